@@ -1,0 +1,2 @@
+//! tess
+fn main() {}

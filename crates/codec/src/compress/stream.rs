@@ -1,0 +1,27 @@
+//! Filling a buffer exactly from a decompressor that implements `Read`.
+
+use std::io::Read;
+
+use super::{Compressor, length_error};
+use crate::{Error, Result};
+
+/// Reads `dst.len()` bytes and then the end of the stream.
+pub(super) fn fill(compressor: Compressor, mut reader: impl Read, dst: &mut [u8]) -> Result<()> {
+    let mut filled = 0;
+    while let Some(rest) = dst.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest) {
+            Ok(0) => return Err(length_error(compressor, dst.len(), filled)),
+            Ok(n) => filled += n,
+            Err(error) => return Err(damaged(compressor, &error)),
+        }
+    }
+    match reader.read(&mut [0]) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(length_error(compressor, dst.len(), filled.saturating_add(1))),
+        Err(error) => Err(damaged(compressor, &error)),
+    }
+}
+
+pub(super) fn damaged(compressor: Compressor, error: &std::io::Error) -> Error {
+    Error::corrupt(compressor.name(), error.to_string())
+}
