@@ -27,13 +27,14 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  tess demo                                      write one sample of each format and walk through them
-  tess info run.tet                              what is in a file
-  tess cat 'run.tet#temperature' --slice 0:2,::4 a region of a tensor
-  tess convert field.npy field.tet               from NumPy into a tet file
-  tess verify --deep run.tet                     decode everything and check it
+  tess demo                                  one sample of each format, walked through
+  tess info run.tet                          what is in a file
+  tess cat 'run.tet#temperature' --slice 0:2 a region of a tensor
+  tess convert field.npy field.tet           from NumPy into a tet file
+  tess verify --deep run.tet                 decode everything and check it
 
-A table inside a file is named by '#': plant.tsfile#root.ln.wf01.wt01. Every verb has --help with examples.";
+A table inside a file is named by #: plant.tsfile#root.ln.wf01.wt01. Every
+verb has --help with examples.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {

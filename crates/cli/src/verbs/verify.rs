@@ -1,5 +1,7 @@
 //! `tess verify`: a health report at three depths.
 
+use std::fmt::Write as _;
+
 use clap::Args;
 use serde_json::{Value, json};
 use tesselle::{Depth, Report, Result, Severity};
@@ -104,10 +106,10 @@ fn text(uri: &str, report: &Report) -> String {
         let place: Vec<String> = place.into_iter().flatten().collect();
         let place = if place.is_empty() { String::new() } else { format!(" ({})", place.join(", ")) };
         let mark = if finding.severity == Severity::Error { "error" } else { finding.severity.name() };
-        text.push_str(&format!("  {mark} {}: {}{place}\n", finding.kind, finding.message));
+        let _ = writeln!(text, "  {mark} {}: {}{place}", finding.kind, finding.message);
     }
     if report.dropped() > 0 {
-        text.push_str(&format!("  … {} more findings\n", report.dropped()));
+        let _ = writeln!(text, "  … {} more findings", report.dropped());
     }
     text
 }

@@ -32,11 +32,9 @@ impl Header {
             _ => 'u',
         };
         let order = if self.dtype.size() == 1 { '|' } else { '<' };
-        let extents: String = self.shape.iter().map(|n| format!("{n}, ")).collect();
-        let shape = match self.shape.len() {
-            1 => extents.trim_end().to_owned(),
-            _ => extents.trim_end_matches(", ").to_owned(),
-        };
+        let extents: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
+        // A Python tuple of one element keeps its comma.
+        let shape = if extents.len() == 1 { format!("{},", extents[0]) } else { extents.join(", ") };
         let size = self.dtype.size();
         let text =
             format!("{{'descr': '{order}{kind}{size}', 'fortran_order': False, 'shape': ({shape}), }}");
