@@ -4,7 +4,11 @@
 //! assembly, reductions) is built here once, for every format.
 
 mod assemble;
+mod boxes;
 mod dtype;
+mod source;
+#[cfg(test)]
+mod tests;
 mod tiles;
 
 use std::ops::{Deref, Range};
@@ -12,7 +16,9 @@ use std::ops::{Deref, Range};
 use bytes::Bytes;
 
 pub use assemble::read_region;
+pub(crate) use boxes::{CopyAxis, copy_box};
 pub use dtype::DType;
+pub(crate) use source::TileSource;
 pub use tiles::{TileAxis, TileGrid, TilePart};
 
 use crate::driver::Driver;
