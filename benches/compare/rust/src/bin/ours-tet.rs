@@ -104,7 +104,7 @@ fn main() {
         }),
         "mean" => report(3, || {
             let mean = reduce(&*array(&file), &whole, ReduceOp::Mean, &[], &driver).unwrap();
-            mean.to_json()["value"].as_f64().unwrap_or(f64::NAN)
+            mean.to_json()["values"].as_f64().unwrap_or(f64::NAN)
         }),
         "mean0" => report(3, || {
             let mean = reduce(&*array(&file), &whole, ReduceOp::Mean, &[0], &driver).unwrap();
@@ -129,7 +129,7 @@ fn main() {
         }),
         "sum" => report(3, || {
             let sum = reduce(&*array(&file), &Region::whole(&[1000, 1000]), ReduceOp::Sum, &[], &driver).unwrap();
-            sum.to_json()["value"].as_f64().unwrap_or(f64::NAN)
+            sum.to_json()["values"].as_f64().unwrap_or(f64::NAN)
         }),
         other => panic!("unknown job {other}"),
     }
