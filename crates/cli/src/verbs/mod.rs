@@ -3,6 +3,7 @@
 pub(crate) mod cat;
 pub(crate) mod completions;
 pub(crate) mod convert;
+pub(crate) mod diff;
 pub(crate) mod info;
 pub(crate) mod reduce;
 pub(crate) mod repair;
