@@ -2,7 +2,7 @@
 
 use tesselle_core::{Confidence, Error, Format, Location, Probe, Result};
 
-static FORMATS: [&dyn Format; 0] = [];
+static FORMATS: [&dyn Format; 1] = [&tesselle_tet::Tet];
 
 /// All formats, in the order they are asked.
 pub fn formats() -> &'static [&'static dyn Format] {
