@@ -1,0 +1,3 @@
+//! The structures on disk, one file each, parse and write side by side.
+
+pub mod datatype;
