@@ -8,6 +8,7 @@
 mod bytes_cursor;
 mod error;
 pub mod meta;
+pub mod order;
 
 pub use error::{Error, Result};
 pub use meta::datatype::{Datatype, Physical};
