@@ -62,42 +62,42 @@ macro_rules! int {
             const SIZE: usize = $n;
             const SIGNED: bool = $signed;
             type Bytes = [u8; $n];
-            #[inline(always)]
+            #[inline]
             fn from_slice(src: &[u8]) -> Self {
                 src.first_chunk().map_or(0, |bytes| <$t>::from_le_bytes(*bytes))
             }
-            #[inline(always)]
+            #[inline]
             fn bytes(self) -> [u8; $n] {
                 self.to_le_bytes()
             }
-            #[inline(always)]
+            #[inline]
             fn put(self, dst: &mut [u8]) {
                 if let Some(space) = dst.first_chunk_mut() {
                     *space = self.to_le_bytes();
                 }
             }
-            #[inline(always)]
+            #[inline]
             fn add(self, other: Self) -> Self {
                 self.wrapping_add(other)
             }
-            #[inline(always)]
+            #[inline]
             fn sub(self, other: Self) -> Self {
                 self.wrapping_sub(other)
             }
-            #[inline(always)]
+            #[inline]
             fn xor(self, other: Self) -> Self {
                 self ^ other
             }
-            #[inline(always)]
+            #[inline]
             fn wide(self) -> i128 {
                 i128::from(self)
             }
-            #[inline(always)]
+            #[inline]
             #[allow(clippy::unnecessary_cast, reason = "one body for all types")]
             fn narrow(self) -> i64 {
                 self as i64
             }
-            #[inline(always)]
+            #[inline]
             #[allow(clippy::unnecessary_cast, reason = "one body for all types")]
             fn cut(value: i64) -> Self {
                 value as $t
@@ -130,7 +130,7 @@ pub(crate) use dispatch;
 
 /// `src` as whole values of `size` bytes, or an error that names the stream.
 pub(crate) fn whole_values(what: &'static str, src: &[u8], size: usize) -> Result<usize> {
-    if size == 0 || src.len() % size != 0 {
+    if size == 0 || !src.len().is_multiple_of(size) {
         return Err(Error::unencodable(what, format!("{} bytes are not whole values of {size}", src.len())));
     }
     Ok(src.len() / size)

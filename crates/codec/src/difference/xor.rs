@@ -8,7 +8,7 @@ const WHAT: &str = "xor stream";
 
 fn kind_of(width: usize, len: usize) -> Result<IntKind> {
     match IntKind::unsigned(width) {
-        Some(kind) if len % width == 0 => Ok(kind),
+        Some(kind) if len.is_multiple_of(width) => Ok(kind),
         Some(_) => Err(Error::corrupt(WHAT, format!("{len} bytes are not whole values of {width}"))),
         None => Err(Error::unsupported(WHAT, format!("values of {width} bytes; 1, 2, 4 and 8 are known"))),
     }

@@ -48,9 +48,13 @@ impl Digest {
         if computed == stored {
             return Ok(());
         }
-        let hex = |bytes: &[u8]| bytes.iter().take(4).map(|b| format!("{b:02x}")).collect::<String>();
-        Err(Error::corrupt(self.name(), format!("stored {}..., computed {}...", hex(stored), hex(&computed))))
+        Err(Error::corrupt(self.name(), format!("stored {}, computed {}", start(stored), start(&computed))))
     }
+}
+
+/// The first bytes, enough to tell two digests apart in a message.
+fn start(bytes: &[u8]) -> String {
+    bytes.first_chunk().map_or_else(|| "nothing".to_owned(), |four| format!("{:08x}...", u32::from_be_bytes(*four)))
 }
 
 #[cfg(test)]

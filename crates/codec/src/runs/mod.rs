@@ -36,7 +36,7 @@ pub fn encode(cell: usize, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
 
 /// Fills `dst` with the cells of a run-length stream; it must hold exactly as many.
 pub fn decode(cell: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
-    if cell == 0 || src.len() % (cell + 2) != 0 {
+    if cell == 0 || !src.len().is_multiple_of(cell + 2) {
         return Err(Error::corrupt(
             WHAT,
             format!("{} bytes are not whole runs of {cell}-byte cells", src.len()),

@@ -33,21 +33,21 @@ macro_rules! float {
     ($($t:ident, $n:literal;)*) => {$(
         impl Float for $t {
             const SIZE: usize = $n;
-            #[inline(always)]
+            #[inline]
             fn of(src: &[u8]) -> Self {
                 src.first_chunk().map_or(0.0, |bytes| $t::from_le_bytes(*bytes))
             }
-            #[inline(always)]
+            #[inline]
             fn put(self, dst: &mut [u8]) {
                 if let Some(space) = dst.first_chunk_mut() {
                     *space = self.to_le_bytes();
                 }
             }
-            #[inline(always)]
+            #[inline]
             fn stored(self, scale: &Scale) -> f64 {
                 f64::from(((self - scale.offset as $t) / scale.scale as $t).round())
             }
-            #[inline(always)]
+            #[inline]
             #[allow(clippy::unnecessary_cast, reason = "one body for both floats")]
             fn value(stored: i64, scale: &Scale) -> Self {
                 (scale.scale * f64::from(stored as $t) + scale.offset) as $t
@@ -98,7 +98,7 @@ pub fn decode(width: usize, scale: &Scale, src: &[u8], dst: &mut [u8]) -> Result
 
 fn check(width: usize, len: usize) -> Result<()> {
     match width {
-        4 | 8 if len % width == 0 => Ok(()),
+        4 | 8 if len.is_multiple_of(width) => Ok(()),
         4 | 8 => Err(Error::corrupt(WHAT, format!("{len} bytes are not whole floats of {width}"))),
         _ => Err(Error::unsupported(WHAT, format!("values of {width} bytes; 4 and 8 are known"))),
     }

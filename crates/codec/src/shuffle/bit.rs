@@ -43,7 +43,7 @@ fn blocks(
     mut each: impl FnMut(&[u8], &mut [u8], &mut [u8]) -> Result<()>,
 ) -> Result<()> {
     same_length("bit shuffle", src, dst)?;
-    if width == 0 || width > BLOCK || src.len() % width != 0 || src.len() % 8 != 0 {
+    if width == 0 || width > BLOCK || !src.len().is_multiple_of(width) || !src.len().is_multiple_of(8) {
         dst.copy_from_slice(src);
         return Ok(());
     }

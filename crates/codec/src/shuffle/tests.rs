@@ -16,7 +16,7 @@ fn byteshuffle_plainly(width: usize, src: &[u8]) -> Vec<u8> {
 
 /// The definition, bit by bit.
 fn bitshuffle_plainly(width: usize, src: &[u8]) -> Vec<u8> {
-    if src.len() % width != 0 || src.len() % 8 != 0 {
+    if !src.len().is_multiple_of(width) || !src.len().is_multiple_of(8) {
         return src.to_vec();
     }
     let mut out = Vec::new();

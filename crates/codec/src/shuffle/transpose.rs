@@ -1,7 +1,7 @@
 //! Transposes of 8 x 8 bytes and 8 x 8 bits in 64-bit words. Plain integer code on arrays, which vectorises.
 
 /// Transposes 8 rows of 8 bytes (row `r` is word `r`, column `c` its byte `c`, least significant first).
-#[inline(always)]
+#[inline]
 pub(super) fn bytes(mut rows: [u64; 8]) -> [u64; 8] {
     const QUADS: u64 = 0x0000_0000_FFFF_FFFF;
     const PAIRS: u64 = 0x0000_FFFF_0000_FFFF;
@@ -25,7 +25,7 @@ pub(super) fn bytes(mut rows: [u64; 8]) -> [u64; 8] {
 }
 
 /// Transposes 8 rows of 8 bits (row `r` is byte `r`, column `c` its bit `c`). Its own inverse.
-#[inline(always)]
+#[inline]
 pub(super) fn bits(mut x: u64) -> u64 {
     let t = (x ^ (x >> 7)) & 0x00AA_00AA_00AA_00AA;
     x ^= t ^ (t << 7);
@@ -36,13 +36,13 @@ pub(super) fn bits(mut x: u64) -> u64 {
 }
 
 /// Eight bytes of `src` from `at`; zero beyond the end, which no caller reaches.
-#[inline(always)]
+#[inline]
 pub(super) fn load(src: &[u8], at: usize) -> u64 {
     src.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// Stores eight bytes at `at`.
-#[inline(always)]
+#[inline]
 pub(super) fn store(dst: &mut [u8], at: usize, value: u64) {
     if let Some(space) = dst.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
         *space = value.to_le_bytes();

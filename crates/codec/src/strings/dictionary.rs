@@ -57,7 +57,7 @@ pub fn decode(
         let len = take_int(WHAT, &mut entries, length_width)?;
         strings.push(take(WHAT, &mut entries, len)?);
     }
-    if src.len() % id_width != 0 {
+    if !src.len().is_multiple_of(id_width) {
         return Err(Error::corrupt(WHAT, format!("{} bytes are not whole numbers of {id_width}", src.len())));
     }
     let mut out = Output { what: WHAT, data, offsets, filled: 0, strings: 0 };

@@ -43,7 +43,7 @@ pub fn decode(kind: IntKind, metadata: &mut &[u8], mut src: &[u8], mut dst: &mut
             return Err(Error::corrupt(WHAT, "the windows exceed the values"));
         };
         dst = rest;
-        if usize::from(bits) >= 8 * kind.width() || bytes % kind.width() != 0 {
+        if usize::from(bits) >= 8 * kind.width() || !bytes.is_multiple_of(kind.width()) {
             out.copy_from_slice(take(WHAT, &mut src, bytes)?);
             continue;
         }
@@ -78,7 +78,7 @@ fn encode_window<T: Int>(src: &[u8], dst: &mut Vec<u8>, metadata: &mut Vec<u8>) 
     let mut values = src.chunks_exact(T::SIZE).map(T::from_slice);
     let first = values.next().unwrap_or_default();
     let (low, high) = values.fold((first, first), |(low, high), v| (low.min(v), high.max(v)));
-    let bits = if src.len() % T::SIZE == 0 { width_of(low, high) } else { 8 * T::SIZE as u8 };
+    let bits = if src.len().is_multiple_of(T::SIZE) { width_of(low, high) } else { 8 * T::SIZE as u8 };
     metadata.extend_from_slice(low.bytes().as_ref());
     metadata.push(bits);
     metadata.extend_from_slice(&(src.len() as u32).to_le_bytes());

@@ -35,7 +35,7 @@ pub fn decode(kind: IntKind, metadata: &mut &[u8], mut src: &[u8], mut dst: &mut
             return Err(Error::corrupt(WHAT, "the windows exceed the values"));
         };
         dst = rest;
-        if bytes % kind.width() == 0 {
+        if bytes.is_multiple_of(kind.width()) {
             dispatch!(kind, decode_window(base, stored, out));
         } else {
             out.copy_from_slice(stored);
@@ -52,7 +52,7 @@ fn encode_window<T: Int>(src: &[u8], dst: &mut Vec<u8>, metadata: &mut Vec<u8>) 
     let first = if src.len() < T::SIZE { T::default() } else { T::from_slice(src) };
     metadata.extend_from_slice(first.bytes().as_ref());
     metadata.extend_from_slice(&(src.len() as u32).to_le_bytes());
-    if src.len() % T::SIZE != 0 {
+    if !src.len().is_multiple_of(T::SIZE) {
         dst.extend_from_slice(src);
         return Ok(());
     }
