@@ -5,12 +5,12 @@
 
 #![forbid(unsafe_code)]
 
-mod bytes_cursor;
-mod error;
+mod directory;
+pub mod filter;
+mod fragment;
 pub mod meta;
 pub mod order;
 
-pub use error::{Error, Result};
-pub use meta::datatype::{Datatype, Physical};
+use tesselle_core::{Cursor, Error, Result};
 
-use bytes_cursor::Cursor;
+pub use meta::datatype::{Datatype, Physical};
