@@ -5,12 +5,10 @@
 
 #![forbid(unsafe_code)]
 
-mod bytes_cursor;
-mod error;
+pub mod filter;
 pub mod meta;
 pub mod order;
 
-pub use error::{Error, Result};
-pub use meta::datatype::{Datatype, Physical};
+use tesselle_core::{Error, Result};
 
-use bytes_cursor::Cursor;
+pub use meta::datatype::{Datatype, Physical};
