@@ -159,7 +159,9 @@ impl Parts {
                     let iv = random_iv()?;
                     let tag = cipher::encrypt(key, iv, out.get_mut(start..).unwrap_or_default())?;
                     let len = short(part.len())?.to_le_bytes();
-                    [&len[..], &len, &iv, &tag].iter().for_each(|field| table.extend_from_slice(field));
+                    for field in [&len[..], &len, &iv, &tag] {
+                        table.extend_from_slice(field);
+                    }
                 }
                 (self.metadata, self.data) = (vec![table], Some(out));
             }
@@ -190,12 +192,13 @@ impl Parts {
 }
 
 fn apply_part(codec: PartCodec, src: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    Ok(match codec {
+    match codec {
         PartCodec::General(compressor, level) => compress::compress(compressor, level, src, out)?,
         PartCodec::Rle(cell) => runs::encode(cell, src, out)?,
         PartCodec::Delta(kind) => difference::delta::encode(kind, src, out)?,
         PartCodec::DoubleDelta(kind) => difference::double_delta::encode(kind, src, out)?,
-    })
+    }
+    Ok(())
 }
 
 fn random_iv() -> Result<[u8; cipher::IV_LEN]> {

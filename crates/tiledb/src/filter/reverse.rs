@@ -376,10 +376,11 @@ impl State<'_> {
 }
 
 fn undo_part(codec: PartCodec, src: &[u8], dst: &mut [u8]) -> Result<()> {
-    Ok(match codec {
+    match codec {
         PartCodec::General(compressor, _) => compress::decompress_into(compressor, src, dst)?,
         PartCodec::Rle(cell) => runs::decode(cell, src, dst)?,
         PartCodec::Delta(kind) => difference::delta::decode(kind, src, dst)?,
         PartCodec::DoubleDelta(kind) => difference::double_delta::decode(kind, src, dst)?,
-    })
+    }
+    Ok(())
 }
