@@ -5,7 +5,21 @@
 //!
 //! One folder per family, each with its `encode` and `decode` side by side.
 
+#[cfg(feature = "cipher")]
+pub mod cipher;
 pub mod compress;
+pub mod difference;
+#[cfg(feature = "digest")]
+pub mod digest;
 mod error;
+mod int;
+pub mod runs;
+pub mod scale;
+pub mod shuffle;
+pub mod strings;
+#[cfg(feature = "webp")]
+pub mod webp;
+pub mod window;
 
 pub use error::{Error, Result};
+pub use int::IntKind;
