@@ -5,10 +5,12 @@
 
 #![forbid(unsafe_code)]
 
+mod directory;
 pub mod filter;
+mod fragment;
 pub mod meta;
 pub mod order;
 
-use tesselle_core::{Error, Result};
+use tesselle_core::{Cursor, Error, Result};
 
 pub use meta::datatype::{Datatype, Physical};

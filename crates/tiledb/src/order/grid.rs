@@ -3,7 +3,10 @@
 //! Inside this module a coordinate is a position: its distance from the low end of its dimension's domain, which fits
 //! `u64` whatever the dimension's type. Regions are inclusive boxes of positions.
 
+use tesselle_core::Scalar;
+
 use crate::meta::layout::Layout;
+use crate::meta::value::Range;
 use crate::{Error, Result};
 
 /// One dimension of the grid.
@@ -89,6 +92,28 @@ impl Grid {
     /// The whole domain.
     pub fn domain(&self) -> Region {
         Region { low: vec![0; self.axes.len()], high: self.axes.iter().map(|axis| axis.last).collect() }
+    }
+
+    /// The positions of one range of coordinates per dimension, cropped to the domain.
+    pub fn region_of(&self, ranges: &[Range]) -> Result<Region> {
+        let mut region = self.domain();
+        for (axis, range) in ranges.iter().enumerate() {
+            let (Scalar::Int(low), Scalar::Int(high)) = (&range.low, &range.high) else {
+                return Err(Error::corrupt("a range of a dense array is not an integer range"));
+            };
+            let grid_axis = self.axes.get(axis).ok_or_else(|| Error::corrupt("more ranges than dimensions"))?;
+            let outside = || Error::corrupt(format!("the range [{low}, {high}] lies outside of the domain"));
+            let first = low.checked_sub(grid_axis.low).ok_or_else(outside)?.max(0);
+            let last = high.checked_sub(grid_axis.low).ok_or_else(outside)?.min(grid_axis.last.into());
+            if first > last {
+                return Err(outside());
+            }
+            if let (Some(slot_low), Some(slot_high)) = (region.low.get_mut(axis), region.high.get_mut(axis)) {
+                *slot_low = u64::try_from(first).map_err(|_| outside())?;
+                *slot_high = u64::try_from(last).map_err(|_| outside())?;
+            }
+        }
+        Ok(region)
     }
 
     /// Cells in every tile.
