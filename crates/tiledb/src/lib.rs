@@ -10,7 +10,13 @@ pub mod filter;
 mod fragment;
 pub mod meta;
 pub mod order;
+pub mod write;
 
 use tesselle_core::{Cursor, Error, Result};
 
+pub use meta::attribute::Attribute;
 pub use meta::datatype::{Datatype, Physical};
+pub use meta::dimension::{Dimension, VAR};
+pub use meta::enumeration::Enumeration;
+pub use meta::layout::Layout;
+pub use meta::value::Range;

@@ -2,9 +2,10 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float32Type,
-    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::{Buffer, NullBuffer};
@@ -238,9 +239,10 @@ fn values(array: &ArrayRef, datatype: Datatype) -> Option<Result<Buffer>> {
         (T::Int16, DataType::Int16) => primitive::<Int16Type>(array)?,
         (T::Int32, DataType::Int32) => primitive::<Int32Type>(array)?,
         (T::Int64, DataType::Int64) => primitive::<Int64Type>(array)?,
-        (T::Uint8 | T::Blob | T::Any | T::StringAscii | T::StringUtf8 | T::GeomWkb | T::GeomWkt, DataType::UInt8) => {
-            primitive::<UInt8Type>(array)?
-        }
+        (
+            T::Uint8 | T::Blob | T::Any | T::StringAscii | T::StringUtf8 | T::GeomWkb | T::GeomWkt,
+            DataType::UInt8,
+        ) => primitive::<UInt8Type>(array)?,
         (T::Uint16 | T::StringUtf16 | T::StringUcs2, DataType::UInt16) => primitive::<UInt16Type>(array)?,
         (T::Uint32 | T::StringUtf32 | T::StringUcs4, DataType::UInt32) => primitive::<UInt32Type>(array)?,
         (T::Uint64, DataType::UInt64) => primitive::<UInt64Type>(array)?,
@@ -250,21 +252,29 @@ fn values(array: &ArrayRef, datatype: Datatype) -> Option<Result<Buffer>> {
             Buffer::from_vec(array.as_boolean_opt()?.values().iter().map(u8::from).collect::<Vec<u8>>())
         }
         (T::Bool, DataType::UInt8) => primitive::<UInt8Type>(array)?,
-        (T::DatetimeSec, DataType::Timestamp(TimeUnit::Second, _)) => primitive::<TimestampSecondType>(array)?,
+        (T::DatetimeSec, DataType::Timestamp(TimeUnit::Second, _)) => {
+            primitive::<TimestampSecondType>(array)?
+        }
         (T::DatetimeMs, DataType::Timestamp(TimeUnit::Millisecond, _)) => {
             primitive::<TimestampMillisecondType>(array)?
         }
         (T::DatetimeUs, DataType::Timestamp(TimeUnit::Microsecond, _)) => {
             primitive::<TimestampMicrosecondType>(array)?
         }
-        (T::DatetimeNs, DataType::Timestamp(TimeUnit::Nanosecond, _)) => primitive::<TimestampNanosecondType>(array)?,
+        (T::DatetimeNs, DataType::Timestamp(TimeUnit::Nanosecond, _)) => {
+            primitive::<TimestampNanosecondType>(array)?
+        }
         (T::DatetimeDay, DataType::Date32) => {
             let days = array.as_primitive_opt::<arrow_array::types::Date32Type>()?;
             Buffer::from_vec(days.values().iter().map(|day| i64::from(*day)).collect::<Vec<i64>>())
         }
         (T::TimeSec, DataType::Duration(TimeUnit::Second)) => primitive::<DurationSecondType>(array)?,
-        (T::TimeMs, DataType::Duration(TimeUnit::Millisecond)) => primitive::<DurationMillisecondType>(array)?,
-        (T::TimeUs, DataType::Duration(TimeUnit::Microsecond)) => primitive::<DurationMicrosecondType>(array)?,
+        (T::TimeMs, DataType::Duration(TimeUnit::Millisecond)) => {
+            primitive::<DurationMillisecondType>(array)?
+        }
+        (T::TimeUs, DataType::Duration(TimeUnit::Microsecond)) => {
+            primitive::<DurationMicrosecondType>(array)?
+        }
         (T::TimeNs, DataType::Duration(TimeUnit::Nanosecond)) => primitive::<DurationNanosecondType>(array)?,
         (time, DataType::Int64) if time.is_time() => primitive::<Int64Type>(array)?,
         (one, DataType::FixedSizeBinary(1)) if one.size() == 1 => {
@@ -315,7 +325,9 @@ fn var_values(array: &ArrayRef, datatype: Datatype) -> Option<Result<(Buffer, Ve
             let array = array.as_binary_opt::<i64>()?;
             sliced(array.values(), array.value_offsets().iter().map(|o| *o as u64), 1)
         }
-        DataType::Utf8View if bytes => collected(array.as_string_view_opt()?.iter().map(|s| s.map(str::as_bytes))),
+        DataType::Utf8View if bytes => {
+            collected(array.as_string_view_opt()?.iter().map(|s| s.map(str::as_bytes)))
+        }
         DataType::BinaryView if bytes => collected(array.as_binary_view_opt()?.iter()),
         DataType::FixedSizeBinary(_) if bytes => collected(array.as_fixed_size_binary_opt()?.iter()),
         DataType::List(_) => {

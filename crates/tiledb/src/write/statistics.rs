@@ -43,8 +43,14 @@ impl Presence {
 }
 
 /// Computes the statistics of the cells of `tile` that lie in `real`; the others are padding.
-pub(crate) fn of_tile(tile: &TileCells, kind: CellType, presence: Presence, real: &[Range<usize>]) -> TileStats {
-    let mut stats = TileStats { cells: real.iter().map(|run| run.len() as u64).sum(), ..TileStats::default() };
+pub(crate) fn of_tile(
+    tile: &TileCells,
+    kind: CellType,
+    presence: Presence,
+    real: &[Range<usize>],
+) -> TileStats {
+    let mut stats =
+        TileStats { cells: real.iter().map(|run| run.len() as u64).sum(), ..TileStats::default() };
     if let (true, Some(validity)) = (presence.nulls, &tile.validity) {
         let valid = |run: &Range<usize>| validity.get(run.clone()).unwrap_or_default().iter();
         stats.nulls = real.iter().flat_map(valid).filter(|valid| **valid == 0).count() as u64;
@@ -58,7 +64,9 @@ pub(crate) fn of_tile(tile: &TileCells, kind: CellType, presence: Presence, real
                 let at = |i: usize| offsets.get(i).map_or(tile.data.len(), |offset| *offset as usize);
                 tile.data.get(at(index)..at(index + 1)).unwrap_or_default()
             }
-            None => tile.data.get(index * kind.cell_size()..(index + 1) * kind.cell_size()).unwrap_or_default(),
+            None => {
+                tile.data.get(index * kind.cell_size()..(index + 1) * kind.cell_size()).unwrap_or_default()
+            }
         };
         text_extremes(real.iter().cloned().flatten().filter(|i| is_valid(tile, *i)).map(cell), &mut stats);
         return stats;
@@ -80,7 +88,8 @@ pub(crate) fn of_tile(tile: &TileCells, kind: CellType, presence: Presence, real
 
 /// The summary of a fragment from the statistics of its tiles.
 pub(crate) fn summarize(tiles: &[TileStats], kind: CellType, presence: Presence) -> FieldSummary {
-    let mut summary = FieldSummary { null_count: tiles.iter().map(|tile| tile.nulls).sum(), ..FieldSummary::default() };
+    let mut summary =
+        FieldSummary { null_count: tiles.iter().map(|tile| tile.nulls).sum(), ..FieldSummary::default() };
     let counted = || tiles.iter().filter(|tile| tile.cells > tile.nulls);
     if presence.extremes {
         if is_text(kind) {
