@@ -198,8 +198,10 @@ fn filters(cases: &mut Cases) -> Result {
         let filter = Filter::FloatScale { scale: 0.5, offset: 10.0, byte_width };
         let attribute = Attribute::new(format!("scale{byte_width}"), Datatype::Float64)
             .with_filters([filter, Filter::Bitshuffle]);
-        columns
-            .push((attribute, Arc::new(Float64Array::from_iter_values((0..rows).map(|i| (i % 20_000) as f64 / 2.0)))));
+        columns.push((
+            attribute,
+            Arc::new(Float64Array::from_iter_values((0..rows).map(|i| (i % 20_000) as f64 / 2.0))),
+        ));
     }
     let builder = SchemaBuilder::dense().dimension(dim("x", 0, rows as i32 - 1, 30_000));
     let builder = builder.validity_filters([Filter::Rle { level: -1 }, Filter::gzip(3)]);
