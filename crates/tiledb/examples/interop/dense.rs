@@ -50,19 +50,17 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
 
 /// Every type, several tiles, edges that are no whole tiles.
 fn whole(cases: &mut Cases) -> Result {
-    for (name, columns) in
-        [("dense_numbers", numbers(120)), ("dense_various", various(120)), ("dense_nullable", nullable(120))]
-    {
-        let builder = SchemaBuilder::dense().dimension(dim("y", -3, 6, 4)).dimension(dim("x", 1, 12, 5));
-        let array = ArrayWriter::create(
-            &cases.place(name)?,
-            &with_attributes(builder, &columns).build()?,
-            None,
-            Some(1),
-        )?;
+    for (name, columns, y) in [
+        ("dense_numbers", numbers(120), -3),
+        ("dense_various", various(120), -3),
+        ("dense_nullable", nullable(120), 2),
+    ] {
+        let builder = SchemaBuilder::dense().dimension(dim("y", y, y + 9, 4)).dimension(dim("x", 1, 12, 5));
+        let new = with_attributes(builder, &columns).build()?;
+        let array = ArrayWriter::create(&cases.place(name)?, &new, None, Some(1))?;
         let rows = batch_of(&columns)?;
-        array.write_dense(&[range(-3, 6), range(1, 12)], &rows, CellOrder::RowMajor, Some(2))?;
-        cases.expect(name, &rows, json!({ "box": [[-3, 6], [1, 12]] }))?;
+        array.write_dense(&[range(y, y + 9), range(1, 12)], &rows, CellOrder::RowMajor, Some(2))?;
+        cases.expect(name, &rows, json!({ "box": [[y, y + 9], [1, 12]] }))?;
     }
     Ok(())
 }
