@@ -76,6 +76,17 @@ def read(array, facts):
     return result if isinstance(result, dict) else {schema.attr(0).name: result}
 
 
+def check_metadata(holder, facts):
+    for key, value in facts.get("metadata", {}).items():
+        got = holder.meta[key]
+        got = list(got) if isinstance(got, (tuple, np.ndarray)) else got
+        if got != value:
+            raise AssertionError(f"metadata {key}: {got!r}, expected {value!r}")
+    for key in facts.get("no_metadata", []):
+        if key in holder.meta:
+            raise AssertionError(f"metadata {key} is still there")
+
+
 def check(folder, case):
     facts = case["facts"]
     uri = str(folder / case["name"] / "array")
@@ -85,6 +96,12 @@ def check(folder, case):
     if "key" in facts:
         config = {"sm.encryption_key": facts["key"], "sm.encryption_type": "AES_256_GCM"}
     ctx = tiledb.Ctx(config)
+    if "group" in facts:
+        with tiledb.Group(uri, ctx=ctx) as group:
+            members = {m.name: "group" if m.type is tiledb.Group else "array" for m in group}
+            same("members", sorted(members.items()), sorted(facts["group"].items()))
+            check_metadata(group, facts)
+        return
     with tiledb.open(uri, ctx=ctx) as array:
         schema = array.schema
         cells = read(array, facts)
@@ -101,14 +118,8 @@ def check(folder, case):
             for name in want.column_names:
                 same(name, columns[name], expected[name])
         for name, values in facts.get("enumerations", {}).items():
-            same(name, list(array.enum(name).values()), [v.encode() if isinstance(v, str) else v for v in values]) \
-                if not isinstance(values[0], str) else same(name, [v.encode() for v in array.enum(name).values()], [v.encode() for v in values])
-        for key, value in facts.get("metadata", {}).items():
-            if array.meta[key] != value:
-                raise AssertionError(f"metadata {key}: {array.meta[key]!r}, expected {value!r}")
-        for key in facts.get("no_metadata", []):
-            if key in array.meta:
-                raise AssertionError(f"metadata {key} is still there")
+            same(name, list(array.enum(name).values()), values)
+        check_metadata(array, facts)
     info = tiledb.array_fragments(uri, ctx=ctx)
     if len(info) != facts.get("fragments", 1):
         raise AssertionError(f"{len(info)} fragments, expected {facts.get('fragments', 1)}")

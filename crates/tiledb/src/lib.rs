@@ -18,5 +18,7 @@ pub use meta::attribute::Attribute;
 pub use meta::datatype::{Datatype, Physical};
 pub use meta::dimension::{Dimension, VAR};
 pub use meta::enumeration::Enumeration;
+pub use meta::group::{Member, MemberKind};
+pub use meta::key_value::MetadataValue;
 pub use meta::layout::Layout;
 pub use meta::value::Range;

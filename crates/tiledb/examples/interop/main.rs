@@ -5,6 +5,7 @@
 mod data;
 mod dense;
 mod sparse;
+mod upkeep;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,7 @@ fn run(folder: &Path) -> Result {
     let mut cases = Cases { folder: folder.to_owned(), list: Vec::new() };
     dense::write(&mut cases)?;
     sparse::write(&mut cases)?;
+    upkeep::write(&mut cases)?;
     let text = serde_json::to_string_pretty(&cases.list).map_err(|e| Error::internal(e.to_string()))?;
     let path = folder.join("cases.json");
     std::fs::write(&path, text).map_err(|e| Error::io("cannot write the list of cases", e))

@@ -29,9 +29,13 @@
 mod array;
 mod cells;
 mod commit;
+mod delete;
 mod dense;
 mod enumerated;
+mod evolve;
 mod fragment;
+mod group;
+mod metadata;
 mod name;
 mod order;
 mod schema;
@@ -39,7 +43,10 @@ mod sparse;
 mod statistics;
 
 pub use array::{ArrayWriter, Written};
+pub use delete::OnNull;
 pub use dense::CellOrder;
+pub use evolve::Evolution;
+pub use group::GroupWriter;
 pub use name::WRITE_VERSION;
 pub use schema::{DEFAULT_CAPACITY, NewSchema, SchemaBuilder};
 pub use sparse::{OnDuplicate, SparseOptions};
