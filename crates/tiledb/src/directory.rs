@@ -118,7 +118,8 @@ impl ArrayDirectory {
         out.load_metadata(&listing, limit)?;
         for entry in listing.folder("__fragment_meta")? {
             if let Some(name) = named_file(&entry, ".meta") {
-                out.consolidated_footers.push(FileEntry { name, path: format!("__fragment_meta/{}", entry.name) });
+                out.consolidated_footers
+                    .push(FileEntry { name, path: format!("__fragment_meta/{}", entry.name) });
             }
         }
         Ok(out)
@@ -130,7 +131,9 @@ impl ArrayDirectory {
         }
         for entry in listing.folder("__schema")? {
             match entry.kind {
-                EntryKind::File if TimestampedName::parse(&entry.name).is_some() && !entry.name.contains('.') => {
+                EntryKind::File
+                    if TimestampedName::parse(&entry.name).is_some() && !entry.name.contains('.') =>
+                {
                     self.schemas.push(format!("__schema/{}", entry.name));
                 }
                 EntryKind::Folder if entry.name == "__enumerations" => {
@@ -177,7 +180,8 @@ impl ArrayDirectory {
                         }
                         let Some(name) = TimestampedName::parse(&commit.path) else { continue };
                         if let Some(image) = commit.image {
-                            let entry = ConditionEntry { name, path: commit.path.clone(), image: Some(image) };
+                            let entry =
+                                ConditionEntry { name, path: commit.path.clone(), image: Some(image) };
                             conditions.entry(commit.path).or_insert(entry);
                         } else {
                             committed.insert(name.name);
@@ -254,9 +258,11 @@ impl ArrayDirectory {
 
     /// The schema that a read up to `end` uses: the last one not written later, else the first.
     pub fn schema_at(&self, end: u64) -> Option<&str> {
-        let visible = self.schemas.iter().rev().find(|path| {
-            TimestampedName::parse(path).is_none_or(|name| name.end <= end)
-        });
+        let visible = self
+            .schemas
+            .iter()
+            .rev()
+            .find(|path| TimestampedName::parse(path).is_none_or(|name| name.end <= end));
         visible.or(self.schemas.first()).map(String::as_str)
     }
 
@@ -304,7 +310,8 @@ fn is_visible(name: &TimestampedName, range: &RangeInclusive<u64>, dense: bool) 
 }
 
 fn named_file(entry: &Entry, suffix: &str) -> Option<TimestampedName> {
-    (entry.kind == EntryKind::File && entry.name.ends_with(suffix)).then(|| TimestampedName::parse(&entry.name))?
+    (entry.kind == EntryKind::File && entry.name.ends_with(suffix))
+        .then(|| TimestampedName::parse(&entry.name))?
 }
 
 fn vacuum(listing: &Listing<'_>, name: TimestampedName, path: String, limit: u64) -> Result<VacuumEntry> {

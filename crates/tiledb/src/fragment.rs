@@ -97,7 +97,12 @@ impl Fragment {
         Self::parse(entry, context, metadata, &metadata_path).in_file(&metadata_path)
     }
 
-    fn parse(entry: &FragmentEntry, context: &FragmentContext<'_>, metadata: Bytes, path: &str) -> Result<Self> {
+    fn parse(
+        entry: &FragmentEntry,
+        context: &FragmentContext<'_>,
+        metadata: Bytes,
+        path: &str,
+    ) -> Result<Self> {
         let (footer, footer_offset, schema, old) = if entry.name.version < 3 {
             let tile = GenericTile::parse(&metadata, 0, context.key, context.limit)?;
             let schema = Arc::clone(context.default_schema);
@@ -119,7 +124,9 @@ impl Fragment {
             _ => None,
         };
         let tiles = match (&dense, schema.kind) {
-            (Some(dense), _) => dense.tiles.cells().ok_or_else(|| Error::corrupt("a fragment has too many tiles"))?,
+            (Some(dense), _) => {
+                dense.tiles.cells().ok_or_else(|| Error::corrupt("a fragment has too many tiles"))?
+            }
             (None, ArrayKind::Dense) => 0,
             (None, ArrayKind::Sparse) => footer.sparse_tiles,
         };
@@ -176,7 +183,9 @@ impl Fragment {
     /// Cells of a sparse fragment.
     pub fn cells(&self) -> u64 {
         match self.tiles.checked_sub(1) {
-            Some(full) => full.saturating_mul(self.schema.capacity).saturating_add(self.footer.last_tile_cells),
+            Some(full) => {
+                full.saturating_mul(self.schema.capacity).saturating_add(self.footer.last_tile_cells)
+            }
             None => 0,
         }
     }
@@ -190,9 +199,13 @@ impl Fragment {
     pub fn generic_tile(&self, offset: u64) -> Result<GenericTile> {
         let bytes = usize::try_from(offset).ok().and_then(|offset| self.metadata.get(offset..));
         let bytes = bytes.ok_or_else(|| {
-            Error::corrupt("a list of the fragment metadata lies beyond its file").class("truncated").offset(offset)
+            Error::corrupt("a list of the fragment metadata lies beyond its file")
+                .class("truncated")
+                .offset(offset)
         });
-        bytes.and_then(|bytes| GenericTile::parse(bytes, offset, self.key.as_ref(), self.limit)).in_file(&self.metadata_path)
+        bytes
+            .and_then(|bytes| GenericTile::parse(bytes, offset, self.key.as_ref(), self.limit))
+            .in_file(&self.metadata_path)
     }
 
     /// Where the tiles of a field lie.
@@ -262,7 +275,9 @@ impl Fragment {
     /// Whether a field is of variable length, and whether it is nullable.
     pub fn shape_of(&self, field: Field) -> (bool, bool) {
         match field {
-            Field::Attribute(i) => self.schema.attributes.get(i).map_or((false, false), |a| (a.is_var(), a.nullable)),
+            Field::Attribute(i) => {
+                self.schema.attributes.get(i).map_or((false, false), |a| (a.is_var(), a.nullable))
+            }
             Field::Dimension(i) => (self.schema.dimensions.get(i).is_some_and(Dimension::is_var), false),
             _ => (false, false),
         }
@@ -336,13 +351,17 @@ impl Fragment {
                 Some(old) => old.rtree.clone(),
                 None => {
                     let tile = self.generic_tile(self.footer.rtree)?;
-                    RTree::parse(&tile.payload, self.version(), &self.schema.dimensions).in_file(&self.metadata_path)?
+                    RTree::parse(&tile.payload, self.version(), &self.schema.dimensions)
+                        .in_file(&self.metadata_path)?
                 }
             };
             let leaves = tree.leaves().map_or(0, |leaves| leaves.len() as u64);
             if !self.footer.dense && leaves != self.tiles {
-                return Err(Error::corrupt(format!("the R-tree has {leaves} leaves for {} tiles", self.tiles))
-                    .file(&*self.metadata_path));
+                return Err(Error::corrupt(format!(
+                    "the R-tree has {leaves} leaves for {} tiles",
+                    self.tiles
+                ))
+                .file(&*self.metadata_path));
             }
             Ok(tree)
         })

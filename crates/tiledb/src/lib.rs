@@ -12,7 +12,15 @@ mod fragment;
 pub mod meta;
 pub mod order;
 mod read;
+pub mod write;
 
 use tesselle_core::{Cursor, Error, Result};
 
+pub use meta::attribute::Attribute;
 pub use meta::datatype::{Datatype, Physical};
+pub use meta::dimension::{Dimension, VAR};
+pub use meta::enumeration::Enumeration;
+pub use meta::group::{Member, MemberKind};
+pub use meta::key_value::MetadataValue;
+pub use meta::layout::Layout;
+pub use meta::value::Range;

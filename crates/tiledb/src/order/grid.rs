@@ -101,7 +101,8 @@ impl Grid {
             let (Scalar::Int(low), Scalar::Int(high)) = (&range.low, &range.high) else {
                 return Err(Error::corrupt("a range of a dense array is not an integer range"));
             };
-            let grid_axis = self.axes.get(axis).ok_or_else(|| Error::corrupt("more ranges than dimensions"))?;
+            let grid_axis =
+                self.axes.get(axis).ok_or_else(|| Error::corrupt("more ranges than dimensions"))?;
             let outside = || Error::corrupt(format!("the range [{low}, {high}] lies outside of the domain"));
             let first = low.checked_sub(grid_axis.low).ok_or_else(outside)?.max(0);
             let last = high.checked_sub(grid_axis.low).ok_or_else(outside)?.min(grid_axis.last.into());
