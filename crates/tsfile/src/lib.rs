@@ -1,1 +1,5 @@
 //! tsfile
+
+#![forbid(unsafe_code)]
+
+pub mod meta;
