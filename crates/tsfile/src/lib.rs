@@ -2,4 +2,6 @@
 
 #![forbid(unsafe_code)]
 
+mod legacy;
 pub mod meta;
+mod read;
