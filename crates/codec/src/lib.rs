@@ -7,6 +7,7 @@
 
 pub mod bitmap;
 pub mod bitstream;
+pub mod camel;
 pub mod chimp;
 pub mod compress;
 pub mod decimal;
