@@ -5,7 +5,22 @@
 //!
 //! One folder per family, each with its `encode` and `decode` side by side.
 
+pub mod bitmap;
+pub mod bitstream;
+pub mod camel;
+pub mod chimp;
 pub mod compress;
+pub mod decimal;
+pub mod delta_binary;
+pub mod dictionary;
 mod error;
+pub mod gorilla;
+pub mod plain;
+pub mod regular;
+pub mod rlbe;
+pub mod rle_hybrid;
+pub mod sprintz;
+pub mod word;
+pub mod zigzag;
 
 pub use error::{Error, Result};
