@@ -2,6 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+mod archive;
+mod container;
+mod describe;
+mod format;
 mod legacy;
 pub mod meta;
 mod read;
+mod table;
+
+pub use format::TsFile;
