@@ -1,1 +1,7 @@
 //! tsfile
+
+#![forbid(unsafe_code)]
+
+mod legacy;
+pub mod meta;
+mod read;

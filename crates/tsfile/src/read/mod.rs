@@ -1,0 +1,3 @@
+//! Reading: files, plans, tasks.
+
+pub(crate) mod file;
