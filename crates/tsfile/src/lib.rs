@@ -5,3 +5,4 @@
 mod legacy;
 pub mod meta;
 mod read;
+pub mod write;

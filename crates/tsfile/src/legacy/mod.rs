@@ -1,8 +1,8 @@
 //! 0.8 and 000001, whose metadata is one block per device instead of an index tree.
 
+use crate::meta::DeviceId;
 use crate::meta::device_metadata::DeviceMetadata;
 use crate::meta::file_metadata::FileMetadata;
-use crate::meta::DeviceId;
 use crate::read::file::{Chunk, Device, File, Series};
 use std::collections::BTreeMap;
 use tesselle_core::{Error, Result};
@@ -41,7 +41,11 @@ pub(crate) fn series(file: &File, device: &Device) -> Result<Vec<Series>> {
                 let text = format!("measurement '{}' is {a} and {b} in one file", entry.name.escape_debug());
                 return Err(Error::corrupt(text).class("bad_schema"));
             }
-            entry.chunks.push(Chunk { offset: chunk.offset, version: group.version, statistics: chunk.statistics });
+            entry.chunks.push(Chunk {
+                offset: chunk.offset,
+                version: group.version,
+                statistics: chunk.statistics,
+            });
         }
     }
     Ok(series.into_values().collect())

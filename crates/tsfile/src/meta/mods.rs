@@ -54,7 +54,8 @@ impl Deletion {
         let end = end.trim().parse().ok()?;
         let (rest, second) = rest.rsplit_once(',')?;
         let second: i64 = second.trim().parse().ok()?;
-        let five = rest.rsplit_once(',').and_then(|(path, before)| Some((path, before.trim().parse::<i64>().ok()?)));
+        let five =
+            rest.rsplit_once(',').and_then(|(path, before)| Some((path, before.trim().parse::<i64>().ok()?)));
         Some(match five {
             Some((path, before)) => Self { path: path.to_string(), before, start: second, end },
             None => Self { path: rest.to_string(), before: second, start: i64::MIN, end },
@@ -111,7 +112,8 @@ mod tests {
 
     #[test]
     fn an_aborted_deletion_is_none() {
-        let text = b"DELETION,root.a.s,1,200\nDELETION,root.b.s,2,150\naborted\nDELETION,root.c,d.s,9,10,1000\n";
+        let text =
+            b"DELETION,root.a.s,1,200\nDELETION,root.b.s,2,150\naborted\nDELETION,root.c,d.s,9,10,1000\n";
         let deletions = Deletion::parse_all(text).unwrap();
         assert_eq!(deletions.len(), 2);
         assert_eq!(deletions[0], Deletion { path: "root.a.s".into(), before: 1, start: i64::MIN, end: 200 });

@@ -83,7 +83,8 @@ impl Resource {
             let device = DeviceId::parse(cursor, version)?.path();
             let index = usize::try_from(cursor.i32_be()?).ok();
             let range = index.and_then(|i| times.get(i)).copied();
-            let (start, end) = range.ok_or_else(|| cursor.corrupt("a device refers to times that are not there"))?;
+            let (start, end) =
+                range.ok_or_else(|| cursor.corrupt("a device refers to times that are not there"))?;
             resource.devices.insert(device, (Some(start), Some(end)));
         }
         // Plan indexes, the name of the modification file and the progress index are of no use to a reader.
@@ -93,7 +94,8 @@ impl Resource {
     /// Writes the layout of 0.8 and 0.9.
     pub fn write_plain(&self, out: &mut Vec<u8>) -> Result<()> {
         for pick in [|r: &TimeRange| r.0, |r: &TimeRange| r.1] {
-            let times: Vec<(&String, i64)> = self.devices.iter().filter_map(|(d, r)| Some((d, pick(r)?))).collect();
+            let times: Vec<(&String, i64)> =
+                self.devices.iter().filter_map(|(d, r)| Some((d, pick(r)?))).collect();
             out.put_i32(len32(times.len())?);
             for (device, time) in times {
                 out.put_text(device)?;
@@ -107,7 +109,9 @@ impl Resource {
 /// Releases differ in what stands before the two times; only the plain form is read.
 fn parse_file_level(cursor: &mut Cursor<'_>) -> Result<Option<(i64, i64)>> {
     if cursor.remaining() < 16 {
-        return Err(Error::corrupt("the resource ends before its times").class("truncated").offset(cursor.offset()));
+        return Err(Error::corrupt("the resource ends before its times")
+            .class("truncated")
+            .offset(cursor.offset()));
     }
     let (start, end) = (cursor.i64_be()?, cursor.i64_be()?);
     Ok((start <= end).then_some((start, end)))

@@ -85,11 +85,15 @@ impl File {
         let version = Version::recognise(&head)?;
         let (metadata_start, metadata_end) = tail(location, version, size)?;
         let bytes = location.read_range(metadata_start..metadata_end)?;
-        let metadata = FileMetadata::parse(&mut Cursor::new(&bytes, metadata_start, "file metadata"), version)?;
+        let metadata =
+            FileMetadata::parse(&mut Cursor::new(&bytes, metadata_start, "file metadata"), version)?;
         let data_end = data_end(&metadata, version, metadata_start)?;
         let length = metadata_end.saturating_sub(data_end);
         if length > limits.metadata_bytes {
-            let text = format!("the metadata takes {length} bytes, more than the limit of {}", limits.metadata_bytes);
+            let text = format!(
+                "the metadata takes {length} bytes, more than the limit of {}",
+                limits.metadata_bytes
+            );
             return Err(Error::limit(text).offset(data_end));
         }
         let section = location.read_range(data_end..metadata_end)?;
@@ -109,7 +113,8 @@ impl File {
 
     /// The devices in the order of their paths.
     fn find_devices(&self) -> Result<Vec<Device>> {
-        let mut devices = if self.version.is_flat() { legacy::devices(&self.metadata) } else { self.walk_devices()? };
+        let mut devices =
+            if self.version.is_flat() { legacy::devices(&self.metadata) } else { self.walk_devices()? };
         devices.sort_by(|a, b| a.path.cmp(&b.path));
         if let Some(pair) = devices.windows(2).find(|pair| pair[0].id == pair[1].id) {
             let text = format!("device '{}' is listed twice", pair[0].path.escape_debug());
@@ -154,7 +159,8 @@ impl File {
         let head = self.version.head().len() as u64;
         for chunk in series.iter().flat_map(|s| &s.chunks) {
             if chunk.offset < head || chunk.offset >= self.data_end {
-                let text = format!("a chunk at {} lies outside the data, {head} to {}", chunk.offset, self.data_end);
+                let text =
+                    format!("a chunk at {} lies outside the data, {head} to {}", chunk.offset, self.data_end);
                 return Err(Error::corrupt(text).class("bad_offset").piece(piece()).file(&*self.path));
             }
         }
@@ -166,7 +172,10 @@ impl File {
         let inside = |n: u64| n.checked_sub(self.data_end).and_then(|n| usize::try_from(n).ok());
         let bytes = inside(from).zip(inside(to)).and_then(|(from, to)| self.section.get(from..to));
         bytes.map(|bytes| Cursor::new(bytes, from, what)).ok_or_else(|| {
-            let text = format!("bytes {from} to {to} do not lie in the metadata, {} to {}", self.data_end, self.size);
+            let text = format!(
+                "bytes {from} to {to} do not lie in the metadata, {} to {}",
+                self.data_end, self.size
+            );
             Error::corrupt(text).class("bad_offset").piece(what)
         })
     }
@@ -204,7 +213,9 @@ fn tail(location: &Location, version: Version, size: u64) -> Result<(u64, u64)> 
     }
     let start = u64::try_from(length).ok().and_then(|n| end.checked_sub(n)).filter(|start| *start > head);
     let start = start.ok_or_else(|| {
-        Error::corrupt(format!("a metadata size of {length} bytes is not possible")).class("bad_length").offset(end)
+        Error::corrupt(format!("a metadata size of {length} bytes is not possible"))
+            .class("bad_length")
+            .offset(end)
     })?;
     Ok((start, end))
 }
@@ -255,7 +266,9 @@ impl<'a> Walk<'a> {
     fn spend(&mut self, bytes: u64, offset: u64) -> Result<()> {
         let left = self.budget.checked_sub(bytes);
         self.budget = left.ok_or_else(|| {
-            Error::corrupt("the index refers to the same bytes again and again").class("bad_index_node").offset(offset)
+            Error::corrupt("the index refers to the same bytes again and again")
+                .class("bad_index_node")
+                .offset(offset)
         })?;
         Ok(())
     }
