@@ -4,6 +4,7 @@
 //! assembly, reductions) is built here once, for every format.
 
 mod assemble;
+mod coordinates;
 mod dtype;
 mod tiles;
 
@@ -12,6 +13,7 @@ use std::ops::{Deref, Range};
 use bytes::Bytes;
 
 pub use assemble::read_region;
+pub use coordinates::coordinates;
 pub use dtype::DType;
 pub use tiles::{TileAxis, TileGrid, TilePart};
 
