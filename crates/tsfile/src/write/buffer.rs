@@ -146,6 +146,24 @@ impl DeviceBuffer {
         Self::Ordinary(series.collect())
     }
 
+    /// The schema of a series.
+    pub(crate) fn schema(&self, name: &str) -> Option<&MeasurementSchema> {
+        match self {
+            Self::Ordinary(series) => series.iter().map(|s| &s.schema).find(|s| s.name == name),
+            Self::Aligned(buffer) => buffer.columns.iter().map(|c| &c.schema).find(|s| s.name == name),
+        }
+    }
+
+    /// Adds a series to an ordinary device.
+    pub(crate) fn add_series(&mut self, schema: MeasurementSchema) -> Result<()> {
+        let Self::Ordinary(series) = self else {
+            return Err(Error::invalid(format!("series '{}' cannot join an aligned device", schema.name)));
+        };
+        let values = Values::empty(schema.data_type);
+        series.push(SeriesBuffer { values, timeline: Timeline::new(), schema });
+        Ok(())
+    }
+
     /// Takes rows in; nothing is taken when anything is wrong with them. Gives the bytes that they take.
     pub(crate) fn write(&mut self, times: &[i64], columns: &[Column<'_>], order: Order) -> Result<usize> {
         for column in columns {

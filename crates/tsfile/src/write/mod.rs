@@ -7,11 +7,14 @@
 //! Rows gather per device until `group_bytes` are there. Then every device's points are sorted if they have to be,
 //! cut into pages, encoded and appended as one chunk group. What the index at the end needs stays in memory.
 
+mod arrow;
 mod buffer;
 mod chunk;
 mod encode;
 mod options;
 mod output;
+mod settings;
+mod sink;
 mod statistics;
 pub(crate) mod tail;
 #[cfg(test)]
@@ -21,5 +24,6 @@ mod writer;
 
 pub use buffer::Column;
 pub use options::{Order, WriterOptions};
+pub use sink::create;
 pub use values::{Strings, Values};
 pub use writer::Writer;

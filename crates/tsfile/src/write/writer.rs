@@ -129,6 +129,25 @@ impl Writer {
         Ok(device)
     }
 
+    /// Declares an ordinary series, and its device where that is new. Declaring it again alike changes nothing.
+    pub fn ensure_series(&mut self, device: &DeviceId, series: MeasurementSchema) -> Result<()> {
+        let known = self.devices.get(device).and_then(|buffer| buffer.schema(&series.name));
+        match known {
+            Some(known) if *known == series => Ok(()),
+            Some(known) => {
+                let (was, is) = (known.data_type.name(), series.data_type.name());
+                let text = format!("measurement '{}' is {was} and {is} in one device", series.name);
+                Err(Error::invalid(text).piece(format!("device '{}'", device.path())))
+            }
+            None => {
+                self.check_series(std::slice::from_ref(&series), &device.path())?;
+                let buffer = self.devices.entry(device.clone());
+                let empty = || DeviceBuffer::new(false, Vec::new(), series.compression);
+                buffer.or_insert_with(empty).add_series(series)
+            }
+        }
+    }
+
     fn declare(&mut self, device: DeviceId, series: Vec<MeasurementSchema>, aligned: bool) -> Result<()> {
         let path = device.path();
         if self.devices.contains_key(&device) {
@@ -137,12 +156,21 @@ impl Writer {
         if path.is_empty() {
             return Err(Error::invalid("a device needs a name"));
         }
+        self.check_series(&series, &path)?;
+        let compression =
+            series.first().map_or(Compression::default_for(self.options.version), |s| s.compression);
+        self.devices.insert(device, DeviceBuffer::new(aligned, series, compression));
+        Ok(())
+    }
+
+    /// Checks the series of one device, and remembers their names where a name means the same in all devices.
+    fn check_series(&mut self, series: &[MeasurementSchema], path: &str) -> Result<()> {
         check_names(series.iter().map(|s| s.name.as_str())).in_piece(|| format!("device '{path}'"))?;
-        for schema in &series {
+        for schema in series {
             self.check_schema(schema).in_piece(|| format!("device '{path}'"))?;
         }
         if self.options.version.is_flat() {
-            for schema in &series {
+            for schema in series {
                 let known = self.measurements.entry(schema.name.clone()).or_insert_with(|| schema.clone());
                 if known != schema {
                     let text = format!(
@@ -155,9 +183,6 @@ impl Writer {
                 }
             }
         }
-        let compression =
-            series.first().map_or(Compression::default_for(self.options.version), |s| s.compression);
-        self.devices.insert(device, DeviceBuffer::new(aligned, series, compression));
         Ok(())
     }
 
