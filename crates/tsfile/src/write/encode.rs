@@ -47,6 +47,8 @@ impl Encoding {
     /// The encoding a writer of `version` takes for values of this type unless told otherwise.
     pub fn default_for(data_type: DataType, version: Version) -> Self {
         match data_type.physical() {
+            // The C++ readers of version 4 know no other encoding of BOOLEAN.
+            Some(Physical::Boolean) if version == Version::V4 => Self::Plain,
             Some(Physical::Boolean) => Self::Rle,
             Some(Physical::Int32 | Physical::Int64) | None => Self::Ts2Diff,
             // The first GORILLA cannot hold a NaN that its own reader survives.

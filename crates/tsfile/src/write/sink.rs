@@ -79,7 +79,10 @@ impl Layout {
         let find =
             |name: &str| schema.fields().iter().position(|f| f.name() == name && is_text(f.data_type()));
         let shape = if plan.table {
-            let tags = plan.tags.iter().map(|tag| position(schema, tag)).collect::<Result<_>>()?;
+            let mut tags = plan.tags.iter().map(|tag| position(schema, tag)).collect::<Result<Vec<_>>>()?;
+            // A device names its tags in the order of the table's columns.
+            tags.sort_unstable();
+            tags.dedup();
             Shape::Table(name.unwrap_or_else(|| DEFAULT_TABLE.into()), tags)
         } else if let Some(column) = &plan.device_column {
             Shape::ByDevice(position(schema, column)?)
