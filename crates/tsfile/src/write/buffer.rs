@@ -318,22 +318,24 @@ impl AlignedBuffer {
             let target = found.ok_or_else(|| unknown(column.name, self.columns.iter().map(|c| &c.schema)))?;
             check_type(&target.schema, column.values)?;
         }
-        times.iter().for_each(|&time| self.timeline.push(time));
+        for &time in times {
+            self.timeline.push(time);
+        }
         let mut bytes = times.len() * 8;
         for target in &mut self.columns {
             let before = target.values.size();
-            match columns.iter().find(|c| c.name == target.schema.name) {
-                Some(column) => {
-                    target.values.append(column.values, Rows::All)?;
-                    match column.present {
-                        Some(present) => target.present.extend_from_slice(present),
-                        None => target.present.resize(target.present.len() + times.len(), true),
-                    }
-                }
-                None => {
-                    target.values.append(&blanks(target.schema.data_type, times.len()), Rows::All)?;
-                    target.present.resize(target.present.len() + times.len(), false);
-                }
+            let found = columns.iter().find(|c| c.name == target.schema.name);
+            let blank;
+            let (values, present) = if let Some(column) = found {
+                (column.values, column.present)
+            } else {
+                blank = (blanks(target.schema.data_type, times.len()), vec![false; times.len()]);
+                (&blank.0, Some(blank.1.as_slice()))
+            };
+            target.values.append(values, Rows::All)?;
+            match present {
+                Some(present) => target.present.extend_from_slice(present),
+                None => target.present.resize(target.present.len() + times.len(), true),
             }
             bytes += target.values.size() - before + times.len();
         }

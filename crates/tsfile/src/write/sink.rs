@@ -154,7 +154,9 @@ impl Layout {
                 let columns = columns.collect();
                 writer.add_table(TableSchema { name: name.clone(), columns })?;
                 // Tables know their columns in lower case.
-                fields.iter_mut().for_each(|f| f.name = f.name.to_lowercase());
+                for field in &mut fields {
+                    field.name = field.name.to_lowercase();
+                }
             }
             Shape::ByDevice(_) | Shape::Long { .. } => {}
         }
@@ -366,13 +368,14 @@ impl Texts {
             None => array.clone(),
         };
         let mut push = |text: Option<&str>| {
-            let row = text.map(|text| match seen.get(text) {
-                Some(&at) => at,
-                None => {
-                    seen.insert(text.to_string(), texts.distinct.len());
+            let row = text.map(|text| {
+                let known = seen.get(text).copied();
+                known.unwrap_or_else(|| {
+                    let at = texts.distinct.len();
+                    seen.insert(text.to_string(), at);
                     texts.distinct.push(text.to_string());
-                    texts.distinct.len() - 1
-                }
+                    at
+                })
             });
             texts.rows.push(row);
         };

@@ -126,7 +126,9 @@ impl Tail<'_> {
         paths.dedup();
         let capacity = if self.version == Version::V2 { paths.len() } else { chunks };
         let mut bloom = BloomFilter::with_capacity(capacity, self.version);
-        paths.iter().for_each(|path| bloom.insert(path));
+        for path in &paths {
+            bloom.insert(path);
+        }
         bloom
     }
 
@@ -331,7 +333,9 @@ fn series_of(record: &DeviceRecord, version: Version) -> Vec<TimeseriesMetadata>
         .filter_map(|(name, chunks)| {
             let first = chunks.first()?;
             let mut statistics = Statistics::default();
-            chunks.iter().for_each(|chunk| statistics.merge(&chunk.statistics, version));
+            for chunk in &chunks {
+                statistics.merge(&chunk.statistics, version);
+            }
             Some(TimeseriesMetadata {
                 kind: TimeseriesMetadata::kind_of(
                     chunks.len(),
