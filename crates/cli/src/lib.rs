@@ -45,6 +45,8 @@ enum Verb {
     Convert(verbs::convert::Convert),
     Verify(verbs::verify::Verify),
     Repair(verbs::repair::Repair),
+    Diff(verbs::diff::Diff),
+    Reduce(verbs::reduce::Reduce),
     Completions(verbs::completions::Completions),
 }
 
@@ -92,6 +94,8 @@ impl Verb {
             Self::Convert(verb) => verb.run(),
             Self::Verify(verb) => verb.run(),
             Self::Repair(verb) => verb.run(),
+            Self::Diff(verb) => verb.run(),
+            Self::Reduce(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
         }
     }
@@ -104,6 +108,8 @@ impl Verb {
             Self::Convert(verb) => verb.json,
             Self::Verify(verb) => verb.json,
             Self::Repair(verb) => verb.json,
+            Self::Diff(verb) => verb.json,
+            Self::Reduce(verb) => verb.json,
             Self::Completions(_) => false,
         }
     }

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod convert;
+mod diff;
 pub mod foreign;
 mod health;
 mod open;
@@ -23,6 +24,7 @@ mod registry;
 mod uri;
 
 pub use convert::{Conversion, Converted, convert};
+pub use diff::{DiffOptions, Difference, Side, diff, diff_sides};
 pub use health::{repair, verify};
 pub use open::{Opened, open};
 pub use registry::{detect, format_by_extension, format_by_name, formats};
