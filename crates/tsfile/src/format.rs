@@ -3,8 +3,12 @@
 use crate::archive::Archive;
 use crate::container::TsContainer;
 use crate::meta::version::MAGIC;
+use crate::write;
+use arrow_schema::SchemaRef;
 use std::sync::Arc;
-use tesselle_core::{Confidence, Container, Format, Location, OpenOptions, Probe, Result};
+use tesselle_core::{
+    Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Result, Sink, WriteOptions,
+};
 
 /// TsFile: files of every version, and data directories of them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,5 +48,15 @@ impl Format for TsFile {
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
         Ok(Arc::new(TsContainer::new(Archive::open(location, options)?)))
+    }
+
+    fn create(
+        &self,
+        location: &Location,
+        schema: SchemaRef,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Box<dyn Sink>> {
+        write::create(location, &schema, options, driver)
     }
 }

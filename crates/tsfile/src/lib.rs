@@ -10,5 +10,6 @@ mod legacy;
 pub mod meta;
 mod read;
 mod table;
+pub mod write;
 
 pub use format::TsFile;

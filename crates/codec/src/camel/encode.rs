@@ -60,15 +60,12 @@ impl Encoder<'_> {
 
     fn value(&mut self, value: f64) {
         self.put(u64::from(value.is_sign_negative()), 1);
-        match Decimal::of(value.abs()) {
-            Some(decimal) => {
-                self.put(1, 1);
-                self.decimal(&decimal);
-            }
-            None => {
-                self.put(0, 1);
-                self.difference(value.abs().to_bits());
-            }
+        if let Some(decimal) = Decimal::of(value.abs()) {
+            self.put(1, 1);
+            self.decimal(&decimal);
+        } else {
+            self.put(0, 1);
+            self.difference(value.abs().to_bits());
         }
         self.previous = if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
     }

@@ -26,7 +26,7 @@ pub fn encode<F: Float>(
         return;
     }
     let factor = scale(digits);
-    if overflow == Overflow::Mark && values.iter().any(|v| !fits::<F>(v.to_f64() * factor)) {
+    if overflow == Overflow::Mark && !fits(values, digits) {
         marked(values, digits, factor, integers, dst);
         return;
     }
@@ -50,7 +50,13 @@ fn cut<F: Float>(value: f64) -> F::Int {
     F::Int::from_i64(rounded as i64)
 }
 
-fn fits<F: Float>(value: f64) -> bool {
+/// Whether every value, scaled by 10 to the power of `digits`, fits the integer of its width.
+pub fn fits<F: Float>(values: &[F], digits: u32) -> bool {
+    let factor = scale(digits);
+    values.iter().all(|v| in_range::<F>(v.to_f64() * factor))
+}
+
+fn in_range<F: Float>(value: f64) -> bool {
     // The width's bounds as floats; the upper one is exclusive, for 2^63 − 1 rounds up.
     let bound = if F::BITS == 32 { 2_147_483_648.0 } else { 9_223_372_036_854_775_808.0 };
     value.floor() >= -bound && value + 0.5 < bound
@@ -68,10 +74,10 @@ fn marked<F: Float>(values: &[F], digits: u32, factor: f64, integers: Integers, 
     let mut ints = Vec::with_capacity(values.len());
     for (i, value) in values.iter().enumerate() {
         let wide = value.to_f64();
-        if fits::<F>(wide * factor) {
+        if in_range::<F>(wide * factor) {
             set(&mut scaled, i);
             ints.push(cut::<F>(wide * factor));
-        } else if fits::<F>(wide) {
+        } else if in_range::<F>(wide) {
             ints.push(cut::<F>(wide));
         } else {
             set(&mut raw, i);

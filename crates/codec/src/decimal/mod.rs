@@ -16,7 +16,7 @@ mod encode;
 mod tests;
 
 pub use decode::decode;
-pub use encode::{Overflow, encode};
+pub use encode::{Overflow, encode, fits};
 
 const WHAT: &str = "decimal column";
 
