@@ -45,7 +45,7 @@ pub fn unpack<T: Int>(src: &[u8], width: u32, base: u64, n: usize, dst: &mut Vec
     let len = check(src, width, n)?;
     dst.reserve(n);
     for_each_block(src, width, n, |words| {
-        dst.extend(words.iter().map(|word| T::narrow(word.wrapping_add(base))))
+        dst.extend(words.iter().map(|word| T::narrow(word.wrapping_add(base))));
     });
     Ok(len)
 }
