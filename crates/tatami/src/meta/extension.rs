@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! uv  feature bits     1 DICTIONARY pages, 2 FSST pages, 4 LZ4 records, 8 LIST columns
-//! uv  value dictionaries; each: uv column, uv record offset, uv entries
+//! uv  value dictionaries; each: uv column, uv record offset, uv stored size, uv entries
 //! ```
 
 use tesselle_codec::varint;
@@ -31,6 +31,8 @@ pub(crate) mod features {
 pub(crate) struct ValueDictionary {
     pub(crate) column: u64,
     pub(crate) offset: u64,
+    /// Payload bytes as stored.
+    pub(crate) stored: u64,
     pub(crate) entries: u64,
 }
 
@@ -55,9 +57,14 @@ impl Extension {
     pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         let features = cursor.uvarint()?;
         let n = cursor.uvarint()?;
-        let n = cursor.count(n, 3)?;
+        let n = cursor.count(n, 4)?;
         let dictionaries = (0..n).map(|_| {
-            Ok(ValueDictionary { column: cursor.uvarint()?, offset: cursor.uvarint()?, entries: cursor.uvarint()? })
+            Ok(ValueDictionary {
+                column: cursor.uvarint()?,
+                offset: cursor.uvarint()?,
+                stored: cursor.uvarint()?,
+                entries: cursor.uvarint()?,
+            })
         });
         Ok(Self { features, dictionaries: dictionaries.collect::<Result<_>>()? })
     }
@@ -66,7 +73,7 @@ impl Extension {
         varint::write(self.features, out);
         varint::write(self.dictionaries.len() as u64, out);
         for one in &self.dictionaries {
-            [one.column, one.offset, one.entries].into_iter().for_each(|n| varint::write(n, out));
+            [one.column, one.offset, one.stored, one.entries].into_iter().for_each(|n| varint::write(n, out));
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Inverted {
 impl Inverted {
     /// Parses the section; early files end before the live documents.
     pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
-        let mut run = || Ok(Run { offset: cursor.uvarint()?, len: cursor.uvarint()? });
+        let mut run = || -> Result<Run> { Ok(Run { offset: cursor.uvarint()?, len: cursor.uvarint()? }) };
         let (terms, postings, skips) = (run()?, run()?, run()?);
         let (term_count, documents) = (cursor.uvarint()?, cursor.uvarint()?);
         let live = if cursor.is_empty() {

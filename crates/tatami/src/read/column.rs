@@ -274,7 +274,8 @@ fn append_bools(
     match validity {
         None => bits.append_packed_range(0..rows, body),
         Some(validity) => {
-            let mut dense = BooleanBuffer::new(body.into(), 0, present).into_iter();
+            let dense = BooleanBuffer::new(body.into(), 0, present);
+            let mut dense = dense.iter();
             validity.iter().for_each(|valid| bits.append(valid && dense.next().unwrap_or(false)));
         }
     }

@@ -44,7 +44,8 @@ impl Profile<'_> {
         Ok(Cow::Owned(out))
     }
 
-    fn decompress<'b>(&self, record: &Record, stored: &'b [u8], offset: u64) -> Result<Cow<'b, [u8]>> {
+    /// Decompresses a payload whose checksum has been compared already.
+    pub(crate) fn decompress<'b>(&self, record: &Record, stored: &'b [u8], offset: u64) -> Result<Cow<'b, [u8]>> {
         match known_codec(record, offset)? {
             Codec::None => {
                 if stored.len() as u64 != u64::from(record.uncompressed) {
