@@ -24,7 +24,10 @@ mod container;
 mod meta;
 mod read;
 mod scalars;
+mod write;
 
 pub use container::Tatami;
 pub use meta::types::{Codec, Encoding, LogicalType};
 pub use read::file::File;
+pub use write::options::{Profile, WriterOptions};
+pub use write::writer::Writer;
