@@ -9,10 +9,12 @@ use tesselle_core::{
     Result, Sink, Table, WriteOptions,
 };
 
+use crate::layout::layout;
 use crate::meta::header::MAGIC;
 use crate::read::describe;
 use crate::read::file::File;
 use crate::read::table::FileTable;
+use crate::verify::verify;
 use crate::write::options::WriterOptions;
 use crate::write::writer::Writer;
 
@@ -81,10 +83,10 @@ impl Container for FileContainer {
     }
 
     fn layout(&self) -> Result<LayoutMap> {
-        Ok(LayoutMap::default())
+        Ok(layout(&self.file))
     }
 
-    fn verify(&self, _: Depth, _: &Driver, _: &mut Report) -> Result<()> {
-        Ok(())
+    fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
+        verify(&self.file, depth, driver, report)
     }
 }

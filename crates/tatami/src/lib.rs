@@ -21,9 +21,11 @@
 #![forbid(unsafe_code)]
 
 mod container;
+mod layout;
 mod meta;
 mod read;
 mod scalars;
+mod verify;
 mod write;
 
 pub use container::Tatami;
