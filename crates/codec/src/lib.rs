@@ -12,6 +12,7 @@ pub mod chimp;
 #[cfg(feature = "cipher")]
 pub mod cipher;
 pub mod compress;
+pub mod crc;
 pub mod decimal;
 pub mod delta_binary;
 pub mod dictionary;
@@ -19,8 +20,11 @@ pub mod difference;
 #[cfg(feature = "digest")]
 pub mod digest;
 mod error;
+#[cfg(feature = "fsst")]
+pub mod fsst;
 pub mod gorilla;
 mod int;
+pub mod intpack;
 pub mod plain;
 pub mod regular;
 pub mod rlbe;
@@ -30,6 +34,7 @@ pub mod scale;
 pub mod shuffle;
 pub mod sprintz;
 pub mod strings;
+pub mod varint;
 #[cfg(feature = "webp")]
 pub mod webp;
 pub mod window;
