@@ -7,5 +7,6 @@
 
 pub mod compress;
 mod error;
+pub mod intblock;
 
 pub use error::{Error, Result};

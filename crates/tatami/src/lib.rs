@@ -1,1 +1,4 @@
 //! tatami
+#![forbid(unsafe_code)]
+
+pub mod search;
