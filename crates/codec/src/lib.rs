@@ -6,7 +6,12 @@
 //! One folder per family, each with its `encode` and `decode` side by side.
 
 pub mod compress;
+pub mod crc;
 mod error;
+#[cfg(feature = "fsst")]
+pub mod fsst;
 pub mod intblock;
+pub mod intpack;
+pub mod varint;
 
 pub use error::{Error, Result};

@@ -2,21 +2,6 @@
 
 use crate::{Error, Result};
 
-/// Appends `values`; the last group may hold fewer than four.
-pub fn encode_groups(values: &[u32], out: &mut Vec<u8>) {
-    for group in values.chunks(4) {
-        let at = out.len();
-        out.push(0);
-        let mut control = 0u8;
-        for (i, &value) in group.iter().enumerate() {
-            let len = super::bits(value).div_ceil(8) as usize;
-            control |= ((len - 1) as u8) << (2 * i);
-            out.extend_from_slice(&value.to_le_bytes()[..len]);
-        }
-        out[at] = control;
-    }
-}
-
 /// Reads `out.len()` values from the front of `src`; gives the bytes consumed.
 pub fn decode_groups(src: &[u8], out: &mut [u32]) -> Result<usize> {
     let mut at = 0;

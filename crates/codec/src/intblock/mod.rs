@@ -1,12 +1,9 @@
-//! Small blocks of unsigned 32-bit integers, as inverted lists store them.
+//! Small blocks of unsigned 32-bit integers, as inverted lists store them, decoded into the caller's array.
 //!
-//! Three layouts, all least significant bit first:
-//!
-//! * [`unpack`]/[`pack`]: every value in `width` bits, without padding between values;
-//! * [`decode_groups`]/[`encode_groups`]: four values behind a control byte with their byte lengths;
-//! * [`decode_patched`]/[`encode_patched`]: packed low bits plus a list of exceptions with their full value.
-//!
-//! The number of values is never stored; it is the length of the slice that the caller passes.
+//! The layouts are those of [`crate::intpack`], which also writes them: plain bit-packing ([`unpack`]), group varints
+//! ([`decode_groups`]) and patched packing ([`decode_patched`]). What differs is the use: at most 128 values at a
+//! time, thousands of blocks per query, no allocation, and a decoder says where its block ends, because another one
+//! follows without a length.
 
 mod groups;
 mod packed;
@@ -14,14 +11,9 @@ mod patched;
 #[cfg(test)]
 mod tests;
 
-pub use groups::{decode_groups, encode_groups};
-pub use packed::{pack, packed_len, unpack};
-pub use patched::{decode_patched, encode_patched};
+pub use groups::decode_groups;
+pub use packed::unpack;
+pub use patched::decode_patched;
 
 /// Values in a full block.
 pub const BLOCK: usize = 128;
-
-/// Bits that `value` needs, at least one.
-pub const fn bits(value: u32) -> u32 {
-    32 - (value | 1).leading_zeros()
-}

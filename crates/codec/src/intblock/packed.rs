@@ -4,27 +4,8 @@ use super::BLOCK;
 use crate::{Error, Result};
 
 /// Bytes that `count` values of `width` bits occupy.
-pub const fn packed_len(count: usize, width: u32) -> usize {
+const fn packed_len(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(8)
-}
-
-/// Appends `values` to `out`, each in `width` bits (1 to 32); higher bits are dropped.
-pub fn pack(values: &[u32], width: u32, out: &mut Vec<u8>) {
-    out.reserve(packed_len(values.len(), width));
-    let mask = mask(width);
-    let (mut pending, mut held) = (0u64, 0u32);
-    for &value in values {
-        pending |= (u64::from(value) & mask) << held;
-        held += width;
-        while held >= 8 {
-            out.push(pending as u8);
-            pending >>= 8;
-            held -= 8;
-        }
-    }
-    if held > 0 {
-        out.push(pending as u8);
-    }
 }
 
 /// Reads `out.len()` values (at most [`BLOCK`]) of `width` bits from the front of `src`; gives the bytes consumed.

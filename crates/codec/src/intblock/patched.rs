@@ -7,52 +7,10 @@
 //! | | per exception, ascending: position (1 byte), full value (varint) |
 //! | ceil(n * width / 8) | the low `width` bits of all n values |
 
-use super::{bits, pack, packed_len, unpack};
-use crate::{Error, Result};
+use super::unpack;
+use crate::{Error, Result, varint};
 
 const WHAT: &str = "patched block";
-
-/// Appends `values` (at most 128) with the width that gives the fewest bytes, the smallest on a tie.
-pub fn encode_patched(values: &[u32], out: &mut Vec<u8>) {
-    let width = best_width(values);
-    let exceptions = values.iter().enumerate().filter(|&(_, &value)| bits(value) > width);
-    out.push(width as u8);
-    out.push(exceptions.clone().count() as u8);
-    for (position, &value) in exceptions {
-        out.push(position as u8);
-        put_varint(value, out);
-    }
-    pack(values, width, out);
-}
-
-/// The cheapest width; exceptions of each width are counted from a histogram of bit lengths.
-fn best_width(values: &[u32]) -> u32 {
-    let mut count = [0usize; 33];
-    let mut cost = [0usize; 33];
-    for &value in values {
-        let bits = bits(value) as usize;
-        count[bits] += 1;
-        cost[bits] += 1 + bits.div_ceil(7);
-    }
-    let (mut best, mut best_len) = (32, packed_len(values.len(), 32));
-    let mut exceptions = 0;
-    for width in (1..32u32).rev() {
-        exceptions += cost[width as usize + 1];
-        let len = packed_len(values.len(), width) + exceptions;
-        if len <= best_len {
-            (best, best_len) = (width, len);
-        }
-    }
-    best
-}
-
-fn put_varint(mut value: u32, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
 
 /// Reads `out.len()` values (at most 128) from the front of `src`; gives the bytes consumed.
 pub fn decode_patched(src: &[u8], out: &mut [u32]) -> Result<usize> {
@@ -84,20 +42,12 @@ pub fn decode_patched(src: &[u8], out: &mut [u32]) -> Result<usize> {
 
 /// Position, value and length of the exception at the front of `src`.
 fn exception(src: &[u8]) -> Result<(usize, u32, usize)> {
-    let Some((&position, varint)) = src.split_first() else {
+    let Some((&position, rest)) = src.split_first() else {
         return Err(Error::truncated(WHAT, 1, 0));
     };
-    let mut value = 0u64;
-    for (i, &byte) in varint.iter().take(5).enumerate() {
-        value |= u64::from(byte & 0x7f) << (7 * i);
-        if byte < 0x80 {
-            let value = u32::try_from(value)
-                .map_err(|_| Error::corrupt(WHAT, format!("exception {value} exceeds 32 bits")))?;
-            return Ok((usize::from(position), value, i + 2));
-        }
+    let (value, len) = varint::read(rest)?;
+    match u32::try_from(value) {
+        Ok(value) => Ok((usize::from(position), value, len + 1)),
+        Err(_) => Err(Error::corrupt(WHAT, format!("exception {value} exceeds 32 bits"))),
     }
-    if varint.len() < 5 {
-        return Err(Error::truncated(WHAT, varint.len() + 2, src.len()));
-    }
-    Err(Error::corrupt(WHAT, "exception of more than five bytes"))
 }
