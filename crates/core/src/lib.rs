@@ -1,1 +1,46 @@
-//! core
+//! The vocabulary that every format of Tesselle shares.
+//!
+//! A read is always the same four steps: *open* parses metadata into a [`Container`], *plan* turns a [`Scan`] of a
+//! [`Table`] into [`Task`]s without touching data, *fetch* gets the byte ranges a task needs, and *decode* is pure and
+//! runs on any thread. The [`Driver`] owns the threads and the memory; [`Storage`] owns the bytes. A write is the
+//! mirror: batches go into a [`Sink`], which commits them as a whole.
+//!
+//! This crate must not know any format, nor DataFusion, nor the command line.
+
+pub mod array;
+mod container;
+mod cursor;
+pub mod driver;
+mod error;
+mod format;
+mod layout_map;
+mod limits;
+mod predicate;
+mod report;
+mod scalar;
+mod scan;
+mod selection;
+mod sink;
+mod stats;
+pub mod storage;
+mod table;
+mod task;
+
+pub use array::{ArrayView, DType};
+pub use container::{ColumnDescription, Container, Description, TableDescription};
+pub use cursor::Cursor;
+pub use driver::{Driver, DriverOptions};
+pub use error::{Context, Error, ErrorKind, Result};
+pub use format::{Confidence, Format, OpenOptions, Probe, Repaired, Secret, Settings, WriteOptions};
+pub use layout_map::{Extent, FileLayout, LayoutMap, Role};
+pub use limits::Limits;
+pub use predicate::{ColumnBounds, Comparison, Predicate, Verdict};
+pub use report::{Depth, Finding, Report, Severity};
+pub use scalar::{Scalar, hex, json_bytes, json_float};
+pub use scan::Scan;
+pub use selection::{AxisSelection, Region, Selection, Span, SpanPart};
+pub use sink::{Sink, Summary};
+pub use stats::{ColumnStats, Known, RunStats, TableStats};
+pub use storage::{Location, Storage};
+pub use table::{Pushdown, TYPE_KEY, Table};
+pub use task::{ByteRange, Cost, Plan, Step, Task};

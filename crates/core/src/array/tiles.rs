@@ -1,0 +1,138 @@
+//! Which tiles a region touches: a list per axis, so that planning costs the touched tiles, not all of them.
+
+use crate::error::{Error, Result};
+use crate::selection::Region;
+
+/// The part of a region that lies in one tile, on one axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TilePart {
+    /// Grid coordinate of the tile.
+    pub tile: u64,
+    /// First wanted position, counted inside the tile.
+    pub first: u64,
+    /// How many positions are wanted.
+    pub len: u64,
+    /// Where they start in the result.
+    pub index: u64,
+    /// The clipped extent of the tile.
+    pub extent: u64,
+}
+
+/// The touched tiles of one axis.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TileAxis {
+    /// In order.
+    pub parts: Vec<TilePart>,
+    /// Distance between wanted positions.
+    pub step: u64,
+}
+
+/// The touched tiles of a region: every combination of one part per axis.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TileGrid {
+    /// One per axis.
+    pub axes: Vec<TileAxis>,
+}
+
+/// The clipped extent of a tile on one axis.
+pub(super) fn clipped(shape: &[u64], tile_shape: &[u64], tile: &[u64], axis: usize) -> u64 {
+    let at = |list: &[u64]| list.get(axis).copied().unwrap_or(0);
+    let start = at(tile).saturating_mul(at(tile_shape));
+    at(shape).saturating_sub(start).min(at(tile_shape))
+}
+
+impl TileGrid {
+    /// The tiles of a grid that `region` touches.
+    pub fn new(shape: &[u64], tile_shape: &[u64], region: &Region) -> Result<Self> {
+        if region.spans.len() != shape.len() || tile_shape.len() != shape.len() {
+            return Err(Error::internal("region, tiles and array differ in rank"));
+        }
+        let axes = region.spans.iter().zip(shape.iter().zip(tile_shape)).map(|(span, (&shape, &tile))| {
+            let tile = tile.max(1);
+            let mut parts = Vec::new();
+            let mut next = span.start;
+            while next < span.stop && next < shape {
+                let coordinate = next / tile;
+                let lo = coordinate * tile;
+                let hi = lo.saturating_add(tile).min(shape);
+                let Some(part) = span.within(lo, hi) else { break };
+                parts.push(TilePart {
+                    tile: coordinate,
+                    first: part.first - lo,
+                    len: part.len,
+                    index: part.index,
+                    extent: hi - lo,
+                });
+                let Some(after) = part.len.checked_mul(span.step).and_then(|d| part.first.checked_add(d))
+                else {
+                    break;
+                };
+                next = after;
+            }
+            TileAxis { parts, step: span.step }
+        });
+        Ok(Self { axes: axes.collect() })
+    }
+
+    /// How many tiles are touched; `None` beyond 64 bits.
+    pub fn count(&self) -> Option<u64> {
+        self.axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.parts.len() as u64))
+    }
+
+    /// The combinations of parts over the axes `axes`, row-major.
+    pub fn combinations(&self, axes: std::ops::Range<usize>) -> impl Iterator<Item = Vec<TilePart>> + '_ {
+        let lists: Vec<&[TilePart]> =
+            self.axes.get(axes).unwrap_or_default().iter().map(|a| a.parts.as_slice()).collect();
+        let mut counters = vec![0_usize; lists.len()];
+        let mut done = lists.iter().any(|list| list.is_empty());
+        std::iter::from_fn(move || {
+            if done {
+                return None;
+            }
+            let item = lists.iter().zip(&counters).filter_map(|(list, i)| list.get(*i).copied()).collect();
+            done = true;
+            for (list, counter) in lists.iter().zip(&mut counters).rev() {
+                *counter += 1;
+                if *counter < list.len() {
+                    done = false;
+                    break;
+                }
+                *counter = 0;
+            }
+            Some(item)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::selection::Span;
+
+    #[test]
+    fn steps_skip_tiles() {
+        let region = Region { spans: vec![Span { start: 1, stop: 10, step: 5 }] }; // 1, 6
+        let grid = TileGrid::new(&[10], &[2], &region).unwrap();
+        let tiles: Vec<u64> = grid.axes[0].parts.iter().map(|p| p.tile).collect();
+        assert_eq!(tiles, [0, 3]);
+        assert_eq!(grid.axes[0].parts[1], TilePart { tile: 3, first: 0, len: 1, index: 1, extent: 2 });
+    }
+
+    #[test]
+    fn huge_tiles_and_empty_regions_are_fine() {
+        let grid = TileGrid::new(&[7], &[1 << 63], &Region::whole(&[7])).unwrap();
+        assert_eq!(grid.axes[0].parts.len(), 1);
+        assert_eq!(grid.axes[0].parts[0].extent, 7);
+        let grid = TileGrid::new(&[0, 3], &[2, 2], &Region::whole(&[0, 3])).unwrap();
+        assert_eq!(grid.count(), Some(0));
+        assert_eq!(grid.combinations(0..2).count(), 0);
+    }
+
+    #[test]
+    fn combinations_come_row_major() {
+        let grid = TileGrid::new(&[4, 4], &[2, 2], &Region::whole(&[4, 4])).unwrap();
+        let tiles: Vec<Vec<u64>> =
+            grid.combinations(0..2).map(|c| c.iter().map(|p| p.tile).collect()).collect();
+        assert_eq!(tiles, [[0, 0], [0, 1], [1, 0], [1, 1]]);
+    }
+}

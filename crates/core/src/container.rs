@@ -1,0 +1,137 @@
+//! An opened file, folder or collection.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::layout_map::LayoutMap;
+use crate::report::{Depth, Report};
+use crate::table::Table;
+
+/// Named tables with metadata, a byte map and a verifier.
+pub trait Container: Send + Sync {
+    /// What is in it: the object of `info --json`, made from metadata alone.
+    fn describe(&self) -> Result<Description>;
+
+    /// The names of its tables, in the order of the file.
+    fn table_names(&self) -> Vec<String>;
+
+    /// The table of that name.
+    fn table(&self, name: &str) -> Result<Arc<dyn Table>>;
+
+    /// The table to take when none is named: the only one.
+    fn default_table(&self) -> Result<Arc<dyn Table>> {
+        let names = self.table_names();
+        match names.as_slice() {
+            [only] => self.table(only),
+            [] => Err(Error::not_found("there is no table in it")),
+            many => {
+                let shown: Vec<&str> = many.iter().take(8).map(String::as_str).collect();
+                let more = if many.len() > shown.len() { ", …" } else { "" };
+                Err(Error::invalid(format!("there are {} tables in it; name one", many.len()))
+                    .hint(format!("add --table NAME or #NAME: {}{more}", shown.join(", "))))
+            }
+        }
+    }
+
+    /// The pieces, one JSON object each, in file order; at most `limit` of them.
+    fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>>;
+
+    /// How many pieces [`Container::chunks`] would list, where that is known without listing.
+    fn chunk_count(&self) -> Option<u64> {
+        None
+    }
+
+    /// Every byte range with its meaning.
+    fn layout(&self) -> Result<LayoutMap>;
+
+    /// Checks the container; what is wrong goes into the report, an `Err` means the check itself could not go on.
+    fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()>;
+}
+
+/// The answer of `info`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Description {
+    /// The format's name, e.g. `tsfile`.
+    pub format: &'static str,
+    /// The version as the format spells it.
+    pub version: String,
+    /// Free metadata of the container.
+    pub metadata: Value,
+    /// Its tables.
+    pub tables: Vec<TableDescription>,
+    /// What only this format has, top-level keys.
+    pub extra: Map<String, Value>,
+}
+
+impl Description {
+    /// A description without tables and extras.
+    pub fn new(format: &'static str, version: impl Into<String>) -> Self {
+        let metadata = Value::Object(Map::new());
+        Self { format, version: version.into(), metadata, tables: Vec::new(), extra: Map::new() }
+    }
+
+    /// The object of `info --json`.
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("format".into(), self.format.into());
+        object.insert("version".into(), self.version.as_str().into());
+        object.extend(self.extra.clone());
+        object.insert("metadata".into(), self.metadata.clone());
+        object.insert("tables".into(), self.tables.iter().map(TableDescription::to_json).collect());
+        Value::Object(object)
+    }
+}
+
+/// One table in the answer of `info`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableDescription {
+    /// Its name.
+    pub name: String,
+    /// Its rows, where that is known without reading.
+    pub rows: Option<u64>,
+    /// Its columns.
+    pub columns: Vec<ColumnDescription>,
+    /// What only this format has.
+    pub extra: Map<String, Value>,
+}
+
+impl TableDescription {
+    fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("name".into(), self.name.as_str().into());
+        object.insert("rows".into(), self.rows.into());
+        object.extend(self.extra.clone());
+        object.insert("columns".into(), self.columns.iter().map(ColumnDescription::to_json).collect());
+        Value::Object(object)
+    }
+}
+
+/// One column in the answer of `info`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnDescription {
+    /// Its name.
+    pub name: String,
+    /// Its type as the format spells it.
+    pub kind: String,
+    /// What it is for: dimension, attribute, time, measurement, tag, field, axis, value, column.
+    pub role: &'static str,
+    /// Whether values may be missing.
+    pub nullable: bool,
+    /// What only this format has.
+    pub extra: Map<String, Value>,
+}
+
+impl ColumnDescription {
+    fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("name".into(), self.name.as_str().into());
+        object.insert("type".into(), self.kind.as_str().into());
+        object.insert("role".into(), self.role.into());
+        object.insert("nullable".into(), self.nullable.into());
+        object.extend(self.extra.clone());
+        Value::Object(object)
+    }
+}

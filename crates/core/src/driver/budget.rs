@@ -1,0 +1,97 @@
+//! Memory for work under way.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Hands out a fixed number of bytes; who asks for more than is free waits, or is told no.
+#[derive(Debug)]
+pub struct Budget {
+    total: u64,
+    used: Mutex<u64>,
+    freed: Condvar,
+}
+
+impl Budget {
+    /// A budget of `total` bytes.
+    pub fn new(total: u64) -> Self {
+        Self { total, used: Mutex::new(0), freed: Condvar::new() }
+    }
+
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// What is in use.
+    pub fn used(&self) -> u64 {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes `bytes`, or nothing when they are not free. A request beyond the whole budget counts as the whole, so
+    /// that one large task can run alone rather than never.
+    pub fn try_take(self: &Arc<Self>, bytes: u64) -> Option<Lease> {
+        let bytes = bytes.min(self.total);
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if *used + bytes > self.total {
+            return None;
+        }
+        *used += bytes;
+        drop(used);
+        Some(Lease { budget: Arc::clone(self), bytes })
+    }
+
+    /// Takes `bytes`, waiting until they are free.
+    pub fn take(self: &Arc<Self>, bytes: u64) -> Lease {
+        let bytes = bytes.min(self.total);
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        while *used + bytes > self.total {
+            used = self.freed.wait(used).unwrap_or_else(PoisonError::into_inner);
+        }
+        *used += bytes;
+        drop(used);
+        Lease { budget: Arc::clone(self), bytes }
+    }
+}
+
+/// Bytes of a budget; given back when dropped.
+#[derive(Debug)]
+pub struct Lease {
+    budget: Arc<Budget>,
+    bytes: u64,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        *self.budget.used.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        self.budget.freed.notify_all();
+    }
+}
+
+/// A quarter of what the machine has free, at least 256 MiB; 1 GiB where the system does not tell.
+pub(super) fn default_memory() -> u64 {
+    const LEAST: u64 = 256 << 20;
+    let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()?.checked_mul(1024)
+    });
+    free.map_or(1 << 30, |free| (free / 4).max(LEAST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_given_back_and_never_exceeded() {
+        let budget = Arc::new(Budget::new(100));
+        let first = budget.try_take(60).unwrap();
+        assert!(budget.try_take(41).is_none());
+        let second = budget.take(40);
+        assert_eq!(budget.used(), 100);
+        drop(first);
+        drop(second);
+        let whole = budget.try_take(1_000_000).unwrap();
+        assert_eq!(budget.used(), 100);
+        drop(whole);
+        assert_eq!(budget.used(), 0);
+    }
+}

@@ -1,0 +1,100 @@
+//! Fetching many small ranges in few requests.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::stats::RunStats;
+use crate::storage::{IoHints, Storage};
+use crate::task::ByteRange;
+
+use super::counters::Counters;
+
+/// Fetches `ranges` in their order, joining near ones of one file as the storage likes it.
+pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -> Result<Vec<Bytes>> {
+    let mut answers = vec![Bytes::new(); ranges.len()];
+    let hints = storage.hints();
+    let mut order: Vec<usize> = (0..ranges.len()).collect();
+    order.sort_by(|a, b| {
+        let (a, b) = (&ranges[*a], &ranges[*b]);
+        (&a.file, a.range.start, a.range.end).cmp(&(&b.file, b.range.start, b.range.end))
+    });
+    for group in order.chunk_by(|a, b| ranges[*a].file == ranges[*b].file) {
+        let Some(first) = group.first() else { continue };
+        let sorted: Vec<Range<u64>> = group.iter().map(|i| ranges[*i].range.clone()).collect();
+        let requests = coalesce(&sorted, hints);
+        let fetched = storage.read(&ranges[*first].file, &requests)?;
+        counters.add(&RunStats {
+            requests: requests.len() as u64,
+            bytes_fetched: requests.iter().map(|r| r.end - r.start).sum(),
+            ..RunStats::default()
+        });
+        let mut at = 0;
+        for index in group {
+            let wanted = &ranges[*index].range;
+            while requests
+                .get(at)
+                .is_some_and(|request| request.end < wanted.end || request.start > wanted.start)
+            {
+                at += 1;
+            }
+            let (Some(request), Some(bytes)) = (requests.get(at), fetched.get(at)) else { continue };
+            let start = (wanted.start - request.start) as usize;
+            answers[*index] = bytes.slice(start..start + (wanted.end - wanted.start) as usize);
+        }
+    }
+    Ok(answers)
+}
+
+/// Joins sorted ranges that overlap or lie closer than the gap, up to the largest request.
+fn coalesce(sorted: &[Range<u64>], hints: IoHints) -> Vec<Range<u64>> {
+    let mut requests: Vec<Range<u64>> = Vec::new();
+    for range in sorted {
+        if let Some(last) = requests.last_mut() {
+            let near = range.start <= last.end.saturating_add(hints.gap);
+            let joined = last.end.max(range.end);
+            if range.end <= last.end || (near && joined - last.start <= hints.max_request) {
+                last.end = joined;
+                continue;
+            }
+        }
+        requests.push(range.clone());
+    }
+    requests
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryStorage;
+
+    #[test]
+    fn near_ranges_are_joined_and_far_ones_are_not() {
+        let hints = IoHints { gap: 10, max_request: 100, concurrency: 1 };
+        let joined = coalesce(&[0..10, 15..20, 31..40, 40..140, 50..60], hints);
+        assert_eq!(joined, [0..20, 31..40, 40..140]);
+    }
+
+    #[test]
+    fn answers_come_in_the_order_of_the_question() {
+        let storage = MemoryStorage::new();
+        storage.put("a", (0..100).collect::<Vec<u8>>());
+        storage.put("b", vec![7; 10]);
+        let ranges = [
+            ByteRange::new("a", 50..52),
+            ByteRange::new("b", 0..1),
+            ByteRange::new("a", 0..3),
+            ByteRange::new("a", 1..60),
+            ByteRange::new("a", 9..9),
+        ];
+        let counters = Counters::default();
+        let answers = fetch(&storage, &ranges, &counters).unwrap();
+        assert_eq!(answers[0][..], [50, 51]);
+        assert_eq!(answers[1][..], [7]);
+        assert_eq!(answers[2][..], [0, 1, 2]);
+        assert_eq!(answers[3].len(), 59);
+        assert!(answers[4].is_empty());
+        assert_eq!(counters.snapshot().requests, 2);
+    }
+}

@@ -1,0 +1,100 @@
+//! Answering a scan completely: what a table leaves of the request is done here, once for all formats.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Schema, SchemaRef};
+
+use super::Driver;
+use super::batches::{Batches, Order};
+use crate::error::{Error, Result};
+use crate::predicate::Predicate;
+use crate::scan::Scan;
+use crate::stats::RunStats;
+use crate::table::{Pushdown, Table};
+
+/// Runs `scan` over `table`: exactly the rows and columns asked for.
+pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Result<Rows> {
+    let schema = table.schema();
+    let wanted = projected(&schema, scan.columns.as_deref())?;
+    let residual = scan.predicate.clone().filter(|p| table.pushdown(p) != Pushdown::Exact);
+    let mut inner = scan.clone();
+    let mut columns: Vec<String> = wanted.fields().iter().map(|f| f.name().clone()).collect();
+    if let Some(predicate) = &scan.predicate {
+        for name in predicate.columns() {
+            schema.index_of(name).map_err(|_| unknown_column(&schema, name))?;
+            if residual.is_some() && !columns.iter().any(|c| c == name) {
+                columns.push(name.to_owned());
+            }
+        }
+    }
+    inner.columns = Some(columns);
+    if residual.is_some() {
+        inner.limit = None;
+    }
+    let run = driver.for_run();
+    let plan = table.plan(&inner)?;
+    let batches = run.batches(table.storage(), plan, order);
+    Ok(Rows { schema: wanted, batches, residual, left: scan.limit, driver: run })
+}
+
+/// The columns of `schema` by name, in the order of `names`.
+fn projected(schema: &SchemaRef, names: Option<&[String]>) -> Result<SchemaRef> {
+    let Some(names) = names else { return Ok(Arc::clone(schema)) };
+    let indices = names.iter().map(|name| schema.index_of(name).map_err(|_| unknown_column(schema, name)));
+    Ok(Arc::new(schema.project(&indices.collect::<Result<Vec<_>>>()?)?))
+}
+
+fn unknown_column(schema: &Schema, name: &str) -> Error {
+    Error::unknown_name("column", name, schema.fields().iter().map(|f| f.name().as_str()))
+}
+
+/// The answer of a scan, batch by batch.
+pub struct Rows {
+    schema: SchemaRef,
+    batches: Batches,
+    residual: Option<Predicate>,
+    left: Option<u64>,
+    driver: Driver,
+}
+
+impl Rows {
+    /// The columns of every batch.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// What the run has cost so far.
+    pub fn stats(&self) -> RunStats {
+        self.driver.counters().snapshot()
+    }
+
+    fn finish(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let filtered = match &self.residual {
+            Some(predicate) => predicate.filter(batch)?,
+            None => batch.clone(),
+        };
+        let columns = filtered.columns().iter().take(self.schema.fields().len()).cloned().collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(filtered.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.left != Some(0) {
+            let batch = match self.batches.next()?.and_then(|batch| self.finish(&batch)) {
+                Ok(batch) if batch.num_rows() == 0 => continue,
+                Ok(batch) => batch,
+                Err(error) => return Some(Err(error)),
+            };
+            let Some(left) = &mut self.left else { return Some(Ok(batch)) };
+            let rows = (batch.num_rows() as u64).min(*left);
+            *left -= rows;
+            return Some(Ok(batch.slice(0, rows as usize)));
+        }
+        None
+    }
+}

@@ -1,0 +1,372 @@
+//! The error every crate above `codec` speaks: kind, what, where, hint, source.
+//!
+//! Nothing matches on text. The kind decides the exit code of the command line and the exception class of the
+//! Python package; the class is a finer, stable name that scripts may rely on.
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
+
+/// Shorthand used throughout.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What sort of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The bytes contradict the format.
+    Corrupt,
+    /// The bytes may be right, but use something not known here.
+    Unsupported,
+    /// The call is wrong: a name, an option, a value that does not fit.
+    Invalid,
+    /// A table, column or key that does not exist.
+    NotFound,
+    /// A key is missing or wrong.
+    Denied,
+    /// The storage failed.
+    Io,
+    /// A limit or budget was reached.
+    Limit,
+    /// The caller cancelled the work.
+    Canceled,
+    /// A defect of this library.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The class of an error that names none.
+    fn default_class(self) -> &'static str {
+        match self {
+            Self::Corrupt => "corrupt",
+            Self::Unsupported => "unsupported",
+            Self::Invalid => "invalid_call",
+            Self::NotFound => "not_found",
+            Self::Denied => "denied",
+            Self::Io => "io",
+            Self::Limit => "limit",
+            Self::Canceled => "canceled",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// The exit code of the command line: 1 the data is bad, 2 the call is wrong, 3 I/O failed.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Corrupt | Self::Unsupported | Self::Denied | Self::Limit | Self::Internal => 1,
+            Self::Invalid | Self::NotFound => 2,
+            Self::Io | Self::Canceled => 3,
+        }
+    }
+}
+
+/// A failure with its place: which file, byte and piece, and what to do about it.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    class: Option<&'static str>,
+    message: Cow<'static, str>,
+    file: Option<String>,
+    offset: Option<u64>,
+    piece: Option<String>,
+    hint: Option<Cow<'static, str>>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of the given kind. `message` is lower case, one line, without a full stop.
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            class: None,
+            message: message.into(),
+            file: None,
+            offset: None,
+            piece: None,
+            hint: None,
+            source: None,
+        }))
+    }
+
+    /// The bytes contradict the format.
+    pub fn corrupt(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Corrupt, message)
+    }
+
+    /// Something not known here.
+    pub fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Unsupported, message)
+    }
+
+    /// The call is wrong.
+    pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// A name that does not exist.
+    pub fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// A limit was reached.
+    pub fn limit(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Limit, message)
+    }
+
+    /// A defect of this library.
+    pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Internal, message)
+    }
+
+    /// Storage failed.
+    pub fn io(message: impl Into<Cow<'static, str>>, source: std::io::Error) -> Self {
+        Self::new(ErrorKind::Io, message).source(source)
+    }
+
+    /// A name that does not exist, with the nearest of those that do.
+    pub fn unknown_name<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut known: Vec<&str> = known.into_iter().collect();
+        let near =
+            known.iter().map(|k| (distance(name, k), *k)).min().filter(|(d, _)| *d <= 1 + name.len() / 3);
+        let error = Self::not_found(format!("{what} '{name}' does not exist"));
+        if let Some((_, near)) = near {
+            return error.hint(format!("did you mean '{near}'?"));
+        }
+        let total = known.len();
+        known.truncate(12);
+        match total {
+            0 => error.hint("there are none"),
+            n if n > known.len() => error.hint(format!("there are {n}, among them {}", known.join(", "))),
+            _ => error.hint(format!("there are {}", known.join(", "))),
+        }
+    }
+
+    /// Sets the finer class, unless there is one already.
+    #[must_use]
+    pub fn class(mut self, class: &'static str) -> Self {
+        self.0.class.get_or_insert(class);
+        self
+    }
+
+    /// Sets the file, unless there is one already: the innermost place is the right one.
+    #[must_use]
+    pub fn file(mut self, file: impl Into<String>) -> Self {
+        self.0.file.get_or_insert_with(|| file.into());
+        self
+    }
+
+    /// Sets the byte offset in the file, unless there is one already.
+    #[must_use]
+    pub fn offset(mut self, offset: u64) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    /// Sets the piece (a chunk, page, tile or field), unless there is one already.
+    #[must_use]
+    pub fn piece(mut self, piece: impl Into<String>) -> Self {
+        self.0.piece.get_or_insert_with(|| piece.into());
+        self
+    }
+
+    /// Sets what to do next, unless it has been said already.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.0.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// Attaches the cause.
+    #[must_use]
+    pub fn source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.source.get_or_insert_with(|| source.into());
+        self
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The stable name of this failure, e.g. `bad_magic`.
+    pub fn class_name(&self) -> &'static str {
+        self.0.class.unwrap_or_else(|| self.0.kind.default_class())
+    }
+
+    /// What happened, without place and hint.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The file, if known.
+    pub fn file_name(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+
+    /// The byte offset, if known.
+    pub fn byte_offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// The piece, if known.
+    pub fn piece_name(&self) -> Option<&str> {
+        self.0.piece.as_deref()
+    }
+
+    /// What to do next, if known.
+    pub fn hint_text(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// The object that `--json` prints.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({ "error": {
+            "kind": self.class_name(),
+            "message": self.full_message(),
+            "file": self.file_name(),
+            "offset": self.byte_offset(),
+            "piece": self.piece_name(),
+            "hint": self.hint_text(),
+        }})
+    }
+
+    fn full_message(&self) -> String {
+        let mut text = self.0.message.to_string();
+        let mut source = self.0.source.as_deref().map(|s| s as &dyn StdError);
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            if !text.contains(&cause_text) {
+                text = format!("{text}: {cause_text}");
+            }
+            source = cause.source();
+        }
+        text.replace(['\n', '\r'], " ")
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.full_message())?;
+        let offset = self.0.offset.map(|o| format!("byte {o}"));
+        let places = [self.0.file.as_deref(), self.0.piece.as_deref(), offset.as_deref()];
+        let places: Vec<&str> = places.into_iter().flatten().collect();
+        if !places.is_empty() {
+            write!(f, " ({})", places.join(", "))?;
+        }
+        match &self.0.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|s| s as &(dyn StdError + 'static))
+    }
+}
+
+impl From<tesselle_codec::Error> for Error {
+    fn from(error: tesselle_codec::Error) -> Self {
+        let kind = match error {
+            tesselle_codec::Error::Unsupported { .. } => ErrorKind::Unsupported,
+            tesselle_codec::Error::Unencodable { .. } => ErrorKind::Invalid,
+            _ => ErrorKind::Corrupt,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<arrow_schema::ArrowError> for Error {
+    /// Arrow refuses only what was built wrongly here: damage in files is found before.
+    fn from(error: arrow_schema::ArrowError) -> Self {
+        Self::internal("building an Arrow array failed").source(error)
+    }
+}
+
+/// Adds the place to the error of any result, on the way up.
+pub trait Context<T> {
+    /// Names the file.
+    fn in_file(self, file: &str) -> Result<T>;
+    /// Names the piece; the text is built only on failure.
+    fn in_piece<S: Into<String>>(self, piece: impl FnOnce() -> S) -> Result<T>;
+    /// Gives the byte offset.
+    fn at_offset(self, offset: u64) -> Result<T>;
+    /// Gives the class.
+    fn of_class(self, class: &'static str) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
+    fn in_file(self, file: &str) -> Result<T> {
+        self.map_err(|e| e.into().file(file))
+    }
+
+    fn in_piece<S: Into<String>>(self, piece: impl FnOnce() -> S) -> Result<T> {
+        self.map_err(|e| e.into().piece(piece()))
+    }
+
+    fn at_offset(self, offset: u64) -> Result<T> {
+        self.map_err(|e| e.into().offset(offset))
+    }
+
+    fn of_class(self, class: &'static str) -> Result<T> {
+        self.map_err(|e| e.into().class(class))
+    }
+}
+
+/// Edit distance, for suggestions; long names are not worth the time.
+fn distance(a: &str, b: &str) -> usize {
+    if a.len() > 64 || b.len() > 64 {
+        return usize::MAX;
+    }
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_says_what_where_and_what_next() {
+        let error = Error::corrupt("codec 9 is not known")
+            .class("unsupported_codec")
+            .offset(136)
+            .piece("chunk 3")
+            .file("a.tet")
+            .hint("the file may come from a newer writer");
+        assert_eq!(
+            error.to_string(),
+            "codec 9 is not known (a.tet, chunk 3, byte 136); the file may come from a newer writer"
+        );
+        assert_eq!(error.to_json()["error"]["kind"], "unsupported_codec");
+        assert_eq!(error.kind().exit_code(), 1);
+    }
+
+    #[test]
+    fn the_innermost_place_wins() {
+        let error = Error::corrupt("x").offset(1).offset(2).file("inner").file("outer");
+        assert_eq!((error.byte_offset(), error.file_name()), (Some(1), Some("inner")));
+    }
+
+    #[test]
+    fn a_near_name_is_suggested() {
+        let error = Error::unknown_name("column", "temprature", ["time", "temperature"]);
+        assert_eq!(error.to_string(), "column 'temprature' does not exist; did you mean 'temperature'?");
+    }
+}

@@ -1,0 +1,227 @@
+//! A format: how it is recognised, opened, created and repaired.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+
+use crate::container::Container;
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::sink::Sink;
+use crate::storage::Location;
+
+/// One family of files.
+pub trait Format: Send + Sync {
+    /// The name used by `--format` and in reports, lower case.
+    fn name(&self) -> &'static str;
+
+    /// One line for help texts.
+    fn summary(&self) -> &'static str;
+
+    /// File name endings a writer would choose, without the dot, the usual one first.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// How sure it is that this is one of its own, from first and last bytes and names alone.
+    fn sniff(&self, probe: &Probe) -> Confidence;
+
+    /// Opens a container: metadata is read and checked, data is not touched.
+    fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>>;
+
+    /// Starts a new container that takes batches of this schema.
+    fn create(
+        &self,
+        location: &Location,
+        schema: SchemaRef,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Box<dyn Sink>> {
+        let _ = (location, schema, options, driver);
+        Err(Error::unsupported(format!("{} files cannot be written by this version", self.name())))
+    }
+
+    /// Writes what can be saved of `source` to `target`; the source is not touched.
+    fn repair(
+        &self,
+        source: &Location,
+        target: &Location,
+        options: &OpenOptions,
+        driver: &Driver,
+    ) -> Result<Repaired> {
+        let _ = (source, target, options, driver);
+        Err(Error::unsupported(format!("{} files cannot be repaired by this version", self.name())))
+    }
+}
+
+/// How sure a format is that a file is its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// It is not.
+    No,
+    /// The name says so, the bytes do not contradict; also damaged files that only their name betrays.
+    Name,
+    /// The bytes say so.
+    Content,
+}
+
+/// What a sniffer may look at.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    /// The last part of the path.
+    pub name: String,
+    /// The first bytes of a file (up to 4 KiB); empty for a folder.
+    pub head: Bytes,
+    /// The last bytes of a file (up to 4 KiB); empty for a folder.
+    pub tail: Bytes,
+    /// The size of a file; 0 for a folder.
+    pub size: u64,
+    /// The names of a folder's entries, sorted; `None` for a file.
+    pub entries: Option<Vec<String>>,
+}
+
+impl Probe {
+    /// Bytes looked at from either end.
+    pub const WINDOW: u64 = 4096;
+
+    /// Looks at a location.
+    pub fn of(location: &Location) -> Result<Self> {
+        let name = location.name().to_owned();
+        if location.is_dir()? {
+            let mut entries: Vec<String> = location.list()?.into_iter().map(|entry| entry.name).collect();
+            entries.sort();
+            return Ok(Self {
+                name,
+                head: Bytes::new(),
+                tail: Bytes::new(),
+                size: 0,
+                entries: Some(entries),
+            });
+        }
+        let size = location.size()?;
+        let window = size.min(Self::WINDOW);
+        let mut parts = location.read(&[0..window, size - window..size])?.into_iter();
+        let (head, tail) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        Ok(Self { name, head, tail, size, entries: None })
+    }
+
+    /// Whether the name ends in `.extension`, whatever its case.
+    pub fn has_extension(&self, extension: &str) -> bool {
+        self.name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case(extension))
+    }
+}
+
+/// How to open a container.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Time travel: only what was written in `[start, end]`, milliseconds since the epoch, both included.
+    pub between: Option<(u64, u64)>,
+    /// The key of an encrypted container.
+    pub key: Option<Secret>,
+    /// Stored integers instead of their meaning: enumeration codes, Int64 for every time.
+    pub raw: bool,
+    /// Text columns as Binary.
+    pub text_as_binary: bool,
+    /// Bounds that hold whatever the file claims.
+    pub limits: Limits,
+}
+
+/// A key that no `Debug` output shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    /// Wraps the bytes of a key.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// Reads the text form: `hex:` and digits, or the bytes themselves.
+    pub fn from_text(text: &[u8]) -> Result<Self> {
+        let Some(digits) = text.strip_prefix(b"hex:") else { return Ok(Self::new(text)) };
+        let digits = digits.trim_ascii();
+        let bytes = digits.chunks(2).map(|pair| {
+            std::str::from_utf8(pair)
+                .ok()
+                .filter(|p| p.len() == 2)
+                .and_then(|p| u8::from_str_radix(p, 16).ok())
+        });
+        bytes
+            .collect::<Option<Vec<u8>>>()
+            .map(Self)
+            .ok_or_else(|| Error::invalid("the key after 'hex:' is not pairs of hexadecimal digits"))
+    }
+
+    /// The bytes.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// How to create a container. `settings` are the format's own `--set name=value` pairs; each format turns them into
+/// its typed options and refuses names it does not know.
+#[derive(Debug, Clone, Default)]
+pub struct WriteOptions {
+    /// Whether an existing target may be replaced.
+    pub overwrite: bool,
+    /// The name of the table to create, where the format has named tables.
+    pub table: Option<String>,
+    /// The format's own settings, by name.
+    pub settings: Settings,
+    /// Facts about the source that a format may keep: axis names, attributes.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// Settings by name; every one must be taken by the format.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings(BTreeMap<String, String>);
+
+impl Settings {
+    /// Adds or replaces a setting.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// The value of a setting.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The value of a setting, parsed.
+    pub fn parse<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>> {
+        self.get(name)
+            .map(|text| text.parse().map_err(|_| Error::invalid(format!("{name}={text} is not {what}"))))
+            .transpose()
+    }
+
+    /// Refuses names that are not among `known`.
+    pub fn expect_only(&self, known: &[&str]) -> Result<()> {
+        let unknown = self.0.keys().find(|name| !known.contains(&name.as_str()));
+        unknown.map_or(Ok(()), |name| Err(Error::unknown_name("setting", name, known.iter().copied())))
+    }
+}
+
+/// What a repair kept and dropped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Repaired {
+    /// Bytes of the source that the result holds.
+    pub kept_bytes: u64,
+    /// Bytes of the source that it does not.
+    pub dropped_bytes: u64,
+    /// What was done, a line each.
+    pub notes: Vec<String>,
+}
+
+impl Repaired {
+    /// The object of `repair --json`.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({ "kept_bytes": self.kept_bytes, "dropped_bytes": self.dropped_bytes, "notes": self.notes })
+    }
+}

@@ -1,0 +1,18 @@
+//! What a reader may spend on strangers' files.
+
+/// Bounds that hold whatever a file claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Largest metadata structure that is held in memory as one piece.
+    pub metadata_bytes: u64,
+    /// Largest decoded size of one piece (chunk, page, tile).
+    pub piece_bytes: u64,
+    /// Deepest nesting of groups, trees and conditions.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { metadata_bytes: 1 << 30, piece_bytes: 1 << 32, depth: 128 }
+    }
+}

@@ -1,0 +1,345 @@
+//! Evaluating a predicate over a record batch, a column at a time.
+
+use std::cmp::Ordering;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::{DataType, TimeUnit};
+use arrow_select::filter::filter_record_batch;
+
+use super::{Comparison, Predicate};
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+
+impl Predicate {
+    /// The rows of `batch` where the predicate is true.
+    pub fn filter(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let mask = self.evaluate(batch)?;
+        if mask.null_count() == 0 && mask.true_count() == batch.num_rows() {
+            return Ok(batch.clone());
+        }
+        Ok(filter_record_batch(batch, &mask)?)
+    }
+
+    /// True, false or null (unknown) for each row of `batch`.
+    pub fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+        let rows = batch.num_rows();
+        match self {
+            Self::Always(value) => Ok(constant(*value, rows)),
+            Self::Compare { column, op, value } => compare(column_of(batch, column)?, column, *op, value),
+            Self::In { column, values } => {
+                let array = column_of(batch, column)?;
+                let parts = values.iter().map(|value| compare(array, column, Comparison::Eq, value));
+                fold(parts, constant(false, rows), arrow_kleene_or)
+            }
+            Self::IsNull { column } => {
+                let array = column_of(batch, column)?;
+                let nulls = array.logical_nulls();
+                Ok(nulls.map_or_else(|| constant(false, rows), |n| BooleanArray::new(!n.inner(), None)))
+            }
+            Self::And(parts) => {
+                fold(parts.iter().map(|p| p.evaluate(batch)), constant(true, rows), arrow_kleene_and)
+            }
+            Self::Or(parts) => {
+                fold(parts.iter().map(|p| p.evaluate(batch)), constant(false, rows), arrow_kleene_or)
+            }
+            Self::Not(inner) => {
+                let mask = inner.evaluate(batch)?;
+                Ok(BooleanArray::new(!mask.values(), mask.nulls().cloned()))
+            }
+        }
+    }
+}
+
+fn constant(value: bool, rows: usize) -> BooleanArray {
+    let values = if value { BooleanBuffer::new_set(rows) } else { BooleanBuffer::new_unset(rows) };
+    BooleanArray::new(values, None)
+}
+
+fn fold(
+    mut parts: impl Iterator<Item = Result<BooleanArray>>,
+    start: BooleanArray,
+    combine: fn(&BooleanArray, &BooleanArray) -> BooleanArray,
+) -> Result<BooleanArray> {
+    parts.try_fold(start, |sum, part| Ok(combine(&sum, &part?)))
+}
+
+/// Three-valued AND: false wins over unknown.
+fn arrow_kleene_and(a: &BooleanArray, b: &BooleanArray) -> BooleanArray {
+    let (a_true, b_true) = (known(a, true), known(b, true));
+    let (a_false, b_false) = (known(a, false), known(b, false));
+    from_known(&(&a_true & &b_true), &(&a_false | &b_false))
+}
+
+/// Three-valued OR: true wins over unknown.
+fn arrow_kleene_or(a: &BooleanArray, b: &BooleanArray) -> BooleanArray {
+    let (a_true, b_true) = (known(a, true), known(b, true));
+    let (a_false, b_false) = (known(a, false), known(b, false));
+    from_known(&(&a_true | &b_true), &(&a_false & &b_false))
+}
+
+fn known(array: &BooleanArray, value: bool) -> BooleanBuffer {
+    let bits = if value { array.values().clone() } else { !array.values() };
+    array.nulls().map_or_else(|| bits.clone(), |nulls| &bits & nulls.inner())
+}
+
+fn from_known(is_true: &BooleanBuffer, is_false: &BooleanBuffer) -> BooleanArray {
+    let valid = is_true | is_false;
+    let nulls = (valid.count_set_bits() < valid.len()).then(|| valid.into());
+    BooleanArray::new(is_true.clone(), nulls)
+}
+
+fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
+    batch.column_by_name(name).ok_or_else(|| {
+        let schema = batch.schema_ref();
+        Error::unknown_name("column", name, schema.fields().iter().map(|f| f.name().as_str()))
+    })
+}
+
+fn mismatch(column: &str, array: &dyn Array, value: &Scalar) -> Error {
+    Error::invalid(format!("column '{column}' of type {} cannot be compared with {value}", array.data_type()))
+}
+
+/// Compares a column with one literal; null rows and a null literal give unknown.
+fn compare(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Result<BooleanArray> {
+    if *value == Scalar::Null {
+        return Ok(BooleanArray::new_null(array.len()));
+    }
+    macro_rules! ints {
+        ($type:ty) => {
+            compare_integers(array.as_primitive::<$type>(), op, value)
+        };
+    }
+    macro_rules! floats {
+        ($type:ty) => {
+            compare_floats(array.as_primitive::<$type>(), op, value)
+        };
+    }
+    match array.data_type() {
+        DataType::Int8 => ints!(Int8Type),
+        DataType::Int16 => ints!(Int16Type),
+        DataType::Int32 => ints!(Int32Type),
+        DataType::Int64 => ints!(Int64Type),
+        DataType::UInt8 => ints!(UInt8Type),
+        DataType::UInt16 => ints!(UInt16Type),
+        DataType::UInt32 => ints!(UInt32Type),
+        DataType::UInt64 => ints!(UInt64Type),
+        DataType::Date32 => ints!(Date32Type),
+        DataType::Date64 => ints!(Date64Type),
+        DataType::Timestamp(TimeUnit::Second, _) => ints!(TimestampSecondType),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => ints!(TimestampMillisecondType),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => ints!(TimestampMicrosecondType),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => ints!(TimestampNanosecondType),
+        DataType::Duration(TimeUnit::Second) => ints!(DurationSecondType),
+        DataType::Duration(TimeUnit::Millisecond) => ints!(DurationMillisecondType),
+        DataType::Duration(TimeUnit::Microsecond) => ints!(DurationMicrosecondType),
+        DataType::Duration(TimeUnit::Nanosecond) => ints!(DurationNanosecondType),
+        DataType::Float16 => floats!(Float16Type),
+        DataType::Float32 => floats!(Float32Type),
+        DataType::Float64 => floats!(Float64Type),
+        DataType::Boolean => {
+            let values = array.as_boolean();
+            by_row(array, |i| Scalar::Bool(values.value(i)).compare(value), op)
+        }
+        DataType::Utf8 => {
+            compare_bytes(array.as_string::<i32>().iter().map(|v| v.map(str::as_bytes)), op, value)
+        }
+        DataType::LargeUtf8 => {
+            compare_bytes(array.as_string::<i64>().iter().map(|v| v.map(str::as_bytes)), op, value)
+        }
+        DataType::Utf8View => {
+            compare_bytes(array.as_string_view().iter().map(|v| v.map(str::as_bytes)), op, value)
+        }
+        DataType::Binary => compare_bytes(array.as_binary::<i32>().iter(), op, value),
+        DataType::LargeBinary => compare_bytes(array.as_binary::<i64>().iter(), op, value),
+        DataType::BinaryView => compare_bytes(array.as_binary_view().iter(), op, value),
+        DataType::FixedSizeBinary(_) => compare_bytes(array.as_fixed_size_binary().iter(), op, value),
+        DataType::Dictionary(_, _) => {
+            let dictionary = array.as_any_dictionary();
+            let verdicts = compare(dictionary.values(), column, op, value)?;
+            let keys = dictionary.normalized_keys();
+            let rows = (0..array.len()).map(|i| {
+                let key = keys.get(i).copied().filter(|k| !array.is_null(i) && *k < verdicts.len())?;
+                (!verdicts.is_null(key)).then(|| verdicts.value(key))
+            });
+            return Ok(rows.collect());
+        }
+        _ => None,
+    }
+    .ok_or_else(|| mismatch(column, array, value))
+}
+
+/// Compares by the scalar's own rules, row by row; for kinds that are rare or cheap.
+fn by_row(
+    array: &ArrayRef,
+    ordering: impl Fn(usize) -> Option<Ordering>,
+    op: Comparison,
+) -> Option<BooleanArray> {
+    (0..array.len())
+        .map(|i| if array.is_null(i) { Some(None) } else { ordering(i).map(|o| Some(op.holds(o))) })
+        .collect::<Option<Vec<_>>>()
+        .map(BooleanArray::from)
+}
+
+fn masked<T: ArrowPrimitiveType>(
+    array: &PrimitiveArray<T>,
+    holds: impl Fn(T::Native) -> bool,
+) -> BooleanArray {
+    let values = array.values();
+    let bits = BooleanBuffer::collect_bool(values.len(), |i| holds(values[i]));
+    BooleanArray::new(bits, array.nulls().cloned())
+}
+
+/// Integer columns against a literal: the literal is brought to the column's own type once, so that the loop over
+/// the rows is monomorphic.
+fn compare_integers<T>(array: &PrimitiveArray<T>, op: Comparison, value: &Scalar) -> Option<BooleanArray>
+where
+    T: ArrowPrimitiveType,
+    T::Native: Ord + TryFrom<i128>,
+{
+    let all = |holds: bool| Some(masked(array, |_| holds));
+    match value {
+        Scalar::Int(value) => match T::Native::try_from(*value) {
+            Ok(value) => Some(compare_native(array, op, value)),
+            // Outside the type's range every row compares the same way.
+            Err(_) => all(op.holds(if *value > 0 { Ordering::Less } else { Ordering::Greater })),
+        },
+        Scalar::Float(value) if value.is_nan() || value.abs() > 1.7e38 => {
+            all(op.holds(if value.is_nan() || *value > 0.0 { Ordering::Less } else { Ordering::Greater }))
+        }
+        Scalar::Float(value) => {
+            // x < 2.5 is x <= 2; x = 2.5 never holds.
+            let floor = value.floor();
+            if *value > floor {
+                let op = match op {
+                    Comparison::Eq => return all(false),
+                    Comparison::Ne => return all(true),
+                    Comparison::Lt | Comparison::Le => Comparison::Le,
+                    Comparison::Gt | Comparison::Ge => Comparison::Gt,
+                };
+                return compare_integers(array, op, &Scalar::Int(floor as i128));
+            }
+            compare_integers(array, op, &Scalar::Int(floor as i128))
+        }
+        Scalar::Bool(value) => compare_integers(array, op, &Scalar::Int(i128::from(*value))),
+        _ => None,
+    }
+}
+
+fn compare_native<T>(array: &PrimitiveArray<T>, op: Comparison, value: T::Native) -> BooleanArray
+where
+    T: ArrowPrimitiveType,
+    T::Native: Ord,
+{
+    match op {
+        Comparison::Eq => masked(array, |x| x == value),
+        Comparison::Ne => masked(array, |x| x != value),
+        Comparison::Lt => masked(array, |x| x < value),
+        Comparison::Le => masked(array, |x| x <= value),
+        Comparison::Gt => masked(array, |x| x > value),
+        Comparison::Ge => masked(array, |x| x >= value),
+    }
+}
+
+/// Float columns: widened to double, NaN above all and equal to itself.
+fn compare_floats<T>(array: &PrimitiveArray<T>, op: Comparison, value: &Scalar) -> Option<BooleanArray>
+where
+    T: ArrowPrimitiveType,
+    T::Native: Into<f64>,
+{
+    let Scalar::Float(literal) = *value else {
+        let Scalar::Int(_) = value else { return None };
+        return Some(masked(array, |x| {
+            Scalar::Float(x.into()).compare(value).is_some_and(|ordering| op.holds(ordering))
+        }));
+    };
+    if literal.is_nan() {
+        return Some(masked(array, |x| {
+            op.holds(if x.into().is_nan() { Ordering::Equal } else { Ordering::Less })
+        }));
+    }
+    Some(match op {
+        Comparison::Eq => masked(array, |x| x.into() == literal),
+        Comparison::Ne => masked(array, |x| x.into() != literal),
+        Comparison::Lt => masked(array, |x| x.into() < literal),
+        Comparison::Le => masked(array, |x| x.into() <= literal),
+        Comparison::Gt => masked(array, |x| !(x.into() <= literal)),
+        Comparison::Ge => masked(array, |x| !(x.into() < literal)),
+    })
+}
+
+fn compare_bytes<'a>(
+    rows: impl Iterator<Item = Option<&'a [u8]>>,
+    op: Comparison,
+    value: &Scalar,
+) -> Option<BooleanArray> {
+    let literal = match value {
+        Scalar::Text(text) => text.as_bytes(),
+        Scalar::Bytes(bytes) => bytes,
+        _ => return None,
+    };
+    Some(rows.map(|row| row.map(|bytes| op.holds(bytes.cmp(literal)))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Float64Array, Int8Array, StringArray, UInt64Array};
+
+    use super::*;
+
+    fn rows(text: &str) -> Vec<Option<bool>> {
+        let batch = RecordBatch::try_from_iter([
+            ("i", Arc::new(Int8Array::from(vec![Some(1), Some(2), None])) as ArrayRef),
+            ("u", Arc::new(UInt64Array::from(vec![0, u64::MAX, 7]))),
+            ("f", Arc::new(Float64Array::from(vec![1.5, f64::NAN, -0.0]))),
+            ("s", Arc::new(StringArray::from(vec![Some("a"), None, Some("c")]))),
+        ])
+        .unwrap();
+        text.parse::<Predicate>().unwrap().evaluate(&batch).unwrap().iter().collect()
+    }
+
+    const T: Option<bool> = Some(true);
+    const F: Option<bool> = Some(false);
+    const N: Option<bool> = None;
+
+    #[test]
+    fn comparisons_follow_sql() {
+        for (text, want) in [
+            ("i = 1", [T, F, N]),
+            ("i < 1.5", [T, F, N]),
+            ("i > 1000", [F, F, N]),
+            ("i < 1000", [T, T, N]),
+            ("i <> -1000", [T, T, N]),
+            ("i = 1.5", [F, F, N]),
+            ("u = 18446744073709551615", [F, T, F]),
+            ("u >= -1", [T, T, T]),
+            ("f > 1", [T, T, F]),
+            ("f >= 1.5", [T, T, F]),
+            ("f = 0", [F, F, T]),
+            ("s >= 'b'", [F, N, T]),
+            ("s IS NULL", [F, T, F]),
+            ("s IN ('a', 'c')", [T, N, T]),
+            ("i = 2 OR s = 'c'", [F, T, T]),
+            ("i = 2 AND s = 'c'", [F, N, N]),
+            ("NOT i = 1", [F, T, N]),
+            ("i IN (1, NULL)", [T, N, N]),
+            ("TRUE", [T, T, T]),
+        ] {
+            assert_eq!(rows(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn kinds_that_do_not_compare_are_refused() {
+        let batch =
+            RecordBatch::try_from_iter([("i", Arc::new(Int8Array::from(vec![1])) as ArrayRef)]).unwrap();
+        for text in ["i = 'a'", "j = 1"] {
+            let error = text.parse::<Predicate>().unwrap().evaluate(&batch).unwrap_err();
+            assert_eq!(error.kind().exit_code(), 2, "{text}");
+        }
+    }
+}

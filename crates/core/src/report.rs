@@ -1,0 +1,189 @@
+//! What a verification found. Damage met while verifying is data, not an error.
+
+use crate::error::Error;
+
+/// How deep a verification goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Depth {
+    /// Structure only: everything `open` parses, and that pieces lie where they can.
+    Quick,
+    /// Also every checksum there is, and a sample of pieces decoded.
+    #[default]
+    Pieces,
+    /// Every piece decoded, every stored statistic recomputed and compared.
+    Deep,
+}
+
+impl Depth {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Pieces => "pieces",
+            Self::Deep => "deep",
+        }
+    }
+}
+
+/// How bad a finding is. Only errors make a report fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Odd, but every value reads right.
+    Warning,
+    /// Data is lost, wrong or unreadable.
+    Error,
+}
+
+impl Severity {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One thing a verification found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The check that found it, or the class of the error.
+    pub kind: &'static str,
+    /// What was expected and found.
+    pub message: String,
+    /// The file.
+    pub file: Option<String>,
+    /// The byte offset.
+    pub offset: Option<u64>,
+    /// The piece.
+    pub piece: Option<String>,
+}
+
+impl Finding {
+    /// A finding without a place.
+    pub fn new(severity: Severity, kind: &'static str, message: impl Into<String>) -> Self {
+        Self { severity, kind, message: message.into(), file: None, offset: None, piece: None }
+    }
+
+    /// An error-level finding of check `kind`, with the message and place of `error`.
+    pub fn from_error(kind: &'static str, error: &Error) -> Self {
+        Self {
+            severity: Severity::Error,
+            kind,
+            message: error.message().to_owned(),
+            file: error.file_name().map(str::to_owned),
+            offset: error.byte_offset(),
+            piece: error.piece_name().map(str::to_owned),
+        }
+    }
+
+    /// Names the file.
+    #[must_use]
+    pub fn file(mut self, file: impl Into<String>) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+
+    /// Gives the offset.
+    #[must_use]
+    pub fn offset(mut self, offset: u64) -> Self {
+        self.offset = Some(offset);
+        self
+    }
+
+    /// Names the piece.
+    #[must_use]
+    pub fn piece(mut self, piece: impl Into<String>) -> Self {
+        self.piece = Some(piece.into());
+        self
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "severity": self.severity.name(), "kind": self.kind, "message": self.message,
+            "file": self.file, "offset": self.offset, "piece": self.piece,
+        })
+    }
+}
+
+/// All findings of one container. A damaged file can have millions: beyond a bound only their number is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    depth: Depth,
+    findings: Vec<Finding>,
+    errors: u64,
+    dropped: u64,
+    /// Pieces that were looked at.
+    pub pieces: u64,
+}
+
+/// Most findings that are kept one by one.
+const KEPT: usize = 10_000;
+
+impl Report {
+    /// An empty report.
+    pub fn new(depth: Depth) -> Self {
+        Self { depth, findings: Vec::new(), errors: 0, dropped: 0, pieces: 0 }
+    }
+
+    /// The report on a container that does not open: one error of the class it is refused with.
+    pub fn refused(depth: Depth, error: &Error) -> Self {
+        let mut report = Self::new(depth);
+        report.add(Finding::from_error(error.class_name(), error));
+        report
+    }
+
+    /// Adds a finding.
+    pub fn add(&mut self, finding: Finding) {
+        self.errors += u64::from(finding.severity == Severity::Error);
+        if self.findings.len() < KEPT {
+            self.findings.push(finding);
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// Adds an error-level finding of check `kind`.
+    pub fn error(&mut self, kind: &'static str, error: &Error) {
+        self.add(Finding::from_error(kind, error));
+    }
+
+    /// The depth that was asked for.
+    pub fn depth(&self) -> Depth {
+        self.depth
+    }
+
+    /// Whether there is no error.
+    pub fn ok(&self) -> bool {
+        self.errors == 0
+    }
+
+    /// How many findings are errors.
+    pub fn error_count(&self) -> u64 {
+        self.errors
+    }
+
+    /// The findings, in the order they were made.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// How many further findings were counted but not kept.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The object of `verify --json`.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "ok": self.ok(), "depth": self.depth.name(), "pieces": self.pieces, "errors": self.errors,
+            "findings_dropped": self.dropped,
+            "findings": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
+        })
+    }
+}

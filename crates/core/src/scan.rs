@@ -1,0 +1,54 @@
+//! A read request, as plain data.
+
+use crate::predicate::Predicate;
+use crate::selection::Selection;
+
+/// What is wanted of a table. The default is everything.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Scan {
+    /// Columns by name, in the order they shall come out; `None` is all.
+    pub columns: Option<Vec<String>>,
+    /// Only rows where this is true.
+    pub predicate: Option<Predicate>,
+    /// Only this part of the grid; tables without a grid refuse it.
+    pub selection: Option<Selection>,
+    /// At most this many rows.
+    pub limit: Option<u64>,
+    /// Rows per batch, where the table can choose; `None` is the table's own choice.
+    pub batch_rows: Option<usize>,
+}
+
+impl Scan {
+    /// Everything.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Keeps only these columns.
+    #[must_use]
+    pub fn columns<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.columns = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Keeps only rows where `predicate` is true.
+    #[must_use]
+    pub fn filter(mut self, predicate: Predicate) -> Self {
+        self.predicate = Some(predicate);
+        self
+    }
+
+    /// Keeps only this part of the grid.
+    #[must_use]
+    pub fn select(mut self, selection: Selection) -> Self {
+        self.selection = Some(selection);
+        self
+    }
+
+    /// Keeps at most `rows` rows.
+    #[must_use]
+    pub fn limit(mut self, rows: u64) -> Self {
+        self.limit = Some(rows);
+        self
+    }
+}

@@ -1,0 +1,247 @@
+//! Which part of a grid is wanted, axis by axis.
+//!
+//! A [`Selection`] is written in the axis's own coordinates (positions for tensors, domain values for arrays) and
+//! may leave bounds open; a [`Region`] is what it resolves to on a concrete grid: positions from 0, all bounds known.
+
+use crate::error::{Error, Result};
+
+/// What is wanted of each axis. Axes beyond the list are taken whole.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Selection {
+    /// One entry per axis, first axis first.
+    pub axes: Vec<AxisSelection>,
+}
+
+/// What is wanted of one axis.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AxisSelection {
+    /// `start:stop:step`, half open; a missing bound is the end of the axis.
+    Range {
+        /// First coordinate.
+        start: Option<i128>,
+        /// Coordinate after the last.
+        stop: Option<i128>,
+        /// Distance between coordinates, at least 1.
+        step: u64,
+    },
+    /// These coordinates, in this order.
+    Points(Vec<i128>),
+}
+
+impl AxisSelection {
+    /// The whole axis.
+    pub const ALL: Self = Self::Range { start: None, stop: None, step: 1 };
+}
+
+/// One axis of a [`Region`]: `start`, `start + step`, … below `stop`, as positions from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// First position.
+    pub start: u64,
+    /// Position after the last candidate.
+    pub stop: u64,
+    /// Distance, at least 1.
+    pub step: u64,
+}
+
+impl Span {
+    /// All of an axis.
+    pub fn whole(extent: u64) -> Self {
+        Self { start: 0, stop: extent, step: 1 }
+    }
+
+    /// How many positions it selects.
+    pub fn len(&self) -> u64 {
+        self.stop.saturating_sub(self.start).div_ceil(self.step.max(1))
+    }
+
+    /// Whether it selects nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The selected positions that lie in `[lo, hi)`: the index of the first among the selected ones, its position,
+    /// and how many there are. `None` when there is none.
+    pub fn within(&self, lo: u64, hi: u64) -> Option<SpanPart> {
+        let skipped = lo.saturating_sub(self.start).div_ceil(self.step.max(1));
+        let first = self.start.checked_add(skipped.checked_mul(self.step)?)?;
+        let stop = self.stop.min(hi);
+        (first < stop).then(|| SpanPart { index: skipped, first, len: (stop - first).div_ceil(self.step) })
+    }
+}
+
+/// The part of a [`Span`] that lies in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpanPart {
+    /// Index of the first position among all selected ones.
+    pub index: u64,
+    /// The first position itself.
+    pub first: u64,
+    /// How many positions.
+    pub len: u64,
+}
+
+/// A resolved box with steps on a concrete grid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Region {
+    /// One span per axis.
+    pub spans: Vec<Span>,
+}
+
+impl Region {
+    /// All of a grid.
+    pub fn whole(shape: &[u64]) -> Self {
+        Self { spans: shape.iter().map(|extent| Span::whole(*extent)).collect() }
+    }
+
+    /// The shape of the result.
+    pub fn shape(&self) -> Vec<u64> {
+        self.spans.iter().map(Span::len).collect()
+    }
+
+    /// How many cells it selects; `None` beyond 64 bits.
+    pub fn cells(&self) -> Option<u64> {
+        self.spans.iter().try_fold(1_u64, |n, span| n.checked_mul(span.len()))
+    }
+
+    /// Whether it is all of a grid of this shape.
+    pub fn is_whole(&self, shape: &[u64]) -> bool {
+        *self == Self::whole(shape)
+    }
+}
+
+impl Selection {
+    /// Everything.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Resolves against a grid whose axes start at `origin` and have these extents. Points that form a regular
+    /// progression become a span; other points are refused here (a table face can filter them).
+    pub fn resolve(&self, origin: &[i128], shape: &[u64]) -> Result<Region> {
+        if self.axes.len() > shape.len() {
+            return Err(Error::invalid(format!(
+                "the selection has {} axes, the array has {}",
+                self.axes.len(),
+                shape.len()
+            )));
+        }
+        let spans = shape.iter().enumerate().map(|(axis, extent)| {
+            let first = origin.get(axis).copied().unwrap_or(0);
+            self.axes
+                .get(axis)
+                .map_or(Ok(Span::whole(*extent)), |selection| resolve_axis(selection, axis, first, *extent))
+        });
+        Ok(Region { spans: spans.collect::<Result<_>>()? })
+    }
+}
+
+fn resolve_axis(selection: &AxisSelection, axis: usize, first: i128, extent: u64) -> Result<Span> {
+    let end = first.saturating_add(i128::from(extent));
+    let position = |coordinate: i128| u64::try_from(coordinate.clamp(first, end) - first).unwrap_or(extent);
+    match selection {
+        AxisSelection::Range { start, stop, step } => {
+            if *step == 0 {
+                return Err(Error::invalid(format!("axis {axis}: the step is 0")).hint("steps are 1 or more"));
+            }
+            let start = start.unwrap_or(first);
+            if start < first {
+                return Err(Error::invalid(format!(
+                    "axis {axis}: {start} lies before the first coordinate {first}"
+                )));
+            }
+            let stop = stop.unwrap_or(end);
+            if stop > end {
+                return Err(Error::invalid(format!("axis {axis}: {stop} lies beyond the end {end}")));
+            }
+            let (start, stop) = (position(start), position(stop));
+            Ok(Span { start: start.min(stop), stop, step: *step })
+        }
+        AxisSelection::Points(points) => {
+            let outside = points.iter().find(|p| **p < first || **p >= end);
+            if let Some(point) = outside {
+                return Err(Error::invalid(format!("axis {axis}: {point} lies outside {first}:{end}")));
+            }
+            let positions: Vec<u64> = points.iter().map(|p| position(*p)).collect();
+            as_progression(&positions).ok_or_else(|| {
+                Error::invalid(format!("axis {axis}: the points are not evenly spaced"))
+                    .hint("read them one range at a time, or filter the table by the axis column")
+            })
+        }
+    }
+}
+
+fn as_progression(positions: &[u64]) -> Option<Span> {
+    let (Some(start), Some(last)) = (positions.first(), positions.last()) else {
+        return Some(Span { start: 0, stop: 0, step: 1 });
+    };
+    let step = positions.get(1).map_or(Some(1), |second| second.checked_sub(*start)).filter(|s| *s > 0)?;
+    let even = positions.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(step));
+    even.then(|| Span { start: *start, stop: last + 1, step })
+}
+
+impl std::str::FromStr for Selection {
+    type Err = Error;
+
+    /// `lo:hi[:step],…`, one part per axis; a lone number is one position; an empty part or `:` is the whole axis.
+    ///
+    /// ```
+    /// use tesselle_core::Selection;
+    /// let s: Selection = "0:10,::2,-5".parse()?;
+    /// let region = s.resolve(&[0, 0, -8], &[20, 5, 8])?;
+    /// assert_eq!(region.shape(), [10, 3, 1]);
+    /// # Ok::<(), tesselle_core::Error>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Self> {
+        let refuse = |part: &str| {
+            Error::invalid(format!("slice '{part}' cannot be read"))
+                .hint("write lo:hi[:step] for each axis, e.g. \"0:10,::2\"")
+        };
+        let number = |part: &str, word: &str| match word.trim() {
+            "" => Ok(None),
+            digits => digits.parse::<i128>().map(Some).map_err(|_| refuse(part)),
+        };
+        let axes = text.split(',').map(|part| {
+            let words: Vec<&str> = part.split(':').collect();
+            match *words.as_slice() {
+                [word] => {
+                    Ok(number(part, word)?.map_or(AxisSelection::ALL, |n| AxisSelection::Points(vec![n])))
+                }
+                [lo, hi] => {
+                    Ok(AxisSelection::Range { start: number(part, lo)?, stop: number(part, hi)?, step: 1 })
+                }
+                [lo, hi, step] => {
+                    let step = number(part, step)?.unwrap_or(1);
+                    let step = u64::try_from(step).ok().filter(|s| *s > 0).ok_or_else(|| refuse(part))?;
+                    Ok(AxisSelection::Range { start: number(part, lo)?, stop: number(part, hi)?, step })
+                }
+                _ => Err(refuse(part)),
+            }
+        });
+        Ok(Self { axes: axes.collect::<Result<_>>()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_meet_intervals_exactly() {
+        let span = Span { start: 3, stop: 20, step: 4 }; // 3 7 11 15 19
+        assert_eq!(span.len(), 5);
+        assert_eq!(span.within(0, 3), None);
+        assert_eq!(span.within(4, 12), Some(SpanPart { index: 1, first: 7, len: 2 }));
+        assert_eq!(span.within(16, 100), Some(SpanPart { index: 4, first: 19, len: 1 }));
+        assert_eq!(Span { start: 0, stop: 10, step: u64::MAX }.within(5, 10), None);
+    }
+
+    #[test]
+    fn what_lies_outside_is_refused() {
+        for bad in ["0:11", "-1:3", "0:3:0", "a", "1:2:3:4", "0,0"] {
+            let result = bad.parse::<Selection>().and_then(|s| s.resolve(&[0], &[10]));
+            assert!(result.is_err(), "{bad}");
+        }
+        assert_eq!("5:2".parse::<Selection>().unwrap().resolve(&[0], &[10]).unwrap().cells(), Some(0));
+    }
+}

@@ -1,0 +1,341 @@
+//! Files of this machine: mapped for large reads, read by position otherwise.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use super::{Entry, EntryKind, IoHints, Staged, Storage, check_range};
+use crate::error::{Error, Result};
+
+/// Below this a read by position is cheaper than page faults on a mapping.
+const MAP_FROM: u64 = 64 << 10;
+
+/// The local file system. Clones share open files, so one container maps each of its files once.
+#[derive(Debug, Clone)]
+pub struct LocalStorage {
+    map: bool,
+    open: Arc<Mutex<HashMap<String, OpenFile>>>,
+}
+
+#[derive(Debug, Clone)]
+struct OpenFile {
+    file: Arc<File>,
+    size: u64,
+    mapping: Option<Bytes>,
+}
+
+/// Most files kept open; arrays can have thousands.
+const KEPT_OPEN: usize = 256;
+
+impl Default for LocalStorage {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn failed(what: &str, path: &str) -> impl FnOnce(std::io::Error) -> Error {
+    let message = format!("cannot {what} '{path}'");
+    move |error| Error::io(message, error)
+}
+
+impl LocalStorage {
+    /// Maps large reads.
+    pub fn new() -> Self {
+        Self { map: true, open: Arc::default() }
+    }
+
+    /// Never maps: every read copies. For file systems where files may shrink under a reader (a mapping would fault)
+    /// or where mappings are slow.
+    pub fn without_mapping() -> Self {
+        Self { map: false, open: Arc::default() }
+    }
+
+    fn open(&self, path: &str) -> Result<OpenFile> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = open.get(path) {
+            return Ok(file.clone());
+        }
+        let file = File::open(path).map_err(failed("read", path))?;
+        let metadata = file.metadata().map_err(failed("read", path))?;
+        if metadata.is_dir() {
+            return Err(failed("read", path)(std::io::ErrorKind::IsADirectory.into()));
+        }
+        let size = metadata.len();
+        let mapping = (self.map && size >= MAP_FROM).then(|| map(&file)).flatten();
+        let opened = OpenFile { file: Arc::new(file), size, mapping };
+        if open.len() >= KEPT_OPEN {
+            open.clear();
+        }
+        open.insert(path.to_owned(), opened.clone());
+        Ok(opened)
+    }
+
+    fn forget(&self, path: &str) {
+        let folder = format!("{}/", path.trim_end_matches('/'));
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|name, _| name != path && !name.starts_with(&folder));
+    }
+}
+
+/// Maps a file; `None` where the system refuses, and reads by position serve instead.
+#[expect(unsafe_code, reason = "mapping a file is the one way to hand out its bytes without a copy")]
+fn map(file: &File) -> Option<Bytes> {
+    // SAFETY: the mapping is private and read-only. Another process that truncates the file while it is mapped can
+    // make a read fault; containers are written beside and renamed, so a file of ours never shrinks in place, and
+    // `without_mapping` serves where that cannot be relied upon.
+    let mapping = unsafe { memmap2::Mmap::map(file) }.ok()?;
+    Some(Bytes::from_owner(mapping))
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> std::io::Result<()> {
+    while !buffer.is_empty() {
+        let n = std::os::windows::fs::FileExt::seek_read(file, buffer, offset)?;
+        if n == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        buffer = &mut buffer[n..];
+        offset += n as u64;
+    }
+    Ok(())
+}
+
+impl Storage for LocalStorage {
+    fn size(&self, path: &str) -> Result<u64> {
+        self.open(path).map(|file| file.size)
+    }
+
+    fn kind(&self, path: &str) -> Result<Option<EntryKind>> {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => Ok(Some(EntryKind::Folder)),
+            Ok(_) => Ok(Some(EntryKind::File)),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(failed("look at", path)(error)),
+        }
+    }
+
+    fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let open = self.open(path)?;
+        ranges
+            .iter()
+            .map(|range| {
+                check_range(path, range, open.size)?;
+                let len = range.end - range.start;
+                if let Some(mapping) = &open.mapping {
+                    return Ok(mapping.slice(range.start as usize..range.end as usize));
+                }
+                let len =
+                    usize::try_from(len).map_err(|_| Error::limit("a range exceeds the address space"))?;
+                let mut buffer = vec![0; len];
+                read_exact_at(&open.file, &mut buffer, range.start).map_err(failed("read", path))?;
+                Ok(buffer.into())
+            })
+            .collect()
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(path).map_err(failed("list", path))? {
+            let entry = entry.map_err(failed("list", path))?;
+            // Names that are not UTF-8 belong to no format.
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let metadata =
+                fs::metadata(entry.path()).or_else(|_| entry.metadata()).map_err(failed("list", path))?;
+            let kind = if metadata.is_dir() { EntryKind::Folder } else { EntryKind::File };
+            entries.push(Entry { name, kind, size: if metadata.is_dir() { 0 } else { metadata.len() } });
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    fn create(&self, path: &str) -> Result<Box<dyn Staged>> {
+        self.forget(path);
+        Ok(Box::new(StagedFile::new(self.clone(), path)?))
+    }
+
+    fn create_dir(&self, path: &str) -> Result<()> {
+        fs::create_dir_all(path).map_err(failed("create folder", path))
+    }
+
+    fn remove(&self, path: &str) -> Result<()> {
+        self.forget(path);
+        let removed = match self.kind(path)? {
+            None => Ok(()),
+            Some(EntryKind::Folder) => fs::remove_dir_all(path),
+            Some(EntryKind::File) => fs::remove_file(path),
+        };
+        removed.map_err(failed("remove", path))
+    }
+
+    fn hints(&self) -> IoHints {
+        IoHints { gap: 16 << 10, max_request: 64 << 20, concurrency: 1 }
+    }
+}
+
+/// A temporary file beside its target, renamed over it at commit.
+struct StagedFile {
+    storage: LocalStorage,
+    file: Option<File>,
+    buffer: Vec<u8>,
+    flushed: u64,
+    staging: PathBuf,
+    target: String,
+}
+
+/// Appends are gathered up to this size.
+const BUFFER: usize = 1 << 20;
+
+impl StagedFile {
+    fn new(storage: LocalStorage, target: &str) -> Result<Self> {
+        let path = Path::new(target);
+        let name = path
+            .file_name()
+            .and_then(|n| n.to_str())
+            .ok_or_else(|| Error::invalid(format!("'{target}' is not a file name")))?;
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // Several writers may aim at one target: each has its own staging file, the last rename wins.
+        for attempt in 0..u32::MAX {
+            let staging = folder.join(format!(".{name}.{}-{attempt}.tmp", std::process::id()));
+            match OpenOptions::new().read(true).write(true).create_new(true).open(&staging) {
+                Ok(file) => {
+                    return Ok(Self {
+                        storage,
+                        file: Some(file),
+                        buffer: Vec::new(),
+                        flushed: 0,
+                        staging,
+                        target: target.to_owned(),
+                    });
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed("create", target)(error)),
+            }
+        }
+        Err(Error::io(format!("cannot create '{target}'"), std::io::ErrorKind::AlreadyExists.into()))
+    }
+
+    fn file(&mut self) -> Result<&mut File> {
+        self.file.as_mut().ok_or_else(|| Error::internal("a staged file is used after commit"))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let buffer = std::mem::take(&mut self.buffer);
+        let target = self.target.clone();
+        self.file()?.write_all(&buffer).map_err(failed("write", &target))?;
+        self.flushed += buffer.len() as u64;
+        self.buffer = buffer;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+impl Staged for StagedFile {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() >= BUFFER {
+            self.flush()?;
+            let target = self.target.clone();
+            self.file()?.write_all(bytes).map_err(failed("write", &target))?;
+            self.flushed += bytes.len() as u64;
+            return Ok(());
+        }
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.position()) {
+            return Err(Error::internal("bytes beyond the end of a staged file are overwritten"));
+        }
+        self.flush()?;
+        let target = self.target.clone();
+        write_all_at(self.file()?, bytes, offset).map_err(failed("write", &target))
+    }
+
+    fn position(&self) -> u64 {
+        self.flushed + self.buffer.len() as u64
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        self.flush()?;
+        let target = self.target.clone();
+        self.file()?.sync_all().map_err(failed("write", &target))?;
+        self.file = None;
+        fs::rename(&self.staging, &target).map_err(failed("replace", &target))?;
+        self.storage.forget(&target);
+        sync_folder(Path::new(&target)).map_err(failed("write", &target))
+    }
+}
+
+#[cfg(unix)]
+fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn write_all_at(mut file: &File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
+    use std::io::{Seek, SeekFrom};
+    file.seek(SeekFrom::Start(offset))?;
+    file.write_all(bytes)?;
+    file.seek(SeekFrom::End(0)).map(drop)
+}
+
+/// Makes a rename durable: the entry lives in the folder, not in the file.
+#[cfg(unix)]
+fn sync_folder(target: &Path) -> std::io::Result<()> {
+    let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(windows)]
+fn sync_folder(_target: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+impl Drop for StagedFile {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            // Nothing more can be done about a file that cannot be removed; its name says that it is temporary.
+            let _ = fs::remove_file(&self.staging);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapped_read_equals_a_positioned_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let data: Vec<u8> = (0..200_000_u32).map(|i| (i * 7) as u8).collect();
+        fs::write(&path, &data).unwrap();
+        let path = path.to_str().unwrap();
+        let ranges = [0..10, 199_990..200_000, 70_000..170_000, 5..5];
+        let mapped = LocalStorage::new().read(path, &ranges).unwrap();
+        let copied = LocalStorage::without_mapping().read(path, &ranges).unwrap();
+        assert_eq!(mapped, copied);
+        assert_eq!(mapped[2], data[70_000..170_000]);
+        assert!(LocalStorage::new().read(path, std::slice::from_ref(&(0..200_001))).is_err());
+    }
+}

@@ -1,0 +1,134 @@
+//! A path together with the storage it is on.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{Entry, EntryKind, LocalStorage, Staged, Storage};
+use crate::error::{Context, Error, Result};
+
+/// A file or folder on some storage.
+#[derive(Debug, Clone)]
+pub struct Location {
+    storage: Arc<dyn Storage>,
+    path: String,
+}
+
+impl Location {
+    /// A path on a storage.
+    pub fn new(storage: Arc<dyn Storage>, path: impl Into<String>) -> Self {
+        Self { storage, path: path.into() }
+    }
+
+    /// A path of the local file system.
+    pub fn local(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let text =
+            path.to_str().ok_or_else(|| Error::invalid(format!("path '{}' is not UTF-8", path.display())))?;
+        let trimmed = text.trim_end_matches('/');
+        Ok(Self::new(Arc::new(LocalStorage::new()), if trimmed.is_empty() { text } else { trimmed }))
+    }
+
+    /// The storage.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    /// The path, as the storage knows it.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The last part of the path.
+    pub fn name(&self) -> &str {
+        self.path.trim_end_matches('/').rsplit('/').next().unwrap_or(&self.path)
+    }
+
+    /// The location `relative` to this one, taken as a folder.
+    #[must_use]
+    pub fn join(&self, relative: &str) -> Self {
+        let folder = self.path.trim_end_matches('/');
+        let path = match folder {
+            "" if !self.path.starts_with('/') => relative.to_owned(),
+            _ => format!("{folder}/{relative}"),
+        };
+        Self { storage: Arc::clone(&self.storage), path }
+    }
+
+    /// The folder this is in; `None` at the top.
+    pub fn parent(&self) -> Option<Self> {
+        let (folder, _) = self.path.trim_end_matches('/').rsplit_once('/')?;
+        let folder = if folder.is_empty() { "/" } else { folder };
+        Some(Self { storage: Arc::clone(&self.storage), path: folder.to_owned() })
+    }
+
+    /// Whether there is anything here.
+    pub fn exists(&self) -> Result<bool> {
+        Ok(self.storage.kind(&self.path)?.is_some())
+    }
+
+    /// Whether it is a folder.
+    pub fn is_dir(&self) -> Result<bool> {
+        Ok(self.storage.kind(&self.path)? == Some(EntryKind::Folder))
+    }
+
+    /// Whether it is a file.
+    pub fn is_file(&self) -> Result<bool> {
+        Ok(self.storage.kind(&self.path)? == Some(EntryKind::File))
+    }
+
+    /// The size of the file.
+    pub fn size(&self) -> Result<u64> {
+        self.storage.size(&self.path)
+    }
+
+    /// Ranges of the file.
+    pub fn read(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.storage.read(&self.path, ranges)
+    }
+
+    /// One range of the file.
+    pub fn read_range(&self, range: Range<u64>) -> Result<Bytes> {
+        self.read(std::slice::from_ref(&range))?
+            .pop()
+            .ok_or_else(|| Error::internal("a storage answered nothing"))
+    }
+
+    /// The whole file; a mapping where the storage can, else at most `limit` bytes.
+    pub fn read_all(&self, limit: u64) -> Result<Bytes> {
+        let size = self.size()?;
+        if size > limit {
+            return Err(Error::limit(format!("the file has {size} bytes, more than the limit of {limit}")))
+                .in_file(&self.path);
+        }
+        self.read_range(0..size)
+    }
+
+    /// The entries of the folder, sorted by name.
+    pub fn list(&self) -> Result<Vec<Entry>> {
+        self.storage.list(&self.path)
+    }
+
+    /// Starts a new file here. Refuses to replace anything unless `overwrite`.
+    pub fn create(&self, overwrite: bool) -> Result<Box<dyn Staged>> {
+        self.refuse_existing(overwrite)?;
+        self.storage.create(&self.path)
+    }
+
+    /// Refuses when something is here already, unless `overwrite`.
+    pub fn refuse_existing(&self, overwrite: bool) -> Result<()> {
+        if !overwrite && self.exists()? {
+            return Err(
+                Error::invalid(format!("'{}' exists already", self.path)).hint("add --force to replace it")
+            );
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.path)
+    }
+}

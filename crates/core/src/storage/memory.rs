@@ -1,0 +1,148 @@
+//! Files in memory, for tests and for embedders that have the bytes already.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::{Entry, EntryKind, IoHints, Staged, Storage, check_range};
+use crate::error::{Error, Result};
+
+type Files = Arc<Mutex<BTreeMap<String, Bytes>>>;
+
+/// Named byte sequences in memory. Clones share their content.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryStorage {
+    files: Files,
+}
+
+fn lock(files: &Files) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
+    files.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn missing(path: &str) -> Error {
+    Error::io(format!("cannot read '{path}'"), std::io::ErrorKind::NotFound.into())
+}
+
+impl MemoryStorage {
+    /// An empty storage.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a file, replacing what was there.
+    pub fn put(&self, path: impl Into<String>, bytes: impl Into<Bytes>) {
+        lock(&self.files).insert(path.into(), bytes.into());
+    }
+
+    /// The bytes of a file.
+    pub fn get(&self, path: &str) -> Option<Bytes> {
+        lock(&self.files).get(path).cloned()
+    }
+
+    /// All paths, sorted.
+    pub fn paths(&self) -> Vec<String> {
+        lock(&self.files).keys().cloned().collect()
+    }
+}
+
+impl Storage for MemoryStorage {
+    fn size(&self, path: &str) -> Result<u64> {
+        self.get(path).map(|bytes| bytes.len() as u64).ok_or_else(|| missing(path))
+    }
+
+    fn kind(&self, path: &str) -> Result<Option<EntryKind>> {
+        let files = lock(&self.files);
+        if files.contains_key(path) {
+            return Ok(Some(EntryKind::File));
+        }
+        let folder = format!("{}/", path.trim_end_matches('/'));
+        let inside = path.is_empty()
+            || files.range(folder.clone()..).next().is_some_and(|(p, _)| p.starts_with(&folder));
+        Ok(inside.then_some(EntryKind::Folder))
+    }
+
+    fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let bytes = self.get(path).ok_or_else(|| missing(path))?;
+        ranges
+            .iter()
+            .map(|range| {
+                check_range(path, range, bytes.len() as u64)?;
+                Ok(bytes.slice(range.start as usize..range.end as usize))
+            })
+            .collect()
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<Entry>> {
+        let folder = if path.is_empty() { String::new() } else { format!("{}/", path.trim_end_matches('/')) };
+        let files = lock(&self.files);
+        let mut folders = BTreeSet::new();
+        let mut entries = Vec::new();
+        for (name, bytes) in files.range(folder.clone()..).take_while(|(p, _)| p.starts_with(&folder)) {
+            match name.strip_prefix(&folder).unwrap_or_default().split_once('/') {
+                Some((below, _)) => drop(folders.insert(below.to_owned())),
+                None => {
+                    let name = name.strip_prefix(&folder).unwrap_or_default().to_owned();
+                    entries.push(Entry { name, kind: EntryKind::File, size: bytes.len() as u64 });
+                }
+            }
+        }
+        entries.extend(folders.into_iter().map(|name| Entry { name, kind: EntryKind::Folder, size: 0 }));
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    fn create(&self, path: &str) -> Result<Box<dyn Staged>> {
+        Ok(Box::new(StagedMemory {
+            files: Arc::clone(&self.files),
+            path: path.to_owned(),
+            bytes: Vec::new(),
+        }))
+    }
+
+    fn create_dir(&self, _path: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn remove(&self, path: &str) -> Result<()> {
+        let folder = format!("{}/", path.trim_end_matches('/'));
+        lock(&self.files).retain(|name, _| name != path && !name.starts_with(&folder));
+        Ok(())
+    }
+
+    fn hints(&self) -> IoHints {
+        IoHints { gap: 0, max_request: u64::MAX, concurrency: 1 }
+    }
+}
+
+struct StagedMemory {
+    files: Files,
+    path: String,
+    bytes: Vec<u8>,
+}
+
+impl Staged for StagedMemory {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let place = usize::try_from(offset)
+            .ok()
+            .and_then(|start| self.bytes.get_mut(start..start.checked_add(bytes.len())?))
+            .ok_or_else(|| Error::internal("bytes beyond the end of a staged file are overwritten"))?;
+        place.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn position(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        lock(&self.files).insert(self.path, self.bytes.into());
+        Ok(())
+    }
+}

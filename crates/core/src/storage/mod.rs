@@ -1,0 +1,104 @@
+//! Where bytes live: local files, memory, object stores.
+//!
+//! The trait is synchronous and takes many ranges per call: a store that has latency fetches them concurrently
+//! inside. Formats never see paths of an operating system, threads or a runtime.
+
+mod local;
+mod location;
+mod memory;
+
+use std::fmt::Debug;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+pub use local::LocalStorage;
+pub use location::Location;
+pub use memory::MemoryStorage;
+
+use crate::error::{Error, Result};
+
+/// A place that holds named byte sequences. Paths are separated by `/`.
+pub trait Storage: Send + Sync + Debug {
+    /// The size of a file.
+    fn size(&self, path: &str) -> Result<u64>;
+
+    /// What is at `path`; `None` when there is nothing.
+    fn kind(&self, path: &str) -> Result<Option<EntryKind>>;
+
+    /// Reads ranges of one file, in the given order. A range beyond the end is an error, never fewer bytes.
+    fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>>;
+
+    /// The entries directly inside a folder, sorted by name. A folder that does not exist is an error, where the
+    /// storage knows folders.
+    fn list(&self, path: &str) -> Result<Vec<Entry>>;
+
+    /// Starts a new file, invisible under its name until [`Staged::commit`].
+    fn create(&self, path: &str) -> Result<Box<dyn Staged>>;
+
+    /// Makes a folder and those above it; nothing happens where it exists or where the storage has no folders.
+    fn create_dir(&self, path: &str) -> Result<()>;
+
+    /// Removes a file, or a folder with all it holds. Removing what is not there is not an error.
+    fn remove(&self, path: &str) -> Result<()>;
+
+    /// How this storage likes to be asked.
+    fn hints(&self) -> IoHints;
+}
+
+/// A new file in the making. Dropping it without `commit` leaves nothing behind.
+pub trait Staged: Send {
+    /// Appends bytes.
+    fn write(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Overwrites bytes that were appended before.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()>;
+
+    /// How many bytes were appended.
+    fn position(&self) -> u64;
+
+    /// Makes the file durable and visible under its name, replacing what was there, in one step.
+    fn commit(self: Box<Self>) -> Result<()>;
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+}
+
+/// One entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The name, without the folder.
+    pub name: String,
+    /// What it is.
+    pub kind: EntryKind,
+    /// The size of a file; 0 for folders.
+    pub size: u64,
+}
+
+/// How a storage likes to be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IoHints {
+    /// Ranges closer than this are fetched as one.
+    pub gap: u64,
+    /// Largest single request.
+    pub max_request: u64,
+    /// Requests that may be under way at once.
+    pub concurrency: usize,
+}
+
+/// Refuses a range that does not lie inside a file of this size.
+fn check_range(path: &str, range: &Range<u64>, size: u64) -> Result<()> {
+    if range.start <= range.end && range.end <= size {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("bytes {}..{} are wanted, but the file has {size}", range.start, range.end))
+        .class("truncated")
+        .file(path)
+        .offset(range.start))
+}

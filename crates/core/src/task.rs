@@ -1,0 +1,93 @@
+//! The unit of reading: of parallelism, progress, memory accounting, retry and distribution.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::stats::RunStats;
+
+/// A byte range of one file of a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ByteRange {
+    /// The path, as the storage knows it.
+    pub file: Arc<str>,
+    /// The bytes.
+    pub range: Range<u64>,
+}
+
+impl ByteRange {
+    /// A range of `file`.
+    pub fn new(file: impl Into<Arc<str>>, range: Range<u64>) -> Self {
+        Self { file: file.into(), range }
+    }
+}
+
+/// What a task asks of its driver.
+#[derive(Debug)]
+pub enum Step {
+    /// Fetch these ranges and call again with them, in this order.
+    Need(Vec<ByteRange>),
+    /// Take this batch and call again with nothing.
+    Batch(RecordBatch),
+    /// There is no more.
+    Done,
+}
+
+/// What a task is expected to cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cost {
+    /// Pieces it decodes.
+    pub pieces: u64,
+    /// Bytes it fetches.
+    pub bytes_in: u64,
+    /// Memory it needs at its peak, fetched and decoded bytes together.
+    pub memory: u64,
+}
+
+/// Decodes one or a few pieces; does no I/O itself.
+///
+/// A task is rebuilt elsewhere from (uri, table, scan, position in the plan): plans are deterministic.
+pub trait Task: Send {
+    /// What it is expected to cost.
+    fn cost(&self) -> Cost;
+
+    /// The next step. `fetched` answers the last [`Step::Need`], range by range, and is empty otherwise.
+    ///
+    /// After an error or [`Step::Done`] it is not called again.
+    fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step>;
+}
+
+/// The tasks that answer a scan, in row order where the table has one.
+pub struct Plan {
+    /// The tasks.
+    pub tasks: Vec<Box<dyn Task>>,
+    /// Pieces the table has, for the columns and rows of the scan.
+    pub pieces: u64,
+    /// Pieces that were left out by index, selection and statistics.
+    pub pruned: u64,
+}
+
+impl Plan {
+    /// A plan that reads nothing.
+    pub fn empty() -> Self {
+        Self { tasks: Vec::new(), pieces: 0, pruned: 0 }
+    }
+
+    /// The counts of the plan, before it runs.
+    pub fn stats(&self) -> RunStats {
+        RunStats { pieces: self.pieces, pruned: self.pruned, ..RunStats::default() }
+    }
+}
+
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plan")
+            .field("tasks", &self.tasks.len())
+            .field("pieces", &self.pieces)
+            .field("pruned", &self.pruned)
+            .finish()
+    }
+}
