@@ -2,7 +2,20 @@
 
 pub mod analyzer;
 pub mod bm25;
+mod cursor;
+mod disjunction;
+mod inverted;
+mod matcher;
 mod meta;
+mod query;
+mod retrieve;
 mod snippet;
+mod statistics;
+mod top;
 
+#[cfg(test)]
+mod model_tests;
+
+pub use meta::LiveDocs;
+pub use query::{Query, Syntax};
 pub use snippet::{DEFAULT_SNIPPET_CHARS, snippet};

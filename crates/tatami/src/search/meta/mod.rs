@@ -16,10 +16,11 @@ mod tests;
 
 pub(crate) use block::{decode_docs, decode_freqs, encode_list};
 pub(crate) use block_tree::{BlockTree, BlockTreeWriter};
-pub(crate) use dictionary::{Dictionary, DictionaryKind};
+pub(crate) use dictionary::Dictionary;
+pub use dictionary::DictionaryKind;
 pub(crate) use entry::Entry;
 pub(crate) use flat::{FlatDictionary, FlatWriter};
-pub(crate) use live::LiveDocs;
+pub use live::LiveDocs;
 pub(crate) use postings::Postings;
 pub(crate) use skips::{SkipTable, Skips};
 
