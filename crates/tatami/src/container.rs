@@ -1,0 +1,82 @@
+//! The format and its containers.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tesselle_core::{
+    Confidence, Container, Depth, Description, Driver, Error, Format, LayoutMap, Location, OpenOptions, Probe, Report,
+    Result, Table,
+};
+
+use crate::meta::header::MAGIC;
+use crate::read::describe;
+use crate::read::file::File;
+use crate::read::table::FileTable;
+
+/// The tatami format.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tatami;
+
+impl Format for Tatami {
+    fn name(&self) -> &'static str {
+        "tatami"
+    }
+
+    fn summary(&self) -> &'static str {
+        "tatami column files, search segments and collections"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["tatami"]
+    }
+
+    fn sniff(&self, probe: &Probe) -> Confidence {
+        if probe.head.starts_with(&MAGIC) || (probe.size > 0 && probe.tail.ends_with(&MAGIC)) {
+            return Confidence::Content;
+        }
+        if probe.has_extension("tatami") { Confidence::Name } else { Confidence::No }
+    }
+
+    fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        Ok(Arc::new(FileContainer { file: File::open(location, options)? }))
+    }
+}
+
+/// One file.
+#[derive(Debug)]
+struct FileContainer {
+    file: File,
+}
+
+impl Container for FileContainer {
+    fn describe(&self) -> Result<Description> {
+        Ok(describe::describe(&self.file))
+    }
+
+    fn table_names(&self) -> Vec<String> {
+        vec![String::new()]
+    }
+
+    fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
+        if name.is_empty() {
+            return Ok(Arc::new(FileTable::new(self.file.clone())));
+        }
+        Err(Error::not_found(format!("table '{name}' does not exist")).hint("a tatami file has one table without a name"))
+    }
+
+    fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>> {
+        describe::chunks(&self.file, limit)
+    }
+
+    fn chunk_count(&self) -> Option<u64> {
+        Some(self.file.footer().groups.iter().map(|g| g.chunks.len() as u64).sum())
+    }
+
+    fn layout(&self) -> Result<LayoutMap> {
+        Ok(LayoutMap::default())
+    }
+
+    fn verify(&self, _: Depth, _: &Driver, _: &mut Report) -> Result<()> {
+        Ok(())
+    }
+}
