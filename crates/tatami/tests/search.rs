@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tesselle_core::{Driver, DriverOptions, Location, OpenOptions};
-use tesselle_tatami::search::{Hits, Query, SearchOptions, Searcher, Segment, Syntax, search};
+use tesselle_tatami::search::analyzer::tokens;
+use tesselle_tatami::search::{
+    BigramBuilder, BigramIndex, Hits, Query, Route, RoutingIndex, SearchOptions, Searcher, Segment, Syntax, search,
+};
 
 fn fixtures() -> Option<PathBuf> {
     std::env::var_os("TESSELLE_FIXTURES").map(|root| Path::new(&root).join("tatami"))
@@ -171,5 +174,54 @@ fn damaged_segments_are_refused_with_their_class() {
         let error = search(&location, words, &SearchOptions::default(), &OpenOptions::default(), &driver).unwrap_err();
         assert_eq!(error.class_name(), spec["class"], "{name}: {error}");
         assert_eq!(error.kind().exit_code(), 1, "{name}");
+    }
+}
+
+#[test]
+fn routing_files_are_read_and_written_byte_for_byte() {
+    for (case, expected) in cases() {
+        let Some(order) = expected.get("segment_order") else { continue };
+        let order: Vec<&str> = order.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        let segments: Vec<Segment> = order.iter().map(|name| open(&case.join(name))).collect();
+        let routing = RoutingIndex::of(&segments).unwrap();
+        let (file, portable) = (fs::read(case.join("routing.bin")).unwrap(), fs::read(case.join("routing.uv")).unwrap());
+        assert_eq!(routing.to_file().unwrap(), file);
+        assert_eq!(routing.to_portable(), portable);
+        assert_eq!(RoutingIndex::parse_file(&file).unwrap(), routing);
+        assert_eq!(RoutingIndex::parse_portable(&portable).unwrap(), routing);
+        for route in expected["routes"].as_array().unwrap() {
+            let terms: Vec<&str> = route["terms"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
+            assert_routes(&routing.route(&terms), &route["shards"]);
+        }
+        let sidecar = fs::read(case.join("bigram.uv")).unwrap();
+        let mut pairs = BigramBuilder::default();
+        let mut documents = expected["documents"].as_array().unwrap().iter();
+        for segment in &segments {
+            for document in documents.by_ref().take(segment.docs() as usize) {
+                let fields = ["body", "title", "anchor", "url"].map(|name| text(&document[name]));
+                pairs.add(fields.iter().map(Vec::as_slice));
+            }
+            pairs.end_shard();
+        }
+        let pairs = pairs.finish();
+        assert_eq!(BigramIndex::parse(&sidecar).unwrap().to_bytes(), sidecar);
+        assert_eq!(pairs.pairs() as u64, expected["routing_stats"]["num_pairs"]);
+        assert_eq!(pairs.to_bytes(), sidecar);
+        for phrase in expected["phrase"].as_array().unwrap() {
+            let words = query_text(&phrase["query"]);
+            let tokens = tokens(words.as_bytes());
+            let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
+            let route = pairs.route(routing.docs(), &tokens);
+            assert_eq!(route.is_some(), phrase["covered"].as_bool().unwrap(), "{words:?}");
+        }
+    }
+}
+
+fn assert_routes(got: &[Route], want: &Value) {
+    let want = want.as_array().unwrap();
+    assert_eq!(got.len(), want.len());
+    for (got, want) in got.iter().zip(want) {
+        assert_eq!(u64::from(got.shard), want["shard"].as_u64().unwrap());
+        assert_eq!(format!("{:08x}", got.bound.to_bits()), want["bound"]["bits"].as_str().unwrap());
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct PostingCursor<'a> {
     pos: usize,
     /// Where the block's frequencies start in the payload; `None` once they are decoded.
     freqs_at: Option<usize>,
+    /// Where the block whose frequencies were decoded last ends in the payload.
+    block_end: usize,
     doc: u32,
     /// The block that the last question about bounds ended in.
     shallow: usize,
@@ -41,6 +43,7 @@ impl<'a> PostingCursor<'a> {
             len: 0,
             pos: 0,
             freqs_at: None,
+            block_end: 0,
             doc: 0,
             shallow: 0,
         }
@@ -89,7 +92,8 @@ impl<'a> PostingCursor<'a> {
     #[inline]
     pub(crate) fn freq(&mut self) -> Result<u32> {
         if let Some(at) = self.freqs_at.take() {
-            decode_freqs(self.payload.get(at..).unwrap_or_default(), &mut self.freqs[..self.len])?;
+            let len = decode_freqs(self.payload.get(at..).unwrap_or_default(), &mut self.freqs[..self.len])?;
+            self.block_end = at + len;
         }
         Ok(self.freqs.get(self.pos).copied().unwrap_or(0))
     }
@@ -168,6 +172,16 @@ impl<'a> PostingCursor<'a> {
         let docs = self.docs.get_mut(..self.len).unwrap_or_default();
         self.freqs_at = Some(at + decode_docs(src, first, last, docs)?);
         Ok(())
+    }
+
+    /// Where the block that was read last begins and ends in the payload.
+    pub(crate) fn block_bytes(&self, block: usize) -> (usize, usize) {
+        let start = self.table.offset.get(block).copied().unwrap_or(0) as usize;
+        (start, self.block_end)
+    }
+
+    pub(crate) fn payload_len(&self) -> usize {
+        self.payload.len()
     }
 
     /// Decodes a whole block: its documents and their frequencies.

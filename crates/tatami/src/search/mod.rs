@@ -3,6 +3,7 @@
 pub mod analyzer;
 pub mod bm25;
 mod cursor;
+mod describe;
 mod disjunction;
 mod filter;
 mod highlight;
@@ -20,10 +21,14 @@ mod snippet;
 mod statistics;
 mod stored;
 mod top;
+mod verify;
 mod write;
 
 #[cfg(test)]
 mod model_tests;
+
+pub(crate) use describe::describe;
+pub(crate) use verify::verify;
 
 pub use highlight::{Highlight, highlight};
 pub use hit::{Fields, Hit, Hits, SegmentCounts};

@@ -13,12 +13,14 @@ mod tests;
 use std::collections::BTreeMap;
 
 use tesselle_codec::Result;
+use tesselle_core::Context;
 
 pub use bigram::{BigramBuilder, BigramIndex};
 
 use super::bm25::{contribution, idf};
 use super::inverted::InvertedIndex;
 use super::meta::Entry;
+use super::segment::Segment;
 
 /// What one shard says about one term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +68,15 @@ impl TermRoutes {
 }
 
 impl RoutingIndex {
+    /// The routing index over segments, in this order.
+    pub fn of(segments: &[Segment]) -> tesselle_core::Result<Self> {
+        let mut routing = Self::default();
+        for segment in segments {
+            routing.add(segment.index()).in_file(segment.file().path())?;
+        }
+        Ok(routing)
+    }
+
     /// Adds the next shard, from its dictionary and skip tables alone.
     pub(crate) fn add(&mut self, index: &InvertedIndex) -> Result<()> {
         let shard = self.shard_docs.len() as u32;
