@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
 use serde_json::Value;
 use tesselle_core::{
     Confidence, Container, Depth, Description, Driver, Error, Format, LayoutMap, Location, OpenOptions, Probe, Report,
-    Result, Table,
+    Result, Sink, Table, WriteOptions,
 };
 
 use crate::meta::header::MAGIC;
 use crate::read::describe;
 use crate::read::file::File;
 use crate::read::table::FileTable;
+use crate::write::options::WriterOptions;
+use crate::write::writer::Writer;
 
 /// The tatami format.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,6 +42,11 @@ impl Format for Tatami {
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
         Ok(Arc::new(FileContainer { file: File::open(location, options)? }))
+    }
+
+    fn create(&self, location: &Location, schema: SchemaRef, options: &WriteOptions, driver: &Driver) -> Result<Box<dyn Sink>> {
+        let settings = WriterOptions::from_settings(options)?;
+        Ok(Box::new(Writer::create(location, &schema, settings, options.overwrite, driver)?))
     }
 }
 

@@ -25,7 +25,10 @@ mod meta;
 mod read;
 mod scalars;
 pub mod search;
+mod write;
 
 pub use container::Tatami;
 pub use meta::types::{Codec, Encoding, LogicalType};
 pub use read::file::File;
+pub use write::options::{Profile, WriterOptions};
+pub use write::writer::Writer;

@@ -28,6 +28,8 @@ macro_rules! dispatch {
     };
 }
 
+pub(crate) use dispatch;
+
 /// The bytes of a string or binary value.
 pub(crate) fn binary_at(array: &dyn Array, row: usize) -> &[u8] {
     match array.data_type() {
