@@ -29,6 +29,7 @@ mod model_tests;
 
 pub(crate) use describe::describe;
 pub(crate) use verify::verify;
+pub(crate) use write::RunBytes;
 
 pub use highlight::{Highlight, highlight};
 pub use hit::{Fields, Hit, Hits, SegmentCounts};
@@ -38,3 +39,4 @@ pub use routing::{BigramBuilder, BigramIndex, Route, RoutingIndex, ShardTerm};
 pub use searcher::{SearchOptions, Searcher, search};
 pub use segment::{Segment, Shape};
 pub use snippet::{DEFAULT_SNIPPET_CHARS, snippet};
+pub use write::{IndexOptions, SegmentBuilder, index};

@@ -3,7 +3,8 @@
 use tesselle_codec::varint;
 use tesselle_core::{Error, Result};
 
-use super::scratch::{Scratch, Spool, Spooled};
+use super::scratch::{RunBytes, Scratch, Spool, Spooled};
+use crate::write::writer::InvertedRuns;
 use crate::search::meta::{BlockTreeWriter, DictionaryKind, Entry, FlatWriter, encode_list};
 
 /// A run is one record, whose length has 32 bits.
@@ -112,5 +113,20 @@ impl RunEncoder {
                 .hint("split the documents into several segments; a folder of them is searched as one"));
         }
         Ok(runs)
+    }
+}
+
+impl EncodedRuns {
+    /// The runs in the form that the file writer takes.
+    pub(crate) fn into_inverted(self, documents: u64) -> InvertedRuns {
+        InvertedRuns {
+            terms: RunBytes::from(self.terms),
+            postings: RunBytes { head: self.lists.clone(), body: self.postings },
+            skips: RunBytes { head: self.lists, body: self.skips },
+            live: RunBytes::default(),
+            term_count: self.term_count,
+            documents,
+            block_tree: self.kind == DictionaryKind::BlockTree,
+        }
     }
 }

@@ -5,14 +5,19 @@
 //! budget, the threads or the batches.
 
 mod accumulate;
+mod builder;
 mod encode;
+#[cfg(test)]
+mod fixture_tests;
 mod hash;
+mod identity;
 mod merge;
+mod options;
+mod roles;
 mod scratch;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use accumulate::{Accumulator, Shard};
-pub(crate) use encode::{EncodedRuns, RunEncoder};
-pub(crate) use merge::{merge, spill};
-pub(crate) use scratch::{Scratch, Spool, Spooled};
+pub use builder::{SegmentBuilder, index};
+pub use options::IndexOptions;
+pub(crate) use scratch::RunBytes;

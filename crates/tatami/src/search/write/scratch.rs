@@ -100,6 +100,37 @@ enum Source {
     File(Location),
 }
 
+impl Default for Spooled {
+    fn default() -> Self {
+        Self { source: Source::Memory(Bytes::new()), len: 0 }
+    }
+}
+
+/// The bytes of one run: a few in front, then many.
+#[derive(Debug, Default)]
+pub(crate) struct RunBytes {
+    pub(crate) head: Vec<u8>,
+    pub(crate) body: Spooled,
+}
+
+impl From<Vec<u8>> for RunBytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { head: bytes, body: Spooled::default() }
+    }
+}
+
+impl RunBytes {
+    pub(crate) fn len(&self) -> u64 {
+        self.head.len() as u64 + self.body.len()
+    }
+
+    /// Hands out the bytes piece by piece.
+    pub(crate) fn for_each(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        take(&self.head)?;
+        self.body.for_each(take)
+    }
+}
+
 /// How much of a file is read at once.
 const WINDOW: u64 = 1 << 20;
 

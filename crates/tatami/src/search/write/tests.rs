@@ -5,7 +5,10 @@ use proptest::prelude::*;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Location, Storage};
 
-use super::*;
+use super::accumulate::{Accumulator, Shard};
+use super::encode::RunEncoder;
+use super::merge::{merge, spill};
+use super::scratch::{Scratch, Spool, Spooled};
 use crate::search::meta::DictionaryKind;
 
 fn encoded(documents: &[String], spill_every: usize, shard_docs: usize) -> (Vec<u8>, Bytes, Bytes) {
