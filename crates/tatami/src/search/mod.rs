@@ -3,6 +3,7 @@
 pub mod analyzer;
 pub mod bm25;
 mod cursor;
+mod delete;
 mod describe;
 mod disjunction;
 mod filter;
@@ -31,6 +32,7 @@ pub(crate) use describe::describe;
 pub(crate) use verify::verify;
 pub(crate) use write::RunBytes;
 
+pub use delete::{Deleted, Deletion, delete};
 pub use highlight::{Highlight, highlight};
 pub use hit::{Fields, Hit, Hits, SegmentCounts};
 pub use meta::{DictionaryKind, LiveDocs};
