@@ -24,6 +24,7 @@ mod error;
 pub mod fsst;
 pub mod gorilla;
 mod int;
+pub mod intblock;
 pub mod intpack;
 pub mod plain;
 pub mod regular;
