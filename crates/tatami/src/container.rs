@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use serde_json::Value;
 use tesselle_core::{
-    Confidence, Container, Depth, Description, Driver, Error, Format, LayoutMap, Location, OpenOptions, Probe, Report,
-    Result, Sink, Table, WriteOptions,
+    Confidence, Container, Depth, Description, Driver, Error, Format, LayoutMap, Location, OpenOptions,
+    Probe, Report, Result, Sink, Table, WriteOptions,
 };
 
 use crate::layout::layout;
@@ -46,7 +46,13 @@ impl Format for Tatami {
         Ok(Arc::new(FileContainer { file: File::open(location, options)? }))
     }
 
-    fn create(&self, location: &Location, schema: SchemaRef, options: &WriteOptions, driver: &Driver) -> Result<Box<dyn Sink>> {
+    fn create(
+        &self,
+        location: &Location,
+        schema: SchemaRef,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Box<dyn Sink>> {
         let settings = WriterOptions::from_settings(options)?;
         Ok(Box::new(Writer::create(location, &schema, settings, options.overwrite, driver)?))
     }
@@ -71,7 +77,8 @@ impl Container for FileContainer {
         if name.is_empty() {
             return Ok(Arc::new(FileTable::new(self.file.clone())));
         }
-        Err(Error::not_found(format!("table '{name}' does not exist")).hint("a tatami file has one table without a name"))
+        Err(Error::not_found(format!("table '{name}' does not exist"))
+            .hint("a tatami file has one table without a name"))
     }
 
     fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>> {
