@@ -10,6 +10,7 @@ pub mod crc;
 mod error;
 #[cfg(feature = "fsst")]
 pub mod fsst;
+pub mod intblock;
 pub mod intpack;
 pub mod varint;
 

@@ -25,6 +25,7 @@ mod layout;
 mod meta;
 mod read;
 mod scalars;
+pub mod search;
 mod verify;
 mod write;
 

@@ -47,6 +47,11 @@ fn to_field(field: &ArrowField, options: &WriterOptions) -> Result<Field> {
     let has = |names: &[String]| names.iter().any(|n| n == field.name());
     let (mut logical, mut element) = (to_logical(field.data_type(), field.name())?, 0);
     let mut bits = if field.is_nullable() { flags::NULLABLE } else { 0 };
+    // Text that may not be UTF-8 travels as Binary and is text again in the file.
+    let was_text = field.metadata().get(TYPE_KEY).is_some_and(|t| t == LogicalType::String.name());
+    if was_text && logical == LogicalType::Bytes {
+        logical = LogicalType::String;
+    }
     let was_blob = field.metadata().get(TYPE_KEY).is_some_and(|t| t == LogicalType::BlobRef.name());
     if has(&options.blobs) && !logical.is_binary() {
         return Err(Error::invalid(format!("column '{}' is not text or binary, it cannot hold blobs", field.name())));

@@ -2,6 +2,7 @@
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::Schema as ArrowSchema;
+use tesselle_codec::crc::crc32c_append;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Driver, Error, Location, Result, Sink, Summary};
 
@@ -25,18 +26,19 @@ use crate::meta::trailer::Trailer;
 use crate::meta::types::{Codec, Encoding, LogicalType, RecordKind};
 use crate::meta::zone::Zone;
 use crate::scalars::binary_at;
+use crate::search::RunBytes;
 
 /// Bloom filters held in memory before they are written out between row groups.
 const BLOOM_BUFFER: usize = 32 << 20;
 
 /// The runs of an inverted index, as `search` builds them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct InvertedRuns {
-    pub(crate) terms: Vec<u8>,
-    pub(crate) postings: Vec<u8>,
-    pub(crate) skips: Vec<u8>,
+    pub(crate) terms: RunBytes,
+    pub(crate) postings: RunBytes,
+    pub(crate) skips: RunBytes,
     /// Empty when every document is live.
-    pub(crate) live: Vec<u8>,
+    pub(crate) live: RunBytes,
     pub(crate) term_count: u64,
     pub(crate) documents: u64,
     /// The terms are a block tree rather than a flat list.
@@ -366,13 +368,28 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes an index record whose payload comes in pieces; its header is filled in behind them.
+    fn write_run(&mut self, run: &RunBytes) -> Result<Run> {
+        let (offset, len) = (self.out.position(), run.len());
+        let size = u32::try_from(len).map_err(|_| {
+            Error::limit("an index record exceeds 4 GiB").hint("split the rows over several files")
+        })?;
+        let mut record = Record::new(RecordKind::Index, Codec::None, 0, size, &[]);
+        record.compressed = size;
+        self.out.write(&record.to_bytes())?;
+        run.for_each(|piece| {
+            record.crc = crc32c_append(record.crc, piece);
+            self.out.write(piece)
+        })?;
+        self.out.write_at(offset, &record.to_bytes())?;
+        Ok(Run { offset, len })
+    }
+
     fn close_inverted(&mut self) -> Result<()> {
         let Some(runs) = self.inverted.take() else { return Ok(()) };
-        let mut write = |payload: &[u8]| -> Result<Run> {
-            Ok(Run { offset: self.write_index(payload)?, len: payload.len() as u64 })
-        };
-        let (terms, postings, skips) = (write(&runs.terms)?, write(&runs.postings)?, write(&runs.skips)?);
-        let live = if runs.live.is_empty() { Run::default() } else { write(&runs.live)? };
+        let (terms, postings, skips) =
+            (self.write_run(&runs.terms)?, self.write_run(&runs.postings)?, self.write_run(&runs.skips)?);
+        let live = if runs.live.len() == 0 { Run::default() } else { self.write_run(&runs.live)? };
         let (term_count, documents) = (runs.term_count, runs.documents);
         self.footer.inverted = Some(Inverted { terms, postings, skips, term_count, documents, live });
         self.inverted = Some(InvertedRuns { block_tree: runs.block_tree, ..InvertedRuns::default() });
