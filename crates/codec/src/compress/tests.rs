@@ -124,6 +124,7 @@ mod dictionaries {
                 let _ = zstd::check_size(bytes, 1 << 20);
                 let _ = dictionary.decompress_into(bytes, &mut [0; 40]);
             }
+
         }
     }
 }

@@ -82,6 +82,15 @@ impl BlobIndex {
         self.decode_run(run, bytes, file, self.dictionary(file)?.as_deref()).in_piece(piece)
     }
 
+    /// Compares the number of values in a decoded run with what the footer states.
+    pub(crate) fn check_count(&self, run: usize, found: usize) -> Result<()> {
+        let stated = self.entry(run)?.values;
+        if stated == found as u64 {
+            return Ok(());
+        }
+        Err(short(format!("a blob run holds {found} values, the footer states {stated}")))
+    }
+
     /// The content dictionary of the column, loaded on first use.
     pub(crate) fn dictionary(&self, file: &File) -> Result<Option<Arc<RawDictionary>>> {
         file.content_dictionary(self.dictionary)
