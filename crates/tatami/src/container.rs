@@ -9,11 +9,13 @@ use tesselle_core::{
     Probe, Report, Result, Sink, Table, WriteOptions,
 };
 
+use crate::collection::{Collection, CollectionContainer, MANIFEST_MAGIC, MANIFEST_NAME};
 use crate::layout::layout;
 use crate::meta::header::MAGIC;
 use crate::read::describe;
 use crate::read::file::File;
 use crate::read::table::FileTable;
+use crate::search;
 use crate::verify::verify;
 use crate::write::options::WriterOptions;
 use crate::write::writer::Writer;
@@ -36,6 +38,16 @@ impl Format for Tatami {
     }
 
     fn sniff(&self, probe: &Probe) -> Confidence {
+        if let Some(entries) = &probe.entries {
+            let there = entries.iter().any(|name| name == MANIFEST_NAME);
+            return if there { Confidence::Content } else { Confidence::No };
+        }
+        if probe.head.starts_with(&MANIFEST_MAGIC) {
+            return Confidence::Content;
+        }
+        if probe.has_extension("manifest") {
+            return Confidence::Name;
+        }
         if probe.head.starts_with(&MAGIC) || (probe.size > 0 && probe.tail.ends_with(&MAGIC)) {
             return Confidence::Content;
         }
@@ -43,6 +55,10 @@ impl Format for Tatami {
     }
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        let is_manifest = |name: &str| name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case("manifest"));
+        if location.is_dir()? || (is_manifest(location.name()) && location.exists()?) {
+            return Ok(Arc::new(CollectionContainer::new(Collection::open(location, options)?)));
+        }
         Ok(Arc::new(FileContainer { file: File::open(location, options)? }))
     }
 
@@ -66,7 +82,11 @@ struct FileContainer {
 
 impl Container for FileContainer {
     fn describe(&self) -> Result<Description> {
-        Ok(describe::describe(&self.file))
+        let mut out = describe::describe(&self.file);
+        if let Some(search) = search::describe(&self.file)? {
+            out.extra.insert("search".into(), search);
+        }
+        Ok(out)
     }
 
     fn table_names(&self) -> Vec<String> {

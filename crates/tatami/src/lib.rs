@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod collection;
 mod container;
 mod layout;
 mod meta;
@@ -29,6 +30,7 @@ pub mod search;
 mod verify;
 mod write;
 
+pub use collection::{Collection, MANIFEST_NAME, Member, MemberZone, Merged};
 pub use container::Tatami;
 pub use meta::types::{Codec, Encoding, LogicalType};
 pub use read::file::File;

@@ -166,9 +166,6 @@ fn header(file: &File, out: &mut Findings) {
         let message = format!("header flags {:#06x} have no known meaning", header.flags & !flags::KNOWN);
         out.add(Severity::Warning, "unknown_flags", message, "header");
     }
-    if header.has(flags::SEARCH) && footer.inverted.is_none() {
-        out.wrong("missing_inverted", "a search segment without an inverted index", "footer");
-    }
     let expected = [
         (flags::SORTED, footer.schema.sort_key().is_some(), "sorted"),
         (flags::BLOBS, !footer.blobs.is_empty(), "blob region"),
