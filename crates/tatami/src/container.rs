@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use serde_json::Value;
 use tesselle_core::{
-    Confidence, Container, Depth, Description, Driver, Error, Format, LayoutMap, Location, OpenOptions, Probe, Report,
+    Confidence, Container, Depth, Description, Driver, Error, Format, LayoutMap, Location, OpenOptions, Probe, Repaired, Report,
     Result, Sink, Table, WriteOptions,
 };
 
@@ -15,6 +15,7 @@ use crate::meta::header::MAGIC;
 use crate::read::describe;
 use crate::read::file::File;
 use crate::read::table::FileTable;
+use crate::repair::repair;
 use crate::search;
 use crate::verify::verify;
 use crate::write::options::WriterOptions;
@@ -65,6 +66,13 @@ impl Format for Tatami {
     fn create(&self, location: &Location, schema: SchemaRef, options: &WriteOptions, driver: &Driver) -> Result<Box<dyn Sink>> {
         let settings = WriterOptions::from_settings(options)?;
         Ok(Box::new(Writer::create(location, &schema, settings, options.overwrite, driver)?))
+    }
+
+    fn repair(&self, source: &Location, target: &Location, options: &OpenOptions, driver: &Driver) -> Result<Repaired> {
+        if source.is_dir()? {
+            return Err(Error::invalid("a collection is not repaired as a whole").hint("repair its files one by one"));
+        }
+        repair(source, target, options, driver)
     }
 }
 
