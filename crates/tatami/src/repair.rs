@@ -20,7 +20,12 @@ use crate::write::options::{Profile, WriterOptions};
 use crate::write::writer::{InvertedRuns, Writer};
 
 /// Writes what can be saved of `source` to `target`.
-pub(crate) fn repair(source: &Location, target: &Location, options: &OpenOptions, driver: &Driver) -> Result<Repaired> {
+pub(crate) fn repair(
+    source: &Location,
+    target: &Location,
+    options: &OpenOptions,
+    driver: &Driver,
+) -> Result<Repaired> {
     // Text is copied as bytes: whether it is UTF-8 is not for a repair to judge.
     let options = OpenOptions { text_as_binary: true, ..options.clone() };
     let (file, mut repaired) = match locate::locate(source, &options)? {
@@ -67,7 +72,11 @@ fn whole_groups(file: &File, driver: &Driver, repaired: &mut Repaired) -> Result
 }
 
 /// Decodes all columns of a row group, a batch at a time.
-fn for_each_batch(file: &File, g: usize, mut take: impl FnMut(&arrow_array::RecordBatch) -> Result<()>) -> Result<()> {
+fn for_each_batch(
+    file: &File,
+    g: usize,
+    mut take: impl FnMut(&arrow_array::RecordBatch) -> Result<()>,
+) -> Result<()> {
     let rows = file.footer().groups.get(g).map_or(0, |group| group.rows);
     let projection = (0..file.footer().schema.fields.len()).collect();
     let wanted = Wanted { projection, filter: Vec::new(), predicate: None, batch_rows: None };
@@ -115,7 +124,14 @@ fn read_runs(file: &File, inverted: &Inverted) -> Result<InvertedRuns> {
     })
 }
 
-fn write(file: &File, target: &Location, groups: &[usize], with_index: bool, sorted: bool, driver: &Driver) -> Result<()> {
+fn write(
+    file: &File,
+    target: &Location,
+    groups: &[usize],
+    with_index: bool,
+    sorted: bool,
+    driver: &Driver,
+) -> Result<()> {
     let (header, footer) = (file.header(), file.footer());
     let mut schema = footer.schema.clone();
     if !sorted {

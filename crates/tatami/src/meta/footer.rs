@@ -73,7 +73,9 @@ impl RawFooter {
             has_schema |= footer.section(&mut cursor, minor).map_err(bad)?;
         }
         if !has_schema {
-            return Err(Error::corrupt("the footer has no schema section").class("missing_schema").offset(offset));
+            return Err(Error::corrupt("the footer has no schema section")
+                .class("missing_schema")
+                .offset(offset));
         }
         Ok(footer)
     }
@@ -92,8 +94,11 @@ impl RawFooter {
             tags::BLOOMS => rest.blooms = BloomRef::parse_all(body)?,
             tags::KEY_VALUE => rest.key_value = read_pairs(body)?,
             tags::STATS => {
-                rest.stats =
-                    Stats { rows: body.uvarint()?, uncompressed: body.uvarint()?, compressed: body.uvarint()? };
+                rest.stats = Stats {
+                    rows: body.uvarint()?,
+                    uncompressed: body.uvarint()?,
+                    compressed: body.uvarint()?,
+                };
             }
             tags::INVERTED => rest.inverted = Some(Inverted::parse(body)?),
             extension::TAG => rest.extension = Extension::parse(body)?,
@@ -134,7 +139,9 @@ impl Footer {
         }
         section(tags::KEY_VALUE, &|body| write_pairs(&self.key_value, body));
         section(tags::STATS, &|body| {
-            [self.stats.rows, self.stats.uncompressed, self.stats.compressed].into_iter().for_each(|n| varint::write(n, body));
+            [self.stats.rows, self.stats.uncompressed, self.stats.compressed]
+                .into_iter()
+                .for_each(|n| varint::write(n, body));
         });
         if self.extension.features != 0 {
             section(extension::TAG, &|body| self.extension.write(body));

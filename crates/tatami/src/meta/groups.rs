@@ -72,8 +72,15 @@ impl Chunk {
     }
 
     fn write(&self, has_indexes: bool, out: &mut Vec<u8>) {
-        let numbers =
-            [self.column, self.offset, self.compressed, self.uncompressed, self.values, self.nulls, self.pages];
+        let numbers = [
+            self.column,
+            self.offset,
+            self.compressed,
+            self.uncompressed,
+            self.values,
+            self.nulls,
+            self.pages,
+        ];
         numbers.into_iter().for_each(|n| varint::write(n, out));
         let flags = u8::from(self.zone.is_some()) * CHUNK_ZONE
             | u8::from(self.bloom.is_some()) * CHUNK_BLOOM

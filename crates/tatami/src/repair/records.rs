@@ -20,7 +20,13 @@ const WINDOW: u64 = 8 << 20;
 const PATIENCE: u64 = 16;
 
 /// Saves every record whose checksum holds.
-pub(super) fn salvage(source: &Location, target: &Location, options: &OpenOptions, driver: &Driver, why: &Error) -> Result<Repaired> {
+pub(super) fn salvage(
+    source: &Location,
+    target: &Location,
+    options: &OpenOptions,
+    driver: &Driver,
+    why: &Error,
+) -> Result<Repaired> {
     let schema = Schema::new(vec![
         Field::new("offset", DataType::UInt64, false),
         Field::new("kind", DataType::UInt8, false),
@@ -56,9 +62,16 @@ pub(super) fn salvage(source: &Location, target: &Location, options: &OpenOption
     Ok(Repaired { kept_bytes: kept, dropped_bytes: size - kept, notes })
 }
 
-fn row(offset: u64, record: &Record, stored: &[u8], options: &OpenOptions, schema: &Schema) -> Result<RecordBatch> {
+fn row(
+    offset: u64,
+    record: &Record,
+    stored: &[u8],
+    options: &OpenOptions,
+    schema: &Schema,
+) -> Result<RecordBatch> {
     let extension = Extension { features: features::LZ4, ..Extension::default() };
-    let opened = Profile { extension: &extension, limits: &options.limits }.decompress(record, stored, offset);
+    let opened =
+        Profile { extension: &extension, limits: &options.limits }.decompress(record, stored, offset);
     let decompressed = opened.is_ok();
     let payload = opened.unwrap_or(stored.into());
     let columns: Vec<ArrayRef> = vec![
@@ -114,6 +127,10 @@ impl Search<'_> {
         let start = usize::try_from(offset - self.window.start).unwrap_or(usize::MAX);
         let end = start.saturating_add(usize::try_from(len).unwrap_or(usize::MAX));
         let there = self.bytes.get(start..end).is_some();
-        if there { Ok(self.bytes.slice(start..end)) } else { Err(Error::internal("a window that ends early")) }
+        if there {
+            Ok(self.bytes.slice(start..end))
+        } else {
+            Err(Error::internal("a window that ends early"))
+        }
     }
 }

@@ -112,7 +112,8 @@ fn rewrite(file: &File, live: &LiveDocs, mut out: Box<dyn Staged>) -> Result<()>
     let mut descriptor = Inverted { live: Run::default(), ..inverted };
     if live.count() < live.docs() {
         let run = live.write();
-        let len = u32::try_from(run.len()).map_err(|_| Error::limit("the set of live documents exceeds 4 GiB"))?;
+        let len =
+            u32::try_from(run.len()).map_err(|_| Error::limit("the set of live documents exceeds 4 GiB"))?;
         descriptor.live = Run { offset: out.position(), len: u64::from(len) };
         out.write(&Record::new(RecordKind::Index, Codec::None, 0, len, &run).to_bytes())?;
         out.write(&run)?;

@@ -58,9 +58,12 @@ impl Dictionary {
         prefix: &[u8],
         mut visit: impl FnMut(&[u8], Entry) -> bool,
     ) -> Result<()> {
-        self.for_each_from(prefix, |term, entry| {
-            if term.starts_with(prefix) { visit(term, entry) } else { term < prefix }
-        })
+        self.for_each_from(
+            prefix,
+            |term, entry| {
+                if term.starts_with(prefix) { visit(term, entry) } else { term < prefix }
+            },
+        )
     }
 
     /// Visits the terms from the first that may be at least `from`; earlier ones of its block come along.

@@ -26,10 +26,7 @@ fn skip_tables_and_payload_of_the_worked_example() {
         encode_list(&docs, &freqs, &mut payload).unwrap().write(&mut run);
         payloads.push(payload);
     }
-    assert_eq!(
-        run,
-        hex("02 DE0203 00FE0103008001 8002FE0303438001 8004BA050386015E 03010 5DD04030003")
-    );
+    assert_eq!(run, hex("02 DE0203 00FE0103008001 8002FE0303438001 8004BA050386015E 03010 5DD04030003"));
     assert_eq!(payloads[1], hex("05 2C01 2C01 02 00 39"));
     let skips = Skips::parse(run.into()).unwrap();
     assert_eq!(skips.len(), 2);
