@@ -38,7 +38,7 @@ pub use hit::{Fields, Hit, Hits, SegmentCounts};
 pub use meta::{DictionaryKind, LiveDocs};
 pub use query::{Query, Syntax};
 pub use routing::{BigramBuilder, BigramIndex, Route, RoutingIndex, ShardTerm};
-pub use searcher::{SearchOptions, Searcher, search};
+pub use searcher::{Ranked, SearchOptions, Searcher, search};
 pub use segment::{Segment, Shape};
 pub use snippet::{DEFAULT_SNIPPET_CHARS, snippet};
 pub use write::{IndexOptions, SegmentBuilder, index};

@@ -46,6 +46,17 @@ pub fn search(
     Searcher::open(location, open)?.search(&query, options, driver)
 }
 
+/// A document found, by number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ranked {
+    /// Position of its segment among [`Searcher::segments`].
+    pub segment: usize,
+    /// Its number in the segment.
+    pub doc: u32,
+    /// How well it matches.
+    pub score: f32,
+}
+
 /// One or many open segments.
 #[derive(Debug)]
 pub struct Searcher {
@@ -111,6 +122,14 @@ impl Searcher {
             if self.folder { run.many(options.k, &mut answer)? } else { run.single(options.k, &mut answer)? };
         self.fill(&best, query, options, &mut answer)?;
         Ok(answer)
+    }
+
+    /// The best documents without their stored fields, in the order of [`Searcher::search`].
+    pub fn rank(&self, query: &Query, k: usize) -> Result<Vec<Ranked>> {
+        let run = Run { searcher: self, query, allowed: &[] };
+        let mut answer = Hits::default();
+        let best = if self.folder { run.many(k, &mut answer)? } else { run.single(k, &mut answer)? };
+        Ok(best.into_iter().map(|(segment, hit)| Ranked { segment, doc: hit.doc, score: hit.score }).collect())
     }
 
     /// Reads the stored fields of the hits, segment by segment.
