@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 use serde_json::Value;
 use tesselle_core::{
     Confidence, Container, Depth, Description, Driver, Error, Format, LayoutMap, Location, OpenOptions,
-    Probe, Report, Result, Sink, Table, WriteOptions,
+    Probe, Repaired, Report, Result, Sink, Table, WriteOptions,
 };
 
 use crate::collection::{Collection, CollectionContainer, MANIFEST_MAGIC, MANIFEST_NAME};
@@ -15,6 +15,7 @@ use crate::meta::header::MAGIC;
 use crate::read::describe;
 use crate::read::file::File;
 use crate::read::table::FileTable;
+use crate::repair::repair;
 use crate::search;
 use crate::verify::verify;
 use crate::write::options::WriterOptions;
@@ -55,7 +56,8 @@ impl Format for Tatami {
     }
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
-        let is_manifest = |name: &str| name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case("manifest"));
+        let is_manifest =
+            |name: &str| name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case("manifest"));
         if location.is_dir()? || (is_manifest(location.name()) && location.exists()?) {
             return Ok(Arc::new(CollectionContainer::new(Collection::open(location, options)?)));
         }
@@ -71,6 +73,21 @@ impl Format for Tatami {
     ) -> Result<Box<dyn Sink>> {
         let settings = WriterOptions::from_settings(options)?;
         Ok(Box::new(Writer::create(location, &schema, settings, options.overwrite, driver)?))
+    }
+
+    fn repair(
+        &self,
+        source: &Location,
+        target: &Location,
+        options: &OpenOptions,
+        driver: &Driver,
+    ) -> Result<Repaired> {
+        if source.is_dir()? {
+            return Err(
+                Error::invalid("a collection is not repaired as a whole").hint("repair its files one by one")
+            );
+        }
+        repair(source, target, options, driver)
     }
 }
 

@@ -114,8 +114,8 @@ impl RawFooter {
 }
 
 impl Footer {
-    /// The footer bytes of format 1.1, sections in the order of the original writer.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// The footer bytes, sections in the order of the original writer. Minor version 0 has no indexes.
+    pub(crate) fn to_bytes(&self, minor: u16) -> Vec<u8> {
         let mut out = vec![0];
         let mut section = |tag: u64, write: &dyn Fn(&mut Vec<u8>)| {
             let mut body = Vec::new();
@@ -124,7 +124,7 @@ impl Footer {
             write_bytes(&body, &mut out);
         };
         section(tags::SCHEMA, &|body| self.schema.write(body));
-        section(tags::ROW_GROUPS, &|body| RowGroup::write_all(&self.groups, body));
+        section(tags::ROW_GROUPS, &|body| RowGroup::write_all(&self.groups, minor, body));
         if !self.blobs.is_empty() {
             section(tags::BLOBS, &|body| BlobColumn::write_all(&self.blobs, body));
         }

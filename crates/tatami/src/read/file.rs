@@ -15,7 +15,7 @@ use super::dictionary::ValueDictionary;
 use super::payload::Profile;
 use crate::meta::extension::features;
 use crate::meta::footer::{Footer, RawFooter};
-use crate::meta::header::{HEADER_LEN, Header};
+use crate::meta::header::{HEADER_LEN, Header, flags};
 use crate::meta::reclass;
 use crate::meta::record::{RECORD_LEN, Record};
 use crate::meta::trailer::{MIN_FILE_LEN, TRAILER_LEN, Trailer};
@@ -87,6 +87,37 @@ impl File {
         let header = header?;
         check_header(&header, &raw, &trailer)?;
         let footer = raw.check()?;
+        Ok(Self::assemble(location, options, size, header, footer, trailer))
+    }
+
+    /// Opens a damaged file of which only `size` bytes count: the footer must hold together, the header need not.
+    pub(crate) fn open_overlooking(location: &Location, options: &OpenOptions, size: u64) -> Result<Self> {
+        if size < MIN_FILE_LEN {
+            return Err(Error::corrupt("too few bytes").class("too_small"));
+        }
+        let trailer = Trailer::parse(&location.read_range(size - TRAILER_LEN..size)?, size)?;
+        let footer_bytes = location.read_range(trailer.footer_offset..size - TRAILER_LEN)?;
+        trailer.check(&footer_bytes)?;
+        let header = Header::parse(&location.read_range(0..HEADER_LEN)?).ok();
+        let minor = header.as_ref().map_or(1, |h| h.minor);
+        let raw = RawFooter::parse(&footer_bytes, trailer.footer_offset, minor)?;
+        let footer = raw.check()?;
+        let rows = footer.groups.iter().fold(0u64, |n, g| n.saturating_add(g.rows));
+        let block_tree = if footer.inverted.is_some() { flags::SEARCH | flags::BLOCK_TREE } else { 0 };
+        let lost = Header {
+            major: 1,
+            minor: 1,
+            flags: block_tree,
+            checksum: 1,
+            default_codec: 2,
+            page_size_hint: 0,
+            uuid: [0; 16],
+            rows,
+            footer_offset: trailer.footer_offset,
+            created_ms: 0,
+            creator_id: 0,
+        };
+        let header = Header { rows, footer_offset: trailer.footer_offset, ..header.unwrap_or(lost) };
         Ok(Self::assemble(location, options, size, header, footer, trailer))
     }
 

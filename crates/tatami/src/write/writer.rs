@@ -63,6 +63,7 @@ pub struct Writer {
     pending_blooms: Vec<Vec<u8>>,
     inverted: Option<InvertedRuns>,
     pages: u64,
+    minor: u16,
 }
 
 impl std::fmt::Debug for Writer {
@@ -87,6 +88,18 @@ impl Writer {
             return Err(Error::invalid("lz4 needs the extended profile"));
         }
         let meta = from_arrow(schema, &options)?;
+        Self::with_schema(location, meta, schema, options, overwrite, driver)
+    }
+
+    /// Like [`Writer::create`], with the columns as the file shall have them.
+    pub(crate) fn with_schema(
+        location: &Location,
+        meta: Schema,
+        schema: &ArrowSchema,
+        options: WriterOptions,
+        overwrite: bool,
+        driver: &Driver,
+    ) -> Result<Self> {
         let mut out = location.create(overwrite)?;
         // The place of the header: a file that was never finished has zeros there.
         out.write(&[0; HEADER_LEN as usize])?;
@@ -123,12 +136,28 @@ impl Writer {
             pending_blooms: Vec::new(),
             inverted: None,
             pages: 0,
+            minor: 1,
             footer,
             options,
         };
         writer.declare_features(&meta);
         writer.footer.schema = meta;
         Ok(writer)
+    }
+
+    /// Writes another minor version: 0 has neither zone maps nor indexes.
+    #[must_use]
+    pub(crate) fn minor_version(mut self, minor: u16) -> Self {
+        self.minor = minor;
+        if let Some((_, version)) = self.footer.key_value.first_mut() {
+            *version = format!("1.{minor}").into_bytes();
+        }
+        self
+    }
+
+    /// Closes the row group that is being filled.
+    pub(crate) fn end_group(&mut self) -> Result<()> {
+        self.flush_group()
     }
 
     fn declare_features(&mut self, schema: &Schema) {
@@ -287,10 +316,10 @@ impl Writer {
                 *features |= features::FSST;
             }
         }
-        if is_key {
+        if is_key && self.minor > 0 {
             chunk.page_index = Some(self.write_index(&page_index::to_bytes(&entries))?);
         }
-        if let Some(bloom) = encoded.bloom {
+        if let Some(bloom) = encoded.bloom.filter(|_| self.minor > 0) {
             self.pending_blooms.push(bloom);
             chunk.bloom = Some((self.footer.blooms.len() + self.pending_blooms.len()) as u64);
         }
@@ -446,7 +475,7 @@ impl Writer {
         self.write_blooms()?;
         self.close_inverted()?;
         let footer_offset = self.out.position();
-        let footer = self.footer.to_bytes();
+        let footer = self.footer.to_bytes(self.minor);
         if u32::try_from(footer.len()).is_err() {
             return Err(Error::limit("the footer exceeds 4 GiB")
                 .hint("write larger row groups: --set row_group_rows=N"));
@@ -455,7 +484,7 @@ impl Writer {
         self.out.write(&Trailer::bytes_for(&footer))?;
         let header = Header {
             major: 1,
-            minor: 1,
+            minor: self.minor,
             flags: self.flags(),
             checksum: 1,
             default_codec: Codec::Zstd.id(),
