@@ -40,14 +40,14 @@ pub(super) fn fold_box<F: Fold>(
     };
     collapse(axes, F::INDEXED);
     let Some(inner) = axes.pop() else {
-        fold.run(0, F::Cell::cells(bytes.get(..size).unwrap_or_default()), index);
+        fold.run(0, F::Cell::cells(bytes.get(..size).unwrap_or_default()), index, 0);
         return;
     };
     if inner.reduced {
         let run = inner.len * size;
         walk(axes, &mut |src, out, offset| {
             let cells = bytes.get(src..src + run).unwrap_or_default();
-            fold.run(out, F::Cell::cells(cells), index + offset);
+            fold.run(out, F::Cell::cells(cells), index + offset, inner.index);
         });
         return;
     }
