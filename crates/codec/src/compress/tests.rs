@@ -14,7 +14,8 @@ const ALL: [Compressor; 8] = [
 ];
 
 fn built() -> impl Iterator<Item = Compressor> {
-    ALL.into_iter().filter(|c| !matches!(compress(*c, None, b"x", &mut Vec::new()), Err(Error::Unsupported { .. })))
+    ALL.into_iter()
+        .filter(|c| !matches!(compress(*c, None, b"x", &mut Vec::new()), Err(Error::Unsupported { .. })))
 }
 
 proptest! {
@@ -55,7 +56,10 @@ fn a_stream_of_another_length_is_refused() {
         let mut packed = Vec::new();
         compress(compressor, None, &[7; 100], &mut packed).unwrap();
         for wrong in [0, 99, 101, 5000] {
-            assert!(decompress_into(compressor, &packed, &mut vec![0; wrong]).is_err(), "{compressor:?} {wrong}");
+            assert!(
+                decompress_into(compressor, &packed, &mut vec![0; wrong]).is_err(),
+                "{compressor:?} {wrong}"
+            );
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod assemble;
 mod boxes;
+mod coordinates;
 mod dtype;
 mod source;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use bytes::Bytes;
 
 pub use assemble::read_region;
 pub(crate) use boxes::{CopyAxis, copy_box};
+pub use coordinates::coordinates;
 pub use dtype::DType;
 pub(crate) use source::TileSource;
 pub use tiles::{TileAxis, TileGrid, TilePart};

@@ -43,6 +43,14 @@ pub(super) fn fold_box<F: Fold>(
         fold.run(0, F::Cell::cells(bytes.get(..size).unwrap_or_default()), index, 0);
         return;
     };
+    if inner.reduced && F::INDEXED && inner.index != 1 {
+        // The cells are a column of the array: their indices do not follow each other.
+        walk(axes, &mut |src, out, offset| {
+            let bytes = bytes.get(src..).unwrap_or_default();
+            fold.rows(out, Rows::new(bytes, inner.src, inner.len, 1), index + offset, inner.index);
+        });
+        return;
+    }
     if inner.reduced {
         let run = inner.len * size;
         walk(axes, &mut |src, out, offset| {

@@ -1,0 +1,18 @@
+//! Reading: opened files, tables, arrays, plans and tasks.
+#![deny(clippy::indexing_slicing)]
+
+mod array;
+mod axes;
+mod band;
+pub(crate) mod copy;
+mod describe;
+mod narrow;
+mod opened;
+mod plan;
+mod table;
+mod task;
+mod zones;
+
+pub(crate) use array::Array;
+pub use opened::File;
+pub(crate) use opened::{Opened, decode_into};
