@@ -92,16 +92,13 @@ impl Batches {
                 None => self.driver.budget.take(memory),
             };
             let Some(task) = self.waiting.pop_front() else { return };
-            let sender = match &mut self.shared {
-                Some((sender, _, n)) => {
-                    *n += 1;
-                    sender.clone()
-                }
-                None => {
-                    let (sender, receiver) = sync_channel(AHEAD);
-                    self.running.push_back(receiver);
-                    sender
-                }
+            let sender = if let Some((sender, _, n)) = &mut self.shared {
+                *n += 1;
+                sender.clone()
+            } else {
+                let (sender, receiver) = sync_channel(AHEAD);
+                self.running.push_back(receiver);
+                sender
             };
             let (driver, storage) = (self.driver.clone(), Arc::clone(&self.storage));
             self.driver.spawn(move || run(&driver, &*storage, task, lease, &sender));
