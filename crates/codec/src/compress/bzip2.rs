@@ -6,8 +6,8 @@ use bzip2::Compression;
 use bzip2::bufread::MultiBzDecoder;
 use bzip2::write::BzEncoder;
 
-use super::stream::{damaged, fill};
 use super::Compressor;
+use super::stream::{damaged, fill};
 use crate::Result;
 
 pub(super) fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
@@ -17,5 +17,8 @@ pub(super) fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
 pub(super) fn compress(level: Option<i32>, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
     let level = level.and_then(|l| u32::try_from(l).ok()).map_or(9, |l| l.clamp(1, 9));
     let mut encoder = BzEncoder::new(dst, Compression::new(level));
-    encoder.write_all(src).and_then(|()| encoder.finish().map(drop)).map_err(|e| damaged(Compressor::Bzip2, &e))
+    encoder
+        .write_all(src)
+        .and_then(|()| encoder.finish().map(drop))
+        .map_err(|e| damaged(Compressor::Bzip2, &e))
 }

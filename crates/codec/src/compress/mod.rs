@@ -7,6 +7,8 @@
 mod bzip2;
 #[cfg(feature = "gzip")]
 mod deflate;
+#[cfg(feature = "zstd")]
+mod frame;
 #[cfg(feature = "lz4")]
 mod lz4;
 #[cfg(feature = "snappy")]
@@ -121,5 +123,8 @@ fn length_error(compressor: Compressor, expected: usize, found: usize) -> Error 
 
 #[allow(dead_code, reason = "used only when a compressor's feature is off")]
 fn not_built(compressor: Compressor) -> Error {
-    Error::unsupported(compressor.name(), "this build leaves the compressor out; enable its feature of tesselle-codec")
+    Error::unsupported(
+        compressor.name(),
+        "this build leaves the compressor out; enable its feature of tesselle-codec",
+    )
 }

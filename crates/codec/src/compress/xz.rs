@@ -4,8 +4,8 @@ use std::io::Write;
 
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
 
-use super::stream::{damaged, fill};
 use super::Compressor;
+use super::stream::{damaged, fill};
 use crate::Result;
 
 pub(super) fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
