@@ -6,11 +6,12 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
+use crate::array::ArrayView;
 use crate::container::Container;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::sink::Sink;
+use crate::sink::{Sink, Summary};
 use crate::storage::Location;
 
 /// One family of files.
@@ -40,6 +41,26 @@ pub trait Format: Send + Sync {
     ) -> Result<Box<dyn Sink>> {
         let _ = (location, schema, options, driver);
         Err(Error::unsupported(format!("{} files cannot be written by this version", self.name())))
+    }
+
+    /// Writes a whole array; the format pulls the regions it needs, tile by tile, so memory stays bounded.
+    fn create_from_array(
+        &self,
+        location: &Location,
+        source: &dyn ArrayView,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Summary> {
+        let _ = (location, source, options, driver);
+        Err(Error::unsupported(format!(
+            "{} files cannot be written from an array by this version",
+            self.name()
+        )))
+    }
+
+    /// Whether [`Format::create_from_array`] works.
+    fn takes_arrays(&self) -> bool {
+        false
     }
 
     /// Writes what can be saved of `source` to `target`; the source is not touched.

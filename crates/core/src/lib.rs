@@ -16,6 +16,7 @@ mod format;
 mod layout_map;
 mod limits;
 mod predicate;
+pub mod reduce;
 mod report;
 mod scalar;
 mod scan;
@@ -25,6 +26,8 @@ mod stats;
 pub mod storage;
 mod table;
 mod task;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use array::{ArrayView, DType};
 pub use container::{ColumnDescription, Container, Description, TableDescription};

@@ -1,1 +1,37 @@
-//! tesselle
+//! One engine for chunked data files: TileDB arrays, TsFile, tet and tatami.
+//!
+//! ```no_run
+//! use tesselle::{OpenOptions, Scan};
+//!
+//! let opened = tesselle::open("run.tet#temperature", None, &OpenOptions::default())?;
+//! let table = opened.table()?;
+//! let driver = tesselle::Driver::new(&tesselle::DriverOptions::default())?;
+//! for batch in tesselle::scan(&*table, &Scan::all().limit(10), &driver)? {
+//!     println!("{} rows", batch?.num_rows());
+//! }
+//! # Ok::<(), tesselle::Error>(())
+//! ```
+//!
+//! This is the only crate that knows all formats; everything above it (SQL, command line, Python) goes through it.
+#![forbid(unsafe_code)]
+
+mod convert;
+mod diff;
+pub mod foreign;
+mod health;
+mod open;
+mod registry;
+mod uri;
+
+pub use convert::{Conversion, Converted, convert};
+pub use diff::{DiffOptions, Difference, Side, diff, diff_sides};
+pub use health::{repair, verify};
+pub use open::{Opened, open};
+pub use registry::{detect, format_by_extension, format_by_name, formats};
+pub use tesselle_core::*;
+pub use uri::Uri;
+
+/// Runs `scan` over `table`, in the table's row order.
+pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver) -> Result<driver::Rows> {
+    driver::scan(table, scan, driver, driver::Order::Plan)
+}

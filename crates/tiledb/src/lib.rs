@@ -5,11 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+mod array;
 mod directory;
 pub mod filter;
 mod fragment;
 pub mod meta;
 pub mod order;
+mod read;
 pub mod write;
 
 use tesselle_core::{Cursor, Error, Result};

@@ -4,7 +4,12 @@
 //! assembly, reductions) is built here once, for every format.
 
 mod assemble;
+mod boxes;
+mod coordinates;
 mod dtype;
+mod source;
+#[cfg(test)]
+mod tests;
 mod tiles;
 
 use std::ops::{Deref, Range};
@@ -12,7 +17,10 @@ use std::ops::{Deref, Range};
 use bytes::Bytes;
 
 pub use assemble::read_region;
+pub(crate) use boxes::{CopyAxis, copy_box};
+pub use coordinates::coordinates;
 pub use dtype::DType;
+pub(crate) use source::TileSource;
 pub use tiles::{TileAxis, TileGrid, TilePart};
 
 use crate::driver::Driver;

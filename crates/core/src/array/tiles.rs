@@ -41,6 +41,9 @@ pub(super) fn clipped(shape: &[u64], tile_shape: &[u64], tile: &[u64], axis: usi
     at(shape).saturating_sub(start).min(at(tile_shape))
 }
 
+/// Most touched tiles along one axis. What a file claims of its shape must not decide how much memory a plan takes.
+const MOST_PARTS: u64 = 1 << 27;
+
 impl TileGrid {
     /// The tiles of a grid that `region` touches.
     pub fn new(shape: &[u64], tile_shape: &[u64], region: &Region) -> Result<Self> {
@@ -49,6 +52,11 @@ impl TileGrid {
         }
         let axes = region.spans.iter().zip(shape.iter().zip(tile_shape)).map(|(span, (&shape, &tile))| {
             let tile = tile.max(1);
+            let distance = span.stop.min(shape).saturating_sub(span.start);
+            if span.len().min(distance / tile) > MOST_PARTS {
+                return Err(Error::limit("the region touches more tiles than can be planned")
+                    .hint("ask for smaller regions"));
+            }
             let mut parts = Vec::new();
             let mut next = span.start;
             while next < span.stop && next < shape {
@@ -69,9 +77,9 @@ impl TileGrid {
                 };
                 next = after;
             }
-            TileAxis { parts, step: span.step }
+            Ok(TileAxis { parts, step: span.step })
         });
-        Ok(Self { axes: axes.collect() })
+        Ok(Self { axes: axes.collect::<Result<_>>()? })
     }
 
     /// How many tiles are touched; `None` beyond 64 bits.

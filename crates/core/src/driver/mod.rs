@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use batches::{Batches, Order};
-pub use budget::Budget;
+pub use budget::{Budget, Lease};
 pub use coalesce::fetch;
 pub use counters::Counters;
 pub use progress::{Progress, Silent};

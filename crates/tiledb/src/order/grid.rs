@@ -3,7 +3,7 @@
 //! Inside this module a coordinate is a position: its distance from the low end of its dimension's domain, which fits
 //! `u64` whatever the dimension's type. Regions are inclusive boxes of positions.
 
-use tesselle_core::Scalar;
+use tesselle_core::{Region as Selected, Scalar, Span};
 
 use crate::meta::layout::Layout;
 use crate::meta::value::Range;
@@ -157,42 +157,43 @@ impl Grid {
         Some(number)
     }
 
-    /// The runs that bring `part` from the tile at `index` to its place in the row-major `target`.
+    /// The runs that bring the cells of `part` from the tile at `index` to their places in the row-major `target`;
+    /// `None` when the target wants none of them.
     ///
-    /// `part` lies in both the tile and the target.
-    pub fn runs(&self, index: &[u64], part: &Region, target: &Region) -> Option<Runs> {
-        let dims = self.axes.len();
+    /// `part` lies in the tile.
+    pub fn runs(&self, index: &[u64], part: &Region, target: &Selected) -> Option<Runs> {
         let tile = self.tile_region(index);
-        let extents: Vec<usize> =
-            self.axes.iter().map(|axis| usize::try_from(axis.extent).ok()).collect::<Option<_>>()?;
-        let lens = |region: &Region| -> Option<Vec<usize>> {
-            (0..dims).map(|axis| usize::try_from(region.len(axis)).ok()).collect()
-        };
-        let (target_lens, part_lens) = (lens(target)?, lens(part)?);
-        let source_steps = steps(&extents, self.cell_order)?;
-        let target_steps = steps(&target_lens, Layout::RowMajor)?;
-        let start = |region: &Region, steps: &[usize]| -> Option<usize> {
-            let offsets = part.low.iter().zip(&region.low).map(|(part, region)| part.checked_sub(*region));
-            offsets.zip(steps).try_fold(0_usize, |sum, (offset, step)| {
-                sum.checked_add(usize::try_from(offset?).ok()?.checked_mul(*step)?)
-            })
-        };
-        let mut run = Run { source: start(&tile, &source_steps)?, target: start(target, &target_steps)? };
+        let extents = self.axes.iter().map(|axis| usize::try_from(axis.extent).ok()).collect::<Option<Vec<_>>>()?;
+        let shape = target.spans.iter().map(|span| usize::try_from(span.len()).ok()).collect::<Option<Vec<_>>>()?;
+        let mut source_steps = steps(&extents, self.cell_order)?;
+        let target_steps = steps(&shape, Layout::RowMajor)?;
+        let mut run = Run { source: 0, target: 0 };
+        let mut lens = Vec::with_capacity(self.axes.len());
+        for (axis, span) in target.spans.iter().enumerate() {
+            let wanted = span.within(*part.low.get(axis)?, part.high.get(axis)?.saturating_add(1))?;
+            let into_tile = usize::try_from(wanted.first.checked_sub(*tile.low.get(axis)?)?).ok()?;
+            let into_target = usize::try_from(wanted.index).ok()?;
+            let (source_step, target_step) = (source_steps.get_mut(axis)?, target_steps.get(axis)?);
+            run.source = run.source.checked_add(into_tile.checked_mul(*source_step)?)?;
+            run.target = run.target.checked_add(into_target.checked_mul(*target_step)?)?;
+            lens.push(usize::try_from(wanted.len).ok()?);
+            // With one cell along the axis its step is never taken, and must not overflow either.
+            *source_step = source_step.checked_mul(usize::try_from(span.step).ok()?).unwrap_or(0);
+        }
         // Merge trailing dimensions as long as the next one continues the same arithmetic progression.
-        let mut inner = dims.checked_sub(1)?;
+        let mut inner = lens.len().checked_sub(1)?;
         let step = *source_steps.get(inner)?;
-        let mut len = *part_lens.get(inner)?;
+        let mut len = *lens.get(inner)?;
         while let Some(outer) = inner.checked_sub(1) {
             let continues = source_steps.get(outer) == step.checked_mul(len).as_ref()
                 && target_steps.get(outer) == Some(&len);
-            if !continues && part_lens.get(outer) != Some(&1) {
+            if !continues && lens.get(outer) != Some(&1) {
                 break;
             }
-            len = len.checked_mul(*part_lens.get(outer)?)?;
+            len = len.checked_mul(*lens.get(outer)?)?;
             inner = outer;
         }
-        let count =
-            part_lens.iter().take(inner).try_fold(1_usize, |product, len| product.checked_mul(*len))?;
+        let count = lens.iter().take(inner).try_fold(1_usize, |product, len| product.checked_mul(*len))?;
         let mut starts = Vec::with_capacity(count);
         let mut odometer = vec![0_usize; inner];
         loop {
@@ -201,83 +202,85 @@ impl Grid {
             loop {
                 let Some(next) = axis.checked_sub(1) else { return Some(Runs { len, step, starts }) };
                 axis = next;
-                let (digit, limit) = (odometer.get_mut(axis)?, *part_lens.get(axis)?);
+                let (digit, limit) = (odometer.get_mut(axis)?, *lens.get(axis)?);
                 let (source_step, target_step) = (*source_steps.get(axis)?, *target_steps.get(axis)?);
                 *digit += 1;
-                run.source += source_step;
-                run.target += target_step;
+                run.source = run.source.wrapping_add(source_step);
+                run.target = run.target.wrapping_add(target_step);
                 if *digit < limit {
                     break;
                 }
-                run.source -= source_step * limit;
-                run.target -= target_step * limit;
+                run.source = run.source.wrapping_sub(source_step.wrapping_mul(limit));
+                run.target = run.target.wrapping_sub(target_step.wrapping_mul(limit));
                 *digit = 0;
             }
         }
     }
 
-    /// Cuts `region` into consecutive pieces of its row-major order, of at most `max` cells each where a piece can be
-    /// that small, along tile borders where that is possible.
-    pub fn split(&self, region: &Region, max: u64, limit: usize) -> Result<Vec<Region>> {
+    /// The smallest box around the selected positions; `None` when nothing is selected.
+    pub fn bounds_of(selected: &Selected) -> Option<Region> {
+        let low = selected.spans.iter().map(|span| span.start).collect();
+        let last = |span: &Span| {
+            let steps = span.len().checked_sub(1)?;
+            span.start.checked_add(steps.checked_mul(span.step)?)
+        };
+        let high = selected.spans.iter().map(last).collect::<Option<_>>()?;
+        Some(Region { low, high })
+    }
+
+    /// Cuts `selected` into consecutive pieces of its row-major order, of at most `max` cells each where a piece can
+    /// be that small, along tile borders where that is possible.
+    pub fn split(&self, selected: &Selected, max: u64, limit: usize) -> Result<Vec<Selected>> {
         let mut out = Vec::new();
-        self.split_axis(region, 0, max.max(1), limit, &mut out)?;
+        if selected.spans.iter().all(|span| !span.is_empty()) {
+            self.split_axis(&selected.spans, 0, max.max(1), limit, &mut out)?;
+        }
         Ok(out)
     }
 
     fn split_axis(
         &self,
-        region: &Region,
+        spans: &[Span],
         axis: usize,
         max: u64,
         limit: usize,
-        out: &mut Vec<Region>,
+        out: &mut Vec<Selected>,
     ) -> Result<()> {
-        let (Some(grid_axis), Some(&first), Some(&last)) =
-            (self.axes.get(axis), region.low.get(axis), region.high.get(axis))
-        else {
-            out.push(region.clone());
+        let (Some(span), Some(extent)) = (spans.get(axis), self.axes.get(axis).map(|axis| axis.extent.max(1))) else {
             return Ok(());
         };
-        let inner =
-            (axis + 1..self.axes.len()).fold(1_u64, |product, axis| product.saturating_mul(region.len(axis)));
-        let slice = |low: u64, high: u64| {
-            let mut piece = region.clone();
-            if let (Some(piece_low), Some(piece_high)) = (piece.low.get_mut(axis), piece.high.get_mut(axis)) {
-                (*piece_low, *piece_high) = (low, high);
-            }
-            piece
-        };
-        let rows = max / inner;
-        let mut low = first;
-        loop {
+        let inner = spans.iter().skip(axis + 1).fold(1_u64, |product, span| product.saturating_mul(span.len()));
+        let (rows, total, step) = (max / inner, span.len(), span.step.max(1));
+        let mut index = 0_u64;
+        while index < total {
             if out.len() >= limit {
-                return Err(Error::invalid(format!(
-                    "the selection has too many cells to list ({} pieces and more); select a smaller region",
-                    limit
-                )));
+                return Err(Error::limit(format!("the selection has more than {limit} pieces of {max} cells"))
+                    .hint("select a smaller region with --slice"));
             }
-            let extent = grid_axis.extent.max(1);
-            let tile_end = (low - low % extent).saturating_add(extent - 1);
-            let high = if rows == 0 {
-                low
-            } else if tile_end - low < rows {
-                // As many whole tile rows as fit.
-                let more = (rows - (tile_end - low + 1)) / extent;
-                tile_end.saturating_add(more.saturating_mul(extent))
+            let position = span.start.saturating_add(index.saturating_mul(step));
+            let tile_end = (position - position % extent).saturating_add(extent);
+            let rows_in_tile = (tile_end - position).div_ceil(step);
+            let count = match rows {
+                0 => 1,
+                _ if rows_in_tile > rows => rows,
+                // As many whole rows of tiles as fit.
+                _ if step == 1 => rows_in_tile.saturating_add((rows - rows_in_tile) / extent * extent),
+                _ => rows,
+            }
+            .min(total - index);
+            let mut piece = spans.to_vec();
+            if let Some(slot) = piece.get_mut(axis) {
+                let last = position.saturating_add((count - 1).saturating_mul(step));
+                *slot = Span { start: position, stop: last.saturating_add(1), step };
+            }
+            if rows == 0 && axis + 1 < spans.len() {
+                self.split_axis(&piece, axis + 1, max, limit, out)?;
             } else {
-                low.saturating_add(rows - 1).min(tile_end)
+                out.push(Selected { spans: piece });
             }
-            .min(last);
-            if rows == 0 && axis + 1 < self.axes.len() {
-                self.split_axis(&slice(low, low), axis + 1, max, limit, out)?;
-            } else {
-                out.push(slice(low, high));
-            }
-            if high >= last {
-                return Ok(());
-            }
-            low = high + 1;
+            index = index.saturating_add(count);
         }
+        Ok(())
     }
 }
 
@@ -310,37 +313,56 @@ mod tests {
         Region { low: low.to_vec(), high: high.to_vec() }
     }
 
+    fn selected(spans: [(u64, u64, u64); 3]) -> Selected {
+        Selected { spans: spans.iter().map(|&(start, stop, step)| Span { start, stop, step }).collect() }
+    }
+
+    fn positions(span: Span) -> Vec<u64> {
+        (0..span.len()).map(|i| span.start + i * span.step).collect()
+    }
+
     #[test]
     fn runs_agree_with_cell_by_cell_arithmetic() {
+        let targets = [
+            selected([(1, 4, 1), (2, 7, 1), (0, 4, 1)]),
+            selected([(0, 5, 1), (0, 7, 1), (0, 4, 1)]),
+            selected([(0, 5, 2), (1, 7, 3), (0, 4, 2)]),
+            selected([(1, 2, 1), (0, 7, 1), (3, 4, 1)]),
+        ];
         for order in [Layout::RowMajor, Layout::ColMajor] {
             let grid = grid(order, Layout::RowMajor);
-            let target = region([1, 2, 0], [3, 6, 3]);
-            for index in [[0, 0, 0], [0, 1, 0], [1, 2, 0], [1, 1, 0]] {
-                let tile = grid.tile_region(&index);
-                let part = tile.intersect(&target).unwrap();
-                let runs = grid.runs(&index, &part, &target).unwrap();
-                let mut pairs = Vec::new();
-                for run in &runs.starts {
-                    for i in 0..runs.len {
-                        pairs.push((run.source + i * runs.step, run.target + i));
-                    }
-                }
-                let mut expected = Vec::new();
-                for a in part.low[0]..=part.high[0] {
-                    for b in part.low[1]..=part.high[1] {
-                        for c in part.low[2]..=part.high[2] {
-                            let (x, y, z) = (a - tile.low[0], b - tile.low[1], c - tile.low[2]);
-                            let source = if order == Layout::RowMajor {
-                                (x * 3 + y) * 4 + z
-                            } else {
-                                x + 2 * (y + 3 * z)
-                            };
-                            let to = ((a - 1) * 5 + (b - 2)) * 4 + c;
-                            expected.push((source as usize, to as usize));
+            for target in &targets {
+                for tile_number in 0..9 {
+                    let index = [tile_number / 3, tile_number % 3, 0];
+                    let tile = grid.tile_region(&index);
+                    let part = tile.intersect(&region([0, 1, 0], [4, 6, 3])).unwrap();
+                    let mut pairs = Vec::new();
+                    if let Some(runs) = grid.runs(&index, &part, target) {
+                        for run in &runs.starts {
+                            pairs.extend((0..runs.len).map(|i| (run.source + i * runs.step, run.target + i)));
                         }
                     }
+                    let mut expected = Vec::new();
+                    let mut to = 0;
+                    for a in positions(target.spans[0]) {
+                        for b in positions(target.spans[1]) {
+                            for c in positions(target.spans[2]) {
+                                let here = Region { low: vec![a, b, c], high: vec![a, b, c] };
+                                if part.covers(&here) {
+                                    let (x, y, z) = (a - tile.low[0], b - tile.low[1], c - tile.low[2]);
+                                    let source = if order == Layout::RowMajor {
+                                        (x * 3 + y) * 4 + z
+                                    } else {
+                                        x + 2 * (y + 3 * z)
+                                    };
+                                    expected.push((source as usize, to));
+                                }
+                                to += 1;
+                            }
+                        }
+                    }
+                    assert_eq!(pairs, expected, "{order:?} {index:?} {target:?}");
                 }
-                assert_eq!(pairs, expected, "{order:?} {index:?}");
             }
         }
     }
@@ -349,7 +371,7 @@ mod tests {
     fn whole_tiles_are_one_run() {
         let grid = grid(Layout::RowMajor, Layout::RowMajor);
         let tile = grid.tile_region(&[0, 0, 0]);
-        let runs = grid.runs(&[0, 0, 0], &tile, &tile).unwrap();
+        let runs = grid.runs(&[0, 0, 0], &tile, &selected([(0, 2, 1), (0, 3, 1), (0, 4, 1)])).unwrap();
         assert_eq!((runs.len, runs.step, runs.starts.len()), (24, 1, 1));
     }
 
@@ -362,27 +384,26 @@ mod tests {
     }
 
     #[test]
-    fn pieces_cover_the_region_in_row_major_order() {
+    fn pieces_cover_the_selection_in_row_major_order() {
         let grid = grid(Layout::RowMajor, Layout::RowMajor);
-        let target = region([1, 2, 0], [4, 6, 3]);
-        for max in [1, 3, 4, 7, 20, 25, 40, 1000] {
-            let pieces = grid.split(&target, max, 1000).unwrap();
-            let mut cells = Vec::new();
-            for piece in &pieces {
-                assert!(piece.cells().unwrap() <= max.max(1));
-                for a in piece.low[0]..=piece.high[0] {
-                    for b in piece.low[1]..=piece.high[1] {
-                        for c in piece.low[2]..=piece.high[2] {
-                            cells.push([a, b, c]);
+        for target in [selected([(1, 5, 1), (2, 7, 1), (0, 4, 1)]), selected([(0, 5, 2), (0, 7, 3), (0, 4, 1)])] {
+            for max in [1, 3, 4, 7, 20, 25, 40, 1000] {
+                let mut cells = Vec::new();
+                for piece in grid.split(&target, max, 1000).unwrap() {
+                    assert!(piece.cells().unwrap() <= max);
+                    for a in positions(piece.spans[0]) {
+                        for b in positions(piece.spans[1]) {
+                            cells.extend(positions(piece.spans[2]).into_iter().map(|c| [a, b, c]));
                         }
                     }
                 }
+                let mut sorted = cells.clone();
+                sorted.sort_unstable();
+                sorted.dedup();
+                assert_eq!(cells, sorted, "{max}");
+                assert_eq!(cells.len() as u64, target.cells().unwrap());
             }
-            let mut sorted = cells.clone();
-            sorted.sort_unstable();
-            assert_eq!(cells, sorted, "{max}");
-            assert_eq!(cells.len() as u64, target.cells().unwrap());
+            assert!(grid.split(&target, 1, 10).is_err());
         }
-        assert!(grid.split(&target, 1, 10).is_err());
     }
 }

@@ -1,0 +1,26 @@
+# make demo and make test are all that is needed; the other targets are slower suites with tools of their own.
+.PHONY: demo test lint docs bench fuzz interop conformance
+
+CARGO ?= cargo
+
+demo: ## build tess and walk through a sample of each format
+	$(CARGO) run --release --quiet -p tess -- demo
+
+test: lint docs ## every check and every test
+	$(CARGO) test --workspace --quiet
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+
+docs:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+
+bench: ## side by side with the original engines: benches/compare/README.md
+	benches/compare/run.sh
+
+fuzz: ## FUZZ_SECONDS per target, needs a nightly toolchain and cargo-fuzz: fuzz/README.md
+	fuzz/run.sh
+
+interop: ## live round trips with the original engines: interop/README.md
+	interop/run.sh

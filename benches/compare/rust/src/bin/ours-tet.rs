@@ -1,0 +1,136 @@
+//! The tet jobs, run by Tesselle.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tesselle::array::{TileBytes, read_region};
+use tesselle::reduce::{ReduceOp, reduce};
+use tesselle::{ArrayView, DType, Depth, Driver, DriverOptions, Location, OpenOptions, Region, Result, Span, WriteOptions};
+use tesselle_compare::{CHUNK, SIDE, arguments, base, cell, report, windows};
+
+/// A tensor in memory.
+struct Memory {
+    bytes: Bytes,
+    shape: Vec<u64>,
+    tile: Vec<u64>,
+    names: Vec<String>,
+}
+
+impl ArrayView for Memory {
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    fn tile_shape(&self) -> &[u64] {
+        &self.tile
+    }
+
+    fn axis_names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn tile<'s>(&self, tile: &[u64], rows: Range<u64>, _scratch: &'s mut Vec<u8>) -> Result<TileBytes<'s>> {
+        let row = (self.shape[1] * 4) as usize;
+        let first = (tile[0] * self.tile[0]) as usize;
+        let range = (first + rows.start as usize) * row..(first + rows.end as usize) * row;
+        Ok(TileBytes::Shared(self.bytes.slice(range)))
+    }
+
+    fn contiguous(&self) -> Option<Bytes> {
+        Some(self.bytes.clone())
+    }
+}
+
+fn write(path: &Path, array: &Memory, chunk: &str, codec: &str, driver: &Driver) {
+    let mut options = WriteOptions { overwrite: true, ..WriteOptions::default() };
+    options.settings.set("chunk", chunk);
+    options.settings.set("codec", codec);
+    let format = tesselle::format_by_name("tet").expect("tet is a format");
+    format.create_from_array(&Location::local(path).unwrap(), array, &options, driver).expect("the file is written");
+}
+
+fn array(path: &Path) -> Arc<dyn ArrayView> {
+    let opened = tesselle::open(path.to_str().unwrap(), None, &OpenOptions::default()).expect("the file opens");
+    opened.table().unwrap().array("value").expect("the table is an array")
+}
+
+fn main() {
+    let (job, folder) = arguments();
+    let driver = Driver::new(&DriverOptions::default()).unwrap();
+    let (verb, codec) = job.split_once('-').unwrap();
+    let file = folder.join(format!("{codec}.tet"));
+    let whole = Region::whole(&[SIDE, SIDE]);
+    match verb {
+        "write" => {
+            let names = vec!["i0".to_owned(), "i1".to_owned()];
+            let memory = Memory { bytes: base(&folder).into(), shape: vec![SIDE; 2], tile: vec![CHUNK, SIDE], names };
+            report(2, || {
+                write(&file, &memory, &format!("{CHUNK},{CHUNK}"), codec, &driver);
+                0.0
+            });
+        }
+        "make" => {
+            let bytes: Vec<u8> = (0..1_000_000_u32).flat_map(|i| ((i % 97) as f32).to_le_bytes()).collect();
+            let names = vec!["i0".to_owned(), "i1".to_owned()];
+            let memory = Memory { bytes: bytes.into(), shape: vec![1000; 2], tile: vec![1000; 2], names };
+            report(1, || {
+                write(&folder.join("many.tet"), &memory, "1,1", "raw", &driver);
+                0.0
+            });
+        }
+        "read" => report(3, || {
+            let array = array(&file);
+            let mut out = vec![0; (SIDE * SIDE * 4) as usize];
+            read_region(&*array, &whole, &mut out, &driver).unwrap();
+            cell(&out, (7 * SIDE + 5) as usize) + cell(&out, (SIDE * SIDE - 1) as usize)
+        }),
+        "windows" => report(3, || {
+            let array = array(&file);
+            let mut sum = 0.0;
+            for (row, column) in windows() {
+                let span = |start| Span { start, stop: start + CHUNK, step: 1 };
+                let region = Region { spans: vec![span(row), span(column)] };
+                let mut out = vec![0; (CHUNK * CHUNK * 4) as usize];
+                read_region(&*array, &region, &mut out, &driver).unwrap();
+                sum += cell(&out, (CHUNK * CHUNK - 1) as usize);
+            }
+            sum
+        }),
+        "mean" => report(3, || {
+            let mean = reduce(&*array(&file), &whole, ReduceOp::Mean, &[], &driver).unwrap();
+            mean.to_json()["values"].as_f64().unwrap_or(f64::NAN)
+        }),
+        "mean0" => report(3, || {
+            let mean = reduce(&*array(&file), &whole, ReduceOp::Mean, &[0], &driver).unwrap();
+            mean.to_json()["values"][77].as_f64().unwrap_or(f64::NAN)
+        }),
+        "verify" => report(1, || {
+            let options = OpenOptions::default();
+            let report = tesselle::verify(file.to_str().unwrap(), None, &options, Depth::Deep, &driver).unwrap();
+            f64::from(report.ok())
+        }),
+        "info" => report(3, || {
+            let opened = tesselle::open(file.to_str().unwrap(), None, &OpenOptions::default()).unwrap();
+            let info = opened.container.describe().unwrap().to_json();
+            info["tables"][0]["rows"].as_f64().unwrap()
+        }),
+        "one" => report(3, || {
+            let span = |start| Span { start, stop: start + 1, step: 1 };
+            let region = Region { spans: vec![span(500), span(501)] };
+            let mut out = vec![0; 4];
+            read_region(&*array(&file), &region, &mut out, &driver).unwrap();
+            cell(&out, 0)
+        }),
+        "sum" => report(3, || {
+            let sum = reduce(&*array(&file), &Region::whole(&[1000, 1000]), ReduceOp::Sum, &[], &driver).unwrap();
+            sum.to_json()["values"].as_f64().unwrap_or(f64::NAN)
+        }),
+        other => panic!("unknown job {other}"),
+    }
+}

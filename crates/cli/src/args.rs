@@ -1,0 +1,149 @@
+//! Flags that several verbs share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tesselle::{Driver, DriverOptions, Error, OpenOptions, Opened, Result, Secret};
+
+/// How to open what is read.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct ReadArgs {
+    /// The format; without it the content tells
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<String>,
+
+    /// Read the state as of TIME: milliseconds since the epoch, or ISO 8601
+    #[arg(long, value_name = "TIME", conflicts_with = "between", value_parser = parse_time)]
+    at: Option<u64>,
+
+    /// Read only what was written between two times, both included
+    #[arg(long, value_name = "T1,T2", value_parser = parse_times)]
+    between: Option<(u64, u64)>,
+
+    /// A file with the key of an encrypted array: 32 raw bytes, or hex: and 64 digits
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+
+    /// The key itself, from the environment only: command lines are visible to others
+    #[arg(skip = std::env::var_os("TESSELLE_KEY"))]
+    key: Option<std::ffi::OsString>,
+
+    /// Stored integers instead of their meaning: enumeration codes, 64-bit integers for all times
+    #[arg(long)]
+    raw: bool,
+
+    /// Text columns as bytes, also where they are not UTF-8
+    #[arg(long)]
+    text_as_binary: bool,
+}
+
+impl ReadArgs {
+    /// The options that `open` takes.
+    pub(crate) fn options(&self) -> Result<OpenOptions> {
+        Ok(OpenOptions {
+            between: self.between.or_else(|| self.at.map(|end| (0, end))),
+            key: self.key()?,
+            raw: self.raw,
+            text_as_binary: self.text_as_binary,
+            ..OpenOptions::default()
+        })
+    }
+
+    /// Opens `uri`; `table` wins over its fragment.
+    pub(crate) fn open(&self, uri: &str, table: Option<&str>) -> Result<Opened> {
+        let mut opened = tesselle::open(uri, self.format.as_deref(), &self.options()?)?;
+        opened.table = table.map(str::to_owned).or(opened.table);
+        Ok(opened)
+    }
+
+    fn key(&self) -> Result<Option<Secret>> {
+        if let Some(path) = &self.key_file {
+            let text = std::fs::read(path)
+                .map_err(|e| Error::io(format!("cannot read the key file '{}'", path.display()), e))?;
+            // Editors end files with a newline; a raw key of 32 bytes is taken as it is.
+            let trimmed = if text.len() == 32 { &text } else { text.trim_ascii_end() };
+            return Secret::from_text(trimmed).map(Some);
+        }
+        self.key.as_ref().map(|text| Secret::from_text(text.as_encoded_bytes())).transpose()
+    }
+}
+
+/// What the work may use.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Resources")]
+pub(crate) struct ResourceArgs {
+    /// Decoding threads [default: one per core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+
+    /// Memory for pieces under way, e.g. 512MiB or 2GB [default: a quarter of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory_limit: Option<u64>,
+}
+
+impl ResourceArgs {
+    /// A driver with these resources.
+    pub(crate) fn driver(&self) -> Result<Driver> {
+        Driver::new(&DriverOptions { threads: self.threads, memory: self.memory_limit })
+    }
+}
+
+/// `512MiB`, `2GB`, `1000`.
+fn parse_size(text: &str) -> std::result::Result<u64, String> {
+    const UNITS: [(&str, u64); 10] = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("KB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("K", 1 << 10),
+        ("M", 1 << 20),
+        ("G", 1 << 30),
+        ("B", 1),
+    ];
+    let lower = text.trim().to_ascii_lowercase();
+    let unit = UNITS
+        .iter()
+        .find_map(|(name, factor)| lower.strip_suffix(&name.to_ascii_lowercase()).map(|n| (n, *factor)));
+    let (number, factor) = unit.unwrap_or((&lower, 1));
+    let number = number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+    number
+        .map(|n| (n * factor as f64) as u64)
+        .ok_or_else(|| "a size is a number with a unit, e.g. 512MiB or 2GB".to_owned())
+}
+
+fn parse_times(text: &str) -> std::result::Result<(u64, u64), String> {
+    let (start, end) = text.split_once(',').ok_or("two times are separated by a comma")?;
+    Ok((parse_time(start)?, parse_time(end)?))
+}
+
+fn parse_time(text: &str) -> std::result::Result<u64, String> {
+    let text = text.trim();
+    if let Ok(millis) = text.parse::<u64>() {
+        return Ok(millis);
+    }
+    let nanos = arrow_cast::parse::string_to_timestamp_nanos(text).map_err(|_| {
+        "a time is milliseconds since the epoch, or ISO 8601 such as 2024-05-01T12:00:00Z".to_owned()
+    })?;
+    u64::try_from(nanos.div_euclid(1_000_000))
+        .map_err(|_| "times before 1970 are not used by any format".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_are_read_as_people_write_them() {
+        assert_eq!(parse_size("512MiB"), Ok(512 << 20));
+        assert_eq!(parse_size("2gb"), Ok(2_000_000_000));
+        assert_eq!(parse_size("1.5K"), Ok(1536));
+        assert!(parse_size("lots").is_err());
+        assert_eq!(parse_time("1700000000000"), Ok(1_700_000_000_000));
+        assert_eq!(parse_time("1970-01-02"), Ok(86_400_000));
+        assert_eq!(parse_time("1970-01-01T00:00:01.5Z"), Ok(1500));
+        assert_eq!(parse_times("1,2"), Ok((1, 2)));
+    }
+}

@@ -1,0 +1,116 @@
+//! The command line of Tesselle, as a library function that takes its arguments.
+//!
+//! Data goes to stdout, everything else to stderr. Exit codes: 0 fine, 1 the data is bad, 2 the call is wrong,
+//! 3 I/O failed.
+#![forbid(unsafe_code)]
+
+mod args;
+mod format;
+mod out;
+mod progress;
+mod verbs;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use tesselle::Error;
+
+/// Reads, writes, verifies, repairs and converts chunked data files: TileDB arrays, TsFile, tet and tatami.
+#[derive(Debug, Parser)]
+#[command(name = "tess", version, max_term_width = 110, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tess demo                                  one sample of each format, walked through
+  tess info run.tet                          what is in a file
+  tess cat 'run.tet#temperature' --slice 0:2 a region of a tensor
+  tess convert field.npy field.tet           from NumPy into a tet file
+  tess verify --deep run.tet                 decode everything and check it
+
+A table inside a file is named by #: plant.tsfile#root.ln.wf01.wt01. Every
+verb has --help with examples.";
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Info(verbs::info::Info),
+    Sketch(verbs::sketch::Sketch),
+    #[command(visible_alias = "head")]
+    Cat(verbs::cat::Cat),
+    Convert(verbs::convert::Convert),
+    Verify(verbs::verify::Verify),
+    Repair(verbs::repair::Repair),
+    Diff(verbs::diff::Diff),
+    Reduce(verbs::reduce::Reduce),
+    Completions(verbs::completions::Completions),
+}
+
+/// What a verb did: fine, or fine but the data is bad.
+enum Outcome {
+    Fine,
+    BadData,
+}
+
+/// Runs `tess` with these arguments, program name first.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come this way too, with code 0. Nobody to tell when the terminal is gone.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let json = cli.verb.wants_json();
+    match cli.verb.run() {
+        Ok(Outcome::Fine) => ExitCode::SUCCESS,
+        Ok(Outcome::BadData) => ExitCode::from(1),
+        Err(error) if out::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            report(&error, json);
+            ExitCode::from(error.kind().exit_code())
+        }
+    }
+}
+
+fn report(error: &Error, json: bool) {
+    if json {
+        let _ = writeln!(std::io::stdout(), "{}", error.to_json());
+    }
+    let _ = writeln!(std::io::stderr(), "tess: {error}");
+}
+
+impl Verb {
+    fn run(self) -> tesselle::Result<Outcome> {
+        match self {
+            Self::Info(verb) => verb.run(),
+            Self::Sketch(verb) => verb.run(),
+            Self::Cat(verb) => verb.run(),
+            Self::Convert(verb) => verb.run(),
+            Self::Verify(verb) => verb.run(),
+            Self::Repair(verb) => verb.run(),
+            Self::Diff(verb) => verb.run(),
+            Self::Reduce(verb) => verb.run(),
+            Self::Completions(verb) => verb.run(&mut Cli::command()),
+        }
+    }
+
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::Info(verb) => verb.json,
+            Self::Sketch(verb) => verb.json,
+            Self::Cat(verb) => verb.json,
+            Self::Convert(verb) => verb.json,
+            Self::Verify(verb) => verb.json,
+            Self::Repair(verb) => verb.json,
+            Self::Diff(verb) => verb.json,
+            Self::Reduce(verb) => verb.json,
+            Self::Completions(_) => false,
+        }
+    }
+}

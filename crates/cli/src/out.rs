@@ -1,0 +1,83 @@
+//! Standard output as a place to write to.
+
+use std::io::{self, BufWriter, Stdout, Write};
+
+use tesselle::storage::Staged;
+use tesselle::{Error, Location, Result};
+
+/// Where data goes: the file of `-o`, else standard output.
+pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>> {
+    match file {
+        Some("-") | None => Ok(Box::new(StdoutStaged { out: BufWriter::new(io::stdout()), written: 0 })),
+        Some(path) => Location::local(path)?.create(force),
+    }
+}
+
+/// Writes text to standard output.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(failed)
+}
+
+/// Writes text to the file of `-o`, else to standard output.
+pub(crate) fn print_to(file: Option<&str>, force: bool, text: &str) -> Result<()> {
+    let mut out = target(file, force)?;
+    out.write(text.as_bytes())?;
+    out.commit()
+}
+
+/// Prints a JSON value on lines of its own.
+pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
+    let text =
+        serde_json::to_string_pretty(value).map_err(|e| Error::internal("a report is not JSON").source(e))?;
+    print(&format!("{text}\n"))
+}
+
+/// Says something to the person at the terminal.
+pub(crate) fn note(text: &str) {
+    // When stderr is gone there is nobody to tell.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::io("cannot write to standard output", error)
+}
+
+/// Whether the reader of our output went away, as `head` does: not a failure.
+pub(crate) fn is_broken_pipe(error: &Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(current) = cause {
+        let inner = current.downcast_ref::<io::Error>();
+        if inner.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+            return true;
+        }
+        // An io::Error made from another error hides it from `source`.
+        let hidden = inner.and_then(io::Error::get_ref).and_then(|e| e.downcast_ref::<Error>());
+        cause = hidden.map(|e| e as &(dyn std::error::Error + 'static)).or_else(|| current.source());
+    }
+    false
+}
+
+struct StdoutStaged {
+    out: BufWriter<Stdout>,
+    written: u64,
+}
+
+impl Staged for StdoutStaged {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.written += bytes.len() as u64;
+        self.out.write_all(bytes).map_err(failed)
+    }
+
+    fn write_at(&mut self, _offset: u64, _bytes: &[u8]) -> Result<()> {
+        Err(Error::invalid("this output needs a file, not a pipe").hint("name one with -o FILE"))
+    }
+
+    fn position(&self) -> u64 {
+        self.written
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        self.out.flush().map_err(failed)
+    }
+}

@@ -1,0 +1,91 @@
+//! `tess diff`: what differs between two tables.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use tesselle::{DiffOptions, Difference, Result};
+
+use crate::args::{ReadArgs, ResourceArgs};
+use crate::{Outcome, format, out};
+
+/// Compare two tables, of the same or of different formats
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tess diff run.tet run.parquet
+  tess diff 'a.tet#x' 'b.tet#x' --json
+  tess diff a.csv b.csv --key id
+
+Exit code 0 when they are equal, 1 when they differ.")]
+pub(crate) struct Diff {
+    /// The left side, perhaps with #TABLE
+    left: String,
+
+    /// The right side, perhaps with #TABLE
+    right: String,
+
+    /// Match rows by these columns [default: by position, or by what identifies a row where there is no order]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    key: Option<Vec<String>>,
+
+    /// How many differing values to show
+    #[arg(short, value_name = "N", default_value_t = 20)]
+    n: usize,
+
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+impl Diff {
+    pub(crate) fn run(self) -> Result<Outcome> {
+        let driver = self.resources.driver()?;
+        let options = DiffOptions { key: self.key.clone(), shown: self.n, memory: driver.budget().total() };
+        let difference = tesselle::diff(&self.left, &self.right, &self.read.options()?, &options, &driver)?;
+        if self.json {
+            out::print_json(&difference.to_json())?;
+        } else {
+            out::print(&text(&difference))?;
+        }
+        Ok(if difference.is_equal() { Outcome::Fine } else { Outcome::BadData })
+    }
+}
+
+fn text(difference: &Difference) -> String {
+    if difference.is_equal() {
+        return format!("equal: {} rows\n", format::count(difference.rows.0));
+    }
+    let mut text = String::new();
+    for line in &difference.schema {
+        let _ = writeln!(text, "{line}");
+    }
+    if difference.rows.0 != difference.rows.1 {
+        let (left, right) = (format::count(difference.rows.0), format::count(difference.rows.1));
+        let _ = writeln!(text, "{left} rows on the left, {right} on the right");
+    }
+    if difference.unmatched != (0, 0) {
+        let (left, right) = difference.unmatched;
+        let _ = writeln!(
+            text,
+            "{} rows only on the left, {} only on the right",
+            format::count(left),
+            format::count(right)
+        );
+    }
+    if difference.values > 0 {
+        let _ = writeln!(text, "{} values differ", format::count(difference.values));
+    }
+    for value in &difference.first {
+        let place =
+            value.get("row").map_or_else(|| format!("key {}", value["key"]), |row| format!("row {row}"));
+        let _ =
+            writeln!(text, "  {place}, {}: {} against {}", value["column"], value["left"], value["right"]);
+    }
+    text
+}

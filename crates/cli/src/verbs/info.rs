@@ -1,0 +1,213 @@
+//! `tess info`: what is in a container, from its metadata alone.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use serde_json::Value;
+use tesselle::{Opened, Result};
+
+use crate::args::ReadArgs;
+use crate::format::{self, Align, TextTable};
+use crate::{Outcome, out};
+
+/// Show what is in a file: format, tables, columns, counts, sizes
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tess info run.tet
+  tess info run.tet --chunks -n 5      also the first five pieces
+  tess info run.tet --json | jq '.tables[].name'")]
+pub(crate) struct Info {
+    /// The container, perhaps with #TABLE
+    uri: String,
+
+    /// Only this table
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
+
+    /// Also list the pieces with offset, sizes and encoding
+    #[arg(long)]
+    chunks: bool,
+
+    /// How many pieces to list; 0 is all
+    #[arg(short, value_name = "N", default_value_t = 32)]
+    n: usize,
+
+    /// Everything: pieces, metadata in full, all tables and columns
+    #[arg(long)]
+    all: bool,
+
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// Tables and columns listed without `--all`.
+const LISTED: usize = 50;
+
+impl Info {
+    pub(crate) fn run(self) -> Result<Outcome> {
+        let opened = self.read.open(&self.uri, self.table.as_deref())?;
+        let mut info = opened.container.describe()?.to_json();
+        if let Some(name) = &opened.table {
+            opened.table()?;
+            if let Some(tables) = info["tables"].as_array_mut() {
+                tables.retain(|table| table["name"] == name.as_str());
+            }
+        }
+        let chunks = if self.chunks || self.all {
+            Some(opened.container.chunks((self.n > 0).then_some(self.n))?)
+        } else {
+            None
+        };
+        if self.json {
+            if let Some(chunks) = chunks {
+                info["chunks"] = Value::Array(chunks);
+            }
+            out::print_json(&info)?;
+        } else {
+            out::print(&self.text(&opened, &info, chunks.as_deref())?)?;
+        }
+        Ok(Outcome::Fine)
+    }
+
+    fn text(&self, opened: &Opened, info: &Value, chunks: Option<&[Value]>) -> Result<String> {
+        let mut text = String::new();
+        let size = if opened.location.is_file()? {
+            format!(", {}", format::bytes(opened.location.size()?))
+        } else {
+            String::new()
+        };
+        let version = info["version"].as_str().unwrap_or_default();
+        let _ =
+            writeln!(text, "{}: {} version {version}{size}", opened.location.path(), opened.format.name());
+        for (key, value) in info.as_object().into_iter().flatten() {
+            if !matches!(key.as_str(), "format" | "version" | "tables") && !is_empty(value) {
+                self.facts(&mut text, key, value);
+            }
+        }
+        let tables = info["tables"].as_array().map_or(&[] as &[Value], Vec::as_slice);
+        let shown = if self.all { tables.len() } else { tables.len().min(LISTED) };
+        for table in &tables[..shown] {
+            self.table_text(&mut text, table);
+        }
+        if shown < tables.len() {
+            let _ = writeln!(text, "\n… {} more tables; --all lists them", tables.len() - shown);
+        }
+        if let Some(chunks) = chunks {
+            chunk_text(&mut text, chunks, opened.container.chunk_count());
+        }
+        Ok(text)
+    }
+
+    /// A top-level fact on a line, or a few lines.
+    fn facts(&self, text: &mut String, key: &str, value: &Value) {
+        let (shown, more) = match value {
+            Value::Array(items) if !self.all && items.len() > 8 => (items.len(), true),
+            Value::Object(items) if !self.all && items.len() > 16 => (items.len(), true),
+            _ => (0, false),
+        };
+        if more {
+            let _ = writeln!(text, "{key}: {shown} entries; --all or --json shows them");
+            return;
+        }
+        match value {
+            Value::Object(items) => {
+                let _ = writeln!(text, "{key}:");
+                for (name, item) in items {
+                    let _ = writeln!(text, "  {name}: {}", plain(item));
+                }
+            }
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                let _ = writeln!(text, "{key}:");
+                for item in items {
+                    let _ = writeln!(text, "  {}", plain(item));
+                }
+            }
+            _ => {
+                let _ = writeln!(text, "{key}: {}", plain(value));
+            }
+        }
+    }
+
+    fn table_text(&self, text: &mut String, table: &Value) {
+        let name = table["name"].as_str().unwrap_or_default();
+        let title = if name.is_empty() { "table".to_owned() } else { format!("table {name}") };
+        let rows = table["rows"]
+            .as_u64()
+            .map_or("rows unknown until read".to_owned(), |n| format!("{} rows", format::count(n)));
+        let _ = writeln!(text, "\n{title}: {rows}");
+        for (key, value) in table.as_object().into_iter().flatten() {
+            if !matches!(key.as_str(), "name" | "rows" | "columns") && !is_empty(value) {
+                let _ = writeln!(text, "  {key}: {}", plain(value));
+            }
+        }
+        let columns = table["columns"].as_array().map_or(&[] as &[Value], Vec::as_slice);
+        let shown = if self.all { columns.len() } else { columns.len().min(LISTED) };
+        let mut lines = TextTable::new(&[
+            ("column", Align::Left),
+            ("type", Align::Left),
+            ("role", Align::Left),
+            ("", Align::Left),
+        ]);
+        for column in &columns[..shown] {
+            let word = |key: &str| column[key].as_str().unwrap_or_default().to_owned();
+            let nullable = column["nullable"] == true;
+            let extra = column.as_object().into_iter().flatten().filter(|(key, value)| {
+                !matches!(key.as_str(), "name" | "type" | "role" | "nullable" | "statistics")
+                    && !is_empty(value)
+            });
+            let mut notes: Vec<String> =
+                extra.map(|(key, value)| format!("{key} {}", plain(value))).collect();
+            if nullable {
+                notes.insert(0, "nullable".to_owned());
+            }
+            lines.row([word("name"), word("type"), word("role"), notes.join(", ")]);
+        }
+        text.push_str(&lines.render("  "));
+        if shown < columns.len() {
+            let _ = writeln!(text, "  … {} more columns; --all lists them", columns.len() - shown);
+        }
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+/// JSON without the quotes around plain words.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) if !items.iter().any(|item| item.is_object() || item.is_array()) => {
+            format!("[{}]", items.iter().map(plain).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The pieces as a table; its columns are the keys of the first one.
+fn chunk_text(text: &mut String, chunks: &[Value], total: Option<u64>) {
+    let total = total.unwrap_or(chunks.len() as u64);
+    let _ = writeln!(text, "\npieces: {} of {}", format::count(chunks.len() as u64), format::count(total));
+    let keys: Vec<&String> =
+        chunks.first().and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key).collect();
+    let simple: Vec<&String> =
+        keys.into_iter().filter(|key| !matches!(key.as_str(), "pages" | "statistics")).collect();
+    let mut rows: Vec<Vec<String>> = vec![simple.iter().map(|key| (*key).clone()).collect()];
+    rows.extend(chunks.iter().map(|chunk| simple.iter().map(|key| plain(&chunk[key.as_str()])).collect()));
+    let widths: Vec<usize> =
+        (0..simple.len()).map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
+    for row in rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
+        let _ = writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+}

@@ -1,0 +1,11 @@
+//! One file per verb.
+
+pub(crate) mod cat;
+pub(crate) mod completions;
+pub(crate) mod convert;
+pub(crate) mod diff;
+pub(crate) mod info;
+pub(crate) mod reduce;
+pub(crate) mod repair;
+pub(crate) mod sketch;
+pub(crate) mod verify;

@@ -1,0 +1,108 @@
+//! `tess reduce`: a statistic of an array, streamed over its tiles.
+
+use clap::Args;
+use tesselle::reduce::{ReduceOp, Values, reduce, resolve_axes};
+use tesselle::{ArrayView, Error, Region, Result, Selection, Table, json_float};
+
+use crate::args::{ReadArgs, ResourceArgs};
+use crate::progress::Bar;
+use crate::{Outcome, out};
+
+/// Reduce an array to a statistic, over all or some of its axes
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tess reduce 'run.tet#temperature' --op mean
+  tess reduce 'run.tet#temperature' --op max --axis time
+  tess reduce run.tet --op std --axis 0 --axis 2 --slice '0:100'
+
+Operations: count, sum, mean, min, max, var, std, argmin, argmax, nan_count. Integers are summed
+exactly, floats with compensation; the answer does not depend on the number of threads.")]
+pub(crate) struct Reduce {
+    /// The container, perhaps with #TABLE
+    uri: String,
+
+    /// The operation
+    #[arg(long)]
+    op: ReduceOp,
+
+    /// An axis to reduce, by name or number; may be repeated [default: all]
+    #[arg(long, value_name = "AXIS")]
+    axis: Vec<String>,
+
+    /// The table
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
+
+    /// The column, where a table has several arrays
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
+
+    /// Only this region: lo:hi[:step] for each axis
+    #[arg(long, value_name = "SLICES", allow_hyphen_values = true)]
+    slice: Option<Selection>,
+
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+impl Reduce {
+    pub(crate) fn run(self) -> Result<Outcome> {
+        let opened = self.read.open(&self.uri, self.table.as_deref())?;
+        let table = opened.table()?;
+        let array = self.array(&*table)?;
+        let region = match &self.slice {
+            Some(selection) => selection.resolve(&array.origin(), array.shape())?,
+            None => Region::whole(array.shape()),
+        };
+        let axes = resolve_axes(&*array, &self.axis)?;
+        let driver = self.resources.driver()?.with_progress(Bar::new());
+        let reduced = reduce(&*array, &region, self.op, &axes, &driver)?;
+        if self.json {
+            out::print_json(&reduced.to_json())?;
+        } else {
+            let lines: Vec<String> = match &reduced.values {
+                Values::Int(values) => values.iter().map(ToString::to_string).collect(),
+                Values::Float(values) => values.iter().map(|v| plain(*v)).collect(),
+            };
+            out::print(&format!("{}\n", lines.join("\n")))?;
+            if !reduced.shape.is_empty() {
+                out::note(&format!("{} over {:?}, row-major, shape {:?}", self.op, self.axis, reduced.shape));
+            }
+        }
+        Ok(Outcome::Fine)
+    }
+
+    fn array(&self, table: &dyn Table) -> Result<std::sync::Arc<dyn ArrayView>> {
+        let columns = table.array_columns();
+        let name = match (&self.column, columns.as_slice()) {
+            (Some(name), _) => name.as_str(),
+            (None, [only]) => only.as_str(),
+            (None, []) => {
+                return Err(Error::invalid("the table is not a dense array of numbers")
+                    .hint("tess cat --as parquet, or SQL, serve for other tables"));
+            }
+            (None, many) => {
+                return Err(Error::invalid(format!("the table has {} arrays; name one", many.len()))
+                    .hint(format!("add --column NAME: {}", many.join(", "))));
+            }
+        };
+        table
+            .array(name)
+            .ok_or_else(|| Error::unknown_name("array column", name, columns.iter().map(String::as_str)))
+    }
+}
+
+fn plain(value: f64) -> String {
+    match json_float(value) {
+        serde_json::Value::String(name) => name,
+        number => number.to_string(),
+    }
+}

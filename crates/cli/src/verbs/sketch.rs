@@ -1,0 +1,75 @@
+//! `tess sketch`: every byte of a container with its meaning.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use tesselle::{FileLayout, LayoutMap, Result};
+
+use crate::args::ReadArgs;
+use crate::{Outcome, format, out};
+
+/// Draw the byte map of a file: position, size and content of every part
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tess sketch run.tet
+  tess sketch run.tet --json
+  tess sketch run.tet -o run.txt")]
+pub(crate) struct Sketch {
+    /// The container
+    uri: String,
+
+    /// Write the map to FILE
+    #[arg(short, value_name = "FILE")]
+    output: Option<String>,
+
+    /// Replace FILE if it exists
+    #[arg(long)]
+    force: bool,
+
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+impl Sketch {
+    pub(crate) fn run(self) -> Result<Outcome> {
+        let opened = self.read.open(&self.uri, None)?;
+        let map = opened.container.layout()?;
+        let text = if self.json { format!("{:#}\n", map.to_json()) } else { text(&map) };
+        out::print_to(self.output.as_deref(), self.force, &text)?;
+        Ok(Outcome::Fine)
+    }
+}
+
+fn text(map: &LayoutMap) -> String {
+    let mut text = String::new();
+    for file in &map.files {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        file_text(&mut text, file);
+    }
+    text
+}
+
+fn file_text(text: &mut String, file: &FileLayout) {
+    let _ = writeln!(text, "{}, {} ({} bytes)", file.file, format::bytes(file.size), file.size);
+    let width = file.size.to_string().len().max("POSITION".len());
+    let _ = writeln!(text, "{:>width$} | {:>10} | CONTENT", "POSITION", "SIZE");
+    for extent in &file.extents {
+        let indent = "  ".repeat(usize::from(extent.depth));
+        let size = extent.range.end - extent.range.start;
+        let _ = writeln!(
+            text,
+            "{:>width$} | {size:>10} | {indent}[{}] {}",
+            extent.range.start,
+            extent.role.name(),
+            extent.content
+        );
+    }
+    let _ = writeln!(text, "{:>width$} | {:>10} | end of file", file.size, "");
+}

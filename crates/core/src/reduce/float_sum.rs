@@ -1,0 +1,144 @@
+//! Sums and means of floats.
+//!
+//! Cells are added in double precision, in blocks: many lanes side by side inside a block, then each block's sum is
+//! added with compensation. The error grows with the block, not with the array.
+
+use std::marker::PhantomData;
+
+use super::ReduceOp;
+use super::cell::{Cell, Number};
+use super::fold::{Fold, Rows, STRIP};
+use super::result::Values;
+
+/// Cells, or rows, that are added plainly before a compensated addition.
+const BLOCK: usize = 2048;
+const BLOCK_ROWS: usize = 128;
+const LANES: usize = 16;
+
+pub(super) struct FloatSum<C> {
+    sum: Vec<f64>,
+    /// What rounding took away from `sum`.
+    lost: Vec<f64>,
+    cell: PhantomData<fn() -> C>,
+}
+
+/// `sum + value` and what rounding lost, exactly.
+#[inline]
+fn two_sum(sum: f64, value: f64) -> (f64, f64) {
+    let total = sum + value;
+    let part = total - sum;
+    (total, (sum - (total - part)) + (value - part))
+}
+
+/// The sum of a block, by lanes.
+#[inline]
+pub(super) fn block_sum<C: Cell>(cells: &[C::Raw]) -> f64 {
+    let (groups, rest) = cells.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for group in groups {
+        for (lane, raw) in lanes.iter_mut().zip(group) {
+            *lane += C::load(*raw).to_f64();
+        }
+    }
+    for (lane, raw) in lanes.iter_mut().zip(rest) {
+        *lane += C::load(*raw).to_f64();
+    }
+    fold_lanes(lanes)
+}
+
+/// The sum of the lanes, as a tree.
+#[inline]
+pub(super) fn fold_lanes(mut lanes: [f64; LANES]) -> f64 {
+    let mut width = LANES / 2;
+    while width > 0 {
+        let (left, right) = lanes.split_at_mut(width);
+        for (a, b) in left.iter_mut().zip(right) {
+            *a += *b;
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+/// Adds rows `block` of a strip to `sums`, cell by cell; four rows at a time, so that sums are loaded and stored once
+/// for four cells.
+#[inline]
+pub(super) fn add_rows<C: Cell>(
+    sums: &mut [f64],
+    rows: &Rows<'_, C>,
+    block: (usize, usize),
+    strip: (usize, usize),
+) {
+    let at = |row| rows.row(row, strip.0, strip.1);
+    let mut row = block.0;
+    while row + 4 <= block.1 {
+        let quad = at(row).iter().zip(at(row + 1)).zip(at(row + 2).iter().zip(at(row + 3)));
+        for (sum, ((a, b), (c, d))) in sums.iter_mut().zip(quad) {
+            let left = C::load(*a).to_f64() + C::load(*b).to_f64();
+            *sum += left + (C::load(*c).to_f64() + C::load(*d).to_f64());
+        }
+        row += 4;
+    }
+    for row in row..block.1 {
+        for (sum, raw) in sums.iter_mut().zip(at(row)) {
+            *sum += C::load(*raw).to_f64();
+        }
+    }
+}
+
+impl<C: Cell> FloatSum<C> {
+    #[inline]
+    fn add(&mut self, at: usize, values: &[f64]) {
+        let (sums, lost) = (self.sum.get_mut(at..), self.lost.get_mut(at..));
+        let places = sums.unwrap_or_default().iter_mut().zip(lost.unwrap_or_default());
+        for ((sum, lost), value) in places.zip(values) {
+            let (total, error) = two_sum(*sum, *value);
+            *sum = total;
+            *lost += error;
+        }
+    }
+}
+
+impl<C: Cell> Fold for FloatSum<C> {
+    type Cell = C;
+    const BYTES: usize = 16;
+
+    fn new(outputs: usize) -> Self {
+        Self { sum: vec![0.0; outputs], lost: vec![0.0; outputs], cell: PhantomData }
+    }
+
+    fn run(&mut self, at: usize, cells: &[C::Raw], _index: u64) {
+        for block in cells.chunks(BLOCK) {
+            self.add(at, &[block_sum::<C>(block)]);
+        }
+    }
+
+    fn rows(&mut self, at: usize, rows: Rows<'_, C>, _index: u64, _step: u64) {
+        let mut buffer = [0.0; STRIP];
+        for (first, width) in rows.strips() {
+            let sums = buffer.get_mut(..width).unwrap_or_default();
+            for block in rows.blocks(BLOCK_ROWS) {
+                sums.fill(0.0);
+                add_rows(sums, &rows, block, (first, width));
+                self.add(at + first, sums);
+            }
+        }
+    }
+
+    fn merge(&mut self, at: usize, later: &Self, from: usize, n: usize) {
+        self.add(at, later.sum.get(from..from + n).unwrap_or_default());
+        let lost = later.lost.get(from..from + n).unwrap_or_default();
+        for (mine, lost) in self.lost.get_mut(at..).unwrap_or_default().iter_mut().zip(lost) {
+            *mine += lost;
+        }
+    }
+
+    fn finish(self, op: ReduceOp, cells: u64) -> Values {
+        let divisor = if op == ReduceOp::Mean { cells as f64 } else { 1.0 };
+        let sums = self.sum.iter().zip(&self.lost).map(|(sum, lost)| {
+            // Beside an infinity or NaN the lost part means nothing.
+            if sum.is_finite() { (sum + lost) / divisor } else { *sum }
+        });
+        Values::Float(sums.collect())
+    }
+}

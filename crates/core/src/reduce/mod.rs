@@ -1,0 +1,123 @@
+//! Reductions over arrays: one number for everything, or one per cell of the axes that are kept.
+//!
+//! A reduction streams: each tile is decoded once into a thread's own buffer and folded into accumulators, so the
+//! memory in use is some tiles and the result, not the data. The loops are monomorphic per cell type and operation.
+//!
+//! The result does not depend on threads, timing or the memory budget: which cells are folded together, and in which
+//! order partial results meet, follows from the array and the region alone.
+//!
+//! Tiles that share their place on the kept axes form a group, which owns its part of the result:
+//!
+//! ```text
+//!  axis 0 reduced      tile row 0   a0 b0 c0
+//!  axis 1 kept         tile row 1   a1 b1 c1      groups: a0+a1, b0+b1, c0+c1
+//! ```
+//!
+//! Few groups are cut into chunks of tiles, whose accumulators are merged in the order of the tiles.
+
+mod arg;
+mod axes;
+mod cell;
+mod extreme;
+mod float_sum;
+mod fold;
+mod integer_sum;
+mod moments;
+mod nan;
+mod op;
+mod result;
+mod run;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod tile;
+
+pub use axes::resolve_axes;
+pub use op::ReduceOp;
+pub use result::{Reduced, Values};
+
+use crate::array::{ArrayView, DType};
+use crate::driver::Driver;
+use crate::error::Result;
+use crate::selection::Region;
+
+use cell::{Cell, F16, F32, F64, Integer, Integral, Number};
+use run::Job;
+use shape::Shape;
+
+/// Reduces `region` of `array` over `axes` (all of them when the list is empty) on the driver's threads.
+///
+/// The result has the shape of the kept axes, in their order; it is one value when none is kept. See [`ReduceOp`] for
+/// what each operation answers, [`Values`] for the types.
+///
+/// ```
+/// use tesselle_core::reduce::{ReduceOp, reduce};
+/// # use tesselle_core::{ArrayView, Driver, DriverOptions, Error, Region};
+/// # fn example(array: &dyn ArrayView) -> Result<(), Error> {
+/// let driver = Driver::new(&DriverOptions::default())?;
+/// let means = reduce(array, &Region::whole(array.shape()), ReduceOp::Mean, &[0], &driver)?;
+/// assert_eq!(means.shape, array.shape()[1..]);
+/// # Ok(())
+/// # }
+/// ```
+pub fn reduce(
+    array: &dyn ArrayView,
+    region: &Region,
+    op: ReduceOp,
+    axes: &[usize],
+    driver: &Driver,
+) -> Result<Reduced> {
+    let shape = Shape::new(array, region, axes)?;
+    let values = match op {
+        // These need no data.
+        ReduceOp::Count => Values::repeated(i128::from(shape.reduced_cells), shape.kept_cells)?,
+        ReduceOp::NanCount if !array.dtype().is_float() => Values::repeated(0, shape.kept_cells)?,
+        _ if shape.kept_cells == 0 || shape.reduced_cells == 0 => {
+            Values::of_nothing(op.is_float(array.dtype()), shape.kept_cells)?
+        }
+        _ => {
+            let job = Job::new(array, region, op, &shape, driver)?;
+            match array.dtype() {
+                DType::I8 => integers::<Integral<i8>>(&job),
+                DType::I16 => integers::<Integral<i16>>(&job),
+                DType::I32 => integers::<Integral<i32>>(&job),
+                DType::I64 => integers::<Integral<i64>>(&job),
+                DType::U8 => integers::<Integral<u8>>(&job),
+                DType::U16 => integers::<Integral<u16>>(&job),
+                DType::U32 => integers::<Integral<u32>>(&job),
+                DType::U64 => integers::<Integral<u64>>(&job),
+                DType::F16 => floats::<F16>(&job),
+                DType::F32 => floats::<F32>(&job),
+                DType::F64 => floats::<F64>(&job),
+            }?
+        }
+    };
+    Ok(Reduced { op, shape: shape.kept_shape, values })
+}
+
+fn integers<C: Cell<Value: Integer>>(job: &Job<'_>) -> Result<Values> {
+    match job.op() {
+        ReduceOp::Sum | ReduceOp::Mean => job.run::<integer_sum::IntegerSum<C>>(),
+        _ => numbers::<C>(job),
+    }
+}
+
+fn floats<C: Cell>(job: &Job<'_>) -> Result<Values> {
+    match job.op() {
+        ReduceOp::Sum | ReduceOp::Mean => job.run::<float_sum::FloatSum<C>>(),
+        _ => numbers::<C>(job),
+    }
+}
+
+fn numbers<C: Cell<Value: Number>>(job: &Job<'_>) -> Result<Values> {
+    match job.op() {
+        ReduceOp::Min => job.run::<extreme::Extreme<C, false>>(),
+        ReduceOp::Max => job.run::<extreme::Extreme<C, true>>(),
+        ReduceOp::ArgMin => job.run::<arg::Arg<C, false>>(),
+        ReduceOp::ArgMax => job.run::<arg::Arg<C, true>>(),
+        ReduceOp::Var | ReduceOp::Std => job.run::<moments::Moments<C>>(),
+        ReduceOp::Count | ReduceOp::NanCount | ReduceOp::Sum | ReduceOp::Mean => {
+            job.run::<nan::NanCount<C>>()
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Running a reduction: groups and chunks of tiles on the driver's threads.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rayon::prelude::*;
+
+use super::ReduceOp;
+use super::fold::Fold;
+use super::result::Values;
+use super::shape::Shape;
+use super::tile::{Axis, fold_box};
+use crate::array::{ArrayView, TileGrid, TilePart, TileSource};
+use crate::driver::{Driver, Lease};
+use crate::error::{Error, Result};
+use crate::selection::Region;
+use crate::stats::RunStats;
+
+/// Units of work that few groups are cut into, and memory that their accumulators may take. Neither follows the
+/// machine: how sums are grouped must not depend on it.
+const UNITS: usize = 512;
+const UNIT_MEMORY: usize = 64 << 20;
+
+/// A reduction, planned.
+pub(super) struct Job<'a> {
+    source: TileSource<'a>,
+    grid: TileGrid,
+    op: ReduceOp,
+    shape: &'a Shape,
+    /// For each axis: distance in the result (kept) or among the indices (reduced).
+    strides: Vec<u64>,
+    groups: usize,
+    /// Tiles per group.
+    tiles: usize,
+    size: usize,
+    driver: &'a Driver,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn new(
+        array: &'a dyn ArrayView,
+        region: &Region,
+        op: ReduceOp,
+        shape: &'a Shape,
+        driver: &'a Driver,
+    ) -> Result<Self> {
+        let source = TileSource::new(array);
+        let grid = source.grid(region)?;
+        let count = |reduced: bool| {
+            let lists = grid.axes.iter().zip(&shape.reduced).filter(|(_, r)| **r == reduced);
+            let count = lists.map(|(axis, _)| axis.parts.len()).try_fold(1_usize, usize::checked_mul);
+            count
+                .filter(|n| *n < usize::MAX / UNITS)
+                .ok_or_else(|| Error::limit("the region has too many tiles"))
+        };
+        let (groups, tiles) = (count(false)?, count(true)?);
+        let mut strides = vec![0; shape.reduced.len()];
+        let (mut kept, mut reduced) = (1_u64, 1_u64);
+        for (axis, extent) in region.shape().into_iter().enumerate().rev() {
+            let next = if shape.reduced[axis] { &mut reduced } else { &mut kept };
+            strides[axis] = *next;
+            *next *= extent;
+        }
+        Ok(Self { source, grid, op, shape, strides, groups, tiles, size: array.dtype().size(), driver })
+    }
+
+    pub(super) fn op(&self) -> ReduceOp {
+        self.op
+    }
+
+    /// Runs the kernel over all tiles.
+    pub(super) fn run<F: Fold>(&self) -> Result<Values> {
+        let outputs = self.largest(|axis| !self.shape.reduced[axis], |part| part.len);
+        let accumulators = outputs.saturating_mul(F::BYTES);
+        let chunks = (UNITS / self.groups).min(UNIT_MEMORY / accumulators.max(1)).clamp(1, self.tiles);
+        let values = Values::of_nothing(self.op.is_float(self.source.dtype()), self.shape.kept_cells)?;
+        let run = Run::<F> {
+            job: self,
+            chunks,
+            next: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+            merges: (0..if chunks > 1 { self.groups } else { 0 }).map(|_| Mutex::default()).collect(),
+            result: Mutex::new(values),
+        };
+        let cells = self.shape.reduced_cells.saturating_mul(self.shape.kept_cells as u64);
+        self.driver.progress().expect(cells.saturating_mul(self.size as u64));
+        let units = self.groups * chunks;
+        let (workers, _lease) = self.workers(units, accumulators);
+        if workers == 1 && units == 1 {
+            run.work()?;
+        } else {
+            self.driver.install(|| (0..workers).into_par_iter().try_for_each(|_| run.work()))?;
+        }
+        Ok(run.result.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How many threads work, by what they need and what is free. One always may: its memory is that of a tile.
+    fn workers(&self, units: usize, accumulators: usize) -> (usize, Option<Lease>) {
+        let tile = if self.source.is_shared() { 0 } else { self.largest(|_| true, |part| part.extent) };
+        let each = accumulators.saturating_add(tile.saturating_mul(self.size)) as u64;
+        let most = self.driver.threads().min(units);
+        for workers in (1..=most).rev() {
+            let bytes = each.saturating_mul(workers as u64);
+            let fits = workers == 1 || bytes <= self.driver.budget().total();
+            if let Some(lease) = fits.then(|| self.driver.budget().try_take(bytes)).flatten() {
+                return (workers, Some(lease));
+            }
+        }
+        (1, None)
+    }
+
+    /// The product over some axes of the largest of their parts.
+    fn largest(&self, axes: impl Fn(usize) -> bool, of: impl Fn(&TilePart) -> u64) -> usize {
+        let lists = self.grid.axes.iter().enumerate().filter(|(axis, _)| axes(*axis));
+        lists.fold(1_usize, |n, (_, axis)| {
+            n.saturating_mul(axis.parts.iter().map(&of).max().unwrap_or(0) as usize)
+        })
+    }
+
+    /// Puts the parts number `position` of the kept or reduced axes, row-major, into `parts`.
+    fn locate(&self, reduced: bool, mut position: usize, parts: &mut [TilePart]) {
+        let axes = self.grid.axes.iter().zip(&self.shape.reduced).zip(parts);
+        for ((axis, _), part) in axes.rev().filter(|((_, r), _)| **r == reduced) {
+            let n = axis.parts.len().max(1);
+            if let Some(found) = axis.parts.get(position % n) {
+                *part = *found;
+            }
+            position /= n;
+        }
+    }
+
+    /// Outputs of a group.
+    fn outputs(&self, parts: &[TilePart]) -> usize {
+        let kept = parts.iter().zip(&self.shape.reduced).filter(|(_, reduced)| !**reduced);
+        kept.map(|(part, _)| part.len as usize).product()
+    }
+
+    /// Writes the answers of a group to their places.
+    fn place(&self, parts: &[TilePart], part: &Values, result: &mut Values) {
+        let axes: Vec<(usize, usize)> = self
+            .strides
+            .iter()
+            .zip(parts)
+            .zip(&self.shape.reduced)
+            .filter(|(_, reduced)| !**reduced)
+            .map(|((stride, part), _)| (part.len as usize, *stride as usize))
+            .collect();
+        let start: usize = self
+            .strides
+            .iter()
+            .zip(parts)
+            .zip(&self.shape.reduced)
+            .filter(|(_, reduced)| !**reduced)
+            .map(|((stride, part), _)| part.index as usize * *stride as usize)
+            .sum();
+        let (run, outer) = axes.split_last().map_or((1, &[][..]), |((len, _), outer)| (*len, outer));
+        let rows = outer.iter().map(|(len, _)| *len).product::<usize>();
+        let places = (0..rows).map(|row| {
+            let (mut rest, mut place) = (row, start);
+            for (len, stride) in outer.iter().rev() {
+                place += rest % len * stride;
+                rest /= len;
+            }
+            place
+        });
+        result.scatter(part, run, places);
+    }
+}
+
+/// The state that the threads of one run share.
+struct Run<'a, F> {
+    job: &'a Job<'a>,
+    chunks: usize,
+    next: AtomicUsize,
+    stopped: AtomicBool,
+    merges: Vec<Mutex<Merge<F>>>,
+    result: Mutex<Values>,
+}
+
+/// The chunks of a group that are done: those from the first on merged, the others waiting for their turn.
+struct Merge<F> {
+    next: usize,
+    merged: Option<F>,
+    waiting: BTreeMap<usize, F>,
+}
+
+impl<F> Default for Merge<F> {
+    fn default() -> Self {
+        Self { next: 0, merged: None, waiting: BTreeMap::new() }
+    }
+}
+
+/// What a thread uses again and again.
+#[derive(Default)]
+struct Buffers {
+    tile: Vec<u8>,
+    gathered: Vec<u8>,
+    axes: Vec<Axis>,
+}
+
+impl<F: Fold> Run<'_, F> {
+    /// Takes units until there are none.
+    fn work(&self) -> Result<()> {
+        let done = self.units();
+        if done.is_err() {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+        done
+    }
+
+    fn units(&self) -> Result<()> {
+        let job = self.job;
+        let mut buffers = Buffers::default();
+        let none = TilePart { tile: 0, first: 0, len: 0, index: 0, extent: 0 };
+        let mut parts = vec![none; job.grid.axes.len()];
+        while !self.stopped.load(Ordering::Relaxed) {
+            let unit = self.next.fetch_add(1, Ordering::Relaxed);
+            let (group, chunk) = (unit / self.chunks, unit % self.chunks);
+            if group >= job.groups {
+                break;
+            }
+            job.locate(false, group, &mut parts);
+            let outputs = job.outputs(&parts);
+            let mut fold = F::new(outputs);
+            for tile in chunk * job.tiles / self.chunks..(chunk + 1) * job.tiles / self.chunks {
+                job.driver.check_canceled()?;
+                job.locate(true, tile, &mut parts);
+                self.tile(&mut fold, &parts, &mut buffers)?;
+            }
+            if let Some(fold) = self.merged(group, chunk, fold, outputs) {
+                let answers = fold.finish(job.op, job.shape.reduced_cells);
+                job.place(&parts, &answers, &mut lock(&self.result));
+            }
+        }
+        Ok(())
+    }
+
+    /// The accumulators of the whole group, once its last chunk is in.
+    fn merged(&self, group: usize, chunk: usize, fold: F, outputs: usize) -> Option<F> {
+        let Some(merge) = self.merges.get(group) else { return Some(fold) };
+        let mut merge = lock(merge);
+        let merge = &mut *merge;
+        merge.waiting.insert(chunk, fold);
+        while let Some(later) = merge.waiting.remove(&merge.next) {
+            merge.next += 1;
+            match &mut merge.merged {
+                Some(merged) => merged.merge(0, &later, 0, outputs),
+                first => *first = Some(later),
+            }
+        }
+        if merge.next == self.chunks { merge.merged.take() } else { None }
+    }
+
+    fn tile(&self, fold: &mut F, parts: &[TilePart], buffers: &mut Buffers) -> Result<()> {
+        let job = self.job;
+        let steps = job.grid.axes.iter().map(|axis| axis.step);
+        let tile = job.source.load(parts, steps, &mut buffers.tile)?;
+        buffers.axes.clear();
+        let (mut out, mut index, mut cells) = (1, 0, 1_u64);
+        for (axis, part) in parts.iter().enumerate().rev() {
+            let (len, reduced) = (part.len as usize, job.shape.reduced[axis]);
+            let src = tile.strides.get(axis).copied().unwrap_or(0);
+            let stride = job.strides[axis];
+            cells *= part.len;
+            if reduced {
+                index += part.index * stride;
+                buffers.axes.push(Axis { len, src, out: 0, index: stride, reduced });
+            } else {
+                buffers.axes.push(Axis { len, src, out, index: 0, reduced });
+                out *= len;
+            }
+        }
+        buffers.axes.reverse();
+        fold_box(fold, tile.bytes(), &mut buffers.axes, index, &mut buffers.gathered);
+        let bytes = cells * job.size as u64;
+        job.driver.counters().add(&RunStats { read: 1, bytes_decoded: bytes, ..RunStats::default() });
+        job.driver.progress().advance(bytes);
+        Ok(())
+    }
+}

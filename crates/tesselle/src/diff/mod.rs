@@ -1,0 +1,134 @@
+//! Comparing two tables, of any formats: columns, row counts, values.
+
+mod rows;
+mod source;
+
+use arrow_schema::{DataType, Schema};
+use serde_json::{Value, json};
+use tesselle_core::{Driver, Error, OpenOptions, Result};
+
+use rows::Comparison;
+pub use source::Side;
+
+/// How to compare.
+#[derive(Debug, Clone)]
+pub struct DiffOptions {
+    /// Rows are matched by these columns; `None` matches by position where both sides have an order, and by the
+    /// columns that identify a row where one has not.
+    pub key: Option<Vec<String>>,
+    /// How many differing values are shown.
+    pub shown: usize,
+    /// Most memory for matching by key, where both sides are held.
+    pub memory: u64,
+}
+
+impl Default for DiffOptions {
+    fn default() -> Self {
+        Self { key: None, shown: 20, memory: 4 << 30 }
+    }
+}
+
+/// What differs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// Differences of the columns, a line each.
+    pub schema: Vec<String>,
+    /// Rows of either side.
+    pub rows: (u64, u64),
+    /// How many values differ, in the columns both have.
+    pub values: u64,
+    /// How many rows only the left side has, and only the right side.
+    pub unmatched: (u64, u64),
+    /// The first differing values.
+    pub first: Vec<Value>,
+}
+
+impl Difference {
+    /// Whether the two are the same.
+    pub fn is_equal(&self) -> bool {
+        self.schema.is_empty() && self.values == 0 && self.unmatched == (0, 0) && self.rows.0 == self.rows.1
+    }
+
+    /// The object of `diff --json`.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "equal": self.is_equal(), "schema": self.schema, "rows": [self.rows.0, self.rows.1],
+            "differing_values": self.values, "only_left": self.unmatched.0, "only_right": self.unmatched.1,
+            "first": self.first,
+        })
+    }
+}
+
+/// Compares the tables at two uris.
+pub fn diff(
+    left: &str,
+    right: &str,
+    open: &OpenOptions,
+    options: &DiffOptions,
+    driver: &Driver,
+) -> Result<Difference> {
+    let left = Side::open(left, open)?;
+    let right = Side::open(right, open)?;
+    diff_sides(left, right, options, driver)
+}
+
+/// Compares two opened sides.
+pub fn diff_sides(left: Side, right: Side, options: &DiffOptions, driver: &Driver) -> Result<Difference> {
+    let (left_schema, right_schema) = (left.schema(), right.schema());
+    let schema = compare_schemas(&left_schema, &right_schema);
+    let shared: Vec<String> = left_schema
+        .fields()
+        .iter()
+        .map(|field| field.name().clone())
+        .filter(|name| right_schema.index_of(name).is_ok())
+        .collect();
+    let key = match &options.key {
+        Some(key) => {
+            if let Some(missing) = key.iter().find(|name| !shared.contains(name)) {
+                return Err(Error::unknown_name("key column", missing, shared.iter().map(String::as_str)));
+            }
+            Some(key.clone())
+        }
+        None if left.is_ordered() && right.is_ordered() => None,
+        None => Some(
+            left.identifying_columns()
+                .filter(|key| key.iter().all(|k| shared.contains(k)))
+                .unwrap_or_else(|| shared.clone()),
+        ),
+    };
+    let comparison = Comparison { columns: &shared, shown: options.shown, memory: options.memory };
+    let found = match key {
+        None => comparison.by_position(left.rows(&shared, driver)?, right.rows(&shared, driver)?)?,
+        Some(key) => comparison.by_key(left.rows(&shared, driver)?, right.rows(&shared, driver)?, &key)?,
+    };
+    Ok(Difference { schema, ..found })
+}
+
+/// The type that counts: large, view and dictionary variants hold the same values.
+fn plain_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
+        DataType::LargeBinary | DataType::BinaryView => DataType::Binary,
+        DataType::Dictionary(_, values) => plain_type(values),
+        other => other.clone(),
+    }
+}
+
+fn compare_schemas(left: &Schema, right: &Schema) -> Vec<String> {
+    let mut lines = Vec::new();
+    for field in left.fields() {
+        match right.field_with_name(field.name()) {
+            Err(_) => lines.push(format!("column '{}' is only on the left", field.name())),
+            Ok(other) => {
+                let (a, b) = (plain_type(field.data_type()), plain_type(other.data_type()));
+                // The names and nullability inside a list do not change its values.
+                if a != b && !(a.is_nested() && a.equals_datatype(&b)) {
+                    lines.push(format!("column '{}' is {a} on the left and {b} on the right", field.name()));
+                }
+            }
+        }
+    }
+    let only_right = right.fields().iter().filter(|field| left.field_with_name(field.name()).is_err());
+    lines.extend(only_right.map(|field| format!("column '{}' is only on the right", field.name())));
+    lines
+}

@@ -1,0 +1,160 @@
+//! NumPy's array file: one dense array, read in place and written band by band.
+
+mod header;
+mod view;
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, make_array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use tesselle_core::array::{coordinates, read_region};
+use tesselle_core::storage::Staged;
+use tesselle_core::{ArrayView, DType, Driver, Error, Location, Region, Result, Sink, Summary};
+
+use header::Header;
+pub use view::NpyArray;
+
+use super::ForeignBatches;
+
+/// Bytes assembled at a time.
+const BAND: u64 = 32 << 20;
+/// Rows of a batch of the table face.
+const BATCH_ROWS: u64 = 64 << 10;
+
+/// Writes a region of `array`.
+pub fn write_array(
+    array: &dyn ArrayView,
+    region: &Region,
+    mut out: Box<dyn Staged>,
+    driver: &Driver,
+) -> Result<Summary> {
+    let shape = region.shape();
+    let too_large = || Error::limit("the array exceeds the address space");
+    let cells = region.cells().ok_or_else(too_large)?;
+    let size = array.dtype().size() as u64;
+    driver.progress().expect(cells.checked_mul(size).ok_or_else(too_large)?);
+    out.write(&Header::new(array.dtype(), shape.clone()).to_bytes())?;
+    let row_bytes = shape.iter().skip(1).product::<u64>() * size;
+    if cells > 0 {
+        let rows_per_band = (BAND / row_bytes.max(1)).max(1);
+        let mut buffer = Vec::new();
+        for row in (0..shape[0]).step_by(rows_per_band as usize) {
+            let mut band = region.clone();
+            let span = &mut band.spans[0];
+            let rows = rows_per_band.min(shape[0] - row);
+            span.start += row * span.step;
+            span.stop = span.start + (rows - 1) * span.step + 1;
+            buffer.resize(usize::try_from(rows * row_bytes).map_err(|_| too_large())?, 0);
+            read_region(array, &band, &mut buffer, driver)?;
+            out.write(&buffer)?;
+            driver.progress().advance(buffer.len() as u64);
+        }
+    }
+    let summary = Summary { rows: cells, bytes: out.position(), pieces: 1 };
+    out.commit()?;
+    Ok(summary)
+}
+
+/// Takes batches of one numeric column and writes them as a vector.
+pub(super) fn column_sink(mut out: Box<dyn Staged>, schema: &SchemaRef) -> Result<Box<dyn Sink>> {
+    let refused = || {
+        Error::invalid("an npy file holds one array of numbers, and these columns are none")
+            .hint("name one numeric column with --columns, or use --as arrow or parquet")
+    };
+    let [field] = schema.fields().iter().as_slice() else { return Err(refused()) };
+    let dtype = DType::from_arrow(field.data_type()).ok_or_else(refused)?;
+    // The length is known at the end; the header keeps its size and is written again then.
+    out.write(&Header::new(dtype, vec![0]).to_bytes())?;
+    Ok(Box::new(ColumnSink { out, dtype, rows: 0 }))
+}
+
+struct ColumnSink {
+    out: Box<dyn Staged>,
+    dtype: DType,
+    rows: u64,
+}
+
+impl Sink for ColumnSink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let column = batch.column(0);
+        if column.null_count() > 0 {
+            return Err(Error::invalid("an npy file has no missing values, and this column has")
+                .hint("filter them out with --where, or use --as arrow or parquet"));
+        }
+        self.rows += column.len() as u64;
+        self.out.write(&little_endian(column)?)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Summary> {
+        self.out.write_at(0, &Header::new(self.dtype, vec![self.rows]).to_bytes())?;
+        let summary = Summary { rows: self.rows, bytes: self.out.position(), pieces: 1 };
+        self.out.commit()?;
+        Ok(summary)
+    }
+}
+
+fn little_endian(column: &ArrayRef) -> Result<Vec<u8>> {
+    macro_rules! bytes {
+        ($type:ty) => {
+            Ok(column.as_primitive::<$type>().values().iter().flat_map(|value| value.to_le_bytes()).collect())
+        };
+    }
+    match column.data_type() {
+        DataType::Int8 => bytes!(Int8Type),
+        DataType::Int16 => bytes!(Int16Type),
+        DataType::Int32 => bytes!(Int32Type),
+        DataType::Int64 => bytes!(Int64Type),
+        DataType::UInt8 => bytes!(UInt8Type),
+        DataType::UInt16 => bytes!(UInt16Type),
+        DataType::UInt32 => bytes!(UInt32Type),
+        DataType::UInt64 => bytes!(UInt64Type),
+        DataType::Float16 => bytes!(Float16Type),
+        DataType::Float32 => bytes!(Float32Type),
+        DataType::Float64 => bytes!(Float64Type),
+        other => Err(Error::internal(format!("{other} in an npy sink"))),
+    }
+}
+
+/// The table face: the axes `i0`, `i1`, … and `value`.
+pub(super) fn read_rows(location: &Location) -> Result<ForeignBatches> {
+    let array = NpyArray::open(location)?;
+    let driver = Driver::new(&tesselle_core::DriverOptions { threads: Some(1), ..Default::default() })?;
+    let region = Region::whole(array.shape());
+    let cells = region.cells().ok_or_else(|| Error::limit("the array has more cells than can be counted"))?;
+    let mut fields: Vec<Field> =
+        array.axis_names().iter().map(|name| Field::new(name, DataType::Int64, false)).collect();
+    fields.push(Field::new("value", array.dtype().arrow(), false));
+    let schema: SchemaRef = Arc::new(Schema::new(fields));
+    let batch_schema = Arc::clone(&schema);
+    // Whole rows of the first axis are read at a time, so that a batch is one region.
+    let row_cells = array.shape().iter().skip(1).product::<u64>().max(1);
+    let rows_per_batch = (BATCH_ROWS / row_cells).max(1);
+    let starts = (0..if cells == 0 { 0 } else { array.shape()[0] }).step_by(rows_per_batch as usize);
+    let batches = starts.map(move |row| {
+        let mut band = region.clone();
+        band.spans[0].start = row;
+        band.spans[0].stop = (row + rows_per_batch).min(array.shape()[0]);
+        let count = (band.spans[0].stop - row) * row_cells;
+        let mut bytes = vec![0; count as usize * array.dtype().size()];
+        read_region(&array, &band, &mut bytes, &driver)?;
+        let mut columns: Vec<ArrayRef> = (0..band.spans.len())
+            .map(|axis| Arc::new(Int64Array::from(coordinates(&band, axis, 0..count, 0))) as ArrayRef)
+            .collect();
+        columns.push(values(array.dtype(), bytes)?);
+        Ok(RecordBatch::try_new(Arc::clone(&batch_schema), columns)?)
+    });
+    Ok(ForeignBatches { schema, batches: Box::new(batches) })
+}
+
+/// Little-endian cells as an Arrow column.
+fn values(dtype: DType, bytes: Vec<u8>) -> Result<ArrayRef> {
+    let len = bytes.len() / dtype.size();
+    let data = arrow_data::ArrayData::builder(dtype.arrow())
+        .len(len)
+        .add_buffer(bytes.into())
+        .align_buffers(true)
+        .build()?;
+    Ok(make_array(data))
+}
