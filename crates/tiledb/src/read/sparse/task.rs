@@ -48,7 +48,10 @@ impl SparseTask {
     }
 
     fn fields(&self, tile: TileRef) -> Result<&FragmentFields> {
-        self.scan.fragments.get(&tile.fragment).ok_or_else(|| Error::internal("a tile belongs to no fragment"))
+        self.scan
+            .fragments
+            .get(&tile.fragment)
+            .ok_or_else(|| Error::internal("a tile belongs to no fragment"))
     }
 
     /// Whether cells of several tiles, or several versions of one, may share coordinates.
@@ -135,7 +138,9 @@ impl SparseTask {
                     _ => None,
                 };
                 let (low, high) = (bound(&slab.low), bound(&slab.high));
-                keys.iter().map(|key| low.is_none_or(|low| *key >= low) && high.is_none_or(|high| *key < high)).collect()
+                keys.iter()
+                    .map(|key| low.is_none_or(|low| *key >= low) && high.is_none_or(|high| *key < high))
+                    .collect()
             }
             None => {
                 let bound = |cut: &Option<Cut>| match cut {
@@ -201,7 +206,9 @@ impl SparseTask {
                 };
                 evaluate(&delete.survives, cells, &field)?
             };
-            let newer = |cell: usize| times.and_then(|times| times.get(cell)).is_some_and(|time| *time > delete.timestamp);
+            let newer = |cell: usize| {
+                times.and_then(|times| times.get(cell)).is_some_and(|time| *time > delete.timestamp)
+            };
             retain(tile, |cell| newer(cell) || survives.get(cell).copied().unwrap_or(false));
         }
         Ok(())
@@ -292,12 +299,18 @@ impl Task for SparseTask {
         for tile in &self.tiles {
             let Some(fields) = self.scan.fragments.get(&tile.fragment) else { continue };
             let keys = fields.keys.iter().map(|key| &key.tiles);
-            for tiles in keys.chain(&fields.columns).chain(&fields.timestamps).chain(&fields.delete_timestamps) {
+            for tiles in
+                keys.chain(&fields.columns).chain(&fields.timestamps).chain(&fields.delete_timestamps)
+            {
                 bytes_in = bytes_in.saturating_add(tiles.stored_bytes(tile.tile));
                 decoded = decoded.saturating_add(tiles.decoded_bytes(tile.tile, tile.cells));
             }
         }
-        Cost { pieces: self.tiles.len() as u64, bytes_in, memory: bytes_in.saturating_add(decoded.saturating_mul(2)) }
+        Cost {
+            pieces: self.tiles.len() as u64,
+            bytes_in,
+            memory: bytes_in.saturating_add(decoded.saturating_mul(2)),
+        }
     }
 
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
@@ -308,7 +321,10 @@ impl Task for SparseTask {
                 }
                 let ranges = self.key_ranges()?;
                 let plain = ranges.is_empty() && self.scan.projection.predicate.is_none() && !self.disputed();
-                if plain && self.slab.is_none() && self.tiles.iter().all(|tile| self.fields(*tile).is_ok_and(|f| f.deletes.is_empty())) {
+                if plain
+                    && self.slab.is_none()
+                    && self.tiles.iter().all(|tile| self.fields(*tile).is_ok_and(|f| f.deletes.is_empty()))
+                {
                     let whole = |tile: &TileRef| Chosen { tile: *tile, keys: Vec::new(), picks: None };
                     let chosen = self.tiles.iter().map(whole).collect();
                     return self.then_output(chosen);
