@@ -129,7 +129,7 @@ struct Job {
 
 impl Tiler<'_> {
     /// Appends the tiles of the box in tile order.
-    pub(crate) fn write(&self, columns: &[Cells], writer: &mut FragmentWriter<'_>) -> Result<()> {
+    pub(crate) fn write(&self, columns: &[Cells], writer: &mut FragmentWriter) -> Result<()> {
         let cells = self.grid.cells_per_tile()?;
         let widest = columns.iter().map(|column| column.size as u64).max().unwrap_or(1);
         if cells.saturating_mul(widest) > LARGEST_TILE {
@@ -274,7 +274,7 @@ impl Tiler<'_> {
 }
 
 /// The next tile index in tile order; `false` after the last.
-fn advance(index: &mut [u64], span: &Region, order: Layout) -> bool {
+pub(crate) fn advance(index: &mut [u64], span: &Region, order: Layout) -> bool {
     let dims = index.len();
     for i in 0..dims {
         let axis = if order == Layout::ColMajor { i } else { dims - 1 - i };

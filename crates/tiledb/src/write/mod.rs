@@ -39,6 +39,7 @@ mod metadata;
 mod name;
 mod order;
 mod schema;
+pub mod sink;
 mod sparse;
 mod statistics;
 

@@ -71,7 +71,7 @@ impl ArrayWriter {
     /// Writes cells as a fragment that is not committed yet. `columns` are in the order of stored fields.
     pub(crate) fn write_cells(
         &self,
-        plan: FragmentPlan<'_>,
+        plan: FragmentPlan,
         columns: &[Cells],
         options: &SparseOptions,
     ) -> Result<Option<(FinishedFragment, u64)>> {
