@@ -49,6 +49,7 @@ enum Verb {
     Search(verbs::search::Search),
     Diff(verbs::diff::Diff),
     Reduce(verbs::reduce::Reduce),
+    Demo(verbs::demo::Demo),
     Completions(verbs::completions::Completions),
 }
 
@@ -100,6 +101,7 @@ impl Verb {
             Self::Search(verb) => verb.run(),
             Self::Diff(verb) => verb.run(),
             Self::Reduce(verb) => verb.run(),
+            Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
         }
     }
@@ -116,7 +118,7 @@ impl Verb {
             Self::Search(verb) => verb.json,
             Self::Diff(verb) => verb.json,
             Self::Reduce(verb) => verb.json,
-            Self::Completions(_) => false,
+            Self::Demo(_) | Self::Completions(_) => false,
         }
     }
 }

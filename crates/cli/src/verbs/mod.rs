@@ -3,6 +3,7 @@
 pub(crate) mod cat;
 pub(crate) mod completions;
 pub(crate) mod convert;
+pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod index;
 pub(crate) mod info;

@@ -129,7 +129,10 @@ impl Searcher {
         let run = Run { searcher: self, query, allowed: &[] };
         let mut answer = Hits::default();
         let best = if self.folder { run.many(k, &mut answer)? } else { run.single(k, &mut answer)? };
-        Ok(best.into_iter().map(|(segment, hit)| Ranked { segment, doc: hit.doc, score: hit.score }).collect())
+        Ok(best
+            .into_iter()
+            .map(|(segment, hit)| Ranked { segment, doc: hit.doc, score: hit.score })
+            .collect())
     }
 
     /// Reads the stored fields of the hits, segment by segment.
