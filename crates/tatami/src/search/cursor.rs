@@ -188,9 +188,6 @@ impl<'a> PostingCursor<'a> {
     pub(crate) fn read_block(&mut self, block: usize) -> Result<(&[u32], &[u32])> {
         self.enter(block)?;
         self.freq()?;
-        Ok((
-            self.docs.get(..self.len).unwrap_or_default(),
-            self.freqs.get(..self.len).unwrap_or_default(),
-        ))
+        Ok((self.docs.get(..self.len).unwrap_or_default(), self.freqs.get(..self.len).unwrap_or_default()))
     }
 }

@@ -118,7 +118,8 @@ impl Searcher {
         }
         let run = Run { searcher: self, query, allowed: &allowed };
         let mut answer = Hits::default();
-        let best = if self.folder { run.many(options.k, &mut answer)? } else { run.single(options.k, &mut answer)? };
+        let best =
+            if self.folder { run.many(options.k, &mut answer)? } else { run.single(options.k, &mut answer)? };
         self.fill(&best, query, options, &mut answer)?;
         Ok(answer)
     }
@@ -128,11 +129,20 @@ impl Searcher {
         let run = Run { searcher: self, query, allowed: &[] };
         let mut answer = Hits::default();
         let best = if self.folder { run.many(k, &mut answer)? } else { run.single(k, &mut answer)? };
-        Ok(best.into_iter().map(|(segment, hit)| Ranked { segment, doc: hit.doc, score: hit.score }).collect())
+        Ok(best
+            .into_iter()
+            .map(|(segment, hit)| Ranked { segment, doc: hit.doc, score: hit.score })
+            .collect())
     }
 
     /// Reads the stored fields of the hits, segment by segment.
-    fn fill(&self, best: &[(usize, Scored)], query: &Query, options: &SearchOptions, answer: &mut Hits) -> Result<()> {
+    fn fill(
+        &self,
+        best: &[(usize, Scored)],
+        query: &Query,
+        options: &SearchOptions,
+        answer: &mut Hits,
+    ) -> Result<()> {
         let mut filled: Vec<Option<Hit>> = best.iter().map(|_| None).collect();
         let tokens = query.tokens();
         for (number, segment) in self.segments.iter().enumerate() {
@@ -141,7 +151,8 @@ impl Searcher {
             if places.is_empty() {
                 continue;
             }
-            let docs: Vec<u32> = places.iter().filter_map(|place| best.get(*place)).map(|(_, hit)| hit.doc).collect();
+            let docs: Vec<u32> =
+                places.iter().filter_map(|place| best.get(*place)).map(|(_, hit)| hit.doc).collect();
             let mut highlights = match options.highlight {
                 Some(limit) => segment.highlights(&docs, &tokens, limit)?.into_iter().map(Some).collect(),
                 None => vec![None; docs.len()],
@@ -196,8 +207,9 @@ impl<'a> Run<'a> {
     fn single(&self, k: usize, answer: &mut Hits) -> Result<Vec<(usize, Scored)>> {
         answer.segments = SegmentCounts { total: 1, candidates: 1, visited: 0 };
         let Some(segment) = self.searcher.segments.first() else { return Ok(Vec::new()) };
-        let statistics = Statistics::of_segment(segment.index(), &self.query.tokens())
-            .map_err(|error| Error::from(error).class("bad_dictionary").file(segment.file().path().to_string()))?;
+        let statistics = Statistics::of_segment(segment.index(), &self.query.tokens()).map_err(|error| {
+            Error::from(error).class("bad_dictionary").file(segment.file().path().to_string())
+        })?;
         let mut top = TopDocs::new(k);
         if let Some(retrieval) = self.retrieval(0, &statistics)? {
             self.collect(0, retrieval, &mut top, answer)?;
@@ -210,14 +222,17 @@ impl<'a> Run<'a> {
         let tokens = self.query.tokens();
         let mut statistics = Statistics::default();
         for segment in &self.searcher.segments {
-            statistics
-                .add(segment.index(), &tokens)
-                .map_err(|error| Error::from(error).class("bad_dictionary").file(segment.file().path().to_string()))?;
+            statistics.add(segment.index(), &tokens).map_err(|error| {
+                Error::from(error).class("bad_dictionary").file(segment.file().path().to_string())
+            })?;
         }
         // Documents that occur twice leave room behind them: ask for more until k different ones are found.
         let mut wanted = k;
         loop {
-            *answer = Hits { segments: SegmentCounts { total: self.searcher.segments.len(), ..Default::default() }, ..Default::default() };
+            *answer = Hits {
+                segments: SegmentCounts { total: self.searcher.segments.len(), ..Default::default() },
+                ..Default::default()
+            };
             let found = self.best_scores(wanted, &statistics, answer)?;
             let complete = found.len() < wanted;
             let mut hits = self.distinct(found)?;
@@ -230,7 +245,12 @@ impl<'a> Run<'a> {
     }
 
     /// Everything that reaches the `k`-th best score over all segments.
-    fn best_scores(&self, k: usize, statistics: &Statistics, answer: &mut Hits) -> Result<Vec<(usize, Scored)>> {
+    fn best_scores(
+        &self,
+        k: usize,
+        statistics: &Statistics,
+        answer: &mut Hits,
+    ) -> Result<Vec<(usize, Scored)>> {
         let mut retrievals = Vec::new();
         for number in 0..self.searcher.segments.len() {
             if let Some(retrieval) = self.retrieval(number, statistics)? {
@@ -272,6 +292,10 @@ impl<'a> Run<'a> {
             scores.then_with(|| a.0.cmp(&b.0)).then(a.1.cmp(&b.1)).then(a.2.doc.cmp(&b.2.doc))
         });
         let mut seen = HashSet::new();
-        Ok(keyed.into_iter().filter(|(id, _, _)| seen.insert(id.clone())).map(|(_, n, hit)| (n, hit)).collect())
+        Ok(keyed
+            .into_iter()
+            .filter(|(id, _, _)| seen.insert(id.clone()))
+            .map(|(_, n, hit)| (n, hit))
+            .collect())
     }
 }
