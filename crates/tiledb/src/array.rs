@@ -61,9 +61,11 @@ impl Array {
         let key = given.clone().filter(|_| encrypted);
         let dense = schema.kind == ArrayKind::Dense;
         if let Some(missing) = directory.visible_missing(&range, dense).first() {
-            return Err(Error::corrupt(format!("fragment '{missing}' is committed, but its folder is missing"))
-                .class("missing_fragment")
-                .file(format!("__fragments/{missing}")));
+            return Err(Error::corrupt(format!(
+                "fragment '{missing}' is committed, but its folder is missing"
+            ))
+            .class("missing_fragment")
+            .file(format!("__fragments/{missing}")));
         }
         if let Some(update) = directory.updates.iter().find(|update| update.name.is_within(&range)) {
             return Err(Error::unsupported("the array has update conditions, which are not known")
@@ -127,7 +129,8 @@ impl Array {
         let mut total = 0_u64;
         let mut seen: Vec<&Fragment> = Vec::new();
         for fragment in &self.fragments {
-            let all_cells = !fragment.footer.has_timestamps && !fragment.footer.has_deletes && self.deletes.is_empty();
+            let all_cells =
+                !fragment.footer.has_timestamps && !fragment.footer.has_deletes && self.deletes.is_empty();
             let alone = self.schema.allows_dups || seen.iter().all(|other| !overlap(fragment, other));
             if !all_cells || !alone {
                 return None;
@@ -243,7 +246,9 @@ fn load_deletes(
     }
     let load = |entry: &crate::directory::ConditionEntry| {
         let payload = match &entry.image {
-            Some(image) => GenericTile::parse(image, 0, loader.key, loader.limit).in_file(&entry.path)?.payload,
+            Some(image) => {
+                GenericTile::parse(image, 0, loader.key, loader.limit).in_file(&entry.path)?.payload
+            }
             None => loader.payload(&entry.path)?,
         };
         let survives = Condition::parse(&payload, depth).in_file(&entry.path)?;
@@ -257,11 +262,15 @@ fn columns(
     enumerations: &BTreeMap<String, Arc<Enumeration>>,
     presentation: Presentation,
 ) -> Result<Vec<Column>> {
-    let dims = schema.dimensions.iter().enumerate().map(|(i, dim)| Column::of_dimension(i, dim, presentation));
+    let dims =
+        schema.dimensions.iter().enumerate().map(|(i, dim)| Column::of_dimension(i, dim, presentation));
     let attributes = schema.attributes.iter().enumerate().map(|(i, attribute)| {
         let enumeration = match &attribute.enumeration {
             Some(name) => Some(enumerations.get(name).ok_or_else(|| {
-                Error::corrupt(format!("attribute '{}' names the unknown enumeration '{name}'", attribute.name))
+                Error::corrupt(format!(
+                    "attribute '{}' names the unknown enumeration '{name}'",
+                    attribute.name
+                ))
             })?),
             None => None,
         };

@@ -102,7 +102,9 @@ impl Attribute {
             let fill = bytes64(cursor)?;
             let fits = if is_var { fill.len() % size == 0 } else { fill.len() == cell };
             if !fits {
-                return Err(cursor.corrupt(format!("the fill value of attribute '{name}' has {} bytes", fill.len())));
+                return Err(
+                    cursor.corrupt(format!("the fill value of attribute '{name}' has {} bytes", fill.len()))
+                );
             }
             fill.to_vec()
         } else {

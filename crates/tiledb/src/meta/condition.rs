@@ -150,7 +150,9 @@ impl Condition {
 
     /// The values of IN and NOT IN.
     pub fn list<'a>(value: &'a [u8], offsets: &[u64]) -> Result<Vec<&'a [u8]>> {
-        let at = |index: usize| offsets.get(index).map_or(Some(value.len()), |offset| usize::try_from(*offset).ok());
+        let at = |index: usize| {
+            offsets.get(index).map_or(Some(value.len()), |offset| usize::try_from(*offset).ok())
+        };
         (0..offsets.len())
             .map(|index| {
                 let range = at(index).zip(at(index + 1));
@@ -182,14 +184,23 @@ mod tests {
     fn the_example_of_the_format_reads_and_writes() {
         let bytes = [&[1, 3, 1, 0, 0, 0, b'a', 4, 0, 0, 0, 0, 0, 0, 0][..], &15_i32.to_le_bytes()].concat();
         let condition = Condition::parse(&bytes, 8).unwrap();
-        let expected =
-            Condition::Compare { field: "a".into(), op: Op::Ge, value: vec![15, 0, 0, 0], offsets: Vec::new() };
+        let expected = Condition::Compare {
+            field: "a".into(),
+            op: Op::Ge,
+            value: vec![15, 0, 0, 0],
+            offsets: Vec::new(),
+        };
         assert_eq!(condition, expected);
         let tree = Condition::Combined {
             how: Combination::Or,
             parts: vec![
                 condition,
-                Condition::Compare { field: "s".into(), op: Op::In, value: b"abcd".to_vec(), offsets: vec![0, 3] },
+                Condition::Compare {
+                    field: "s".into(),
+                    op: Op::In,
+                    value: b"abcd".to_vec(),
+                    offsets: vec![0, 3],
+                },
             ],
         };
         let mut out = Vec::new();

@@ -49,7 +49,11 @@ impl Dimension {
             }
         };
         let is_var = cell_val_num == VAR;
-        let fits = if is_var { datatype == Datatype::StringAscii } else { cell_val_num == 1 && !datatype.is_string() };
+        let fits = if is_var {
+            datatype == Datatype::StringAscii
+        } else {
+            cell_val_num == 1 && !datatype.is_string()
+        };
         if !fits {
             return Err(cursor.corrupt(format!(
                 "dimension '{name}' has datatype {} with {cell_val_num} values per coordinate",
@@ -64,7 +68,9 @@ impl Dimension {
                 let low = parse_scalar(datatype, cursor.bytes(datatype.size())?)?;
                 let high = parse_scalar(datatype, cursor.bytes(datatype.size())?)?;
                 if low.compare(&high).is_none_or(std::cmp::Ordering::is_gt) {
-                    return Err(cursor.corrupt(format!("dimension '{name}' has the empty domain [{low}, {high}]")));
+                    return Err(
+                        cursor.corrupt(format!("dimension '{name}' has the empty domain [{low}, {high}]"))
+                    );
                 }
                 Some(Range { low, high })
             }
@@ -72,7 +78,9 @@ impl Dimension {
         };
         let extent = match flag(cursor)? {
             true => None,
-            false if is_var => return Err(cursor.corrupt(format!("the string dimension '{name}' has an extent"))),
+            false if is_var => {
+                return Err(cursor.corrupt(format!("the string dimension '{name}' has an extent")));
+            }
             false => Some(parse_scalar(datatype, cursor.bytes(datatype.size())?)?),
         };
         let positive = match &extent {

@@ -37,7 +37,9 @@ impl Enumeration {
         let cursor = &mut cursor;
         let version = cursor.u32_le()?;
         if version != 0 {
-            return Err(Error::unsupported(format!("enumeration version {version} is not known; known is 0")));
+            return Err(Error::unsupported(format!(
+                "enumeration version {version} is not known; known is 0"
+            )));
         }
         let name = name32(cursor)?;
         let file = name32(cursor)?;
@@ -74,7 +76,8 @@ impl Enumeration {
 
     /// The bytes of each value.
     pub fn values(&self) -> Result<Vec<&[u8]>> {
-        let damaged = || Error::corrupt(format!("the values of enumeration '{}' lie outside of its data", self.name));
+        let damaged =
+            || Error::corrupt(format!("the values of enumeration '{}' lie outside of its data", self.name));
         if self.cell_val_num == VAR {
             let at = |index: usize| {
                 self.offsets.get(index).map_or(Some(self.data.len()), |offset| usize::try_from(*offset).ok())

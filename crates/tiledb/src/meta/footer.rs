@@ -93,7 +93,9 @@ pub fn footer_by_length(file: &Bytes) -> Result<(u64, Bytes)> {
     let size = file.len() as u64;
     let trailer = file.len().checked_sub(8).and_then(|at| file.get(at..));
     let Some(length) = trailer.and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes) else {
-        return Err(Error::corrupt(format!("a fragment metadata file has only {size} bytes")).class("truncated"));
+        return Err(
+            Error::corrupt(format!("a fragment metadata file has only {size} bytes")).class("truncated")
+        );
     };
     cut(file, size - 8, length)
 }
@@ -101,11 +103,14 @@ pub fn footer_by_length(file: &Bytes) -> Result<(u64, Bytes)> {
 /// Cuts the footer of `length` bytes that ends at `end`.
 pub fn cut(file: &Bytes, end: u64, length: u64) -> Result<(u64, Bytes)> {
     let start = end.checked_sub(length).ok_or_else(|| {
-        Error::corrupt(format!("the footer of a fragment has {length} bytes, but only {end} are before its end"))
-            .class("bad_footer")
-            .offset(end)
+        Error::corrupt(format!(
+            "the footer of a fragment has {length} bytes, but only {end} are before its end"
+        ))
+        .class("bad_footer")
+        .offset(end)
     })?;
-    let range = usize::try_from(start).ok().zip(usize::try_from(end).ok()).filter(|(_, end)| *end <= file.len());
+    let range =
+        usize::try_from(start).ok().zip(usize::try_from(end).ok()).filter(|(_, end)| *end <= file.len());
     let (from, to) = range.ok_or_else(|| Error::corrupt("the footer lies outside of its file"))?;
     Ok((start, file.slice(from..to)))
 }
@@ -209,7 +214,9 @@ impl Footer {
             put(&mut out, &self.validity_offsets);
         }
         if self.version >= 11 {
-            [&self.mins, &self.maxs, &self.sums, &self.null_counts].into_iter().for_each(|list| put(&mut out, list));
+            [&self.mins, &self.maxs, &self.sums, &self.null_counts]
+                .into_iter()
+                .for_each(|list| put(&mut out, list));
         }
         if self.version >= 12 {
             put(&mut out, &[self.summary.unwrap_or_default()]);

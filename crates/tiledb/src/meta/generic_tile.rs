@@ -56,8 +56,10 @@ impl GenericTile {
             0 => false,
             1 => true,
             other => {
-                return Err(Error::unsupported(format!("encryption {other} is not known; known are 0 and 1"))
-                    .offset(base.saturating_add(29)));
+                return Err(Error::unsupported(format!(
+                    "encryption {other} is not known; known are 0 and 1"
+                ))
+                .offset(base.saturating_add(29)));
             }
         };
         let key = match (encrypted, key) {
@@ -73,15 +75,20 @@ impl GenericTile {
         let body_offset = cursor.offset();
         let body = cursor.bytes_u64(persisted)?;
         if size > limit {
-            return Err(Error::limit(format!("a metadata tile of {size} bytes exceeds the limit of {limit}"))
-                .offset(base));
+            return Err(Error::limit(format!(
+                "a metadata tile of {size} bytes exceeds the limit of {limit}"
+            ))
+            .offset(base));
         }
         let cell_size = usize::try_from(cell_size).ok().filter(|size| *size > 0);
-        let cell_size = cell_size.ok_or_else(|| Error::corrupt("a generic tile has cells of 0 bytes").offset(base))?;
+        let cell_size =
+            cell_size.ok_or_else(|| Error::corrupt("a generic tile has cells of 0 bytes").offset(base))?;
         let codec = TileCodec::try_new(&pipeline, datatype, TileKind::Fixed { cell_size }, version, key)?;
         let payload = decode_growing(&codec, body, size).map_err(|error| {
             let error = if encrypted {
-                Error::new(ErrorKind::Denied, "the key does not open this array").class("key_wrong").source(error)
+                Error::new(ErrorKind::Denied, "the key does not open this array")
+                    .class("key_wrong")
+                    .source(error)
             } else {
                 error
             };
@@ -98,7 +105,8 @@ impl GenericTile {
             filters.push(Filter::Aes256Gcm);
         }
         let pipeline = Pipeline::new(filters);
-        let codec = TileCodec::try_new(&pipeline, Datatype::Char, TileKind::Fixed { cell_size: 1 }, version, key)?;
+        let codec =
+            TileCodec::try_new(&pipeline, Datatype::Char, TileKind::Fixed { cell_size: 1 }, version, key)?;
         let mut body = Vec::new();
         codec.encode(payload, None, &mut body)?;
         let mut stored = Vec::new();
@@ -118,7 +126,8 @@ impl GenericTile {
 
 /// Decodes chunk by chunk, so that no more is allocated at once than one chunk's bytes can decode to.
 fn decode_growing(codec: &TileCodec, body: &[u8], size: u64) -> Result<Vec<u8>> {
-    let size = usize::try_from(size).map_err(|_| Error::corrupt("a tile exceeds the memory of this machine"))?;
+    let size =
+        usize::try_from(size).map_err(|_| Error::corrupt("a tile exceeds the memory of this machine"))?;
     let mut out = Vec::new();
     for chunk in codec.chunks(body, size)? {
         let stored = chunk.data.len().saturating_add(chunk.metadata.len());

@@ -65,7 +65,9 @@ impl GroupDetails {
         let cursor = &mut cursor;
         let version = cursor.u32_le()?;
         if !(1..=2).contains(&version) {
-            return Err(Error::unsupported(format!("group version {version} is not known; known are 1 and 2")));
+            return Err(Error::unsupported(format!(
+                "group version {version} is not known; known are 1 and 2"
+            )));
         }
         let stated = cursor.u64_le()?;
         let count = cursor.count(stated, 15)?;

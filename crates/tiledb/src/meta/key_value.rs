@@ -37,9 +37,13 @@ impl MetadataValue {
             parse_scalar(self.datatype, &self.bytes)?.to_json()
         } else {
             let parts = self.bytes.chunks_exact(size);
-            Json::Array(parts.map(|part| Ok(parse_scalar(self.datatype, part)?.to_json())).collect::<Result<_>>()?)
+            Json::Array(
+                parts.map(|part| Ok(parse_scalar(self.datatype, part)?.to_json())).collect::<Result<_>>()?,
+            )
         };
-        Ok(json!({ "type": self.datatype.name(), "num": self.count, "hex": hex(&self.bytes), "value": value }))
+        Ok(
+            json!({ "type": self.datatype.name(), "num": self.count, "hex": hex(&self.bytes), "value": value }),
+        )
     }
 }
 
@@ -105,7 +109,8 @@ mod tests {
 
     #[test]
     fn later_files_replace_and_remove() {
-        let value = |v: i64| MetadataValue { datatype: Datatype::Int64, count: 1, bytes: v.to_le_bytes().to_vec() };
+        let value =
+            |v: i64| MetadataValue { datatype: Datatype::Int64, count: 1, bytes: v.to_le_bytes().to_vec() };
         let first: Entries = vec![(b"b".to_vec(), Some(value(2))), (b"a".to_vec(), Some(value(1)))];
         let payload = write(&first).unwrap();
         let mut all = BTreeMap::new();

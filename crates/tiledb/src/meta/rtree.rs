@@ -27,7 +27,8 @@ pub struct Mbrs {
 impl Mbrs {
     /// Reads `count` rectangles.
     pub fn parse(cursor: &mut Cursor<'_>, count: u64, dims: &[Dimension]) -> Result<Self> {
-        let fixed: usize = dims.iter().map(|dim| if dim.is_var() { 16 } else { dim.datatype.size() * 2 }).sum();
+        let fixed: usize =
+            dims.iter().map(|dim| if dim.is_var() { 16 } else { dim.datatype.size() * 2 }).sum();
         let count = cursor.count(count, fixed)?;
         if !dims.iter().any(Dimension::is_var) {
             let bytes = cursor.bytes(fixed.saturating_mul(count))?.to_vec();
@@ -110,7 +111,9 @@ impl RTree {
         if version < 5 {
             let stated = cursor.u32_le()?;
             if stated as usize != dims.len() {
-                return Err(cursor.corrupt(format!("the R-tree has {stated} dimensions, expected {}", dims.len())));
+                return Err(
+                    cursor.corrupt(format!("the R-tree has {stated} dimensions, expected {}", dims.len()))
+                );
             }
         }
         let fanout = cursor.u32_le()?;
@@ -245,7 +248,12 @@ mod tests {
     fn leaves(count: i32) -> Vec<Vec<Range>> {
         let text = |i: i32| Scalar::from(format!("{:04}", i).as_str());
         (0..count)
-            .map(|i| vec![Range { low: (i * 10).into(), high: (i * 10 + 9).into() }, Range { low: text(i), high: text(i) }])
+            .map(|i| {
+                vec![
+                    Range { low: (i * 10).into(), high: (i * 10 + 9).into() },
+                    Range { low: text(i), high: text(i) },
+                ]
+            })
             .collect()
     }
 

@@ -82,11 +82,13 @@ impl ArraySchema {
         let capacity = cursor.u64_le()?;
         let coords_filters = Pipeline::parse(cursor, version)?;
         let offsets_filters = Pipeline::parse(cursor, version)?;
-        let validity_filters = if version >= 7 { Pipeline::parse(cursor, version)? } else { Pipeline::default() };
+        let validity_filters =
+            if version >= 7 { Pipeline::parse(cursor, version)? } else { Pipeline::default() };
         let domain_type = if version < 5 { Some(Datatype::from_id(cursor.u8()?)?) } else { None };
         let stated = cursor.u32_le()?;
         let count = cursor.count(stated.into(), 5)?;
-        let dimensions = (0..count).map(|_| Dimension::parse(cursor, version, domain_type)).collect::<Result<_>>()?;
+        let dimensions =
+            (0..count).map(|_| Dimension::parse(cursor, version, domain_type)).collect::<Result<_>>()?;
         let stated = cursor.u32_le()?;
         let count = cursor.count(stated.into(), 9)?;
         let attributes = (0..count).map(|_| Attribute::parse(cursor, version)).collect::<Result<_>>()?;
@@ -144,7 +146,8 @@ impl ArraySchema {
             self.validity_filters.write(version, out);
         }
         if version < 5 {
-            let first = self.dimensions.first().ok_or_else(|| Error::invalid("a schema needs a dimension"))?;
+            let first =
+                self.dimensions.first().ok_or_else(|| Error::invalid("a schema needs a dimension"))?;
             out.push(first.datatype.id());
         }
         put_count(out, self.dimensions.len())?;
@@ -195,7 +198,9 @@ impl ArraySchema {
                 }
                 self.grid().map(drop)
             }
-            ArrayKind::Sparse if self.capacity == 0 => fail("its tiles have a capacity of 0 cells".to_owned()),
+            ArrayKind::Sparse if self.capacity == 0 => {
+                fail("its tiles have a capacity of 0 cells".to_owned())
+            }
             ArrayKind::Sparse => Ok(()),
         }
     }
@@ -210,7 +215,10 @@ impl ArraySchema {
                 )));
             };
             let (Scalar::Int(low), Scalar::Int(high)) = (&domain.low, &domain.high) else {
-                return Err(Error::corrupt(format!("dimension '{}' of a dense array has no integer domain", dim.name)));
+                return Err(Error::corrupt(format!(
+                    "dimension '{}' of a dense array has no integer domain",
+                    dim.name
+                )));
             };
             let last = u64::try_from(high - low).unwrap_or(u64::MAX);
             Ok(Axis { low: *low, last, extent: u64::try_from(*extent).unwrap_or(u64::MAX).max(1) })

@@ -160,6 +160,10 @@ mod tests {
         assert!(has_extremes(Datatype::Char, VAR) && has_extremes(Datatype::StringAscii, 3));
         assert!(!has_extremes(Datatype::StringUtf8, VAR) && !has_extremes(Datatype::Int32, 2));
         assert!(has_extremes(Datatype::Bool, 1) && !has_extremes(Datatype::Blob, 1));
-        assert!(has_sum(Datatype::Char, 1) && !has_sum(Datatype::StringAscii, 1) && !has_sum(Datatype::Int32, VAR));
+        assert!(
+            has_sum(Datatype::Char, 1)
+                && !has_sum(Datatype::StringAscii, 1)
+                && !has_sum(Datatype::Int32, VAR)
+        );
     }
 }

@@ -83,9 +83,9 @@ fn range(cursor: &mut Cursor<'_>, dim: &Dimension) -> Result<Range> {
     if dim.is_var() {
         let total = cursor.u64_le()?;
         let low = cursor.u64_le()?;
-        let high = total
-            .checked_sub(low)
-            .ok_or_else(|| cursor.corrupt(format!("a range of {total} bytes has a lower end of {low} bytes")))?;
+        let high = total.checked_sub(low).ok_or_else(|| {
+            cursor.corrupt(format!("a range of {total} bytes has a lower end of {low} bytes"))
+        })?;
         let low = text_or_bytes(cursor.bytes_u64(low)?);
         Ok(Range { low, high: text_or_bytes(cursor.bytes_u64(high)?) })
     } else {

@@ -101,7 +101,8 @@ impl Grid {
             let (Scalar::Int(low), Scalar::Int(high)) = (&range.low, &range.high) else {
                 return Err(Error::corrupt("a range of a dense array is not an integer range"));
             };
-            let grid_axis = self.axes.get(axis).ok_or_else(|| Error::corrupt("more ranges than dimensions"))?;
+            let grid_axis =
+                self.axes.get(axis).ok_or_else(|| Error::corrupt("more ranges than dimensions"))?;
             let outside = || Error::corrupt(format!("the range [{low}, {high}] lies outside of the domain"));
             let first = low.checked_sub(grid_axis.low).ok_or_else(outside)?.max(0);
             let last = high.checked_sub(grid_axis.low).ok_or_else(outside)?.min(grid_axis.last.into());
@@ -162,8 +163,10 @@ impl Grid {
     /// `part` lies in the tile.
     pub fn runs(&self, index: &[u64], part: &Region, target: &Selected) -> Option<Runs> {
         let tile = self.tile_region(index);
-        let extents = self.axes.iter().map(|axis| usize::try_from(axis.extent).ok()).collect::<Option<Vec<_>>>()?;
-        let shape = target.spans.iter().map(|span| usize::try_from(span.len()).ok()).collect::<Option<Vec<_>>>()?;
+        let extents =
+            self.axes.iter().map(|axis| usize::try_from(axis.extent).ok()).collect::<Option<Vec<_>>>()?;
+        let shape =
+            target.spans.iter().map(|span| usize::try_from(span.len()).ok()).collect::<Option<Vec<_>>>()?;
         let mut source_steps = steps(&extents, self.cell_order)?;
         let target_steps = steps(&shape, Layout::RowMajor)?;
         let mut run = Run { source: 0, target: 0 };
@@ -245,16 +248,21 @@ impl Grid {
         limit: usize,
         out: &mut Vec<Selected>,
     ) -> Result<()> {
-        let (Some(span), Some(extent)) = (spans.get(axis), self.axes.get(axis).map(|axis| axis.extent.max(1))) else {
+        let (Some(span), Some(extent)) =
+            (spans.get(axis), self.axes.get(axis).map(|axis| axis.extent.max(1)))
+        else {
             return Ok(());
         };
-        let inner = spans.iter().skip(axis + 1).fold(1_u64, |product, span| product.saturating_mul(span.len()));
+        let inner =
+            spans.iter().skip(axis + 1).fold(1_u64, |product, span| product.saturating_mul(span.len()));
         let (rows, total, step) = (max / inner, span.len(), span.step.max(1));
         let mut index = 0_u64;
         while index < total {
             if out.len() >= limit {
-                return Err(Error::limit(format!("the selection has more than {limit} pieces of {max} cells"))
-                    .hint("select a smaller region with --slice"));
+                return Err(Error::limit(format!(
+                    "the selection has more than {limit} pieces of {max} cells"
+                ))
+                .hint("select a smaller region with --slice"));
             }
             let position = span.start.saturating_add(index.saturating_mul(step));
             let tile_end = (position - position % extent).saturating_add(extent);
@@ -385,7 +393,9 @@ mod tests {
     #[test]
     fn pieces_cover_the_selection_in_row_major_order() {
         let grid = grid(Layout::RowMajor, Layout::RowMajor);
-        for target in [selected([(1, 5, 1), (2, 7, 1), (0, 4, 1)]), selected([(0, 5, 2), (0, 7, 3), (0, 4, 1)])] {
+        for target in
+            [selected([(1, 5, 1), (2, 7, 1), (0, 4, 1)]), selected([(0, 5, 2), (0, 7, 3), (0, 4, 1)])]
+        {
             for max in [1, 3, 4, 7, 20, 25, 40, 1000] {
                 let mut cells = Vec::new();
                 for piece in grid.split(&target, max, 1000).unwrap() {

@@ -29,7 +29,8 @@ impl DenseView {
     /// The view of a column, if it can have one.
     pub(crate) fn try_new(array: &Arc<Array>, name: &str) -> Result<Option<Self>> {
         let column = array.column(name)?;
-        let Some(dtype) = dtype_of(column.datatype).filter(|_| column.cell_val_num == 1 && !column.nullable) else {
+        let Some(dtype) = dtype_of(column.datatype).filter(|_| column.cell_val_num == 1 && !column.nullable)
+        else {
             return Ok(None);
         };
         if !array.is_dense() || array.schema.attribute(name).is_none() {
@@ -70,7 +71,8 @@ impl DenseView {
 
     fn read(&self, piece: &Selected, dst: &mut [u8], scratch: &mut Vec<u8>) -> Result<()> {
         let scan = &self.scan;
-        let column = scan.projection.columns.first().ok_or_else(|| Error::internal("a view has no column"))?;
+        let column =
+            scan.projection.columns.first().ok_or_else(|| Error::internal("a view has no column"))?;
         let composition = scan.compose(piece);
         if !composition.covered {
             fill(dst, &column.fill);

@@ -147,7 +147,9 @@ impl Decoded {
     /// The numbers of a column of `u64`s.
     pub(crate) fn numbers(&self) -> Vec<u64> {
         match self {
-            Self::Fixed { bytes, .. } => bytes.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect(),
+            Self::Fixed { bytes, .. } => {
+                bytes.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect()
+            }
             Self::Var { .. } => Vec::new(),
         }
     }
