@@ -294,7 +294,7 @@ mod tests {
         let kind = CellType { datatype, cell_val_num: 1, nullable: validity.is_some() };
         let data = values.iter().flat_map(|v| v.put()).collect();
         let tile = TileCells { data, offsets: None, validity };
-        of_tile(&tile, kind, Presence::of(kind, false), &[0..values.len()])
+        of_tile(&tile, kind, Presence::of(kind, false), std::slice::from_ref(&(0..values.len())))
     }
 
     #[test]

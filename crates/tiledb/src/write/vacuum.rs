@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tesselle_core::{Limits, Location};
 
 use super::array::ArrayWriter;
-use super::commit::put;
+use super::commit::put_lines;
 use super::name::fresh_versioned;
 use crate::Result;
 use crate::directory::ArrayDirectory;
@@ -77,9 +77,9 @@ impl ArrayWriter {
                 ignored.iter().filter_map(|name| TimestampedName::parse(name)).collect();
             let start = parsed.iter().map(|name| name.start).min().unwrap_or(0);
             let end = parsed.iter().map(|name| name.end).max().unwrap_or(0);
-            let lines: String = ignored.iter().map(|name| format!("{}\n", commit(name))).collect();
+            let lines: Vec<String> = ignored.iter().map(|name| commit(name)).collect();
             let file = format!("{}.ign", fresh_versioned((start, end))?);
-            put(&self.location.join("__commits").join(&file), lines.as_bytes())?;
+            put_lines(&self.location.join("__commits").join(&file), &lines)?;
         }
         // Markers first: a fragment without one is invisible, a marker without a fragment is damage.
         for name in &superseded {

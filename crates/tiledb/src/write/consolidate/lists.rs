@@ -12,7 +12,7 @@ use crate::meta::key_value;
 use crate::meta::name::TimestampedName;
 use crate::meta::wire::put_bytes64;
 use crate::write::array::ArrayWriter;
-use crate::write::commit::put;
+use crate::write::commit::{put, put_lines};
 use crate::write::metadata::write_metadata;
 use crate::write::name::{WRITE_VERSION, fresh_versioned};
 use tesselle_core::Limits;
@@ -73,7 +73,9 @@ impl ArrayWriter {
             payload.extend_from_slice(&offset.to_le_bytes());
             offset += footer.len() as u64;
         }
-        footers.iter().for_each(|(_, footer)| payload.extend_from_slice(footer));
+        for (_, footer) in &footers {
+            payload.extend_from_slice(footer);
+        }
         let file = self.location.join("__fragment_meta").join(&format!("{}.meta", fresh_versioned(times)?));
         put(&file, &GenericTile::write(&payload, WRITE_VERSION, self.key.as_ref())?)
     }
@@ -94,7 +96,7 @@ impl ArrayWriter {
         let Some(times) = span(files.iter().map(|file| &file.name)) else { return Ok(()) };
         let entries = all.into_iter().map(|(key, value)| (key, Some(value))).collect();
         let name = write_metadata(&self.location, &entries, self.key.as_ref(), times)?;
-        let lines: String = files.iter().map(|file| format!("/__meta/{}\n", file.name.name)).collect();
-        put(&self.location.join("__meta").join(&format!("{name}.vac")), lines.as_bytes())
+        let lines: Vec<String> = files.iter().map(|file| format!("/__meta/{}", file.name.name)).collect();
+        put_lines(&self.location.join("__meta").join(&format!("{name}.vac")), &lines)
     }
 }

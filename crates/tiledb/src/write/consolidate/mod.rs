@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tesselle_core::{OpenOptions, Secret};
 
 use super::array::{ArrayWriter, Written};
-use super::commit::{commit, put};
+use super::commit::{commit, put_lines};
 use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::schema::ArrayKind;
@@ -42,9 +42,9 @@ impl ArrayWriter {
             ArrayKind::Sparse => self.merge_sparse(&array, &chosen, (start, end), consolidation.purge)?,
         };
         commit(&self.location, std::slice::from_ref(&fragment.name), (start, end))?;
-        let lines: String = chosen.iter().map(|old| format!("/{}\n", old.path)).collect();
+        let lines: Vec<String> = chosen.iter().map(|old| format!("/{}", old.path)).collect();
         let list = self.location.join("__commits").join(&format!("{}.vac", fragment.name));
-        put(&list, lines.as_bytes())?;
+        put_lines(&list, &lines)?;
         Ok(Written { fragments: vec![fragment.name], cells, tiles: fragment.tiles, bytes: fragment.bytes })
     }
 
