@@ -43,6 +43,8 @@ mod schema;
 pub mod sink;
 mod sparse;
 mod statistics;
+#[cfg(test)]
+mod tests;
 mod vacuum;
 
 pub use array::{ArrayWriter, Written};

@@ -107,7 +107,8 @@ pub(crate) fn summarize(tiles: &[TileStats], kind: CellType, presence: Presence)
             summary.max.resize(kind.cell_size(), 0);
         }
     }
-    if presence.sum {
+    // The engine sums characters by tile, but not by fragment.
+    if presence.sum && kind.datatype != Datatype::Char {
         summary.sum = add_sums(kind.datatype, counted().map(|tile| tile.sum));
     }
     summary

@@ -175,7 +175,7 @@ fn pick(attribute: &Attribute, owners: &[Option<usize>], decoded: &[Option<Decod
 }
 
 /// The cells of a box within a tile, as runs in the tile's order.
-fn runs_in_tile(grid: &Grid, tile: &Region, part: &Region) -> Vec<Span<usize>> {
+pub(in crate::write) fn runs_in_tile(grid: &Grid, tile: &Region, part: &Region) -> Vec<Span<usize>> {
     let dims = grid.axes.len();
     let col = grid.cell_order == Layout::ColMajor;
     let inner = if col { 0 } else { dims.saturating_sub(1) };

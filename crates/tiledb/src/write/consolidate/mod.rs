@@ -7,6 +7,11 @@ mod lists;
 mod source;
 mod sparse;
 
+#[cfg(test)]
+pub(super) use dense::runs_in_tile;
+#[cfg(test)]
+pub(super) use source::read_cells;
+
 use std::sync::Arc;
 
 use tesselle_core::{OpenOptions, Secret};

@@ -63,3 +63,21 @@ pub(super) fn cells_of(decoded: Decoded, count: usize, value_size: usize) -> Cel
         }
     }
 }
+
+/// One tile of a field as it is stored, for comparisons.
+#[cfg(test)]
+pub(in crate::write) fn read_cells(
+    array: &Array,
+    fragment: &Fragment,
+    wanted: Field,
+    tile: u64,
+    count: u64,
+) -> Result<crate::write::cells::TileCells> {
+    let decoded = read(array, &field(array, fragment, wanted)?, tile, count)?;
+    let cells = cells_of(decoded, usize::try_from(count).unwrap_or(usize::MAX), 1);
+    Ok(crate::write::cells::TileCells {
+        data: cells.data.to_vec(),
+        offsets: cells.offsets,
+        validity: cells.validity,
+    })
+}
