@@ -21,6 +21,8 @@ pub mod strategies;
 mod table;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod toy;
 
 pub use array::TiledArray;
 pub use counting::{CountingStorage, Counts};

@@ -1,10 +1,13 @@
 //! The rules of a table.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Schema, TimeUnit};
-use std::collections::BTreeMap;
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{DataType, Schema, SortOptions, TimeUnit};
 
 use super::rows::{read_all, rows_as_text, sorted_rows};
 use crate::array::read_region;
@@ -23,6 +26,7 @@ pub fn table_conformance(table: &dyn Table, driver: &Driver) {
     let all = read_all(table, &Scan::all(), driver);
     assert_eq!(all.schema(), table.schema(), "a scan of everything has the schema of the table");
     order(table, driver, &all);
+    sorted(table, &all);
     projections(table, driver, &all);
     limits(table, driver, &all);
     stats(table, &all);
@@ -39,6 +43,22 @@ fn order(table: &dyn Table, driver: &Driver, all: &RecordBatch) {
     let rows = scan(table, &Scan::all(), driver, Order::Any).unwrap();
     let count: usize = rows.map(|batch| batch.unwrap().num_rows()).sum();
     assert_eq!(count, all.num_rows(), "the order does not change how many rows there are");
+}
+
+fn sorted(table: &dyn Table, all: &RecordBatch) {
+    let options = SortOptions { descending: false, nulls_first: false };
+    let comparators: Vec<_> = table
+        .sort_columns()
+        .iter()
+        .map(|name| {
+            let column = all.column_by_name(name).expect("rows are sorted by columns that exist");
+            make_comparator(column, column, options).expect("rows are sorted by columns that compare")
+        })
+        .collect();
+    for row in 1..all.num_rows() {
+        let order = comparators.iter().map(|compare| compare(row - 1, row)).find(|order| order.is_ne());
+        assert!(order != Some(Ordering::Greater), "row {row} comes before the one it follows");
+    }
 }
 
 fn projections(table: &dyn Table, driver: &Driver, all: &RecordBatch) {

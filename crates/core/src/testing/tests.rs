@@ -4,7 +4,9 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
 
 use super::*;
 use crate::driver::{Driver, DriverOptions};
-use crate::storage::{LocalStorage, MemoryStorage, Storage};
+use crate::format::WriteOptions;
+use crate::scan::Scan;
+use crate::storage::{LocalStorage, Location, MemoryStorage, Storage};
 
 #[test]
 fn local_storage_keeps_the_rules() {
@@ -50,6 +52,21 @@ fn a_table_in_memory_keeps_the_rules() {
     let pieces: Vec<RecordBatch> = (0..4).map(|i| batch(i * 5)).collect();
     table_conformance(&MemoryTable::new(pieces[0].schema(), pieces.clone()), &driver);
     table_conformance(&MemoryTable::new(pieces[0].schema(), Vec::new()), &driver);
+}
+
+#[test]
+fn a_sink_that_keeps_the_rules_passes() {
+    let driver = Driver::new(&DriverOptions { threads: Some(2), memory: Some(1 << 20) }).unwrap();
+    let column = |from| Arc::new(Int32Array::from_iter_values(from..from + 4)) as ArrayRef;
+    let batches = [0, 9].map(|from| RecordBatch::try_new(toy::schema(), vec![column(from)]).unwrap());
+    let options = WriteOptions::default();
+    let folder = tempfile::tempdir().unwrap();
+    for storage in [Arc::new(MemoryStorage::new()) as Arc<dyn Storage>, Arc::new(LocalStorage::new())] {
+        let target = Location::new(storage, folder.path().join("target").to_str().unwrap());
+        let table = sink_conformance(&toy::Toy, &target, &batches, &options, &driver);
+        assert_eq!(read_all(&*table, &Scan::all(), &driver).num_rows(), 8);
+    }
+    assert!(crash_conformance(&toy::Toy, &batches, &options, &driver) > 10);
 }
 
 #[test]
