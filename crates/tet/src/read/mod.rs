@@ -2,7 +2,7 @@
 #![deny(clippy::indexing_slicing)]
 
 mod array;
-mod axes;
+pub(crate) mod axes;
 mod band;
 pub(crate) mod copy;
 mod describe;
@@ -13,6 +13,5 @@ mod table;
 mod task;
 mod zones;
 
-pub(crate) use array::Array;
 pub use opened::File;
 pub(crate) use opened::{Opened, decode_into};
