@@ -14,6 +14,7 @@ pub mod decimal;
 pub mod delta_binary;
 pub mod dictionary;
 mod error;
+pub mod freq;
 pub mod gorilla;
 pub mod plain;
 pub mod regular;
