@@ -2,7 +2,7 @@
 
 use tesselle_core::{Confidence, Error, Format, Location, Probe, Result};
 
-static FORMATS: [&dyn Format; 0] = [];
+static FORMATS: [&dyn Format; 3] = [&tesselle_tet::Tet, &tesselle_tsfile::TsFile, &tesselle_tatami::Tatami];
 
 /// All formats, in the order they are asked.
 pub fn formats() -> &'static [&'static dyn Format] {
