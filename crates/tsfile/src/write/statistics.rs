@@ -1,7 +1,7 @@
 //! Statistics of the points of a page.
 
 use super::values::Slice;
-use crate::meta::value::compare_signed;
+use crate::meta::value::compare_text;
 use crate::meta::{Statistics, Sum, Value, Version};
 use std::cmp::Ordering;
 
@@ -41,7 +41,7 @@ pub(crate) fn of_points(times: &[i64], values: Slice<'_>, version: Version) -> S
         }
         Slice::Binary(strings, start, len) => {
             let list: Vec<&[u8]> = Slice::strings(strings, start, len).collect();
-            fill(&mut stats, &list, |v| Value::Binary(v.to_vec()), |a, b| compare_signed(b, a));
+            fill(&mut stats, &list, |v| Value::Binary(v.to_vec()), |a, b| compare_text(b, a, version));
             stats.sum = flat.then_some(Sum::Float(0.0));
         }
     }
