@@ -42,14 +42,14 @@ mod encode;
 #[cfg(test)]
 mod golden;
 mod options;
-mod output;
+pub(crate) mod output;
 mod settings;
 mod sink;
-mod statistics;
+pub(crate) mod statistics;
 pub(crate) mod tail;
 #[cfg(test)]
 mod tests;
-mod values;
+pub(crate) mod values;
 mod writer;
 
 pub use buffer::Column;
