@@ -26,14 +26,24 @@ pub mod order;
 mod read;
 mod table;
 mod verify;
+pub mod write;
 
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
 use tesselle_core::{
-    Confidence, Container, Context, Cursor, Error, Format, Location, OpenOptions, Probe, Result,
+    ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe,
+    Result, Sink, Summary, WriteOptions,
 };
 
+pub use meta::attribute::Attribute;
 pub use meta::datatype::{Datatype, Physical};
+pub use meta::dimension::{Dimension, VAR};
+pub use meta::enumeration::Enumeration;
+pub use meta::group::{Member, MemberKind};
+pub use meta::key_value::MetadataValue;
+pub use meta::layout::Layout;
+pub use meta::value::Range;
 
 /// The TileDB format.
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,6 +82,30 @@ impl Format for TileDb {
             container::open_array(location, options)
         };
         opened.in_file(location.path())
+    }
+
+    fn create(
+        &self,
+        location: &Location,
+        schema: SchemaRef,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Box<dyn Sink>> {
+        write::sink::create(location, schema, options, driver)
+    }
+
+    fn create_from_array(
+        &self,
+        location: &Location,
+        source: &dyn ArrayView,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Summary> {
+        write::sink::create_from_array(location, source, options, driver)
+    }
+
+    fn takes_arrays(&self) -> bool {
+        true
     }
 }
 

@@ -1,6 +1,7 @@
 //! Running a plan: tasks on the pool, batches out one by one.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -91,16 +92,13 @@ impl Batches {
                 None => self.driver.budget.take(memory),
             };
             let Some(task) = self.waiting.pop_front() else { return };
-            let sender = match &mut self.shared {
-                Some((sender, _, n)) => {
-                    *n += 1;
-                    sender.clone()
-                }
-                None => {
-                    let (sender, receiver) = sync_channel(AHEAD);
-                    self.running.push_back(receiver);
-                    sender
-                }
+            let sender = if let Some((sender, _, n)) = &mut self.shared {
+                *n += 1;
+                sender.clone()
+            } else {
+                let (sender, receiver) = sync_channel(AHEAD);
+                self.running.push_back(receiver);
+                sender
             };
             let (driver, storage) = (self.driver.clone(), Arc::clone(&self.storage));
             self.driver.spawn(move || run(&driver, &*storage, task, lease, &sender));
@@ -183,26 +181,42 @@ fn steps(
     task: &mut dyn Task,
     sender: &SyncSender<Message>,
 ) -> Result<()> {
-    let cost = task.cost();
-    let mut fetched: Vec<Bytes> = Vec::new();
-    loop {
-        driver.check_canceled()?;
-        match task.step(std::mem::take(&mut fetched))? {
-            Step::Need(ranges) => fetched = fetch(storage, &ranges, &driver.counters)?,
-            Step::Batch(batch) => {
-                driver.counters.add(&RunStats {
-                    bytes_decoded: batch.get_array_memory_size() as u64,
-                    rows: batch.num_rows() as u64,
-                    ..RunStats::default()
-                });
-                if sender.send(Message::Batch(batch)).is_err() {
+    driver.run_task(storage, task, &mut |batch| match sender.send(Message::Batch(batch)) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()),
+    })
+}
+
+impl Driver {
+    /// Steps one task to its end on this thread, for callers that bring their own threads. `emit` takes each batch
+    /// and may break the work off.
+    pub fn run_task(
+        &self,
+        storage: &dyn Storage,
+        task: &mut dyn Task,
+        emit: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let cost = task.cost();
+        let mut fetched: Vec<Bytes> = Vec::new();
+        loop {
+            self.check_canceled()?;
+            match task.step(std::mem::take(&mut fetched))? {
+                Step::Need(ranges) => fetched = fetch(storage, &ranges, &self.counters)?,
+                Step::Batch(batch) => {
+                    self.counters.add(&RunStats {
+                        bytes_decoded: batch.get_array_memory_size() as u64,
+                        rows: batch.num_rows() as u64,
+                        ..RunStats::default()
+                    });
+                    if emit(batch).is_break() {
+                        return Ok(());
+                    }
+                }
+                Step::Done => {
+                    self.counters.add(&RunStats { read: cost.pieces, ..RunStats::default() });
+                    self.progress.advance(cost.bytes_in);
                     return Ok(());
                 }
-            }
-            Step::Done => {
-                driver.counters.add(&RunStats { read: cost.pieces, ..RunStats::default() });
-                driver.progress.advance(cost.bytes_in);
-                return Ok(());
             }
         }
     }

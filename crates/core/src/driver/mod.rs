@@ -46,7 +46,7 @@ impl std::fmt::Debug for Driver {
         f.debug_struct("Driver")
             .field("threads", &self.threads())
             .field("memory", &self.budget.total())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -60,7 +60,7 @@ impl Driver {
             .thread_name(|i| format!("tesselle-{i}"))
             .build()
             .map_err(|e| Error::new(ErrorKind::Io, "cannot start threads").source(e))?;
-        let memory = options.memory.unwrap_or_else(|| budget::default_memory());
+        let memory = options.memory.unwrap_or_else(budget::default_memory);
         Ok(Self {
             pool: Arc::new(pool),
             budget: Arc::new(Budget::new(memory)),
