@@ -49,7 +49,10 @@ enum Verb {
     Search(verbs::search::Search),
     Diff(verbs::diff::Diff),
     Reduce(verbs::reduce::Reduce),
+    Demo(verbs::demo::Demo),
     Completions(verbs::completions::Completions),
+    #[command(hide = true)]
+    Reference(verbs::reference::Reference),
 }
 
 /// What a verb did: fine, or fine but the data is bad.
@@ -100,7 +103,9 @@ impl Verb {
             Self::Search(verb) => verb.run(),
             Self::Diff(verb) => verb.run(),
             Self::Reduce(verb) => verb.run(),
+            Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
+            Self::Reference(verb) => verb.run(&Cli::command()),
         }
     }
 
@@ -116,7 +121,7 @@ impl Verb {
             Self::Search(verb) => verb.json,
             Self::Diff(verb) => verb.json,
             Self::Reduce(verb) => verb.json,
-            Self::Completions(_) => false,
+            Self::Demo(_) | Self::Completions(_) | Self::Reference(_) => false,
         }
     }
 }

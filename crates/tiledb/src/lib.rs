@@ -32,8 +32,8 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use tesselle_core::{
-    ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe,
-    Result, Sink, Summary, WriteOptions,
+    ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe, Result, Sink,
+    Summary, WriteOptions,
 };
 
 pub use meta::attribute::Attribute;
@@ -91,7 +91,7 @@ impl Format for TileDb {
         options: &WriteOptions,
         driver: &Driver,
     ) -> Result<Box<dyn Sink>> {
-        write::sink::create(location, schema, options, driver)
+        write::sink::create(location, &schema, options, driver)
     }
 
     fn create_from_array(

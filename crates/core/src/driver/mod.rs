@@ -9,6 +9,8 @@ mod coalesce;
 mod counters;
 mod progress;
 mod scan;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -179,8 +179,10 @@ fn two_ways(
 /// Whether first, last, least and greatest value are those of the statistics.
 fn is_as_stated(values: &Column, count: usize, statistics: &Statistics) -> bool {
     let all = || (0..count).filter_map(|i| values.value(i));
-    let least = all().reduce(|a, b| if b.compare(&a) == Some(Ordering::Less) { b } else { a });
-    let greatest = all().reduce(|a, b| if b.compare(&a) == Some(Ordering::Greater) { b } else { a });
+    // Numbers alone: their order is the same in every version.
+    let order = |a: &Value, b: &Value| a.compare(b, Version::V4);
+    let least = all().reduce(|a, b| if order(&b, &a) == Some(Ordering::Less) { b } else { a });
+    let greatest = all().reduce(|a, b| if order(&b, &a) == Some(Ordering::Greater) { b } else { a });
     let same = |found: Option<Value>, stated: &Option<Value>| match (found, stated) {
         (Some(found), Some(stated)) => found.is_same(stated),
         (_, stated) => stated.is_none(),

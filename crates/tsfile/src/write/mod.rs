@@ -11,6 +11,8 @@ mod arrow;
 mod buffer;
 mod chunk;
 mod encode;
+#[cfg(test)]
+mod golden;
 mod options;
 mod output;
 mod settings;
