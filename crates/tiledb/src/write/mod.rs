@@ -38,7 +38,7 @@ mod fragment;
 mod group;
 mod metadata;
 mod name;
-mod order;
+pub(crate) mod order;
 mod schema;
 pub mod sink;
 mod sparse;
