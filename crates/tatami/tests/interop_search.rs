@@ -33,7 +33,8 @@ fn rows() -> RecordBatch {
         Arc::new(StringArray::from(docs.clone().map(make).collect::<Vec<_>>()))
     };
     let body = |doc: usize| {
-        let mut words: Vec<String> = (1..60).filter(|w| (doc * 31 + w * w) % w < 2).map(|w| format!("w{w}")).collect();
+        let mut words: Vec<String> =
+            (1..60).filter(|w| (doc * 31 + w * w) % w < 2).map(|w| format!("w{w}")).collect();
         words.extend((0..doc % 5).map(|_| "w3".to_owned()));
         words.push(format!("solo{doc}"));
         if doc % 100 == 9 {
@@ -66,7 +67,8 @@ fn json_lines(rows: &RecordBatch) -> String {
 }
 
 fn original(arguments: &[&str]) -> String {
-    let program = std::env::var_os("TESSELLE_TATAMI_ORIGINAL").expect("TESSELLE_TATAMI_ORIGINAL names a program");
+    let program =
+        std::env::var_os("TESSELLE_TATAMI_ORIGINAL").expect("TESSELLE_TATAMI_ORIGINAL names a program");
     let output = Command::new(Path::new(&program)).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -78,8 +80,10 @@ fn ours(place: &Place, name: &str) -> String {
     for query in QUERIES {
         let hits = place.search(name, query, &SearchOptions { k: K, ..Default::default() });
         for hit in hits.hits {
-            let [id, url, title] = [hit.fields.doc_id, hit.fields.url, hit.fields.title].map(|f| String::from_utf8(f).unwrap());
-            writeln!(lines, "{query}\t{}\t{:08x}\t{}", hit.doc, hit.score.to_bits(), json!([id, url, title])).unwrap();
+            let [id, url, title] =
+                [hit.fields.doc_id, hit.fields.url, hit.fields.title].map(|f| String::from_utf8(f).unwrap());
+            writeln!(lines, "{query}\t{}\t{:08x}\t{}", hit.doc, hit.score.to_bits(), json!([id, url, title]))
+                .unwrap();
         }
     }
     lines
@@ -103,7 +107,9 @@ fn both_engines_find_the_same_in_segments_of_either() {
     place.put("docs.jsonl", json_lines(&rows).as_bytes());
     let docs = place.location("docs.jsonl");
     let text = || IndexOptions::text(["body", "title", "anchor", "url"]);
-    for (shape, stored) in [("0", &["doc_id", "url", "title", "body"][..]), ("1", &["doc_id", "url", "title"])] {
+    for (shape, stored) in
+        [("0", &["doc_id", "url", "title", "body"][..]), ("1", &["doc_id", "url", "title"])]
+    {
         let theirs = format!("theirs-{shape}.tatami");
         original(&["build", docs.path(), place.location(&theirs).path(), shape]);
         compare(&place, &theirs);
