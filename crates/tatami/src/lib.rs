@@ -25,6 +25,7 @@ mod container;
 mod layout;
 mod meta;
 mod read;
+mod repair;
 mod scalars;
 pub mod search;
 mod verify;

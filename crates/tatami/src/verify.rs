@@ -34,7 +34,13 @@ impl Findings {
         self.list.push(finding);
     }
 
-    fn add(&mut self, severity: Severity, kind: &'static str, message: impl Into<String>, piece: impl Into<String>) {
+    fn add(
+        &mut self,
+        severity: Severity,
+        kind: &'static str,
+        message: impl Into<String>,
+        piece: impl Into<String>,
+    ) {
         self.list.push(Finding::new(severity, kind, message).file(self.file.clone()).piece(piece));
     }
 

@@ -29,8 +29,11 @@ impl Collection {
         } else {
             (location.clone(), location.join(MANIFEST_NAME))
         };
-        let bytes =
-            if manifest_at.exists()? { manifest_at.read_all(options.limits.metadata_bytes)?.to_vec() } else { Vec::new() };
+        let bytes = if manifest_at.exists()? {
+            manifest_at.read_all(options.limits.metadata_bytes)?.to_vec()
+        } else {
+            Vec::new()
+        };
         let manifest = Manifest::parse(&bytes).in_file(manifest_at.path())?;
         let members = manifest.members();
         Ok(Self { root, manifest_at, options: options.clone(), manifest, members })
@@ -77,7 +80,8 @@ impl Collection {
 
     /// Takes files out of the collection; they stay on disk.
     pub fn remove(&mut self, paths: &[&str]) -> Result<()> {
-        let edits = paths.iter().map(|path| Ok(Edit::Remove(self.find(path)?.uuid))).collect::<Result<_>>()?;
+        let edits =
+            paths.iter().map(|path| Ok(Edit::Remove(self.find(path)?.uuid))).collect::<Result<_>>()?;
         self.commit(edits)
     }
 
@@ -95,7 +99,10 @@ impl Collection {
 
     pub(super) fn find(&self, path: &str) -> Result<&Member> {
         let known = || self.members.iter().map(|m| m.path.as_str());
-        self.members.iter().find(|m| m.path == path).ok_or_else(|| Error::unknown_name("member", path, known()))
+        self.members
+            .iter()
+            .find(|m| m.path == path)
+            .ok_or_else(|| Error::unknown_name("member", path, known()))
     }
 
     /// Appends edits as one write: readers see all of them or none.

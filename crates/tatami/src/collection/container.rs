@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tesselle_core::{
-    Container, Depth, Description, Driver, Error, Extent, FileLayout, Finding, LayoutMap, Report, Result, Role, Severity,
-    Table, TableDescription,
+    Container, Depth, Description, Driver, Error, Extent, FileLayout, Finding, LayoutMap, Report, Result,
+    Role, Severity, Table, TableDescription,
 };
 
 use super::catalog::Collection;
@@ -33,7 +33,8 @@ impl Container for CollectionContainer {
         let mut out = Description::new("tatami", "1");
         // A manifest may outlive its files: what it says is shown all the same.
         let first = members.first().and_then(|m| self.collection.open_member(m).ok());
-        let columns = first.map(|file| describe::describe(&file).tables).and_then(|mut t| t.pop()).map(|t| t.columns);
+        let columns =
+            first.map(|file| describe::describe(&file).tables).and_then(|mut t| t.pop()).map(|t| t.columns);
         out.tables.push(TableDescription {
             name: String::new(),
             rows: Some(members.iter().fold(0, |n, m| n.saturating_add(m.rows))),
@@ -51,7 +52,8 @@ impl Container for CollectionContainer {
 
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
         if !name.is_empty() {
-            return Err(Error::not_found(format!("table '{name}' does not exist")).hint("a collection has one table without a name"));
+            return Err(Error::not_found(format!("table '{name}' does not exist"))
+                .hint("a collection has one table without a name"));
         }
         Ok(Arc::new(CollectionTable::new(self.collection.clone())?))
     }
@@ -76,7 +78,11 @@ impl Container for CollectionContainer {
         let manifest = self.collection.manifest();
         let (valid, size) = (manifest.valid as u64, (manifest.valid + manifest.torn) as u64);
         let mut extents = vec![Extent::new(0..valid.min(5), Role::Header, "manifest header")];
-        extents.push(Extent::new(valid.min(5)..valid, Role::Metadata, format!("log of {} live members", self.collection.members().len())));
+        extents.push(Extent::new(
+            valid.min(5)..valid,
+            Role::Metadata,
+            format!("log of {} live members", self.collection.members().len()),
+        ));
         extents.push(Extent::new(valid..size, Role::Gap, "torn tail"));
         extents.retain(|e| !e.range.is_empty());
         let name = self.collection.manifest_location().name().to_owned();
@@ -94,7 +100,9 @@ impl Container for CollectionContainer {
         let path = self.collection.manifest_location().path();
         if manifest.torn > 0 {
             let message = format!("{} bytes behind the last whole record are ignored", manifest.torn);
-            let finding = Finding::new(Severity::Warning, "torn_tail", message).file(path).offset(manifest.valid as u64);
+            let finding = Finding::new(Severity::Warning, "torn_tail", message)
+                .file(path)
+                .offset(manifest.valid as u64);
             report.add(finding);
         }
         if manifest.skipped > 0 {
@@ -111,9 +119,16 @@ impl Container for CollectionContainer {
                 }
             };
             let fresh = Member::of(&file, &member.path);
-            if fresh.footer_crc != member.footer_crc || fresh.rows != member.rows || fresh.bytes != member.bytes {
+            if fresh.footer_crc != member.footer_crc
+                || fresh.rows != member.rows
+                || fresh.bytes != member.bytes
+            {
                 let message = format!("the manifest describes another version of '{}'", member.path);
-                report.add(Finding::new(Severity::Error, "stale_member", message).file(path).piece(member.path.clone()));
+                report.add(
+                    Finding::new(Severity::Error, "stale_member", message)
+                        .file(path)
+                        .piece(member.path.clone()),
+                );
             }
             verify(&file, depth, driver, report)?;
         }

@@ -191,11 +191,19 @@ mod tests {
 
     #[test]
     fn edits_replay_in_order_and_a_torn_tail_is_dropped() {
-        let edits =
-            [Edit::Add(member(1)), Edit::Add(member(2)), Edit::SetTier([2; 16], 9), Edit::Remove([1; 16]), Edit::Add(member(3))];
+        let edits = [
+            Edit::Add(member(1)),
+            Edit::Add(member(2)),
+            Edit::SetTier([2; 16], 9),
+            Edit::Remove([1; 16]),
+            Edit::Add(member(3)),
+        ];
         let log = append(&[], 0, &edits);
         let manifest = Manifest::parse(&log).unwrap();
-        assert_eq!(manifest.members().iter().map(|m| (m.uuid[0], m.tier)).collect::<Vec<_>>(), [(2, 9), (3, 0)]);
+        assert_eq!(
+            manifest.members().iter().map(|m| (m.uuid[0], m.tier)).collect::<Vec<_>>(),
+            [(2, 9), (3, 0)]
+        );
         for cut in HEADER_LEN..log.len() {
             let torn = Manifest::parse(&log[..cut]).unwrap();
             assert_eq!(torn.valid + torn.torn, cut);

@@ -64,13 +64,22 @@ impl Member {
         let zones = footer.schema.fields.iter().enumerate().filter_map(|(column, field)| {
             let chunks = footer.groups.iter().map(|g| g.chunk(column).and_then(|c| c.zone.as_ref()));
             let zone = Zone::merge_all(field.logical, chunks)?;
-            Some(MemberZone { column: field.display_name(), type_id: field.logical.id(), min: zone.min, max: zone.max })
+            Some(MemberZone {
+                column: field.display_name(),
+                type_id: field.logical.id(),
+                min: zone.min,
+                max: zone.max,
+            })
         });
         let footer_crc = file.trailer().footer_crc;
         let (key_min, key_max) = bounds.map_or_else(Default::default, |zone| (zone.min, zone.max));
         Self {
             path: path.to_owned(),
-            uuid: if file.header().uuid == [0; 16] { derived_uuid(path, footer_crc) } else { file.header().uuid },
+            uuid: if file.header().uuid == [0; 16] {
+                derived_uuid(path, footer_crc)
+            } else {
+                file.header().uuid
+            },
             rows: file.rows(),
             bytes: file.size(),
             sort_column: key.map(|f| f.display_name()).unwrap_or_default(),
@@ -113,7 +122,21 @@ impl Member {
         let n = cursor.count(n, 1)?;
         let crawls = (0..n).map(|_| text(cursor)).collect::<Result<_>>()?;
         let (created_ms, footer_crc) = (cursor.uvarint()?, cursor.u32_le()?);
-        Ok(Self { path, uuid, rows, bytes, sort_column, sort_type, key_min, key_max, zones, tier, crawls, created_ms, footer_crc })
+        Ok(Self {
+            path,
+            uuid,
+            rows,
+            bytes,
+            sort_column,
+            sort_type,
+            key_min,
+            key_max,
+            zones,
+            tier,
+            crawls,
+            created_ms,
+            footer_crc,
+        })
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
@@ -164,8 +187,10 @@ impl Member {
 pub(super) fn check_path(path: &str) -> Result<()> {
     let climbs = path.split('/').any(|part| part == ".." || part == "." || part.is_empty());
     if climbs || path.contains('\\') {
-        return Err(Error::corrupt(format!("member path '{path}' does not stay inside the collection's folder"))
-            .class("bad_manifest"));
+        return Err(Error::corrupt(format!(
+            "member path '{path}' does not stay inside the collection's folder"
+        ))
+        .class("bad_manifest"));
     }
     Ok(())
 }

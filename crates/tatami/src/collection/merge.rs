@@ -36,13 +36,23 @@ pub struct Merged {
 impl Collection {
     /// Merges members into the new file `output` and swaps them for it in the manifest; the inputs stay on disk.
     /// Rows are sorted by the sort key if there is one, equal keys in the order of `inputs`.
-    pub fn merge(&mut self, inputs: &[&str], output: &str, options: WriterOptions, driver: &Driver) -> Result<Merged> {
+    pub fn merge(
+        &mut self,
+        inputs: &[&str],
+        output: &str,
+        options: WriterOptions,
+        driver: &Driver,
+    ) -> Result<Merged> {
         check_path(output)?;
         let members = inputs.iter().map(|path| self.find(path).cloned()).collect::<Result<Vec<_>>>()?;
         let files = members.iter().map(|member| self.open_member(member)).collect::<Result<Vec<_>>>()?;
-        let Some(first) = files.first() else { return Err(Error::invalid("a merge needs at least one input")) };
+        let Some(first) = files.first() else {
+            return Err(Error::invalid("a merge needs at least one input"));
+        };
         if let Some(other) = files.iter().find(|file| file.footer().schema != first.footer().schema) {
-            return Err(Error::invalid("the inputs of a merge have different columns").file(other.path().to_string()));
+            return Err(
+                Error::invalid("the inputs of a merge have different columns").file(other.path().to_string())
+            );
         }
         let target = self.location().join(output);
         let writer = Writer::create(&target, &first.schema(), inherit(first, options), false, driver)?;
@@ -61,7 +71,8 @@ fn inherit(file: &File, mut options: WriterOptions) -> WriterOptions {
     let with = |flag: u8| fields.iter().filter(move |f| f.has(flag)).map(|f| f.display_name());
     options.sort_key = with(flags::SORT_KEY).next();
     options.bloom = with(flags::BLOOM).collect();
-    options.blobs = fields.iter().filter(|f| f.logical == LogicalType::BlobRef).map(|f| f.display_name()).collect();
+    options.blobs =
+        fields.iter().filter(|f| f.logical == LogicalType::BlobRef).map(|f| f.display_name()).collect();
     options
 }
 
@@ -76,7 +87,10 @@ fn merge_files(files: &[File], mut sink: Box<dyn Sink>, driver: &Driver) -> Resu
         }
         return sink.finish();
     };
-    let logical = files.first().and_then(|f| f.footer().schema.fields.get(key)).map_or(LogicalType::Bytes, |f| f.logical);
+    let logical = files
+        .first()
+        .and_then(|f| f.footer().schema.fields.get(key))
+        .map_or(LogicalType::Bytes, |f| f.logical);
     let mut inputs = Vec::with_capacity(files.len());
     for file in files {
         inputs.push(Input::start(rows(file)?, key, logical)?);
@@ -118,7 +132,10 @@ impl Input {
                 self.batch = None;
                 return Ok(());
             };
-            let array = batch.columns().get(self.column).ok_or_else(|| Error::internal("the sort key is not a column"))?;
+            let array = batch
+                .columns()
+                .get(self.column)
+                .ok_or_else(|| Error::internal("the sort key is not a column"))?;
             self.keys = Keys::of(array, self.logical)?;
             self.batch = Some(batch);
             self.at = 0;
@@ -154,13 +171,24 @@ impl Keys {
         let wrong = || Error::internal("a sort key of an unexpected type");
         macro_rules! numbers {
             ($type:ty) => {
-                array.as_primitive_opt::<$type>().ok_or_else(wrong)?.values().iter().map(|v| v.ordered()).collect()
+                array
+                    .as_primitive_opt::<$type>()
+                    .ok_or_else(wrong)?
+                    .values()
+                    .iter()
+                    .map(|v| v.ordered())
+                    .collect()
             };
         }
-        Ok(Self::Numbers(dispatch!(logical, numbers, match logical {
-            LogicalType::Bool => array.as_boolean_opt().ok_or_else(wrong)?.values().iter().map(i128::from).collect(),
-            _ => return Ok(Self::Bytes(Arc::clone(array))),
-        })))
+        Ok(Self::Numbers(dispatch!(
+            logical,
+            numbers,
+            match logical {
+                LogicalType::Bool =>
+                    array.as_boolean_opt().ok_or_else(wrong)?.values().iter().map(i128::from).collect(),
+                _ => return Ok(Self::Bytes(Arc::clone(array))),
+            }
+        )))
     }
 
     fn get(&self, row: usize) -> Option<Key<'_>> {
@@ -240,7 +268,8 @@ fn gather(schema: &SchemaRef, inputs: &[Input], picks: &[(usize, usize)]) -> Res
         places.push((*slot, *row));
     }
     let columns = (0..schema.fields().len()).map(|column| {
-        let sources: Vec<&dyn Array> = batches.iter().filter_map(|b| b.columns().get(column)).map(AsRef::as_ref).collect();
+        let sources: Vec<&dyn Array> =
+            batches.iter().filter_map(|b| b.columns().get(column)).map(AsRef::as_ref).collect();
         Ok(interleave(&sources, &places)?)
     });
     Ok(RecordBatch::try_new(Arc::clone(schema), columns.collect::<Result<Vec<_>>>()?)?)
@@ -252,7 +281,8 @@ mod tests {
 
     #[test]
     fn floats_keep_their_order_as_integers() {
-        let sorted = [f64::NEG_INFINITY, -1.5, -f64::MIN_POSITIVE, -0.0, f64::MIN_POSITIVE, 2.0, f64::INFINITY];
+        let sorted =
+            [f64::NEG_INFINITY, -1.5, -f64::MIN_POSITIVE, -0.0, f64::MIN_POSITIVE, 2.0, f64::INFINITY];
         assert!(sorted.windows(2).all(|w| w[0].ordered() < w[1].ordered()));
         assert_eq!((-0.0f64).ordered(), 0.0f64.ordered());
     }

@@ -36,8 +36,11 @@ impl CollectionTable {
             _ => self.collection.open_member(member)?,
         };
         if file.schema().fields() != self.schema().fields() {
-            return Err(Error::corrupt(format!("member '{}' has other columns than the first one", member.path))
-                .class("schema_mismatch"))
+            return Err(Error::corrupt(format!(
+                "member '{}' has other columns than the first one",
+                member.path
+            ))
+            .class("schema_mismatch"))
             .in_file(self.collection.manifest_location().path());
         }
         Ok(file)
@@ -92,7 +95,10 @@ impl Table for CollectionTable {
         let mut all = Plan::empty();
         let mut left = scan.limit;
         for member in self.collection.members() {
-            let refuted = scan.predicate.as_ref().is_some_and(|p| verdict(p, &MemberEvidence::of(member)) == Verdict::Never);
+            let refuted = scan
+                .predicate
+                .as_ref()
+                .is_some_and(|p| verdict(p, &MemberEvidence::of(member)) == Verdict::Never);
             // A file that is not opened counts as one piece.
             if refuted || left == Some(0) {
                 all.pieces += 1;
