@@ -6,7 +6,7 @@ use documents::*;
 use proptest::prelude::*;
 use serde_json::json;
 use tesselle_core::{Comparison, Depth, Format, OpenOptions, Predicate, Report};
-use tesselle_tatami::Tatami;
+use tesselle_tatami::{Collection, Tatami};
 use tesselle_tatami::search::{
     Deletion, DictionaryKind, IndexOptions, SearchOptions, Searcher, Segment, Shape, analyzer, delete, index,
     search,
@@ -131,6 +131,20 @@ fn several_segments_show_a_document_once() {
     ids.dedup();
     assert_eq!(ids.len(), 3);
     assert_eq!(hits.segments.total, 3);
+}
+
+#[test]
+fn a_manifest_says_which_segments_count() {
+    let place = Place::new();
+    let folder = place.location("");
+    for name in ["a.tatami", "b.tatami"] {
+        place.index(name, &corpus(), &IndexOptions::text(["title", "body"]));
+    }
+    let mut collection = Collection::open(&folder, &OpenOptions::default()).unwrap();
+    collection.add(&["b.tatami"]).unwrap();
+    let hits = search(&folder, "river", &SearchOptions::default(), &OpenOptions::default(), &driver()).unwrap();
+    assert!(hits.hits.iter().all(|hit| hit.segment == "b.tatami"));
+    assert_eq!(hits.segments.total, 1);
 }
 
 #[test]

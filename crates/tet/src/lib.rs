@@ -8,20 +8,33 @@
 //! [`Driver`](tesselle_core::Driver).
 #![forbid(unsafe_code)]
 
+mod exercise;
 mod layout;
 mod meta;
 mod read;
+mod repair;
 mod statistics;
 mod verify;
+mod write;
 
 use std::sync::Arc;
 
-use tesselle_core::{Confidence, Container, Format, Location, OpenOptions, Probe, Result};
+use arrow_schema::SchemaRef;
+use tesselle_core::{
+    ArrayView, Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Repaired, Result, Sink,
+    Summary, WriteOptions,
+};
 
+#[doc(hidden)]
+pub use exercise::exercise;
 pub use meta::footer::HistoryRow;
 pub use meta::index::{Codec, MemoryBudget};
 pub use meta::metadata::{AxisLabels, DatasetMetadata, FileMetadata, Metadata};
 pub use read::File;
+pub use write::{
+    Alignment, DatasetSpec, FooterSpec, RewriteOptions, Writer, WriterOptions, default_chunk_shape, rewrite,
+    write_array,
+};
 
 /// The format.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,5 +67,38 @@ impl Format for Tet {
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
         Ok(Arc::new(File::open(location, options)?))
+    }
+    fn create(
+        &self,
+        location: &Location,
+        schema: SchemaRef,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Box<dyn Sink>> {
+        Ok(Box::new(write::TetSink::new(location, &schema, options, driver)?))
+    }
+
+    fn create_from_array(
+        &self,
+        location: &Location,
+        source: &dyn ArrayView,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Summary> {
+        write::create_from_array(location, source, options, driver)
+    }
+
+    fn takes_arrays(&self) -> bool {
+        true
+    }
+
+    fn repair(
+        &self,
+        source: &Location,
+        target: &Location,
+        options: &OpenOptions,
+        driver: &Driver,
+    ) -> Result<Repaired> {
+        repair::repair(source, target, options, driver)
     }
 }

@@ -224,7 +224,7 @@ impl Row {
     }
 
     /// Checks what `open` promises of every row: a known codec, equal lengths when raw, a span below `payload_end`.
-    fn check(row: &RowBytes, number: u64, base: u64, payload_end: u64) -> Result<Self> {
+    pub(crate) fn check(row: &RowBytes, number: u64, base: u64, payload_end: u64) -> Result<Self> {
         let at = base.saturating_add(number.saturating_mul(Self::LEN as u64));
         let Some(parsed) = Self::parse(row) else {
             return Err(Error::unsupported(format!(

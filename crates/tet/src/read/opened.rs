@@ -153,14 +153,12 @@ pub struct File {
 impl File {
     /// Opens a file: superblock, directory, index and footer are read and checked, payloads are not touched.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
-        let catalog = Catalog::open(location, &options.limits)?;
-        let opened = Opened {
-            location: location.clone(),
-            catalog,
-            limits: options.limits.clone(),
-            zones: OnceLock::new(),
-        };
-        Ok(Self { opened: Arc::new(opened) })
+        Ok(Self::with_catalog(location, Catalog::open(location, &options.limits)?, &options.limits))
+    }
+
+    pub(crate) fn with_catalog(location: &Location, catalog: Catalog, limits: &Limits) -> Self {
+        let (location, limits) = (location.clone(), limits.clone());
+        Self { opened: Arc::new(Opened { location, catalog, limits, zones: OnceLock::new() }) }
     }
 
     /// The history rows of the footer.

@@ -116,10 +116,10 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
             break;
         }
         rows = rows.saturating_add(tiles.iter().map(|tile| tile.cells).sum());
-        tasks.push(Box::new(SparseTask::new(Arc::clone(&scanned), tiles, None)));
+        tasks.push(Box::new(SparseTask::alone(Arc::clone(&scanned), tiles)));
     }
     for (tiles, slab) in disputed_groups(array, disputed)? {
-        tasks.push(Box::new(SparseTask::new(Arc::clone(&scanned), tiles, slab)));
+        tasks.push(Box::new(SparseTask::disputed(Arc::clone(&scanned), tiles, slab)));
     }
     Ok(Plan { tasks, pieces: all, pruned: all.saturating_sub(read as u64) })
 }

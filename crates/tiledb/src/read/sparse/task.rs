@@ -38,13 +38,26 @@ impl Chosen {
 pub(crate) struct SparseTask {
     scan: Arc<SparseScan>,
     tiles: Vec<TileRef>,
+    /// Whether cells of several tiles, or several versions of one, may share coordinates.
+    disputed: bool,
     slab: Option<Slab>,
     state: State,
 }
 
 impl SparseTask {
-    pub(super) fn new(scan: Arc<SparseScan>, tiles: Vec<TileRef>, slab: Option<Slab>) -> Self {
-        Self { scan, tiles, slab, state: State::Start }
+    /// A task over tiles of which nobody disputes a cell.
+    pub(super) fn alone(scan: Arc<SparseScan>, tiles: Vec<TileRef>) -> Self {
+        Self { scan, tiles, disputed: false, slab: None, state: State::Start }
+    }
+
+    /// A task over tiles that may share coordinates; it answers for the cells in `slab`.
+    pub(super) fn disputed(scan: Arc<SparseScan>, tiles: Vec<TileRef>, slab: Option<Slab>) -> Self {
+        let first = tiles.first().map(|tile| tile.fragment);
+        let versions = |tile: &TileRef| {
+            scan.fragments.get(&tile.fragment).is_some_and(|fields| fields.fragment.footer.has_timestamps)
+        };
+        let disputed = tiles.iter().any(|tile| Some(tile.fragment) != first || versions(tile));
+        Self { scan, tiles, disputed, slab, state: State::Start }
     }
 
     fn fields(&self, tile: TileRef) -> Result<&FragmentFields> {
@@ -52,17 +65,6 @@ impl SparseTask {
             .fragments
             .get(&tile.fragment)
             .ok_or_else(|| Error::internal("a tile belongs to no fragment"))
-    }
-
-    /// Whether cells of several tiles, or several versions of one, may share coordinates.
-    fn disputed(&self) -> bool {
-        let first = self.tiles.first().map(|tile| tile.fragment);
-        let versions = |tile: &TileRef| {
-            self.scan.fragments.get(&tile.fragment).is_some_and(|f| f.fragment.footer.has_timestamps)
-        };
-        let array = &self.scan.array;
-        !array.schema.allows_dups
-            && (self.tiles.iter().any(|tile| Some(tile.fragment) != first) || self.tiles.iter().any(versions))
     }
 
     /// What must be read before rows can be chosen.
@@ -106,7 +108,7 @@ impl SparseTask {
             self.by_time(tile, times.as_deref());
             self.by_slab(tile)?;
         }
-        if self.disputed() {
+        if self.disputed {
             self.by_age(&mut chosen, &times)?;
         }
         for ((tile, times), deletions) in chosen.iter_mut().zip(&times).zip(&deletions) {
@@ -320,7 +322,7 @@ impl Task for SparseTask {
                     return Err(Error::limit(format!("tile {} has {} cells", tile.tile, tile.cells)));
                 }
                 let ranges = self.key_ranges()?;
-                let plain = ranges.is_empty() && self.scan.projection.predicate.is_none() && !self.disputed();
+                let plain = ranges.is_empty() && self.scan.projection.predicate.is_none() && !self.disputed;
                 if plain
                     && self.slab.is_none()
                     && self.tiles.iter().all(|tile| self.fields(*tile).is_ok_and(|f| f.deletes.is_empty()))
