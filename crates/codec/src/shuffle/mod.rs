@@ -1,0 +1,12 @@
+//! Byte and bit shuffles: the same bytes in an order that compresses better.
+//!
+//! Both are permutations, so encode and decode take slices of one length and need no header.
+
+mod bit;
+mod byte;
+#[cfg(test)]
+mod tests;
+mod transpose;
+
+pub use bit::{BLOCK, bitshuffle, bitunshuffle};
+pub use byte::{byteshuffle, byteunshuffle};

@@ -1,0 +1,72 @@
+//! Strings as numbers into a dictionary of the distinct ones, in the order of their first appearance.
+
+use std::collections::HashMap;
+
+use super::{Output, cells, check_width, put, take, take_int, width_of};
+use crate::{Error, Result};
+
+const WHAT: &str = "string dictionary";
+
+/// What decoding needs beside the stream of numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dictionary {
+    /// Bytes of a number.
+    pub id_width: u8,
+    /// Bytes of a string length in `entries`.
+    pub length_width: u8,
+    /// The distinct strings: `length | bytes`, repeated.
+    pub entries: Vec<u8>,
+}
+
+/// Appends one number per string of `data` and gives the dictionary.
+pub fn encode(data: &[u8], offsets: &[u64], dst: &mut Vec<u8>) -> Result<Dictionary> {
+    // The reference sizes the numbers by the count of cells, not of distinct strings.
+    let id_width = width_of(offsets.len() as u64);
+    let mut ids: HashMap<&[u8], u64> = HashMap::new();
+    let mut distinct: Vec<&[u8]> = Vec::new();
+    for cell in cells(WHAT, data, offsets) {
+        let cell = cell?;
+        let id = *ids.entry(cell).or_insert_with(|| {
+            distinct.push(cell);
+            distinct.len() as u64 - 1
+        });
+        put(id, id_width, dst);
+    }
+    let length_width = width_of(distinct.iter().map(|s| s.len() as u64).max().unwrap_or(0));
+    let mut entries = Vec::new();
+    for string in distinct {
+        put(string.len() as u64, length_width, &mut entries);
+        entries.extend_from_slice(string);
+    }
+    Ok(Dictionary { id_width, length_width, entries })
+}
+
+/// Fills `data` and `offsets` with the strings that the numbers in `src` name; they must hold exactly as many.
+pub fn decode(
+    id_width: u8,
+    length_width: u8,
+    mut entries: &[u8],
+    src: &[u8],
+    data: &mut [u8],
+    offsets: &mut [u64],
+) -> Result<()> {
+    let id_width = check_width(WHAT, id_width)?;
+    let length_width = check_width(WHAT, length_width)?;
+    let mut strings = Vec::new();
+    while !entries.is_empty() {
+        let len = take_int(WHAT, &mut entries, length_width)?;
+        strings.push(take(WHAT, &mut entries, len)?);
+    }
+    if !src.len().is_multiple_of(id_width) {
+        return Err(Error::corrupt(WHAT, format!("{} bytes are not whole numbers of {id_width}", src.len())));
+    }
+    let mut out = Output { what: WHAT, data, offsets, filled: 0, strings: 0 };
+    for mut id in src.chunks_exact(id_width) {
+        let id = take_int(WHAT, &mut id, id_width)?;
+        let Some(string) = strings.get(id) else {
+            return Err(Error::corrupt(WHAT, format!("string {id} of {}", strings.len())));
+        };
+        out.push(string)?;
+    }
+    out.finish()
+}

@@ -1,0 +1,31 @@
+//! Filters that look at the values in short windows and keep a base per window.
+
+pub mod bit_width;
+pub mod positive_delta;
+#[cfg(test)]
+mod tests;
+
+use crate::{Error, Result};
+
+/// Bytes of each window of a stream of `len` bytes: at most `most`, whole values, at least one.
+fn window_len(what: &'static str, len: usize, most: usize, width: usize) -> Result<usize> {
+    let window = len.min(most) / width * width;
+    if window == 0 {
+        return Err(Error::unencodable(
+            what,
+            format!("{len} bytes in windows of {most} hold no value of {width} bytes"),
+        ));
+    }
+    Ok(window)
+}
+
+/// Takes `n` bytes off the front of `src`.
+fn take<'a>(what: &'static str, src: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
+    let (head, rest) = src.split_at_checked(n).ok_or_else(|| Error::truncated(what, n, src.len()))?;
+    *src = rest;
+    Ok(head)
+}
+
+fn take_u32(what: &'static str, src: &mut &[u8]) -> Result<u32> {
+    Ok(take(what, src, 4)?.first_chunk().map_or(0, |b| u32::from_le_bytes(*b)))
+}

@@ -1,0 +1,74 @@
+//! Writes arrays of many kinds with this crate, each beside the rows that it must hold, for the original engine to read.
+//!
+//! `interop/tiledb/run.sh` runs it and compares. Usage: `interop FOLDER`.
+
+mod consolidated;
+mod data;
+mod dense;
+mod sparse;
+mod streams;
+mod upkeep;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use serde_json::{Value, json};
+use tesselle_core::{Error, Location};
+
+type Result<T = ()> = std::result::Result<T, Error>;
+
+/// Where cases are written, and what the checker is told about them.
+pub(crate) struct Cases {
+    folder: PathBuf,
+    list: Vec<Value>,
+}
+
+impl Cases {
+    /// The place of the array of a case.
+    pub(crate) fn place(&self, name: &str) -> Result<Location> {
+        Location::local(self.folder.join(name).join("array"))
+    }
+
+    /// Notes a case: the rows its array must hold, and what else the checker must know.
+    pub(crate) fn expect(&mut self, name: &str, rows: &RecordBatch, facts: Value) -> Result {
+        let path = self.folder.join(name).join("expected.arrow");
+        let failed = |e: std::io::Error| Error::io(format!("cannot write '{}'", path.display()), e);
+        let file = File::create(&path).map_err(failed)?;
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &rows.schema())?;
+        writer.write(rows)?;
+        writer.finish()?;
+        self.list.push(json!({ "name": name, "facts": facts }));
+        Ok(())
+    }
+}
+
+fn run(folder: &Path) -> Result {
+    let mut cases = Cases { folder: folder.to_owned(), list: Vec::new() };
+    dense::write(&mut cases)?;
+    sparse::write(&mut cases)?;
+    upkeep::write(&mut cases)?;
+    streams::write(&mut cases)?;
+    consolidated::write(&mut cases)?;
+    let text = serde_json::to_string_pretty(&cases.list).map_err(|e| Error::internal(e.to_string()))?;
+    let path = folder.join("cases.json");
+    std::fs::write(&path, text).map_err(|e| Error::io("cannot write the list of cases", e))
+}
+
+#[expect(clippy::print_stderr, clippy::print_stdout, reason = "an example talks to its user")]
+fn main() -> std::process::ExitCode {
+    let Some(folder) = std::env::args().nth(1) else {
+        eprintln!("usage: interop FOLDER");
+        return std::process::ExitCode::from(2);
+    };
+    match run(Path::new(&folder)) {
+        Ok(()) => {
+            println!("arrays written to {folder}");
+            std::process::ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! An opened array: its schema, the fragments that a read uses, enumerations, delete conditions and metadata.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use tesselle_codec::cipher::Key;
+use tesselle_core::{Context, ErrorKind, Limits, Location, OpenOptions, Secret};
+
+use crate::directory::{ArrayDirectory, OLD_SCHEMA};
+use crate::fragment::{Fragment, FragmentContext};
+use crate::meta::condition::Condition;
+use crate::meta::enumeration::Enumeration;
+use crate::meta::generic_tile::GenericTile;
+use crate::meta::key_value::{self, MetadataValue};
+use crate::meta::schema::{ArrayKind, ArraySchema};
+use crate::read::column::{Column, Presentation};
+use crate::{Error, Result};
+
+/// A delete condition that a read applies.
+#[derive(Debug)]
+pub(crate) struct Delete {
+    /// When it was given.
+    pub(crate) timestamp: u64,
+    /// Its file, as fragments name it when they have processed it.
+    pub(crate) path: String,
+    /// Cells where this is true survive.
+    pub(crate) survives: Condition,
+}
+
+/// An array as of some time.
+#[derive(Debug)]
+pub(crate) struct Array {
+    pub(crate) root: Location,
+    pub(crate) directory: ArrayDirectory,
+    pub(crate) schema: Arc<ArraySchema>,
+    pub(crate) schema_path: String,
+    pub(crate) fragments: Vec<Arc<Fragment>>,
+    pub(crate) deletes: Vec<Delete>,
+    pub(crate) enumerations: BTreeMap<String, Arc<Enumeration>>,
+    pub(crate) metadata: BTreeMap<Vec<u8>, MetadataValue>,
+    pub(crate) columns: Vec<Column>,
+    /// The times that a read covers.
+    pub(crate) range: RangeInclusive<u64>,
+    /// The key, if the array is encrypted.
+    pub(crate) key: Option<Key>,
+    /// The bytes of the key, for arrays inside of this one.
+    pub(crate) secret: Option<Secret>,
+    pub(crate) limits: Limits,
+}
+
+impl Array {
+    /// Opens the array in the folder `root`.
+    pub(crate) fn open(root: &Location, options: &OpenOptions) -> Result<Self> {
+        let limits = options.limits.clone();
+        let directory = ArrayDirectory::load(root, limits.metadata_bytes)?;
+        let (start, end) = options.between.unwrap_or((0, u64::MAX));
+        let range = start..=end;
+        let given = options.key.as_ref().map(|secret| key_of(secret.expose())).transpose()?;
+        let loader = Loader { root, key: given.as_ref(), limit: limits.metadata_bytes };
+        let schema_path = directory.schema_at(end).ok_or_else(|| no_schema(root))?.to_owned();
+        let (schema, encrypted) = loader.schema(&schema_path)?;
+        let key = given.clone().filter(|_| encrypted);
+        let dense = schema.kind == ArrayKind::Dense;
+        if let Some(missing) = directory.visible_missing(&range, dense).first() {
+            return Err(Error::corrupt(format!(
+                "fragment '{missing}' is committed, but its folder is missing"
+            ))
+            .class("missing_fragment")
+            .file(format!("__fragments/{missing}")));
+        }
+        if let Some(update) = directory.updates.iter().find(|update| update.name.is_within(&range)) {
+            return Err(Error::unsupported("the array has update conditions, which are not known")
+                .file(update.path.clone())
+                .hint("read it as of an earlier time with --at"));
+        }
+        let fragments = load_fragments(&directory, &loader, &schema_path, &schema, &range, key.as_ref())?;
+        let deletes = load_deletes(&directory, &loader, &range, dense, limits.depth)?;
+        let mut enumerations = BTreeMap::new();
+        for (name, file) in &schema.enumerations {
+            let path = format!("__schema/__enumerations/{file}");
+            if !directory.enumerations.contains(&path) {
+                return Err(Error::corrupt(format!("the file of enumeration '{name}' is missing"))
+                    .class("missing_enumeration")
+                    .file(path));
+            }
+            let payload = loader.payload(&path)?;
+            let enumeration = Enumeration::parse(&payload).in_file(&path)?;
+            enumerations.insert(name.clone(), Arc::new(enumeration));
+        }
+        let mut metadata = BTreeMap::new();
+        for file in directory.visible_metadata(&range) {
+            let payload = loader.payload(&file.path)?;
+            key_value::apply(key_value::parse(&payload).in_file(&file.path)?, &mut metadata);
+        }
+        let presentation = Presentation { raw: options.raw, text_as_binary: options.text_as_binary };
+        let columns = columns(&schema, &enumerations, presentation)?;
+        Ok(Self {
+            root: root.clone(),
+            directory,
+            schema,
+            schema_path,
+            fragments,
+            deletes,
+            enumerations,
+            metadata,
+            columns,
+            range,
+            key,
+            secret: options.key.clone(),
+            limits,
+        })
+    }
+
+    /// Whether the array is dense.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.schema.kind == ArrayKind::Dense
+    }
+
+    /// A path of the array as the storage knows it.
+    pub(crate) fn storage_path(&self, relative: &str) -> Arc<str> {
+        self.root.join(relative).path().into()
+    }
+
+    /// The column of that name.
+    pub(crate) fn column(&self, name: &str) -> Result<&Column> {
+        let found = self.columns.iter().find(|column| column.name == name);
+        found.ok_or_else(|| Error::unknown_name("column", name, self.columns.iter().map(|c| c.name.as_str())))
+    }
+
+    /// Rows, where they are known without reading.
+    pub(crate) fn rows(&self) -> Option<u64> {
+        if self.is_dense() {
+            let grid = self.schema.grid().ok()?;
+            return self.schema.readable(&grid).ok()?.cells();
+        }
+        let mut total = 0_u64;
+        let mut seen: Vec<&Fragment> = Vec::new();
+        for fragment in &self.fragments {
+            let all_cells =
+                !fragment.footer.has_timestamps && !fragment.footer.has_deletes && self.deletes.is_empty();
+            let alone = self.schema.allows_dups || seen.iter().all(|other| !overlap(fragment, other));
+            if !all_cells || !alone {
+                return None;
+            }
+            total = total.checked_add(fragment.cells())?;
+            seen.push(fragment);
+        }
+        Some(total)
+    }
+}
+
+/// Whether two fragments can hold cells with the same coordinates.
+pub(crate) fn overlap(a: &Fragment, b: &Fragment) -> bool {
+    match (&a.footer.non_empty_domain, &b.footer.non_empty_domain) {
+        (Some(a), Some(b)) => a.iter().zip(b).all(|(a, b)| a.intersects(b)),
+        _ => false,
+    }
+}
+
+/// Reads files of the array that are single generic tiles.
+pub(crate) struct Loader<'a> {
+    pub(crate) root: &'a Location,
+    pub(crate) key: Option<&'a Key>,
+    pub(crate) limit: u64,
+}
+
+impl Loader<'_> {
+    /// The payload of a file that is one generic tile.
+    pub(crate) fn payload(&self, path: &str) -> Result<Vec<u8>> {
+        let bytes = self.root.join(path).read_all(self.limit)?;
+        Ok(GenericTile::parse(&bytes, 0, self.key, self.limit).in_file(path)?.payload)
+    }
+
+    /// A schema, and whether it is encrypted.
+    pub(crate) fn schema(&self, path: &str) -> Result<(Arc<ArraySchema>, bool)> {
+        let bytes = self.root.join(path).read_all(self.limit)?;
+        let tile = GenericTile::parse(&bytes, 0, self.key, self.limit).in_file(path)?;
+        let schema = ArraySchema::parse(&tile.payload).in_file(path)?;
+        Ok((Arc::new(schema), tile.encrypted))
+    }
+}
+
+/// The key of an encrypted array: exactly 32 bytes.
+pub(crate) fn key_of(bytes: &[u8]) -> Result<Key> {
+    let bytes = <[u8; 32]>::try_from(bytes).map_err(|_| {
+        Error::new(ErrorKind::Denied, format!("the key has {} bytes, expected 32", bytes.len()))
+            .class("key_wrong")
+            .hint("give 32 raw bytes, or hex: and 64 digits")
+    })?;
+    Ok(Key::new(bytes))
+}
+
+fn no_schema(root: &Location) -> Error {
+    Error::corrupt("the folder has no array schema").class("no_schema").file(root.path())
+}
+
+fn load_fragments(
+    directory: &ArrayDirectory,
+    loader: &Loader<'_>,
+    schema_path: &str,
+    schema: &Arc<ArraySchema>,
+    range: &RangeInclusive<u64>,
+    key: Option<&Key>,
+) -> Result<Vec<Arc<Fragment>>> {
+    let dense = schema.kind == ArrayKind::Dense;
+    let known = std::cell::RefCell::new(BTreeMap::from([(schema_path.to_owned(), Arc::clone(schema))]));
+    let find = |path: &str| -> Result<Arc<ArraySchema>> {
+        if let Some(schema) = known.borrow().get(path) {
+            return Ok(Arc::clone(schema));
+        }
+        let (found, _) = loader.schema(path)?;
+        let same_shape = found.kind == schema.kind
+            && found.dimensions.len() == schema.dimensions.len()
+            && found.dimensions.iter().zip(&schema.dimensions).all(|(a, b)| a.datatype == b.datatype);
+        if !same_shape {
+            return Err(Error::corrupt("the schemas of the array differ in their dimensions").file(path));
+        }
+        known.borrow_mut().insert(path.to_owned(), Arc::clone(&found));
+        Ok(found)
+    };
+    // Fragments that name no schema were written when there was only the old one.
+    let old = if directory.schemas.iter().any(|path| path == OLD_SCHEMA) { OLD_SCHEMA } else { schema_path };
+    let default_schema = find(old)?;
+    let by_name = |name: &str| {
+        let path = format!("__schema/{name}");
+        if directory.schemas.contains(&path) {
+            find(&path)
+        } else {
+            Err(Error::corrupt(format!("the fragment's schema '{name}' is missing")).class("missing_schema"))
+        }
+    };
+    let context = FragmentContext {
+        root: loader.root,
+        schema: &by_name,
+        default_schema: &default_schema,
+        key,
+        limit: loader.limit,
+    };
+    let visible = directory.visible_fragments(range, dense);
+    visible.into_iter().map(|entry| Fragment::open(entry, &context).map(Arc::new)).collect()
+}
+
+fn load_deletes(
+    directory: &ArrayDirectory,
+    loader: &Loader<'_>,
+    range: &RangeInclusive<u64>,
+    dense: bool,
+    depth: usize,
+) -> Result<Vec<Delete>> {
+    let visible = directory.visible_deletes(range);
+    if let Some(first) = visible.first().filter(|_| dense) {
+        return Err(Error::corrupt("a dense array has a delete condition").file(first.path.clone()));
+    }
+    let load = |entry: &crate::directory::ConditionEntry| {
+        let payload = match &entry.image {
+            Some(image) => {
+                GenericTile::parse(image, 0, loader.key, loader.limit).in_file(&entry.path)?.payload
+            }
+            None => loader.payload(&entry.path)?,
+        };
+        let survives = Condition::parse(&payload, depth).in_file(&entry.path)?;
+        Ok(Delete { timestamp: entry.name.start, path: entry.path.clone(), survives })
+    };
+    visible.into_iter().map(load).collect()
+}
+
+fn columns(
+    schema: &ArraySchema,
+    enumerations: &BTreeMap<String, Arc<Enumeration>>,
+    presentation: Presentation,
+) -> Result<Vec<Column>> {
+    let dims =
+        schema.dimensions.iter().enumerate().map(|(i, dim)| Column::of_dimension(i, dim, presentation));
+    let attributes = schema.attributes.iter().enumerate().map(|(i, attribute)| {
+        let enumeration = match &attribute.enumeration {
+            Some(name) => Some(enumerations.get(name).ok_or_else(|| {
+                Error::corrupt(format!(
+                    "attribute '{}' names the unknown enumeration '{name}'",
+                    attribute.name
+                ))
+            })?),
+            None => None,
+        };
+        Column::of_attribute(i, attribute, enumeration.map(AsRef::as_ref), presentation)
+    });
+    dims.chain(attributes).collect()
+}

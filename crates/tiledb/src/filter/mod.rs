@@ -1,0 +1,26 @@
+//! Filters: what happens to the bytes of a tile between memory and disk (spec §4, §5).
+//!
+//! A [`Pipeline`] is the list of filters as stored. A [`TileCodec`] is a pipeline made ready for the tiles of one
+//! field: it knows the datatype each filter sees and turns tile bodies into bytes and back. A body is a list of
+//! chunks that decode independently of each other, so [`TileCodec::chunks`] can be shared among threads:
+//!
+//! ```text
+//! u64 chunks | per chunk: u32 original | u32 filtered | u32 metadata | metadata bytes | filtered bytes
+//! ```
+
+mod bound;
+mod chunk;
+mod codec;
+mod forward;
+mod kind;
+mod pipeline;
+mod reverse;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+pub use chunk::Chunk;
+pub use codec::{TileCodec, TileKind};
+pub use kind::{Filter, ImageFormat};
+pub use pipeline::{MAX_CHUNK, Pipeline};
+pub use tesselle_codec::cipher::Key;

@@ -1,0 +1,386 @@
+//! From a tile body back to bytes: the filters last to first, the earliest straight into the caller's buffer.
+
+use std::borrow::Cow;
+
+use tesselle_codec::cipher::{self, Key};
+use tesselle_codec::{compress, difference, runs, scale, shuffle, strings, webp, window};
+use tesselle_core::{Cursor, ErrorKind};
+
+use super::bound::{Bound, bounds};
+use super::stage::{PartCodec, Stage, StringCodec};
+use super::{Chunk, TileCodec};
+use crate::{Error, Result};
+
+impl TileCodec {
+    /// Fills `dst` with the tile in `body`; `dst` has the size of the tile.
+    ///
+    /// Where [`TileCodec::makes_offsets`], `offsets` has one slot per cell and is filled too; otherwise it is not looked at.
+    pub fn decode(&self, body: &[u8], dst: &mut [u8], offsets: Option<&mut [u64]>) -> Result<()> {
+        let chunks = self.chunks(body, dst.len())?;
+        if self.makes_offsets() {
+            let Some(offsets) = offsets else {
+                return Err(Error::internal("strings are decoded without room for their offsets"));
+            };
+            return match chunks.as_slice() {
+                [] => {
+                    offsets.fill(0);
+                    Ok(())
+                }
+                [chunk] => self.decode_strings(chunk, dst, offsets),
+                more => {
+                    Err(Error::corrupt(format!("a tile of strings has {} chunks, expected 1", more.len())))
+                }
+            };
+        }
+        for chunk in chunks {
+            let out =
+                dst.get_mut(chunk.start..chunk.start.saturating_add(chunk.original)).unwrap_or_default();
+            self.decode_chunk(&chunk, out)?;
+        }
+        Ok(())
+    }
+
+    /// Fills `dst`, of `chunk.original` bytes, with one chunk. Not for tiles that make offsets.
+    pub fn decode_chunk(&self, chunk: &Chunk<'_>, dst: &mut [u8]) -> Result<()> {
+        self.run_back(chunk, dst, &mut [])
+    }
+
+    fn decode_strings(&self, chunk: &Chunk<'_>, dst: &mut [u8], offsets: &mut [u64]) -> Result<()> {
+        self.run_back(chunk, dst, offsets)
+    }
+
+    fn run_back(&self, chunk: &Chunk<'_>, dst: &mut [u8], offsets: &mut [u64]) -> Result<()> {
+        if dst.len() != chunk.original {
+            return Err(Error::corrupt(format!(
+                "a chunk holds {} bytes, expected {}",
+                chunk.original,
+                dst.len()
+            )));
+        }
+        let bounds = bounds(&self.stages, dst.len(), offsets.len());
+        let last_writer = self.stages.iter().position(|stage| !stage.keeps_data());
+        let mut state = State {
+            metadata: Cow::Borrowed(chunk.metadata),
+            at: 0,
+            data: Cow::Borrowed(chunk.data),
+            done: false,
+        };
+        for (i, (stage, bound)) in self.stages.iter().zip(&bounds).enumerate().rev() {
+            if stage.keeps_data() {
+                state.pass(stage, dst)?;
+            } else if Some(i) == last_writer {
+                state.undo_into(stage, *bound, self.key.as_ref(), dst, offsets)?;
+                state.done = true;
+                state.data = Cow::Borrowed(&[]);
+            } else {
+                let len = state.length_before(stage)?;
+                if len > bound.data {
+                    return Err(Error::corrupt(format!(
+                        "a filter states {len} bytes in a chunk of {}",
+                        dst.len()
+                    )));
+                }
+                let mut space = vec![0; len];
+                state.undo_into(stage, *bound, self.key.as_ref(), &mut space, offsets)?;
+                state.data = Cow::Owned(space);
+            }
+        }
+        if !state.done {
+            if state.data.len() != dst.len() {
+                let found = state.data.len();
+                return Err(Error::corrupt(format!("a chunk has {found} bytes, expected {}", dst.len())));
+            }
+            dst.copy_from_slice(&state.data);
+        }
+        if state.at != state.metadata.len() {
+            return Err(Error::corrupt("a chunk has metadata that no filter reads"));
+        }
+        Ok(())
+    }
+}
+
+/// What is left of a chunk between two stages.
+struct State<'a> {
+    metadata: Cow<'a, [u8]>,
+    /// Bytes of the metadata that later filters have taken.
+    at: usize,
+    data: Cow<'a, [u8]>,
+    /// The data is in the caller's buffer.
+    done: bool,
+}
+
+impl State<'_> {
+    fn cursor(&self) -> Cursor<'_> {
+        Cursor::new(self.metadata.get(self.at..).unwrap_or_default(), 0, "filter metadata")
+    }
+
+    /// Runs a stage that leaves the data alone.
+    fn pass(&mut self, stage: &Stage, dst: &[u8]) -> Result<()> {
+        let Stage::Checksum(digest) = stage else { return Ok(()) };
+        let data: &[u8] = if self.done { dst } else { &self.data };
+        let mut cursor = self.cursor();
+        let (metadata_parts, data_parts) = (cursor.u32_le()?, cursor.u32_le()?);
+        let parts = cursor.count(u64::from(metadata_parts) + u64::from(data_parts), 8 + digest.len())?;
+        let mut table = cursor.sub((parts * (8 + digest.len())) as u64, "checksums")?;
+        let taken = cursor.position();
+        let mut inputs = [Cursor::new(cursor.rest(), 0, "filter metadata"), Cursor::new(data, 0, "chunk")];
+        for part in 0..parts {
+            let len = table.u64_le()?;
+            let digest_stored = table.bytes(digest.len())?;
+            let input = usize::from(part as u64 >= u64::from(metadata_parts));
+            if let Some(input) = inputs.get_mut(input) {
+                digest
+                    .check(input.bytes_u64(len)?, digest_stored)
+                    .map_err(|e| Error::from(e).class("checksum"))?;
+            }
+        }
+        inputs.iter().try_for_each(Cursor::expect_end)?;
+        self.at += taken;
+        Ok(())
+    }
+
+    /// Bytes of the data before the stage was applied.
+    fn length_before(&self, stage: &Stage) -> Result<usize> {
+        let mut cursor = self.cursor();
+        Ok(match stage {
+            Stage::Compress(_) => {
+                let (metadata_parts, data_parts) = (cursor.u32_le()?, cursor.u32_le()?);
+                let metadata_parts = cursor.count(metadata_parts.into(), 8)?;
+                cursor.skip(metadata_parts * 8)?;
+                let data_parts = cursor.count(data_parts.into(), 8)?;
+                let mut sum = 0_usize;
+                for _ in 0..data_parts {
+                    sum = sum.saturating_add(cursor.u32_le()? as usize);
+                    cursor.skip(4)?;
+                }
+                sum
+            }
+            Stage::Aes256Gcm => {
+                let (metadata_parts, data_parts) = (cursor.u32_le()?, cursor.u32_le()?);
+                let metadata_parts = cursor.count(metadata_parts.into(), 36)?;
+                cursor.skip(metadata_parts * 36)?;
+                let data_parts = cursor.count(data_parts.into(), 36)?;
+                let mut sum = 0_usize;
+                for _ in 0..data_parts {
+                    sum = sum.saturating_add(cursor.u32_le()? as usize);
+                    cursor.skip(32)?;
+                }
+                sum
+            }
+            Stage::BitWidth(..) => cursor.u32_le()? as usize,
+            Stage::FloatScale(width, scale) => {
+                (self.data.len() / scale.byte_width.max(1)).saturating_mul(*width)
+            }
+            _ => self.data.len(),
+        })
+    }
+
+    /// Undoes a stage: `dst` gets the data, the metadata becomes that of the earlier stages.
+    fn undo_into(
+        &mut self,
+        stage: &Stage,
+        bound: Bound,
+        key: Option<&Key>,
+        dst: &mut [u8],
+        offsets: &mut [u64],
+    ) -> Result<()> {
+        match stage {
+            Stage::Pass | Stage::Checksum(_) => Ok(()),
+            Stage::Compress(codec) => self.undo_parts(*codec, bound, dst),
+            Stage::Strings(codec) => self.undo_strings(*codec, dst, offsets),
+            Stage::Byteshuffle(width) => {
+                self.undo_each(dst, |src, dst| shuffle::byteunshuffle(*width, src, dst))
+            }
+            Stage::Bitshuffle(width) => {
+                self.undo_each(dst, |src, dst| shuffle::bitunshuffle(*width, src, dst))
+            }
+            Stage::Xor(width) => self.undo_each(dst, |src, dst| difference::xor::decode(*width, src, dst)),
+            Stage::BitWidth(kind, _) => {
+                self.undo_window(|metadata, src| window::bit_width::decode(*kind, metadata, src, dst))
+            }
+            Stage::PositiveDelta(kind, _) => {
+                self.undo_window(|metadata, src| window::positive_delta::decode(*kind, metadata, src, dst))
+            }
+            Stage::FloatScale(width, scale) => {
+                self.take_lengths()?;
+                Ok(scale::decode(*width, scale, &self.data, dst)?)
+            }
+            Stage::Webp(layout) => {
+                self.take_lengths()?;
+                Ok(webp::decode(*layout, &self.data, dst)?)
+            }
+            Stage::Aes256Gcm => {
+                let Some(key) = key else {
+                    return Err(Error::new(ErrorKind::Denied, "the data is encrypted").hint("give the key"));
+                };
+                self.undo_cipher(key, bound, dst)
+            }
+        }
+    }
+
+    /// Takes `u32 n | u32 length...`, which must add up to the data.
+    fn take_lengths(&mut self) -> Result<Vec<usize>> {
+        let mut cursor = self.cursor();
+        let stated = cursor.u32_le()?;
+        let count = cursor.count(stated.into(), 4)?;
+        let lengths: Vec<usize> = (0..count).map(|_| Ok(cursor.u32_le()? as usize)).collect::<Result<_>>()?;
+        let sum = lengths.iter().fold(0_usize, |sum, len| sum.saturating_add(*len));
+        if sum != self.data.len() {
+            return Err(Error::corrupt(format!(
+                "the parts of a chunk have {sum} bytes, expected {}",
+                self.data.len()
+            )));
+        }
+        self.at += cursor.position();
+        Ok(lengths)
+    }
+
+    fn undo_each(
+        &mut self,
+        dst: &mut [u8],
+        undo: impl Fn(&[u8], &mut [u8]) -> tesselle_codec::Result<()>,
+    ) -> Result<()> {
+        let lengths = self.take_lengths()?;
+        if dst.len() != self.data.len() {
+            return Err(Error::corrupt(format!(
+                "a chunk has {} bytes, expected {}",
+                self.data.len(),
+                dst.len()
+            )));
+        }
+        let (mut src, mut dst) = (&*self.data, dst);
+        for len in lengths {
+            let (Some((part, src_rest)), Some((out, dst_rest))) =
+                (src.split_at_checked(len), dst.split_at_mut_checked(len))
+            else {
+                return Err(Error::corrupt("the parts of a chunk exceed it"));
+            };
+            undo(part, out)?;
+            (src, dst) = (src_rest, dst_rest);
+        }
+        Ok(())
+    }
+
+    fn undo_window(
+        &mut self,
+        undo: impl FnOnce(&mut &[u8], &[u8]) -> tesselle_codec::Result<()>,
+    ) -> Result<()> {
+        let mut metadata = self.metadata.get(self.at..).unwrap_or_default();
+        undo(&mut metadata, &self.data)?;
+        self.at = self.metadata.len() - metadata.len();
+        Ok(())
+    }
+
+    fn undo_parts(&mut self, codec: PartCodec, bound: Bound, mut dst: &mut [u8]) -> Result<()> {
+        let mut cursor = self.cursor();
+        let (metadata_parts, data_parts) = (cursor.u32_le()?, cursor.u32_le()?);
+        let parts = cursor.count(u64::from(metadata_parts) + u64::from(data_parts), 8)?;
+        let mut metadata = Vec::new();
+        let mut src = Cursor::new(&self.data, 0, "chunk");
+        for part in 0..parts {
+            let original = cursor.u32_le()? as usize;
+            let stored = cursor.u32_le()?;
+            let stored = src.bytes_u64(stored.into())?;
+            if (part as u64) < u64::from(metadata_parts) {
+                let start = metadata.len();
+                let end = start.saturating_add(original);
+                if end > bound.metadata {
+                    return Err(Error::corrupt(format!("a filter states {end} bytes of metadata")));
+                }
+                metadata.resize(end, 0);
+                undo_part(codec, stored, metadata.get_mut(start..).unwrap_or_default())?;
+            } else {
+                let Some((out, rest)) = dst.split_at_mut_checked(original) else {
+                    return Err(Error::corrupt(format!("a part of {original} bytes exceeds its chunk")));
+                };
+                undo_part(codec, stored, out)?;
+                dst = rest;
+            }
+        }
+        src.expect_end()?;
+        cursor.expect_end()?;
+        if !dst.is_empty() {
+            return Err(Error::corrupt(format!("{} bytes of a chunk are missing", dst.len())));
+        }
+        (self.metadata, self.at) = (Cow::Owned(metadata), 0);
+        Ok(())
+    }
+
+    fn undo_strings(&mut self, codec: StringCodec, dst: &mut [u8], offsets: &mut [u64]) -> Result<()> {
+        let mut cursor = self.cursor();
+        let head = (cursor.u32_le()?, cursor.u32_le()?);
+        let (original, stored, offset_bytes) = (cursor.u32_le()?, cursor.u32_le()?, cursor.u32_le()?);
+        let (first, second) = (cursor.u8()?, cursor.u8()?);
+        let expected = (dst.len(), self.data.len(), offsets.len().saturating_mul(8));
+        if head != (0, 1) || (original as usize, stored as usize, offset_bytes as usize) != expected {
+            return Err(Error::corrupt(format!(
+                "strings of {original} bytes in {stored} with {offset_bytes} bytes of offsets, expected {expected:?}"
+            )));
+        }
+        match codec {
+            StringCodec::Rle => {
+                let widths = strings::runs::Widths { run: first, string: second };
+                strings::runs::decode(widths, &self.data, dst, offsets)?;
+            }
+            StringCodec::Dictionary => {
+                let len = cursor.u32_le()?;
+                let entries = cursor.bytes_u64(len.into())?;
+                strings::dictionary::decode(first, second, entries, &self.data, dst, offsets)?;
+            }
+        }
+        self.at += cursor.position();
+        Ok(())
+    }
+
+    fn undo_cipher(&mut self, key: &Key, bound: Bound, mut dst: &mut [u8]) -> Result<()> {
+        let mut cursor = self.cursor();
+        let (metadata_parts, data_parts) = (cursor.u32_le()?, cursor.u32_le()?);
+        let parts = cursor.count(u64::from(metadata_parts) + u64::from(data_parts), 36)?;
+        let mut metadata = Vec::new();
+        let mut src = Cursor::new(&self.data, 0, "chunk");
+        for part in 0..parts {
+            let (plain, stored) = (cursor.u32_le()? as usize, cursor.u32_le()? as usize);
+            let (iv, tag) = (cursor.array()?, cursor.array()?);
+            if plain != stored {
+                return Err(Error::corrupt(format!("{plain} bytes are encrypted as {stored}")));
+            }
+            let stored = src.bytes(stored)?;
+            let open = |space: &mut [u8]| {
+                space.copy_from_slice(stored);
+                cipher::decrypt(key, iv, tag, space)
+                    .map_err(|e| Error::new(ErrorKind::Denied, e.to_string()).hint("check the key"))
+            };
+            if (part as u64) < u64::from(metadata_parts) {
+                let start = metadata.len();
+                if start.saturating_add(plain) > bound.metadata {
+                    return Err(Error::corrupt(format!("a filter states {plain} bytes of metadata")));
+                }
+                metadata.resize(start + plain, 0);
+                open(metadata.get_mut(start..).unwrap_or_default())?;
+            } else {
+                let Some((out, rest)) = dst.split_at_mut_checked(plain) else {
+                    return Err(Error::corrupt(format!("a part of {plain} bytes exceeds its chunk")));
+                };
+                open(out)?;
+                dst = rest;
+            }
+        }
+        src.expect_end()?;
+        cursor.expect_end()?;
+        if !dst.is_empty() {
+            return Err(Error::corrupt(format!("{} bytes of a chunk are missing", dst.len())));
+        }
+        (self.metadata, self.at) = (Cow::Owned(metadata), 0);
+        Ok(())
+    }
+}
+
+fn undo_part(codec: PartCodec, src: &[u8], dst: &mut [u8]) -> Result<()> {
+    match codec {
+        PartCodec::General(compressor, _) => compress::decompress_into(compressor, src, dst)?,
+        PartCodec::Rle(cell) => runs::decode(cell, src, dst)?,
+        PartCodec::Delta(kind) => difference::delta::decode(kind, src, dst)?,
+        PartCodec::DoubleDelta(kind) => difference::double_delta::decode(kind, src, dst)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! Reading dense arrays: pieces of the row-major order, each with the tiles that make it up.
+
+mod assemble;
+mod plan;
+mod task;
+mod view;
+
+pub(crate) use plan::{field_of, plan};
+pub(crate) use view::DenseView;

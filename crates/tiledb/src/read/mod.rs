@@ -1,0 +1,12 @@
+//! Reading: columns, plans and tasks.
+//!
+//! `plan` decides from metadata which tiles are needed; tasks decode them, purely, into Arrow buffers.
+
+mod bounds;
+pub(crate) mod build;
+pub(crate) mod column;
+mod copy;
+pub(crate) mod dense;
+mod projection;
+pub(crate) mod sparse;
+pub(crate) mod tile;

@@ -1,0 +1,113 @@
+//! Among cells with equal coordinates, the newest one (spec §12).
+
+use std::cmp::Ordering;
+
+use super::cells::Decoded;
+use crate::meta::dimension::Dimension;
+use crate::{Error, Result};
+
+/// The coordinates and ages of one tile's cells.
+pub(crate) struct Candidate<'a> {
+    /// One decoded column per dimension.
+    pub(crate) dims: Vec<&'a Decoded>,
+    /// The cells that take part.
+    pub(crate) picks: Vec<u32>,
+    /// The timestamp of each cell of the tile; without them all share `age`.
+    pub(crate) timestamps: Option<&'a [u64]>,
+    pub(crate) age: u64,
+    /// The order of its fragment.
+    pub(crate) fragment: usize,
+}
+
+/// One cell among the candidates.
+#[derive(Clone, Copy)]
+struct Cell {
+    tile: u32,
+    cell: u32,
+}
+
+/// Keeps the newest of the cells with equal coordinates; the picks of each tile stay in order.
+pub(crate) fn newest(dims: &[Dimension], tiles: &[Candidate<'_>]) -> Result<Vec<Vec<u32>>> {
+    let mut cells = Vec::new();
+    for (tile, candidate) in tiles.iter().enumerate() {
+        let tile = u32::try_from(tile).map_err(|_| Error::limit("too many tiles overlap"))?;
+        cells.extend(candidate.picks.iter().map(|cell| Cell { tile, cell: *cell }));
+    }
+    // Fixed dimensions compare by number, made once per tile.
+    let keys: Vec<Vec<Option<Vec<u64>>>> = tiles
+        .iter()
+        .map(|tile| {
+            tile.dims.iter().zip(dims).map(|(decoded, dim)| decoded.order_keys(dim.datatype)).collect()
+        })
+        .collect();
+    let key = |cell: Cell, dim: usize| -> u64 {
+        let tile = keys.get(cell.tile as usize).and_then(|dims| dims.get(dim)?.as_ref());
+        tile.and_then(|keys| keys.get(cell.cell as usize)).copied().unwrap_or(0)
+    };
+    let text = |cell: Cell, dim: usize| -> &[u8] {
+        let decoded = tiles.get(cell.tile as usize).and_then(|tile| tile.dims.get(dim));
+        decoded.map_or(&[][..], |decoded| decoded.var_cell(cell.cell as usize))
+    };
+    let winners = if dims.len() <= 2 && dims.iter().all(|dim| !dim.is_var()) {
+        let packed = |cell: Cell| {
+            let second = if dims.len() == 2 { key(cell, 1) } else { 0 };
+            u128::from(key(cell, 0)) << 64 | u128::from(second)
+        };
+        let mut entries: Vec<(u128, Cell)> = cells.iter().map(|cell| (packed(*cell), *cell)).collect();
+        // Fragments are sorted already, so this merges runs.
+        entries.sort_by_key(|entry| entry.0);
+        winners(&entries, |a, b| a.0 == b.0, |entry| entry.1, tiles)
+    } else {
+        let compare = |a: Cell, b: Cell| {
+            dims.iter().enumerate().fold(Ordering::Equal, |order, (dim, dimension)| {
+                order.then_with(|| {
+                    if dimension.is_var() {
+                        text(a, dim).cmp(text(b, dim))
+                    } else {
+                        key(a, dim).cmp(&key(b, dim))
+                    }
+                })
+            })
+        };
+        cells.sort_by(|a, b| compare(*a, *b));
+        winners(&cells, |a, b| compare(*a, *b).is_eq(), |cell| *cell, tiles)
+    };
+    let mut out = vec![Vec::new(); tiles.len()];
+    for cell in winners {
+        if let Some(picks) = out.get_mut(cell.tile as usize) {
+            picks.push(cell.cell);
+        }
+    }
+    out.iter_mut().for_each(|picks| picks.sort_unstable());
+    Ok(out)
+}
+
+/// The newest of each group of equal entries.
+fn winners<E>(
+    sorted: &[E],
+    equal: impl Fn(&E, &E) -> bool,
+    cell: impl Fn(&E) -> Cell,
+    tiles: &[Candidate<'_>],
+) -> Vec<Cell> {
+    let age = |cell: Cell| {
+        let tile = tiles.get(cell.tile as usize);
+        tile.map(|tile| {
+            let own = tile.timestamps.and_then(|times| times.get(cell.cell as usize).copied());
+            (own.unwrap_or(tile.age), tile.fragment)
+        })
+    };
+    sorted
+        .chunk_by(equal)
+        .filter_map(|group| {
+            let mut best = cell(group.first()?);
+            for entry in group.iter().skip(1) {
+                let challenger = cell(entry);
+                // Versions of a cell in one fragment are stored newest first, so a tie stays with the earlier.
+                if age(challenger) > age(best) {
+                    best = challenger;
+                }
+            }
+            Some(best)
+        })
+        .collect()
+}

@@ -1,0 +1,476 @@
+//! Which tiles a sparse read needs, and how they are grouped. No I/O.
+//!
+//! Where cells of several fragments, or several versions in one fragment, can share coordinates, tiles that may hold
+//! equal coordinates go into one task, which keeps the newest. Tiles of which nobody disputes a cell are read alone.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tesselle_core::{ColumnBounds, Plan, Predicate, Scalar, Scan, Task, Verdict};
+
+use super::cells::{ColumnTiles, order_keys};
+use super::task::SparseTask;
+use crate::array::{Array, overlap};
+use crate::fragment::Fragment;
+use crate::meta::datatype::Datatype;
+use crate::meta::slots::Field;
+use crate::meta::value::{Range, write_scalar};
+use crate::read::bounds::tile_bounds;
+use crate::read::column::{Column, Source};
+use crate::read::dense::field_of;
+use crate::read::projection::Projection;
+use crate::{Error, Result};
+
+/// Cells per task.
+const TASK_CELLS: u64 = 1 << 18;
+/// Decoded bytes per task.
+const TASK_BYTES: u64 = 64 << 20;
+/// Cells of tiles that must be looked at together before their space is cut.
+const SLAB_CELLS: u64 = 1 << 21;
+
+/// A field that is read before rows are chosen.
+pub(crate) struct KeyField {
+    pub(crate) name: String,
+    pub(crate) datatype: Datatype,
+    pub(crate) tiles: ColumnTiles,
+}
+
+/// The fields of one fragment that a scan reads.
+pub(crate) struct FragmentFields {
+    pub(crate) fragment: Arc<Fragment>,
+    /// Per column of the projection.
+    pub(crate) columns: Vec<ColumnTiles>,
+    /// What the predicate, deduplication and delete conditions look at.
+    pub(crate) keys: Vec<KeyField>,
+    pub(crate) timestamps: Option<ColumnTiles>,
+    pub(crate) delete_timestamps: Option<ColumnTiles>,
+    /// Delete conditions to evaluate, by position in the array's list.
+    pub(crate) deletes: Vec<usize>,
+}
+
+/// What all tasks of a sparse read share.
+pub(crate) struct SparseScan {
+    pub(crate) array: Arc<Array>,
+    pub(crate) projection: Projection,
+    /// By position of the fragment; only those in use.
+    pub(crate) fragments: HashMap<usize, FragmentFields>,
+}
+
+/// A tile of a fragment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TileRef {
+    pub(crate) fragment: usize,
+    pub(crate) tile: u64,
+    pub(crate) cells: u64,
+}
+
+/// A value on one dimension that cuts space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Cut {
+    Key(u64),
+    Text(Vec<u8>),
+}
+
+/// A slice of space along one dimension: from `low`, up to before `high`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Slab {
+    pub(crate) dim: usize,
+    pub(crate) low: Option<Cut>,
+    pub(crate) high: Option<Cut>,
+}
+
+/// Plans a sparse read.
+pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
+    if scan.selection.is_some() {
+        return Err(Error::invalid("a sparse array has no grid to take a slice of")
+            .hint("use --where with the dimensions, as in \"x\" BETWEEN 0 AND 9"));
+    }
+    let projection = Projection::new(array, scan)?;
+    let all: u64 = array.fragments.iter().map(|fragment| fragment.tiles).fold(0, u64::saturating_add);
+    let contested = contested(array);
+    let mut alone = Vec::new();
+    let mut disputed = Vec::new();
+    for (position, fragment) in array.fragments.iter().enumerate() {
+        let is_contested = contested.get(position).copied().unwrap_or(false);
+        for tile in tiles_of(array, fragment, &projection, is_contested)? {
+            let tile = tile as u64;
+            let entry = TileRef { fragment: position, tile, cells: fragment.cells_of(tile) };
+            if is_contested { disputed.push(entry) } else { alone.push(entry) }
+        }
+    }
+    let read = alone.len() + disputed.len();
+    let mut fragments = HashMap::new();
+    for entry in alone.iter().chain(&disputed) {
+        if !fragments.contains_key(&entry.fragment) {
+            let is_contested = contested.get(entry.fragment).copied().unwrap_or(false);
+            fragments.insert(entry.fragment, fields_of(array, entry.fragment, &projection, is_contested)?);
+        }
+    }
+    let scanned = Arc::new(SparseScan { array: Arc::clone(array), projection, fragments });
+    let mut tasks: Vec<Box<dyn Task>> = Vec::new();
+    let exact = scan.predicate.is_none() && array.deletes.is_empty();
+    let mut rows = 0_u64;
+    for tiles in grouped(&scanned, &alone) {
+        if exact && scan.limit.is_some_and(|limit| rows >= limit) {
+            break;
+        }
+        rows = rows.saturating_add(tiles.iter().map(|tile| tile.cells).sum());
+        tasks.push(Box::new(SparseTask::alone(Arc::clone(&scanned), tiles)));
+    }
+    for (tiles, slab) in disputed_groups(array, disputed)? {
+        tasks.push(Box::new(SparseTask::disputed(Arc::clone(&scanned), tiles, slab)));
+    }
+    Ok(Plan { tasks, pieces: all, pruned: all.saturating_sub(read as u64) })
+}
+
+/// For each fragment whether another one, or a version in itself, may hold a cell with the same coordinates.
+fn contested(array: &Array) -> Vec<bool> {
+    let fragments = &array.fragments;
+    if array.schema.allows_dups {
+        return vec![false; fragments.len()];
+    }
+    let mut out: Vec<bool> = fragments.iter().map(|fragment| fragment.footer.has_timestamps).collect();
+    for (i, a) in fragments.iter().enumerate() {
+        for (j, b) in fragments.iter().enumerate().skip(i + 1) {
+            let decided = out.get(i) == Some(&true) && out.get(j) == Some(&true);
+            if !decided && overlap(a, b) {
+                for at in [i, j] {
+                    if let Some(slot) = out.get_mut(at) {
+                        *slot = true;
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The tiles of a fragment that can hold a matching row.
+fn tiles_of(
+    array: &Array,
+    fragment: &Fragment,
+    projection: &Projection,
+    contested: bool,
+) -> Result<Vec<usize>> {
+    if fragment.tiles == 0 {
+        return Ok(Vec::new());
+    }
+    let dims = &array.schema.dimensions;
+    let Some(predicate) = &projection.predicate else {
+        fragment.rtree()?;
+        return Ok((0..usize::try_from(fragment.tiles).unwrap_or(usize::MAX)).collect());
+    };
+    let by_box = |mbr: &[Range], attribute: &dyn Fn(&str) -> Option<ColumnBounds>| {
+        predicate.verdict(&|name| match array.schema.dimension(name) {
+            Some((index, _)) => mbr.get(index).and_then(|range| range_bounds(array, name, range)),
+            None => attribute(name),
+        })
+    };
+    let tree = fragment.rtree()?;
+    let mut found = tree.search(dims, &|mbr| by_box(mbr, &|_| None) != Verdict::Never)?;
+    // A tile whose cells may shadow older ones must be read even where its own values cannot match.
+    let tests_attributes =
+        projection.tested().iter().any(|column| matches!(column.source, Source::Attribute(_)));
+    if contested || !tests_attributes {
+        return Ok(found);
+    }
+    let leaves = tree.leaves();
+    let mut failed = None;
+    found.retain(|tile| {
+        match (|| prune_tile(fragment, projection, predicate, leaves, *tile, &by_box, array))() {
+            Ok(keep) => keep,
+            Err(error) => {
+                failed.get_or_insert(error);
+                true
+            }
+        }
+    });
+    failed.map_or(Ok(found), Err)
+}
+
+type ByBox<'a> = dyn Fn(&[Range], &dyn Fn(&str) -> Option<ColumnBounds>) -> Verdict + 'a;
+
+/// Whether a tile stays, by its rectangle and its statistics together.
+fn prune_tile(
+    fragment: &Fragment,
+    projection: &Projection,
+    _predicate: &Predicate,
+    leaves: Option<&crate::meta::rtree::Mbrs>,
+    tile: usize,
+    by_box: &ByBox<'_>,
+    array: &Array,
+) -> Result<bool> {
+    let Some(leaves) = leaves else { return Ok(true) };
+    let mbr = leaves.get(tile, &array.schema.dimensions)?;
+    let mut bounds: HashMap<&str, ColumnBounds> = HashMap::new();
+    for column in projection.tested() {
+        if let Source::Attribute(_) = column.source
+            && let Some(found) = tile_bounds(fragment, column, tile as u64)?
+        {
+            bounds.insert(&column.name, found);
+        }
+    }
+    Ok(by_box(&mbr, &|name| bounds.get(name).cloned()) != Verdict::Never)
+}
+
+/// A range of a dimension as bounds of its column; `None` where the column shows something else than what is stored.
+fn range_bounds(array: &Array, name: &str, range: &Range) -> Option<ColumnBounds> {
+    let column = array.columns.iter().find(|column| column.name == name)?;
+    if column.field.is_nullable() || !is_plain(range) {
+        return None;
+    }
+    Some(ColumnBounds {
+        min: Some(range.low.clone()),
+        max: Some(range.high.clone()),
+        nulls: Some(0),
+        rows: None,
+    })
+}
+
+/// Engines compare bytes beyond ASCII as signed, so their rectangles mean nothing in our order.
+fn is_plain(range: &Range) -> bool {
+    let plain = |value: &Scalar| match value {
+        Scalar::Text(text) => text.is_ascii(),
+        Scalar::Bytes(_) => false,
+        _ => true,
+    };
+    plain(&range.low) && plain(&range.high)
+}
+
+fn fields_of(
+    array: &Array,
+    position: usize,
+    projection: &Projection,
+    contested: bool,
+) -> Result<FragmentFields> {
+    let fragment =
+        array.fragments.get(position).ok_or_else(|| Error::internal("there is no such fragment"))?;
+    let columns: Vec<ColumnTiles> = projection
+        .columns
+        .iter()
+        .map(|column| column_tiles(array, fragment, column))
+        .collect::<Result<_>>()?;
+    let processed = fragment.processed_conditions()?;
+    let has_timestamps = fragment.footer.has_timestamps;
+    let applies = |delete: &crate::array::Delete| {
+        let late_enough = has_timestamps || delete.timestamp >= fragment.name.start;
+        late_enough && !processed.iter().any(|path| same_commit(path, &delete.path))
+    };
+    let deletes: Vec<usize> =
+        array.deletes.iter().enumerate().filter(|(_, delete)| applies(delete)).map(|(i, _)| i).collect();
+    let mut names: Vec<&str> = projection.tested().iter().map(|column| column.name.as_str()).collect();
+    if contested {
+        names.extend(array.schema.dimensions.iter().map(|dim| dim.name.as_str()));
+    }
+    for delete in deletes.iter().filter_map(|i| array.deletes.get(*i)) {
+        delete.survives.fields(&mut names);
+    }
+    let mut keys: Vec<KeyField> = Vec::new();
+    for name in names {
+        if keys.iter().any(|key| key.name == name) {
+            continue;
+        }
+        let known = projection.columns.iter().position(|column| column.name == name);
+        let (datatype, tiles) = match known.and_then(|i| Some((projection.columns.get(i)?, columns.get(i)?)))
+        {
+            Some((column, tiles)) => (column.datatype, tiles.clone()),
+            None => {
+                let column = array.column(name)?;
+                (column.datatype, column_tiles(array, fragment, column)?)
+            }
+        };
+        keys.push(KeyField { name: name.to_owned(), datatype, tiles });
+    }
+    let special = |field: Field| {
+        let has = fragment.slots.index(field).is_some();
+        let tiles = || crate::read::tile::FieldTiles::new(array, fragment, field);
+        has.then(|| tiles().map(|tiles| ColumnTiles::Field(Arc::new(tiles)))).transpose()
+    };
+    let partly_visible = !fragment.name.is_within(&array.range);
+    let needs_times = has_timestamps && (contested || partly_visible || !deletes.is_empty());
+    Ok(FragmentFields {
+        fragment: Arc::clone(fragment),
+        columns,
+        keys,
+        timestamps: if needs_times { special(Field::Timestamps)? } else { None },
+        delete_timestamps: special(Field::DeleteTimestamps)?,
+        deletes,
+    })
+}
+
+/// Fragments name conditions by a path relative to the array; only the last component is sure.
+fn same_commit(a: &str, b: &str) -> bool {
+    a.rsplit('/').next() == b.rsplit('/').next()
+}
+
+fn column_tiles(array: &Array, fragment: &Fragment, column: &Column) -> Result<ColumnTiles> {
+    match column.source {
+        Source::Dimension(dim) => ColumnTiles::dimension(array, fragment, dim),
+        Source::Attribute(_) => Ok(match field_of(array, fragment, column)? {
+            Some(field) => ColumnTiles::Field(Arc::new(field)),
+            None => ColumnTiles::Fill {
+                value: column.fill.clone(),
+                valid: column.nullable.then_some(column.fill_valid),
+                is_var: column.is_var(),
+            },
+        }),
+    }
+}
+
+/// Consecutive tiles in groups of a decent size.
+fn grouped(scan: &SparseScan, tiles: &[TileRef]) -> Vec<Vec<TileRef>> {
+    let mut out: Vec<Vec<TileRef>> = Vec::new();
+    let (mut cells, mut bytes) = (0_u64, 0_u64);
+    for tile in tiles {
+        let fields = scan.fragments.get(&tile.fragment);
+        let tile_bytes = fields.map_or(0, |fields| {
+            fields
+                .columns
+                .iter()
+                .map(|column| column.decoded_bytes(tile.tile, tile.cells))
+                .fold(0, u64::saturating_add)
+        });
+        let full =
+            cells.saturating_add(tile.cells) > TASK_CELLS || bytes.saturating_add(tile_bytes) > TASK_BYTES;
+        match out.last_mut() {
+            Some(group) if !full => group.push(*tile),
+            _ => {
+                out.push(vec![*tile]);
+                (cells, bytes) = (0, 0);
+            }
+        }
+        cells = cells.saturating_add(tile.cells);
+        bytes = bytes.saturating_add(tile_bytes);
+    }
+    out
+}
+
+/// A tile with its rectangle.
+struct Boxed {
+    tile: TileRef,
+    mbr: Vec<Range>,
+}
+
+/// Groups of tiles that may hold equal coordinates, with the slab of space that each group answers for.
+fn disputed_groups(array: &Array, tiles: Vec<TileRef>) -> Result<Vec<(Vec<TileRef>, Option<Slab>)>> {
+    if tiles.is_empty() {
+        return Ok(Vec::new());
+    }
+    let dims = &array.schema.dimensions;
+    let mut boxed = Vec::with_capacity(tiles.len());
+    for tile in tiles {
+        let fragment =
+            array.fragments.get(tile.fragment).ok_or_else(|| Error::internal("there is no such fragment"))?;
+        let tree = fragment.rtree()?;
+        let leaves = tree.leaves().ok_or_else(|| Error::corrupt("a sparse fragment has no rectangles"))?;
+        let at = usize::try_from(tile.tile).unwrap_or(usize::MAX);
+        boxed.push(Boxed { tile, mbr: leaves.get(at, dims)? });
+    }
+    // The dimension along which tiles fall apart best.
+    let usable = |dim: &usize| boxed.iter().all(|b| b.mbr.get(*dim).is_some_and(is_plain));
+    let candidates: Vec<usize> = (0..dims.len()).filter(usable).collect();
+    let mut best: Option<(usize, Vec<Vec<usize>>)> = None;
+    for dim in candidates {
+        let groups = components(&boxed, dim);
+        if best.as_ref().is_none_or(|(_, known)| groups.len() > known.len()) {
+            best = Some((dim, groups));
+        }
+    }
+    let Some((dim, groups)) = best else {
+        return Ok(vec![(boxed.iter().map(|b| b.tile).collect(), None)]);
+    };
+    let mut out: Vec<(Vec<TileRef>, Option<Slab>)> = Vec::new();
+    let mut open_cells = u64::MAX;
+    for group in groups {
+        let cells: u64 =
+            group.iter().filter_map(|i| boxed.get(*i)).map(|b| b.tile.cells).fold(0, u64::saturating_add);
+        if cells > SLAB_CELLS {
+            out.extend(slabs(array, &boxed, &group, dim)?);
+            open_cells = u64::MAX;
+            continue;
+        }
+        let members = group.iter().filter_map(|i| boxed.get(*i)).map(|b| b.tile);
+        // Small groups share a task.
+        match out.last_mut() {
+            Some((open, None)) if open_cells.saturating_add(cells) <= TASK_CELLS => {
+                open.extend(members);
+                open_cells = open_cells.saturating_add(cells);
+            }
+            _ => {
+                out.push((members.collect(), None));
+                open_cells = cells;
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Groups whose ranges along `dim` do not touch each other.
+fn components(boxed: &[Boxed], dim: usize) -> Vec<Vec<usize>> {
+    let low = |i: &usize| boxed.get(*i).and_then(|b| b.mbr.get(dim)).map(|range| &range.low);
+    let mut order: Vec<usize> = (0..boxed.len()).collect();
+    order.sort_by(|a, b| low(a).zip(low(b)).and_then(|(a, b)| a.compare(b)).unwrap_or(Ordering::Equal));
+    let mut out: Vec<Vec<usize>> = Vec::new();
+    let mut reach: Option<&Scalar> = None;
+    for i in order {
+        let Some(range) = boxed.get(i).and_then(|b| b.mbr.get(dim)) else { continue };
+        let apart = reach.is_none_or(|reach| range.low.compare(reach) == Some(Ordering::Greater));
+        match out.last_mut() {
+            Some(group) if !apart => group.push(i),
+            _ => out.push(vec![i]),
+        }
+        if reach.is_none_or(|reach| range.high.compare(reach) == Some(Ordering::Greater)) {
+            reach = Some(&range.high);
+        }
+    }
+    out
+}
+
+/// Cuts the space of one large group; a tile belongs to every slab that it reaches into.
+fn slabs(
+    array: &Array,
+    boxed: &[Boxed],
+    group: &[usize],
+    dim: usize,
+) -> Result<Vec<(Vec<TileRef>, Option<Slab>)>> {
+    let datatype = array.schema.dimensions.get(dim).map(|dim| dim.datatype);
+    let datatype = datatype.ok_or_else(|| Error::internal("there is no such dimension"))?;
+    let members: Vec<(&Boxed, &Range)> =
+        group.iter().filter_map(|i| boxed.get(*i)).filter_map(|b| Some((b, b.mbr.get(dim)?))).collect();
+    // The group is in the order of its lower ends; a cut is a lower end after enough cells.
+    let mut cuts: Vec<&Scalar> = Vec::new();
+    let mut cells = 0_u64;
+    for (member, range) in &members {
+        let last = cuts.last().copied().or(members.first().map(|(_, first)| &first.low));
+        let rises = last.is_some_and(|last| range.low.compare(last) == Some(Ordering::Greater));
+        if cells >= SLAB_CELLS / 2 && rises {
+            cuts.push(&range.low);
+            cells = 0;
+        }
+        cells = cells.saturating_add(member.tile.cells);
+    }
+    let cut_of = |value: &Scalar| -> Result<Cut> {
+        let mut bytes = Vec::new();
+        write_scalar(value, datatype, &mut bytes)?;
+        if datatype.is_text() {
+            return Ok(Cut::Text(bytes));
+        }
+        let keys = order_keys(datatype.physical(), &bytes);
+        keys.first().copied().map(Cut::Key).ok_or_else(|| Error::internal("a cut has no value"))
+    };
+    let mut out = Vec::new();
+    for i in 0..=cuts.len() {
+        let low = i.checked_sub(1).and_then(|i| cuts.get(i)).copied();
+        let high = cuts.get(i).copied();
+        let reaches = |range: &Range| {
+            low.is_none_or(|low| range.high.compare(low) != Some(Ordering::Less))
+                && high.is_none_or(|high| range.low.compare(high) == Some(Ordering::Less))
+        };
+        let tiles =
+            members.iter().filter(|(_, range)| reaches(range)).map(|(member, _)| member.tile).collect();
+        let slab = Slab { dim, low: low.map(&cut_of).transpose()?, high: high.map(&cut_of).transpose()? };
+        out.push((tiles, Some(slab)));
+    }
+    Ok(out)
+}

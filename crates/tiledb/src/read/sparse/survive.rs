@@ -1,0 +1,184 @@
+//! Evaluating delete conditions over the cells of a tile (spec §13).
+//!
+//! Conditions are stored negated: a cell survives where the tree is true. A comparison with a null cell is false, so a
+//! condition that tests an attribute deletes its nulls; interoperability asks for just that.
+
+use std::cmp::Ordering;
+
+use super::cells::Decoded;
+use crate::meta::condition::{Combination, Condition, Op};
+use crate::meta::datatype::{Datatype, Physical};
+use crate::{Error, Result};
+
+/// A field as a condition sees it.
+pub(crate) struct Tested<'a> {
+    pub(crate) datatype: Datatype,
+    pub(crate) cells: &'a Decoded,
+}
+
+/// For each cell whether `condition` is true.
+pub(crate) fn evaluate<'a>(
+    condition: &Condition,
+    cells: usize,
+    field: &dyn Fn(&str) -> Option<Tested<'a>>,
+) -> Result<Vec<bool>> {
+    match condition {
+        Condition::Combined { how, parts } => {
+            let parts = parts.iter().map(|part| evaluate(part, cells, field));
+            match how {
+                Combination::And => fold(parts, cells, true, |a, b| a & b),
+                Combination::Or => fold(parts, cells, false, |a, b| a | b),
+                Combination::Not => {
+                    let mut inner = fold(parts, cells, false, |a, b| a | b)?;
+                    inner.iter_mut().for_each(|value| *value = !*value);
+                    Ok(inner)
+                }
+            }
+        }
+        Condition::Compare { op: Op::AlwaysTrue, .. } => Ok(vec![true; cells]),
+        Condition::Compare { op: Op::AlwaysFalse, .. } => Ok(vec![false; cells]),
+        Condition::Compare { field: name, op, value, offsets } => {
+            let tested = field(name);
+            let tested = tested.ok_or_else(|| {
+                Error::corrupt(format!("a delete condition tests the unknown field '{name}'"))
+            })?;
+            let list = match op {
+                Op::In | Op::NotIn => Condition::list(value, offsets)?,
+                _ => vec![value.as_slice()],
+            };
+            compare(&tested, *op, &list, cells)
+        }
+    }
+}
+
+fn fold(
+    parts: impl Iterator<Item = Result<Vec<bool>>>,
+    cells: usize,
+    start: bool,
+    combine: impl Fn(bool, bool) -> bool,
+) -> Result<Vec<bool>> {
+    let mut out = vec![start; cells];
+    for part in parts {
+        out.iter_mut().zip(part?).for_each(|(a, b)| *a = combine(*a, b));
+    }
+    Ok(out)
+}
+
+fn compare(tested: &Tested<'_>, op: Op, values: &[&[u8]], cells: usize) -> Result<Vec<bool>> {
+    let validity = tested.cells.validity();
+    let is_valid = |cell: usize| validity.is_none_or(|validity| validity.get(cell).is_some_and(|v| *v != 0));
+    // An empty value with EQ or NE asks for null, where there can be one.
+    if let (Op::Eq | Op::Ne, [[]], Some(_)) = (op, values, validity) {
+        return Ok((0..cells).map(|cell| is_valid(cell) == (op == Op::Ne)).collect());
+    }
+    let mut out = match tested.cells {
+        Decoded::Var { cells: var, .. } => (0..cells)
+            .map(|cell| holds(op, values.iter().map(|value| var.get(cell).cmp(value))))
+            .collect::<Vec<_>>(),
+        Decoded::Fixed { bytes, width, .. }
+            if *width != tested.datatype.size() || is_text(tested.datatype) =>
+        {
+            let stored = bytes.chunks_exact((*width).max(1));
+            stored.map(|cell| holds(op, values.iter().map(|value| cell.cmp(value)))).collect()
+        }
+        Decoded::Fixed { bytes, .. } => numbers(tested.datatype, bytes, op, values)?,
+    };
+    out.resize(cells, false);
+    for (cell, value) in out.iter_mut().enumerate() {
+        *value &= is_valid(cell);
+    }
+    Ok(out)
+}
+
+fn is_text(datatype: Datatype) -> bool {
+    datatype.is_text() || datatype == Datatype::Char
+}
+
+/// Whether a cell that compares so with each value satisfies the comparison.
+fn holds(op: Op, mut orders: impl Iterator<Item = Ordering>) -> bool {
+    match op {
+        Op::In => orders.any(Ordering::is_eq),
+        Op::NotIn => !orders.any(Ordering::is_eq),
+        _ => orders.next().is_some_and(|order| match op {
+            Op::Lt => order.is_lt(),
+            Op::Le => order.is_le(),
+            Op::Gt => order.is_gt(),
+            Op::Ge => order.is_ge(),
+            Op::Eq => order.is_eq(),
+            Op::Ne => order.is_ne(),
+            _ => false,
+        }),
+    }
+}
+
+/// Comparisons of numbers, a loop per type.
+fn numbers(datatype: Datatype, bytes: &[u8], op: Op, values: &[&[u8]]) -> Result<Vec<bool>> {
+    macro_rules! run {
+        ($type:ty, $width:literal) => {{
+            let parsed: Option<Vec<$type>> =
+                values.iter().map(|value| (*value).try_into().ok().map(<$type>::from_le_bytes)).collect();
+            let parsed = parsed.ok_or_else(|| {
+                Error::corrupt(format!(
+                    "a delete condition has a value that is not of type {}",
+                    datatype.name()
+                ))
+            })?;
+            let cells = bytes.as_chunks::<$width>().0.iter().map(|chunk| <$type>::from_le_bytes(*chunk));
+            let first = parsed.first().copied().unwrap_or_default();
+            // IEEE comparisons: with NaN only NE is true.
+            match op {
+                Op::Lt => cells.map(|cell| cell < first).collect(),
+                Op::Le => cells.map(|cell| cell <= first).collect(),
+                Op::Gt => cells.map(|cell| cell > first).collect(),
+                Op::Ge => cells.map(|cell| cell >= first).collect(),
+                Op::Eq => cells.map(|cell| cell == first).collect(),
+                Op::Ne => cells.map(|cell| cell != first).collect(),
+                Op::In => cells.map(|cell| parsed.contains(&cell)).collect(),
+                Op::NotIn => cells.map(|cell| !parsed.contains(&cell)).collect(),
+                Op::AlwaysTrue => cells.map(|_| true).collect(),
+                Op::AlwaysFalse => cells.map(|_| false).collect(),
+            }
+        }};
+    }
+    Ok(match datatype.physical() {
+        Physical::I8 => run!(i8, 1),
+        Physical::I16 => run!(i16, 2),
+        Physical::I32 => run!(i32, 4),
+        Physical::I64 => run!(i64, 8),
+        Physical::U8 => run!(u8, 1),
+        Physical::U16 => run!(u16, 2),
+        Physical::U32 => run!(u32, 4),
+        Physical::U64 => run!(u64, 8),
+        Physical::F32 => run!(f32, 4),
+        Physical::F64 => run!(f64, 8),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nulls_never_survive_a_comparison() {
+        let bytes = [1_i32, 5, 9].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let cells = Decoded::Fixed { bytes, width: 4, validity: Some(vec![1, 0, 1]) };
+        let field = |_: &str| Some(Tested { datatype: Datatype::Int32, cells: &cells });
+        let compare = |op, value: &[u8]| Condition::Compare {
+            field: "a".into(),
+            op,
+            value: value.to_vec(),
+            offsets: vec![],
+        };
+        let run = |condition: &Condition| evaluate(condition, 3, &field).unwrap();
+        assert_eq!(run(&compare(Op::Ge, &2_i32.to_le_bytes())), [false, false, true]);
+        assert_eq!(run(&compare(Op::Ne, &1_i32.to_le_bytes())), [false, false, true]);
+        assert_eq!(run(&compare(Op::Eq, &[])), [false, true, false]);
+        assert_eq!(run(&compare(Op::Ne, &[])), [true, false, true]);
+        let or = Condition::Combined {
+            how: Combination::Or,
+            parts: vec![compare(Op::Lt, &2_i32.to_le_bytes()), compare(Op::Gt, &8_i32.to_le_bytes())],
+        };
+        assert_eq!(run(&or), [true, false, true]);
+        assert!(evaluate(&compare(Op::Lt, &[1, 2]), 3, &field).is_err());
+    }
+}

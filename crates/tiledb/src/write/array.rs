@@ -1,0 +1,205 @@
+//! An array opened for writing, and the creation of new ones (spec §2, §7).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use tesselle_core::{Limits, Location};
+
+use super::cells::{CellType, Cells, from_arrow};
+use super::commit::put;
+use super::enumerated::codes;
+use super::fragment::{FragmentPlan, field_type};
+use super::name::{fresh, stamp};
+use super::schema::NewSchema;
+use crate::filter::Key;
+use crate::meta::enumeration::Enumeration;
+use crate::meta::generic_tile::GenericTile;
+use crate::meta::name::TimestampedName;
+use crate::meta::schema::ArraySchema;
+use crate::meta::slots::Field;
+use crate::{Error, Result};
+
+/// The folders of an array.
+const FOLDERS: [&str; 7] = [
+    "__schema",
+    "__schema/__enumerations",
+    "__commits",
+    "__fragments",
+    "__meta",
+    "__fragment_meta",
+    "__labels",
+];
+
+/// An array to write to.
+///
+/// Every write is a fragment of its own and becomes visible at once or not at all.
+#[derive(Debug, Clone)]
+pub struct ArrayWriter {
+    pub(crate) location: Location,
+    pub(crate) schema: Arc<ArraySchema>,
+    pub(crate) schema_name: String,
+    pub(crate) enumerations: HashMap<String, Arc<Enumeration>>,
+    pub(crate) key: Option<Key>,
+}
+
+/// What a write produced.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The names of the new fragments.
+    pub fragments: Vec<String>,
+    /// Cells written.
+    pub cells: u64,
+    /// Tiles written, in all fields together one each.
+    pub tiles: u64,
+    /// Bytes written.
+    pub bytes: u64,
+}
+
+impl ArrayWriter {
+    /// Creates an array where nothing is yet. With a `key` everything it holds is encrypted.
+    pub fn create(
+        location: &Location,
+        new: &NewSchema,
+        key: Option<Key>,
+        timestamp: Option<u64>,
+    ) -> Result<Self> {
+        if schema_names(location)?.last().is_some() {
+            return Err(Error::invalid(format!("'{location}' is an array already")));
+        }
+        make_folders(location)?;
+        let schema_name = fresh(stamp(timestamp))?;
+        store_schema(location, &schema_name, new, key.as_ref())?;
+        Ok(Self {
+            location: location.clone(),
+            schema: Arc::new(new.schema.clone()),
+            schema_name,
+            enumerations: by_name(new.enumerations.iter().cloned()),
+            key,
+        })
+    }
+
+    /// Opens an array with its newest schema.
+    pub fn open(location: &Location, key: Option<Key>) -> Result<Self> {
+        let Some(newest) = schema_names(location)?.pop() else {
+            return Err(Error::not_found(format!(
+                "'{location}' is not an array of format version 10 or later"
+            )));
+        };
+        let limit = Limits::default().metadata_bytes;
+        let payload = |path: &Location| -> Result<Vec<u8>> {
+            let bytes = path.read_all(limit)?;
+            GenericTile::parse(&bytes, 0, key.as_ref(), limit)
+                .map(|tile| tile.payload)
+                .map_err(|e| e.file(path.path()))
+        };
+        let schema = ArraySchema::parse(&payload(&location.join("__schema").join(&newest.name))?)?;
+        let folder = location.join("__schema/__enumerations");
+        let mut enumerations = Vec::new();
+        for (_, file) in &schema.enumerations {
+            enumerations.push(Enumeration::parse(&payload(&folder.join(file))?)?);
+        }
+        Ok(Self {
+            location: location.clone(),
+            schema: Arc::new(schema),
+            schema_name: newest.name,
+            enumerations: by_name(enumerations),
+            key,
+        })
+    }
+
+    /// The schema that writes use.
+    pub fn schema(&self) -> &ArraySchema {
+        &self.schema
+    }
+
+    /// Where the array is.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The columns of a batch as the cells of `fields`.
+    pub(crate) fn cells_of(&self, batch: &RecordBatch, fields: &[Field]) -> Result<Vec<Cells>> {
+        fields.iter().map(|field| self.column(batch, *field)).collect()
+    }
+
+    fn column(&self, batch: &RecordBatch, field: Field) -> Result<Cells> {
+        let (kind, _, _) = field_type(&self.schema, field)?;
+        let (name, enumeration) = match field {
+            Field::Attribute(i) => {
+                let attribute = self.schema.attributes.get(i);
+                let list =
+                    attribute.and_then(|attribute| self.enumerations.get(attribute.enumeration.as_ref()?));
+                (attribute.map_or("", |attribute| &attribute.name), list)
+            }
+            Field::Dimension(i) => (self.schema.dimensions.get(i).map_or("", |dim| &dim.name), None),
+            _ => ("", None),
+        };
+        let schema = batch.schema();
+        let Some((index, _)) = schema.column_with_name(name) else {
+            return Err(Error::unknown_name(
+                "column",
+                name,
+                schema.fields().iter().map(|field| field.name().as_str()),
+            ));
+        };
+        let column = batch.column(index);
+        match codes(name, column, kind, enumeration.map(Arc::as_ref))? {
+            Some(column) => from_arrow(name, &column, CellType { ..kind }),
+            None => from_arrow(name, column, kind),
+        }
+    }
+
+    /// The plan of a fragment without special columns.
+    pub(crate) fn plan(&self, timestamps: (u64, u64)) -> FragmentPlan {
+        FragmentPlan {
+            array: self.location.clone(),
+            schema: Arc::clone(&self.schema),
+            schema_name: self.schema_name.clone(),
+            key: self.key.clone(),
+            timestamps,
+            with_timestamps: false,
+            with_deletes: false,
+        }
+    }
+}
+
+fn by_name(list: impl IntoIterator<Item = Enumeration>) -> HashMap<String, Arc<Enumeration>> {
+    list.into_iter().map(|enumeration| (enumeration.name.clone(), Arc::new(enumeration))).collect()
+}
+
+/// The schemas of an array, oldest first; none where there is no array.
+fn schema_names(location: &Location) -> Result<Vec<TimestampedName>> {
+    let folder = location.join("__schema");
+    if !folder.is_dir()? {
+        return Ok(Vec::new());
+    }
+    let mut names: Vec<TimestampedName> =
+        folder.list()?.iter().filter_map(|entry| TimestampedName::parse(&entry.name)).collect();
+    names.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(names)
+}
+
+/// Makes the folders of an array.
+pub(crate) fn make_folders(location: &Location) -> Result<()> {
+    FOLDERS.iter().try_for_each(|folder| {
+        let folder = location.join(folder);
+        folder.storage().create_dir(folder.path())
+    })
+}
+
+/// Stores enumerations, then the schema that names them: with it the array exists.
+pub(crate) fn store_schema(
+    location: &Location,
+    name: &str,
+    new: &NewSchema,
+    key: Option<&Key>,
+) -> Result<()> {
+    let folder = location.join("__schema/__enumerations");
+    for enumeration in &new.enumerations {
+        let file = folder.join(&enumeration.file);
+        put(&file, &GenericTile::write(&enumeration.write()?, new.schema.version, key)?)?;
+    }
+    let payload = new.schema.write()?;
+    put(&location.join("__schema").join(name), &GenericTile::write(&payload, new.schema.version, key)?)
+}

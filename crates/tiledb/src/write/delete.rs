@@ -1,0 +1,166 @@
+//! Deleting cells by a condition (spec §13).
+//!
+//! The format stores the condition under which a cell *survives*, and a comparison with null is false there: whatever a
+//! delete says about a nullable attribute, cells where it is null go too. It cannot store a null test that engines
+//! would read back, so the caller decides with [`OnNull`] whether that is wanted.
+
+use tesselle_core::{Comparison, Predicate, Scalar};
+
+use super::array::ArrayWriter;
+use super::commit::put;
+use super::name::{WRITE_VERSION, fresh_versioned, stamp};
+use crate::meta::condition::{Combination, Condition, Op};
+use crate::meta::generic_tile::GenericTile;
+use crate::meta::schema::ArrayKind;
+use crate::meta::value::write_scalar;
+use crate::{Datatype, Error, Result};
+
+/// What a delete does about cells where an attribute that it tests is null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnNull {
+    /// Conditions on nullable attributes are refused.
+    #[default]
+    Refuse,
+    /// Such cells are deleted, as the engine does it.
+    Delete,
+}
+
+impl ArrayWriter {
+    /// Deletes the cells for which `predicate` is true, from the view of the given time on. Gives the commit's name.
+    pub fn delete(&self, predicate: &Predicate, on_null: OnNull, timestamp: Option<u64>) -> Result<String> {
+        if self.schema.kind == ArrayKind::Dense {
+            return Err(Error::invalid("cells of dense arrays cannot be deleted"));
+        }
+        let nullable =
+            |name: &&str| self.schema.attribute(name).is_some_and(|(_, attribute)| attribute.nullable);
+        if let (OnNull::Refuse, Some(name)) = (on_null, predicate.columns().into_iter().find(nullable)) {
+            return Err(Error::invalid(format!(
+                "'{name}' can be null, and every delete on it takes its null cells too"
+            ))
+            .hint("say that null cells may be deleted, or use another field"));
+        }
+        let condition = self.survival(predicate)?;
+        let mut payload = Vec::new();
+        condition.write(&mut payload)?;
+        let name = format!("{}.del", fresh_versioned(stamp(timestamp))?);
+        let bytes = GenericTile::write(&payload, WRITE_VERSION, self.key.as_ref())?;
+        put(&self.location.join("__commits").join(&name), &bytes)?;
+        Ok(name)
+    }
+
+    /// True where `predicate` is not true.
+    fn survival(&self, predicate: &Predicate) -> Result<Condition> {
+        match predicate {
+            Predicate::Not(inner) => self.not_false(inner),
+            Predicate::And(parts) => combined(Combination::Or, parts, |part| self.survival(part)),
+            Predicate::Or(parts) => combined(Combination::And, parts, |part| self.survival(part)),
+            leaf => self.leaf(leaf, true),
+        }
+    }
+
+    /// True where `predicate` is not false.
+    fn not_false(&self, predicate: &Predicate) -> Result<Condition> {
+        match predicate {
+            Predicate::Not(inner) => self.survival(inner),
+            Predicate::And(parts) => combined(Combination::And, parts, |part| self.not_false(part)),
+            Predicate::Or(parts) => combined(Combination::Or, parts, |part| self.not_false(part)),
+            leaf => self.leaf(leaf, false),
+        }
+    }
+
+    fn leaf(&self, leaf: &Predicate, negated: bool) -> Result<Condition> {
+        match leaf {
+            Predicate::Compare { column, op, value } => {
+                let op = match (op, negated) {
+                    (Comparison::Eq, false) | (Comparison::Ne, true) => Op::Eq,
+                    (Comparison::Ne, false) | (Comparison::Eq, true) => Op::Ne,
+                    (Comparison::Lt, false) | (Comparison::Ge, true) => Op::Lt,
+                    (Comparison::Le, false) | (Comparison::Gt, true) => Op::Le,
+                    (Comparison::Gt, false) | (Comparison::Le, true) => Op::Gt,
+                    (Comparison::Ge, false) | (Comparison::Lt, true) => Op::Ge,
+                };
+                let value = self.literal(column, value, matches!(op, Op::Eq | Op::Ne))?;
+                Ok(Condition::Compare { field: column.clone(), op, value, offsets: Vec::new() })
+            }
+            Predicate::In { column, values } => {
+                let (mut value, mut offsets) = (Vec::new(), Vec::new());
+                for listed in values {
+                    offsets.push(value.len() as u64);
+                    value.extend_from_slice(&self.literal(column, listed, true)?);
+                }
+                let op = if negated { Op::NotIn } else { Op::In };
+                Ok(Condition::Compare { field: column.clone(), op, value, offsets })
+            }
+            Predicate::IsNull { column } => {
+                Err(Error::unsupported(format!("a delete cannot test whether '{column}' is null")))
+            }
+            _ => Err(Error::invalid("a delete needs a condition on a dimension or attribute")),
+        }
+    }
+
+    /// The datatype of a field, and whether its cells vary.
+    fn field(&self, name: &str) -> Result<(Datatype, bool)> {
+        if let Some((_, attribute)) = self.schema.attribute(name) {
+            if !attribute.is_var() && attribute.cell_val_num != 1 && attribute.datatype.size() != 1 {
+                return Err(Error::invalid(format!(
+                    "'{name}' has several values per cell and cannot be compared"
+                )));
+            }
+            return Ok((attribute.datatype, attribute.is_var()));
+        }
+        if let Some((_, dimension)) = self.schema.dimension(name) {
+            return Ok((dimension.datatype, dimension.is_var()));
+        }
+        let attributes = self.schema.attributes.iter().map(|attribute| attribute.name.as_str());
+        let dimensions = self.schema.dimensions.iter().map(|dimension| dimension.name.as_str());
+        Err(Error::unknown_name("field", name, dimensions.chain(attributes)))
+    }
+
+    /// A literal in the type of its field; of an enumerated attribute its position.
+    fn literal(&self, name: &str, value: &Scalar, equality: bool) -> Result<Vec<u8>> {
+        let (datatype, is_var) = self.field(name)?;
+        let enumeration =
+            self.schema.attribute(name).and_then(|(_, attribute)| attribute.enumeration.as_ref());
+        let value = match (value, enumeration.and_then(|list| self.enumerations.get(list))) {
+            (Scalar::Text(text), Some(list)) => {
+                if !equality {
+                    return Err(Error::invalid(format!(
+                        "'{name}' is enumerated and compares only for equality"
+                    )));
+                }
+                let position = list.values()?.iter().position(|value| *value == text.as_bytes());
+                let position = position.ok_or_else(|| {
+                    Error::invalid(format!("enumeration '{}' does not list '{text}'", list.name))
+                })?;
+                Scalar::Int(position as i128)
+            }
+            (Scalar::Int(number), _) if datatype.is_float() => Scalar::Float(*number as f64),
+            (Scalar::Float(number), _) if !datatype.is_float() && number.fract() == 0.0 => {
+                Scalar::Int(*number as i128)
+            }
+            (value, _) => value.clone(),
+        };
+        let is_text = matches!(value, Scalar::Text(_) | Scalar::Bytes(_));
+        if value == Scalar::Null || is_text != (datatype.size() == 1 && (is_var || datatype.is_string())) {
+            return Err(Error::invalid(format!(
+                "{value} cannot be compared with '{name}', which is {}",
+                datatype.name()
+            )));
+        }
+        let mut bytes = Vec::new();
+        write_scalar(&value, datatype, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+fn combined(
+    how: Combination,
+    parts: &[Predicate],
+    each: impl Fn(&Predicate) -> Result<Condition>,
+) -> Result<Condition> {
+    match parts {
+        [] => Err(Error::invalid("a delete needs a condition on a dimension or attribute")),
+        [one] => each(one),
+        many => Ok(Condition::Combined { how, parts: many.iter().map(each).collect::<Result<_>>()? }),
+    }
+}

@@ -1,0 +1,458 @@
+//! A fragment in the making: tiles in, data files and metadata out, visible with the commit (spec §8, §9, §11).
+
+use std::ops::Range as Span;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use tesselle_core::Location;
+use tesselle_core::storage::Staged;
+
+use super::cells::{CellType, TileCells};
+use super::commit;
+use super::name::{WRITE_VERSION, fresh_versioned};
+use super::statistics::{Presence, TileStats, of_tile, summarize};
+use crate::filter::{Key, Pipeline, TileCodec, TileKind};
+use crate::meta::attribute::Attribute;
+use crate::meta::dimension::Dimension;
+use crate::meta::footer::Footer;
+use crate::meta::generic_tile::GenericTile;
+use crate::meta::rtree::RTree;
+use crate::meta::schema::{ArrayKind, ArraySchema};
+use crate::meta::slots::{Field, Slots, file_stem};
+use crate::meta::statistics::{Extremes, write_numbers, write_summary};
+use crate::meta::value::Range;
+use crate::{Datatype, Error, Result};
+
+/// The codec of an attribute's data tiles.
+pub(crate) fn data_codec(
+    schema: &ArraySchema,
+    attribute: &Attribute,
+    key: Option<&Key>,
+) -> Result<TileCodec> {
+    let kind = CellType::of_attribute(attribute);
+    codec(&attribute.filters, kind, schema.version, key)
+}
+
+fn codec(filters: &Pipeline, kind: CellType, version: u32, key: Option<&Key>) -> Result<TileCodec> {
+    let tile = if kind.is_var() { TileKind::Var } else { TileKind::Fixed { cell_size: kind.cell_size() } };
+    TileCodec::try_new(filters, kind.datatype, tile, version, key)
+}
+
+/// What a fragment is made of.
+#[derive(Debug, Clone)]
+pub(crate) struct FragmentPlan {
+    pub(crate) array: Location,
+    pub(crate) schema: Arc<ArraySchema>,
+    pub(crate) schema_name: String,
+    pub(crate) key: Option<Key>,
+    pub(crate) timestamps: (u64, u64),
+    /// Cells carry their own timestamps.
+    pub(crate) with_timestamps: bool,
+    /// Cells carry when and by which condition they were deleted.
+    pub(crate) with_deletes: bool,
+}
+
+/// What only the end of a write knows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FragmentEnd {
+    /// The box of the cells; a sparse fragment takes it from its rectangles.
+    pub(crate) domain: Option<Vec<Range>>,
+    /// One rectangle per tile of a sparse fragment.
+    pub(crate) mbrs: Vec<Vec<Range>>,
+    /// Cells of the last tile; of a dense fragment those of every tile.
+    pub(crate) last_tile_cells: u64,
+    /// Delete conditions that the cells already reflect.
+    pub(crate) processed_conditions: Vec<String>,
+}
+
+/// The cells of one tile, field by field in the order of [`FragmentWriter::fields`].
+pub(crate) struct TileSet {
+    pub(crate) fields: Vec<TileCells>,
+    /// Cells that count for statistics; the others are padding.
+    pub(crate) real: Vec<Span<usize>>,
+}
+
+/// How the tiles of a field are filtered. Apart from the files, for threads share it.
+struct FieldCodec {
+    field: Field,
+    kind: CellType,
+    presence: Presence,
+    data: TileCodec,
+    offsets: Option<TileCodec>,
+    validity: Option<TileCodec>,
+}
+
+/// The files and lists of a field.
+struct FieldFiles {
+    fixed_file: Box<dyn Staged>,
+    var_file: Option<Box<dyn Staged>>,
+    validity_file: Option<Box<dyn Staged>>,
+    lists: Lists,
+}
+
+/// Per-tile numbers of a field.
+#[derive(Debug, Default)]
+struct Lists {
+    tile_offsets: Vec<u64>,
+    var_offsets: Vec<u64>,
+    var_sizes: Vec<u64>,
+    validity_offsets: Vec<u64>,
+    stats: Vec<TileStats>,
+    sizes: [u64; 3],
+}
+
+/// One tile of one field, filtered.
+struct EncodedTile {
+    fixed: Vec<u8>,
+    var: Vec<u8>,
+    validity: Vec<u8>,
+    var_size: u64,
+    stats: TileStats,
+}
+
+/// Writes one fragment. Dropped without [`FragmentWriter::finish`] it removes what it wrote.
+pub(crate) struct FragmentWriter {
+    plan: FragmentPlan,
+    name: String,
+    folder: Location,
+    codecs: Vec<FieldCodec>,
+    files: Vec<FieldFiles>,
+    tiles: usize,
+    done: bool,
+}
+
+impl FragmentWriter {
+    /// Starts a fragment: makes its folder and its files, invisible as yet.
+    pub(crate) fn create(plan: FragmentPlan) -> Result<Self> {
+        let name = fresh_versioned(plan.timestamps)?;
+        let folder = plan.array.join("__fragments").join(&name);
+        folder.storage().create_dir(folder.path())?;
+        let mut writer =
+            Self { plan, name, folder, codecs: Vec::new(), files: Vec::new(), tiles: 0, done: false };
+        for field in stored_fields(&writer.plan.schema, writer.plan.with_timestamps, writer.plan.with_deletes)
+        {
+            let (codec, files) = writer.open_field(field)?;
+            writer.codecs.push(codec);
+            writer.files.push(files);
+        }
+        Ok(writer)
+    }
+
+    fn open_field(&self, field: Field) -> Result<(FieldCodec, FieldFiles)> {
+        let (schema, key) = (&self.plan.schema, self.plan.key.as_ref());
+        let (kind, filters, is_dimension) = field_type(schema, field)?;
+        let stem = file_stem(schema, WRITE_VERSION, field);
+        let file = |suffix: &str| self.folder.join(&format!("{stem}{suffix}.tdb")).create(false);
+        let plain = |filters: &Pipeline, datatype: Datatype| {
+            let tile = TileKind::Fixed { cell_size: datatype.size() };
+            TileCodec::try_new(filters, datatype, tile, schema.version, key)
+        };
+        let offsets = kind.is_var().then(|| plain(&schema.offsets_filters, Datatype::Uint64)).transpose()?;
+        let validity = kind.nullable.then(|| plain(&schema.validity_filters, Datatype::Uint8)).transpose()?;
+        let files = FieldFiles {
+            fixed_file: file("")?,
+            var_file: offsets.is_some().then(|| file("_var")).transpose()?,
+            validity_file: validity.is_some().then(|| file("_validity")).transpose()?,
+            lists: Lists::default(),
+        };
+        let presence = Presence::of(kind, is_dimension);
+        let data = codec(filters, kind, schema.version, key)?;
+        Ok((FieldCodec { field, kind, presence, data, offsets, validity }, files))
+    }
+
+    /// The fields that tiles bring, in order.
+    pub(crate) fn fields(&self) -> Vec<Field> {
+        self.codecs.iter().map(|codec| codec.field).collect()
+    }
+
+    /// Appends tiles, filtered in parallel.
+    pub(crate) fn append(&mut self, tiles: &[TileSet]) -> Result<()> {
+        let codecs = &self.codecs;
+        let encoded: Vec<Vec<EncodedTile>> = tiles
+            .par_iter()
+            .map(|tile| {
+                if tile.fields.len() != codecs.len() {
+                    return Err(Error::internal("a tile has another number of fields than its fragment"));
+                }
+                codecs
+                    .par_iter()
+                    .zip(&tile.fields)
+                    .map(|(codec, cells)| codec.encode(cells, &tile.real))
+                    .collect()
+            })
+            .collect::<Result<_>>()?;
+        for tile in encoded {
+            for (files, encoded) in self.files.iter_mut().zip(tile) {
+                files.append(encoded)?;
+            }
+            self.tiles += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes the metadata and makes all files durable; the commit is the caller's. Gives the fragment's name.
+    pub(crate) fn finish(mut self, end: &FragmentEnd) -> Result<FinishedFragment> {
+        let metadata = self.metadata(end)?;
+        let mut bytes = metadata.len() as u64;
+        for field in std::mem::take(&mut self.files) {
+            bytes += field.lists.sizes.iter().sum::<u64>();
+            field.fixed_file.commit()?;
+            field.var_file.map_or(Ok(()), Staged::commit)?;
+            field.validity_file.map_or(Ok(()), Staged::commit)?;
+        }
+        commit::put(&self.folder.join("__fragment_metadata.tdb"), &metadata)?;
+        self.done = true;
+        Ok(FinishedFragment { name: std::mem::take(&mut self.name), bytes, tiles: self.tiles as u64 })
+    }
+
+    fn metadata(&self, end: &FragmentEnd) -> Result<Vec<u8>> {
+        let (schema, key) = (&self.plan.schema, self.plan.key.as_ref());
+        let dense = schema.kind == ArrayKind::Dense;
+        let slots = Slots::new(schema, WRITE_VERSION, self.plan.with_timestamps, self.plan.with_deletes);
+        let fields = slots.fields();
+        let zeros = vec![0_u64; self.tiles];
+        let writer_of = |field: &Field| {
+            let found = self.codecs.iter().zip(&self.files).find(|(codec, _)| codec.field == *field);
+            found.map(|(codec, files)| (codec, &files.lists))
+        };
+        let mut out = Vec::new();
+        let mut put = |payload: &[u8]| -> Result<u64> {
+            let at = out.len() as u64;
+            out.extend_from_slice(&GenericTile::write(payload, WRITE_VERSION, key)?);
+            Ok(at)
+        };
+        let tree = if dense {
+            RTree { fanout: 10, levels: Vec::new() }
+        } else {
+            RTree::build(&schema.dimensions, &end.mbrs)?
+        };
+        let rtree = put(&tree.write())?;
+        let mut numbers = |pick: &dyn Fn(&Lists) -> &Vec<u64>| -> Result<Vec<u64>> {
+            let list = |field: &Field| writer_of(field).map_or(&zeros, |(_, lists)| pick(lists));
+            fields.iter().map(|field| put(&write_numbers(list(field)))).collect()
+        };
+        let tile_offsets = numbers(&|lists| &lists.tile_offsets)?;
+        let var_offsets = numbers(&|lists| &lists.var_offsets)?;
+        let var_sizes = numbers(&|lists| &lists.var_sizes)?;
+        let validity_offsets = numbers(&|lists| &lists.validity_offsets)?;
+        let mut extremes = |pick: fn(&TileStats) -> &Vec<u8>| -> Result<Vec<u64>> {
+            let list = |field: &Field| {
+                writer_of(field).map_or_else(Extremes::default, |(codec, lists)| codec.extremes(lists, pick))
+            };
+            fields.iter().map(|field| put(&list(field).write())).collect()
+        };
+        let mins = extremes(|stats| &stats.min)?;
+        let maxs = extremes(|stats| &stats.max)?;
+        let mut counts = |present: fn(&Presence) -> bool, pick: fn(&TileStats) -> u64| -> Result<Vec<u64>> {
+            let list = |field: &Field| match writer_of(field) {
+                Some((codec, lists)) if present(&codec.presence) => lists.stats.iter().map(pick).collect(),
+                _ => Vec::new(),
+            };
+            fields.iter().map(|field| put(&write_numbers(&list(field)))).collect()
+        };
+        let sums = counts(|presence| presence.sum, |stats| stats.sum)?;
+        let null_counts = counts(|presence| presence.nulls, |stats| stats.nulls)?;
+        let summaries: Vec<_> = fields
+            .iter()
+            .map(|field| {
+                let found = writer_of(field);
+                found
+                    .map(|(codec, lists)| summarize(&lists.stats, codec.kind, codec.presence))
+                    .unwrap_or_default()
+            })
+            .collect();
+        let summary = Some(put(&write_summary(&summaries))?);
+        let mut conditions = (end.processed_conditions.len() as u64).to_le_bytes().to_vec();
+        for condition in &end.processed_conditions {
+            crate::meta::wire::put_bytes64(&mut conditions, condition.as_bytes());
+        }
+        let processed_conditions = Some(put(&conditions)?);
+        let sizes = |which: usize| {
+            let size =
+                |field: &Field| writer_of(field).and_then(|(_, lists)| lists.sizes.get(which)).copied();
+            fields.iter().map(|field| size(field).unwrap_or_default()).collect()
+        };
+        let non_empty_domain = match &end.domain {
+            Some(domain) => Some(domain.clone()),
+            None => union(&end.mbrs),
+        };
+        let footer = Footer {
+            version: WRITE_VERSION,
+            schema_name: Some(self.plan.schema_name.clone()),
+            dense,
+            non_empty_domain,
+            sparse_tiles: if dense { 0 } else { self.tiles as u64 },
+            last_tile_cells: end.last_tile_cells,
+            has_timestamps: self.plan.with_timestamps,
+            has_deletes: self.plan.with_deletes,
+            file_sizes: sizes(0),
+            var_file_sizes: sizes(1),
+            validity_file_sizes: sizes(2),
+            rtree,
+            tile_offsets,
+            var_offsets,
+            var_sizes,
+            validity_offsets,
+            mins,
+            maxs,
+            sums,
+            null_counts,
+            summary,
+            processed_conditions,
+            sections: Vec::new(),
+        };
+        out.extend_from_slice(&footer.write(&schema.dimensions)?);
+        Ok(out)
+    }
+}
+
+/// A fragment whose files are all in place, waiting for its commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FinishedFragment {
+    pub(crate) name: String,
+    pub(crate) bytes: u64,
+    pub(crate) tiles: u64,
+}
+
+impl Drop for FragmentWriter {
+    fn drop(&mut self) {
+        if !self.done {
+            self.files.clear();
+            // Without its commit the folder is invisible; what cannot be removed only takes space.
+            let _ = self.folder.storage().remove(self.folder.path());
+        }
+    }
+}
+
+/// The fields whose cells a fragment stores, in slot order.
+pub(crate) fn stored_fields(schema: &ArraySchema, timestamps: bool, deletes: bool) -> Vec<Field> {
+    let mut fields: Vec<Field> = (0..schema.attributes.len()).map(Field::Attribute).collect();
+    if schema.kind == ArrayKind::Sparse {
+        fields.extend((0..schema.dimensions.len()).map(Field::Dimension));
+    }
+    fields.extend(timestamps.then_some(Field::Timestamps));
+    if deletes {
+        fields.extend([Field::DeleteTimestamps, Field::DeleteCondition]);
+    }
+    fields
+}
+
+/// The cells of a field, its filters, and whether it is a dimension.
+pub(crate) fn field_type(schema: &ArraySchema, field: Field) -> Result<(CellType, &Pipeline, bool)> {
+    let missing = || Error::internal("a field is not in its schema");
+    Ok(match field {
+        Field::Attribute(i) => {
+            let attribute = schema.attributes.get(i).ok_or_else(missing)?;
+            (CellType::of_attribute(attribute), &attribute.filters, false)
+        }
+        Field::Dimension(i) => {
+            let dimension = schema.dimensions.get(i).ok_or_else(missing)?;
+            let filters =
+                if dimension.filters.is_empty() { &schema.coords_filters } else { &dimension.filters };
+            (CellType::of_dimension(dimension), filters, true)
+        }
+        Field::Coords => return Err(missing()),
+        Field::Timestamps | Field::DeleteTimestamps | Field::DeleteCondition => {
+            (CellType::special(), &schema.coords_filters, false)
+        }
+    })
+}
+
+fn union(mbrs: &[Vec<Range>]) -> Option<Vec<Range>> {
+    let (first, rest) = mbrs.split_first()?;
+    let mut all = first.clone();
+    for mbr in rest {
+        all.iter_mut().zip(mbr).for_each(|(range, other)| range.extend(other));
+    }
+    Some(all)
+}
+
+impl FieldCodec {
+    fn encode(&self, cells: &TileCells, real: &[Span<usize>]) -> Result<EncodedTile> {
+        let stats = of_tile(cells, self.kind, self.presence, real);
+        let (mut fixed, mut var, mut validity) = (Vec::new(), Vec::new(), Vec::new());
+        let mut var_size = 0;
+        match (&self.offsets, &cells.offsets) {
+            (Some(codec), Some(offsets)) => {
+                var_size = cells.data.len() as u64;
+                self.data.encode(&cells.data, Some(offsets), &mut var)?;
+                if self.data.offsets_in_data() {
+                    TileCodec::encode_no_chunks(&mut fixed);
+                } else {
+                    let bytes: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_le_bytes()).collect();
+                    codec.encode(&bytes, None, &mut fixed)?;
+                }
+            }
+            (None, None) => self.data.encode(&cells.data, None, &mut fixed)?,
+            _ => return Err(Error::internal("cells and their field disagree on variable length")),
+        }
+        match (&self.validity, &cells.validity) {
+            (Some(codec), Some(bytes)) => codec.encode(bytes, None, &mut validity)?,
+            (None, None) => {}
+            _ => return Err(Error::internal("cells and their field disagree on nulls")),
+        }
+        Ok(EncodedTile { fixed, var, validity, var_size, stats })
+    }
+
+    fn extremes(&self, lists: &Lists, pick: fn(&TileStats) -> &Vec<u8>) -> Extremes {
+        let mut out = Extremes::default();
+        if !self.presence.extremes {
+            return out;
+        }
+        for stats in &lists.stats {
+            let value = pick(stats);
+            if self.kind.is_var() {
+                out.fixed.extend_from_slice(&(out.var.len() as u64).to_le_bytes());
+                out.var.extend_from_slice(value);
+            } else {
+                let start = out.fixed.len();
+                out.fixed.extend_from_slice(value);
+                // A tile of nulls has zero bytes.
+                out.fixed.resize(start + self.kind.cell_size(), 0);
+            }
+        }
+        out
+    }
+}
+
+impl FieldFiles {
+    fn append(&mut self, tile: EncodedTile) -> Result<()> {
+        let [fixed, var, validity] = &mut self.lists.sizes;
+        self.lists.tile_offsets.push(*fixed);
+        self.lists.var_offsets.push(*var);
+        self.lists.var_sizes.push(tile.var_size);
+        self.lists.validity_offsets.push(*validity);
+        self.lists.stats.push(tile.stats);
+        self.fixed_file.write(&tile.fixed)?;
+        *fixed += tile.fixed.len() as u64;
+        if let Some(file) = &mut self.var_file {
+            file.write(&tile.var)?;
+            *var += tile.var.len() as u64;
+        }
+        if let Some(file) = &mut self.validity_file {
+            file.write(&tile.validity)?;
+            *validity += tile.validity.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// The box of a dimension's cells in a tile.
+pub(crate) fn mbr_of(dimension: &Dimension, cells: &TileCells) -> Result<Range> {
+    use crate::meta::value::{parse_scalar, text_or_bytes};
+    if let Some(offsets) = &cells.offsets {
+        let ends = offsets.iter().skip(1).copied().chain([cells.data.len() as u64]);
+        let cell =
+            |(start, end): (&u64, u64)| cells.data.get(*start as usize..end as usize).unwrap_or_default();
+        let mut texts = offsets.iter().zip(ends).map(cell);
+        let first = texts.next().unwrap_or_default();
+        let (low, high) = texts.fold((first, first), |(low, high), text| (low.min(text), high.max(text)));
+        return Ok(Range { low: text_or_bytes(low), high: text_or_bytes(high) });
+    }
+    let kind = CellType::of_dimension(dimension);
+    let presence = Presence { extremes: true, sum: false, nulls: false };
+    let count = cells.data.len() / kind.cell_size().max(1);
+    let stats = of_tile(cells, kind, presence, std::slice::from_ref(&(0..count)));
+    let low = parse_scalar(dimension.datatype, &stats.min)?;
+    Ok(Range { low, high: parse_scalar(dimension.datatype, &stats.max)? })
+}

@@ -1,0 +1,121 @@
+//! Groups (spec §15): folders that name arrays and other groups.
+
+use std::collections::BTreeMap;
+
+use tesselle_core::{Limits, Location};
+
+use super::commit::put;
+use super::metadata::write_metadata;
+use super::name::{WRITE_VERSION, fresh, stamp};
+use crate::filter::Key;
+use crate::meta::generic_tile::GenericTile;
+use crate::meta::group::{GroupDetails, Member, MemberKind};
+use crate::meta::key_value::Entries;
+use crate::meta::name::TimestampedName;
+use crate::{Error, Result};
+
+/// The file that marks a group.
+const MARKER: &str = "__tiledb_group.tdb";
+/// The version of the detail files written.
+const DETAIL_VERSION: u32 = 2;
+
+/// A group to write to.
+#[derive(Debug, Clone)]
+pub struct GroupWriter {
+    location: Location,
+    key: Option<Key>,
+}
+
+impl GroupWriter {
+    /// Creates an empty group where nothing is yet.
+    pub fn create(location: &Location, key: Option<Key>) -> Result<Self> {
+        if location.join(MARKER).exists()? || location.join("__schema").exists()? {
+            return Err(Error::invalid(format!("'{location}' is a group or an array already")));
+        }
+        for folder in ["__group", "__meta"] {
+            let folder = location.join(folder);
+            folder.storage().create_dir(folder.path())?;
+        }
+        put(&location.join(MARKER), &[])?;
+        Ok(Self { location: location.clone(), key })
+    }
+
+    /// Opens a group.
+    pub fn open(location: &Location, key: Option<Key>) -> Result<Self> {
+        if !location.join(MARKER).exists()? {
+            return Err(Error::not_found(format!("'{location}' is not a group")));
+        }
+        Ok(Self { location: location.clone(), key })
+    }
+
+    /// The members by their key: the name, or the uri of those without one.
+    pub fn members(&self) -> Result<BTreeMap<String, Member>> {
+        let folder = self.location.join("__group");
+        let mut members = BTreeMap::new();
+        if !folder.is_dir()? {
+            return Ok(members);
+        }
+        let mut names: Vec<TimestampedName> =
+            folder.list()?.iter().filter_map(|entry| TimestampedName::parse(&entry.name)).collect();
+        names.sort();
+        let limit = Limits::default().metadata_bytes;
+        for name in names {
+            let bytes = folder.join(&name.name).read_all(limit)?;
+            let details =
+                GroupDetails::parse(&GenericTile::parse(&bytes, 0, self.key.as_ref(), limit)?.payload)?;
+            if details.version < DETAIL_VERSION {
+                // Old detail files hold the whole list each.
+                members.clear();
+            }
+            for member in details.members {
+                if member.deleted {
+                    members.remove(member.key());
+                } else {
+                    members.insert(member.key().to_owned(), member);
+                }
+            }
+        }
+        Ok(members)
+    }
+
+    /// Adds members and removes those with the given keys, in one step.
+    pub fn change(&self, add: &[Member], remove: &[&str], timestamp: Option<u64>) -> Result<()> {
+        let mut members = self.members()?;
+        let mut tombstones = Vec::new();
+        for key in remove {
+            let Some(mut member) = members.remove(*key) else {
+                return Err(Error::unknown_name("member", key, members.keys().map(String::as_str)));
+            };
+            member.deleted = true;
+            tombstones.push(member);
+        }
+        for member in add {
+            if members.insert(member.key().to_owned(), member.clone()).is_some() {
+                return Err(Error::invalid(format!("the group has a member '{}' already", member.key())));
+            }
+            tombstones.retain(|gone| gone.key() != member.key());
+        }
+        let members = members.into_values().chain(tombstones).collect();
+        let details = GroupDetails { version: DETAIL_VERSION, members };
+        let name = format!("{}_{DETAIL_VERSION}", fresh(stamp(timestamp))?);
+        let bytes = GenericTile::write(&details.write(), WRITE_VERSION, self.key.as_ref())?;
+        put(&self.location.join("__group").join(&name), &bytes)
+    }
+
+    /// Sets (or, with `None`, removes) named values of the group.
+    pub fn write_metadata(&self, entries: &Entries, timestamp: Option<u64>) -> Result<()> {
+        write_metadata(&self.location, entries, self.key.as_ref(), stamp(timestamp)).map(drop)
+    }
+}
+
+impl Member {
+    /// An array or group inside of the group's folder, under a name.
+    pub fn relative(kind: MemberKind, uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { kind, relative: true, uri: uri.into(), name: Some(name.into()), deleted: false }
+    }
+
+    /// An array or group anywhere, under a name.
+    pub fn absolute(kind: MemberKind, uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { kind, relative: false, uri: uri.into(), name: Some(name.into()), deleted: false }
+    }
+}

@@ -1,0 +1,59 @@
+//! Writing arrays: schemas, fragments, metadata, groups and their upkeep, in format version 22.
+//!
+//! Cells become tiles, tiles are filtered in parallel and appended to the files of a fragment, and the fragment becomes
+//! visible with its commit. Until then nothing that reads the array sees it.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+//! use tesselle_core::{Location, MemoryStorage};
+//! use tesselle_tiledb::write::{ArrayWriter, CellOrder, SchemaBuilder};
+//! use tesselle_tiledb::{Attribute, Datatype, Dimension, Range};
+//!
+//! # fn main() -> Result<(), tesselle_core::Error> {
+//! let schema = SchemaBuilder::dense()
+//!     .dimension(Dimension::new("x", Datatype::Int32, 0, 9, 5))
+//!     .attribute(Attribute::new("a", Datatype::Int32))
+//!     .build()?;
+//! let place = Location::new(Arc::new(MemoryStorage::new()), "numbers");
+//! let array = ArrayWriter::create(&place, &schema, None, None)?;
+//! let column: ArrayRef = Arc::new(Int32Array::from_iter_values(0..10));
+//! let batch = RecordBatch::try_from_iter([("a", column)])?;
+//! let all = Range { low: 0.into(), high: 9.into() };
+//! let written = array.write_dense(&[all], &batch, CellOrder::RowMajor, None)?;
+//! assert_eq!((written.cells, written.tiles), (10, 2));
+//! # Ok(())
+//! # }
+//! ```
+
+mod array;
+pub(crate) mod cells;
+mod commit;
+mod consolidate;
+mod delete;
+mod dense;
+mod enumerated;
+mod evolve;
+mod fragment;
+mod group;
+mod metadata;
+mod name;
+pub(crate) mod order;
+mod schema;
+pub mod sink;
+mod sparse;
+pub(crate) mod statistics;
+#[cfg(test)]
+mod tests;
+mod vacuum;
+
+pub use array::{ArrayWriter, Written};
+pub use consolidate::Consolidation;
+pub use delete::OnNull;
+pub use dense::CellOrder;
+pub use evolve::Evolution;
+pub use group::GroupWriter;
+pub use name::WRITE_VERSION;
+pub use schema::{DEFAULT_CAPACITY, NewSchema, SchemaBuilder};
+pub use sparse::{OnDuplicate, SparseOptions};
+pub use vacuum::Vacuum;

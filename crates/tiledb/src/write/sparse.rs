@@ -1,0 +1,157 @@
+//! Sparse writes (spec §8.3): cells with their coordinates, sorted into tiles.
+
+use arrow_array::RecordBatch;
+use rayon::prelude::*;
+
+use super::array::{ArrayWriter, Written};
+use super::cells::Cells;
+use super::commit::commit;
+use super::fragment::{
+    FinishedFragment, FragmentEnd, FragmentPlan, FragmentWriter, TileSet, mbr_of, stored_fields,
+};
+use super::name::stamp;
+use super::order::GlobalOrder;
+use crate::meta::schema::ArrayKind;
+use crate::meta::slots::Field;
+use crate::meta::value::Range;
+use crate::{Error, Result};
+
+/// What happens when two cells of a write share coordinates and the array does not allow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnDuplicate {
+    /// The write is refused.
+    #[default]
+    Refuse,
+    /// The cell that came last stays.
+    KeepLast,
+}
+
+/// How cells come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SparseOptions {
+    /// The cells are in global order already; the write is refused where they are not.
+    pub in_global_order: bool,
+    /// What to do about duplicates.
+    pub on_duplicate: OnDuplicate,
+    /// When the write happens, in milliseconds since the epoch; `None` is now.
+    pub timestamp: Option<u64>,
+}
+
+/// Tiles that are filtered at once.
+const GROUP_BYTES: usize = 64 << 20;
+
+impl ArrayWriter {
+    /// Writes the cells of `batches`, one column per dimension and attribute, as one fragment.
+    pub fn write_sparse(&self, batches: &[RecordBatch], options: &SparseOptions) -> Result<Written> {
+        let timestamps = stamp(options.timestamp);
+        let columns = self.sparse_columns(batches)?;
+        let Some(fragment) = self.write_cells(self.plan(timestamps), &columns, options)? else {
+            return Ok(Written::default());
+        };
+        commit(&self.location, std::slice::from_ref(&fragment.0.name), timestamps)?;
+        let (fragment, cells) = fragment;
+        Ok(Written { fragments: vec![fragment.name], cells, tiles: fragment.tiles, bytes: fragment.bytes })
+    }
+
+    fn sparse_columns(&self, batches: &[RecordBatch]) -> Result<Vec<Cells>> {
+        if self.schema.kind != ArrayKind::Sparse {
+            return Err(Error::invalid("a dense array takes boxes of cells, not cells with coordinates"));
+        }
+        let fields = stored_fields(&self.schema, false, false);
+        let parts: Vec<Vec<Cells>> =
+            batches.iter().map(|batch| self.cells_of(batch, &fields)).collect::<Result<_>>()?;
+        let mut parts: Vec<_> = parts.into_iter().map(Vec::into_iter).collect();
+        let mut columns = Vec::with_capacity(fields.len());
+        for _ in &fields {
+            columns.extend(Cells::concat(parts.iter_mut().filter_map(Iterator::next).collect()));
+        }
+        Ok(columns)
+    }
+
+    /// Writes cells as a fragment that is not committed yet. `columns` are in the order of stored fields.
+    pub(crate) fn write_cells(
+        &self,
+        plan: FragmentPlan,
+        columns: &[Cells],
+        options: &SparseOptions,
+    ) -> Result<Option<(FinishedFragment, u64)>> {
+        let attributes = self.schema.attributes.len();
+        let coords = columns.get(attributes..attributes + self.schema.dimensions.len()).unwrap_or_default();
+        if coords.first().is_none_or(|column| column.count == 0) {
+            return Ok(None);
+        }
+        let indexes = self.ordered(coords, plan.with_timestamps, options)?;
+        let mut writer = FragmentWriter::create(plan)?;
+        let mut mbrs = Vec::new();
+        let capacity = usize::try_from(self.schema.capacity).unwrap_or(usize::MAX);
+        let tiles: Vec<&[u32]> = indexes.chunks(capacity).collect();
+        let total: usize = columns.iter().map(Cells::bytes).sum();
+        let per_tile = (total / tiles.len().max(1)).max(1);
+        for group in tiles.chunks((GROUP_BYTES / per_tile).clamp(1, 1024)) {
+            let sets: Vec<TileSet> = group
+                .par_iter()
+                .map(|indexes| TileSet {
+                    fields: columns.iter().map(|column| column.gather(indexes)).collect(),
+                    real: std::iter::once(0..indexes.len()).collect(),
+                })
+                .collect();
+            for set in &sets {
+                mbrs.push(self.mbr(&writer.fields(), set)?);
+            }
+            writer.append(&sets)?;
+        }
+        let last_tile_cells = tiles.last().map_or(0, |tile| tile.len() as u64);
+        let fragment = writer.finish(&FragmentEnd { mbrs, last_tile_cells, ..FragmentEnd::default() })?;
+        Ok(Some((fragment, indexes.len() as u64)))
+    }
+
+    pub(crate) fn mbr(&self, fields: &[Field], set: &TileSet) -> Result<Vec<Range>> {
+        let dims = fields.iter().zip(&set.fields).filter_map(|(field, cells)| match field {
+            Field::Dimension(i) => self.schema.dimensions.get(*i).map(|dim| mbr_of(dim, cells)),
+            _ => None,
+        });
+        dims.collect()
+    }
+
+    /// The cells in global order, duplicates dealt with.
+    fn ordered(&self, coords: &[Cells], versions: bool, options: &SparseOptions) -> Result<Vec<u32>> {
+        let order = GlobalOrder::new(&self.schema, coords)?;
+        let mut indexes = if options.in_global_order {
+            if let Some(row) = order.first_misplaced() {
+                return Err(Error::invalid(format!("row {row} is not in the global order of the array"))
+                    .hint("write the cells unordered, then they are sorted"));
+            }
+            let count = coords.first().map_or(0, |column| column.count);
+            let count = u32::try_from(count).map_err(|_| Error::limit("a write takes at most 2^32 cells"))?;
+            (0..count).collect()
+        } else {
+            order.sorted()?
+        };
+        if self.schema.allows_dups || versions {
+            return Ok(indexes);
+        }
+        match options.on_duplicate {
+            OnDuplicate::Refuse => {
+                let twice = indexes.windows(2).find(|pair| match pair {
+                    [a, b] => order.same(*a as usize, *b as usize),
+                    _ => false,
+                });
+                if let Some([a, b]) = twice {
+                    return Err(Error::invalid(format!("rows {a} and {b} have the same coordinates"))
+                        .hint("allow duplicates in the schema, or keep the last"));
+                }
+            }
+            OnDuplicate::KeepLast => {
+                let mut kept: Vec<u32> = Vec::with_capacity(indexes.len());
+                for index in indexes {
+                    match kept.last_mut() {
+                        Some(last) if order.same(*last as usize, index as usize) => *last = index,
+                        _ => kept.push(index),
+                    }
+                }
+                indexes = kept;
+            }
+        }
+        Ok(indexes)
+    }
+}

@@ -1,0 +1,331 @@
+//! Statistics of a tile (spec §9.3): least and greatest value, sum, count of nulls.
+//!
+//! They follow the reference to the letter, NaN and overflow included, because readers compare and verifiers recompute.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::cells::{CellType, TileCells};
+use crate::meta::statistics::{FieldSummary, has_extremes, has_sum};
+use crate::{Datatype, Physical};
+
+/// The statistics of one tile.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct TileStats {
+    /// Least value; empty where the field has none or all cells are null.
+    pub(crate) min: Vec<u8>,
+    /// Greatest value.
+    pub(crate) max: Vec<u8>,
+    /// The bits of an `i64`, `u64` or `f64`.
+    pub(crate) sum: u64,
+    /// Null cells.
+    pub(crate) nulls: u64,
+    /// Cells that count.
+    pub(crate) cells: u64,
+}
+
+/// What a field's statistics hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Presence {
+    pub(crate) extremes: bool,
+    pub(crate) sum: bool,
+    pub(crate) nulls: bool,
+}
+
+impl Presence {
+    pub(crate) fn of(kind: CellType, is_dimension: bool) -> Self {
+        Self {
+            extremes: !is_dimension && has_extremes(kind.datatype, kind.cell_val_num),
+            sum: has_sum(kind.datatype, kind.cell_val_num),
+            nulls: kind.nullable,
+        }
+    }
+}
+
+/// Computes the statistics of the cells of `tile` that lie in `real`; the others are padding.
+pub(crate) fn of_tile(
+    tile: &TileCells,
+    kind: CellType,
+    presence: Presence,
+    real: &[Range<usize>],
+) -> TileStats {
+    let mut stats =
+        TileStats { cells: real.iter().map(|run| run.len() as u64).sum(), ..TileStats::default() };
+    if let (true, Some(validity)) = (presence.nulls, &tile.validity) {
+        let valid = |run: &Range<usize>| validity.get(run.clone()).unwrap_or_default().iter();
+        stats.nulls = real.iter().flat_map(valid).filter(|valid| **valid == 0).count() as u64;
+    }
+    if !presence.extremes && !presence.sum {
+        return stats;
+    }
+    if is_text(kind) {
+        let cell = |index: usize| match &tile.offsets {
+            Some(offsets) => {
+                let at = |i: usize| offsets.get(i).map_or(tile.data.len(), |offset| *offset as usize);
+                tile.data.get(at(index)..at(index + 1)).unwrap_or_default()
+            }
+            None => {
+                tile.data.get(index * kind.cell_size()..(index + 1) * kind.cell_size()).unwrap_or_default()
+            }
+        };
+        text_extremes(real.iter().cloned().flatten().filter(|i| is_valid(tile, *i)).map(cell), &mut stats);
+        return stats;
+    }
+    match kind.datatype.physical() {
+        Physical::I8 => numbers::<i8>(tile, presence, real, &mut stats),
+        Physical::I16 => numbers::<i16>(tile, presence, real, &mut stats),
+        Physical::I32 => numbers::<i32>(tile, presence, real, &mut stats),
+        Physical::I64 => numbers::<i64>(tile, presence, real, &mut stats),
+        Physical::U8 => numbers::<u8>(tile, presence, real, &mut stats),
+        Physical::U16 => numbers::<u16>(tile, presence, real, &mut stats),
+        Physical::U32 => numbers::<u32>(tile, presence, real, &mut stats),
+        Physical::U64 => numbers::<u64>(tile, presence, real, &mut stats),
+        Physical::F32 => numbers::<f32>(tile, presence, real, &mut stats),
+        Physical::F64 => numbers::<f64>(tile, presence, real, &mut stats),
+    }
+    stats
+}
+
+/// The summary of a fragment from the statistics of its tiles.
+pub(crate) fn summarize(tiles: &[TileStats], kind: CellType, presence: Presence) -> FieldSummary {
+    let mut summary =
+        FieldSummary { null_count: tiles.iter().map(|tile| tile.nulls).sum(), ..FieldSummary::default() };
+    let counted = || tiles.iter().filter(|tile| tile.cells > tile.nulls);
+    if presence.extremes {
+        if is_text(kind) {
+            let mut least = TileStats::default();
+            text_extremes(counted().map(|tile| tile.min.as_slice()), &mut least);
+            summary.min = least.min;
+            let mut most = TileStats::default();
+            text_extremes(counted().map(|tile| tile.max.as_slice()), &mut most);
+            summary.max = most.max;
+        } else {
+            (summary.min, summary.max) = number_extremes(kind.datatype, counted());
+        }
+        if !kind.is_var() {
+            summary.min.resize(kind.cell_size(), 0);
+            summary.max.resize(kind.cell_size(), 0);
+        }
+    }
+    // The engine sums characters by tile, but not by fragment.
+    if presence.sum && kind.datatype != Datatype::Char {
+        summary.sum = add_sums(kind.datatype, counted().map(|tile| tile.sum));
+    }
+    summary
+}
+
+fn is_text(kind: CellType) -> bool {
+    kind.datatype == Datatype::StringAscii || (kind.datatype == Datatype::Char && kind.cell_val_num != 1)
+}
+
+fn is_valid(tile: &TileCells, index: usize) -> bool {
+    tile.validity.as_ref().is_none_or(|validity| validity.get(index).is_some_and(|valid| *valid != 0))
+}
+
+fn text_extremes<'a>(mut cells: impl Iterator<Item = &'a [u8]>, stats: &mut TileStats) {
+    let Some(first) = cells.next() else { return };
+    let (mut min, mut max) = (first, first);
+    for cell in cells {
+        if c_order(cell, min) == Ordering::Less {
+            min = cell;
+        }
+        if c_order(cell, max) == Ordering::Greater {
+            max = cell;
+        }
+    }
+    (stats.min, stats.max) = (min.to_vec(), max.to_vec());
+}
+
+/// As C compares strings of known length: up to the first NUL that both have, then the shorter one first.
+fn c_order(a: &[u8], b: &[u8]) -> Ordering {
+    for (x, y) in a.iter().zip(b) {
+        match x.cmp(y) {
+            Ordering::Equal if *x == 0 => break,
+            Ordering::Equal => {}
+            other => return other,
+        }
+    }
+    a.len().cmp(&b.len())
+}
+
+/// A number of a tile.
+pub(crate) trait Number: Copy + PartialOrd {
+    const SIZE: usize;
+    const HIGHEST: Self;
+    const LOWEST: Self;
+    fn of(bytes: &[u8]) -> Self;
+    fn put(self) -> Vec<u8>;
+    /// Adds to a running sum (its bits); `false` when it had to saturate.
+    fn add_to(self, sum: &mut u64) -> bool;
+}
+
+macro_rules! number {
+    ($($t:ty, $add:ident, $wide:ty;)*) => {$(
+        impl Number for $t {
+            const SIZE: usize = size_of::<$t>();
+            const HIGHEST: Self = <$t>::MAX;
+            const LOWEST: Self = <$t>::MIN;
+            #[inline]
+            fn of(bytes: &[u8]) -> Self {
+                bytes.first_chunk().map_or_else(Default::default, |bytes| <$t>::from_le_bytes(*bytes))
+            }
+            fn put(self) -> Vec<u8> {
+                self.to_le_bytes().to_vec()
+            }
+            #[inline]
+            fn add_to(self, sum: &mut u64) -> bool {
+                $add(sum, <$wide>::from(self))
+            }
+        }
+    )*};
+}
+number! {
+    i8, add_signed, i64; i16, add_signed, i64; i32, add_signed, i64; i64, add_signed, i64;
+    u8, add_unsigned, u64; u16, add_unsigned, u64; u32, add_unsigned, u64; u64, add_unsigned, u64;
+    f32, add_float, f64; f64, add_float, f64;
+}
+
+#[inline]
+fn add_signed(sum: &mut u64, value: i64) -> bool {
+    let (next, fits) = match sum.cast_signed().checked_add(value) {
+        Some(next) => (next, true),
+        None => (if value < 0 { i64::MIN } else { i64::MAX }, false),
+    };
+    *sum = next.cast_unsigned();
+    fits
+}
+
+#[inline]
+fn add_unsigned(sum: &mut u64, value: u64) -> bool {
+    let (next, fits) = sum.checked_add(value).map_or((u64::MAX, false), |next| (next, true));
+    *sum = next;
+    fits
+}
+
+#[inline]
+fn add_float(sum: &mut u64, value: f64) -> bool {
+    let before = f64::from_bits(*sum);
+    let overflows = (before < 0.0) == (value < 0.0) && before.abs() > f64::MAX - value.abs();
+    let next = match overflows {
+        true if before < 0.0 => f64::MIN,
+        true => f64::MAX,
+        false => before + value,
+    };
+    *sum = next.to_bits();
+    !overflows
+}
+
+/// The newer value wins where the comparison says no, so NaN can come out.
+#[inline]
+fn extremes<T: Number>((min, max): (T, T), value: T) -> (T, T) {
+    (if min < value { min } else { value }, if max > value { max } else { value })
+}
+
+fn numbers<T: Number>(tile: &TileCells, presence: Presence, real: &[Range<usize>], stats: &mut TileStats) {
+    let (mut bounds, mut adding, mut seen) = ((T::HIGHEST, T::LOWEST), presence.sum, false);
+    for run in real {
+        let cells = tile.data.get(run.start * T::SIZE..run.end * T::SIZE).unwrap_or_default();
+        match tile.validity.as_ref().and_then(|validity| validity.get(run.clone())) {
+            None => {
+                for cell in cells.chunks_exact(T::SIZE) {
+                    bounds = extremes(bounds, T::of(cell));
+                }
+                if adding {
+                    adding = cells.chunks_exact(T::SIZE).all(|cell| T::of(cell).add_to(&mut stats.sum));
+                }
+                seen |= !cells.is_empty();
+            }
+            Some(validity) => {
+                let valid = cells.chunks_exact(T::SIZE).zip(validity).filter(|(_, valid)| **valid != 0);
+                for (cell, _) in valid {
+                    let value = T::of(cell);
+                    bounds = extremes(bounds, value);
+                    adding = adding && value.add_to(&mut stats.sum);
+                    seen = true;
+                }
+            }
+        }
+    }
+    if presence.extremes && seen {
+        (stats.min, stats.max) = (bounds.0.put(), bounds.1.put());
+    }
+}
+
+fn number_extremes<'a>(datatype: Datatype, tiles: impl Iterator<Item = &'a TileStats>) -> (Vec<u8>, Vec<u8>) {
+    fn over<'a, T: Number>(tiles: impl Iterator<Item = &'a TileStats>) -> (Vec<u8>, Vec<u8>) {
+        let (mut min, mut max, mut seen) = (T::HIGHEST, T::LOWEST, false);
+        for tile in tiles {
+            min = extremes((min, max), T::of(&tile.min)).0;
+            max = extremes((min, max), T::of(&tile.max)).1;
+            seen = true;
+        }
+        if seen { (min.put(), max.put()) } else { (Vec::new(), Vec::new()) }
+    }
+    match datatype.physical() {
+        Physical::I8 => over::<i8>(tiles),
+        Physical::I16 => over::<i16>(tiles),
+        Physical::I32 => over::<i32>(tiles),
+        Physical::I64 => over::<i64>(tiles),
+        Physical::U8 => over::<u8>(tiles),
+        Physical::U16 => over::<u16>(tiles),
+        Physical::U32 => over::<u32>(tiles),
+        Physical::U64 => over::<u64>(tiles),
+        Physical::F32 => over::<f32>(tiles),
+        Physical::F64 => over::<f64>(tiles),
+    }
+}
+
+fn add_sums(datatype: Datatype, mut sums: impl Iterator<Item = u64>) -> u64 {
+    let mut sum = 0;
+    match datatype.physical() {
+        Physical::F32 | Physical::F64 => sums.all(|s| add_float(&mut sum, f64::from_bits(s))),
+        Physical::I8 | Physical::I16 | Physical::I32 | Physical::I64 => {
+            sums.all(|s| add_signed(&mut sum, s.cast_signed()))
+        }
+        _ => sums.all(|s| add_unsigned(&mut sum, s)),
+    };
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats_of<T: Number>(datatype: Datatype, values: &[T], validity: Option<Vec<u8>>) -> TileStats {
+        let kind = CellType { datatype, cell_val_num: 1, nullable: validity.is_some() };
+        let data = values.iter().flat_map(|v| v.put()).collect();
+        let tile = TileCells { data, offsets: None, validity };
+        of_tile(&tile, kind, Presence::of(kind, false), std::slice::from_ref(&(0..values.len())))
+    }
+
+    #[test]
+    fn sums_saturate_and_stop() {
+        assert_eq!(stats_of(Datatype::Int64, &[i64::MAX, 1, -5], None).sum, i64::MAX as u64);
+        assert_eq!(stats_of(Datatype::Uint64, &[u64::MAX, 1, 7], None).sum, u64::MAX);
+        let floats = stats_of(Datatype::Float64, &[f64::MAX, f64::MAX, -1.0], None);
+        assert_eq!(f64::from_bits(floats.sum), f64::MAX);
+    }
+
+    #[test]
+    fn nan_can_be_an_extreme() {
+        let stats = stats_of(Datatype::Float64, &[1.0, 3.0, f64::NAN], None);
+        assert!(f64::of(&stats.min).is_nan() && f64::of(&stats.max).is_nan());
+        let stats = stats_of(Datatype::Float64, &[f64::NAN, 3.0, 1.0], None);
+        assert_eq!((f64::of(&stats.min), f64::of(&stats.max)), (1.0, 3.0));
+    }
+
+    #[test]
+    fn nulls_and_padding_do_not_count() {
+        let stats = stats_of(Datatype::Int32, &[5_i32, 1, 9], Some(vec![1, 0, 1]));
+        assert_eq!((i32::of(&stats.min), i32::of(&stats.max), stats.sum, stats.nulls), (5, 9, 14, 1));
+        let stats = stats_of(Datatype::Int32, &[5_i32], Some(vec![0]));
+        assert_eq!((stats.min.len(), stats.nulls), (0, 1));
+    }
+
+    #[test]
+    fn strings_compare_up_to_nul_then_by_length() {
+        assert_eq!(c_order(b"ab", b"abc"), Ordering::Less);
+        assert_eq!(c_order(b"a\0z", b"a\0b"), Ordering::Equal);
+        assert_eq!(c_order(b"b", b"abc"), Ordering::Greater);
+    }
+}
