@@ -24,7 +24,7 @@ fn of_file(entry: &ArchiveFile) -> Result<FileLayout> {
             statistics.extend(series.chunks.into_iter().map(|c| (c.offset, c.statistics)));
         }
     }
-    data_extents(entry, &statistics, &mut extents)?;
+    data_extents(entry, &statistics, &mut extents);
     metadata_extents(entry, &mut extents);
     Ok(FileLayout { file: entry.label.clone(), size: file.size, extents }.close_gaps())
 }
@@ -48,11 +48,7 @@ impl Group {
     }
 }
 
-fn data_extents(
-    entry: &ArchiveFile,
-    statistics: &HashMap<u64, Statistics>,
-    extents: &mut Vec<Extent>,
-) -> Result<()> {
+fn data_extents(entry: &ArchiveFile, statistics: &HashMap<u64, Statistics>, extents: &mut Vec<Extent>) {
     let file = &entry.file;
     let mut walker = Walker::new(&entry.location, file.version, file.data_end);
     let mut group = Group { start: walker.position(), ..Group::default() };
@@ -98,7 +94,6 @@ fn data_extents(
         }
     }
     group.close(walker.position().min(file.data_end), extents);
-    Ok(())
 }
 
 fn page_extents(chunk: &WalkedChunk, out: &mut Vec<Extent>) {

@@ -1,5 +1,7 @@
 //! Verification and repair of the original engines' files.
 
+#![allow(clippy::unwrap_used, reason = "functions of a test")]
+
 mod golden;
 
 use serde_json::Value;

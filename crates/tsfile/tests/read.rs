@@ -1,5 +1,7 @@
 //! Files of the original engines, read completely and with conditions.
 
+#![allow(clippy::unwrap_used, reason = "functions of a test")]
+
 mod golden;
 
 use serde_json::Value;
@@ -94,6 +96,55 @@ fn pruning_changes_nothing_but_the_cost() {
                     );
                     let _ = &schema;
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_data_directory_reads_as_one_with_its_deletions() {
+    let cases = golden::cases("tsfile");
+    let bytes = |path: &std::path::Path| std::fs::read(path).unwrap();
+    for (name, path, expected) in cases.iter().filter(|(_, _, e)| e.get("mods").is_some()) {
+        let mut devices = serde_json::json!({});
+        for file in expected["resource"].as_object().unwrap().keys() {
+            let mine = bytes(&path.join(file));
+            let known = cases
+                .iter()
+                .find(|(_, p, _)| p.join("data.tsfile").is_file() && bytes(&p.join("data.tsfile")) == mine);
+            for (device, series) in known.unwrap().2["devices"].as_object().unwrap() {
+                for (column, s) in series.as_object().unwrap() {
+                    let mut s = s.clone();
+                    let mods = expected["mods"].get(file).and_then(Value::as_array).into_iter().flatten();
+                    let path = format!("{device}.{column}");
+                    let gone: Vec<i64> = mods
+                        .filter(|m| m["path"] == *path)
+                        .map(|m| m["timestamp"].as_i64().unwrap())
+                        .collect();
+                    let points = s["points"].as_array_mut().unwrap();
+                    points.retain(|p| !gone.iter().any(|t| p[0].as_i64().unwrap() <= *t));
+                    devices[device][column] = s;
+                }
+            }
+        }
+        golden::check_devices(name, path, &serde_json::json!({ "devices": devices }));
+    }
+}
+
+#[test]
+fn resource_files_name_devices_and_times() {
+    for folder in ["tsfile", "tsfile-upstream"] {
+        for (name, path, expected) in
+            golden::cases(folder).into_iter().filter(|(_, _, e)| e.get("resource").is_some())
+        {
+            let location = tesselle_core::Location::local(&path).unwrap();
+            let shown = tesselle_tsfile::tools::resources(&location).unwrap();
+            let want = expected["resource"].as_object().unwrap();
+            assert_eq!(shown["files"].as_array().unwrap().len(), want.len(), "{name}");
+            for file in shown["files"].as_array().unwrap() {
+                let known = file["file"].as_str().unwrap();
+                let devices = want.get(known).or_else(|| want.get(known.strip_suffix(".resource").unwrap()));
+                assert_eq!(&file["devices"], devices.unwrap(), "{name}: {known}");
             }
         }
     }
