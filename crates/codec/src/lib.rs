@@ -5,21 +5,42 @@
 //!
 //! One folder per family, each with its `encode` and `decode` side by side.
 
+pub mod bitmap;
+pub mod bitstream;
+pub mod camel;
+pub mod chimp;
 #[cfg(feature = "cipher")]
 pub mod cipher;
 pub mod compress;
+pub mod crc;
+pub mod decimal;
+pub mod delta_binary;
+pub mod dictionary;
 pub mod difference;
 #[cfg(feature = "digest")]
 pub mod digest;
 mod error;
+#[cfg(feature = "fsst")]
+pub mod fsst;
+pub mod gorilla;
 mod int;
+pub mod intblock;
+pub mod intpack;
+pub mod plain;
+pub mod regular;
+pub mod rlbe;
+pub mod rle_hybrid;
 pub mod runs;
 pub mod scale;
 pub mod shuffle;
+pub mod sprintz;
 pub mod strings;
+pub mod varint;
 #[cfg(feature = "webp")]
 pub mod webp;
 pub mod window;
+pub mod word;
+pub mod zigzag;
 
 pub use error::{Error, Result};
 pub use int::IntKind;

@@ -46,6 +46,11 @@ pub trait Table: Send + Sync {
     /// Where the ranges of the tasks are fetched from.
     fn storage(&self) -> Arc<dyn Storage>;
 
+    /// The columns by which rows come sorted, ascending, nulls last; empty where there is no such order.
+    fn sort_columns(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The array face of a column, where the table is a regular grid of fixed-size numbers.
     fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
         let _ = column;

@@ -1,1 +1,39 @@
-//! tatami
+//! tatami column files: documents in typed columns, sorted or not, with zone maps, a sparse key index, bloom
+//! filters, large values in a region of their own, and search segments on top.
+//!
+//! ```text
+//! header │ row group 0: column chunks of pages │ row group 1 … │ blobs │ dictionaries │ indexes │ footer │ trailer
+//! ```
+//!
+//! [`Tatami`] is the format as the rest of Tesselle sees it; [`File`] adds what only these files can do: look up a
+//! key, take single rows. The bytes are described in `FORMAT.md` beside this crate.
+//!
+//! ```
+//! use tesselle_core::{Format, Location, OpenOptions};
+//!
+//! # fn main() -> tesselle_core::Result<()> {
+//! let missing = Location::local("no-such-file.tatami")?;
+//! assert!(tesselle_tatami::Tatami.open(&missing, &OpenOptions::default()).is_err());
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod collection;
+mod container;
+mod layout;
+mod meta;
+mod read;
+mod repair;
+mod scalars;
+pub mod search;
+mod verify;
+mod write;
+
+pub use collection::{Collection, MANIFEST_NAME, Member, MemberZone, Merged};
+pub use container::Tatami;
+pub use meta::types::{Codec, Encoding, LogicalType};
+pub use read::file::File;
+pub use write::options::{Profile, WriterOptions};
+pub use write::writer::Writer;

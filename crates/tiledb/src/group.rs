@@ -94,6 +94,11 @@ impl Group {
     }
 }
 
+/// Whether a relative path stays below its start.
+pub(crate) fn leads_down(path: &str) -> bool {
+    path.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+}
+
 fn detail_files(root: &Location) -> Result<Vec<FileEntry>> {
     if !root.join("__group").is_dir()? {
         return Ok(Vec::new());
@@ -163,6 +168,10 @@ impl Container for Group {
 
     fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
         for member in &self.members {
+            // Only what lies below the group is walked: other members may lead back here.
+            if !member.relative || !leads_down(&member.uri) {
+                continue;
+            }
             let location = self.location_of(member)?;
             let checked = match member.kind {
                 MemberKind::Array => crate::container::open_array(&location, &self.options),

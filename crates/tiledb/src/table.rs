@@ -68,8 +68,8 @@ impl Table for ArrayTable {
     }
 
     fn array_columns(&self) -> Vec<String> {
-        let names = self.array.schema.attributes.iter().map(|attribute| attribute.name.clone());
-        names.filter(|name| self.array(name).is_some()).collect()
+        let columns = self.array.columns.iter().filter(|column| dense::DenseView::suits(&self.array, column));
+        columns.map(|column| column.name.clone()).collect()
     }
 }
 

@@ -7,6 +7,8 @@
 mod bzip2;
 #[cfg(feature = "gzip")]
 mod deflate;
+#[cfg(feature = "zstd")]
+mod frame;
 #[cfg(feature = "lz4")]
 mod lz4;
 #[cfg(feature = "snappy")]

@@ -63,3 +63,68 @@ fn a_stream_of_another_length_is_refused() {
         }
     }
 }
+
+#[cfg(feature = "zstd")]
+mod dictionaries {
+    use proptest::prelude::*;
+
+    use crate::compress::zstd::{self, RawDictionary};
+
+    #[test]
+    fn a_named_raw_dictionary_is_used_in_both_directions() {
+        for size in [0usize, 5, 300, 70_000, 300_000] {
+            let text: Vec<u8> =
+                b"the quick brown fox jumps over the lazy dog. ".iter().copied().cycle().take(size).collect();
+            for content in
+                [text.clone(), [&0xEC30_A437_u32.to_le_bytes()[..], &text].concat(), b"short".to_vec()]
+            {
+                let dictionary = RawDictionary::new(content);
+                let mut packed = b"kept".to_vec();
+                dictionary.compress(7, 1, &text, &mut packed).unwrap();
+                let frame = &packed[4..];
+                assert_eq!(frame[4] & 3, 1);
+                let id_at = if frame[4] & 0x20 != 0 { 5 } else { 6 };
+                assert_eq!(frame[id_at], 1);
+                let mut back = vec![0; size];
+                dictionary.decompress_into(frame, &mut back).unwrap();
+                assert_eq!(back, text);
+                assert!(dictionary.decompress_into(frame, &mut vec![0; size + 1]).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn a_size_that_the_frames_cannot_hold_is_refused_before_it_is_allocated() {
+        let mut packed = Vec::new();
+        zstd::compress_with_checksum(3, &[7; 1000], &mut packed).unwrap();
+        assert_eq!(zstd::decompress(&packed, 1000).unwrap(), [7; 1000]);
+        assert!(zstd::decompress(&packed, usize::MAX).is_err());
+        assert!(zstd::decompress(&[], 1 << 40).is_err());
+        assert_eq!(zstd::decompress(&[], 0).unwrap(), []);
+    }
+
+    proptest! {
+        #[test]
+        fn checked_frames_of_any_shape_come_back(data in prop::collection::vec(0u8..4, 0..200_000), level in 1i32..9) {
+            let mut packed = Vec::new();
+            zstd::compress_with_checksum(level, &data, &mut packed).unwrap();
+            let half = packed.len();
+            zstd::compress_without_content_size(level, &data, &mut packed).unwrap();
+            packed.extend([0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9]);
+            let back = zstd::decompress(&packed, 2 * data.len()).unwrap();
+            prop_assert!(back.iter().eq(data.iter().chain(&data)));
+            let _ = zstd::check_size(&packed[..half / 2], 1 << 20);
+        }
+
+        #[test]
+        fn damaged_frames_never_panic(data in prop::collection::vec(any::<u8>(), 0..60)) {
+            let dictionary = RawDictionary::new(b"some history".to_vec());
+            let framed = [&[0x28, 0xb5, 0x2f, 0xfd][..], &data].concat();
+            for bytes in [&data, &framed] {
+                let _ = zstd::check_size(bytes, 1 << 20);
+                let _ = dictionary.decompress_into(bytes, &mut [0; 40]);
+            }
+
+        }
+    }
+}

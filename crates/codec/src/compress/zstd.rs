@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 
-use zstd::zstd_safe::{CCtx, CParameter, DCtx, ErrorCode, InBuffer, OutBuffer, get_error_name};
+use zstd::zstd_safe::{CCtx, CParameter, DCtx, DDict, ErrorCode, InBuffer, OutBuffer, get_error_name};
 
-use super::{Compressor, length_error};
+use super::{Compressor, frame, length_error};
 use crate::{Error, Result};
 
 /// The level the library itself takes when none is given.
@@ -16,10 +16,15 @@ thread_local! {
     // A context costs a hundred kilobytes and its set-up more time than a small page: one per thread serves all.
     static DECODER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
     static ENCODER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
+    static CHECKED_ENCODER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
 }
 
 fn damaged(code: ErrorCode) -> Error {
     Error::corrupt(WHAT, get_error_name(code))
+}
+
+fn refused(code: ErrorCode) -> Error {
+    Error::unencodable(WHAT, get_error_name(code))
 }
 
 /// Decompresses all frames of `src` so that they fill `dst` exactly.
@@ -44,6 +49,107 @@ fn fill(decoder: &mut DCtx<'_>, src: &[u8], dst: &mut [u8]) -> Result<()> {
     }
 }
 
+/// A raw-content dictionary: match history only, without entropy tables or an id.
+///
+/// Some encoders name an id in the frame that the content itself cannot carry. The library refuses such a frame as
+/// a mismatch, so the id is taken out before decoding and put in after encoding.
+pub struct RawDictionary {
+    content: Vec<u8>,
+    /// `None` where the content begins like a trained dictionary: preparing it would read it as one.
+    prepared: Option<DDict<'static>>,
+}
+
+impl std::fmt::Debug for RawDictionary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RawDictionary({} bytes)", self.content.len())
+    }
+}
+
+/// The first bytes of a trained dictionary.
+const TRAINED: [u8; 4] = 0xEC30_A437_u32.to_le_bytes();
+
+impl RawDictionary {
+    /// Prepares `content`, which is never read as a trained dictionary.
+    pub fn new(content: Vec<u8>) -> Self {
+        let prepared = if content.starts_with(&TRAINED) { None } else { DDict::try_create(&content) };
+        Self { content, prepared }
+    }
+
+    /// The bytes of the dictionary.
+    pub fn content(&self) -> &[u8] {
+        &self.content
+    }
+
+    /// Decompresses the frames of `src`, whatever dictionary id they name, so that they fill `dst` exactly.
+    pub fn decompress_into(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        let anonymous = frame::without_dictionary_id(src);
+        let expected = dst.len();
+        let result = if let Some(prepared) = &self.prepared {
+            DECODER.with_borrow_mut(|decoder| decoder.decompress_using_ddict(dst, &anonymous, prepared))
+        } else {
+            let mut decoder = DCtx::create();
+            decoder.ref_prefix(&self.content).and_then(|_| decoder.decompress(dst, &anonymous))
+        };
+        match result {
+            Ok(n) if n == expected => Ok(()),
+            Ok(n) => Err(length_error(Compressor::Zstd, expected, n)),
+            Err(code) => Err(damaged(code)),
+        }
+    }
+
+    /// Appends one frame with a checksum that refers back into this dictionary and names it `id`.
+    pub fn compress(&self, level: i32, id: u8, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        let mut plain = Vec::new();
+        let mut encoder = CCtx::create();
+        encoder.set_parameter(CParameter::CompressionLevel(level)).map_err(refused)?;
+        encoder.set_parameter(CParameter::ChecksumFlag(true)).map_err(refused)?;
+        encoder.ref_prefix(&self.content).map_err(refused)?;
+        one_frame(&mut encoder, src, &mut plain)?;
+        frame::append_with_dictionary_id(&plain, id, dst);
+        Ok(())
+    }
+}
+
+/// Appends one frame with its content size and a checksum.
+pub fn compress_with_checksum(level: i32, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+    CHECKED_ENCODER.with_borrow_mut(|encoder| {
+        encoder.set_parameter(CParameter::CompressionLevel(level)).map_err(refused)?;
+        encoder.set_parameter(CParameter::ChecksumFlag(true)).map_err(refused)?;
+        one_frame(encoder, src, dst)
+    })
+}
+
+fn one_frame(encoder: &mut CCtx<'_>, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+    let start = dst.len();
+    dst.resize(start + zstd::zstd_safe::compress_bound(src.len()), 0);
+    let result = encoder.compress2(dst.get_mut(start..).unwrap_or_default(), src);
+    dst.truncate(start + *result.as_ref().unwrap_or(&0));
+    result.map(drop).map_err(refused)
+}
+
+/// Like [`decompress_into`], into a new buffer of `expected` bytes.
+///
+/// The frames are walked first: a size that they cannot hold is refused before any space is made for it.
+pub fn decompress(src: &[u8], expected: usize) -> Result<Vec<u8>> {
+    check_size(src, expected)?;
+    let mut dst = vec![0; expected];
+    decompress_into(src, &mut dst)?;
+    Ok(dst)
+}
+
+/// Refuses an `expected` size that the frames of `src` cannot decode to.
+pub fn check_size(src: &[u8], expected: usize) -> Result<()> {
+    // Small sizes cost less to make than to check.
+    if expected <= 1 << 16 {
+        return Ok(());
+    }
+    match frame::largest_content(src) {
+        Some(bound) if (expected as u64) <= bound => Ok(()),
+        Some(bound) => Err(Error::Length { what: WHAT, expected: expected as u64, found: bound }),
+        None => Err(Error::corrupt(WHAT, "its frames are not whole")),
+    }
+}
+
 /// Appends one frame with its content size and no checksum.
 pub fn compress(level: i32, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
     ENCODER.with_borrow_mut(|encoder| {
@@ -53,13 +159,12 @@ pub fn compress(level: i32, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         dst.resize(space, 0);
         let result = encoder.compress(dst.get_mut(start..).unwrap_or_default(), src, level);
         dst.truncate(start + *result.as_ref().unwrap_or(&0));
-        result.map(drop).map_err(|code| Error::unencodable(WHAT, get_error_name(code)))
+        result.map(drop).map_err(refused)
     })
 }
 
 /// Appends one frame as a streaming encoder writes it: no content size, no checksum.
 pub fn compress_without_content_size(level: i32, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-    let refused = |code| Error::unencodable(WHAT, get_error_name(code));
     let mut encoder = CCtx::create();
     encoder.set_parameter(CParameter::CompressionLevel(level)).map_err(refused)?;
     encoder.set_parameter(CParameter::ContentSizeFlag(false)).map_err(refused)?;

@@ -9,7 +9,7 @@ use crate::array::Array;
 use crate::filter::{Pipeline, TileCodec, TileKind};
 use crate::fragment::{Fragment, TileIndex};
 use crate::meta::datatype::Datatype;
-use crate::meta::slots::Field;
+use crate::meta::slots::{Field, file_stem};
 use crate::{Error, Result};
 
 /// A field of a fragment, ready to be read.
@@ -100,6 +100,11 @@ impl FieldTiles {
             None
         };
         let endings = ["", "_var", "_validity"];
+        if file_stem(schema, version, field).contains('/') {
+            return Err(
+                Error::corrupt("the name of a field leads out of its fragment").file(fragment.path.clone())
+            );
+        }
         Ok(Self {
             files: endings.map(|ending| array.storage_path(&fragment.file_of(field, ending))),
             sizes: fragment.file_sizes(field),

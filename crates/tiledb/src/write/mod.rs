@@ -27,7 +27,7 @@
 //! ```
 
 mod array;
-mod cells;
+pub(crate) mod cells;
 mod commit;
 mod consolidate;
 mod delete;
@@ -38,11 +38,11 @@ mod fragment;
 mod group;
 mod metadata;
 mod name;
-mod order;
+pub(crate) mod order;
 mod schema;
 pub mod sink;
 mod sparse;
-mod statistics;
+pub(crate) mod statistics;
 #[cfg(test)]
 mod tests;
 mod vacuum;

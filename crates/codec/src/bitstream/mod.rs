@@ -1,0 +1,12 @@
+//! Bits, most significant first: streams of fields of any width, and runs of equally wide integers.
+
+mod packed;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub(crate) use packed::extend_unpacked;
+pub use packed::{pack, packed_len, unpack};
+pub use reader::BitReader;
+pub use writer::BitWriter;

@@ -1,0 +1,80 @@
+use super::*;
+use proptest::prelude::*;
+
+const LEARNED: Prediction = Prediction::Learned(Product::Wrapping);
+
+#[test]
+fn the_form_is_the_documented_one() {
+    let mut dst = Vec::new();
+    assert!(encode(&[1, 2, 3, 4, 5, 6, 7, 8, 9], LEARNED, &mut dst));
+    assert_eq!(dst, [1, 1, 0xff]);
+    dst.clear();
+    assert!(encode(&[1, 2], LEARNED, &mut dst));
+    assert_eq!(dst, [0x82, 5, 2, 3, 2, 0x60, 0]);
+}
+
+#[test]
+fn the_rest_cannot_hold_more_than_it_says() {
+    assert!(decode::<i32>(&[0x82, 5, 2, 3, 2, 0x60, 0], LEARNED, 3, &mut Vec::new()).is_err());
+    assert!(decode::<i32>(&[33, 1], LEARNED, 1, &mut Vec::new()).is_err());
+}
+
+#[test]
+fn a_column_that_loses_values_is_told() {
+    let mut dst = Vec::new();
+    let mut values = [0i64; 9];
+    values[1] = i64::MAX;
+    assert!(!encode(&values, LEARNED, &mut dst));
+}
+
+/// What is called lossless comes back, whichever way the reader multiplies.
+fn round_trip<T: Column>(values: &[T]) -> bool {
+    let mut all = true;
+    for prediction in [LEARNED, Prediction::Learned(Product::Wide), Prediction::Previous] {
+        let (mut dst, mut out) = (Vec::new(), Vec::<T>::new());
+        if !encode(values, prediction, &mut dst) {
+            all = false;
+            continue;
+        }
+        decode(&dst, prediction, values.len(), &mut out).unwrap();
+        let bits = |v: &[T]| v.iter().map(|x| x.to_canonical_word()).collect::<Vec<_>>();
+        assert_eq!(bits(&out), bits(values));
+        if matches!(prediction, Prediction::Learned(_)) {
+            out.clear();
+            decode(&dst, Prediction::Learned(Product::Wide), values.len(), &mut out).unwrap();
+            assert_eq!(bits(&out), bits(values));
+        }
+    }
+    all
+}
+
+proptest! {
+    #[test]
+    fn moderate_integers_round_trip(steps in prop::collection::vec(-10_000i32..10_000, 0..200)) {
+        prop_assert!(round_trip(&steps));
+        let values: Vec<i64> = steps.iter().map(|&s| s as i64 * 10_007).collect();
+        prop_assert!(round_trip(&values));
+    }
+
+    #[test]
+    fn what_is_called_lossless_is(a: Vec<i32>, b: Vec<i64>, c: Vec<f32>, d: Vec<f64>) {
+        round_trip(&a);
+        round_trip(&b);
+        round_trip(&c);
+        round_trip(&d);
+    }
+
+    #[test]
+    fn floats_close_together_are_lossless(steps in prop::collection::vec(0i32..1000, 0..200)) {
+        let values: Vec<f64> = steps.iter().map(|&s| 1000.0 + s as f64 / 7e9).collect();
+        prop_assert!(round_trip(&values));
+    }
+
+    #[test]
+    fn hostile_bytes_never_panic(mut src: Vec<u8>, n in 0usize..200) {
+        if let Some(first) = src.first_mut() { *first %= 65; }
+        let _ = decode::<i32>(&src, LEARNED, n, &mut Vec::new());
+        let _ = decode::<i64>(&src, Prediction::Learned(Product::Wide), n, &mut Vec::new());
+        let _ = decode::<f64>(&src, LEARNED, n, &mut Vec::new());
+    }
+}

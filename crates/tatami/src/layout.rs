@@ -1,0 +1,144 @@
+//! Every byte range of a file with its meaning.
+
+use tesselle_core::{Extent, FileLayout, LayoutMap, Role};
+
+use crate::meta::extension;
+use crate::meta::footer::tags;
+use crate::meta::header::HEADER_LEN;
+use crate::meta::record::RECORD_LEN;
+use crate::meta::types::{codec_name, encoding_name};
+use crate::read::chunk::page_headers;
+use crate::read::file::File;
+
+/// The byte map of a file. Pages whose headers cannot be followed are shown as one piece.
+pub(crate) fn layout(file: &File) -> LayoutMap {
+    let mut extents = vec![Extent::new(0..HEADER_LEN, Role::Header, header_text(file))];
+    chunks(file, &mut extents);
+    regions(file, &mut extents);
+    footer(file, &mut extents);
+    let size = file.size();
+    extents.iter_mut().for_each(|e| e.range = e.range.start.min(size)..e.range.end.min(size));
+    LayoutMap {
+        files: vec![FileLayout { file: file.location().name().to_owned(), size, extents }.close_gaps()],
+    }
+}
+
+fn header_text(file: &File) -> String {
+    let header = file.header();
+    format!(
+        "header: version {}.{}, flags {:#06x}, {} rows",
+        header.major, header.minor, header.flags, header.rows
+    )
+}
+
+fn column_name(file: &File, column: u64) -> String {
+    let field = usize::try_from(column).ok().and_then(|c| file.footer().schema.fields.get(c));
+    field.map_or_else(|| format!("column {column}"), |f| f.display_name())
+}
+
+fn record(offset: u64, len: u64, role: Role, text: String) -> Extent {
+    let end = offset.saturating_add(RECORD_LEN).saturating_add(len);
+    Extent::new(offset..end, role, text)
+}
+
+fn chunks(file: &File, out: &mut Vec<Extent>) {
+    for (g, group) in file.footer().groups.iter().enumerate() {
+        for chunk in &group.chunks {
+            let name = column_name(file, chunk.column);
+            match page_headers(file, chunk, g) {
+                Ok(pages) => {
+                    for (number, (offset, page)) in pages.into_iter().enumerate() {
+                        let text = format!(
+                            "row group {g}, {name}, page {number}: {} rows, {}, {}, {} of {} bytes",
+                            page.values,
+                            encoding_name(page.encoding),
+                            codec_name(page.codec),
+                            page.compressed,
+                            page.uncompressed,
+                        );
+                        out.push(
+                            record(offset, u64::from(page.compressed), Role::Data, text).column(name.clone()),
+                        );
+                    }
+                }
+                Err(_) => {
+                    let range = chunk.offset..chunk.offset.saturating_add(chunk.stored_len());
+                    let text = format!("row group {g}, {name}: pages that cannot be followed");
+                    out.push(Extent::new(range, Role::Data, text).column(name.clone()));
+                }
+            }
+            if let Some(offset) = chunk.page_index {
+                let len = file.record(offset).map_or(0, |(r, _)| u64::from(r.compressed));
+                out.push(
+                    record(offset, len, Role::Index, format!("row group {g}, {name}: page index"))
+                        .column(name),
+                );
+            }
+        }
+    }
+}
+
+fn regions(file: &File, out: &mut Vec<Extent>) {
+    let footer = file.footer();
+    for blob in &footer.blobs {
+        let name = column_name(file, blob.column);
+        for (number, run) in blob.runs.iter().enumerate() {
+            let text = format!(
+                "{name}, blob run {number}: {} values, {} of {} bytes",
+                run.values, run.compressed, run.uncompressed
+            );
+            out.push(record(run.offset, run.compressed, Role::Data, text).column(name.clone()));
+        }
+    }
+    let stored = |offset: u64| file.record(offset).map_or(0, |(r, _)| u64::from(r.compressed));
+    for (number, dictionary) in footer.dictionaries.iter().enumerate() {
+        let text = format!("content dictionary {}: {} bytes", number + 1, dictionary.uncompressed);
+        out.push(record(dictionary.offset, stored(dictionary.offset), Role::Data, text));
+    }
+    for dictionary in &footer.extension.dictionaries {
+        let name = column_name(file, dictionary.column);
+        let text = format!("{name}: value dictionary of {} entries", dictionary.entries);
+        out.push(record(dictionary.offset, dictionary.stored, Role::Data, text).column(name));
+    }
+    for (number, bloom) in footer.blooms.iter().enumerate() {
+        out.push(record(bloom.offset, bloom.len, Role::Index, format!("bloom filter {}", number + 1)));
+    }
+    if let Some(inverted) = &footer.inverted {
+        let runs = [
+            ("term dictionary", inverted.terms),
+            ("postings", inverted.postings),
+            ("skip tables", inverted.skips),
+            ("live documents", inverted.live),
+        ];
+        let runs = runs.into_iter().filter(|(name, run)| run.len > 0 || *name != "live documents");
+        out.extend(
+            runs.map(|(name, run)| {
+                record(run.offset, run.len, Role::Index, format!("inverted index: {name}"))
+            }),
+        );
+    }
+}
+
+fn footer(file: &File, out: &mut Vec<Extent>) {
+    let trailer = file.trailer();
+    let end = trailer.footer_offset + u64::from(trailer.footer_len);
+    out.push(Extent::new(trailer.footer_offset..end, Role::Metadata, "footer"));
+    for (tag, offset, len) in &file.footer().sections {
+        let name = match *tag {
+            tags::SCHEMA => "schema",
+            tags::ROW_GROUPS => "row groups",
+            tags::BLOBS => "blob columns",
+            tags::DICTIONARIES => "dictionaries",
+            tags::BLOOMS => "bloom filters",
+            tags::KEY_VALUE => "key/value metadata",
+            tags::STATS => "statistics",
+            tags::INVERTED => "inverted index",
+            extension::TAG => "extended profile",
+            _ => "unknown section",
+        };
+        out.push(
+            Extent::new(*offset..offset + len, Role::Metadata, format!("section {tag}: {name}")).depth(1),
+        );
+    }
+    out.push(Extent::new(end..file.size(), Role::Metadata, "trailer: footer length, checksum, magic"));
+}

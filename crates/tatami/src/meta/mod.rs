@@ -1,0 +1,31 @@
+//! The on-disk structures, one file each, parse and write side by side.
+//!
+//! Nothing here reads a file or knows Arrow: slices in, structs out, and back.
+
+pub(crate) mod bloom;
+pub(crate) mod extension;
+pub(crate) mod footer;
+pub(crate) mod groups;
+pub(crate) mod header;
+pub(crate) mod inverted;
+pub(crate) mod page_index;
+pub(crate) mod record;
+pub(crate) mod regions;
+pub(crate) mod schema;
+pub(crate) mod trailer;
+pub(crate) mod types;
+pub(crate) mod zone;
+
+use tesselle_core::Error;
+
+/// Gives the errors of one structure the class that the format has for it, whatever the cursor called them.
+pub(crate) fn reclass(error: &Error, class: &'static str) -> Error {
+    let mut new = Error::new(error.kind(), error.message().to_owned()).class(class);
+    if let Some(offset) = error.byte_offset() {
+        new = new.offset(offset);
+    }
+    if let Some(piece) = error.piece_name() {
+        new = new.piece(piece.to_owned());
+    }
+    new
+}

@@ -1,0 +1,206 @@
+//! Blob runs: which run holds which value, and the values of a decoded run.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tesselle_codec::compress::zstd::RawDictionary;
+use tesselle_codec::varint;
+use tesselle_core::{Context, Error, Result};
+
+use super::file::File;
+use super::values::short;
+use crate::meta::record::{RECORD_LEN, Record};
+use crate::meta::regions::{BlobColumn, BlobRun};
+
+/// The runs of one column by the ordinals they hold.
+#[derive(Debug, Clone)]
+pub(crate) struct BlobIndex {
+    runs: Vec<BlobRun>,
+    /// Ordinal of the first value of each run, and one past the last.
+    starts: Vec<u64>,
+    dictionary: u64,
+    column: usize,
+}
+
+impl BlobIndex {
+    /// The index of a column; the footer must describe it.
+    pub(crate) fn new(file: &File, column: usize) -> Result<Self> {
+        let Some(blob) = file.footer().blob_column(column) else {
+            return Err(
+                Error::corrupt(format!("column {column} has no blob descriptor")).class("missing_blob")
+            );
+        };
+        Ok(Self::of(blob, column))
+    }
+
+    fn of(blob: &BlobColumn, column: usize) -> Self {
+        let mut starts = vec![0u64];
+        let mut total = 0u64;
+        starts.extend(blob.runs.iter().map(|run| {
+            total = total.saturating_add(run.values);
+            total
+        }));
+        Self { runs: blob.runs.clone(), starts, dictionary: blob.dictionary, column }
+    }
+
+    /// The run that holds an ordinal.
+    pub(crate) fn run_of(&self, ordinal: u64) -> Result<usize> {
+        let total = self.starts.last().copied().unwrap_or(0);
+        if ordinal >= total {
+            return Err(short(format!(
+                "blob {ordinal} of column {} is wanted, its runs hold {total}",
+                self.column
+            )));
+        }
+        Ok(self.starts.partition_point(|start| *start <= ordinal).saturating_sub(1))
+    }
+
+    /// How many values all runs hold.
+    pub(crate) fn total(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// The first ordinal of a run.
+    pub(crate) fn start(&self, run: usize) -> u64 {
+        self.starts.get(run).copied().unwrap_or(0)
+    }
+
+    /// Decoded bytes of a run, as the footer states them.
+    pub(crate) fn decoded_len(&self, run: usize) -> u64 {
+        self.runs.get(run).map_or(0, |r| r.uncompressed)
+    }
+
+    /// The bytes to fetch for a run.
+    pub(crate) fn range(&self, run: usize, file: &File) -> Result<Range<u64>> {
+        let entry = self.entry(run)?;
+        let len = entry.compressed.saturating_add(RECORD_LEN);
+        Ok(entry.offset..file.check_inside(entry.offset, len)?)
+    }
+
+    fn entry(&self, run: usize) -> Result<&BlobRun> {
+        self.runs.get(run).ok_or_else(|| Error::internal("a blob run that is not listed"))
+    }
+
+    /// Decodes the fetched bytes of a run.
+    pub(crate) fn decode(&self, run: usize, bytes: &[u8], file: &File) -> Result<DecodedRun> {
+        let piece = || format!("column {}, blob run {run}", self.column);
+        self.decode_run(run, bytes, file, self.dictionary(file)?.as_deref()).in_piece(piece)
+    }
+
+    /// Compares the number of values in a decoded run with what the footer states.
+    pub(crate) fn check_count(&self, run: usize, found: usize) -> Result<()> {
+        let stated = self.entry(run)?.values;
+        if stated == found as u64 {
+            return Ok(());
+        }
+        Err(short(format!("a blob run holds {found} values, the footer states {stated}")))
+    }
+
+    /// The content dictionary of the column, loaded on first use.
+    pub(crate) fn dictionary(&self, file: &File) -> Result<Option<Arc<RawDictionary>>> {
+        file.content_dictionary(self.dictionary)
+    }
+
+    fn decode_run(
+        &self,
+        run: usize,
+        bytes: &[u8],
+        file: &File,
+        dictionary: Option<&RawDictionary>,
+    ) -> Result<DecodedRun> {
+        let entry = *self.entry(run)?;
+        let record = Record::parse(bytes, entry.offset)?;
+        let stored = bytes.get(RECORD_LEN as usize..).unwrap_or_default();
+        if u64::from(record.compressed) != stored.len() as u64 {
+            let (stated, found) = (record.compressed, stored.len());
+            return Err(Error::corrupt(format!("a blob run states {stated} bytes, the footer {found}"))
+                .class("page_checksum")
+                .offset(entry.offset));
+        }
+        let payload = file.profile().open_run(&record, stored, dictionary, entry.offset)?;
+        DecodedRun::parse(payload.into_owned()).at_offset(entry.offset)
+    }
+}
+
+/// The values of one run: their number, their lengths, their bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct DecodedRun {
+    bytes: Vec<u8>,
+    /// Where each value starts in `bytes`, and one past the last.
+    starts: Vec<usize>,
+}
+
+impl DecodedRun {
+    /// Reads the lengths in front of the values.
+    pub(crate) fn parse(payload: Vec<u8>) -> Result<Self> {
+        let mut pos = 0;
+        let take =
+            |pos: &mut usize| varint::take(&payload, pos).map_err(|e| Error::from(e).class("short_values"));
+        let count = take(&mut pos)?;
+        // A value takes at least a byte of length: a count that cannot be there is refused before space is made.
+        let count = usize::try_from(count).ok().filter(|n| *n <= payload.len() - pos);
+        let Some(count) = count else {
+            return Err(short("a blob run states more values than it has bytes".into()));
+        };
+        let mut lengths = Vec::with_capacity(count);
+        for _ in 0..count {
+            lengths.push(take(&mut pos)?);
+        }
+        let mut starts = Vec::with_capacity(count + 1);
+        starts.push(pos);
+        for (i, len) in lengths.into_iter().enumerate() {
+            let end = usize::try_from(len)
+                .ok()
+                .and_then(|len| pos.checked_add(len))
+                .filter(|end| *end <= payload.len());
+            let Some(end) = end else {
+                return Err(short(format!("blob {i} of {len} bytes overruns its run")));
+            };
+            starts.push(end);
+            pos = end;
+        }
+        Ok(Self { bytes: payload, starts })
+    }
+
+    /// How many values it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// One value.
+    pub(crate) fn value(&self, index: u64) -> Result<&[u8]> {
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        let bounds = self.starts.get(at).zip(self.starts.get(at.saturating_add(1)));
+        bounds
+            .and_then(|(start, end)| self.bytes.get(*start..*end))
+            .ok_or_else(|| short(format!("blob {index} is wanted of a run of {}", self.len())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_lie_behind_their_lengths() {
+        let run = DecodedRun::parse(b"\x03\x01\x00\x02abc".to_vec()).unwrap();
+        assert_eq!(run.len(), 3);
+        assert_eq!(run.value(0).unwrap(), b"a");
+        assert_eq!(run.value(1).unwrap(), b"");
+        assert_eq!(run.value(2).unwrap(), b"bc");
+        assert_eq!(run.value(3).unwrap_err().class_name(), "short_values");
+    }
+
+    #[test]
+    fn hostile_counts_and_lengths_are_refused() {
+        for bad in [
+            &b""[..],
+            b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+            b"\x02\x01",
+            b"\x01\x05abcd",
+            b"\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+        ] {
+            assert_eq!(DecodedRun::parse(bad.to_vec()).unwrap_err().class_name(), "short_values", "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! Pages decoded straight into the buffers of one Arrow array.
+//!
+//! The type is looked at once per page; the loops under it are monomorphic.
+
+use std::sync::Arc;
+
+use arrow_array::builder::BooleanBufferBuilder;
+use arrow_array::types::*;
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, ListArray, PrimitiveArray, StringArray,
+};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::FieldRef;
+use tesselle_codec::intpack::Int;
+use tesselle_core::{Error, Result};
+
+use super::dictionary::ValueDictionary;
+use super::values::{self, short};
+use crate::meta::record::Record;
+use crate::meta::types::{Encoding, LogicalType};
+
+/// What decoding the values of a page depends on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Decoding {
+    /// FSST pages and the DICTIONARY pages of `dictionary` are legal.
+    pub(crate) fsst: bool,
+    pub(crate) dictionary: Option<Arc<ValueDictionary>>,
+    /// Text columns as Binary.
+    pub(crate) text_as_binary: bool,
+    /// The largest decoded page, in bytes.
+    pub(crate) limit: u64,
+}
+
+/// Dense values of one type.
+enum Values {
+    Bool(BooleanBufferBuilder),
+    I8(Vec<i8>),
+    I16(Vec<i16>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Binary {
+        offsets: Vec<i32>,
+        bytes: Vec<u8>,
+    },
+    /// Only validity: the values lie in the blob region.
+    Blob,
+    List {
+        offsets: Vec<i32>,
+        items: Box<ColumnBuilder>,
+    },
+}
+
+/// Collects pages of one column.
+pub(crate) struct ColumnBuilder {
+    logical: LogicalType,
+    values: Values,
+    /// Made when the first null is met.
+    validity: Option<BooleanBufferBuilder>,
+    len: usize,
+}
+
+impl ColumnBuilder {
+    /// An empty builder; `element` is the element type of a list.
+    pub(crate) fn new(logical: LogicalType, element: Option<LogicalType>) -> Self {
+        let values = match logical {
+            LogicalType::Bool => Values::Bool(BooleanBufferBuilder::new(0)),
+            LogicalType::Int8 => Values::I8(Vec::new()),
+            LogicalType::Int16 => Values::I16(Vec::new()),
+            LogicalType::Int32 => Values::I32(Vec::new()),
+            LogicalType::Int64 | LogicalType::TimestampMicros => Values::I64(Vec::new()),
+            LogicalType::UInt8 => Values::U8(Vec::new()),
+            LogicalType::UInt16 => Values::U16(Vec::new()),
+            LogicalType::UInt32 => Values::U32(Vec::new()),
+            LogicalType::UInt64 => Values::U64(Vec::new()),
+            LogicalType::Float32 => Values::F32(Vec::new()),
+            LogicalType::Float64 => Values::F64(Vec::new()),
+            LogicalType::String | LogicalType::Bytes => {
+                Values::Binary { offsets: vec![0], bytes: Vec::new() }
+            }
+            LogicalType::BlobRef => Values::Blob,
+            LogicalType::List => {
+                let element = element.unwrap_or(LogicalType::Int64);
+                Values::List { offsets: vec![0], items: Box::new(Self::new(element, None)) }
+            }
+        };
+        Self { logical, values, validity: None, len: 0 }
+    }
+
+    /// Rows so far.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Decodes one page behind those before it.
+    pub(crate) fn append_page(&mut self, record: &Record, payload: &[u8], decoding: &Decoding) -> Result<()> {
+        let rows = record.values as usize;
+        let width = self.logical.scalar_width().unwrap_or(4) as u64;
+        if rows as u64 * width > decoding.limit {
+            return Err(Error::limit(format!(
+                "a page of {rows} rows exceeds the limit of {} bytes",
+                decoding.limit
+            )));
+        }
+        let (validity, body) = if record.has_nulls() {
+            let len = rows.div_ceil(8);
+            let Some((bits, body)) = payload.split_at_checked(len) else {
+                return Err(short(format!("a validity bitmap of {len} bytes overruns its page")));
+            };
+            (Some(BooleanBuffer::new(bits.into(), 0, rows)), body)
+        } else {
+            (None, payload)
+        };
+        self.append(record.encoding, body, rows, validity.as_ref(), decoding)
+    }
+
+    fn append(
+        &mut self,
+        encoding: u8,
+        body: &[u8],
+        rows: usize,
+        validity: Option<&BooleanBuffer>,
+        decoding: &Decoding,
+    ) -> Result<()> {
+        let present = validity.map_or(rows, BooleanBuffer::count_set_bits);
+        match &mut self.values {
+            Values::Bool(bits) => append_bools(bits, encoding, body, rows, present, validity)?,
+            Values::I8(out) => append_ints(out, encoding, body, rows, present, validity)?,
+            Values::I16(out) => append_ints(out, encoding, body, rows, present, validity)?,
+            Values::I32(out) => append_ints(out, encoding, body, rows, present, validity)?,
+            Values::I64(out) => append_ints(out, encoding, body, rows, present, validity)?,
+            Values::U8(out) => append_ints(out, encoding, body, rows, present, validity)?,
+            Values::U16(out) => append_ints(out, encoding, body, rows, present, validity)?,
+            Values::U32(out) => append_ints(out, encoding, body, rows, present, validity)?,
+            Values::U64(out) => append_ints(out, encoding, body, rows, present, validity)?,
+            Values::F32(out) => {
+                only_plain(encoding)?;
+                values::plain(body, present, f32::from_le_bytes, out)?;
+                spread(out, rows, present, validity);
+            }
+            Values::F64(out) => {
+                only_plain(encoding)?;
+                values::plain(body, present, f64::from_le_bytes, out)?;
+                spread(out, rows, present, validity);
+            }
+            Values::Binary { offsets, bytes } => {
+                match Encoding::from_id(encoding) {
+                    Some(Encoding::Plain) => values::strings(body, present, offsets, bytes)?,
+                    Some(Encoding::Fsst) if decoding.fsst => values::fsst(body, present, offsets, bytes)?,
+                    Some(Encoding::Dictionary) => match &decoding.dictionary {
+                        Some(dictionary) => dictionary.decode(body, present, offsets, bytes)?,
+                        None => return Err(unsupported_encoding(encoding)),
+                    },
+                    _ => return Err(unsupported_encoding(encoding)),
+                }
+                spread_offsets(offsets, rows, present, validity);
+            }
+            Values::Blob => only_plain(encoding)?,
+            Values::List { offsets, items } => {
+                only_plain(encoding)?;
+                let page = values::ListPage::parse(body, present, offsets)?;
+                items.append(page.encoding, page.body, page.items, page.validity.as_ref(), decoding)?;
+                spread_offsets(offsets, rows, present, validity);
+            }
+        }
+        self.append_validity(rows, validity);
+        Ok(())
+    }
+
+    fn append_validity(&mut self, rows: usize, validity: Option<&BooleanBuffer>) {
+        match (validity, &mut self.validity) {
+            (Some(bits), Some(all)) => all.append_buffer(bits),
+            (Some(bits), None) => {
+                let mut all = BooleanBufferBuilder::new(self.len + rows);
+                all.append_n(self.len, true);
+                all.append_buffer(bits);
+                self.validity = Some(all);
+            }
+            (None, Some(all)) => all.append_n(rows, true),
+            (None, None) => {}
+        }
+        self.len += rows;
+    }
+
+    /// The validity of all rows so far; what a blob column has in its pages.
+    pub(crate) fn into_validity(mut self) -> Option<BooleanBuffer> {
+        self.validity.as_mut().map(BooleanBufferBuilder::finish)
+    }
+
+    /// The array. `field` says whether nulls are legal and what text is read as.
+    pub(crate) fn finish(mut self, field: &FieldRef, decoding: &Decoding) -> Result<ArrayRef> {
+        let nulls =
+            self.validity.as_mut().map(|bits| NullBuffer::new(bits.finish())).filter(|n| n.null_count() > 0);
+        if nulls.is_some() && !field.is_nullable() {
+            return Err(Error::corrupt(format!(
+                "column '{}' holds nulls, but is not nullable",
+                field.name()
+            ))
+            .class("bad_values"));
+        }
+        Ok(match self.values {
+            Values::Bool(mut bits) => Arc::new(BooleanArray::new(bits.finish(), nulls)),
+            Values::I8(values) => primitive::<Int8Type>(values, nulls)?,
+            Values::I16(values) => primitive::<Int16Type>(values, nulls)?,
+            Values::I32(values) => primitive::<Int32Type>(values, nulls)?,
+            Values::I64(values) if self.logical == LogicalType::TimestampMicros => {
+                primitive::<TimestampMicrosecondType>(values, nulls)?
+            }
+            Values::I64(values) => primitive::<Int64Type>(values, nulls)?,
+            Values::U8(values) => primitive::<UInt8Type>(values, nulls)?,
+            Values::U16(values) => primitive::<UInt16Type>(values, nulls)?,
+            Values::U32(values) => primitive::<UInt32Type>(values, nulls)?,
+            Values::U64(values) => primitive::<UInt64Type>(values, nulls)?,
+            Values::F32(values) => primitive::<Float32Type>(values, nulls)?,
+            Values::F64(values) => primitive::<Float64Type>(values, nulls)?,
+            Values::Binary { offsets, bytes } => {
+                let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+                if self.logical == LogicalType::String && !decoding.text_as_binary {
+                    let array = StringArray::try_new(offsets, bytes.into(), nulls)
+                        .map_err(|e| not_utf8(field.name(), e))?;
+                    Arc::new(array)
+                } else {
+                    Arc::new(BinaryArray::try_new(offsets, bytes.into(), nulls)?)
+                }
+            }
+            Values::Blob => return Err(Error::internal("a blob column was finished without its values")),
+            Values::List { offsets, items } => {
+                let arrow_schema::DataType::List(item) = field.data_type() else {
+                    return Err(Error::internal("a list column without a list type"));
+                };
+                let items = items.finish(item, decoding)?;
+                let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+                Arc::new(ListArray::try_new(Arc::clone(item), offsets, items, nulls)?)
+            }
+        })
+    }
+}
+
+fn not_utf8(column: &str, source: arrow_schema::ArrowError) -> Error {
+    Error::corrupt(format!("text of column '{column}' is not UTF-8"))
+        .class("not_utf8")
+        .source(source)
+        .hint("--text-as-binary reads text columns as binary")
+}
+
+fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(values), nulls)?))
+}
+
+pub(crate) fn unsupported_encoding(id: u8) -> Error {
+    Error::unsupported(format!("page encoding {id} is not known for this type"))
+        .class("unsupported_encoding")
+        .hint("the file may come from a newer writer")
+}
+
+fn only_plain(encoding: u8) -> Result<()> {
+    if encoding == Encoding::Plain.id() { Ok(()) } else { Err(unsupported_encoding(encoding)) }
+}
+
+fn append_ints<T: Int>(
+    out: &mut Vec<T>,
+    encoding: u8,
+    body: &[u8],
+    rows: usize,
+    present: usize,
+    validity: Option<&BooleanBuffer>,
+) -> Result<()> {
+    values::integers(encoding, body, present, out)?;
+    spread(out, rows, present, validity);
+    Ok(())
+}
+
+fn append_bools(
+    bits: &mut BooleanBufferBuilder,
+    encoding: u8,
+    body: &[u8],
+    rows: usize,
+    present: usize,
+    validity: Option<&BooleanBuffer>,
+) -> Result<()> {
+    if encoding != Encoding::Plain.id() && encoding != Encoding::Bitmap.id() {
+        return Err(unsupported_encoding(encoding));
+    }
+    let Some(body) = body.get(..present.div_ceil(8)) else {
+        return Err(short(format!("{present} truth values in {} bytes", body.len())));
+    };
+    match validity {
+        None => bits.append_packed_range(0..rows, body),
+        Some(validity) => {
+            let dense = BooleanBuffer::new(body.into(), 0, present);
+            let mut dense = dense.iter();
+            validity.iter().for_each(|valid| bits.append(valid && dense.next().unwrap_or(false)));
+        }
+    }
+    Ok(())
+}
+
+/// Moves the dense values at the end of `out` to the rows that are present; null rows hold zero.
+fn spread<T: Copy + Default>(
+    out: &mut Vec<T>,
+    rows: usize,
+    present: usize,
+    validity: Option<&BooleanBuffer>,
+) {
+    let Some(validity) = validity else { return };
+    let start = out.len() - present;
+    out.resize(start + rows, T::default());
+    let Some(values) = out.get_mut(start..) else { return };
+    let mut from = present;
+    // From the back, so that no value is overwritten before it has moved.
+    for row in (0..rows).rev() {
+        if validity.value(row) {
+            from -= 1;
+            values[row] = values[from];
+        } else {
+            values[row] = T::default();
+        }
+    }
+}
+
+/// The same for strings: null rows are empty.
+fn spread_offsets(offsets: &mut Vec<i32>, rows: usize, present: usize, validity: Option<&BooleanBuffer>) {
+    let Some(validity) = validity else { return };
+    let start = offsets.len() - present;
+    let end = offsets.last().copied().unwrap_or(0);
+    offsets.resize(start + rows, end);
+    let Some(ends) = offsets.get_mut(start - 1..) else { return };
+    // ends[0] is where the page starts; ends[i + 1] is where row i ends.
+    let mut from = present;
+    for row in (0..rows).rev() {
+        ends[row + 1] = ends[from];
+        if validity.value(row) {
+            from -= 1;
+        }
+    }
+}

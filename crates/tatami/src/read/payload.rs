@@ -1,0 +1,112 @@
+//! From stored bytes to page payloads: checksum, codec, size.
+
+use std::borrow::Cow;
+
+use tesselle_codec::compress::zstd::RawDictionary;
+use tesselle_codec::compress::{Compressor, decompress_into, zstd};
+use tesselle_core::{Error, Limits, Result};
+
+use crate::meta::extension::{Extension, features};
+use crate::meta::record::Record;
+use crate::meta::types::Codec;
+
+/// What decoding a payload depends on besides its bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Profile<'a> {
+    pub(crate) extension: &'a Extension,
+    pub(crate) limits: &'a Limits,
+}
+
+impl Profile<'_> {
+    /// Checks and decompresses the payload of the record at `offset`.
+    pub(crate) fn open<'b>(&self, record: &Record, stored: &'b [u8], offset: u64) -> Result<Cow<'b, [u8]>> {
+        record.check(stored, offset)?;
+        self.decompress(record, stored, offset)
+    }
+
+    /// Like [`Profile::open`], for a run of a column that may have a content dictionary.
+    pub(crate) fn open_run<'b>(
+        &self,
+        record: &Record,
+        stored: &'b [u8],
+        dictionary: Option<&RawDictionary>,
+        offset: u64,
+    ) -> Result<Cow<'b, [u8]>> {
+        let Some(dictionary) = dictionary.filter(|_| record.codec >= Codec::Zstd.id()) else {
+            return self.open(record, stored, offset);
+        };
+        record.check(stored, offset)?;
+        known_codec(record, offset)?;
+        let size = self.size(record, offset)?;
+        zstd::check_size(stored, size).map_err(|e| bad_zstd(e, offset))?;
+        let mut out = vec![0; size];
+        dictionary.decompress_into(stored, &mut out).map_err(|e| bad_zstd(e, offset))?;
+        Ok(Cow::Owned(out))
+    }
+
+    /// Decompresses a payload whose checksum has been compared already.
+    pub(crate) fn decompress<'b>(
+        &self,
+        record: &Record,
+        stored: &'b [u8],
+        offset: u64,
+    ) -> Result<Cow<'b, [u8]>> {
+        match known_codec(record, offset)? {
+            Codec::None => {
+                if stored.len() as u64 != u64::from(record.uncompressed) {
+                    let (found, stated) = (stored.len(), record.uncompressed);
+                    return Err(Error::corrupt(format!(
+                        "a payload of {found} bytes is said to have {stated}"
+                    ))
+                    .class("bad_values")
+                    .offset(offset));
+                }
+                Ok(Cow::Borrowed(stored))
+            }
+            Codec::Zstd => {
+                let size = self.size(record, offset)?;
+                zstd::decompress(stored, size).map(Cow::Owned).map_err(|e| bad_zstd(e, offset))
+            }
+            Codec::Lz4 if self.extension.has(features::LZ4) => {
+                let size = self.size(record, offset)?;
+                // A block expands at most 255-fold: more is refused before space is made for it.
+                if size as u64 > 255 * stored.len() as u64 + 64 {
+                    return Err(Error::corrupt("an lz4 block cannot hold its stated size")
+                        .class("bad_lz4")
+                        .offset(offset));
+                }
+                let mut out = vec![0; size];
+                decompress_into(Compressor::Lz4Block, stored, &mut out)
+                    .map_err(|e| Error::from(e).class("bad_lz4").offset(offset))?;
+                Ok(Cow::Owned(out))
+            }
+            other => Err(unsupported_codec(other.id(), offset)),
+        }
+    }
+
+    fn size(&self, record: &Record, offset: u64) -> Result<usize> {
+        if u64::from(record.uncompressed) > self.limits.piece_bytes {
+            return Err(Error::limit(format!(
+                "a payload of {} bytes exceeds the limit of {}",
+                record.uncompressed, self.limits.piece_bytes
+            ))
+            .offset(offset));
+        }
+        Ok(record.uncompressed as usize)
+    }
+}
+
+fn known_codec(record: &Record, offset: u64) -> Result<Codec> {
+    Codec::from_id(record.codec).ok_or_else(|| unsupported_codec(record.codec, offset))
+}
+
+fn unsupported_codec(id: u8, offset: u64) -> Error {
+    Error::unsupported(format!("block codec {id} is not known here"))
+        .class("unsupported_codec")
+        .offset(offset)
+        .hint("the file may come from a newer writer")
+}
+
+fn bad_zstd(error: tesselle_codec::Error, offset: u64) -> Error {
+    Error::from(error).class("bad_zstd").offset(offset)
+}

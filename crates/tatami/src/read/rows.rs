@@ -1,0 +1,375 @@
+//! Single rows: by key through the sparse index, by number through the page headers, with a small cache of pages.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use arrow_array::builder::BinaryBuilder;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_buffer::BooleanBuffer;
+use arrow_select::interleave::interleave;
+use tesselle_core::{Context, Error, Result, Scalar};
+
+use super::blob::{BlobIndex, DecodedRun};
+use super::chunk::page_headers;
+use super::column::ColumnBuilder;
+use super::file::{File, page_piece};
+use crate::meta::groups::{Chunk, RowGroup};
+use crate::meta::page_index;
+use crate::meta::record::{RECORD_LEN, Record};
+use crate::meta::types::LogicalType;
+use crate::meta::zone::{compare, from_scalar};
+
+/// What is kept of the last reads: a few decoded pages, page directories and blob runs.
+#[derive(Debug, Default)]
+pub(crate) struct PageCache {
+    pages: Recent<(usize, usize, usize), ArrayRef>,
+    directories: Recent<(usize, usize), Arc<Vec<PageAt>>>,
+    validity: Recent<(usize, usize), Arc<Option<BooleanBuffer>>>,
+    runs: Recent<(usize, usize), Arc<DecodedRun>>,
+}
+
+const PAGES: usize = 16;
+const DIRECTORIES: usize = 64;
+const VALIDITY: usize = 16;
+const RUNS: usize = 4;
+
+/// The most recently used entries, few enough to be searched one by one.
+#[derive(Debug)]
+struct Recent<K, V>(VecDeque<(K, V)>);
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<K: PartialEq, V: Clone> Recent<K, V> {
+    fn get(&mut self, key: &K) -> Option<V> {
+        let at = self.0.iter().position(|(k, _)| k == key)?;
+        let entry = self.0.remove(at)?;
+        let value = entry.1.clone();
+        self.0.push_front(entry);
+        Some(value)
+    }
+
+    fn put(&mut self, key: K, value: V, most: usize) {
+        self.0.push_front((key, value));
+        self.0.truncate(most);
+    }
+}
+
+/// Where a page lies and which rows of its group it holds.
+#[derive(Debug, Clone)]
+struct PageAt {
+    offset: u64,
+    record: Record,
+    rows: Range<u64>,
+}
+
+impl File {
+    /// The row (counted over the whole file) of the first key that equals `key`, through the sparse key index: at
+    /// most one data page is decoded.
+    pub fn lookup(&self, key: &Scalar) -> Result<Option<u64>> {
+        self.lookup_key(key).in_file(self.path())
+    }
+
+    fn lookup_key(&self, key: &Scalar) -> Result<Option<u64>> {
+        let schema = &self.footer().schema;
+        let sorted = schema.sort_key().and_then(|column| Some((column, schema.fields.get(column)?)));
+        let Some((column, field)) = sorted else {
+            return Err(
+                Error::invalid("the file has no sort key to look up").hint("use --where to search all rows")
+            );
+        };
+        let Some(key) = from_scalar(field.logical, key) else { return Ok(None) };
+        let groups = &self.footer().groups;
+        let all_bounded = groups.iter().all(|g| g.bounds.is_some());
+        let first = if all_bounded {
+            groups.partition_point(|g| {
+                g.bounds.as_ref().is_some_and(|b| compare(field.logical, &b.max, &key).is_lt())
+            })
+        } else {
+            0
+        };
+        for (g, group) in groups.iter().enumerate().skip(first) {
+            if let Some(bounds) = &group.bounds {
+                if compare(field.logical, &bounds.min, &key).is_gt() {
+                    if all_bounded {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+                if compare(field.logical, &bounds.max, &key).is_lt() {
+                    continue;
+                }
+            }
+            if let Some(row) = self.lookup_in_group(g, group, column, field.logical, &key)? {
+                return Ok(Some(group.first_row + row));
+            }
+            if all_bounded {
+                return Ok(None);
+            }
+        }
+        Ok(None)
+    }
+
+    fn lookup_in_group(
+        &self,
+        g: usize,
+        group: &RowGroup,
+        column: usize,
+        logical: LogicalType,
+        key: &[u8],
+    ) -> Result<Option<u64>> {
+        let chunk = self.chunk_of(g, group, column)?;
+        let pages = self.directory(g, column, chunk)?;
+        let candidates = match chunk.page_index {
+            Some(offset) => {
+                let (record, payload) = self.record(offset)?;
+                record.check(&payload, offset).in_piece(|| format!("page index of row group {g}"))?;
+                let entries = page_index::parse(&payload, offset)?;
+                let may_hold = |zone: &crate::meta::zone::Zone| {
+                    !compare(logical, &zone.max, key).is_lt() && !compare(logical, &zone.min, key).is_gt()
+                };
+                let hits = entries.iter().enumerate().filter(|(_, e)| e.zone.as_ref().is_none_or(may_hold));
+                hits.map(|(i, _)| i).collect()
+            }
+            None => (0..pages.len()).collect::<Vec<usize>>(),
+        };
+        for number in candidates {
+            let Some(page) = pages.get(number) else { continue };
+            let array = self.page(g, column, number, page)?;
+            if let Some(at) = first_equal(array.as_ref(), logical, key) {
+                return Ok(Some(page.rows.start + at as u64));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The given rows (counted over the whole file) in the given order, with these columns (`None` is all). Only
+    /// the pages and blob runs that hold them are read.
+    pub fn take(&self, rows: &[u64], columns: Option<&[&str]>) -> Result<RecordBatch> {
+        self.take_rows(rows, columns).in_file(self.path())
+    }
+
+    fn take_rows(&self, rows: &[u64], columns: Option<&[&str]>) -> Result<RecordBatch> {
+        let schema = self.schema();
+        let known = || schema.fields().iter().map(|f| f.name().as_str());
+        let indices: Vec<usize> = match columns {
+            None => (0..schema.fields().len()).collect(),
+            Some(names) => {
+                let find = |name: &&str| {
+                    schema.index_of(name).map_err(|_| Error::unknown_name("column", name, known()))
+                };
+                names.iter().map(find).collect::<Result<_>>()?
+            }
+        };
+        let places = rows.iter().map(|row| self.place(*row)).collect::<Result<Vec<_>>>()?;
+        let arrays =
+            indices.iter().map(|column| self.take_column(*column, &places)).collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        Ok(RecordBatch::try_new_with_options(Arc::new(schema.project(&indices)?), arrays, &options)?)
+    }
+
+    /// The row group of a row, and the row inside it.
+    fn place(&self, row: u64) -> Result<(usize, u64)> {
+        let groups = &self.footer().groups;
+        let g = groups.partition_point(|g| g.first_row <= row).saturating_sub(1);
+        let inside =
+            groups.get(g).and_then(|group| row.checked_sub(group.first_row).filter(|r| *r < group.rows));
+        inside.map(|r| (g, r)).ok_or_else(|| {
+            Error::invalid(format!("row {row} does not exist"))
+                .hint(format!("the file has {} rows", self.rows()))
+        })
+    }
+
+    fn take_column(&self, column: usize, places: &[(usize, u64)]) -> Result<ArrayRef> {
+        let field = self
+            .footer()
+            .schema
+            .fields
+            .get(column)
+            .ok_or_else(|| Error::internal("a column that is not listed"))?;
+        if field.logical == LogicalType::BlobRef {
+            return self.take_blobs(column, places);
+        }
+        let mut arrays: Vec<ArrayRef> = Vec::new();
+        let mut known: HashMap<(usize, usize), usize> = HashMap::new();
+        let mut picks = Vec::with_capacity(places.len());
+        for (g, row) in places {
+            let group = self.group(*g)?;
+            let pages = self.directory(*g, column, self.chunk_of(*g, group, column)?)?;
+            let number = pages.partition_point(|p| p.rows.end <= *row);
+            let page = pages.get(number).ok_or_else(|| missing_row(*g, column, *row))?;
+            let slot = match known.get(&(*g, number)) {
+                Some(slot) => *slot,
+                None => {
+                    arrays.push(self.page(*g, column, number, page)?);
+                    known.insert((*g, number), arrays.len() - 1);
+                    arrays.len() - 1
+                }
+            };
+            picks.push((slot, (row - page.rows.start) as usize));
+        }
+        if arrays.is_empty() {
+            let schema = self.schema();
+            let arrow =
+                schema.fields().get(column).ok_or_else(|| Error::internal("a column that is not listed"))?;
+            return Ok(arrow_array::new_empty_array(arrow.data_type()));
+        }
+        let sources: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+        Ok(interleave(&sources, &picks)?)
+    }
+
+    fn take_blobs(&self, column: usize, places: &[(usize, u64)]) -> Result<ArrayRef> {
+        let index = BlobIndex::new(self, column)?;
+        let mut builder = BinaryBuilder::new();
+        let mut bytes = 0usize;
+        for (g, row) in places {
+            let validity = self.blob_validity(*g, column)?;
+            let row = *row as usize;
+            let ordinal = match validity.as_ref() {
+                Some(bits) if row >= bits.len() => return Err(missing_row(*g, column, row as u64)),
+                Some(bits) if !bits.value(row) => {
+                    builder.append_null();
+                    continue;
+                }
+                Some(bits) => self.blob_base(column, *g) + bits.slice(0, row).count_set_bits() as u64,
+                None => self.blob_base(column, *g) + row as u64,
+            };
+            let run = index.run_of(ordinal)?;
+            let decoded = self.run(&index, column, run)?;
+            let value = decoded.value(ordinal - index.start(run))?;
+            bytes = bytes.saturating_add(value.len());
+            if i32::try_from(bytes).is_err() {
+                return Err(
+                    Error::limit("the blobs of these rows exceed 2 GiB").hint("take fewer rows at once")
+                );
+            }
+            builder.append_value(value);
+        }
+        Ok(Arc::new(builder.finish()))
+    }
+
+    fn group(&self, g: usize) -> Result<&RowGroup> {
+        self.footer().groups.get(g).ok_or_else(|| Error::internal("a row group that is not listed"))
+    }
+
+    fn chunk_of<'a>(&self, g: usize, group: &'a RowGroup, column: usize) -> Result<&'a Chunk> {
+        group.chunk(column).ok_or_else(|| {
+            Error::corrupt(format!("column {column} is missing in row group {g}"))
+                .class("missing_chunk")
+                .offset(self.trailer().footer_offset)
+        })
+    }
+
+    fn locked(&self) -> MutexGuard<'_, PageCache> {
+        self.cache().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the pages of a chunk lie, from their headers alone.
+    fn directory(&self, g: usize, column: usize, chunk: &Chunk) -> Result<Arc<Vec<PageAt>>> {
+        if let Some(known) = self.locked().directories.get(&(g, column)) {
+            return Ok(known);
+        }
+        let mut row = 0u64;
+        let pages = page_headers(self, chunk, g)?.into_iter().map(|(offset, record)| {
+            let start = row;
+            row = row.saturating_add(u64::from(record.values));
+            PageAt { offset, record, rows: start..row }
+        });
+        let pages = Arc::new(pages.collect::<Vec<_>>());
+        self.locked().directories.put((g, column), Arc::clone(&pages), DIRECTORIES);
+        Ok(pages)
+    }
+
+    fn page_payload(&self, g: usize, column: usize, number: usize, page: &PageAt) -> Result<Vec<u8>> {
+        let piece = || page_piece(g, column, number);
+        let stored = self
+            .read(page.offset.saturating_add(RECORD_LEN), u64::from(page.record.compressed))
+            .in_piece(piece)?;
+        Ok(self.profile().open(&page.record, &stored, page.offset).in_piece(piece)?.into_owned())
+    }
+
+    /// One decoded page.
+    fn page(&self, g: usize, column: usize, number: usize, page: &PageAt) -> Result<ArrayRef> {
+        let key = (g, column, number);
+        if let Some(known) = self.locked().pages.get(&key) {
+            return Ok(known);
+        }
+        self.load_value_dictionary(column)?;
+        let schema = self.schema();
+        let (Some(field), Some(arrow)) =
+            (self.footer().schema.fields.get(column), schema.fields().get(column))
+        else {
+            return Err(Error::internal("a column that is not listed"));
+        };
+        let payload = self.page_payload(g, column, number, page)?;
+        let decoding = self.decoding(column);
+        let mut builder = ColumnBuilder::new(field.logical, field.element_type());
+        builder
+            .append_page(&page.record, &payload, &decoding)
+            .at_offset(page.offset)
+            .in_piece(|| page_piece(g, column, number))?;
+        let array = builder.finish(arrow, &decoding)?;
+        self.locked().pages.put(key, ArrayRef::clone(&array), PAGES);
+        Ok(array)
+    }
+
+    /// Which rows of a group have a blob; `None` is all.
+    fn blob_validity(&self, g: usize, column: usize) -> Result<Arc<Option<BooleanBuffer>>> {
+        if let Some(known) = self.locked().validity.get(&(g, column)) {
+            return Ok(known);
+        }
+        let chunk = self.chunk_of(g, self.group(g)?, column)?;
+        let mut builder = ColumnBuilder::new(LogicalType::BlobRef, None);
+        if chunk.nulls > 0 {
+            for (number, page) in self.directory(g, column, chunk)?.iter().enumerate() {
+                let payload = self.page_payload(g, column, number, page)?;
+                let decoding = self.decoding(column);
+                builder
+                    .append_page(&page.record, &payload, &decoding)
+                    .in_piece(|| page_piece(g, column, number))?;
+            }
+        }
+        let validity = Arc::new(builder.into_validity());
+        self.locked().validity.put((g, column), Arc::clone(&validity), VALIDITY);
+        Ok(validity)
+    }
+
+    fn run(&self, index: &BlobIndex, column: usize, run: usize) -> Result<Arc<DecodedRun>> {
+        if let Some(known) = self.locked().runs.get(&(column, run)) {
+            return Ok(known);
+        }
+        let range = index.range(run, self)?;
+        let bytes = self.read(range.start, range.end - range.start)?;
+        let decoded = Arc::new(index.decode(run, &bytes, self)?);
+        self.locked().runs.put((column, run), Arc::clone(&decoded), RUNS);
+        Ok(decoded)
+    }
+}
+
+fn missing_row(g: usize, column: usize, row: u64) -> Error {
+    Error::corrupt(format!("the pages of column {column} in row group {g} end before row {row}"))
+        .class("row_count_mismatch")
+}
+
+/// The first row that equals `key`: by halves where the page has no nulls, for then it is sorted.
+fn first_equal(array: &dyn Array, logical: LogicalType, key: &[u8]) -> Option<usize> {
+    let bytes_at = |row: usize| crate::scalars::bytes_at(array, logical, row);
+    if array.null_count() > 0 {
+        return (0..array.len())
+            .find(|row| array.is_valid(*row) && compare(logical, &bytes_at(*row), key).is_eq());
+    }
+    let (mut low, mut high) = (0, array.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if compare(logical, &bytes_at(middle), key).is_lt() {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    (low < array.len() && compare(logical, &bytes_at(low), key).is_eq()).then_some(low)
+}

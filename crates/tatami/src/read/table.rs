@@ -1,0 +1,95 @@
+//! The one table of a file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use tesselle_core::{
+    ColumnStats, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats,
+};
+
+use super::file::File;
+use super::plan::plan;
+use crate::meta::types::LogicalType;
+use crate::meta::zone::{Zone, to_scalar};
+
+/// The rows of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct FileTable {
+    file: File,
+}
+
+impl FileTable {
+    pub(crate) fn new(file: File) -> Self {
+        Self { file }
+    }
+}
+
+/// Whether rows can be filtered by these columns while they are read: blobs and lists are left to the driver.
+pub(crate) fn is_exact(file: &File, predicate: &Predicate) -> bool {
+    let fields = &file.footer().schema.fields;
+    let schema = file.schema();
+    predicate.columns().into_iter().all(|name| {
+        let logical = schema.index_of(name).ok().and_then(|i| fields.get(i)).map(|f| f.logical);
+        logical.is_some_and(LogicalType::has_scalars)
+    })
+}
+
+impl Table for FileTable {
+    fn name(&self) -> &'static str {
+        ""
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.file.schema()
+    }
+
+    fn stats(&self) -> TableStats {
+        let footer = self.file.footer();
+        let mut columns = BTreeMap::new();
+        for (index, field) in footer.schema.fields.iter().enumerate() {
+            let chunks: Vec<_> = footer.groups.iter().filter_map(|g| g.chunk(index)).collect();
+            let whole = chunks.len() == footer.groups.len();
+            let nulls = chunks.iter().fold(0u64, |n, c| n.saturating_add(c.nulls));
+            let mut stats = ColumnStats::default();
+            if whole {
+                stats.nulls = Known::Exact(nulls);
+            }
+            // Every chunk with a present value must have bounds, or those of the others say nothing.
+            let bounded = whole && chunks.iter().all(|c| c.zone.is_some() || c.nulls == c.values);
+            let zone = Zone::merge_all(field.logical, chunks.iter().map(|c| c.zone.as_ref()));
+            if let Some(zone) = zone.filter(|z| bounded && z.is_usable(field.logical)) {
+                // Float bounds leave NaN out, which sorts last: only the smallest is certain.
+                let float = matches!(field.logical, LogicalType::Float32 | LogicalType::Float64);
+                let known =
+                    |bound: &[u8]| to_scalar(field.logical, bound).map_or(Known::Absent, Known::Exact);
+                stats.min = if float {
+                    to_scalar(field.logical, &zone.min).map_or(Known::Absent, Known::Bound)
+                } else {
+                    known(&zone.min)
+                };
+                if !float {
+                    stats.max = known(&zone.max);
+                }
+            }
+            columns.insert(field.display_name(), stats);
+        }
+        TableStats {
+            rows: Known::Exact(self.file.rows()),
+            bytes: Known::Exact(footer.stats.compressed),
+            columns,
+        }
+    }
+
+    fn pushdown(&self, predicate: &Predicate) -> Pushdown {
+        if is_exact(&self.file, predicate) { Pushdown::Exact } else { Pushdown::Inexact }
+    }
+
+    fn plan(&self, scan: &Scan) -> Result<Plan> {
+        plan(&self.file, scan)
+    }
+
+    fn storage(&self) -> Arc<dyn Storage> {
+        Arc::clone(self.file.location().storage())
+    }
+}

@@ -1,0 +1,380 @@
+//! Reading one row group: fetch the filter columns, decide which rows pass, then fetch and decode the rest of them.
+
+mod blobs;
+mod window;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use tesselle_core::{ByteRange, Context, Cost, Error, Predicate, Result, Step, Task};
+
+use self::blobs::BlobReader;
+use self::window::Window;
+use super::chunk::{ChunkReader, Located};
+use super::file::File;
+use crate::meta::groups::{Chunk, RowGroup};
+use crate::meta::types::LogicalType;
+
+/// Rows decoded at once, unless pages are larger.
+const WINDOW_ROWS: u64 = 1 << 16;
+/// Decoded bytes that a window aims for.
+const WINDOW_BYTES: u64 = 32 << 20;
+
+/// What a scan wants of every row group.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    /// Columns that come out, in this order.
+    pub(crate) projection: Vec<usize>,
+    /// Columns the predicate looks at.
+    pub(crate) filter: Vec<usize>,
+    pub(crate) predicate: Option<Predicate>,
+    pub(crate) batch_rows: Option<usize>,
+}
+
+impl Wanted {
+    /// All columns that are read, each once.
+    fn columns(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = self.filter.iter().chain(&self.projection).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Pages of the wanted columns in a row group.
+    pub(crate) fn pieces(&self, group: &RowGroup) -> u64 {
+        self.columns().into_iter().filter_map(|c| group.chunk(c)).fold(0, |n, c| n.saturating_add(c.pages))
+    }
+}
+
+/// What a fetched range is for.
+enum Purpose {
+    Chunk(usize),
+    ValueDictionary(usize),
+    ContentDictionary(u64, u64),
+    Run(usize, usize),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Start,
+    Filter,
+    Rest,
+    Emit,
+}
+
+/// Reads one row group.
+pub(crate) struct GroupTask {
+    file: File,
+    group: usize,
+    rows: Range<u64>,
+    wanted: Wanted,
+    schema: SchemaRef,
+    phase: Phase,
+    readers: BTreeMap<usize, ChunkReader>,
+    pending: Vec<Purpose>,
+    windows: VecDeque<Window>,
+    /// The last page of a column that reaches into the next window.
+    straddling: BTreeMap<usize, (usize, ArrayRef)>,
+    blobs: BTreeMap<usize, BlobReader>,
+    ready: VecDeque<RecordBatch>,
+}
+
+impl GroupTask {
+    /// A task over `rows` of a row group.
+    pub(crate) fn new(file: File, group: usize, rows: Range<u64>, wanted: Wanted) -> Self {
+        let all = file.schema();
+        let fields: Vec<_> = wanted.projection.iter().filter_map(|c| all.fields().get(*c).cloned()).collect();
+        Self {
+            file,
+            group,
+            rows,
+            wanted,
+            schema: Arc::new(arrow_schema::Schema::new(fields)),
+            phase: Phase::Start,
+            readers: BTreeMap::new(),
+            pending: Vec::new(),
+            windows: VecDeque::new(),
+            straddling: BTreeMap::new(),
+            blobs: BTreeMap::new(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    fn entry(&self) -> Result<&RowGroup> {
+        self.file
+            .footer()
+            .groups
+            .get(self.group)
+            .ok_or_else(|| Error::internal("a row group that is not listed"))
+    }
+
+    fn chunk(&self, column: usize) -> Result<&Chunk> {
+        let entry = self.entry()?;
+        let Some(chunk) = entry.chunk(column) else {
+            return Err(Error::corrupt(format!("column {column} is missing in row group {}", self.group))
+                .class("missing_chunk")
+                .offset(self.file.trailer().footer_offset));
+        };
+        if chunk.values != entry.rows {
+            let (found, stated) = (chunk.values, entry.rows);
+            return Err(Error::corrupt(format!("a column chunk has {found} rows, its row group {stated}"))
+                .class("row_count_mismatch")
+                .offset(self.file.trailer().footer_offset)
+                .piece(format!("row group {}, column {column}", self.group)));
+        }
+        Ok(chunk)
+    }
+
+    fn is_blob(&self, column: usize) -> bool {
+        self.file.footer().schema.fields.get(column).is_some_and(|f| f.logical == LogicalType::BlobRef)
+    }
+
+    fn need(&mut self, requests: Vec<(Purpose, Range<u64>)>) -> Option<Step> {
+        if requests.is_empty() {
+            return None;
+        }
+        let (purposes, ranges): (Vec<_>, Vec<_>) = requests.into_iter().unzip();
+        self.pending = purposes;
+        Some(Step::Need(
+            ranges.into_iter().map(|range| ByteRange::new(Arc::clone(self.file.path()), range)).collect(),
+        ))
+    }
+
+    /// What must be fetched before these columns can be decoded.
+    fn requests(&mut self, columns: &[usize]) -> Result<Vec<(Purpose, Range<u64>)>> {
+        let mut out = Vec::new();
+        for &column in columns {
+            let chunk = self.chunk(column)?;
+            let reader = ChunkReader::new(self.group, column, chunk);
+            out.push((Purpose::Chunk(column), reader.first_range(chunk, &self.file)));
+            if let Some(range) = self.file.missing_value_dictionary(column) {
+                out.push((Purpose::ValueDictionary(column), range));
+            }
+            if self.is_blob(column) {
+                let blob = BlobReader::new(&self.file, column)?;
+                if let Some(range) = self.file.missing_content_dictionary(blob.dictionary())? {
+                    out.push((Purpose::ContentDictionary(blob.dictionary(), range.start), range));
+                }
+                self.blobs.insert(column, blob);
+            }
+            self.readers.insert(column, reader);
+        }
+        Ok(out)
+    }
+
+    /// Takes what was asked for.
+    fn accept(&mut self, fetched: Vec<Bytes>) -> Result<()> {
+        for (purpose, bytes) in std::mem::take(&mut self.pending).into_iter().zip(fetched) {
+            match purpose {
+                Purpose::Chunk(column) => {
+                    if let Some(reader) = self.readers.get_mut(&column) {
+                        reader.fill(bytes);
+                    }
+                }
+                Purpose::ValueDictionary(column) => self.file.put_value_dictionary(column, &bytes)?,
+                Purpose::ContentDictionary(number, offset) => {
+                    self.file.put_content_dictionary(number, offset, &bytes)?;
+                }
+                Purpose::Run(column, run) => {
+                    if let Some(blob) = self.blobs.get_mut(&column) {
+                        blob.put(run, &bytes, &self.file)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Locates the pages of these columns; what is still missing is asked for.
+    fn locate(&mut self, columns: &[usize]) -> Result<Option<Step>> {
+        let mut more = Vec::new();
+        for column in columns {
+            let Some(reader) = self.readers.get_mut(column) else { continue };
+            if let Located::Need(range) = reader.locate(&self.file)? {
+                more.push((Purpose::Chunk(*column), range));
+            }
+        }
+        Ok(self.need(more))
+    }
+
+    /// The columns fetched first: those of the predicate, or all where there is none.
+    fn first_columns(&self) -> Vec<usize> {
+        if self.wanted.predicate.is_some() && !self.wanted.filter.is_empty() {
+            return self.wanted.filter.clone();
+        }
+        self.wanted.columns()
+    }
+
+    fn rest_columns(&self) -> Vec<usize> {
+        let mut columns = self.wanted.columns();
+        columns.retain(|c| !self.readers.contains_key(c));
+        columns
+    }
+
+    fn advance(&mut self) -> Result<Step> {
+        loop {
+            match self.phase {
+                Phase::Start => {
+                    let columns = self.first_columns();
+                    let requests = self.requests(&columns)?;
+                    self.phase = Phase::Filter;
+                    if let Some(step) = self.need(requests) {
+                        return Ok(step);
+                    }
+                }
+                Phase::Filter => {
+                    let columns = self.first_columns();
+                    if let Some(step) = self.locate(&columns)? {
+                        return Ok(step);
+                    }
+                    self.cut_windows(&columns)?;
+                    self.select()?;
+                    if self.windows.is_empty() {
+                        return Ok(Step::Done);
+                    }
+                    let rest = self.rest_columns();
+                    let requests = self.requests(&rest)?;
+                    self.phase = Phase::Rest;
+                    if let Some(step) = self.need(requests) {
+                        return Ok(step);
+                    }
+                }
+                Phase::Rest => {
+                    let columns = self.wanted.columns();
+                    if let Some(step) = self.locate(&columns)? {
+                        return Ok(step);
+                    }
+                    self.prepare_blobs()?;
+                    self.phase = Phase::Emit;
+                }
+                Phase::Emit => {
+                    if let Some(batch) = self.ready.pop_front() {
+                        return Ok(Step::Batch(batch));
+                    }
+                    let Some(window) = self.windows.pop_front() else { return Ok(Step::Done) };
+                    if let Some(step) = self.emit(window)? {
+                        return Ok(step);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Cuts the rows into windows that end where pages of the first column end.
+    fn cut_windows(&mut self, columns: &[usize]) -> Result<()> {
+        let entry = self.entry()?;
+        let decoded: u64 =
+            self.wanted.columns().iter().filter_map(|c| entry.chunk(*c)).map(|c| c.uncompressed).sum();
+        let by_bytes = WINDOW_BYTES / (decoded / entry.rows.max(1)).max(1);
+        let target = by_bytes.clamp(1, WINDOW_ROWS);
+        let ends: Vec<u64> = match columns.first().and_then(|c| self.readers.get(c)) {
+            Some(reader) => reader.pages().iter().map(|page| page.rows.end).collect(),
+            None => vec![entry.rows],
+        };
+        let mut start = self.rows.start;
+        for end in ends {
+            let end = end.min(self.rows.end);
+            if end > start && (end - start >= target || end == self.rows.end) {
+                self.windows.push_back(Window::new(start..end));
+                start = end;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the rows of each window that pass the predicate, and drops windows without any.
+    fn select(&mut self) -> Result<()> {
+        let Some(predicate) = self.wanted.predicate.clone() else { return Ok(()) };
+        if self.wanted.filter.is_empty() {
+            return Ok(());
+        }
+        let all = self.file.schema();
+        let fields: Vec<_> =
+            self.wanted.filter.iter().filter_map(|c| all.fields().get(*c).cloned()).collect();
+        let schema = Arc::new(arrow_schema::Schema::new(fields));
+        let mut kept = VecDeque::new();
+        for mut window in std::mem::take(&mut self.windows) {
+            let columns = self.wanted.filter.clone();
+            let arrays = columns.iter().map(|c| self.column(*c, &window)).collect::<Result<Vec<_>>>()?;
+            let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)?;
+            if window.apply(&predicate.evaluate(&batch)?) {
+                for (column, array) in columns.iter().zip(batch.columns()) {
+                    if self.wanted.projection.contains(column) {
+                        window.keep(*column, array)?;
+                    }
+                }
+                kept.push_back(window);
+            }
+        }
+        // The filter columns are decoded: their bytes are not needed any more.
+        for column in &self.wanted.filter {
+            if let Some(reader) = self.readers.get_mut(column) {
+                reader.release();
+            }
+        }
+        self.straddling.clear();
+        self.windows = kept;
+        Ok(())
+    }
+
+    fn prepare_blobs(&mut self) -> Result<()> {
+        for (column, blob) in &mut self.blobs {
+            if let Some(reader) = self.readers.get(column) {
+                blob.read_validity(&self.file, self.group, reader)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes one window. What its blobs need is asked for; the window is then taken up again.
+    fn emit(&mut self, mut window: Window) -> Result<Option<Step>> {
+        for column in self.wanted.projection.clone() {
+            if !self.is_blob(column) && !window.has(column) {
+                let array = self.selected_column(column, &window)?;
+                window.put(column, array);
+            }
+        }
+        let rows = self.next_rows(&mut window)?;
+        let requests = self.missing_runs(&window, &rows)?;
+        if !requests.is_empty() {
+            self.windows.push_front(window);
+            return Ok(self.need(requests));
+        }
+        let arrays = self.wanted.projection.iter().map(|column| match self.blobs.get(column) {
+            Some(blob) => blob.array(window.ordinals(*column, &rows)),
+            None => window.slice(*column, &rows),
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?;
+        let step = self.wanted.batch_rows.unwrap_or(usize::MAX).max(1);
+        let starts = (0..batch.num_rows()).step_by(step);
+        self.ready.extend(starts.map(|start| batch.slice(start, step.min(batch.num_rows() - start))));
+        window.advance(rows.end);
+        if !window.is_done() {
+            self.windows.push_front(window);
+        }
+        Ok(None)
+    }
+}
+
+impl Task for GroupTask {
+    fn cost(&self) -> Cost {
+        let Ok(entry) = self.entry() else { return Cost::default() };
+        let columns = self.wanted.columns();
+        let chunks = || columns.iter().filter_map(|c| entry.chunk(*c));
+        let bytes_in = chunks().fold(0u64, |n, c| n.saturating_add(c.stored_len())).min(self.file.size());
+        let decoded = chunks().fold(0u64, |n, c| n.saturating_add(c.uncompressed)).min(2 * WINDOW_BYTES);
+        let blobs = if columns.iter().any(|c| self.is_blob(*c)) { 2 * blobs::BATCH_BYTES } else { 0 };
+        Cost { pieces: self.wanted.pieces(entry), bytes_in, memory: bytes_in + 2 * decoded + blobs }
+    }
+
+    fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
+        let path = Arc::clone(self.file.path());
+        self.accept(fetched).and_then(|()| self.advance()).in_file(&path)
+    }
+}

@@ -1,0 +1,166 @@
+//! The blobs of a row group: fetched run by run, so that a batch of them stays small whatever the group holds.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::builder::BinaryBuilder;
+use arrow_array::{ArrayRef, BinaryArray};
+use arrow_buffer::BooleanBuffer;
+use tesselle_core::{Context, Error, Result};
+
+use super::window::Window;
+use super::{GroupTask, Purpose};
+use crate::meta::types::LogicalType;
+use crate::read::blob::{BlobIndex, DecodedRun};
+use crate::read::chunk::ChunkReader;
+use crate::read::column::ColumnBuilder;
+use crate::read::file::{File, page_piece};
+
+/// Decoded runs that a batch aims for.
+pub(super) const BATCH_BYTES: u64 = 32 << 20;
+
+/// One blob column of a row group.
+pub(super) struct BlobReader {
+    column: usize,
+    index: BlobIndex,
+    number: u64,
+    /// Which rows of the group have a blob; `None` is all.
+    validity: Option<BooleanBuffer>,
+    /// Ordinal of the first blob of the group.
+    base: u64,
+    runs: BTreeMap<usize, DecodedRun>,
+}
+
+impl BlobReader {
+    pub(super) fn new(file: &File, column: usize) -> Result<Self> {
+        let index = BlobIndex::new(file, column)?;
+        let number = file.footer().blob_column(column).map_or(0, |b| b.dictionary);
+        Ok(Self { column, index, number, validity: None, base: 0, runs: BTreeMap::new() })
+    }
+
+    /// The number of its content dictionary; 0 is none.
+    pub(super) fn dictionary(&self) -> u64 {
+        self.number
+    }
+
+    /// Reads which rows of the group have a blob.
+    pub(super) fn read_validity(&mut self, file: &File, group: usize, reader: &ChunkReader) -> Result<()> {
+        let decoding = file.decoding(self.column);
+        let mut builder = ColumnBuilder::new(LogicalType::BlobRef, None);
+        for (number, page) in reader.pages().iter().enumerate() {
+            let piece = || page_piece(group, self.column, number);
+            let payload = file
+                .profile()
+                .decompress(&page.record, reader.payload(page)?, page.offset)
+                .in_piece(piece)?;
+            builder.append_page(&page.record, &payload, &decoding).at_offset(page.offset).in_piece(piece)?;
+        }
+        self.validity = builder.into_validity();
+        self.base = file.blob_base(self.column, group);
+        Ok(())
+    }
+
+    /// The ordinals of the blobs of these rows, ascending rows of the group.
+    fn ordinals(&self, rows: &[u64]) -> Vec<Option<u64>> {
+        let Some(validity) = &self.validity else {
+            return rows.iter().map(|row| Some(self.base + row)).collect();
+        };
+        let (mut seen, mut upto) = (self.base, 0usize);
+        let ordinals = rows.iter().map(|row| {
+            let row = *row as usize;
+            seen += validity.slice(upto, row - upto).count_set_bits() as u64;
+            upto = row;
+            validity.value(row).then_some(seen)
+        });
+        ordinals.collect()
+    }
+
+    /// Takes a fetched run.
+    pub(super) fn put(&mut self, run: usize, bytes: &[u8], file: &File) -> Result<()> {
+        let decoded = self.index.decode(run, bytes, file)?;
+        self.runs.insert(run, decoded);
+        Ok(())
+    }
+
+    /// The values of these ordinals, whose runs are there.
+    pub(super) fn array(&self, ordinals: &[Option<u64>]) -> Result<ArrayRef> {
+        let mut values = Vec::with_capacity(ordinals.len());
+        let mut bytes = 0usize;
+        for ordinal in ordinals {
+            let Some(ordinal) = ordinal else {
+                values.push(None);
+                continue;
+            };
+            let run = self.index.run_of(*ordinal)?;
+            let decoded = self.runs.get(&run).ok_or_else(|| Error::internal("a blob run was not fetched"))?;
+            let piece = || format!("column {}, blob run {run}", self.column);
+            let value = decoded.value(ordinal - self.index.start(run)).in_piece(piece)?;
+            bytes = bytes.saturating_add(value.len());
+            values.push(Some(value));
+        }
+        if i32::try_from(bytes).is_err() {
+            return Err(Error::limit("a blob of 2 GiB or more does not fit a column of a batch"));
+        }
+        let mut builder = BinaryBuilder::with_capacity(values.len(), bytes);
+        values.into_iter().for_each(|value| builder.append_option(value));
+        let array: BinaryArray = builder.finish();
+        Ok(Arc::new(array))
+    }
+}
+
+impl GroupTask {
+    /// The selected rows of a window that come out next: all that are left, or as many as their blobs allow.
+    pub(super) fn next_rows(&self, window: &mut Window) -> Result<Range<usize>> {
+        let (start, end) = (window.done(), window.selected());
+        if self.blobs.is_empty() {
+            return Ok(start..end);
+        }
+        if window.blobs.is_empty() {
+            let rows = window.selected_rows();
+            window.blobs = self.blobs.iter().map(|(column, blob)| (*column, blob.ordinals(&rows))).collect();
+        }
+        let mut bytes = 0u64;
+        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        for row in start..end {
+            for (column, blob) in &self.blobs {
+                let Some(ordinal) = window.ordinals(*column, &(row..row + 1)).first().copied().flatten()
+                else {
+                    continue;
+                };
+                let run = blob.index.run_of(ordinal).in_piece(|| format!("row group {}", self.group))?;
+                if last.insert(*column, run) != Some(run) {
+                    bytes = bytes.saturating_add(blob.index.decoded_len(run));
+                }
+            }
+            if bytes > BATCH_BYTES && row > start {
+                return Ok(start..row);
+            }
+        }
+        Ok(start..end)
+    }
+
+    /// The runs of these rows that are not there yet. Runs before them are dropped.
+    pub(super) fn missing_runs(
+        &mut self,
+        window: &Window,
+        rows: &Range<usize>,
+    ) -> Result<Vec<(Purpose, Range<u64>)>> {
+        let mut out = Vec::new();
+        for (column, blob) in &mut self.blobs {
+            let mut wanted = Vec::new();
+            for ordinal in window.ordinals(*column, rows).iter().flatten() {
+                let run = blob.index.run_of(*ordinal)?;
+                if wanted.last() != Some(&run) {
+                    wanted.push(run);
+                }
+            }
+            let Some(first) = wanted.first().copied() else { continue };
+            blob.runs.retain(|run, _| *run >= first);
+            for run in wanted.into_iter().filter(|run| !blob.runs.contains_key(run)) {
+                out.push((Purpose::Run(*column, run), blob.index.range(run, &self.file)?));
+            }
+        }
+        Ok(out)
+    }
+}

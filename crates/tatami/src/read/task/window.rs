@@ -1,0 +1,195 @@
+//! A range of rows of a row group that is decoded at once, and which of its rows pass.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_buffer::BooleanBuffer;
+use arrow_select::concat::concat;
+use arrow_select::filter::filter;
+use tesselle_core::{Context, Error, Result};
+
+use super::GroupTask;
+use crate::read::chunk::Page;
+use crate::read::column::ColumnBuilder;
+use crate::read::file::page_piece;
+
+/// Rows that are decoded at once.
+pub(super) struct Window {
+    rows: Range<u64>,
+    /// Rows that pass; `None` is all of them.
+    mask: Option<BooleanBuffer>,
+    /// Selected rows of decoded columns.
+    arrays: BTreeMap<usize, ArrayRef>,
+    /// Ordinals of the blobs of the selected rows; filled for blob columns only.
+    pub(super) blobs: BTreeMap<usize, Vec<Option<u64>>>,
+    /// Selected rows that have come out already.
+    done: usize,
+}
+
+impl Window {
+    pub(super) fn new(rows: Range<u64>) -> Self {
+        Self { rows, mask: None, arrays: BTreeMap::new(), blobs: BTreeMap::new(), done: 0 }
+    }
+
+    /// Keeps the rows where `passed` is true; false if there is none.
+    pub(super) fn apply(&mut self, passed: &BooleanArray) -> bool {
+        let bits = match passed.nulls() {
+            Some(nulls) => passed.values() & nulls.inner(),
+            None => passed.values().clone(),
+        };
+        let count = bits.count_set_bits();
+        if count < bits.len() {
+            self.mask = Some(bits);
+        }
+        count > 0
+    }
+
+    /// Keeps the selected rows of a column that was decoded for the filter.
+    pub(super) fn keep(&mut self, column: usize, array: &ArrayRef) -> Result<()> {
+        let array = match &self.mask {
+            Some(mask) => filter(array, &BooleanArray::new(mask.clone(), None))?,
+            None => ArrayRef::clone(array),
+        };
+        self.arrays.insert(column, array);
+        Ok(())
+    }
+
+    pub(super) fn put(&mut self, column: usize, selected: ArrayRef) {
+        self.arrays.insert(column, selected);
+    }
+
+    pub(super) fn has(&self, column: usize) -> bool {
+        self.arrays.contains_key(&column)
+    }
+
+    /// The selected rows of a column that lie in `rows`.
+    pub(super) fn slice(&self, column: usize, rows: &Range<usize>) -> Result<ArrayRef> {
+        let array = self.arrays.get(&column).ok_or_else(|| Error::internal("a column was not decoded"))?;
+        Ok(if rows.len() == array.len() {
+            ArrayRef::clone(array)
+        } else {
+            array.slice(rows.start, rows.len())
+        })
+    }
+
+    /// The blob ordinals of the selected rows that lie in `rows`.
+    pub(super) fn ordinals(&self, column: usize, rows: &Range<usize>) -> &[Option<u64>] {
+        self.blobs.get(&column).and_then(|all| all.get(rows.clone())).unwrap_or_default()
+    }
+
+    /// How many rows pass.
+    pub(super) fn selected(&self) -> usize {
+        self.mask.as_ref().map_or((self.rows.end - self.rows.start) as usize, BooleanBuffer::count_set_bits)
+    }
+
+    /// The rows of the group that pass, ascending.
+    pub(super) fn selected_rows(&self) -> Vec<u64> {
+        match &self.mask {
+            None => self.rows.clone().collect(),
+            Some(mask) => mask.set_indices().map(|i| self.rows.start + i as u64).collect(),
+        }
+    }
+
+    pub(super) fn done(&self) -> usize {
+        self.done
+    }
+
+    pub(super) fn advance(&mut self, to: usize) {
+        self.done = to;
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.done >= self.selected()
+    }
+
+    fn mask_of(&self, part: &Range<u64>) -> Option<BooleanBuffer> {
+        let mask = self.mask.as_ref()?;
+        Some(mask.slice((part.start - self.rows.start) as usize, (part.end - part.start) as usize))
+    }
+}
+
+impl GroupTask {
+    /// All rows of a column in a window.
+    pub(super) fn column(&mut self, column: usize, window: &Window) -> Result<ArrayRef> {
+        self.decode(column, &Window::new(window.rows.clone()))
+    }
+
+    /// The selected rows of a column in a window.
+    pub(super) fn selected_column(&mut self, column: usize, window: &Window) -> Result<ArrayRef> {
+        self.decode(column, window)
+    }
+
+    fn decode(&mut self, column: usize, window: &Window) -> Result<ArrayRef> {
+        let pages = self.pages_of(column, &window.rows)?;
+        let inside = |page: &Page| page.rows.start >= window.rows.start && page.rows.end <= window.rows.end;
+        if window.mask.is_none() && pages.iter().all(|(_, page)| inside(page)) {
+            return self.decode_pages(column, &pages);
+        }
+        let mut parts: Vec<ArrayRef> = Vec::new();
+        for (number, page) in &pages {
+            let part = page.rows.start.max(window.rows.start)..page.rows.end.min(window.rows.end);
+            let mask = window.mask_of(&part);
+            // A page without a selected row is not decoded at all.
+            if mask.as_ref().is_some_and(|m| m.count_set_bits() == 0) {
+                continue;
+            }
+            let array = self.page_array(column, *number, page)?;
+            let array =
+                array.slice((part.start - page.rows.start) as usize, (part.end - part.start) as usize);
+            parts.push(match mask {
+                Some(mask) => filter(&array, &BooleanArray::new(mask, None))?,
+                None => array,
+            });
+        }
+        match parts.as_slice() {
+            [] => self.decode_pages(column, &[]),
+            [only] => Ok(ArrayRef::clone(only)),
+            many => {
+                let many: Vec<&dyn Array> = many.iter().map(AsRef::as_ref).collect();
+                Ok(concat(&many)?)
+            }
+        }
+    }
+
+    fn pages_of(&self, column: usize, rows: &Range<u64>) -> Result<Vec<(usize, Page)>> {
+        let reader = self.readers.get(&column).ok_or_else(|| Error::internal("a column was not fetched"))?;
+        let pages = reader.pages();
+        let first = pages.partition_point(|page| page.rows.end <= rows.start);
+        let touching =
+            pages.iter().enumerate().skip(first).take_while(|(_, page)| page.rows.start < rows.end);
+        Ok(touching.filter(|(_, page)| !page.rows.is_empty()).map(|(i, page)| (i, page.clone())).collect())
+    }
+
+    /// One page as an array; the last one is kept, as the next window may want the rest of it.
+    fn page_array(&mut self, column: usize, number: usize, page: &Page) -> Result<ArrayRef> {
+        if let Some((kept, array)) = self.straddling.get(&column)
+            && *kept == number
+        {
+            return Ok(ArrayRef::clone(array));
+        }
+        let array = self.decode_pages(column, &[(number, page.clone())])?;
+        self.straddling.insert(column, (number, ArrayRef::clone(&array)));
+        Ok(array)
+    }
+
+    /// Whole pages, one after the other, into one array.
+    fn decode_pages(&self, column: usize, pages: &[(usize, Page)]) -> Result<ArrayRef> {
+        let schema = self.file.schema();
+        let fields = &self.file.footer().schema.fields;
+        let (Some(field), Some(arrow)) = (fields.get(column), schema.fields().get(column)) else {
+            return Err(Error::internal("a column that is not listed"));
+        };
+        let reader = self.readers.get(&column).ok_or_else(|| Error::internal("a column was not fetched"))?;
+        let decoding = self.file.decoding(column);
+        let mut builder = ColumnBuilder::new(field.logical, field.element_type());
+        for (number, page) in pages {
+            let piece = || page_piece(self.group, column, *number);
+            let payload = self.file.profile().decompress(&page.record, reader.payload(page)?, page.offset);
+            let payload = payload.in_piece(piece)?;
+            builder.append_page(&page.record, &payload, &decoding).at_offset(page.offset).in_piece(piece)?;
+        }
+        let at = || format!("row group {}, column {column}", self.group);
+        builder.finish(arrow, &decoding).in_piece(at)
+    }
+}

@@ -1,0 +1,150 @@
+//! Dense values of one page, by encoding.
+
+use arrow_buffer::BooleanBuffer;
+use tesselle_codec::fsst::Decoder;
+use tesselle_codec::intpack::{Int, delta, frame, group, pfor, rle};
+use tesselle_codec::varint;
+use tesselle_core::{Error, Result};
+
+use super::column::unsupported_encoding;
+use crate::meta::types::Encoding;
+
+/// The values end before the page's count is reached.
+pub(crate) fn short(message: String) -> Error {
+    Error::corrupt(message).class("short_values")
+}
+
+/// A kernel's refusal in the words of the format: what ends early is short, the rest is bad.
+fn refused(error: tesselle_codec::Error) -> Error {
+    let class = match error {
+        tesselle_codec::Error::Truncated { .. } => "short_values",
+        _ => "bad_values",
+    };
+    Error::from(error).class(class)
+}
+
+/// Appends `n` integers.
+pub(crate) fn integers<T: Int>(encoding: u8, body: &[u8], n: usize, out: &mut Vec<T>) -> Result<()> {
+    match Encoding::from_id(encoding) {
+        Some(Encoding::Plain) => plain_integers(body, n, out),
+        Some(Encoding::Rle) => rle::decode(body, n, out).map_err(refused),
+        Some(Encoding::BitpackFor) => frame::decode(body, n, out).map_err(refused),
+        Some(Encoding::Delta) => delta::decode(body, n, out).map_err(refused),
+        Some(Encoding::GroupVarint) => group::decode(body, n, out).map_err(refused),
+        Some(Encoding::PforDelta) => pfor::decode(body, n, out).map_err(refused),
+        _ => Err(unsupported_encoding(encoding)),
+    }
+}
+
+fn plain_integers<T: Int>(body: &[u8], n: usize, out: &mut Vec<T>) -> Result<()> {
+    match T::BYTES {
+        1 => plain(body, n, |b: [u8; 1]| T::narrow(u64::from(u8::from_le_bytes(b))), out),
+        2 => plain(body, n, |b: [u8; 2]| T::narrow(u64::from(u16::from_le_bytes(b))), out),
+        4 => plain(body, n, |b: [u8; 4]| T::narrow(u64::from(u32::from_le_bytes(b))), out),
+        _ => plain(body, n, |b: [u8; 8]| T::narrow(u64::from_le_bytes(b)), out),
+    }
+}
+
+/// Appends `n` values of `N` bytes each.
+pub(crate) fn plain<T, const N: usize>(
+    body: &[u8],
+    n: usize,
+    from: impl Fn([u8; N]) -> T,
+    out: &mut Vec<T>,
+) -> Result<()> {
+    let (values, _) = body.as_chunks::<N>();
+    let Some(values) = values.get(..n) else {
+        return Err(short(format!("{n} values of {N} bytes in {} bytes", body.len())));
+    };
+    out.extend(values.iter().map(|bytes| from(*bytes)));
+    Ok(())
+}
+
+/// Appends `n` strings, each behind its length.
+pub(crate) fn strings(body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut Vec<u8>) -> Result<()> {
+    // A string takes at least its length byte: a count that cannot be there is refused before space is made for it.
+    if n > body.len() {
+        return Err(short(format!("{n} strings in {} bytes", body.len())));
+    }
+    offsets.reserve(n);
+    bytes.reserve(body.len() - n);
+    let mut pos = 0;
+    for _ in 0..n {
+        let len = varint::take(body, &mut pos).map_err(|e| Error::from(e).class("short_values"))?;
+        let value = usize::try_from(len).ok().and_then(|len| body.get(pos..pos.checked_add(len)?));
+        let Some(value) = value else {
+            return Err(short(format!("a string of {len} bytes overruns its page")));
+        };
+        bytes.extend_from_slice(value);
+        offsets.push(offset(bytes.len())?);
+        pos += value.len();
+    }
+    Ok(())
+}
+
+/// An Arrow offset; batches are cut long before this is reached.
+pub(crate) fn offset(len: usize) -> Result<i32> {
+    i32::try_from(len)
+        .map_err(|_| Error::limit("the strings of one batch exceed 2 GiB").hint("read fewer rows at once"))
+}
+
+/// Appends `n` strings of an FSST page: symbol table, packed lengths behind their own length, codes.
+pub(crate) fn fsst(body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut Vec<u8>) -> Result<()> {
+    let (decoder, mut pos) = Decoder::parse(body).map_err(refused)?;
+    let lengths = lengths(body, &mut pos, n)?;
+    for len in lengths {
+        let Some(coded) = body.get(pos..pos + len as usize) else {
+            return Err(short(format!("a coded string of {len} bytes overruns its page")));
+        };
+        decoder.decode(coded, bytes).map_err(refused)?;
+        offsets.push(offset(bytes.len())?);
+        pos += len as usize;
+    }
+    Ok(())
+}
+
+/// Reads `n` packed lengths behind the number of bytes they take.
+fn lengths(body: &[u8], pos: &mut usize, n: usize) -> Result<Vec<u32>> {
+    let len = varint::take(body, pos).map_err(refused)?;
+    let packed = usize::try_from(len).ok().and_then(|len| body.get(*pos..pos.checked_add(len)?));
+    let Some(packed) = packed else {
+        return Err(short(format!("{len} bytes of lengths overrun their page")));
+    };
+    let mut out = Vec::new();
+    frame::decode(packed, n, &mut out).map_err(refused)?;
+    *pos += packed.len();
+    Ok(out)
+}
+
+/// The value bytes of a list page: packed lengths, a flag byte (1: element nulls), the element encoding, then the
+/// elements as a page of their own.
+pub(crate) struct ListPage<'a> {
+    pub(crate) items: usize,
+    pub(crate) validity: Option<BooleanBuffer>,
+    pub(crate) encoding: u8,
+    pub(crate) body: &'a [u8],
+}
+
+impl<'a> ListPage<'a> {
+    /// Reads everything but the elements; appends the end of each list to `offsets`.
+    pub(crate) fn parse(body: &'a [u8], lists: usize, offsets: &mut Vec<i32>) -> Result<Self> {
+        let mut pos = 0;
+        let start = offsets.last().copied().unwrap_or(0) as usize;
+        let mut end = start;
+        for len in lengths(body, &mut pos, lists)? {
+            end = end.saturating_add(len as usize);
+            offsets.push(offset(end)?);
+        }
+        let items = end - start;
+        let &[flags, encoding, ref rest @ ..] = body.get(pos..).unwrap_or_default() else {
+            return Err(short("a list page ends before its elements".into()));
+        };
+        if flags & 1 == 0 {
+            return Ok(Self { items, validity: None, encoding, body: rest });
+        }
+        let Some((bits, rest)) = rest.split_at_checked(items.div_ceil(8)) else {
+            return Err(short("a list page ends in its element validity".into()));
+        };
+        Ok(Self { items, validity: Some(BooleanBuffer::new(bits.into(), 0, items)), encoding, body: rest })
+    }
+}

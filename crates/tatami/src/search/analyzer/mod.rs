@@ -1,0 +1,121 @@
+//! Text to tokens, the same for documents and queries.
+//!
+//! A token is a maximal run of letters (general categories Lu, Ll, Lt, Lm, Lo) and decimal digits (Nd), each code
+//! point mapped by its simple lower-case mapping. Everything else separates: marks, letter numbers, underscores,
+//! apostrophes, bytes that are not UTF-8. There is no stemming, no stop word and no length limit (spec §20).
+//!
+//! Must not know about fields, documents or files.
+
+mod letters;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+pub use letters::UNICODE_VERSION;
+
+/// Code points from here on are never part of a token.
+const END: u32 = 0x32400;
+
+/// One bit per code point: part of a token or not.
+static LETTERS: [u64; END as usize / 64] = bitset();
+
+/// What an ASCII byte becomes inside a token; 0 separates.
+static ASCII: [u8; 128] = ascii();
+
+#[allow(clippy::large_stack_arrays, reason = "it is evaluated when the crate is compiled")]
+const fn bitset() -> [u64; END as usize / 64] {
+    let mut bits = [0u64; END as usize / 64];
+    let mut i = 0;
+    while i < letters::RANGES.len() {
+        let (first, last) = letters::RANGES[i];
+        let mut word = first / 64;
+        while word <= last / 64 {
+            let low = if word == first / 64 { first % 64 } else { 0 };
+            let high = if word == last / 64 { last % 64 } else { 63 };
+            bits[word as usize] |= (u64::MAX >> (63 - high)) & (u64::MAX << low);
+            word += 1;
+        }
+        i += 1;
+    }
+    bits
+}
+
+const fn ascii() -> [u8; 128] {
+    let mut table = [0u8; 128];
+    let mut byte = 0u8;
+    while byte < 128 {
+        if byte.is_ascii_alphanumeric() {
+            table[byte as usize] = byte.to_ascii_lowercase();
+        }
+        byte += 1;
+    }
+    table
+}
+
+/// Whether `c` is part of a token.
+pub fn is_token_char(c: char) -> bool {
+    let c = c as u32;
+    LETTERS.get(c as usize / 64).is_some_and(|word| word >> (c % 64) & 1 == 1)
+}
+
+/// The simple lower-case mapping.
+///
+/// The full mapping of one character differs from it only for U+0130, whose first code point is the simple one.
+fn simple_lower(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
+}
+
+/// Calls `emit` with every token of `text` and the byte range it was read from.
+pub fn tokenize(text: &[u8], mut emit: impl FnMut(&str, Range<usize>)) {
+    let mut token = String::with_capacity(64);
+    let mut at = 0;
+    for chunk in text.utf8_chunks() {
+        tokenize_str(chunk.valid(), at, &mut token, &mut emit);
+        at += chunk.valid().len() + chunk.invalid().len();
+    }
+}
+
+/// The tokens of valid text that starts at byte `base` of the whole.
+fn tokenize_str(text: &str, base: usize, token: &mut String, emit: &mut impl FnMut(&str, Range<usize>)) {
+    let bytes = text.as_bytes();
+    let (mut at, mut start) = (0, 0);
+    while let Some(&byte) = bytes.get(at) {
+        if let Some(&lower) = ASCII.get(usize::from(byte)) {
+            if lower != 0 {
+                if token.is_empty() {
+                    start = at;
+                }
+                token.push(char::from(lower));
+            } else if !token.is_empty() {
+                emit(token, base + start..base + at);
+                token.clear();
+            }
+            at += 1;
+            continue;
+        }
+        // `at` stands on a character boundary: ASCII steps by one, this by the character's length.
+        let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
+        if is_token_char(c) {
+            if token.is_empty() {
+                start = at;
+            }
+            token.push(simple_lower(c));
+        } else if !token.is_empty() {
+            emit(token, base + start..base + at);
+            token.clear();
+        }
+        at += c.len_utf8();
+    }
+    if !token.is_empty() {
+        emit(token, base + start..base + at);
+        token.clear();
+    }
+}
+
+/// The tokens of `text`, in order, repeats kept.
+pub fn tokens(text: &[u8]) -> Vec<String> {
+    let mut out = Vec::new();
+    tokenize(text, |token, _| out.push(token.to_owned()));
+    out
+}

@@ -1,0 +1,242 @@
+//! The block tree: terms in compressed blocks behind an index of first terms (spec §21.3).
+//!
+//! | field | |
+//! |---|---|
+//! | u8 | version, 2 |
+//! | uv | terms per block |
+//! | uv | terms |
+//! | uv | blocks |
+//! | uv | bytes of the index |
+//! | index | per block: `str` first term, `uv` offset in the blocks area, `uv` compressed length, `uv` raw length |
+//! | blocks | one zstd frame each |
+//!
+//! A block's body, per term: `uv` bytes shared with the term before it in this block, `uv` length of the rest, the
+//! rest, the entry.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use tesselle_codec::compress::zstd;
+use tesselle_codec::{Error, Result, varint};
+
+use super::{Entry, index, slice};
+
+const WHAT: &str = "block-tree dictionary";
+const VERSION: u8 = 2;
+
+/// Terms per block that writers use.
+pub(crate) const BLOCK_TERMS: usize = 64;
+
+/// Strength of a block's frame; a block is small and read often.
+const LEVEL: i32 = 3;
+
+/// The parsed index over the run.
+#[derive(Debug)]
+pub(crate) struct BlockTree {
+    run: Bytes,
+    terms: u64,
+    block_terms: u64,
+    blocks: Vec<BlockRef>,
+}
+
+/// One entry of the index; ranges point into the run.
+#[derive(Debug)]
+struct BlockRef {
+    first: Range<usize>,
+    frame: Range<usize>,
+    raw_len: usize,
+}
+
+impl BlockTree {
+    pub(crate) fn parse(run: Bytes) -> Result<Self> {
+        let Some(&version) = run.first() else {
+            return Err(Error::truncated(WHAT, 1, 0));
+        };
+        if version != VERSION {
+            return Err(Error::unsupported(WHAT, format!("version {version}, known is {VERSION}")));
+        }
+        let mut pos = 1;
+        let block_terms = varint::take(&run, &mut pos)?;
+        let terms = varint::take(&run, &mut pos)?;
+        let count = index(varint::take(&run, &mut pos)?, WHAT)?;
+        let index_len = varint::take(&run, &mut pos)?;
+        let entries = slice(&run, &mut pos, index_len, WHAT)?;
+        // An index entry takes at least four bytes.
+        if count > entries.len() / 4 {
+            return Err(Error::corrupt(
+                WHAT,
+                format!("{count} blocks in an index of {} bytes", entries.len()),
+            ));
+        }
+        let (start, area) = (pos - entries.len(), pos);
+        let mut blocks: Vec<BlockRef> = Vec::with_capacity(count);
+        let mut at = 0;
+        for i in 0..count {
+            let block = BlockRef::parse(entries, &mut at, start, area, run.len())?;
+            if let Some(last) = blocks.last()
+                && run.get(last.first.clone()) >= run.get(block.first.clone())
+            {
+                return Err(Error::corrupt(WHAT, format!("block {i} does not start after the one before")));
+            }
+            blocks.push(block);
+        }
+        Ok(Self { run, terms, block_terms, blocks })
+    }
+
+    /// Terms as the header states them.
+    pub(crate) fn len(&self) -> u64 {
+        self.terms
+    }
+
+    /// Terms per block as the header states them.
+    pub(crate) fn block_terms(&self) -> u64 {
+        self.block_terms
+    }
+
+    pub(crate) fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    pub(crate) fn lookup(&self, wanted: &[u8]) -> Result<Option<Entry>> {
+        // The last block whose first term is not greater.
+        let after = self.blocks.partition_point(|block| self.first(block) <= wanted);
+        let Some(number) = after.checked_sub(1) else { return Ok(None) };
+        let mut found = None;
+        self.scan(number, |term, entry| {
+            if term == wanted {
+                found = Some(entry);
+            }
+            term < wanted
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `visit` with the terms of block `number` until it answers false.
+    pub(crate) fn scan(&self, number: usize, mut visit: impl FnMut(&[u8], Entry) -> bool) -> Result<()> {
+        let Some(block) = self.blocks.get(number) else { return Ok(()) };
+        let frame = self.run.get(block.frame.clone()).unwrap_or_default();
+        let body = zstd::decompress(frame, block.raw_len)?;
+        let mut term = Vec::new();
+        let (mut pos, mut first) = (0, true);
+        while pos < body.len() {
+            let shared = index(varint::take(&body, &mut pos)?, WHAT)?;
+            let len = varint::take(&body, &mut pos)?;
+            let rest = slice(&body, &mut pos, len, WHAT)?;
+            // The bytes after the shared ones must grow, else the terms do not ascend.
+            if shared > term.len() || (!first && term.get(shared..).unwrap_or_default() >= rest) {
+                return Err(Error::corrupt(WHAT, format!("block {number}: terms do not ascend")));
+            }
+            term.truncate(shared);
+            term.extend_from_slice(rest);
+            if first && term != self.first(block) {
+                return Err(Error::corrupt(
+                    WHAT,
+                    format!("block {number} starts with another term than its index"),
+                ));
+            }
+            first = false;
+            let entry = Entry::parse(&body, &mut pos)?;
+            if !visit(&term, entry) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn first(&self, block: &BlockRef) -> &[u8] {
+        self.run.get(block.first.clone()).unwrap_or_default()
+    }
+}
+
+impl BlockRef {
+    /// Reads the entry at `pos` of the index, which starts at `start` of the run; the blocks area starts at `area`.
+    fn parse(entries: &[u8], pos: &mut usize, start: usize, area: usize, end: usize) -> Result<Self> {
+        let len = varint::take(entries, pos)?;
+        let first = slice(entries, pos, len, WHAT)?;
+        let first = start + *pos - first.len()..start + *pos;
+        let offset = index(varint::take(entries, pos)?, WHAT)?;
+        let len = index(varint::take(entries, pos)?, WHAT)?;
+        let raw_len = index(varint::take(entries, pos)?, WHAT)?;
+        let frame = area.checked_add(offset).and_then(|from| Some(from..from.checked_add(len)?));
+        match frame.filter(|frame| frame.end <= end) {
+            Some(frame) => Ok(Self { first, frame, raw_len }),
+            None => Err(Error::truncated(WHAT, offset.saturating_add(len), end - area)),
+        }
+    }
+}
+
+/// Collects terms in ascending order.
+#[derive(Debug)]
+pub(crate) struct BlockTreeWriter {
+    terms: u64,
+    blocks: u64,
+    index: Vec<u8>,
+    area: Vec<u8>,
+    body: Vec<u8>,
+    in_block: usize,
+    first: Vec<u8>,
+    last: Vec<u8>,
+}
+
+impl BlockTreeWriter {
+    pub(crate) fn new() -> Self {
+        Self {
+            terms: 0,
+            blocks: 0,
+            index: Vec::new(),
+            area: Vec::new(),
+            body: Vec::new(),
+            in_block: 0,
+            first: Vec::new(),
+            last: Vec::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, term: &[u8], entry: Entry) -> Result<()> {
+        let shared = if self.in_block == 0 {
+            self.first = term.to_vec();
+            0
+        } else {
+            self.last.iter().zip(term).take_while(|(a, b)| a == b).count()
+        };
+        let rest = term.get(shared..).unwrap_or_default();
+        varint::write(shared as u64, &mut self.body);
+        varint::write(rest.len() as u64, &mut self.body);
+        self.body.extend_from_slice(rest);
+        entry.write(&mut self.body);
+        self.last.truncate(shared);
+        self.last.extend_from_slice(rest);
+        self.terms += 1;
+        self.in_block += 1;
+        if self.in_block == BLOCK_TERMS { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let offset = self.area.len();
+        zstd::compress_with_checksum(LEVEL, &self.body, &mut self.area)?;
+        varint::write(self.first.len() as u64, &mut self.index);
+        self.index.extend_from_slice(&self.first);
+        varint::write(offset as u64, &mut self.index);
+        varint::write((self.area.len() - offset) as u64, &mut self.index);
+        varint::write(self.body.len() as u64, &mut self.index);
+        self.blocks += 1;
+        self.body.clear();
+        self.last.clear();
+        self.in_block = 0;
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
+        if self.in_block > 0 {
+            self.flush()?;
+        }
+        let mut run = vec![VERSION];
+        varint::write(BLOCK_TERMS as u64, &mut run);
+        varint::write(self.terms, &mut run);
+        varint::write(self.blocks, &mut run);
+        varint::write(self.index.len() as u64, &mut run);
+        run.extend_from_slice(&self.index);
+        run.extend_from_slice(&self.area);
+        Ok(run)
+    }
+}

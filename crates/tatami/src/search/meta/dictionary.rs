@@ -1,0 +1,68 @@
+//! Either kind of term dictionary; header flag bit 5 of the file says which, never the bytes.
+
+use bytes::Bytes;
+use tesselle_codec::Result;
+
+use super::{BlockTree, Entry, FlatDictionary};
+
+/// Which layout a term dictionary has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DictionaryKind {
+    /// A sorted list; readable by every release.
+    Flat,
+    /// Compressed blocks behind an index; since release 0.3.0.
+    BlockTree,
+}
+
+/// An open term dictionary.
+#[derive(Debug)]
+pub(crate) enum Dictionary {
+    Flat(FlatDictionary),
+    BlockTree(BlockTree),
+}
+
+impl Dictionary {
+    pub(crate) fn parse(kind: DictionaryKind, run: Bytes) -> Result<Self> {
+        match kind {
+            DictionaryKind::Flat => FlatDictionary::parse(run).map(Self::Flat),
+            DictionaryKind::BlockTree => BlockTree::parse(run).map(Self::BlockTree),
+        }
+    }
+
+    /// Terms in the dictionary.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Flat(flat) => flat.len() as u64,
+            Self::BlockTree(tree) => tree.len(),
+        }
+    }
+
+    pub(crate) fn lookup(&self, term: &[u8]) -> Result<Option<Entry>> {
+        match self {
+            Self::Flat(flat) => flat.lookup(term),
+            Self::BlockTree(tree) => tree.lookup(term),
+        }
+    }
+
+    /// Calls `visit` with every term in ascending order.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], Entry)) -> Result<()> {
+        match self {
+            Self::Flat(flat) => {
+                for i in 0..flat.len() {
+                    if let Some((term, entry)) = flat.get(i)? {
+                        visit(term, entry);
+                    }
+                }
+            }
+            Self::BlockTree(tree) => {
+                for number in 0..tree.blocks() {
+                    tree.scan(number, |term, entry| {
+                        visit(term, entry);
+                        true
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

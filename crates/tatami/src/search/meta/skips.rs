@@ -1,0 +1,151 @@
+//! The skip tables (spec §21.5).
+//!
+//! `uv lists`, then per list `uv documents`, `uv blocks`, and per block five `uv`: first document, last document,
+//! largest frequency, offset in the list's payload, documents. Nothing is relative to anything.
+
+use bytes::Bytes;
+use tesselle_codec::{Error, Result, varint};
+
+use super::{BLOCK, index, number};
+
+const WHAT: &str = "skip tables";
+
+/// The run, with the place of every table.
+#[derive(Debug)]
+pub(crate) struct Skips {
+    run: Bytes,
+    at: Vec<u32>,
+}
+
+impl Skips {
+    /// Finds all tables, without decoding them.
+    pub(crate) fn parse(run: Bytes) -> Result<Self> {
+        if u32::try_from(run.len()).is_err() {
+            return Err(Error::unsupported(WHAT, "longer than 4 GiB"));
+        }
+        let mut pos = 0;
+        let count = index(varint::take(&run, &mut pos)?, WHAT)?;
+        // A table takes at least two bytes.
+        if count > run.len() / 2 {
+            return Err(Error::corrupt(WHAT, format!("{count} tables in {} bytes", run.len())));
+        }
+        let mut at = Vec::with_capacity(count);
+        for _ in 0..count {
+            at.push(pos as u32);
+            varint::take(&run, &mut pos)?;
+            let blocks = index(varint::take(&run, &mut pos)?, WHAT)?;
+            pos = skip_varints(&run, pos, blocks.checked_mul(5))?;
+        }
+        Ok(Self { run, at })
+    }
+
+    /// Tables in the run.
+    pub(crate) fn len(&self) -> usize {
+        self.at.len()
+    }
+
+    /// The table of list `i`; `None` when there is no such list.
+    pub(crate) fn table(&self, i: u32) -> Result<Option<SkipTable>> {
+        match self.at.get(i as usize) {
+            Some(&at) => SkipTable::parse(&self.run, at as usize).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The position behind `count` varints: every varint ends with its only byte below 128.
+fn skip_varints(run: &[u8], mut pos: usize, count: Option<usize>) -> Result<usize> {
+    let Some(mut left) = count.filter(|&count| count <= run.len()) else {
+        return Err(Error::corrupt(WHAT, "more blocks than bytes"));
+    };
+    while left >= 8
+        && let Some(word) = run.get(pos..).and_then(|rest| rest.first_chunk::<8>())
+    {
+        left -= (!u64::from_le_bytes(*word) & 0x8080_8080_8080_8080).count_ones() as usize;
+        pos += 8;
+    }
+    // Where the word loop stopped inside a varint, the rest of it is counted here.
+    while left > 0 {
+        let Some(&byte) = run.get(pos) else {
+            return Err(Error::truncated(WHAT, left, 0));
+        };
+        left -= usize::from(byte < 0x80);
+        pos += 1;
+    }
+    Ok(pos)
+}
+
+/// The blocks of one list, a vector per field: what a search walks is packed together.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct SkipTable {
+    pub(crate) docs: u64,
+    pub(crate) first: Vec<u32>,
+    pub(crate) last: Vec<u32>,
+    pub(crate) max_freq: Vec<u32>,
+    pub(crate) offset: Vec<u32>,
+    pub(crate) count: Vec<u8>,
+}
+
+impl SkipTable {
+    fn parse(run: &[u8], mut pos: usize) -> Result<Self> {
+        let docs = varint::take(run, &mut pos)?;
+        let blocks = index(varint::take(run, &mut pos)?, WHAT)?;
+        if blocks > run.len().saturating_sub(pos) / 5 {
+            return Err(Error::truncated(WHAT, blocks.saturating_mul(5), run.len().saturating_sub(pos)));
+        }
+        let mut table = Self { docs, ..Self::default() };
+        for column in [&mut table.first, &mut table.last, &mut table.max_freq, &mut table.offset] {
+            column.reserve_exact(blocks);
+        }
+        table.count.reserve_exact(blocks);
+        let mut total = 0;
+        for i in 0..blocks {
+            let mut field = || number(varint::take(run, &mut pos)?, WHAT);
+            let (first, last, max_freq, offset, count) = (field()?, field()?, field()?, field()?, field()?);
+            let ascends = table.last.last().is_none_or(|&before| before < first);
+            // `count` documents need as many different ids.
+            let fits = (1..=BLOCK as u32).contains(&count) && last.checked_sub(first) >= Some(count - 1);
+            if !ascends || !fits {
+                return Err(Error::corrupt(
+                    WHAT,
+                    format!("block {i} states {count} documents from {first} to {last}"),
+                ));
+            }
+            table.push(first, last, max_freq, offset, count as u8);
+            total += u64::from(count);
+        }
+        if total != docs {
+            return Err(Error::corrupt(WHAT, format!("{docs} documents stated, {total} in the blocks")));
+        }
+        Ok(table)
+    }
+
+    pub(crate) fn push(&mut self, first: u32, last: u32, max_freq: u32, offset: u32, count: u8) {
+        self.first.push(first);
+        self.last.push(last);
+        self.max_freq.push(max_freq);
+        self.offset.push(offset);
+        self.count.push(count);
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        varint::write(self.docs, out);
+        varint::write(self.len() as u64, out);
+        let rest = self.last.iter().zip(&self.max_freq).zip(&self.offset).zip(&self.count);
+        for (first, (((last, max_freq), offset), count)) in self.first.iter().zip(rest) {
+            for field in [*first, *last, *max_freq, *offset, u32::from(*count)] {
+                varint::write(field.into(), out);
+            }
+        }
+    }
+
+    /// Blocks of the list.
+    pub(crate) fn len(&self) -> usize {
+        self.first.len()
+    }
+
+    /// The largest frequency of the list.
+    pub(crate) fn list_max(&self) -> u32 {
+        self.max_freq.iter().copied().max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,203 @@
+//! Retrieval against a naive model: every document scored, everything sorted.
+
+use std::collections::{BTreeMap, HashMap};
+
+use proptest::prelude::*;
+use tesselle_codec::varint;
+
+use super::bm25::{contribution, idf};
+use super::inverted::{InvertedIndex, Runs};
+use super::meta::{BlockTreeWriter, DictionaryKind, Entry, LiveDocs, encode_list};
+use super::query::{Group, Node, Query, Syntax};
+use super::retrieve::{Phrases, Retrieval};
+use super::statistics::Statistics;
+use super::top::{Collector, TopDocs, TopScores};
+
+type Document = Vec<&'static str>;
+
+const WORDS: [&str; 8] = ["all", "half", "some", "few", "rare", "twin", "pair", "solo"];
+
+struct NoPhrases;
+
+impl Phrases for NoPhrases {
+    fn contains(&mut self, _doc: u32, _words: &[String]) -> tesselle_core::Result<bool> {
+        Ok(true)
+    }
+}
+
+/// Phrases decided from the documents themselves.
+struct Texts<'a>(&'a [Document]);
+
+impl Phrases for Texts<'_> {
+    fn contains(&mut self, doc: u32, words: &[String]) -> tesselle_core::Result<bool> {
+        Ok(self.0[doc as usize].windows(words.len()).any(|window| window.iter().eq(words.iter())))
+    }
+}
+
+fn counts(documents: &[Document]) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
+    let mut terms: BTreeMap<&str, Vec<(u32, u32)>> = BTreeMap::new();
+    for (doc, words) in documents.iter().enumerate() {
+        let mut freqs: BTreeMap<&str, u32> = BTreeMap::new();
+        words.iter().for_each(|word| *freqs.entry(word).or_default() += 1);
+        freqs.into_iter().for_each(|(word, freq)| terms.entry(word).or_default().push((doc as u32, freq)));
+    }
+    terms
+}
+
+fn build(documents: &[Document], live: Option<&LiveDocs>) -> InvertedIndex {
+    let mut tree = BlockTreeWriter::new();
+    let (mut postings, mut skips, mut lists) = (Vec::new(), Vec::new(), 0);
+    for (term, list) in counts(documents) {
+        if let [(doc, freq)] = list[..] {
+            tree.push(term.as_bytes(), Entry::Singleton { df: 1, doc, freq }).unwrap();
+            continue;
+        }
+        tree.push(term.as_bytes(), Entry::List { df: list.len() as u32, list: lists }).unwrap();
+        lists += 1;
+        let (docs, freqs): (Vec<u32>, Vec<u32>) = list.into_iter().unzip();
+        let mut payload = Vec::new();
+        encode_list(&docs, &freqs, &mut payload).unwrap().write(&mut skips);
+        varint::write(payload.len() as u64, &mut postings);
+        postings.extend(payload);
+    }
+    let counted = |body: Vec<u8>| {
+        let mut run = Vec::new();
+        varint::write(u64::from(lists), &mut run);
+        run.extend(body);
+        run.into()
+    };
+    let runs = Runs {
+        kind: DictionaryKind::BlockTree,
+        terms: tree.finish().unwrap().into(),
+        postings: counted(postings),
+        skips: counted(skips),
+        live: live.map(|live| live.write().into()),
+    };
+    InvertedIndex::parse(runs, documents.len() as u32).unwrap()
+}
+
+/// Every document scored one by one, in the order of the specification.
+fn exhaustive(documents: &[Document], live: Option<&LiveDocs>, query: &Query, k: usize) -> Vec<(u32, u32)> {
+    let terms = counts(documents);
+    let weight: HashMap<&str, f32> =
+        terms.iter().map(|(term, list)| (*term, idf(documents.len() as u64, list.len() as u64))).collect();
+    let mut hits = Vec::new();
+    for (doc, words) in documents.iter().enumerate() {
+        if live.is_some_and(|live| !live.contains(doc as u32)) || !matches(words, &query.root) {
+            continue;
+        }
+        let mut sum = 0f32;
+        for token in query.tokens() {
+            let freq = words.iter().filter(|word| **word == token).count() as u32;
+            if freq > 0 {
+                sum += contribution(weight[token], freq);
+            }
+        }
+        hits.push((doc as u32, sum));
+    }
+    hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    hits.truncate(k);
+    hits.into_iter().map(|(doc, score)| (doc, score.to_bits())).collect()
+}
+
+fn matches(words: &[&str], group: &Group) -> bool {
+    let node = |node: &Node| match node {
+        Node::Term(term) => words.contains(&term.as_str()),
+        Node::Phrase(phrase) => words.windows(phrase.len()).any(|window| window.iter().eq(phrase.iter())),
+        Node::Group(group) => matches(words, group),
+    };
+    group.must.iter().all(node)
+        && !group.must_not.iter().any(node)
+        && (!group.must.is_empty() || group.should.iter().any(node))
+}
+
+fn found(index: &InvertedIndex, query: &Query, k: usize, phrases: &mut impl Phrases) -> Vec<(u32, u32)> {
+    let statistics = Statistics::of_segment(index, &query.tokens()).unwrap();
+    let retrieval = Retrieval::new(index, query, &statistics, index.live()).unwrap();
+    let mut top = TopDocs::new(k);
+    retrieval.run(&mut top, phrases).unwrap();
+    top.into_sorted().into_iter().map(|hit| (hit.doc, hit.score.to_bits())).collect()
+}
+
+/// Documents whose words get rarer along [`WORDS`], up to several blocks of 128.
+fn documents(max: usize) -> impl Strategy<Value = Vec<Document>> {
+    let word = (0usize..8).prop_perturb(|i, mut rng| WORDS[i.min(rng.random_range(0..8))]);
+    prop::collection::vec(prop::collection::vec(word, 0..12), 0..max)
+}
+
+fn plain_query() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(&WORDS[..]), 1..5).prop_map(|words| words.join(" "))
+}
+
+fn boolean_query() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(&WORDS[..]).prop_map(str::to_owned);
+    let leaf = prop_oneof![
+        4 => word.clone(),
+        1 => (word.clone(), word).prop_map(|(a, b)| format!("\"{a} {b}\"")),
+    ];
+    let expression = leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 2..4).prop_map(|parts| format!("({})", parts.join(" AND "))),
+            prop::collection::vec(inner.clone(), 2..4).prop_map(|parts| format!("({})", parts.join(" OR "))),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} -{b})")),
+            (inner.clone(), inner).prop_map(|(a, b)| format!("(+{a} {b})")),
+        ]
+    });
+    prop::collection::vec(expression, 1..3).prop_map(|parts| parts.join(" "))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn pruned_hits_equal_exhaustive_ones(
+        documents in documents(700),
+        text in plain_query(),
+        k in prop_oneof![0usize..30, Just(5000)],
+        deleted in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+    ) {
+        let mut live = LiveDocs::all(documents.len() as u32);
+        if !documents.is_empty() {
+            deleted.iter().for_each(|i| drop(live.delete(i.index(documents.len()) as u32)));
+        }
+        let index = build(&documents, Some(&live));
+        let query = Query::parse(&text, Syntax::Boolean).unwrap();
+        prop_assert_eq!(
+            found(&index, &query, k, &mut NoPhrases),
+            exhaustive(&documents, Some(&live), &query, k)
+        );
+    }
+
+    #[test]
+    fn boolean_hits_equal_exhaustive_ones(documents in documents(300), text in boolean_query(), k in 0usize..40) {
+        let index = build(&documents, None);
+        let Ok(query) = Query::parse(&text, Syntax::Boolean) else { return Ok(()) };
+        prop_assert_eq!(
+            found(&index, &query, k, &mut Texts(&documents)),
+            exhaustive(&documents, None, &query, k),
+            "{}", text
+        );
+    }
+
+    #[test]
+    fn ties_at_the_last_place_are_all_kept(documents in documents(400), text in plain_query(), k in 1usize..20) {
+        let index = build(&documents, None);
+        let query = Query::parse(&text, Syntax::Plain).unwrap();
+        let statistics = Statistics::of_segment(&index, &query.tokens()).unwrap();
+        let mut top = TopScores::new(k);
+        Retrieval::new(&index, &query, &statistics, None).unwrap().run(&mut top, &mut NoPhrases).unwrap();
+        let mut got: Vec<(u32, u32)> = top.into_hits().iter().map(|(_, hit)| (hit.doc, hit.score.to_bits())).collect();
+        got.sort_unstable();
+        let all = exhaustive(&documents, None, &query, usize::MAX);
+        let last = all.get(k - 1).or(all.last()).map_or(0, |hit| hit.1);
+        let mut wanted: Vec<(u32, u32)> = all.into_iter().filter(|hit| hit.1 >= last).collect();
+        wanted.sort_unstable();
+        prop_assert_eq!(got, wanted);
+    }
+}
+
+#[test]
+fn an_empty_collector_admits_nothing() {
+    assert!(!TopDocs::new(0).admits(f32::MAX));
+    assert!(!TopScores::new(0).admits(f32::MAX));
+}

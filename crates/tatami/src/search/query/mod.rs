@@ -1,0 +1,135 @@
+//! What is looked for.
+//!
+//! Plain words mean the same as in the original engine: a document matches when it contains any of them. The
+//! boolean syntax adds to that without changing it: text without operators gives the same query either way.
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use tesselle_core::{Error, Result};
+
+use super::analyzer;
+
+/// How the text of a query is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Syntax {
+    /// Every word is optional; operators are ordinary characters.
+    Plain,
+    /// `+required -excluded "a phrase" (groups)`, and the words `AND`, `OR`, `NOT` in capitals.
+    #[default]
+    Boolean,
+}
+
+/// A parsed query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    pub(crate) root: Group,
+}
+
+/// What a document must, may and must not contain.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Group {
+    pub(crate) must: Vec<Node>,
+    /// Where nothing is required, one of these is.
+    pub(crate) should: Vec<Node>,
+    pub(crate) must_not: Vec<Node>,
+    /// Position of each positive part in the query: contributions are added in that order.
+    pub(crate) order: Vec<Part>,
+}
+
+/// A positive part of a group, as it stood in the query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Must(usize),
+    Should(usize),
+}
+
+/// A part of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Node {
+    Term(String),
+    /// At least two tokens, next to each other in one field.
+    Phrase(Vec<String>),
+    Group(Group),
+}
+
+impl Query {
+    /// Reads `text`. Text without any token is a query that matches nothing.
+    pub fn parse(text: &str, syntax: Syntax) -> Result<Self> {
+        let root = match syntax {
+            Syntax::Plain => Group::any(analyzer::tokens(text.as_bytes())),
+            Syntax::Boolean => parse::parse(text)?,
+        };
+        if root.order.is_empty() && !root.must_not.is_empty() {
+            return Err(Error::invalid("the query only says what is not wanted")
+                .hint("add at least one word to look for"));
+        }
+        Ok(Self { root })
+    }
+
+    /// The tokens that add to a score, in query order, repeats kept.
+    pub fn tokens(&self) -> Vec<&str> {
+        let mut tokens = Vec::new();
+        self.root.collect_tokens(&mut tokens);
+        tokens
+    }
+
+    /// Whether it is nothing but optional words.
+    pub(crate) fn is_disjunction(&self) -> bool {
+        self.root.must.is_empty()
+            && self.root.must_not.is_empty()
+            && self.root.should.iter().all(|node| matches!(node, Node::Term(_)))
+    }
+
+    /// Whether documents have to be read to decide it.
+    pub(crate) fn has_phrase(&self) -> bool {
+        self.root.has_phrase()
+    }
+}
+
+impl Group {
+    /// Documents that contain any of `tokens`.
+    fn any(tokens: Vec<String>) -> Self {
+        let mut group = Self::default();
+        for token in tokens {
+            group.push_should(Node::Term(token));
+        }
+        group
+    }
+
+    fn push_should(&mut self, node: Node) {
+        self.order.push(Part::Should(self.should.len()));
+        self.should.push(node);
+    }
+
+    fn push_must(&mut self, node: Node) {
+        self.order.push(Part::Must(self.must.len()));
+        self.must.push(node);
+    }
+
+    fn positive(&self) -> impl Iterator<Item = &Node> {
+        self.order.iter().filter_map(|part| match *part {
+            Part::Must(i) => self.must.get(i),
+            Part::Should(i) => self.should.get(i),
+        })
+    }
+
+    fn collect_tokens<'a>(&'a self, tokens: &mut Vec<&'a str>) {
+        for node in self.positive() {
+            match node {
+                Node::Term(token) => tokens.push(token),
+                Node::Phrase(words) => tokens.extend(words.iter().map(String::as_str)),
+                Node::Group(group) => group.collect_tokens(tokens),
+            }
+        }
+    }
+
+    pub(crate) fn has_phrase(&self) -> bool {
+        self.must.iter().chain(&self.should).chain(&self.must_not).any(|node| match node {
+            Node::Term(_) => false,
+            Node::Phrase(_) => true,
+            Node::Group(group) => group.has_phrase(),
+        })
+    }
+}

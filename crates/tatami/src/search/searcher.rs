@@ -1,0 +1,310 @@
+//! Searching one segment, or a folder of them as one.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use tesselle_core::{Driver, Error, Location, OpenOptions, Predicate, Result};
+
+use super::filter;
+use super::hit::{Hit, Hits, SegmentCounts};
+use super::meta::LiveDocs;
+use super::query::{Query, Syntax};
+use super::retrieve::Retrieval;
+use super::segment::Segment;
+use super::statistics::Statistics;
+use super::stored::StoredPhrases;
+use super::top::{Collector, Scored, TopDocs, TopScores};
+use crate::collection::{Collection, MANIFEST_NAME};
+
+/// How a search is done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchOptions {
+    /// Hits wanted.
+    pub k: usize,
+    /// How the query is read.
+    pub syntax: Syntax,
+    /// Only documents whose stored columns fulfil this.
+    pub filter: Option<Predicate>,
+    /// Characters of text to show around the words found; `None`: none.
+    pub highlight: Option<usize>,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        Self { k: 10, syntax: Syntax::default(), filter: None, highlight: None }
+    }
+}
+
+/// Opens what is at `location`, a segment or a folder of segments, and searches it.
+pub fn search(
+    location: &Location,
+    text: &str,
+    options: &SearchOptions,
+    open: &OpenOptions,
+    driver: &Driver,
+) -> Result<Hits> {
+    // The query is judged first: a wrong call should not depend on the data.
+    let query = Query::parse(text, options.syntax)?;
+    Searcher::open(location, open)?.search(&query, options, driver)
+}
+
+/// A document found, by number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ranked {
+    /// Position of its segment among [`Searcher::segments`].
+    pub segment: usize,
+    /// Its number in the segment.
+    pub doc: u32,
+    /// How well it matches.
+    pub score: f32,
+}
+
+/// One or many open segments.
+#[derive(Debug)]
+pub struct Searcher {
+    segments: Vec<Segment>,
+    /// A folder has statistics over all its segments and orders equal scores by document id.
+    folder: bool,
+}
+
+impl Searcher {
+    /// Opens a segment, or all segments of a folder: the members of its collection where it has a manifest, else
+    /// the files named `*.tatami` directly inside it. Files without an index are left alone, unless there is nothing
+    /// else.
+    pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
+        let is_manifest = location.name().ends_with(".manifest");
+        if !is_manifest && !location.is_dir()? {
+            return Ok(Self { segments: vec![Segment::open(location, options)?], folder: false });
+        }
+        let mut opened: Vec<Result<Segment>> = Vec::new();
+        if is_manifest || location.join(MANIFEST_NAME).exists()? {
+            let collection = Collection::open(location, &Segment::options(options))?;
+            opened.extend(collection.members().iter().map(|m| collection.open_member(m).and_then(Segment::of)));
+        } else {
+            let names = location.list()?.into_iter().map(|entry| entry.name);
+            let named = names.filter(|name| name.ends_with(".tatami"));
+            opened.extend(named.map(|name| Segment::open(&location.join(&name), options)));
+        }
+        let mut segments = Vec::new();
+        let mut other = None;
+        for segment in opened {
+            match segment {
+                Ok(segment) => segments.push(segment),
+                Err(error) if error.class_name() == "not_search_segment" => other = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        if segments.is_empty() {
+            return Err(other.unwrap_or_else(|| {
+                Error::not_found("there is no search segment in the folder")
+                    .file(location.path())
+                    .hint("segments are files named *.tatami; 'tess index' makes them")
+            }));
+        }
+        Ok(Self { segments, folder: true })
+    }
+
+    /// Segments that are searched as one, in this order.
+    pub fn of(segments: Vec<Segment>) -> Self {
+        Self { segments, folder: true }
+    }
+
+    /// The open segments.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// The best documents.
+    ///
+    /// One segment: score descending, then document ascending. A folder: score descending, then `doc_id` ascending,
+    /// and of equal `doc_id`s only the best.
+    pub fn search(&self, query: &Query, options: &SearchOptions, driver: &Driver) -> Result<Hits> {
+        let mut allowed = Vec::with_capacity(self.segments.len());
+        for segment in &self.segments {
+            allowed.push(match &options.filter {
+                Some(predicate) => Some(filter::allowed(segment, predicate, driver)?),
+                None => None,
+            });
+        }
+        let run = Run { searcher: self, query, allowed: &allowed };
+        let mut answer = Hits::default();
+        let best =
+            if self.folder { run.many(options.k, &mut answer)? } else { run.single(options.k, &mut answer)? };
+        self.fill(&best, query, options, &mut answer)?;
+        Ok(answer)
+    }
+
+    /// The best documents without their stored fields, in the order of [`Searcher::search`].
+    pub fn rank(&self, query: &Query, k: usize) -> Result<Vec<Ranked>> {
+        let run = Run { searcher: self, query, allowed: &[] };
+        let mut answer = Hits::default();
+        let best = if self.folder { run.many(k, &mut answer)? } else { run.single(k, &mut answer)? };
+        Ok(best
+            .into_iter()
+            .map(|(segment, hit)| Ranked { segment, doc: hit.doc, score: hit.score })
+            .collect())
+    }
+
+    /// Reads the stored fields of the hits, segment by segment.
+    fn fill(
+        &self,
+        best: &[(usize, Scored)],
+        query: &Query,
+        options: &SearchOptions,
+        answer: &mut Hits,
+    ) -> Result<()> {
+        let mut filled: Vec<Option<Hit>> = best.iter().map(|_| None).collect();
+        let tokens = query.tokens();
+        for (number, segment) in self.segments.iter().enumerate() {
+            let places: Vec<usize> =
+                best.iter().enumerate().filter(|(_, (s, _))| *s == number).map(|(place, _)| place).collect();
+            if places.is_empty() {
+                continue;
+            }
+            let docs: Vec<u32> =
+                places.iter().filter_map(|place| best.get(*place)).map(|(_, hit)| hit.doc).collect();
+            let mut highlights = match options.highlight {
+                Some(limit) => segment.highlights(&docs, &tokens, limit)?.into_iter().map(Some).collect(),
+                None => vec![None; docs.len()],
+            }
+            .into_iter();
+            for (place, fields) in places.into_iter().zip(segment.fields(&docs)?) {
+                let highlight = highlights.next().flatten();
+                if let (Some(slot), Some((_, hit))) = (filled.get_mut(place), best.get(place)) {
+                    let segment = segment.name().to_owned();
+                    *slot = Some(Hit { segment, doc: hit.doc, score: hit.score, fields, highlight });
+                }
+            }
+        }
+        answer.hits = filled.into_iter().flatten().collect();
+        Ok(())
+    }
+}
+
+/// One query under way.
+struct Run<'a> {
+    searcher: &'a Searcher,
+    query: &'a Query,
+    /// Per segment: the documents that pass the filter and are live.
+    allowed: &'a [Option<LiveDocs>],
+}
+
+impl<'a> Run<'a> {
+    fn retrieval(&self, number: usize, statistics: &Statistics) -> Result<Option<Retrieval<'a>>> {
+        let Some(segment) = self.searcher.segments.get(number) else { return Ok(None) };
+        let live = self.allowed.get(number).and_then(Option::as_ref).or(segment.live());
+        Retrieval::new(segment.index(), self.query, statistics, live)
+            .map_err(|error| error.file(segment.file().path().to_string()))
+            .map(Some)
+    }
+
+    fn collect(
+        &self,
+        number: usize,
+        retrieval: Retrieval<'_>,
+        collector: &mut impl Collector,
+        answer: &mut Hits,
+    ) -> Result<()> {
+        let Some(segment) = self.searcher.segments.get(number) else { return Ok(()) };
+        let mut phrases = StoredPhrases::new(segment);
+        let result = retrieval.run(collector, &mut phrases);
+        answer.unverified += phrases.unverified;
+        answer.segments.visited += 1;
+        result.map_err(|error| error.file(segment.file().path().to_string()))
+    }
+
+    /// One segment with its own statistics.
+    fn single(&self, k: usize, answer: &mut Hits) -> Result<Vec<(usize, Scored)>> {
+        answer.segments = SegmentCounts { total: 1, candidates: 1, visited: 0 };
+        let Some(segment) = self.searcher.segments.first() else { return Ok(Vec::new()) };
+        let statistics = Statistics::of_segment(segment.index(), &self.query.tokens()).map_err(|error| {
+            Error::from(error).class("bad_dictionary").file(segment.file().path().to_string())
+        })?;
+        let mut top = TopDocs::new(k);
+        if let Some(retrieval) = self.retrieval(0, &statistics)? {
+            self.collect(0, retrieval, &mut top, answer)?;
+        }
+        Ok(top.into_sorted().into_iter().map(|hit| (0, hit)).collect())
+    }
+
+    /// All segments with common statistics.
+    fn many(&self, k: usize, answer: &mut Hits) -> Result<Vec<(usize, Scored)>> {
+        let tokens = self.query.tokens();
+        let mut statistics = Statistics::default();
+        for segment in &self.searcher.segments {
+            statistics.add(segment.index(), &tokens).map_err(|error| {
+                Error::from(error).class("bad_dictionary").file(segment.file().path().to_string())
+            })?;
+        }
+        // Documents that occur twice leave room behind them: ask for more until k different ones are found.
+        let mut wanted = k;
+        loop {
+            *answer = Hits {
+                segments: SegmentCounts { total: self.searcher.segments.len(), ..Default::default() },
+                ..Default::default()
+            };
+            let found = self.best_scores(wanted, &statistics, answer)?;
+            let complete = found.len() < wanted;
+            let mut hits = self.distinct(found)?;
+            if hits.len() >= k || complete {
+                hits.truncate(k);
+                return Ok(hits);
+            }
+            wanted = wanted.saturating_mul(2);
+        }
+    }
+
+    /// Everything that reaches the `k`-th best score over all segments.
+    fn best_scores(
+        &self,
+        k: usize,
+        statistics: &Statistics,
+        answer: &mut Hits,
+    ) -> Result<Vec<(usize, Scored)>> {
+        let mut retrievals = Vec::new();
+        for number in 0..self.searcher.segments.len() {
+            if let Some(retrieval) = self.retrieval(number, statistics)? {
+                let bound = retrieval.bound();
+                if bound > 0.0 {
+                    retrievals.push((number, bound, retrieval));
+                }
+            }
+        }
+        answer.segments.candidates = retrievals.len();
+        // The most promising first: their scores prune the others.
+        retrievals.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut top = TopScores::new(k);
+        for (number, bound, retrieval) in retrievals {
+            if !top.admits(bound) {
+                break;
+            }
+            top.enter(number);
+            self.collect(number, retrieval, &mut top, answer)?;
+        }
+        Ok(top.into_hits())
+    }
+
+    /// Score descending, then `doc_id` ascending; the first of equal `doc_id`s stays.
+    fn distinct(&self, hits: Vec<(usize, Scored)>) -> Result<Vec<(usize, Scored)>> {
+        let mut keyed = Vec::with_capacity(hits.len());
+        let numbers: BTreeSet<usize> = hits.iter().map(|(number, _)| *number).collect();
+        let mut ids: HashMap<(usize, u32), Vec<u8>> = HashMap::with_capacity(hits.len());
+        for number in numbers {
+            let Some(segment) = self.searcher.segments.get(number) else { continue };
+            let docs: Vec<u32> = hits.iter().filter(|(n, _)| *n == number).map(|(_, hit)| hit.doc).collect();
+            ids.extend(docs.iter().map(|doc| (number, *doc)).zip(segment.doc_ids(&docs)?));
+        }
+        for (number, hit) in hits {
+            keyed.push((ids.remove(&(number, hit.doc)).unwrap_or_default(), number, hit));
+        }
+        keyed.sort_by(|a, b| {
+            let scores = b.2.score.total_cmp(&a.2.score);
+            scores.then_with(|| a.0.cmp(&b.0)).then(a.1.cmp(&b.1)).then(a.2.doc.cmp(&b.2.doc))
+        });
+        let mut seen = HashSet::new();
+        Ok(keyed
+            .into_iter()
+            .filter(|(id, _, _)| seen.insert(id.clone()))
+            .map(|(_, n, hit)| (n, hit))
+            .collect())
+    }
+}

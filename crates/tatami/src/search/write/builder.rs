@@ -1,0 +1,224 @@
+//! The segment writer.
+
+use std::sync::Arc;
+
+use arrow_array::builder::BinaryBuilder;
+use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, UInt16Array};
+use arrow_schema::SchemaRef;
+use rayon::prelude::*;
+use tesselle_core::{Driver, Error, Location, Result, Sink, Summary};
+
+use super::accumulate::{Accumulator, Shard};
+use super::encode::RunEncoder;
+use super::identity::doc_ids;
+use super::merge::{merge, spill};
+use super::options::IndexOptions;
+use super::roles::{Documents, Roles};
+use super::scratch::Scratch;
+use crate::search::cursor::END;
+use crate::search::segment::Shape;
+use crate::search::snippet::snippet;
+use crate::write::options::WriterOptions;
+use crate::write::writer::Writer;
+
+/// Most postings held in memory when neither the options nor a small budget say otherwise.
+const MEMORY: u64 = 256 << 20;
+
+/// Documents that one thread takes at a time.
+const SHARD_DOCS: usize = 512;
+
+/// Makes a search segment at `location` from the rows of `batches`.
+///
+/// Documents are numbered in the order of their rows. The result is the same whatever the sizes of the batches, the
+/// number of threads and the memory; dropping the work midway leaves nothing behind.
+pub fn index(
+    batches: impl IntoIterator<Item = Result<RecordBatch>>,
+    schema: &SchemaRef,
+    location: &Location,
+    options: &IndexOptions,
+    driver: &Driver,
+) -> Result<Summary> {
+    let mut builder = SegmentBuilder::create(location, schema, options, driver)?;
+    for batch in batches {
+        builder.write(&batch?)?;
+    }
+    Box::new(builder).finish()
+}
+
+/// A segment in the making; a sink like any other.
+#[derive(Debug)]
+pub struct SegmentBuilder {
+    roles: Roles,
+    options: IndexOptions,
+    memory: usize,
+    schema: SchemaRef,
+    writer: Writer,
+    accumulator: Accumulator,
+    scratch: Scratch,
+    runs: Vec<Location>,
+    docs: u32,
+    driver: Driver,
+}
+
+impl SegmentBuilder {
+    /// Starts a segment that takes batches of `schema`.
+    pub fn create(
+        location: &Location,
+        schema: &SchemaRef,
+        options: &IndexOptions,
+        driver: &Driver,
+    ) -> Result<Self> {
+        let roles = Roles::new(schema, options)?;
+        let segment_schema = roles.schema();
+        let mut writer_options =
+            WriterOptions { bloom: vec!["doc_id".to_owned()], ..WriterOptions::default() };
+        if roles.shape == Shape::Body {
+            writer_options.blobs.push("body".to_owned());
+        }
+        let writer = Writer::create(location, &segment_schema, writer_options, options.overwrite, driver)?;
+        let memory = options.memory.unwrap_or_else(|| MEMORY.min(driver.budget().total() / 4) as usize);
+        Ok(Self {
+            roles,
+            options: options.clone(),
+            memory,
+            schema: segment_schema,
+            writer,
+            accumulator: Accumulator::default(),
+            scratch: Scratch::beside(location),
+            runs: Vec::new(),
+            docs: 0,
+            driver: driver.clone(),
+        })
+    }
+
+    /// Tokenises the documents in parallel and adds them in order.
+    fn add(&mut self, documents: &Documents) -> Result<()> {
+        self.driver.check_canceled()?;
+        let first = self.docs;
+        let last = u32::try_from(documents.rows)
+            .ok()
+            .and_then(|rows| first.checked_add(rows))
+            .filter(|end| *end < END);
+        self.docs = last.ok_or_else(|| {
+            Error::limit("a segment holds fewer than 4294967295 documents")
+                .hint("split them into several segments")
+        })?;
+        let starts: Vec<usize> = (0..documents.rows).step_by(SHARD_DOCS).collect();
+        let parts: Vec<(Shard, Part)> = self.driver.install(|| {
+            starts
+                .into_par_iter()
+                .map(|start| tokenize(documents, start..documents.rows.min(start + SHARD_DOCS), first))
+                .collect()
+        });
+        let mut forward = Part::default();
+        for (shard, part) in parts {
+            self.accumulator.absorb(shard);
+            forward.append(part);
+        }
+        self.write_forward(documents, forward, first)?;
+        if self.accumulator.memory() > self.memory {
+            self.runs.push(spill(&mut self.accumulator, &mut self.scratch)?);
+        }
+        Ok(())
+    }
+
+    fn write_forward(&mut self, documents: &Documents, forward: Part, first: u32) -> Result<()> {
+        let rows = documents.rows;
+        let text: ArrayRef = match self.roles.shape {
+            Shape::Body => Arc::new(without_nulls(documents.body.as_ref(), rows)),
+            Shape::Snippet => {
+                let limit = self.options.snippet_chars;
+                let leads: Vec<String> = self.driver.install(|| {
+                    (0..rows)
+                        .into_par_iter()
+                        .map(|row| snippet(value(documents.body.as_ref(), row), limit))
+                        .collect()
+                });
+                Arc::new(BinaryArray::from_iter_values(leads))
+            }
+        };
+        let [body, title, anchor, url] = forward.norms;
+        let mut columns: Vec<ArrayRef> = vec![
+            Arc::new(doc_ids(documents, first)),
+            Arc::new(without_nulls(documents.stored_url.as_ref(), rows)),
+            Arc::new(without_nulls(documents.stored_title.as_ref(), rows)),
+            text,
+        ];
+        columns
+            .extend([body, title, anchor, url].map(|norms| Arc::new(UInt16Array::from(norms)) as ArrayRef));
+        columns.extend(documents.extra.iter().cloned());
+        self.writer.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+}
+
+impl Sink for SegmentBuilder {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        // A batch may be large; what is held beside it should not be.
+        let rows = SHARD_DOCS * self.driver.threads() * 4;
+        for start in (0..batch.num_rows()).step_by(rows) {
+            let piece = batch.slice(start, rows.min(batch.num_rows() - start));
+            let documents = self.roles.documents(&piece)?;
+            self.add(&documents)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Summary> {
+        let mut this = *self;
+        let mut encoder = RunEncoder::new(this.options.dictionary);
+        let accumulator = std::mem::take(&mut this.accumulator);
+        merge(&this.runs, accumulator, &mut encoder, &mut this.scratch)?;
+        let runs = encoder.finish()?;
+        this.writer.attach_inverted(runs.into_inverted(u64::from(this.docs)));
+        Box::new(this.writer).finish()
+    }
+}
+
+/// Token counts of consecutive documents: body, title, anchor, URL.
+#[derive(Debug, Default)]
+struct Part {
+    norms: [Vec<u16>; 4],
+}
+
+impl Part {
+    fn append(&mut self, mut other: Self) {
+        for (to, from) in self.norms.iter_mut().zip(&mut other.norms) {
+            to.append(from);
+        }
+    }
+}
+
+/// Counts the tokens of some rows.
+fn tokenize(documents: &Documents, rows: std::ops::Range<usize>, first: u32) -> (Shard, Part) {
+    let (mut shard, mut part) = (Shard::default(), Part::default());
+    let fields =
+        [&documents.body, &documents.title, &documents.anchor, &documents.url].map(|field| field.as_ref());
+    for row in rows {
+        let doc = first + row as u32;
+        for (field, norms) in fields.iter().zip(&mut part.norms) {
+            let tokens = shard.add(doc, value(*field, row));
+            norms.push(u16::try_from(tokens).unwrap_or(u16::MAX));
+        }
+    }
+    (shard, part)
+}
+
+/// The bytes of a row; empty where there is no column or no value.
+pub(super) fn value(array: Option<&BinaryArray>, row: usize) -> &[u8] {
+    match array {
+        Some(array) if row < array.len() && array.is_valid(row) => array.value(row),
+        _ => &[],
+    }
+}
+
+/// The column with empty values for nulls, or nothing but empty values.
+fn without_nulls(array: Option<&BinaryArray>, rows: usize) -> BinaryArray {
+    match array {
+        Some(array) if array.null_count() == 0 => array.clone(),
+        _ => {
+            let mut builder = BinaryBuilder::with_capacity(rows, 0);
+            (0..rows).for_each(|row| builder.append_value(value(array, row)));
+            builder.finish()
+        }
+    }
+}

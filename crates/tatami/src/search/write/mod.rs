@@ -1,0 +1,23 @@
+//! Building segments: documents in, one file out, memory bounded by a budget.
+//!
+//! Documents are tokenised in parallel into a term map, which is spilled as a sorted run whenever it outgrows the
+//! budget; at the end the runs are merged term by term. The result depends on the documents alone, not on the
+//! budget, the threads or the batches.
+
+mod accumulate;
+mod builder;
+mod encode;
+#[cfg(test)]
+mod fixture_tests;
+mod hash;
+mod identity;
+mod merge;
+mod options;
+mod roles;
+mod scratch;
+#[cfg(test)]
+mod tests;
+
+pub use builder::{SegmentBuilder, index};
+pub use options::IndexOptions;
+pub(crate) use scratch::RunBytes;

@@ -1,0 +1,53 @@
+//! How a segment is built.
+
+use crate::search::meta::DictionaryKind;
+use crate::search::snippet::DEFAULT_SNIPPET_CHARS;
+
+/// How a segment is built from a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// Columns whose words can be found. `title`, `url` and `anchor` are fields of their own, all others make up the
+    /// body, in this order.
+    pub text: Vec<String>,
+    /// Columns that hits show. `doc_id`, `url` and `title` have their places; columns of the body mean the whole
+    /// body; any other column is kept as it is. `None`: `doc_id`, `url`, `title` and the body.
+    pub stored: Option<Vec<String>>,
+    /// The column with the stable id; `None`: `doc_id` if there is one, else made from the URL or the row number.
+    pub id: Option<String>,
+    /// Characters of the lead that is kept where the body is not stored.
+    pub snippet_chars: usize,
+    /// The layout of the term dictionary.
+    pub dictionary: DictionaryKind,
+    /// Postings held in memory before they are spilled, in bytes; `None`: what the driver's budget allows.
+    pub memory: Option<usize>,
+    /// Whether an existing file may be replaced.
+    pub overwrite: bool,
+}
+
+impl Default for IndexOptions {
+    fn default() -> Self {
+        Self {
+            text: Vec::new(),
+            stored: None,
+            id: None,
+            snippet_chars: DEFAULT_SNIPPET_CHARS,
+            dictionary: DictionaryKind::BlockTree,
+            memory: None,
+            overwrite: false,
+        }
+    }
+}
+
+impl IndexOptions {
+    /// Searches in these columns.
+    pub fn text<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
+        Self { text: columns.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    /// Shows these columns with hits.
+    #[must_use]
+    pub fn stored<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.stored = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+}

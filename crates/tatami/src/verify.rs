@@ -1,0 +1,91 @@
+//! Checking a file at three depths: what the footer says, every checksum, every value.
+
+mod chunk;
+mod regions;
+mod structure;
+
+use rayon::prelude::*;
+use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
+
+use crate::read::file::File;
+use crate::search;
+
+/// Collects what is wrong with one part of a file.
+pub(crate) struct Findings {
+    file: String,
+    list: Vec<Finding>,
+    pieces: u64,
+}
+
+impl Findings {
+    fn new(file: &File) -> Self {
+        Self { file: file.path().to_string(), list: Vec::new(), pieces: 0 }
+    }
+
+    /// A failure met while reading, under its own class.
+    fn error(&mut self, error: &Error) {
+        self.kind(error.class_name(), error);
+    }
+
+    /// A failure met while reading, as damage of this kind.
+    fn kind(&mut self, kind: &'static str, error: &Error) {
+        let mut finding = Finding::from_error(kind, error);
+        finding.file.get_or_insert_with(|| self.file.clone());
+        self.list.push(finding);
+    }
+
+    fn add(
+        &mut self,
+        severity: Severity,
+        kind: &'static str,
+        message: impl Into<String>,
+        piece: impl Into<String>,
+    ) {
+        self.list.push(Finding::new(severity, kind, message).file(self.file.clone()).piece(piece));
+    }
+
+    /// What contradicts the format.
+    fn wrong(&mut self, kind: &'static str, message: impl Into<String>, piece: impl Into<String>) {
+        self.add(Severity::Error, kind, message, piece);
+    }
+
+    fn into_report(self, report: &mut Report) {
+        report.pieces += self.pieces;
+        self.list.into_iter().for_each(|finding| report.add(finding));
+    }
+}
+
+/// Checks a file; damage goes into the report.
+pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
+    let mut findings = Findings::new(file);
+    structure::check(file, &mut findings);
+    findings.into_report(report);
+    if depth > Depth::Quick {
+        records(file, depth, driver, report)?;
+    }
+    search::verify(file, depth, driver, report)
+}
+
+/// Checks every record.
+fn records(file: &File, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
+    let groups = 0..file.footer().groups.len();
+    let parts: Vec<Result<Findings>> = driver.install(|| {
+        groups
+            .into_par_iter()
+            .map(|group| {
+                driver.check_canceled()?;
+                let mut findings = Findings::new(file);
+                chunk::check_group(file, group, depth, &mut findings);
+                Ok(findings)
+            })
+            .collect()
+    });
+    for part in parts {
+        part?.into_report(report);
+    }
+    let mut findings = Findings::new(file);
+    driver.install(|| regions::check(file, depth, &mut findings));
+    findings.into_report(report);
+    chunk::check_order(file, depth, report);
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! Blob runs and dictionaries. The inverted index is checked by `search`.
+
+use rayon::prelude::*;
+use tesselle_core::{Context, Depth, Result};
+
+use super::Findings;
+use crate::read::blob::BlobIndex;
+use crate::read::file::File;
+
+pub(super) fn check(file: &File, depth: Depth, out: &mut Findings) {
+    dictionaries(file, out);
+    blobs(file, depth, out);
+}
+
+fn dictionaries(file: &File, out: &mut Findings) {
+    for number in 1..=file.footer().dictionaries.len() as u64 {
+        out.pieces += 1;
+        if let Err(error) = file.content_dictionary(number) {
+            out.error(&error);
+        }
+    }
+    for dictionary in &file.footer().extension.dictionaries {
+        out.pieces += 1;
+        let column = usize::try_from(dictionary.column).unwrap_or(usize::MAX);
+        if let Err(error) = file.load_value_dictionary(column) {
+            out.error(&error);
+        }
+    }
+}
+
+fn blobs(file: &File, depth: Depth, out: &mut Findings) {
+    for blob in &file.footer().blobs {
+        let Ok(column) = usize::try_from(blob.column) else { continue };
+        let Ok(index) = BlobIndex::new(file, column) else { continue };
+        let failures: Vec<_> = (0..blob.runs.len())
+            .into_par_iter()
+            .filter_map(|run| check_run(file, &index, column, run, depth).err())
+            .collect();
+        out.pieces += blob.runs.len() as u64;
+        failures.iter().for_each(|error| out.error(error));
+    }
+}
+
+fn check_run(file: &File, index: &BlobIndex, column: usize, run: usize, depth: Depth) -> Result<()> {
+    let piece = || format!("column {column}, blob run {run}");
+    let range = index.range(run, file).in_piece(piece)?;
+    if depth == Depth::Deep {
+        let bytes = file.read(range.start, range.end - range.start)?;
+        let decoded = index.decode(run, &bytes, file)?;
+        return index.check_count(run, decoded.len()).at_offset(range.start).in_piece(piece);
+    }
+    let (record, stored) = file.record(range.start).in_piece(piece)?;
+    record.check(&stored, range.start).in_piece(piece)
+}

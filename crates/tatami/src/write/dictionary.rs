@@ -1,0 +1,65 @@
+//! Value dictionaries of the extended profile: the distinct strings of a column, as long as they are few.
+
+use std::collections::HashMap;
+
+use arrow_array::Array;
+
+use crate::meta::schema::write_bytes;
+use crate::scalars::binary_at;
+
+/// Most entries and bytes of a dictionary; beyond them pages fall back to the other forms.
+const MAX_ENTRIES: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 20;
+
+/// Collects the distinct strings of a column in the order they appear.
+#[derive(Debug, Default)]
+pub(crate) struct DictionaryBuilder {
+    codes: HashMap<Vec<u8>, u32>,
+    payload: Vec<u8>,
+    /// Given up: the values do not repeat.
+    closed: bool,
+    used: bool,
+}
+
+impl DictionaryBuilder {
+    /// The codes of the present strings; `None` when they do not repeat enough or do not fit.
+    pub(crate) fn encode(&mut self, array: &dyn Array) -> Option<Vec<u32>> {
+        if self.closed {
+            return None;
+        }
+        let mut out = Vec::with_capacity(array.len() - array.null_count());
+        let before = self.codes.len();
+        for row in (0..array.len()).filter(|row| array.is_valid(*row)) {
+            let value = binary_at(array, row);
+            let code = match self.codes.get(value) {
+                Some(code) => *code,
+                None => {
+                    if self.codes.len() >= MAX_ENTRIES || self.payload.len() + value.len() > MAX_BYTES {
+                        return None;
+                    }
+                    let code = self.codes.len() as u32;
+                    self.codes.insert(value.to_vec(), code);
+                    write_bytes(value, &mut self.payload);
+                    code
+                }
+            };
+            out.push(code);
+        }
+        let added = self.codes.len() - before;
+        if added * 2 > out.len().max(8) {
+            self.closed = true;
+            return None;
+        }
+        Some(out)
+    }
+
+    /// A page refers to the dictionary: it must be written.
+    pub(crate) fn mark_used(&mut self) {
+        self.used = true;
+    }
+
+    /// The payload and the number of entries, if a page refers to it.
+    pub(crate) fn finish(self) -> Option<(Vec<u8>, u64)> {
+        self.used.then(|| (self.payload, self.codes.len() as u64))
+    }
+}

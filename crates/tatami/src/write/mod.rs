@@ -1,0 +1,12 @@
+//! Writing: batches in, one file out, with memory for one row group and a bounded stretch of blobs.
+
+pub(crate) mod blobs;
+pub(crate) mod cascade;
+pub(crate) mod dictionary;
+pub(crate) mod group;
+pub(crate) mod options;
+pub(crate) mod order;
+pub(crate) mod page;
+pub(crate) mod schema;
+pub(crate) mod strings;
+pub(crate) mod writer;

@@ -1,0 +1,165 @@
+//! How a file is written.
+
+use tesselle_core::{Error, Result, Settings, WriteOptions};
+
+use crate::meta::types::Codec;
+
+/// Which features a file may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// What the original engine reads.
+    #[default]
+    Plain,
+    /// Also LIST columns, DICTIONARY and FSST pages and LZ4, declared in a footer section of their own.
+    Extended,
+}
+
+/// How a file is written. The default is what the original engine's writer does.
+#[derive(Debug, Clone)]
+pub struct WriterOptions {
+    /// Most rows of a row group.
+    pub row_group_rows: usize,
+    /// A row group is closed once its values are estimated at this many bytes.
+    pub row_group_bytes: u64,
+    /// Most rows of a page.
+    pub page_rows: usize,
+    /// A blob run is closed before its values exceed this many bytes.
+    pub blob_run_bytes: u64,
+    /// Blobs held in memory before they are written out, in bytes, over all columns.
+    pub blob_buffer_bytes: u64,
+    /// The zstd level of data pages, runs and dictionaries.
+    pub level: i32,
+    /// The codec of data pages; LZ4 needs the extended profile.
+    pub codec: Codec,
+    /// The features that may be used.
+    pub profile: Profile,
+    /// The column that rows are sorted by; the order is checked.
+    pub sort_key: Option<String>,
+    /// Columns that get a bloom filter per row group.
+    pub bloom: Vec<String>,
+    /// Text and binary columns whose values go to the blob region.
+    pub blobs: Vec<String>,
+    /// Key/value pairs of the footer, after those of the format.
+    pub metadata: Vec<(String, String)>,
+    /// Informational, stored in the header.
+    pub page_size_hint: u32,
+    /// Stored in the header; all zero is none.
+    pub uuid: [u8; 16],
+    /// Stored in the header, milliseconds since the epoch.
+    pub created_ms: u64,
+    /// Stored in the header.
+    pub creator_id: u32,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self {
+            row_group_rows: 131_072,
+            row_group_bytes: 268_435_456,
+            page_rows: 65_536,
+            blob_run_bytes: 1 << 20,
+            blob_buffer_bytes: 64 << 20,
+            level: 5,
+            codec: Codec::Zstd,
+            profile: Profile::Plain,
+            sort_key: None,
+            bloom: Vec::new(),
+            blobs: Vec::new(),
+            metadata: Vec::new(),
+            page_size_hint: 0,
+            uuid: [0; 16],
+            created_ms: 0,
+            creator_id: 0,
+        }
+    }
+}
+
+const SETTINGS: [&str; 15] = [
+    "blob",
+    "blob_buffer_bytes",
+    "blob_run_bytes",
+    "bloom",
+    "codec",
+    "created_ms",
+    "creator_id",
+    "level",
+    "page_rows",
+    "page_size_hint",
+    "profile",
+    "row_group_bytes",
+    "row_group_rows",
+    "sort_key",
+    "uuid",
+];
+
+impl WriterOptions {
+    /// Reads the settings of a write request.
+    pub fn from_settings(options: &WriteOptions) -> Result<Self> {
+        let settings = &options.settings;
+        settings.expect_only(&SETTINGS)?;
+        let defaults = Self::default();
+        let positive = |name: &str, default: u64| -> Result<u64> {
+            let n = settings.parse(name, "a whole number")?.unwrap_or(default);
+            if n == 0 { Err(Error::invalid(format!("{name} must be at least 1"))) } else { Ok(n) }
+        };
+        let rows = |name: &str, default: usize| -> Result<usize> {
+            let n = positive(name, default as u64)?.min(u64::from(u32::MAX));
+            usize::try_from(n).map_err(|_| Error::invalid(format!("{name}={n} is too large")))
+        };
+        let codec = match settings.get("codec") {
+            None => Codec::Zstd,
+            Some(name) => {
+                [Codec::None, Codec::Lz4, Codec::Zstd].into_iter().find(|c| c.name() == name).ok_or_else(
+                    || Error::invalid(format!("codec={name} is not known")).hint("none, lz4 or zstd"),
+                )?
+            }
+        };
+        let profile = match settings.get("profile") {
+            None | Some("plain") => Profile::Plain,
+            Some("extended") => Profile::Extended,
+            Some(other) => {
+                return Err(Error::invalid(format!("profile={other} is not known")).hint("plain or extended"));
+            }
+        };
+        if codec == Codec::Lz4 && profile == Profile::Plain {
+            return Err(Error::invalid("lz4 needs the extended profile").hint("add --set profile=extended"));
+        }
+        Ok(Self {
+            row_group_rows: rows("row_group_rows", defaults.row_group_rows)?,
+            row_group_bytes: positive("row_group_bytes", defaults.row_group_bytes)?,
+            page_rows: rows("page_rows", defaults.page_rows)?,
+            blob_run_bytes: positive("blob_run_bytes", defaults.blob_run_bytes)?,
+            blob_buffer_bytes: positive("blob_buffer_bytes", defaults.blob_buffer_bytes)?,
+            level: settings.parse("level", "a zstd level")?.unwrap_or(defaults.level),
+            codec,
+            profile,
+            sort_key: settings.get("sort_key").map(str::to_owned),
+            bloom: names(settings, "bloom"),
+            blobs: names(settings, "blob"),
+            metadata: options.metadata.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
+            page_size_hint: settings.parse("page_size_hint", "a whole number")?.unwrap_or(0),
+            uuid: settings.get("uuid").map_or(Ok([0; 16]), uuid)?,
+            created_ms: settings.parse("created_ms", "milliseconds since the epoch")?.unwrap_or(0),
+            creator_id: settings.parse("creator_id", "a whole number")?.unwrap_or(0),
+        })
+    }
+}
+
+fn names(settings: &Settings, name: &str) -> Vec<String> {
+    let text = settings.get(name).unwrap_or_default();
+    text.split(',').map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned).collect()
+}
+
+fn uuid(text: &str) -> Result<[u8; 16]> {
+    let refuse = || Error::invalid(format!("uuid={text} is not 32 hexadecimal digits"));
+    let digits: Vec<u8> = text.bytes().filter(|b| *b != b'-').collect();
+    if digits.len() != 32 {
+        return Err(refuse());
+    }
+    let mut out = [0; 16];
+    for (byte, pair) in out.iter_mut().zip(digits.chunks(2)) {
+        let pair = std::str::from_utf8(pair).map_err(|_| refuse())?;
+        *byte = u8::from_str_radix(pair, 16).map_err(|_| refuse())?;
+    }
+    Ok(out)
+}

@@ -1,0 +1,535 @@
+//! The writer: cuts batches into row groups, writes their records, and closes the file with its footer.
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::Schema as ArrowSchema;
+use tesselle_codec::crc::crc32c_append;
+use tesselle_core::storage::Staged;
+use tesselle_core::{Driver, Error, Location, Result, Sink, Summary};
+
+use super::blobs::BlobSpool;
+use super::dictionary::DictionaryBuilder;
+use super::group::{EncodedChunk, Pending, encode_group};
+use super::options::{Profile, WriterOptions};
+use super::order::OrderCheck;
+use super::page::Packing;
+use super::schema::{from_arrow, normalize};
+use crate::meta::extension::{ValueDictionary, features};
+use crate::meta::footer::Footer;
+use crate::meta::groups::{Chunk, RowGroup};
+use crate::meta::header::{HEADER_LEN, Header, flags as header_flags};
+use crate::meta::inverted::{Inverted, Run};
+use crate::meta::page_index::{self, PageEntry};
+use crate::meta::record::Record;
+use crate::meta::regions::{BlobColumn, BlobRun, BloomRef, DictionaryRef};
+use crate::meta::schema::Schema;
+use crate::meta::trailer::Trailer;
+use crate::meta::types::{Codec, Encoding, LogicalType, RecordKind};
+use crate::meta::zone::Zone;
+use crate::scalars::binary_at;
+use crate::search::RunBytes;
+
+/// Bloom filters held in memory before they are written out between row groups.
+const BLOOM_BUFFER: usize = 32 << 20;
+
+/// The runs of an inverted index, as `search` builds them.
+#[derive(Debug, Default)]
+pub(crate) struct InvertedRuns {
+    pub(crate) terms: RunBytes,
+    pub(crate) postings: RunBytes,
+    pub(crate) skips: RunBytes,
+    /// Empty when every document is live.
+    pub(crate) live: RunBytes,
+    pub(crate) term_count: u64,
+    pub(crate) documents: u64,
+    /// The terms are a block tree rather than a flat list.
+    pub(crate) block_tree: bool,
+}
+
+/// Writes one file. Dropping it without [`Sink::finish`] leaves nothing behind.
+pub struct Writer {
+    out: Box<dyn Staged>,
+    driver: Driver,
+    arrow: ArrowSchema,
+    options: WriterOptions,
+    packing: Packing,
+    footer: Footer,
+    columns: Vec<Pending>,
+    rows: usize,
+    bytes: u64,
+    order: Option<OrderCheck>,
+    blobs: Vec<Option<BlobSpool>>,
+    blob_runs: Vec<Vec<BlobRun>>,
+    dictionaries: Vec<Option<DictionaryBuilder>>,
+    pending_blooms: Vec<Vec<u8>>,
+    inverted: Option<InvertedRuns>,
+    pages: u64,
+    minor: u16,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer")
+            .field("rows", &self.footer.stats.rows)
+            .field("position", &self.out.position())
+            .finish()
+    }
+}
+
+impl Writer {
+    /// Starts a new file that takes batches of `schema`.
+    pub fn create(
+        location: &Location,
+        schema: &ArrowSchema,
+        options: WriterOptions,
+        overwrite: bool,
+        driver: &Driver,
+    ) -> Result<Self> {
+        if options.codec == Codec::Lz4 && options.profile == Profile::Plain {
+            return Err(Error::invalid("lz4 needs the extended profile"));
+        }
+        let meta = from_arrow(schema, &options)?;
+        Self::with_schema(location, meta, schema, options, overwrite, driver)
+    }
+
+    /// Like [`Writer::create`], with the columns as the file shall have them.
+    pub(crate) fn with_schema(
+        location: &Location,
+        meta: Schema,
+        schema: &ArrowSchema,
+        options: WriterOptions,
+        overwrite: bool,
+        driver: &Driver,
+    ) -> Result<Self> {
+        let mut out = location.create(overwrite)?;
+        // The place of the header: a file that was never finished has zeros there.
+        out.write(&[0; HEADER_LEN as usize])?;
+        let order = meta.sort_key().and_then(|key| meta.fields.get(key));
+        let order = order.map(|field| OrderCheck::new(field.display_name(), field.logical));
+        let is = |field: &crate::meta::schema::Field, logical: LogicalType| field.logical == logical;
+        let blobs = meta
+            .fields
+            .iter()
+            .map(|f| is(f, LogicalType::BlobRef).then(|| BlobSpool::new(options.blob_run_bytes)));
+        let extended = options.profile == Profile::Extended;
+        let dictionaries =
+            meta.fields.iter().map(|f| (extended && f.logical.is_binary()).then(DictionaryBuilder::default));
+        let mut footer = Footer::default();
+        footer.key_value.push((b"tatami.version".to_vec(), b"1.1".to_vec()));
+        if let Some(field) = meta.sort_key().and_then(|key| meta.fields.get(key)) {
+            footer.key_value.push((b"tatami.sort_key".to_vec(), field.name.clone()));
+        }
+        let pairs =
+            options.metadata.iter().filter(|(key, _)| key != "tatami.version" && key != "tatami.sort_key");
+        footer.key_value.extend(pairs.map(|(k, v)| (k.clone().into_bytes(), v.clone().into_bytes())));
+        let mut writer = Self {
+            out,
+            driver: driver.clone(),
+            arrow: schema.clone(),
+            packing: Packing { codec: options.codec, level: options.level, profile: options.profile },
+            columns: vec![Pending::default(); meta.fields.len()],
+            rows: 0,
+            bytes: 0,
+            order,
+            blobs: blobs.collect(),
+            blob_runs: vec![Vec::new(); meta.fields.len()],
+            dictionaries: dictionaries.collect(),
+            pending_blooms: Vec::new(),
+            inverted: None,
+            pages: 0,
+            minor: 1,
+            footer,
+            options,
+        };
+        writer.declare_features(&meta);
+        writer.footer.schema = meta;
+        Ok(writer)
+    }
+
+    /// Writes another minor version: 0 has neither zone maps nor indexes.
+    #[must_use]
+    pub(crate) fn minor_version(mut self, minor: u16) -> Self {
+        self.minor = minor;
+        if let Some((_, version)) = self.footer.key_value.first_mut() {
+            *version = format!("1.{minor}").into_bytes();
+        }
+        self
+    }
+
+    /// Closes the row group that is being filled.
+    pub(crate) fn end_group(&mut self) -> Result<()> {
+        self.flush_group()
+    }
+
+    fn declare_features(&mut self, schema: &Schema) {
+        let extension = &mut self.footer.extension;
+        if schema.fields.iter().any(|f| f.logical == LogicalType::List) {
+            extension.features |= features::LIST;
+        }
+        if self.options.codec == Codec::Lz4 {
+            extension.features |= features::LZ4;
+        }
+    }
+
+    /// Makes the file a search segment: its index is written when the file is closed.
+    pub(crate) fn attach_inverted(&mut self, runs: InvertedRuns) {
+        self.inverted = Some(runs);
+    }
+
+    fn append(&mut self, batch: &RecordBatch) -> Result<()> {
+        let columns = self.check(batch)?;
+        let key = self.footer.schema.sort_key();
+        if let (Some(order), Some(keys)) = (&mut self.order, key.and_then(|k| columns.get(k))) {
+            order.check(keys.as_ref())?;
+        }
+        let mut at = 0;
+        while at < batch.num_rows() {
+            let room = self.options.row_group_rows.saturating_sub(self.rows).max(1);
+            let take = room.min(batch.num_rows() - at);
+            for (index, column) in columns.iter().enumerate() {
+                let piece = column.slice(at, take);
+                if let Some(field) = self.footer.schema.fields.get(index) {
+                    self.bytes = self.bytes.saturating_add(estimate(piece.as_ref(), field.logical));
+                }
+                if let Some(Some(spool)) = self.blobs.get_mut(index) {
+                    (0..piece.len())
+                        .filter(|row| piece.is_valid(*row))
+                        .for_each(|row| spool.push(binary_at(piece.as_ref(), row)));
+                }
+                if let Some(pending) = self.columns.get_mut(index) {
+                    // Blob values are in the spool already: only their validity is needed from here on.
+                    let blob = matches!(self.blobs.get(index), Some(Some(_)));
+                    pending.push(if blob { validity_only(piece.as_ref()) } else { piece });
+                }
+            }
+            self.rows += take;
+            at += take;
+            if self.rows >= self.options.row_group_rows || self.bytes >= self.options.row_group_bytes {
+                self.flush_group()?;
+            }
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    /// The columns of a batch in the types of the encoder; what does not fit the file's schema is refused.
+    fn check(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let expected = self.arrow.fields();
+        if batch.num_columns() != expected.len() {
+            let found = batch.num_columns();
+            return Err(Error::invalid(format!(
+                "a batch of {found} columns was given to a file of {}",
+                expected.len()
+            )));
+        }
+        let columns = batch.columns().iter().zip(expected).map(|(array, field)| {
+            if array.data_type() != field.data_type() {
+                let (found, wanted) = (array.data_type(), field.data_type());
+                return Err(Error::invalid(format!(
+                    "column '{}' is {found} in this batch, expected {wanted}",
+                    field.name()
+                )));
+            }
+            if !field.is_nullable() && array.logical_null_count() > 0 {
+                return Err(Error::invalid(format!(
+                    "column '{}' is not nullable, but holds a null",
+                    field.name()
+                )));
+            }
+            normalize(array, field.name())
+        });
+        columns.collect()
+    }
+
+    /// Writes the buffered rows as one row group.
+    fn flush_group(&mut self) -> Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        self.driver.check_canceled()?;
+        let columns =
+            std::mem::replace(&mut self.columns, vec![Pending::default(); self.footer.schema.fields.len()]);
+        let (schema, rows, page_rows, packing) =
+            (&self.footer.schema, self.rows, self.options.page_rows, self.packing);
+        let dictionaries = &mut self.dictionaries;
+        let driver = self.driver.clone();
+        let chunks =
+            driver.install(|| encode_group(schema, &columns, rows, page_rows, packing, dictionaries))?;
+        drop(columns);
+        let start = self.out.position();
+        let mut group = RowGroup {
+            first_row: self.footer.stats.rows,
+            rows: rows as u64,
+            bytes: 0,
+            bounds: None,
+            chunks: Vec::with_capacity(chunks.len()),
+        };
+        let key = self.footer.schema.sort_key();
+        for (column, encoded) in chunks.into_iter().enumerate() {
+            let chunk = self.write_chunk(column, encoded, key == Some(column))?;
+            if key == Some(column) {
+                group.bounds.clone_from(&chunk.zone);
+            }
+            group.chunks.push(chunk);
+        }
+        group.bytes = self.out.position() - start;
+        self.footer.groups.push(group);
+        self.footer.stats.rows += rows as u64;
+        (self.rows, self.bytes) = (0, 0);
+        if self.pending_blooms.iter().map(Vec::len).sum::<usize>() > BLOOM_BUFFER {
+            self.write_blooms()?;
+        }
+        Ok(())
+    }
+
+    fn write_chunk(&mut self, column: usize, encoded: EncodedChunk, is_key: bool) -> Result<Chunk> {
+        let logical = self.footer.schema.fields.get(column).map_or(LogicalType::Bytes, |f| f.logical);
+        let mut chunk = Chunk {
+            column: column as u64,
+            offset: self.out.position(),
+            compressed: 0,
+            uncompressed: 0,
+            values: 0,
+            nulls: 0,
+            pages: encoded.pages.len() as u64,
+            encoding: encoded.pages.first().map_or(0, |p| p.record.encoding),
+            codec: self.packing.codec.id(),
+            zone: Zone::merge_all(logical, encoded.pages.iter().map(|p| p.zone.as_ref())),
+            bloom: None,
+            page_index: None,
+        };
+        let mut entries = Vec::new();
+        for page in encoded.pages {
+            let offset = self.write_record(page.record, &page.payload)?;
+            chunk.compressed += u64::from(page.record.compressed);
+            chunk.uncompressed += u64::from(page.record.uncompressed);
+            chunk.values += u64::from(page.record.values);
+            chunk.nulls += u64::from(page.record.nulls);
+            entries.push(PageEntry { first_row: u64::from(page.record.first_row), offset, zone: page.zone });
+            self.pages += 1;
+            let features = &mut self.footer.extension.features;
+            if page.uses_dictionary {
+                *features |= features::DICTIONARY;
+                if let Some(Some(dictionary)) = self.dictionaries.get_mut(column) {
+                    dictionary.mark_used();
+                }
+            } else if page.record.encoding == Encoding::Fsst.id() {
+                *features |= features::FSST;
+            }
+        }
+        if is_key && self.minor > 0 {
+            chunk.page_index = Some(self.write_index(&page_index::to_bytes(&entries))?);
+        }
+        if let Some(bloom) = encoded.bloom.filter(|_| self.minor > 0) {
+            self.pending_blooms.push(bloom);
+            chunk.bloom = Some((self.footer.blooms.len() + self.pending_blooms.len()) as u64);
+        }
+        self.footer.stats.compressed += chunk.compressed;
+        self.footer.stats.uncompressed += chunk.uncompressed;
+        Ok(chunk)
+    }
+
+    fn write_record(&mut self, record: Record, payload: &[u8]) -> Result<u64> {
+        let offset = self.out.position();
+        self.out.write(&record.to_bytes())?;
+        self.out.write(payload)?;
+        Ok(offset)
+    }
+
+    fn write_index(&mut self, payload: &[u8]) -> Result<u64> {
+        let len = u32::try_from(payload.len()).map_err(|_| {
+            Error::limit("an index record exceeds 4 GiB").hint("split the rows over several files")
+        })?;
+        self.write_record(Record::new(RecordKind::Index, Codec::None, 0, len, payload), payload)
+    }
+
+    fn write_blooms(&mut self) -> Result<()> {
+        for payload in std::mem::take(&mut self.pending_blooms) {
+            let offset = self.write_index(&payload)?;
+            self.footer.blooms.push(BloomRef { offset, len: payload.len() as u64, kind: 0 });
+        }
+        Ok(())
+    }
+
+    /// Keeps the buffered blobs within their bound. Runs are written between row groups, so the pages of the group
+    /// that is being filled come after them: it is not in the file yet.
+    fn spill(&mut self) -> Result<()> {
+        let buffered: u64 = self.blobs.iter().flatten().map(BlobSpool::buffered).sum();
+        let over = buffered > self.options.blob_buffer_bytes;
+        for column in 0..self.blobs.len() {
+            let Some(Some(spool)) = self.blobs.get(column) else { continue };
+            let share = self.options.blob_run_bytes.saturating_mul(8);
+            if over || (spool.is_streaming() && spool.buffered() > share) {
+                self.write_runs(column, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_runs(&mut self, column: usize, all: bool) -> Result<()> {
+        let Some(Some(spool)) = self.blobs.get_mut(column) else { return Ok(()) };
+        let packing = Packing { codec: Codec::Zstd, ..self.packing };
+        let driver = self.driver.clone();
+        let runs = driver.install(|| spool.drain(packing, all))?;
+        for run in runs {
+            let record = run.record;
+            let offset = self.write_record(record, &run.payload)?;
+            let (compressed, uncompressed) = (u64::from(record.compressed), u64::from(record.uncompressed));
+            self.footer.stats.compressed += compressed;
+            self.footer.stats.uncompressed += uncompressed;
+            if let Some(runs) = self.blob_runs.get_mut(column) {
+                runs.push(BlobRun { offset, compressed, uncompressed, values: u64::from(record.values) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the blob and dictionary regions.
+    fn close_blobs(&mut self) -> Result<()> {
+        for column in 0..self.blobs.len() {
+            self.write_runs(column, true)?;
+        }
+        let spools = std::mem::take(&mut self.blobs);
+        for (column, spool) in spools.into_iter().enumerate() {
+            let Some(spool) = spool else { continue };
+            let mut entry = BlobColumn {
+                column: column as u64,
+                dictionary: 0,
+                codec: spool.codec().id(),
+                runs: self.blob_runs.get_mut(column).map(std::mem::take).unwrap_or_default(),
+            };
+            if let Some(content) = spool.dictionary() {
+                let stored = Packing { codec: Codec::Zstd, ..self.packing }.pack(content)?;
+                let record =
+                    Record::new(RecordKind::Dictionary, Codec::Zstd, 1, content.len() as u32, &stored);
+                let offset = self.write_record(record, &stored)?;
+                self.footer.stats.compressed += stored.len() as u64;
+                self.footer.stats.uncompressed += content.len() as u64;
+                self.footer.dictionaries.push(DictionaryRef { offset, uncompressed: content.len() as u64 });
+                entry.dictionary = self.footer.dictionaries.len() as u64;
+            }
+            self.footer.blobs.push(entry);
+        }
+        self.close_value_dictionaries()
+    }
+
+    fn close_value_dictionaries(&mut self) -> Result<()> {
+        for (column, builder) in std::mem::take(&mut self.dictionaries).into_iter().enumerate() {
+            let Some((payload, entries)) = builder.and_then(DictionaryBuilder::finish) else { continue };
+            let stored = self.packing.pack(&payload)?;
+            let record =
+                Record::new(RecordKind::Dictionary, self.packing.codec, 1, payload.len() as u32, &stored);
+            let offset = self.write_record(record, &stored)?;
+            self.footer.stats.compressed += stored.len() as u64;
+            self.footer.stats.uncompressed += payload.len() as u64;
+            let entry =
+                ValueDictionary { column: column as u64, offset, stored: stored.len() as u64, entries };
+            self.footer.extension.dictionaries.push(entry);
+        }
+        Ok(())
+    }
+
+    /// Writes an index record whose payload comes in pieces; its header is filled in behind them.
+    fn write_run(&mut self, run: &RunBytes) -> Result<Run> {
+        let (offset, len) = (self.out.position(), run.len());
+        let size = u32::try_from(len).map_err(|_| {
+            Error::limit("an index record exceeds 4 GiB").hint("split the rows over several files")
+        })?;
+        let mut record = Record::new(RecordKind::Index, Codec::None, 0, size, &[]);
+        record.compressed = size;
+        self.out.write(&record.to_bytes())?;
+        run.for_each(|piece| {
+            record.crc = crc32c_append(record.crc, piece);
+            self.out.write(piece)
+        })?;
+        self.out.write_at(offset, &record.to_bytes())?;
+        Ok(Run { offset, len })
+    }
+
+    fn close_inverted(&mut self) -> Result<()> {
+        let Some(runs) = self.inverted.take() else { return Ok(()) };
+        let (terms, postings, skips) =
+            (self.write_run(&runs.terms)?, self.write_run(&runs.postings)?, self.write_run(&runs.skips)?);
+        let live = if runs.live.len() == 0 { Run::default() } else { self.write_run(&runs.live)? };
+        let (term_count, documents) = (runs.term_count, runs.documents);
+        self.footer.inverted = Some(Inverted { terms, postings, skips, term_count, documents, live });
+        self.inverted = Some(InvertedRuns { block_tree: runs.block_tree, ..InvertedRuns::default() });
+        Ok(())
+    }
+
+    fn flags(&self) -> u16 {
+        let footer = &self.footer;
+        let mut flags = 0;
+        let mut set = |condition: bool, flag: u16| flags |= if condition { flag } else { 0 };
+        set(footer.schema.sort_key().is_some(), header_flags::SORTED);
+        set(!footer.blobs.is_empty(), header_flags::BLOBS);
+        set(!footer.dictionaries.is_empty(), header_flags::DICTIONARIES);
+        set(!footer.blooms.is_empty() || footer.inverted.is_some(), header_flags::INDEXES);
+        set(footer.inverted.is_some(), header_flags::SEARCH);
+        set(self.inverted.as_ref().is_some_and(|i| i.block_tree), header_flags::BLOCK_TREE);
+        flags
+    }
+
+    fn close(mut self) -> Result<Summary> {
+        self.flush_group()?;
+        self.close_blobs()?;
+        self.write_blooms()?;
+        self.close_inverted()?;
+        let footer_offset = self.out.position();
+        let footer = self.footer.to_bytes(self.minor);
+        if u32::try_from(footer.len()).is_err() {
+            return Err(Error::limit("the footer exceeds 4 GiB")
+                .hint("write larger row groups: --set row_group_rows=N"));
+        }
+        self.out.write(&footer)?;
+        self.out.write(&Trailer::bytes_for(&footer))?;
+        let header = Header {
+            major: 1,
+            minor: self.minor,
+            flags: self.flags(),
+            checksum: 1,
+            default_codec: Codec::Zstd.id(),
+            page_size_hint: self.options.page_size_hint,
+            uuid: self.options.uuid,
+            rows: self.footer.stats.rows,
+            footer_offset,
+            created_ms: self.options.created_ms,
+            creator_id: self.options.creator_id,
+        };
+        self.out.write_at(0, &header.to_bytes())?;
+        let summary = Summary { rows: header.rows, bytes: self.out.position(), pieces: self.pages };
+        self.out.commit()?;
+        Ok(summary)
+    }
+}
+
+impl Sink for Writer {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.append(batch)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Summary> {
+        self.close()
+    }
+}
+
+/// The size of values as the rule of the format counts it, to decide when a row group is full.
+fn estimate(array: &dyn Array, logical: LogicalType) -> u64 {
+    let rows = array.len() as u64;
+    match logical {
+        LogicalType::Bool => rows.div_ceil(8),
+        LogicalType::String | LogicalType::Bytes | LogicalType::BlobRef => {
+            let lengths = (0..array.len())
+                .filter(|row| array.is_valid(*row))
+                .map(|row| binary_at(array, row).len() as u64);
+            lengths.sum::<u64>() + rows
+        }
+        LogicalType::List => array.get_array_memory_size() as u64,
+        fixed => fixed.scalar_width().unwrap_or(8) as u64 * rows,
+    }
+}
+
+/// The validity of an array without its values.
+fn validity_only(array: &dyn Array) -> ArrayRef {
+    let values = arrow_buffer::BooleanBuffer::new_unset(array.len());
+    std::sync::Arc::new(arrow_array::BooleanArray::new(values, array.logical_nulls()))
+}

@@ -1,0 +1,183 @@
+//! Damaged files: each one is refused with its own class, at its own stage, and nothing panics.
+
+mod expected;
+
+use expected::*;
+use std::sync::Arc;
+
+use tesselle_core::driver::{Order, scan};
+use tesselle_core::storage::MemoryStorage;
+use tesselle_core::{
+    Container, Depth, Format, Location, OpenOptions, Report, Result, Scalar, Scan, Severity,
+};
+use tesselle_tatami::{File, Tatami};
+
+fn verify(container: &dyn Container) -> Report {
+    let mut report = Report::new(Depth::Deep);
+    container.verify(Depth::Deep, &driver(), &mut report).unwrap();
+    report
+}
+
+#[test]
+fn every_damaged_fixture_gives_its_class_at_its_stage() {
+    let Some((folder, expected)) = case("corrupt") else { return };
+    let files = expected["files"].as_object().unwrap();
+    let options = OpenOptions::default();
+    let intact = &files["intact.tatami"]["columns"];
+    for (name, spec) in files.iter().filter(|(_, spec)| spec.get("stage").is_some()) {
+        let path = folder.join(name);
+        let class = spec["class"].as_str().unwrap();
+        let read = || read(&path, &Scan::all(), &options);
+        match spec["stage"].as_str().unwrap() {
+            "open" => assert_eq!(open(&path, &options).err().unwrap().class_name(), class, "{name}"),
+            "read" => {
+                open(&path, &options).unwrap().describe().unwrap();
+                assert_eq!(read().unwrap_err().class_name(), class, "{name}");
+            }
+            "lookup" | "ok" => {
+                let batches = read().unwrap_or_else(|e| panic!("{name}: {e}"));
+                for (column, values) in intact.as_object().unwrap() {
+                    check_column(name, &batches, column, values.as_array().unwrap());
+                }
+            }
+            _ => {
+                let _ = read();
+            }
+        }
+    }
+    let listed: Vec<&String> = files.keys().collect();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        assert!(name == "expected.json" || listed.contains(&&name), "{name} is not listed");
+    }
+}
+
+#[test]
+fn verify_finds_every_damage_and_nothing_in_intact_files() {
+    for (folder, expected) in cases() {
+        for name in expected["layout"].as_object().unwrap().keys() {
+            let container = open(&folder.join(name), &OpenOptions::default()).unwrap();
+            let report = verify(container.as_ref());
+            assert!(report.ok(), "{}/{name}: {:?}", folder.display(), report.findings());
+            assert!(
+                report.pieces > 0 || expected["layout"][name]["row_groups"].as_array().unwrap().is_empty()
+            );
+        }
+    }
+    let Some((folder, expected)) = case("corrupt") else { return };
+    for (name, spec) in expected["files"].as_object().unwrap() {
+        let Ok(container) = open(&folder.join(name), &OpenOptions::default()) else { continue };
+        let report = verify(container.as_ref());
+        let errors: Vec<&str> =
+            report.findings().iter().filter(|f| f.severity == Severity::Error).map(|f| f.kind).collect();
+        match spec["stage"].as_str() {
+            Some("read") => assert!(errors.contains(&spec["class"].as_str().unwrap()), "{name}: {errors:?}"),
+            Some("lookup" | "ok") => assert!(!errors.is_empty(), "{name}"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_byte_map_covers_every_file_without_overlap() {
+    for (folder, expected) in cases() {
+        for name in expected["layout"].as_object().unwrap().keys() {
+            let layout = open(&folder.join(name), &OpenOptions::default()).unwrap().layout().unwrap();
+            let file = &layout.files[0];
+            let mut at = 0;
+            for extent in file.extents.iter().filter(|e| e.depth == 0) {
+                assert_eq!(extent.range.start, at, "{name}: {}", extent.content);
+                at = extent.range.end;
+            }
+            assert_eq!(at, file.size, "{name}");
+            assert!(file.extents.iter().all(|e| e.role != tesselle_core::Role::Gap), "{name}");
+        }
+    }
+}
+
+/// Everything that can be done with a file; only panics and hangs count.
+fn exercise(bytes: Vec<u8>) -> Result<()> {
+    let storage = MemoryStorage::new();
+    storage.put("x.tatami", bytes);
+    let location = Location::new(Arc::new(storage), "x.tatami");
+    let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+    let container = Tatami.open(&location, &options)?;
+    let _ = container.describe()?.to_json();
+    let _ = container.chunks(None);
+    let _ = container.layout();
+    let mut report = Report::new(Depth::Deep);
+    container.verify(Depth::Deep, &shared_driver(), &mut report)?;
+    let table = container.default_table()?;
+    let rows: Vec<_> = scan(table.as_ref(), &Scan::all(), &shared_driver(), Order::Plan)?.collect();
+    let column = table.schema().field(0).name().clone();
+    let filtered = Scan::all().filter(format!("\"{column}\" = 7 OR \"{column}\" IS NULL").parse()?);
+    let _ = scan(table.as_ref(), &filtered, &shared_driver(), Order::Plan).map(|rows| rows.count());
+    let file = File::open(&location, &options)?;
+    let _ = file.lookup(&Scalar::Int(7));
+    let _ = file.take(&[0, file.rows() / 2], None);
+    rows.into_iter().collect::<Result<Vec<_>>>().map(drop)
+}
+
+fn shared_driver() -> tesselle_core::Driver {
+    static DRIVER: std::sync::OnceLock<tesselle_core::Driver> = std::sync::OnceLock::new();
+    DRIVER.get_or_init(driver).clone()
+}
+
+fn small_files() -> Vec<(String, Vec<u8>)> {
+    let Some(root) = fixtures() else { return Vec::new() };
+    let names = [
+        "minimal/data.tatami",
+        "types-nulls/data.tatami",
+        "corrupt/intact.tatami",
+        "crafted-sorted/data.tatami",
+        "v10-basic/data.tatami",
+    ];
+    names.iter().map(|name| ((*name).to_owned(), std::fs::read(root.join(name)).unwrap())).collect()
+}
+
+#[test]
+fn a_file_cut_off_anywhere_is_refused() {
+    for (name, bytes) in small_files() {
+        for len in (0..bytes.len()).step_by(1 + bytes.len() / 600) {
+            assert!(exercise(bytes[..len].to_vec()).is_err(), "{name} cut at {len}");
+        }
+        exercise(bytes).unwrap();
+    }
+}
+
+#[test]
+fn flipped_bits_never_panic() {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for (_, bytes) in small_files() {
+        for _ in 0..400 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let mut damaged = bytes.clone();
+            let at = (state >> 8) as usize % damaged.len();
+            damaged[at] ^= 1 << (state & 7);
+            let _ = exercise(damaged);
+        }
+    }
+}
+
+/// Damage behind a sound checksum: the footer is changed and sealed again, so every count and offset in it is hostile.
+#[test]
+fn a_resealed_footer_with_flipped_bytes_never_panics() {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    for (_, bytes) in small_files() {
+        let size = bytes.len();
+        let len = u32::from_le_bytes(bytes[size - 12..size - 8].try_into().unwrap()) as usize;
+        let start = size - 12 - len;
+        for _ in 0..400 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let mut damaged = bytes.clone();
+            damaged[start + (state >> 16) as usize % len] = (state >> 8) as u8;
+            let crc = tesselle_codec::crc::crc32c(&damaged[start..size - 12]);
+            damaged[size - 8..size - 4].copy_from_slice(&crc.to_le_bytes());
+            let _ = exercise(damaged);
+        }
+    }
+}

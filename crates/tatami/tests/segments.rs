@@ -1,0 +1,252 @@
+//! Segments built here: found again, filtered, highlighted, deleted from.
+
+mod documents;
+
+use documents::*;
+use proptest::prelude::*;
+use serde_json::json;
+use tesselle_core::{Comparison, Depth, Format, OpenOptions, Predicate, Report};
+use tesselle_tatami::{Collection, Tatami};
+use tesselle_tatami::search::{
+    Deletion, DictionaryKind, IndexOptions, SearchOptions, Searcher, Segment, Shape, analyzer, delete, index,
+    search,
+};
+
+#[test]
+fn stored_columns_come_back_with_the_hits() {
+    let place = Place::new();
+    let options = IndexOptions::text(["title", "body"]).stored(["url", "title", "stars"]);
+    place.index("a.tatami", &corpus(), &options);
+    let hits = place.search("a.tatami", "river", &SearchOptions::default());
+    assert_eq!(hits.to_json()["hits"][0]["fields"]["stars"], 5);
+    assert_eq!(hits.hits[0].fields.title, b"River stones");
+    assert_eq!(hits.hits[0].fields.url, b"https://example.com/a");
+    assert_eq!(hits.hits[0].fields.snippet, b"The river carries stones. The river is long.");
+    // Ids are the SHA-256 of the URL where none are given.
+    assert_eq!(hits.hits[0].fields.doc_id.len(), 64);
+    assert_eq!(place.segment("a.tatami").shape(), Shape::Snippet);
+}
+
+#[test]
+fn filters_narrow_the_hits_without_changing_scores() {
+    let place = Place::new();
+    place.index(
+        "a.tatami",
+        &corpus(),
+        &IndexOptions::text(["title", "body"]).stored(["url", "title", "body", "stars"]),
+    );
+    let all = place.search("a.tatami", "river stone", &SearchOptions::default());
+    let filter = Some(Predicate::compare("stars", Comparison::Ge, 3i64));
+    let some = place.search("a.tatami", "river stone", &SearchOptions { filter, ..Default::default() });
+    let wanted: Vec<_> =
+        all.hits.into_iter().filter(|hit| hit.fields.extra[0].1.as_i64() >= Some(3)).collect();
+    assert!(!wanted.is_empty() && wanted.len() < 4);
+    assert_eq!(some.hits, wanted);
+    let unknown = Some(Predicate::compare("stras", Comparison::Ge, 3i64));
+    let error = place
+        .try_search("a.tatami", "river", &SearchOptions { filter: unknown, ..Default::default() })
+        .unwrap_err();
+    assert!(error.to_string().contains("did you mean 'stars'"), "{error}");
+}
+
+#[test]
+fn phrases_are_checked_in_the_stored_text() {
+    let place = Place::new();
+    place.index(
+        "body.tatami",
+        &corpus(),
+        &IndexOptions::text(["title", "body"]).stored(["url", "title", "body"]),
+    );
+    let docs = |query: &str| -> Vec<u32> {
+        place.search("body.tatami", query, &SearchOptions::default()).hits.iter().map(|hit| hit.doc).collect()
+    };
+    assert_eq!(docs("\"stone bridge\""), [1]);
+    assert_eq!(docs("bridge -\"stone bridge\""), [3]);
+    assert_eq!(docs("\"bridge stone\""), [3]);
+    assert!(docs("\"stones river\"").is_empty(), "a phrase does not reach from one field into the next");
+    // A snippet of two words hides the rest of the text.
+    let options = IndexOptions { snippet_chars: 12, ..IndexOptions::text(["body"]).stored(["url"]) };
+    place.index("lead.tatami", &corpus(), &options);
+    let hits = place.search("lead.tatami", "\"bridge over\"", &SearchOptions::default());
+    assert_eq!((hits.hits.len(), hits.unverified), (0, 1));
+    let hits = place.search("lead.tatami", "\"a stone\"", &SearchOptions::default());
+    assert_eq!((hits.hits.len(), hits.unverified), (1, 0));
+}
+
+#[test]
+fn highlights_show_the_words_found() {
+    let place = Place::new();
+    place.index("a.tatami", &corpus(), &IndexOptions::text(["title", "body"]));
+    let options = SearchOptions { highlight: Some(80), ..Default::default() };
+    let hits = place.search("a.tatami", "river long", &options);
+    let shown = hits.hits[0].highlight.as_ref().unwrap().marked("<b>", "</b>");
+    assert_eq!(shown, "The <b>river</b> carries stones. The <b>river</b> is <b>long</b>.");
+    assert_eq!(hits.to_json()["hits"][0]["highlight"]["marks"][0], json!([4, 9]));
+}
+
+#[test]
+fn deleted_documents_stay_deleted() {
+    let place = Place::new();
+    place.index("a.tatami", &corpus(), &IndexOptions::text(["title", "body"]));
+    let location = place.location("a.tatami");
+    let before = place.search("a.tatami", "river", &SearchOptions::default());
+    let first = &before.hits[0];
+    let by_id = Deletion::Ids(vec![first.fields.doc_id.clone(), b"unknown".to_vec()]);
+    let deleted = delete(&location, &location, &by_id, false, &driver()).unwrap();
+    assert_eq!((deleted.deleted, deleted.live), (1, 5));
+    let after = place.search("a.tatami", "river", &SearchOptions::default());
+    assert_eq!(after.hits, before.hits[1..], "statistics count deleted documents");
+    // A second deletion replaces the run of the first one.
+    let size = location.size().unwrap();
+    let by_number = Deletion::Docs(vec![first.doc, after.hits[0].doc]);
+    let deleted = delete(&location, &location, &by_number, false, &driver()).unwrap();
+    assert_eq!((deleted.deleted, deleted.live), (1, 4));
+    assert_eq!(location.size().unwrap(), size);
+    assert!(delete(&location, &location, &Deletion::Docs(vec![6]), false, &driver()).is_err());
+    let target = place.location("b.tatami");
+    let condition = Deletion::Where(Predicate::compare("title", Comparison::Eq, "Bridge"));
+    let deleted = delete(&location, &target, &condition, false, &driver()).unwrap();
+    assert_eq!((deleted.deleted, deleted.live), (1, 3));
+    assert!(
+        delete(&location, &target, &condition, false, &driver()).is_err(),
+        "an existing file is not replaced"
+    );
+    assert_eq!(place.segment("b.tatami").live_docs(), 3);
+    place.verify("b.tatami");
+}
+
+#[test]
+fn several_segments_show_a_document_once() {
+    let place = Place::new();
+    let folder = place.location("");
+    for (i, part) in [0..3, 2..6, 0..6].into_iter().enumerate() {
+        let rows = corpus().slice(part.start, part.len());
+        place.index(&format!("{i}.tatami"), &rows, &IndexOptions::text(["title", "body"]));
+    }
+    let options = SearchOptions { k: 3, ..Default::default() };
+    let hits = search(&folder, "river bridge the", &options, &OpenOptions::default(), &driver()).unwrap();
+    let mut ids: Vec<&[u8]> = hits.hits.iter().map(|hit| hit.fields.doc_id.as_slice()).collect();
+    assert_eq!(ids.len(), 3);
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 3);
+    assert_eq!(hits.segments.total, 3);
+}
+
+#[test]
+fn a_manifest_says_which_segments_count() {
+    let place = Place::new();
+    let folder = place.location("");
+    for name in ["a.tatami", "b.tatami"] {
+        place.index(name, &corpus(), &IndexOptions::text(["title", "body"]));
+    }
+    let mut collection = Collection::open(&folder, &OpenOptions::default()).unwrap();
+    collection.add(&["b.tatami"]).unwrap();
+    let hits = search(&folder, "river", &SearchOptions::default(), &OpenOptions::default(), &driver()).unwrap();
+    assert!(hits.hits.iter().all(|hit| hit.segment == "b.tatami"));
+    assert_eq!(hits.segments.total, 1);
+}
+
+#[test]
+fn wrong_calls_are_refused() {
+    let place = Place::new();
+    let (rows, driver) = (corpus(), driver());
+    let refuse = |options: IndexOptions| {
+        let result =
+            index([Ok(rows.clone())], &rows.schema(), &place.location("x.tatami"), &options, &driver);
+        let error = result.unwrap_err();
+        assert_eq!(error.kind().exit_code(), 2, "{error}");
+        error.to_string()
+    };
+    assert!(refuse(IndexOptions::default()).contains("--text"));
+    assert!(refuse(IndexOptions::text(["titel"])).contains("did you mean 'title'"));
+    assert!(refuse(IndexOptions::text(["stars"])).contains("not text"));
+    assert!(refuse(IndexOptions::text(["title"]).stored(["norm_url"])).contains("norm_url"));
+    assert!(!place.location("x.tatami").exists().unwrap());
+    let empty = search(&place.location(""), "x", &SearchOptions::default(), &OpenOptions::default(), &driver)
+        .unwrap_err();
+    assert!(empty.to_string().contains("no search segment"), "{empty}");
+}
+
+#[test]
+fn an_empty_table_makes_an_empty_segment() {
+    let place = Place::new();
+    place.index("none.tatami", &corpus().slice(0, 0), &IndexOptions::text(["body"]));
+    assert!(place.search("none.tatami", "river", &SearchOptions::default()).hits.is_empty());
+    let segment = place.segment("none.tatami");
+    assert_eq!((segment.docs(), segment.terms()), (0, 0));
+    place.verify("none.tatami");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_token_is_found_where_it_was_put(
+        bodies in prop::collection::vec(prop::option::of("([a-dé日]{1,4}[ .-]){0,12}"), 0..60),
+        flat in any::<bool>(),
+        memory in prop::option::of(0usize..2000),
+        batch_rows in 1usize..20,
+    ) {
+        let place = Place::new();
+        let rows = texts(&bodies);
+        let dictionary = if flat { DictionaryKind::Flat } else { DictionaryKind::BlockTree };
+        let options = IndexOptions { dictionary, memory, ..IndexOptions::text(["body"]) };
+        place.index_in_batches("a.tatami", &rows, &options, batch_rows);
+        let segment = place.segment("a.tatami");
+        let mut postings = std::collections::BTreeMap::<String, Vec<(u32, u32)>>::new();
+        for (doc, body) in bodies.iter().enumerate() {
+            let mut counts = std::collections::BTreeMap::<String, u32>::new();
+            for token in analyzer::tokens(body.as_deref().unwrap_or("").as_bytes()) {
+                *counts.entry(token).or_default() += 1;
+            }
+            for (token, freq) in counts {
+                postings.entry(token).or_default().push((doc as u32, freq));
+            }
+        }
+        prop_assert_eq!(segment.terms(), postings.len() as u64);
+        for (token, list) in &postings {
+            prop_assert_eq!(&segment.postings(token).unwrap(), list);
+        }
+        place.verify("a.tatami");
+    }
+}
+
+#[test]
+fn the_bytes_depend_on_the_documents_alone() {
+    let place = Place::new();
+    let rows = many(900);
+    let options = |memory| IndexOptions { memory, ..IndexOptions::text(["body"]) };
+    place.index_in_batches("a.tatami", &rows, &options(None), 900);
+    place.index_in_batches("b.tatami", &rows, &options(Some(3000)), 17);
+    assert_eq!(place.bytes("a.tatami"), place.bytes("b.tatami"));
+}
+
+#[test]
+fn any_single_flip_is_noticed_or_harmless() {
+    let place = Place::new();
+    place.index("a.tatami", &many(40), &IndexOptions::text(["body"]).stored(["body"]));
+    let sound = place.bytes("a.tatami");
+    let driver = driver();
+    for at in (0..sound.len()).step_by(3) {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1 << (at % 8);
+        place.put("flipped.tatami", &bytes);
+        let location = place.location("flipped.tatami");
+        let _ = search(
+            &location,
+            "w1 \"w2 w3\" -w9",
+            &SearchOptions::default(),
+            &OpenOptions::default(),
+            &driver,
+        );
+        if let Ok(container) = Tatami.open(&location, &OpenOptions::default()) {
+            container.verify(Depth::Deep, &driver, &mut Report::new(Depth::Deep)).unwrap();
+        }
+    }
+    for len in (0..sound.len()).step_by(5) {
+        place.put("cut.tatami", &sound[..len]);
+        assert!(Segment::open(&place.location("cut.tatami"), &OpenOptions::default()).is_err());
+    }
+    assert!(Searcher::open(&place.location("a.tatami"), &OpenOptions::default()).is_ok());
+}

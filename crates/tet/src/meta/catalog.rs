@@ -1,0 +1,270 @@
+//! Everything `open` reads and checks: superblock, directory, index and footer, in the order of the original engine,
+//! so that a file that breaks several rules is refused for the same one.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use tesselle_core::{Context, Error, Limits, Location, Result};
+
+use super::align8;
+use super::directory::{self, BLOB_OFFSET, Dataset};
+use super::footer::{Document, Tail};
+use super::geometry::Grid;
+use super::index::{Header, Index, MemoryBudget};
+use super::limits;
+use super::metadata::Metadata;
+use super::superblock::Superblock;
+
+/// Bytes fetched from either end before anything is known; most files need no further request.
+const WINDOW: u64 = 64 << 10;
+
+/// The checked metadata of a file.
+#[derive(Debug)]
+pub(crate) struct Catalog {
+    pub(crate) file_len: u64,
+    pub(crate) superblock: Superblock,
+    pub(crate) datasets: Vec<Dataset>,
+    /// The geometry of each dataset, or why its data cannot be read.
+    pub(crate) grids: Vec<Result<Grid>>,
+    pub(crate) budget: MemoryBudget,
+    pub(crate) index: Index,
+    /// Payloads lie below this.
+    pub(crate) payload_end: u64,
+    pub(crate) footer: Option<Footer>,
+}
+
+/// The footer of a file.
+#[derive(Debug)]
+pub(crate) struct Footer {
+    pub(crate) tail: Tail,
+    pub(crate) document: Document,
+    /// The metadata in force: spilled, else inline.
+    pub(crate) metadata: Option<Metadata>,
+}
+
+/// The parts that lie before the payloads.
+#[derive(Debug)]
+pub(crate) struct Front {
+    pub(crate) superblock: Superblock,
+    pub(crate) datasets: Vec<Dataset>,
+    pub(crate) budget: MemoryBudget,
+    pub(crate) rows: Bytes,
+}
+
+impl Front {
+    /// Where the index rows lie.
+    pub(crate) fn rows_offset(&self) -> u64 {
+        self.superblock.chunk_index_offset.saturating_add(Header::LEN as u64)
+    }
+
+    pub(crate) fn grids(&self) -> Vec<Result<Grid>> {
+        self.datasets.iter().map(Grid::new).collect()
+    }
+
+    /// Steps 1 to 17.
+    pub(crate) fn parse(window: &Window<'_>) -> Result<Self> {
+        let file_len = window.size;
+        let superblock = Superblock::parse(&window.head, file_len)?;
+        superblock.check_index_bounds(file_len)?;
+        if superblock.dataset_count == 0 {
+            let budget = MemoryBudget::default();
+            return Ok(Self { superblock, datasets: Vec::new(), budget, rows: Bytes::new() });
+        }
+        let Some(blob_len) = window.head.get(32..).and_then(|rest| rest.first_chunk::<8>()) else {
+            return Err(Error::corrupt(format!(
+                "{} datasets are stated, but the file ends after {file_len} bytes",
+                superblock.dataset_count
+            ))
+            .class("missing_dataset_directory")
+            .offset(32)
+            .piece("dataset directory length"));
+        };
+        let blob_len = u64::from_le_bytes(*blob_len);
+        let blob_end = BLOB_OFFSET.checked_add(blob_len).filter(|end| *end <= file_len).ok_or_else(|| {
+            Error::corrupt(format!("the dataset directory takes {blob_len} bytes, the file has {file_len}"))
+                .class("directory_too_short")
+                .offset(32)
+                .piece("dataset directory length")
+        })?;
+        let datasets = directory::parse(&window.get(BLOB_OFFSET..blob_end)?, superblock.dataset_count)?;
+        if align8(blob_end) != Some(superblock.chunk_index_offset) {
+            return Err(Error::corrupt(format!(
+                "the chunk index is said to start at {}, the directory ends at {blob_end}",
+                superblock.chunk_index_offset
+            ))
+            .class("chunk_index_offset_mismatch")
+            .offset(16)
+            .piece("superblock chunk_index_offset"));
+        }
+        let base = superblock.chunk_index_offset;
+        let region = window.get(base..base.saturating_add(superblock.chunk_index_length))?;
+        let header = Header::parse(&region, base)?;
+        header.check_length(region.len() as u64, base)?;
+        Ok(Self { superblock, datasets, budget: header.budget, rows: region.slice(Header::LEN..) })
+    }
+}
+
+impl Catalog {
+    /// Reads and checks the metadata of a file.
+    pub(crate) fn open(location: &Location, limits: &Limits) -> Result<Self> {
+        let window = Window::new(location)?;
+        Self::parse(&window, limits).in_file(location.path())
+    }
+
+    fn parse(window: &Window<'_>, limits: &Limits) -> Result<Self> {
+        let file_len = window.size;
+        let front = Front::parse(window)?;
+        let tail = Tail::parse(&window.tail, file_len)?;
+        let raw = match tail {
+            _ if !front.superblock.has_footer() => None,
+            Some(tail) => Some(RawFooter::read(window, tail, limits)?),
+            None => {
+                return Err(Error::corrupt("a footer is promised, but the file does not end in THST")
+                    .class("footer_missing")
+                    .offset(file_len.saturating_sub(4))
+                    .piece("footer tail magic")
+                    .hint("'tess repair' writes the data without the footer"));
+            }
+        };
+        let payload_end = raw.as_ref().map_or(Ok(file_len), |raw| raw.payload_end(file_len))?;
+        let grids = front.grids();
+        let rows_offset = front.rows_offset();
+        let index = if front.superblock.dataset_count == 0 {
+            Index::empty()
+        } else {
+            Index::new(front.rows, rows_offset, &grids, payload_end)?
+        };
+        let footer = raw.map(|raw| raw.finish(window)).transpose()?;
+        let (superblock, datasets, budget) = (front.superblock, front.datasets, front.budget);
+        Ok(Self { file_len, superblock, datasets, grids, budget, index, payload_end, footer })
+    }
+
+    /// What is said about a dataset; names bind the first dataset, but metadata goes by name alone.
+    pub(crate) fn metadata_of(&self, name: &str) -> Option<&super::metadata::DatasetMetadata> {
+        self.footer.as_ref()?.metadata.as_ref()?.datasets.get(name)
+    }
+
+    /// The first dataset of that name.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.datasets.iter().position(|dataset| dataset.name == name)
+    }
+
+    /// The spilled zone map document.
+    pub(crate) fn zone_range(&self) -> Option<Range<u64>> {
+        let footer = self.footer.as_ref().filter(|footer| footer.tail.version >= 2)?;
+        footer.document.zone_maps_ref?.range(self.file_len)
+    }
+
+    /// The spilled secondary index document.
+    pub(crate) fn secondary_range(&self) -> Option<Range<u64>> {
+        let footer = self.footer.as_ref().filter(|footer| footer.tail.version >= 2)?;
+        footer.document.secondary_index_ref?.range(self.file_len)
+    }
+}
+
+/// A footer whose JSON may still turn out to be none: rows are checked before it.
+pub(crate) struct RawFooter {
+    pub(crate) tail: Tail,
+    pub(crate) document: Result<Document>,
+}
+
+impl RawFooter {
+    pub(crate) fn read(window: &Window<'_>, tail: Tail, limits: &Limits) -> Result<Self> {
+        let range = tail.json_range(window.size);
+        if tail.json_len > limits.metadata_bytes {
+            return Err(Error::limit(format!(
+                "the footer has {} bytes, the limit is {}",
+                tail.json_len, limits.metadata_bytes
+            ))
+            .offset(range.start)
+            .piece("footer JSON"));
+        }
+        let json = window.get(range.clone())?;
+        Ok(Self { tail, document: Document::parse(&json, range.start) })
+    }
+
+    /// Where payloads end. A footer that is not JSON has no spills, so that the rows can still be checked.
+    pub(crate) fn payload_end(&self, file_len: u64) -> Result<u64> {
+        let spilled =
+            self.document.as_ref().map_or(Some(0), |document| document.spilled_bytes(self.tail.version));
+        let end = self.tail.json_range(file_len).start;
+        spilled.and_then(|spilled| end.checked_sub(spilled)).ok_or_else(|| {
+            Error::corrupt(format!("the footer and its spills are longer than the file of {file_len} bytes"))
+                .class("footer_longer_than_file")
+                .offset(end)
+                .piece("footer JSON")
+        })
+    }
+
+    pub(crate) fn finish(self, window: &Window<'_>) -> Result<Footer> {
+        let document = self.document?;
+        let metadata = match document.metadata_ref {
+            None => document.metadata.clone(),
+            Some(spill) => Some(spilled_metadata(window, spill)?),
+        };
+        Ok(Footer { tail: self.tail, document, metadata })
+    }
+}
+
+fn spilled_metadata(window: &Window<'_>, spill: super::footer::SpillRef) -> Result<Metadata> {
+    let range = spill.range(window.size).ok_or_else(|| {
+        Error::corrupt(format!(
+            "metadata is said to take {} bytes at {}, the file has {}",
+            spill.len, spill.offset, window.size
+        ))
+        .class("metadata_ref_out_of_bounds")
+        .piece("footer metadata_ref")
+    })?;
+    if spill.len > limits::METADATA_SPILL {
+        return Err(Error::corrupt(format!(
+            "spilled metadata has {} bytes, at most {} are allowed",
+            spill.len,
+            limits::METADATA_SPILL
+        ))
+        .class("metadata_invalid")
+        .offset(range.start)
+        .piece("spilled metadata"));
+    }
+    let metadata: Metadata = serde_json::from_slice(&window.get(range.clone())?).map_err(|source| {
+        Error::corrupt("spilled metadata is not the JSON it should be")
+            .class("metadata_spill_json_parse")
+            .offset(range.start)
+            .piece("spilled metadata")
+            .source(source)
+    })?;
+    limits::check_metadata(&metadata).at_offset(range.start)?;
+    Ok(metadata)
+}
+
+/// Both ends of a file, fetched in one request, and the rest on demand.
+pub(crate) struct Window<'a> {
+    location: &'a Location,
+    pub(crate) size: u64,
+    pub(crate) head: Bytes,
+    pub(crate) tail: Bytes,
+}
+
+impl<'a> Window<'a> {
+    pub(crate) fn new(location: &'a Location) -> Result<Self> {
+        let size = location.size()?;
+        let (head, tail) = if size <= 2 * WINDOW {
+            let all = location.read_range(0..size)?;
+            (all.clone(), all)
+        } else {
+            let mut parts = location.read(&[0..WINDOW, size - WINDOW..size])?.into_iter();
+            (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+        };
+        Ok(Self { location, size, head, tail })
+    }
+
+    /// The bytes of `range`, from what is here where possible.
+    pub(crate) fn get(&self, range: Range<u64>) -> Result<Bytes> {
+        let inside = |bytes: &Bytes, base: u64| {
+            let (start, end) = (range.start.checked_sub(base)?, range.end.checked_sub(base)?);
+            (start <= end && end <= bytes.len() as u64).then(|| bytes.slice(start as usize..end as usize))
+        };
+        inside(&self.head, 0)
+            .or_else(|| inside(&self.tail, self.size - self.tail.len() as u64))
+            .map_or_else(|| self.location.read_range(range.clone()), Ok)
+    }
+}

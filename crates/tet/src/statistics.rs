@@ -1,0 +1,198 @@
+//! Zone maps and the secondary index, computed from decoded tiles: by the writer to embed them, by the verifier to
+//! compare them.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use tesselle_core::{DType, hex};
+
+use crate::meta::dtype::tag_of;
+use crate::meta::geometry::Grid;
+use crate::meta::metadata::DatasetMetadata;
+use crate::meta::secondary::{AxisSegment, LabelPosting, SecondaryDocument, SecondaryEntry, ValuePosting};
+use crate::meta::zone::{Element, NO_SHA256, VERSION, Zone, ZoneEntry};
+
+/// Most distinct elements of a dataset that has value postings.
+const MOST_DISTINCT: usize = 64;
+
+/// What one tile holds.
+#[derive(Debug, Clone)]
+pub(crate) struct TileStatistics {
+    pub(crate) zone: Zone,
+    /// Its distinct elements that are not null; `None` when there are too many.
+    distinct: Option<Vec<Element>>,
+}
+
+impl TileStatistics {
+    /// Looks at a decoded tile; pure, for any thread.
+    pub(crate) fn of(dtype: DType, fill: Option<&[u8]>, tile: &[u8]) -> Self {
+        let distinct = match dtype.size() {
+            1 => distinct::<1>(dtype, fill, tile),
+            2 => distinct::<2>(dtype, fill, tile),
+            4 => distinct::<4>(dtype, fill, tile),
+            _ => distinct::<8>(dtype, fill, tile),
+        };
+        Self { zone: Zone::of(dtype, fill, tile), distinct }
+    }
+}
+
+fn distinct<const N: usize>(dtype: DType, fill: Option<&[u8]>, tile: &[u8]) -> Option<Vec<Element>> {
+    let (cells, _) = tile.as_chunks::<N>();
+    let mut seen: HashSet<[u8; N]> = HashSet::new();
+    let mut last = None;
+    for cell in cells {
+        if last == Some(cell) {
+            continue;
+        }
+        last = Some(cell);
+        if seen.contains(cell) || Zone::of(dtype, fill, cell).nulls > 0 {
+            continue;
+        }
+        if seen.len() == MOST_DISTINCT {
+            return None;
+        }
+        seen.insert(*cell);
+    }
+    let padded = |cell: [u8; N]| {
+        let mut out = [0; 8];
+        out.iter_mut().zip(cell).for_each(|(out, byte)| *out = byte);
+        out
+    };
+    Some(seen.into_iter().map(padded).collect())
+}
+
+/// What the tiles of one dataset hold.
+#[derive(Debug)]
+pub(crate) struct DatasetStatistics {
+    zones: BTreeMap<u64, Zone>,
+    /// Tiles by element, as long as there are few elements.
+    postings: Option<BTreeMap<Element, BTreeSet<u64>>>,
+}
+
+impl DatasetStatistics {
+    pub(crate) fn new() -> Self {
+        Self { zones: BTreeMap::new(), postings: Some(BTreeMap::new()) }
+    }
+
+    /// Adds the tile of this row-major number.
+    pub(crate) fn add(&mut self, tile: u64, statistics: TileStatistics) {
+        self.zones.insert(tile, statistics.zone);
+        let Some(elements) = statistics.distinct else {
+            self.postings = None;
+            return;
+        };
+        if let Some(postings) = &mut self.postings {
+            for element in elements {
+                postings.entry(element).or_default().insert(tile);
+            }
+            if postings.len() > MOST_DISTINCT {
+                self.postings = None;
+            }
+        }
+    }
+
+    /// The zone map entry of a tile.
+    pub(crate) fn zone_entry(&self, grid: &Grid, dataset_id: u64, tile: &[u64]) -> Option<ZoneEntry> {
+        let zone = self.zones.get(&grid.linear(tile)?)?;
+        Some(zone.entry(grid.dtype, dataset_id, tile))
+    }
+
+    /// The entries of the secondary index, in their order.
+    pub(crate) fn secondary(
+        &self,
+        grid: &Grid,
+        dataset_id: u64,
+        metadata: Option<&DatasetMetadata>,
+    ) -> Vec<SecondaryEntry> {
+        let mut entries = Vec::new();
+        if let (Some(postings), Some(dtype)) = (&self.postings, tag_of(grid.dtype)) {
+            let size = grid.dtype.size();
+            let postings = postings.iter().map(|(element, tiles)| ValuePosting {
+                value_le: hex(element.get(..size).unwrap_or_default()),
+                chunks: tiles.iter().map(|tile| grid.tile_at(*tile)).collect(),
+            });
+            entries.push(SecondaryEntry::ValuePostings { dataset_id, dtype, postings: postings.collect() });
+        }
+        let Some(metadata) = metadata else { return entries };
+        let labelled: Vec<(usize, &[String])> = grid
+            .shape
+            .iter()
+            .enumerate()
+            .filter_map(|(axis, extent)| {
+                let labels = metadata.labels(axis, *extent)?;
+                (labels.len() as u64 == *extent && *extent > 0).then_some((axis, labels))
+            })
+            .collect();
+        entries.extend(
+            labelled.iter().filter_map(|(axis, labels)| sorted_axis(grid, dataset_id, *axis, labels)),
+        );
+        entries.extend(labelled.iter().map(|(axis, labels)| label_postings(grid, dataset_id, *axis, labels)));
+        entries
+    }
+}
+
+/// All tiles of the grid, grouped by their position on an axis.
+fn slabs(grid: &Grid, axis: usize) -> BTreeMap<u64, Vec<Vec<u64>>> {
+    let mut slabs: BTreeMap<u64, Vec<Vec<u64>>> = BTreeMap::new();
+    for tile in (0..grid.tiles).map(|linear| grid.tile_at(linear)) {
+        slabs.entry(tile.get(axis).copied().unwrap_or(0)).or_default().push(tile);
+    }
+    slabs
+}
+
+fn chunk_of(grid: &Grid, axis: usize) -> u64 {
+    grid.chunk_shape.get(axis).copied().unwrap_or(1).max(1)
+}
+
+fn sorted_axis(grid: &Grid, dataset_id: u64, axis: usize, labels: &[String]) -> Option<SecondaryEntry> {
+    let numbers: Vec<f64> = labels
+        .iter()
+        .map(|label| label.trim().parse::<f64>().ok().filter(|x| x.is_finite()))
+        .collect::<Option<_>>()?;
+    let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);
+    let descending = numbers.windows(2).all(|pair| pair[0] > pair[1]);
+    if !ascending && !descending {
+        return None;
+    }
+    let chunk = usize::try_from(chunk_of(grid, axis)).unwrap_or(usize::MAX);
+    let mut segments: Vec<AxisSegment> = numbers
+        .chunks(chunk)
+        .zip(slabs(grid, axis).into_values())
+        .map(|(slab, chunks)| {
+            let min = slab.iter().copied().fold(f64::INFINITY, f64::min);
+            let max = slab.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            AxisSegment { lo_le: hex(&min.to_le_bytes()), hi_le: hex(&max.to_le_bytes()), chunks }
+        })
+        .collect();
+    // By the text, as the original engine does: not the order of the numbers.
+    segments.sort_by(|a, b| a.lo_le.cmp(&b.lo_le));
+    Some(SecondaryEntry::SortedAxisRange { dataset_id, axis: axis as u64, ascending, segments })
+}
+
+fn label_postings(grid: &Grid, dataset_id: u64, axis: usize, labels: &[String]) -> SecondaryEntry {
+    let chunk = chunk_of(grid, axis);
+    let mut by_label: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+    for (position, label) in (0_u64..).zip(labels) {
+        by_label.entry(label).or_default().insert(position / chunk);
+    }
+    let slabs = slabs(grid, axis);
+    let postings = by_label
+        .into_iter()
+        .map(|(label, on_axis)| {
+            let mut chunks: Vec<Vec<u64>> =
+                on_axis.iter().filter_map(|at| slabs.get(at)).flatten().cloned().collect();
+            chunks.sort();
+            LabelPosting { label: label.to_owned(), chunks }
+        })
+        .collect();
+    SecondaryEntry::CoordLabelPostings { dataset_id, axis: axis as u64, postings }
+}
+
+/// The secondary index document of a standalone file; `None` when no entry qualifies.
+pub(crate) fn secondary_document(indexes: Vec<SecondaryEntry>) -> Option<SecondaryDocument> {
+    (!indexes.is_empty()).then(|| SecondaryDocument {
+        version: VERSION,
+        generation: 0,
+        packed_sha256: NO_SHA256.to_owned(),
+        indexes,
+    })
+}

@@ -1,0 +1,188 @@
+//! Arrow columns as elements of a tensor.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field, Schema};
+use tesselle_core::{DType, Error, Result, TYPE_KEY};
+
+use super::settings::SinkSettings;
+use crate::meta::directory::MAX_RANK;
+use crate::meta::metadata::parse_element;
+use crate::read::axes::{AXIS_TYPE, VALUE};
+
+/// How a column becomes elements.
+#[derive(Debug, Clone)]
+pub(super) struct ValueColumn {
+    pub(super) name: String,
+    pub(super) dtype: DType,
+    /// What stands for a null, little-endian.
+    fill: Option<Vec<u8>>,
+}
+
+/// Which columns are axes, and which become datasets.
+#[derive(Debug, Clone)]
+pub(super) struct Roles {
+    pub(super) axes: Vec<String>,
+    pub(super) values: Vec<ValueColumn>,
+}
+
+impl Roles {
+    /// Decides: leading integer columns before a lone `value` are axes, or those that `axes` counts or names;
+    /// otherwise each column is a dataset of one axis.
+    pub(super) fn new(schema: &Schema, settings: &SinkSettings) -> Result<Self> {
+        let fields = schema.fields();
+        let rank = match &settings.axes {
+            Some(text) => count_axes(schema, text)?,
+            None => own_face(schema),
+        };
+        if rank > MAX_RANK || rank >= fields.len().max(1) {
+            return Err(Error::invalid(format!("{rank} of {} columns are axes", fields.len()))
+                .hint("there can be 1 to 8 axes, and at least one other column"));
+        }
+        let (axes, values) = fields.split_at(rank);
+        if let Some(field) = axes.iter().find(|field| !field.data_type().is_integer()) {
+            return Err(Error::invalid(format!(
+                "column '{}' of type {} cannot be an axis",
+                field.name(),
+                field.data_type()
+            ))
+            .hint("axes are integers"));
+        }
+        let values = values.iter().map(|field| ValueColumn::new(field, settings.fill.as_deref()));
+        Ok(Self {
+            axes: axes.iter().map(|field| field.name().clone()).collect(),
+            values: values.collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// How many leading columns are axes by their look: integers before a last column `value`.
+fn own_face(schema: &Schema) -> usize {
+    let fields = schema.fields();
+    let marked = |field: &Field| field.metadata().get(TYPE_KEY).is_some_and(|kind| kind == AXIS_TYPE);
+    let Some((last, before)) = fields.split_last() else { return 0 };
+    // Readers of text call every column nullable; a coordinate that is missing is refused when it is met.
+    let axes = before.iter().all(|field| marked(field) || field.data_type().is_integer());
+    let leading = fields.iter().take_while(|field| marked(field)).count();
+    if last.name() == VALUE && axes && before.len() <= MAX_RANK { before.len() } else { leading }
+}
+
+/// `axes=2`, or `axes=y,x`, the leading columns by name.
+fn count_axes(schema: &Schema, text: &str) -> Result<usize> {
+    if let Ok(count) = text.parse() {
+        return Ok(count);
+    }
+    let names: Vec<&str> = text.split(',').map(str::trim).collect();
+    let leading =
+        schema.fields().iter().zip(&names).take_while(|(field, name)| field.name() == **name).count();
+    if leading == names.len() {
+        return Ok(leading);
+    }
+    Err(Error::invalid(format!("axes={text} are not the first columns, in this order"))
+        .hint("axes is a number of columns or their names"))
+}
+
+impl ValueColumn {
+    fn new(field: &Field, fill: Option<&str>) -> Result<Self> {
+        let name = field.name().clone();
+        let dtype = element_type(field.data_type()).ok_or_else(|| {
+            Error::invalid(format!(
+                "column '{name}' of type {} cannot be written as a tensor",
+                field.data_type()
+            ))
+            .hint("choose numeric columns with --columns")
+        })?;
+        let fill = match fill {
+            Some(text) => Some(parse_element(dtype, text).ok_or_else(|| {
+                Error::invalid(format!("fill={text} is not a number of type {}", dtype.name()))
+            })?),
+            None if dtype.is_float() => parse_element(dtype, "NaN"),
+            None => None,
+        };
+        Ok(Self { name, dtype, fill })
+    }
+
+    /// What stands for a missing cell.
+    pub(super) fn fill(&self) -> Option<&[u8]> {
+        self.fill.as_deref()
+    }
+
+    /// Appends the elements of a column.
+    pub(super) fn append(&self, column: &ArrayRef, out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
+        match column.data_type() {
+            DataType::Int8 => {
+                let values = column.as_primitive::<Int8Type>().values();
+                out.extend(values.iter().flat_map(|value| i16::from(*value).to_le_bytes()));
+            }
+            DataType::Boolean => out.extend(column.as_boolean().values().iter().map(u8::from)),
+            _ => {
+                let data = column.to_data();
+                let size = self.dtype.size();
+                let range = data.offset() * size..(data.offset() + data.len()) * size;
+                let bytes = data.buffers().first().and_then(|buffer| buffer.as_slice().get(range));
+                out.extend_from_slice(
+                    bytes.ok_or_else(|| Error::internal("a column is shorter than its length"))?,
+                );
+            }
+        }
+        if column.null_count() == 0 {
+            return Ok(());
+        }
+        let Some(fill) = &self.fill else {
+            return Err(Error::invalid(format!(
+                "column '{}' has nulls, which a tensor cannot hold",
+                self.name
+            ))
+            .hint("add --set fill=VALUE to write a value instead"));
+        };
+        let cells = out.get_mut(start..).unwrap_or_default().chunks_exact_mut(fill.len());
+        for (row, cell) in cells.enumerate() {
+            if column.is_null(row) {
+                cell.copy_from_slice(fill);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The element type that holds a column without loss.
+fn element_type(data_type: &DataType) -> Option<DType> {
+    match data_type {
+        DataType::Int8 => Some(DType::I16),
+        DataType::Boolean => Some(DType::U8),
+        DataType::Timestamp(_, _) | DataType::Duration(_) | DataType::Date64 | DataType::Time64(_) => {
+            Some(DType::I64)
+        }
+        DataType::Date32 | DataType::Time32(_) => Some(DType::I32),
+        other => DType::from_arrow(other),
+    }
+}
+
+/// The coordinates of an axis column.
+pub(super) fn coordinates(column: &ArrayRef, name: &str) -> Result<Vec<i64>> {
+    if column.null_count() > 0 {
+        return Err(Error::invalid(format!("axis column '{name}' has nulls")));
+    }
+    macro_rules! widened {
+        ($type:ty) => {
+            Ok(column.as_primitive::<$type>().values().iter().map(|value| i64::from(*value)).collect())
+        };
+    }
+    match column.data_type() {
+        DataType::Int8 => widened!(Int8Type),
+        DataType::Int16 => widened!(Int16Type),
+        DataType::Int32 => widened!(Int32Type),
+        DataType::Int64 => Ok(column.as_primitive::<Int64Type>().values().to_vec()),
+        DataType::UInt8 => widened!(UInt8Type),
+        DataType::UInt16 => widened!(UInt16Type),
+        DataType::UInt32 => widened!(UInt32Type),
+        DataType::UInt64 => {
+            let values = column.as_primitive::<UInt64Type>().values().iter();
+            let narrowed = values.map(|value| i64::try_from(*value).ok()).collect::<Option<Vec<i64>>>();
+            narrowed.ok_or_else(|| Error::invalid(format!("axis column '{name}' exceeds 63 bits")))
+        }
+        other => Err(Error::invalid(format!("axis column '{name}' is of type {other}"))),
+    }
+}

@@ -1,0 +1,195 @@
+//! The settings of a sink, from text.
+
+use std::collections::BTreeMap;
+
+use tesselle_core::{Error, Result, Settings, WriteOptions};
+
+use super::spec::{Alignment, DatasetSpec, FooterSpec};
+use crate::meta::footer::HistoryRow;
+use crate::meta::index::{Codec, MemoryBudget};
+use crate::meta::metadata::{DatasetMetadata, FileMetadata, Metadata};
+
+/// The name of a dataset that was given none.
+pub(super) const UNNAMED: &str = "data";
+
+/// Every setting there is.
+const KNOWN: [&str; 11] = [
+    "chunk",
+    "codec",
+    "level",
+    "shape",
+    "axes",
+    "order",
+    "fill",
+    "footer",
+    "align",
+    "budget_bytes",
+    "budget_percent_bps",
+];
+
+/// The order in which rows come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowOrder {
+    /// Row-major: written as they come.
+    RowMajor,
+    /// Any: placed by coordinate, in memory.
+    Any,
+}
+
+/// Which footer is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FooterChoice {
+    /// Only where there is metadata to keep.
+    Auto,
+    /// None at all.
+    None,
+    /// Version 1: history and metadata.
+    Plain,
+    /// Version 2: also zone maps and the secondary index.
+    Indexed,
+}
+
+/// The settings of a sink.
+#[derive(Debug, Clone)]
+pub(super) struct SinkSettings {
+    pub(super) name: Option<String>,
+    pub(super) chunk: Option<Vec<u64>>,
+    pub(super) codec: Codec,
+    pub(super) level: Option<i32>,
+    pub(super) shape: Option<Vec<u64>>,
+    pub(super) axes: Option<String>,
+    pub(super) order: RowOrder,
+    pub(super) fill: Option<String>,
+    pub(super) footer: FooterChoice,
+    pub(super) alignment: Alignment,
+    pub(super) budget: MemoryBudget,
+    /// Names of the axes, where they shall differ from the columns'.
+    pub(super) dim_names: Option<Vec<String>>,
+    pub(super) attrs: BTreeMap<String, String>,
+    pub(super) history: Vec<HistoryRow>,
+    pub(super) tool: Option<String>,
+}
+
+impl SinkSettings {
+    /// Reads the settings; names that are not known are refused.
+    ///
+    /// Of `options.metadata` the keys `axes` (names, separated by commas), `tool`, `source` (a history row) and
+    /// `attr.NAME` are kept; others belong to other formats.
+    pub(super) fn new(options: &WriteOptions) -> Result<Self> {
+        let settings = &options.settings;
+        settings.expect_only(&KNOWN)?;
+        let level: Option<i32> = settings.parse("level", "a zstd level")?;
+        let codec = word(settings, "codec", &[("raw", Codec::Raw), ("zstd", Codec::Zstd)])?;
+        if level.is_some() && codec != Some(Codec::Zstd) {
+            return Err(Error::invalid("level is set, but the codec is raw").hint("add codec=zstd"));
+        }
+        if level.is_some_and(|level| !(-7..=22).contains(&level)) {
+            return Err(Error::invalid("zstd levels are -7 to 22"));
+        }
+        let metadata = &options.metadata;
+        let attrs = metadata.iter().filter_map(|(key, value)| {
+            key.strip_prefix("attr.").map(|name| (name.to_owned(), value.clone()))
+        });
+        let source = metadata.get("source").map(|source| HistoryRow::new("convert", source, now()));
+        Ok(Self {
+            name: options.table.clone(),
+            chunk: numbers(settings, "chunk")?,
+            codec: codec.unwrap_or(Codec::Raw),
+            level,
+            shape: numbers(settings, "shape")?,
+            axes: settings.get("axes").map(str::to_owned),
+            order: word(settings, "order", &[("row-major", RowOrder::RowMajor), ("any", RowOrder::Any)])?
+                .unwrap_or(RowOrder::RowMajor),
+            fill: settings.get("fill").map(str::to_owned),
+            footer: word(
+                settings,
+                "footer",
+                &[("none", FooterChoice::None), ("v1", FooterChoice::Plain), ("v2", FooterChoice::Indexed)],
+            )?
+            .unwrap_or(FooterChoice::Auto),
+            alignment: word(
+                settings,
+                "align",
+                &[("gaps", Alignment::Gaps), ("packed", Alignment::Packed), ("sorted", Alignment::Sorted)],
+            )?
+            .unwrap_or_default(),
+            budget: MemoryBudget {
+                percent_bps: settings.parse("budget_percent_bps", "a number of basis points")?.unwrap_or(0),
+                bytes: settings.parse("budget_bytes", "a number of bytes below 4 GiB")?.unwrap_or(0),
+            },
+            dim_names: metadata
+                .get("axes")
+                .map(|names| names.split(',').map(|name| name.trim().to_owned()).collect()),
+            attrs: attrs.collect(),
+            history: source.into_iter().collect(),
+            tool: metadata.get("tool").cloned(),
+        })
+    }
+}
+
+impl SinkSettings {
+    /// The footer for datasets over these axes: by default none, unless there is something to say.
+    pub(super) fn footer(&self, specs: &[DatasetSpec], axes: &[String]) -> Option<FooterSpec> {
+        let defaults = axes.iter().enumerate().all(|(axis, name)| *name == format!("i{axis}"));
+        let own_names = Some(axes.to_vec()).filter(|names| !names.is_empty() && !defaults);
+        let mut attrs = self.attrs.clone();
+        if let Some(fill) = &self.fill {
+            attrs.entry("_FillValue".to_owned()).or_insert_with(|| fill.clone());
+        }
+        let about = DatasetMetadata { attrs, dim_names: self.dim_names.clone().or(own_names), coords: None };
+        let datasets: BTreeMap<String, DatasetMetadata> = if about.is_empty() {
+            BTreeMap::new()
+        } else {
+            specs.iter().map(|spec| (spec.name.clone(), about.clone())).collect()
+        };
+        let said = !datasets.is_empty() || self.tool.is_some();
+        match self.footer {
+            FooterChoice::None => return None,
+            FooterChoice::Auto if !said && self.history.is_empty() => return None,
+            _ => {}
+        }
+        let file = said.then(|| FileMetadata {
+            tool: self.tool.clone(),
+            library_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            created_at: Some(now()),
+        });
+        let metadata = Metadata { file, datasets };
+        Some(FooterSpec {
+            history: self.history.clone(),
+            metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
+            indexes: self.footer == FooterChoice::Indexed,
+        })
+    }
+}
+
+/// Unix seconds, in decimal.
+fn now() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs()).to_string()
+}
+
+fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>> {
+    let Some(text) = settings.get(name) else { return Ok(None) };
+    let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+    found.map(Some).ok_or_else(|| {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        Error::invalid(format!("{name}={text} is not known"))
+            .hint(format!("it is one of {}", known.join(", ")))
+    })
+}
+
+/// `512,512`
+pub(super) fn parse_numbers(text: &str) -> Option<Vec<u64>> {
+    text.split(',').map(|word| word.trim().parse().ok()).collect()
+}
+
+fn numbers(settings: &Settings, name: &str) -> Result<Option<Vec<u64>>> {
+    settings
+        .get(name)
+        .map(|text| {
+            parse_numbers(text).ok_or_else(|| {
+                Error::invalid(format!("{name}={text} is not a list of numbers")).hint("write it as 512,512")
+            })
+        })
+        .transpose()
+}

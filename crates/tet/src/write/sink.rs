@@ -1,0 +1,272 @@
+//! Record batches in, one file out.
+//!
+//! With a known shape and rows in row-major order, tiles are written as bands of them fill up. Where the shape shows
+//! only at the end, the values wait in memory, within the driver's budget.
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
+use tesselle_core::{Driver, Error, Location, Result, Sink, Summary, WriteOptions};
+
+use super::columns::{Roles, coordinates};
+use super::odometer::Odometer;
+use super::settings::{RowOrder, SinkSettings, UNNAMED, parse_numbers};
+use super::spec::{DatasetSpec, WriterOptions, default_chunk_shape};
+use super::writer::Writer;
+use crate::read::axes::{CHUNK_KEY, VALUE};
+
+/// Takes batches of axis columns and values.
+pub(crate) struct TetSink {
+    location: Location,
+    driver: Driver,
+    settings: SinkSettings,
+    overwrite: bool,
+    roles: Roles,
+    odometer: Odometer,
+    rows: u64,
+    state: State,
+}
+
+enum State {
+    /// The shape is known: tiles are written as they fill.
+    Streaming(Box<Writer>),
+    /// Values wait for the shape, one buffer per dataset; with coordinates when rows come in any order.
+    Waiting { values: Vec<Vec<u8>>, coordinates: Vec<Vec<i64>> },
+}
+
+impl TetSink {
+    pub(crate) fn new(
+        location: &Location,
+        schema: &SchemaRef,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Self> {
+        location.refuse_existing(options.overwrite)?;
+        let mut settings = SinkSettings::new(options)?;
+        let roles = Roles::new(schema, &settings)?;
+        let rank = roles.axes.len().max(1);
+        let noted = |key: &str| schema.metadata().get(key).and_then(|text| parse_numbers(text));
+        if settings.chunk.is_none() {
+            settings.chunk = noted(CHUNK_KEY).filter(|chunk| chunk.len() == rank && !chunk.contains(&0));
+        }
+        for (name, list) in [("shape", &settings.shape), ("chunk", &settings.chunk)] {
+            if let Some(list) = list.as_ref().filter(|list| list.len() != rank) {
+                return Err(Error::invalid(format!(
+                    "{name} has {} numbers, there are {rank} axes",
+                    list.len()
+                )));
+            }
+        }
+        if settings.dim_names.as_ref().is_some_and(|names| names.len() != rank) {
+            return Err(Error::invalid(format!("{rank} axes need as many names")));
+        }
+        let mut sink = Self {
+            location: location.clone(),
+            driver: driver.clone(),
+            overwrite: options.overwrite,
+            odometer: Odometer::new(rank, settings.shape.as_deref()),
+            rows: 0,
+            state: State::Waiting {
+                values: vec![Vec::new(); roles.values.len()],
+                coordinates: vec![Vec::new(); rank],
+            },
+            roles,
+            settings,
+        };
+        if let Some(shape) = sink.settings.shape.clone().filter(|_| sink.settings.order == RowOrder::RowMajor)
+        {
+            sink.state = State::Streaming(Box::new(sink.writer(&shape)?));
+        }
+        Ok(sink)
+    }
+
+    fn dataset_name(&self, column: &str) -> String {
+        match &self.settings.name {
+            Some(name) if self.roles.values.len() == 1 => name.clone(),
+            Some(name) => format!("{name}/{column}"),
+            None if self.roles.values.len() == 1 && column == VALUE => UNNAMED.to_owned(),
+            None => column.to_owned(),
+        }
+    }
+
+    fn writer(&self, shape: &[u64]) -> Result<Writer> {
+        let settings = &self.settings;
+        let specs: Vec<DatasetSpec> = self
+            .roles
+            .values
+            .iter()
+            .map(|column| DatasetSpec {
+                name: self.dataset_name(&column.name),
+                dtype: column.dtype,
+                shape: shape.to_vec(),
+                chunk_shape: settings
+                    .chunk
+                    .clone()
+                    .unwrap_or_else(|| default_chunk_shape(shape, column.dtype)),
+                codec: settings.codec,
+                level: settings.level,
+                budget: settings.budget,
+            })
+            .collect();
+        let options = WriterOptions {
+            overwrite: self.overwrite,
+            alignment: settings.alignment,
+            footer: settings.footer(&specs, &self.roles.axes),
+        };
+        Writer::create(&self.location, &specs, options, &self.driver)
+    }
+
+    /// The coordinates of a batch; a table without axes counts its rows.
+    fn coordinates(&self, batch: &RecordBatch) -> Result<Vec<Vec<i64>>> {
+        if self.roles.axes.is_empty() {
+            let first = self.rows.cast_signed();
+            return Ok(vec![(first..).take(batch.num_rows()).collect()]);
+        }
+        let columns = batch.columns().iter().zip(&self.roles.axes);
+        columns.map(|(column, name)| coordinates(column, name)).collect()
+    }
+
+    fn buffered(&self) -> u64 {
+        match &self.state {
+            State::Streaming(_) => 0,
+            State::Waiting { values, coordinates } => {
+                let values: usize = values.iter().map(Vec::len).sum();
+                let coordinates: usize = coordinates.iter().map(|axis| axis.len() * 8).sum();
+                (values + coordinates) as u64
+            }
+        }
+    }
+}
+
+impl Sink for TetSink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        if batch.num_columns() != self.roles.axes.len() + self.roles.values.len() {
+            return Err(Error::invalid("a batch has other columns than the sink was made for"));
+        }
+        let at = self.coordinates(batch)?;
+        let ordered = self.settings.order == RowOrder::RowMajor;
+        if ordered {
+            let slices: Vec<&[i64]> = at.iter().map(Vec::as_slice).collect();
+            self.odometer.advance(&slices, batch.num_rows())?;
+        }
+        let columns: Vec<ArrayRef> = batch.columns().iter().skip(self.roles.axes.len()).cloned().collect();
+        for (id, (column, role)) in columns.iter().zip(&self.roles.values).enumerate() {
+            match &mut self.state {
+                State::Streaming(writer) => {
+                    let mut bytes = Vec::with_capacity(batch.num_rows() * role.dtype.size());
+                    role.append(column, &mut bytes)?;
+                    writer.push_rows(id, &bytes)?;
+                }
+                State::Waiting { values, .. } => {
+                    if let Some(values) = values.get_mut(id) {
+                        role.append(column, values)?;
+                    }
+                }
+            }
+        }
+        if let State::Waiting { coordinates, .. } = &mut self.state
+            && !ordered
+        {
+            coordinates.iter_mut().zip(&at).for_each(|(all, part)| all.extend_from_slice(part));
+        }
+        self.rows += batch.num_rows() as u64;
+        let most = self.driver.budget().total();
+        if self.buffered() > most {
+            return Err(Error::limit(format!(
+                "values of unknown shape fill the memory budget of {most} bytes"
+            ))
+            .hint("add --set shape=N,M so that tiles can be written as they fill"));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Summary> {
+        let state = std::mem::replace(
+            &mut self.state,
+            State::Waiting { values: Vec::new(), coordinates: Vec::new() },
+        );
+        let summary = match state {
+            State::Streaming(writer) => {
+                self.odometer.finish()?;
+                writer.finish()?
+            }
+            State::Waiting { values, coordinates } => {
+                let (shape, values) = if self.settings.order == RowOrder::RowMajor {
+                    (self.odometer.finish()?, values)
+                } else {
+                    self.place(&values, &coordinates)?
+                };
+                let mut writer = self.writer(&shape)?;
+                for (id, values) in values.iter().enumerate() {
+                    writer.push_rows(id, values)?;
+                }
+                writer.finish()?
+            }
+        };
+        Ok(Summary { rows: self.rows, ..summary })
+    }
+}
+
+impl TetSink {
+    /// Puts rows of any order where their coordinates say.
+    fn place(&self, values: &[Vec<u8>], coordinates: &[Vec<i64>]) -> Result<(Vec<u64>, Vec<Vec<u8>>)> {
+        let given = self.settings.shape.as_deref();
+        let origin: Vec<i64> = coordinates
+            .iter()
+            .map(|axis| if given.is_some() { 0 } else { axis.iter().copied().min().unwrap_or(0) })
+            .collect();
+        let shape: Vec<u64> = match given {
+            Some(shape) => shape.to_vec(),
+            None => coordinates
+                .iter()
+                .zip(&origin)
+                .map(|(axis, origin)| {
+                    axis.iter()
+                        .max()
+                        .map_or(0, |most| most.wrapping_sub(*origin).cast_unsigned().saturating_add(1))
+                })
+                .collect(),
+        };
+        let cells = crate::meta::geometry::product(shape.iter().copied())
+            .filter(|cells| cells.saturating_mul(8) <= self.driver.budget().total())
+            .ok_or_else(|| {
+                Error::limit(format!("an array of shape {shape:?} does not fit the memory budget"))
+            })?;
+        let mut cell_of = Vec::with_capacity(self.rows as usize);
+        let mut taken = vec![false; cells as usize];
+        for row in 0..self.rows as usize {
+            let mut cell = 0_u64;
+            for ((axis, origin), extent) in coordinates.iter().zip(&origin).zip(&shape) {
+                let at = axis.get(row).map_or(0, |at| at.wrapping_sub(*origin).cast_unsigned());
+                if at >= *extent {
+                    return Err(Error::invalid(format!("row {row} lies outside the shape {shape:?}")));
+                }
+                cell = cell * extent + at;
+            }
+            match taken.get_mut(cell as usize) {
+                Some(free @ false) => *free = true,
+                _ => return Err(Error::invalid(format!("row {row} has the coordinates of another row"))),
+            }
+            cell_of.push(cell as usize);
+        }
+        let holes = taken.contains(&false);
+        let placed = values.iter().zip(&self.roles.values).map(|(values, role)| {
+            let size = role.dtype.size();
+            let mut out = vec![0; cells as usize * size];
+            if holes {
+                let fill = role.fill().ok_or_else(|| {
+                    Error::invalid(format!("{} of {cells} cells are not given", cells - self.rows))
+                        .hint("add --set fill=VALUE to write a value instead")
+                })?;
+                out.chunks_exact_mut(size).for_each(|cell| cell.copy_from_slice(fill));
+            }
+            for (cell, value) in cell_of.iter().zip(values.chunks_exact(size)) {
+                if let Some(place) = out.get_mut(cell * size..(cell + 1) * size) {
+                    place.copy_from_slice(value);
+                }
+            }
+            Ok(out)
+        });
+        let placed = placed.collect::<Result<Vec<_>>>()?;
+        Ok((shape, placed))
+    }
+}

@@ -1,0 +1,357 @@
+//! The streaming writer: datasets are declared first, tiles or rows follow.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+use tesselle_core::storage::Staged;
+use tesselle_core::{Driver, Error, Location, Result};
+
+use super::encode::{Encoded, Encoder, cut};
+use super::spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions};
+use crate::meta::align8;
+use crate::meta::directory::{self, BLOB_OFFSET, Dataset};
+use crate::meta::geometry::Grid;
+use crate::meta::index::{self, Codec, Header, MemoryBudget};
+use crate::meta::limits;
+use crate::meta::superblock::Superblock;
+use crate::statistics::DatasetStatistics;
+
+/// Rows are gathered up to this size before tiles are cut, so that several are encoded at once.
+const GATHER: usize = 16 << 20;
+
+/// Writes one file. Nothing is visible before [`Writer::finish`], and nothing is left behind without it.
+pub struct Writer {
+    pub(super) staged: Box<dyn Staged>,
+    pub(super) driver: Driver,
+    pub(super) superblock: Superblock,
+    pub(super) budget: MemoryBudget,
+    pub(super) datasets: Vec<Output>,
+    /// The datasets in the order of their index rows.
+    pub(super) order: Vec<usize>,
+    alignment: Alignment,
+    pub(super) footer: Option<FooterSpec>,
+}
+
+/// One dataset in the making.
+pub(super) struct Output {
+    pub(super) dataset: Dataset,
+    pub(super) grid: Grid,
+    encoder: Encoder,
+    /// By row-major tile number.
+    pub(super) slots: Vec<Option<Slot>>,
+    pub(super) statistics: Option<DatasetStatistics>,
+    /// Rows that no tile has been cut from yet.
+    rows: Vec<u8>,
+    /// The next band of tiles that rows fill.
+    band: u64,
+}
+
+/// Where a payload went.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slot {
+    pub(super) offset: u64,
+    pub(super) stored_len: u64,
+    pub(super) codec: Codec,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("datasets", &self.datasets.len()).finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    /// Starts a file with these datasets; an empty list makes an empty file.
+    pub fn create(
+        location: &Location,
+        datasets: &[DatasetSpec],
+        options: WriterOptions,
+        driver: &Driver,
+    ) -> Result<Self> {
+        location.refuse_existing(options.overwrite)?;
+        Self::start(location, datasets, 0, options, driver)
+    }
+
+    /// Like [`Writer::create`], where the first `kept` names come from a file and may repeat.
+    pub(crate) fn start(
+        location: &Location,
+        specs: &[DatasetSpec],
+        kept: usize,
+        options: WriterOptions,
+        driver: &Driver,
+    ) -> Result<Self> {
+        for (i, spec) in specs.iter().enumerate().skip(kept) {
+            if specs.iter().take(i).any(|other| other.name == spec.name) {
+                return Err(Error::invalid(format!("a dataset '{}' exists already", spec.name)));
+            }
+        }
+        if let Some(footer) = &options.footer {
+            check_footer(footer)?;
+        }
+        let outputs = specs.iter().map(|spec| Output::new(spec, options.footer.as_ref()));
+        let outputs = outputs.collect::<Result<Vec<_>>>()?;
+        let mut order: Vec<usize> = (0..outputs.len()).collect();
+        if options.alignment == Alignment::Sorted {
+            order.sort_by_key(|id| outputs.get(*id).map(Output::alignment_rank));
+        }
+        let mut writer = Self {
+            staged: location.create(true)?,
+            driver: driver.clone(),
+            superblock: Superblock {
+                dataset_count: 0,
+                flags: 0,
+                chunk_index_offset: 32,
+                chunk_index_length: 0,
+            },
+            budget: specs.first().map_or_else(MemoryBudget::default, |spec| spec.budget),
+            datasets: outputs,
+            order,
+            alignment: options.alignment,
+            footer: options.footer,
+        };
+        writer.front()?;
+        Ok(writer)
+    }
+
+    /// Writes everything before the payloads; the index rows are put in place at the end.
+    fn front(&mut self) -> Result<()> {
+        if self.datasets.is_empty() {
+            return self.staged.write(&self.superblock.to_bytes());
+        }
+        let too_many = || Error::invalid("there are too many datasets or tiles for one file");
+        let records: Vec<Dataset> = self.datasets.iter().map(|output| output.dataset.clone()).collect();
+        let blob = directory::write(&records);
+        let rows = self.rows().ok_or_else(too_many)?;
+        let start = align8(BLOB_OFFSET + blob.len() as u64).ok_or_else(too_many)?;
+        self.superblock = Superblock {
+            dataset_count: u32::try_from(records.len()).map_err(|_| too_many())?,
+            flags: 0,
+            chunk_index_offset: start,
+            chunk_index_length: index::region_length(rows).ok_or_else(too_many)?,
+        };
+        self.staged.write(&self.superblock.to_bytes())?;
+        self.staged.write(&(blob.len() as u64).to_le_bytes())?;
+        self.staged.write(&blob)?;
+        self.staged.write(&Header { entry_count: rows, budget: self.budget }.to_bytes())?;
+        self.zeros(self.superblock.chunk_index_length - Header::LEN as u64)
+    }
+
+    /// Index rows of the whole file.
+    pub(super) fn rows(&self) -> Option<u64> {
+        self.datasets.iter().try_fold(0_u64, |n, output| n.checked_add(output.grid.tiles))
+    }
+
+    fn zeros(&mut self, mut n: u64) -> Result<()> {
+        let zeros = [0; 8192];
+        while n > 0 {
+            let part = n.min(zeros.len() as u64);
+            self.staged.write(zeros.get(..part as usize).unwrap_or_default())?;
+            n -= part;
+        }
+        Ok(())
+    }
+
+    fn output(&self, id: usize) -> Result<&Output> {
+        self.datasets.get(id).ok_or_else(|| Error::invalid(format!("there is no dataset {id}")))
+    }
+
+    /// Writes one tile: the clipped box in row-major order, little-endian. Tiles may come in any order; payloads lie
+    /// in the order they come.
+    pub fn put_tile(&mut self, id: usize, tile: &[u64], bytes: &[u8]) -> Result<()> {
+        let output = self.output(id)?;
+        let expected = output.grid.tile_bytes(tile);
+        if tile.len() != output.grid.rank() || expected != bytes.len() as u64 || expected == 0 {
+            return Err(Error::invalid(format!(
+                "tile {tile:?} takes {expected} bytes, {} are given",
+                bytes.len()
+            ))
+            .piece(format!("dataset '{}'", output.dataset.name)));
+        }
+        let encoded = output.encoder.encode(&output.grid, Cow::Borrowed(bytes))?;
+        self.append_encoded(id, tile, &encoded)
+    }
+
+    /// Appends an encoded tile and notes where it lies.
+    pub(super) fn append_encoded(&mut self, id: usize, tile: &[u64], encoded: &Encoded<'_>) -> Result<()> {
+        let output = self.output(id)?;
+        let linear =
+            output.grid.linear(tile).ok_or_else(|| Error::invalid(format!("there is no tile {tile:?}")))?;
+        let size = output.grid.dtype.size() as u64;
+        if output.slot(linear).is_some() {
+            return Err(Error::invalid(format!("tile {tile:?} of '{}' is given twice", output.dataset.name)));
+        }
+        if self.alignment != Alignment::Packed && encoded.codec == Codec::Raw {
+            let at = self.staged.position();
+            self.zeros(at.next_multiple_of(size) - at)?;
+        }
+        let slot = Slot {
+            offset: self.staged.position(),
+            stored_len: encoded.payload.len() as u64,
+            codec: encoded.codec,
+        };
+        self.staged.write(&encoded.payload)?;
+        let output = self.datasets.get_mut(id).ok_or_else(|| Error::internal("a dataset is gone"))?;
+        if let Some(place) = usize::try_from(linear).ok().and_then(|linear| output.slots.get_mut(linear)) {
+            *place = Some(slot);
+        }
+        if let (Some(all), Some(tile)) = (&mut output.statistics, &encoded.statistics) {
+            all.add(linear, tile.clone());
+        }
+        Ok(())
+    }
+
+    /// Takes the next bytes of a dataset in row-major order, in parts of any size. Tiles are cut, encoded in parallel
+    /// and written as soon as a band of them is complete, so memory follows the band, not the tensor.
+    pub fn push_rows(&mut self, id: usize, bytes: &[u8]) -> Result<()> {
+        let output = self.output(id)?;
+        let left = output.bytes_left();
+        if bytes.len() as u64 > left {
+            return Err(Error::invalid(format!(
+                "{} more bytes are given, '{}' has room for {left}",
+                bytes.len(),
+                output.dataset.name
+            )));
+        }
+        let gather = output.gather_bytes()?;
+        let mut bytes = bytes;
+        if !output.rows.is_empty() {
+            let missing = gather - output.rows.len();
+            let (now, later) = bytes.split_at(missing.min(bytes.len()));
+            let Some(output) = self.datasets.get_mut(id) else { return Ok(()) };
+            output.rows.extend_from_slice(now);
+            bytes = later;
+            if output.rows.len() == gather || output.bytes_left() == 0 {
+                let rows = std::mem::take(&mut output.rows);
+                self.write_bands(id, &rows)?;
+                // The buffer is worth keeping.
+                if let Some(output) = self.datasets.get_mut(id) {
+                    output.rows = rows;
+                    output.rows.clear();
+                }
+            }
+        }
+        // Many whole bands are cut where they are, without a copy.
+        let output = self.output(id)?;
+        let ends = output.bytes_left() == bytes.len() as u64;
+        let band = output.band_bytes()?;
+        let whole = match bytes.len() {
+            all if ends => all,
+            few if few < gather => 0,
+            many => many / band.max(1) * band,
+        };
+        let (now, later) = bytes.split_at(whole);
+        if !now.is_empty() {
+            self.write_bands(id, now)?;
+        }
+        if let Some(output) = self.datasets.get_mut(id) {
+            output.rows.extend_from_slice(later);
+        }
+        Ok(())
+    }
+
+    /// Cuts and writes whole bands (the last one may be short).
+    fn write_bands(&mut self, id: usize, rows: &[u8]) -> Result<()> {
+        let output = self.output(id)?;
+        let band_bytes = output.band_bytes()?.max(1);
+        let per_band = output.grid.counts.iter().skip(1).product::<u64>();
+        let first = output.band;
+        let bands = rows.len().div_ceil(band_bytes) as u64;
+        let group = (self.driver.threads() * 4) as u64;
+        let mut next = 0;
+        while next < bands * per_band {
+            self.driver.check_canceled()?;
+            let end = (next + group).min(bands * per_band);
+            let output = self.output(id)?;
+            let encoded = self.driver.install(|| {
+                (next..end)
+                    .into_par_iter()
+                    .map(|n| {
+                        let (band, rest) = (n / per_band, n % per_band);
+                        let tile = output.grid.tile_at((first + band) * per_band + rest);
+                        let start = band as usize * band_bytes;
+                        let rows = rows.get(start..rows.len().min(start + band_bytes)).unwrap_or_default();
+                        let encoded = output.encoder.encode(&output.grid, cut(&output.grid, &tile, rows)?)?;
+                        Ok((tile, encoded))
+                    })
+                    .collect::<Result<Vec<_>>>()
+            })?;
+            for (tile, encoded) in &encoded {
+                self.append_encoded(id, tile, encoded)?;
+            }
+            next = end;
+        }
+        if let Some(output) = self.datasets.get_mut(id) {
+            output.band += bands;
+        }
+        Ok(())
+    }
+}
+
+fn check_footer(footer: &FooterSpec) -> Result<()> {
+    let checks = [
+        footer.metadata.as_ref().map_or(Ok(()), limits::check_metadata),
+        limits::check_history(&footer.history),
+    ];
+    checks.into_iter().try_for_each(|check| check.map_err(|error| Error::invalid(error.message().to_owned())))
+}
+
+impl Output {
+    fn new(spec: &DatasetSpec, footer: Option<&FooterSpec>) -> Result<Self> {
+        let (dataset, grid) = spec.check()?;
+        let metadata = footer.and_then(|footer| footer.metadata.as_ref()?.datasets.get(&spec.name));
+        let statistics = footer.is_some_and(|footer| footer.indexes);
+        let encoder = Encoder {
+            codec: spec.codec,
+            level: spec.level,
+            fill: metadata.and_then(|metadata| metadata.fill(grid.dtype)),
+            statistics,
+        };
+        let tiles = usize::try_from(grid.tiles).map_err(|_| Error::limit("there are too many tiles"))?;
+        let mut slots = Vec::new();
+        slots.try_reserve_exact(tiles).map_err(|_| {
+            Error::limit(format!("an index of {tiles} tiles does not fit into memory"))
+                .hint("choose larger tiles")
+        })?;
+        slots.resize(tiles, None);
+        let statistics = statistics.then(DatasetStatistics::new);
+        Ok(Self { dataset, grid, encoder, slots, statistics, rows: Vec::new(), band: 0 })
+    }
+
+    pub(super) fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// Raw datasets first, large elements before small ones, then compressed ones.
+    fn alignment_rank(&self) -> (bool, std::cmp::Reverse<usize>) {
+        match self.encoder.codec {
+            Codec::Raw => (false, std::cmp::Reverse(self.grid.dtype.size())),
+            Codec::Zstd => (true, std::cmp::Reverse(0)),
+        }
+    }
+
+    fn slot(&self, linear: u64) -> Option<Slot> {
+        usize::try_from(linear).ok().and_then(|linear| self.slots.get(linear)).copied().flatten()
+    }
+
+    /// Bytes of a band of tiles along the first axis.
+    fn band_bytes(&self) -> Result<usize> {
+        let first =
+            self.grid.shape.first().zip(self.grid.chunk_shape.first()).map_or(1, |(n, chunk)| *n.min(chunk));
+        let row = self.grid.bytes.checked_div(self.grid.shape.first().copied().unwrap_or(1)).unwrap_or(0);
+        usize::try_from(first * row).map_err(|_| Error::limit("a band of tiles exceeds the address space"))
+    }
+
+    /// Bytes that are gathered before tiles are cut: one band, or as many as make it worth while.
+    fn gather_bytes(&self) -> Result<usize> {
+        let band = self.band_bytes()?.max(1);
+        Ok(band * (GATHER / band).max(1))
+    }
+
+    /// Bytes of the tensor that are still to come as rows.
+    fn bytes_left(&self) -> u64 {
+        let row = self.grid.bytes.checked_div(self.grid.shape.first().copied().unwrap_or(1)).unwrap_or(0);
+        let done =
+            self.band.saturating_mul(self.grid.chunk_shape.first().copied().unwrap_or(1)).saturating_mul(row);
+        self.grid.bytes.saturating_sub(done).saturating_sub(self.rows.len() as u64)
+    }
+}

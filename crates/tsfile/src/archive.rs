@@ -1,0 +1,237 @@
+//! What is opened as one container: a file, or a data directory whose files are read together.
+
+use crate::meta::mods::Deletion;
+use crate::meta::schema::{Category, MeasurementSchema};
+use crate::read::arrow::Show;
+use crate::read::assemble::DeviceData;
+use crate::read::file::File;
+use crate::read::loaded::FileFacts;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tesselle_core::storage::EntryKind;
+use tesselle_core::{Context as _, Error, Limits, Location, OpenOptions, Result};
+
+/// Largest file of deletions that is read.
+const MAX_MODS_BYTES: u64 = 1 << 28;
+/// Deepest folder of a data directory.
+const MAX_FOLDER_DEPTH: usize = 8;
+
+/// A file, or the files of a data directory.
+#[derive(Debug)]
+pub(crate) struct Archive {
+    /// What was opened.
+    pub(crate) location: Location,
+    /// The files; of two points at one time that of the later file counts.
+    pub(crate) files: Vec<ArchiveFile>,
+    /// All devices by path: file, and device in that file.
+    pub(crate) devices: BTreeMap<String, Vec<(usize, usize)>>,
+    /// The tables of the table model, by name.
+    pub(crate) tables: BTreeMap<String, ModelTable>,
+    /// How values are shown.
+    pub(crate) show: Show,
+}
+
+/// A file of an archive.
+#[derive(Debug)]
+pub(crate) struct ArchiveFile {
+    /// The file.
+    pub(crate) file: File,
+    /// Where it is.
+    pub(crate) location: Location,
+    /// Its name in reports: relative to the data directory, or the last part of the path.
+    pub(crate) label: String,
+    /// The deletions beside it.
+    pub(crate) deletions: Vec<Deletion>,
+}
+
+/// A table of the table model.
+#[derive(Debug, Default)]
+pub(crate) struct ModelTable {
+    /// Its columns as declared; later files add theirs.
+    pub(crate) columns: Vec<(MeasurementSchema, Category)>,
+    /// The paths of its devices.
+    pub(crate) devices: Vec<String>,
+}
+
+impl ArchiveFile {
+    /// What decoding needs to know.
+    pub(crate) fn facts(&self) -> FileFacts {
+        FileFacts { version: self.file.version, data_end: self.file.data_end }
+    }
+
+    fn open(location: Location, label: String, limits: &Limits) -> Result<Self> {
+        let file = File::open(&location, limits)?;
+        let deletions = read_deletions(&location)?;
+        Ok(Self { file, location, label, deletions })
+    }
+}
+
+impl Archive {
+    /// Opens a file or a data directory.
+    pub(crate) fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
+        let limits = &options.limits;
+        let mut files = Vec::new();
+        if location.is_dir()? {
+            for (relative, _) in data_files(location)? {
+                files.push(ArchiveFile::open(location.join(&relative), relative, limits)?);
+            }
+        } else {
+            files.push(ArchiveFile::open(location.clone(), location.name().to_string(), limits)?);
+        }
+        let mut archive = Self {
+            location: location.clone(),
+            files,
+            devices: BTreeMap::new(),
+            tables: BTreeMap::new(),
+            show: Show::new(options),
+        };
+        archive.gather();
+        Ok(archive)
+    }
+
+    fn gather(&mut self) {
+        for (index, entry) in self.files.iter().enumerate() {
+            for table in &entry.file.metadata.tables {
+                let known = self.tables.entry(table.name.clone()).or_default();
+                for column in &table.columns {
+                    if !known.columns.iter().any(|(c, _)| c.name == column.0.name) {
+                        known.columns.push(column.clone());
+                    }
+                }
+            }
+            for (at, device) in entry.file.devices.iter().enumerate() {
+                let places = self.devices.entry(device.path.clone()).or_default();
+                let table = device.table.and_then(|t| entry.file.metadata.tables.get(t));
+                let table = table.and_then(|t| self.tables.get_mut(&t.name));
+                if let Some(table) = table.filter(|_| places.is_empty()) {
+                    table.devices.push(device.path.clone());
+                }
+                places.push((index, at));
+            }
+        }
+    }
+
+    /// Whether a device belongs to a table of the table model.
+    pub(crate) fn is_model_device(&self, places: &[(usize, usize)]) -> bool {
+        places.iter().any(|(file, device)| {
+            let device = self.files.get(*file).and_then(|f| f.file.devices.get(*device));
+            device.is_some_and(|d| d.table.is_some())
+        })
+    }
+
+    /// The paths of devices that are tables of their own.
+    pub(crate) fn tree_devices(&self) -> impl Iterator<Item = &String> {
+        self.devices.iter().filter(|(_, places)| !self.is_model_device(places)).map(|(path, _)| path)
+    }
+
+    /// A device over all files.
+    pub(crate) fn device(&self, path: &str) -> Result<DeviceData> {
+        let Some(places) = self.devices.get(path) else {
+            let known = self.tree_devices().map(String::as_str).chain(self.tables.keys().map(String::as_str));
+            return Err(Error::unknown_name("table", path, known).file(self.location.path()));
+        };
+        DeviceData::assemble(self, path, places)
+    }
+
+    /// Refuses to read data that is encrypted; metadata may be shown.
+    pub(crate) fn refuse_encrypted(&self) -> Result<()> {
+        match self.files.iter().find(|f| f.file.is_encrypted()) {
+            None => Ok(()),
+            Some(entry) => Err(Error::unsupported("the pages of this file are encrypted")
+                .class("encrypted")
+                .file(&*entry.file.path)
+                .hint("its metadata can be shown with 'tess info'")),
+        }
+    }
+
+    /// The version as reports name it; files of several versions are named together.
+    pub(crate) fn version(&self) -> String {
+        let mut names: Vec<&str> = self.files.iter().map(|f| f.file.version.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.join(", ")
+    }
+
+    /// The archive behind a shared pointer, as plans need it.
+    pub(crate) fn shared(self) -> Arc<Self> {
+        Arc::new(self)
+    }
+}
+
+fn read_deletions(location: &Location) -> Result<Vec<Deletion>> {
+    let name = format!("{}.mods", location.name());
+    let Some(mods) = location.parent().map(|folder| folder.join(&name)) else { return Ok(Vec::new()) };
+    if !mods.is_file()? {
+        return Ok(Vec::new());
+    }
+    Deletion::parse_all(&mods.read_all(MAX_MODS_BYTES)?).in_file(mods.path())
+}
+
+/// The files of a data directory, relative to it, in the order of their rank, with whether they are out of sequence.
+pub(crate) fn data_files(location: &Location) -> Result<Vec<(String, bool)>> {
+    let mut files = find(location, ".tsfile")?;
+    files.sort_by_cached_key(|file| (is_unsequence(file), numbers(file), file.clone()));
+    Ok(files
+        .into_iter()
+        .map(|file| {
+            let late = is_unsequence(&file);
+            (file, late)
+        })
+        .collect())
+}
+
+/// All files below a folder whose names end in `ending`, relative to it, sorted.
+pub(crate) fn find(location: &Location, ending: &str) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut folders = vec![(String::new(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let here = if folder.is_empty() { location.clone() } else { location.join(&folder) };
+        for entry in here.list()? {
+            let path =
+                if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
+            match entry.kind {
+                EntryKind::Folder if depth < MAX_FOLDER_DEPTH => folders.push((path, depth + 1)),
+                EntryKind::File if entry.name.ends_with(ending) => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn is_unsequence(file: &str) -> bool {
+    file.split('/').any(|part| part == "unsequence")
+}
+
+/// The numbers in a file name: creation time, version, merge counts.
+fn numbers(file: &str) -> Vec<u64> {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let stem = name.strip_suffix(".tsfile").unwrap_or(name);
+    stem.split('-').map_while(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tesselle_core::storage::MemoryStorage;
+
+    #[test]
+    fn late_files_rank_above_all_others_and_numbers_count_as_numbers() {
+        let storage = MemoryStorage::new();
+        for name in [
+            "d/unsequence/g/3-1-0.tsfile",
+            "d/sequence/g/20-1-0.tsfile",
+            "d/sequence/g/9-2-0.tsfile",
+            "d/sequence/x.mods",
+        ] {
+            storage.put(name, Vec::new());
+        }
+        let files = data_files(&Location::new(Arc::new(storage), "d")).unwrap();
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["sequence/g/9-2-0.tsfile", "sequence/g/20-1-0.tsfile", "unsequence/g/3-1-0.tsfile"]
+        );
+    }
+}

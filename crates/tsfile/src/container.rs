@@ -1,0 +1,51 @@
+//! The container face of an archive.
+
+use crate::archive::Archive;
+use crate::describe;
+use crate::table::{DeviceTable, LONG, LongTable, ModelTableView};
+use serde_json::Value as Json;
+use std::sync::Arc;
+use tesselle_core::{Container, Depth, Description, Driver, LayoutMap, Report, Result, Table};
+
+/// An opened file or data directory.
+pub(crate) struct TsContainer {
+    archive: Arc<Archive>,
+}
+
+impl TsContainer {
+    pub(crate) fn new(archive: Archive) -> Self {
+        Self { archive: archive.shared() }
+    }
+}
+
+impl Container for TsContainer {
+    fn describe(&self) -> Result<Description> {
+        describe::describe(&self.archive)
+    }
+
+    fn table_names(&self) -> Vec<String> {
+        self.archive.tree_devices().chain(self.archive.tables.keys()).cloned().collect()
+    }
+
+    fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
+        if name == LONG {
+            return Ok(Arc::new(LongTable::new(&self.archive)?));
+        }
+        if self.archive.tables.contains_key(name) {
+            return Ok(Arc::new(ModelTableView::new(&self.archive, name)?));
+        }
+        Ok(Arc::new(DeviceTable::new(&self.archive, name)?))
+    }
+
+    fn chunks(&self, limit: Option<usize>) -> Result<Vec<Json>> {
+        describe::chunks(&self.archive, limit)
+    }
+
+    fn layout(&self) -> Result<LayoutMap> {
+        Ok(LayoutMap::default())
+    }
+
+    fn verify(&self, _depth: Depth, _driver: &Driver, _report: &mut Report) -> Result<()> {
+        Ok(())
+    }
+}

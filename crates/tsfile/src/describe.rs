@@ -1,0 +1,236 @@
+//! `info`: tables, columns, chunks and pages, as the files state them.
+
+use crate::archive::Archive;
+use crate::meta::{ChunkHeader, DataType};
+use crate::read::TIME;
+use crate::read::assemble::{ColumnData, DeviceData};
+use crate::read::loaded::{ChunkRef, Loaded, header_range, parse_header};
+use crate::table::{self};
+use bytes::Bytes;
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use tesselle_core::{ColumnDescription, Context as _, Cursor, Description, Error, Result, TableDescription};
+
+/// Reads the headers of chunks of one series.
+pub(crate) fn first_headers(archive: &Archive, name: &str, chunks: &[ChunkRef]) -> Result<Vec<ChunkHeader>> {
+    let wanted: Vec<(&ChunkRef, &str)> = chunks.iter().map(|c| (c, name)).collect();
+    Ok(read_headers(archive, &wanted)?.into_iter().map(|(header, _)| header).collect())
+}
+
+/// Reads many chunk headers with one request per file; each with the range of its pages.
+fn read_headers(archive: &Archive, wanted: &[(&ChunkRef, &str)]) -> Result<Vec<(ChunkHeader, Range<u64>)>> {
+    let mut ranges: BTreeMap<usize, Vec<(usize, Range<u64>)>> = BTreeMap::new();
+    for (i, (chunk, name)) in wanted.iter().enumerate() {
+        let Some(entry) = archive.files.get(chunk.file) else { continue };
+        ranges.entry(chunk.file).or_default().push((i, header_range(chunk, name, entry.facts())));
+    }
+    let mut headers: Vec<Option<(ChunkHeader, Range<u64>)>> = vec![None; wanted.len()];
+    for (file, ranges) in ranges {
+        let Some(entry) = archive.files.get(file) else { continue };
+        let only: Vec<Range<u64>> = ranges.iter().map(|(_, range)| range.clone()).collect();
+        let bytes = entry.location.read(&only)?;
+        for ((i, range), bytes) in ranges.iter().zip(bytes) {
+            let mut cursor = Cursor::new(&bytes, range.start, "chunk header");
+            let header = ChunkHeader::parse(&mut cursor, entry.file.version).in_file(&entry.file.path)?;
+            let end = cursor.offset().saturating_add(header.data_size).min(entry.file.data_end);
+            if let Some(place) = headers.get_mut(*i) {
+                *place = Some((header, cursor.offset()..end));
+            }
+        }
+    }
+    let missing = || Error::internal("a chunk header was not read");
+    headers.into_iter().map(|h| h.ok_or_else(missing)).collect()
+}
+
+/// The answer of `info`.
+pub(crate) fn describe(archive: &Archive) -> Result<Description> {
+    let mut description = Description::new("tsfile", archive.version());
+    let mut metadata = Map::new();
+    for entry in &archive.files {
+        if let Some(text) = &entry.file.metadata.created_by {
+            metadata.insert("created_by".into(), json!(text));
+        }
+        for (key, value) in &entry.file.metadata.properties {
+            metadata.insert(key.clone(), json!(value));
+        }
+    }
+    description.metadata = Json::Object(metadata);
+    if archive.files.len() != 1 {
+        let files = archive.files.iter().map(|f| json!({ "file": f.label, "version": f.file.version.name(), "size": f.file.size, "deletions": f.deletions.len() }));
+        description.extra.insert("files".into(), files.collect());
+    }
+    for path in archive.tree_devices() {
+        description.tables.push(describe_device(archive, path)?);
+    }
+    for name in archive.tables.keys() {
+        description.tables.push(describe_model(archive, name)?);
+    }
+    Ok(description)
+}
+
+fn time_column() -> ColumnDescription {
+    ColumnDescription {
+        name: TIME.to_string(),
+        kind: DataType::Timestamp.name().to_string(),
+        role: "time",
+        nullable: false,
+        extra: Map::new(),
+    }
+}
+
+fn describe_device(archive: &Archive, path: &str) -> Result<TableDescription> {
+    let data = archive.device(path)?;
+    let mut columns = vec![time_column()];
+    for column in &data.columns {
+        columns.push(ColumnDescription {
+            name: column.name.to_string(),
+            kind: column.data_type.name().to_string(),
+            role: "measurement",
+            nullable: true,
+            extra: column_extra(archive, column)?,
+        });
+    }
+    let mut extra = Map::new();
+    extra.insert("aligned".into(), json!(data.is_aligned()));
+    Ok(TableDescription { name: path.to_string(), rows: table::exact_rows(archive, &data), columns, extra })
+}
+
+fn column_extra(archive: &Archive, column: &ColumnData) -> Result<Map<String, Json>> {
+    let mut extra = Map::new();
+    if let Some(chunk) = column.chunks.first() {
+        let headers = first_headers(archive, &column.name, std::slice::from_ref(chunk))?;
+        let version = archive.files.get(chunk.file).map(|f| f.file.version);
+        if let (Some(header), Some(version)) = (headers.first(), version) {
+            extra.insert("encoding".into(), json!(header.encoding.name(version)));
+            extra.insert("compression".into(), json!(header.compression.name()));
+        }
+    }
+    let declared =
+        archive.files.iter().flat_map(|f| f.file.metadata.measurements.iter().map(move |m| (f, m)));
+    if let Some((file, schema)) = declared.filter(|(_, m)| *m.name == *column.name).next_back() {
+        extra.entry("encoding").or_insert_with(|| json!(schema.encoding.name(file.file.version)));
+        extra.entry("compression").or_insert_with(|| json!(schema.compression.name()));
+        if !schema.properties.is_empty() {
+            let properties: Map<String, Json> =
+                schema.properties.iter().map(|(k, v)| (k.clone(), json!(v))).collect();
+            extra.insert("properties".into(), Json::Object(properties));
+        }
+    }
+    if let Some(statistics) = &column.statistics {
+        extra.insert("statistics".into(), Json::Object(statistics.to_json(column.data_type)));
+    }
+    extra.insert("chunks".into(), json!(column.chunks.len()));
+    Ok(extra)
+}
+
+fn describe_model(archive: &Archive, name: &str) -> Result<TableDescription> {
+    let Some(table) = archive.tables.get(name) else {
+        return Err(Error::internal("a table is described that is not there"));
+    };
+    let version = archive.files.first().map_or(crate::meta::Version::V4, |f| f.file.version);
+    let mut columns = vec![time_column()];
+    for (column, category) in &table.columns {
+        let mut extra = Map::new();
+        extra.insert("encoding".into(), json!(column.encoding.name(version)));
+        extra.insert("compression".into(), json!(column.compression.name()));
+        columns.push(ColumnDescription {
+            name: column.name.clone(),
+            kind: column.data_type.name().to_string(),
+            role: category.role(),
+            nullable: true,
+            extra,
+        });
+    }
+    let mut rows = Some(0_u64);
+    for path in &table.devices {
+        let own = table::exact_rows(archive, &archive.device(path)?);
+        rows = rows.zip(own).and_then(|(a, b)| a.checked_add(b));
+    }
+    let mut extra = Map::new();
+    extra.insert("devices".into(), json!(table.devices.len()));
+    Ok(TableDescription { name: name.to_string(), rows, columns, extra })
+}
+
+/// The chunk table in file order, with the pages of every chunk.
+pub(crate) fn chunks(archive: &Archive, limit: Option<usize>) -> Result<Vec<Json>> {
+    let mut all: Vec<(usize, u64, String, String, DataType, ChunkRef)> = Vec::new();
+    for (path, places) in &archive.devices {
+        let data = DeviceData::assemble(archive, path, places)?;
+        let table = table_of(archive, path);
+        for column in &data.columns {
+            for chunk in &column.chunks {
+                all.push((
+                    chunk.file,
+                    chunk.offset,
+                    table.clone(),
+                    column.name.to_string(),
+                    column.data_type,
+                    chunk.clone(),
+                ));
+            }
+        }
+        for chunk in &data.times {
+            all.push((
+                chunk.file,
+                chunk.offset,
+                table.clone(),
+                String::new(),
+                DataType::Vector,
+                chunk.clone(),
+            ));
+        }
+    }
+    all.sort_by_key(|(file, offset, ..)| (*file, *offset));
+    all.truncate(limit.unwrap_or(usize::MAX));
+    let wanted: Vec<(&ChunkRef, &str)> =
+        all.iter().map(|(_, _, _, name, _, chunk)| (chunk, name.as_str())).collect();
+    let headers = read_headers(archive, &wanted)?;
+    let mut out = Vec::with_capacity(all.len());
+    for ((file, offset, table, name, data_type, chunk), (header, range)) in all.iter().zip(headers) {
+        let Some(entry) = archive.files.get(*file) else { continue };
+        let bytes: Bytes = entry.location.read_range(range.clone())?;
+        let version = entry.file.version;
+        // Checks name and type once more, so that a damaged reference is an error here as it is in a read.
+        let head = entry.location.read_range(header_range(chunk, name, entry.facts()))?;
+        parse_header(chunk, (name, *data_type), entry.facts(), &head).in_file(&entry.file.path)?;
+        let loaded = Loaded::new(header, version, &bytes, range.start).in_file(&entry.file.path)?;
+        let pages: Vec<Json> =
+            loaded.pages.iter().map(|page| page_json(&page.header, page.offset, *data_type)).collect();
+        let mut object = Map::new();
+        object.insert("table".into(), json!(table));
+        object.insert("column".into(), json!(name));
+        object.insert("type".into(), json!(data_type.name()));
+        if archive.files.len() != 1 {
+            object.insert("file".into(), json!(entry.label));
+        }
+        object.insert("offset".into(), json!(offset));
+        object.insert("data_size".into(), json!(loaded.header.data_size));
+        object.insert("encoding".into(), json!(loaded.header.encoding.name(version)));
+        object.insert("compression".into(), json!(loaded.header.compression.name()));
+        object.insert("statistics".into(), Json::Object(chunk.statistics.to_json(*data_type)));
+        object.insert("pages".into(), Json::Array(pages));
+        out.push(Json::Object(object));
+    }
+    Ok(out)
+}
+
+/// The table a device's chunks are listed under.
+pub(crate) fn table_of(archive: &Archive, path: &str) -> String {
+    let table = archive.tables.iter().find(|(_, table)| table.devices.iter().any(|d| d == path));
+    table.map_or_else(|| path.to_string(), |(name, _)| name.clone())
+}
+
+fn page_json(header: &crate::meta::PageHeader, offset: u64, data_type: DataType) -> Json {
+    let mut object = Map::new();
+    object.insert("offset".into(), json!(offset));
+    object.insert("uncompressed_size".into(), json!(header.uncompressed_size));
+    object.insert("compressed_size".into(), json!(header.compressed_size));
+    if let Some(statistics) = &header.statistics {
+        object.insert("count".into(), json!(statistics.count));
+        object.insert("min_time".into(), json!(statistics.start_time));
+        object.insert("max_time".into(), json!(statistics.end_time));
+        statistics.values_to_json(data_type, &mut object);
+    }
+    Json::Object(object)
+}

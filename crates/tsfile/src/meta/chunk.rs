@@ -1,0 +1,154 @@
+//! The chunk header: one series' pages in one chunk group follow it.
+//!
+//! | version | layout |
+//! |---|---|
+//! | 0.8, 000001 | `01`, `str` name, `i32` size, `i16` type, `i32` pages, `i16` compression, `i16` encoding, `i64` tombstone |
+//! | 000002 | the same without the tombstone |
+//! | 3, 4 | marker, `vstr` name, `uvar` size, `u8` type, `u8` compression, `u8` encoding |
+
+use super::primitive::Primitives as _;
+use super::{Compression, DataType, Encoding, PutPrimitives, Version, marker, primitive::len32};
+use tesselle_core::{Context as _, Cursor, Result};
+
+/// A chunk header. `data_size` bytes of pages follow it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkHeader {
+    /// The marker byte the chunk starts with.
+    pub marker: u8,
+    /// The measurement; empty for the time column of an aligned device.
+    pub measurement: String,
+    /// Bytes of all pages, headers included.
+    pub data_size: u64,
+    /// The type of the values.
+    pub data_type: DataType,
+    /// Pages, where the layout states them.
+    pub pages: Option<u32>,
+    /// The compressor of every page.
+    pub compression: Compression,
+    /// The encoding of the values; for a time column, of the times.
+    pub encoding: Encoding,
+}
+
+impl ChunkHeader {
+    /// The most bytes a header takes when its measurement has `name` bytes.
+    pub fn max_size(name: usize, version: Version) -> u64 {
+        let fixed = if version.is_compact() { 1 + 5 + 5 + 3 } else { 27 };
+        name as u64 + fixed
+    }
+
+    /// Whether this is the time column of an aligned group.
+    pub fn is_time_column(&self) -> bool {
+        self.data_type == DataType::Vector || self.marker & marker::TIME_COLUMN != 0
+    }
+
+    /// Whether this is a value column of an aligned group.
+    pub fn is_value_column(&self) -> bool {
+        self.marker & marker::VALUE_COLUMN != 0
+    }
+
+    /// Whether page headers carry statistics.
+    pub fn has_page_statistics(&self, version: Version) -> bool {
+        !version.is_compact() || marker::kind(self.marker) == marker::CHUNK
+    }
+
+    /// Reads a header, marker included.
+    pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
+        let at = cursor.offset();
+        let marker = cursor.u8()?;
+        if !marker::is_chunk(marker, version) {
+            let text = format!("byte {marker:#04x} stands where a chunk should start");
+            return Err(tesselle_core::Error::corrupt(text).class("bad_marker").offset(at));
+        }
+        Self::parse_after(cursor, marker, version)
+    }
+
+    /// Reads a header whose marker is consumed.
+    pub fn parse_after(cursor: &mut Cursor<'_>, marker: u8, version: Version) -> Result<Self> {
+        let at = cursor.offset();
+        Self::parse_fields(cursor, marker, version).at_offset(at).in_piece(|| "chunk header")
+    }
+
+    fn parse_fields(cursor: &mut Cursor<'_>, marker: u8, version: Version) -> Result<Self> {
+        if version.is_compact() {
+            let measurement = cursor.vstr()?.to_string();
+            let data_size = u64::from(cursor.uvar()?);
+            let data_type = DataType::from_code(i32::from(cursor.u8()?))?;
+            let compression = Compression::from_code(i32::from(cursor.u8()?))?;
+            let encoding = Encoding::from_code(i32::from(cursor.u8()?))?;
+            return Ok(Self {
+                marker,
+                measurement,
+                data_size,
+                data_type,
+                pages: None,
+                compression,
+                encoding,
+            });
+        }
+        let measurement = cursor.text()?.to_string();
+        let data_size = cursor.len32()?;
+        let data_type = DataType::from_code(i32::from(cursor.i16_be()?))?;
+        let pages = Some(cursor.len32()? as u32);
+        let compression = Compression::from_code(i32::from(cursor.i16_be()?))?;
+        let encoding = Encoding::from_code(i32::from(cursor.i16_be()?))?;
+        if version != Version::V2 {
+            // The tombstone is always 0 and means nothing.
+            cursor.i64_be()?;
+        }
+        Ok(Self { marker, measurement, data_size, data_type, pages, compression, encoding })
+    }
+
+    /// Writes what [`ChunkHeader::parse`] reads.
+    pub fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
+        out.push(self.marker);
+        let data_size = len32(usize::try_from(self.data_size).unwrap_or(usize::MAX))?;
+        if version.is_compact() {
+            out.put_vstr(Some(&self.measurement))?;
+            out.put_uvar(data_size.cast_unsigned());
+            out.extend([self.data_type.code(), self.compression.code(), self.encoding.code()]);
+            return Ok(());
+        }
+        out.put_text(&self.measurement)?;
+        out.put_i32(data_size);
+        out.put_i16(i16::from(self.data_type.code()));
+        out.put_i32(len32(self.pages.unwrap_or_default() as usize)?);
+        out.put_i16(i16::from(self.compression.code()));
+        out.put_i16(i16::from(self.encoding.code()));
+        if version != Version::V2 {
+            out.put_i64(0);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_read_back_and_keep_to_their_bound() {
+        for version in Version::ALL {
+            let header = ChunkHeader {
+                marker: marker::CHUNK,
+                measurement: "温度".into(),
+                data_size: 85,
+                data_type: DataType::Int32,
+                pages: (!version.is_compact()).then_some(1),
+                compression: Compression::Lz4,
+                encoding: Encoding::Rle,
+            };
+            let mut out = Vec::new();
+            header.write(&mut out, version).unwrap();
+            assert!(out.len() as u64 <= ChunkHeader::max_size("温度".len(), version));
+            let mut cursor = Cursor::new(&out, 0, "chunk");
+            assert_eq!(ChunkHeader::parse(&mut cursor, version).unwrap(), header);
+            cursor.expect_end().unwrap();
+        }
+    }
+
+    #[test]
+    fn another_marker_is_refused() {
+        let error = ChunkHeader::parse(&mut Cursor::new(&[9], 40, "chunk"), Version::V3).unwrap_err();
+        assert_eq!((error.class_name(), error.byte_offset()), ("bad_marker", Some(40)));
+    }
+}

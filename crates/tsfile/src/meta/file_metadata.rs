@@ -1,0 +1,233 @@
+//! `TsFileMetaData`, the block at the end of a whole file: where everything else is.
+
+use super::index_node::{IndexNode, Level};
+use super::primitive::Primitives as _;
+use super::schema::{MeasurementSchema, TableSchema};
+use super::{BloomFilter, PutPrimitives, Version, primitive::len32};
+use tesselle_core::{Cursor, Result};
+
+/// The number 0.8 writes between its schemas and the created-by flag.
+const CURRENT_VERSION_08: i32 = 3;
+
+/// The metadata block of any version; parts that a version lacks are empty.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FileMetadata {
+    /// 0.8 and 000001: where the metadata of each device lies.
+    pub devices: Vec<DeviceLocation>,
+    /// 0.8 and 000001: what each measurement name means.
+    pub measurements: Vec<MeasurementSchema>,
+    /// 0.8 and 000001: free text of the writer.
+    pub created_by: Option<String>,
+    /// 000001 and 000002: all chunks, and those that a merge dropped from the metadata.
+    pub chunk_counts: Option<(u32, u32)>,
+    /// 000002: position and version of the version records.
+    pub versions: Vec<(u64, i64)>,
+    /// 000002 and later: the index trees. Before version 4 there is one, under the empty name.
+    pub roots: Vec<(String, IndexNode)>,
+    /// Version 4: tables.
+    pub tables: Vec<TableSchema>,
+    /// 000002 and later: position of the separator.
+    pub meta_offset: Option<u64>,
+    /// The filter over all series.
+    pub bloom: Option<BloomFilter>,
+    /// Version 4: properties of the file.
+    pub properties: Vec<(String, Option<String>)>,
+}
+
+/// Where the metadata of a device lies in 0.8 and 000001.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceLocation {
+    /// The device.
+    pub device: String,
+    /// Where its metadata starts.
+    pub offset: u64,
+    /// Bytes of its metadata.
+    pub len: u64,
+    /// Smallest start time of a chunk.
+    pub start_time: i64,
+    /// Greatest end time of a chunk.
+    pub end_time: i64,
+}
+
+impl FileMetadata {
+    /// Reads the metadata block; it fills the cursor.
+    pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
+        match version {
+            Version::V08 | Version::V1 => Self::parse_flat(cursor, version),
+            Version::V2 => Self::parse_v2(cursor),
+            Version::V3 => Self::parse_v3(cursor),
+            Version::V4 => Self::parse_v4(cursor),
+        }
+    }
+
+    fn parse_flat(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
+        let mut meta = Self::default();
+        let n = cursor.len32()?;
+        for _ in 0..cursor.count(n, 32)? {
+            let device = cursor.text()?.to_string();
+            let (offset, len) = (cursor.offset64()?, cursor.len32()?);
+            let (start_time, end_time) = (cursor.i64_be()?, cursor.i64_be()?);
+            meta.devices.push(DeviceLocation { device, offset, len, start_time, end_time });
+        }
+        let n = cursor.len32()?;
+        for _ in 0..cursor.count(n, 18)? {
+            meta.measurements.push(MeasurementSchema::parse_entry(cursor)?);
+        }
+        if version == Version::V08 {
+            cursor.i32_be()?;
+        }
+        if cursor.u8()? != 0 {
+            meta.created_by = Some(cursor.text()?.to_string());
+        }
+        if version == Version::V1 {
+            meta.chunk_counts = Some((cursor.len32()? as u32, cursor.len32()? as u32));
+            meta.bloom = BloomFilter::parse(cursor, version)?;
+        }
+        cursor.expect_end()?;
+        Ok(meta)
+    }
+
+    fn parse_v2(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let mut meta = Self::default();
+        if starts_empty(cursor) {
+            cursor.i32_be()?;
+        } else {
+            meta.roots.push((String::new(), IndexNode::parse(cursor, Level::Device, Version::V2)?));
+        }
+        meta.chunk_counts = Some((cursor.len32()? as u32, cursor.len32()? as u32));
+        let n = cursor.len32()?;
+        for _ in 0..cursor.count(n, 16)? {
+            meta.versions.push((cursor.offset64()?, cursor.i64_be()?));
+        }
+        meta.meta_offset = Some(cursor.offset64()?);
+        meta.bloom = BloomFilter::parse(cursor, Version::V2)?;
+        cursor.expect_end()?;
+        Ok(meta)
+    }
+
+    fn parse_v3(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let mut meta = Self::default();
+        if starts_empty(cursor) {
+            cursor.i32_be()?;
+        } else {
+            meta.roots.push((String::new(), IndexNode::parse(cursor, Level::Device, Version::V3)?));
+        }
+        meta.meta_offset = Some(cursor.offset64()?);
+        meta.bloom = BloomFilter::parse(cursor, Version::V3)?;
+        cursor.expect_end()?;
+        Ok(meta)
+    }
+
+    fn parse_v4(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let mut meta = Self::default();
+        let n = cursor.uvar()?;
+        for _ in 0..cursor.count(u64::from(n), 11)? {
+            let name = cursor.vstr()?.to_string();
+            meta.roots.push((name, IndexNode::parse(cursor, Level::Device, Version::V4)?));
+        }
+        let n = cursor.uvar()?;
+        for _ in 0..cursor.count(u64::from(n), 2)? {
+            meta.tables.push(TableSchema::parse(cursor)?);
+        }
+        meta.meta_offset = Some(cursor.offset64()?);
+        meta.bloom = BloomFilter::parse(cursor, Version::V4)?;
+        if !cursor.is_empty() {
+            let n = u64::try_from(cursor.svar()?).unwrap_or_default();
+            for _ in 0..cursor.count(n, 2)? {
+                let key = cursor.vstr()?.to_string();
+                meta.properties.push((key, cursor.vstr_or_null()?.map(str::to_string)));
+            }
+        }
+        cursor.expect_end()?;
+        Ok(meta)
+    }
+
+    /// Writes what [`FileMetadata::parse`] reads.
+    pub fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
+        match version {
+            Version::V08 | Version::V1 => self.write_flat(out, version),
+            Version::V2 => {
+                self.write_root(out, version)?;
+                let (total, invalid) = self.chunk_counts.unwrap_or_default();
+                out.put_i32(len32(total as usize)?);
+                out.put_i32(len32(invalid as usize)?);
+                out.put_i32(len32(self.versions.len())?);
+                for (position, number) in &self.versions {
+                    out.put_i64(position.cast_signed());
+                    out.put_i64(*number);
+                }
+                out.put_i64(self.meta_offset.unwrap_or_default().cast_signed());
+                self.bloom.iter().try_for_each(|bloom| bloom.write(out))
+            }
+            Version::V3 => {
+                self.write_root(out, version)?;
+                out.put_i64(self.meta_offset.unwrap_or_default().cast_signed());
+                self.bloom.iter().try_for_each(|bloom| bloom.write(out))
+            }
+            Version::V4 => self.write_v4(out),
+        }
+    }
+
+    fn write_root(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
+        match self.roots.first() {
+            Some((_, root)) => root.write(out, Level::Device, version),
+            None => {
+                out.put_i32(0);
+                Ok(())
+            }
+        }
+    }
+
+    fn write_flat(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
+        out.put_i32(len32(self.devices.len())?);
+        for device in &self.devices {
+            out.put_text(&device.device)?;
+            out.put_i64(device.offset.cast_signed());
+            out.put_i32(len32(usize::try_from(device.len).unwrap_or(usize::MAX))?);
+            out.put_i64(device.start_time);
+            out.put_i64(device.end_time);
+        }
+        out.put_i32(len32(self.measurements.len())?);
+        self.measurements.iter().try_for_each(|m| m.write_entry(out))?;
+        if version == Version::V08 {
+            out.put_i32(CURRENT_VERSION_08);
+        }
+        out.push(u8::from(self.created_by.is_some()));
+        if let Some(text) = &self.created_by {
+            out.put_text(text)?;
+        }
+        if version == Version::V1 {
+            let (total, invalid) = self.chunk_counts.unwrap_or_default();
+            out.put_i32(len32(total as usize)?);
+            out.put_i32(len32(invalid as usize)?);
+            self.bloom.iter().try_for_each(|bloom| bloom.write(out))?;
+        }
+        Ok(())
+    }
+
+    fn write_v4(&self, out: &mut Vec<u8>) -> Result<()> {
+        out.put_uvar(len32(self.roots.len())?.cast_unsigned());
+        for (name, root) in &self.roots {
+            out.put_vstr(Some(name))?;
+            root.write(out, Level::Device, Version::V4)?;
+        }
+        out.put_uvar(len32(self.tables.len())?.cast_unsigned());
+        self.tables.iter().try_for_each(|table| table.write(out))?;
+        out.put_i64(self.meta_offset.unwrap_or_default().cast_signed());
+        match &self.bloom {
+            Some(bloom) => bloom.write(out)?,
+            None => out.put_uvar(0),
+        }
+        out.put_svar(len32(self.properties.len())?);
+        for (key, value) in &self.properties {
+            out.put_vstr(Some(key))?;
+            out.put_vstr(value.as_deref())?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the root is the lone `i32` 0 of a file without data.
+fn starts_empty(cursor: &Cursor<'_>) -> bool {
+    cursor.rest().first_chunk::<4>() == Some(&[0; 4])
+}

@@ -1,0 +1,58 @@
+//! The page header: sizes, and statistics where the layout has them.
+
+use super::primitive::Primitives as _;
+use super::{ChunkHeader, PutPrimitives, Statistics, Version, primitive::len32};
+use tesselle_core::{Cursor, Result};
+
+/// A page header. `compressed_size` bytes of page data follow it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageHeader {
+    /// Bytes before compression; 0 is a page without a value.
+    pub uncompressed_size: u32,
+    /// Bytes that are stored.
+    pub compressed_size: u32,
+    /// What the header says about the points; absent in one-page chunks from version 3 on.
+    pub statistics: Option<Statistics>,
+}
+
+impl PageHeader {
+    /// Reads the header of a page of `chunk`.
+    pub fn parse(cursor: &mut Cursor<'_>, chunk: &ChunkHeader, version: Version) -> Result<Self> {
+        let (uncompressed_size, compressed_size) = if version.is_compact() {
+            let uncompressed = cursor.uvar()?;
+            if uncompressed == 0 {
+                return Ok(Self { uncompressed_size: 0, compressed_size: 0, statistics: None });
+            }
+            (uncompressed, cursor.uvar()?)
+        } else {
+            (cursor.len32()? as u32, cursor.len32()? as u32)
+        };
+        let statistics = match version {
+            Version::V08 | Version::V1 => Some(Statistics::parse_page(cursor, chunk.data_type)?),
+            _ if chunk.has_page_statistics(version) => {
+                Some(Statistics::parse(cursor, chunk.data_type, version)?)
+            }
+            _ => None,
+        };
+        Ok(Self { uncompressed_size, compressed_size, statistics })
+    }
+
+    /// Writes what [`PageHeader::parse`] reads.
+    pub fn write(&self, out: &mut Vec<u8>, chunk: &ChunkHeader, version: Version) -> Result<()> {
+        if version.is_compact() {
+            out.put_uvar(self.uncompressed_size);
+            if self.uncompressed_size == 0 {
+                return Ok(());
+            }
+            out.put_uvar(self.compressed_size);
+        } else {
+            out.put_i32(len32(self.uncompressed_size as usize)?);
+            out.put_i32(len32(self.compressed_size as usize)?);
+        }
+        match &self.statistics {
+            Some(stats) if version.is_flat() => stats.write_page(out, chunk.data_type),
+            Some(stats) if chunk.has_page_statistics(version) => stats.write(out, chunk.data_type, version),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! One value in metadata: a bound, a first or a last value.
+
+use super::primitive::Primitives as _;
+use super::{DataType, Physical, PutPrimitives, Version};
+use serde_json::{Value as Json, json};
+use std::cmp::Ordering;
+use tesselle_core::{Cursor, Result};
+
+/// A single value of any type.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// BOOLEAN.
+    Boolean(bool),
+    /// INT32 and DATE.
+    Int32(i32),
+    /// INT64 and TIMESTAMP.
+    Int64(i64),
+    /// FLOAT.
+    Float(f32),
+    /// DOUBLE.
+    Double(f64),
+    /// TEXT, STRING and BLOB.
+    Binary(Vec<u8>),
+}
+
+impl Value {
+    /// Reads a value in its big-endian form; text has a length before it.
+    pub fn parse(cursor: &mut Cursor<'_>, physical: Physical) -> Result<Self> {
+        Ok(match physical {
+            Physical::Boolean => Self::Boolean(cursor.u8()? != 0),
+            Physical::Int32 => Self::Int32(cursor.i32_be()?),
+            Physical::Int64 => Self::Int64(cursor.i64_be()?),
+            Physical::Float => Self::Float(cursor.f32_be()?),
+            Physical::Double => Self::Double(cursor.f64_be()?),
+            Physical::Binary => Self::Binary(cursor.bin()?.to_vec()),
+        })
+    }
+
+    /// Writes the form that [`Value::parse`] reads.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Self::Binary(bytes) => out.put_bin(bytes),
+            other => {
+                other.write_bare(out);
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes the value without any length, as digests hold it.
+    pub fn write_bare(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Boolean(v) => out.push(u8::from(*v)),
+            Self::Int32(v) => out.put_i32(*v),
+            Self::Int64(v) => out.put_i64(*v),
+            Self::Float(v) => out.extend_from_slice(&v.to_be_bytes()),
+            Self::Double(v) => out.put_f64(*v),
+            Self::Binary(bytes) => out.extend_from_slice(bytes),
+        }
+    }
+
+    /// Reads all of `bytes` as one value without a length.
+    pub fn parse_bare(bytes: &[u8], physical: Physical, offset: u64) -> Result<Self> {
+        if physical == Physical::Binary {
+            return Ok(Self::Binary(bytes.to_vec()));
+        }
+        let mut cursor = Cursor::new(bytes, offset, "statistic");
+        let value = Self::parse(&mut cursor, physical)?;
+        cursor.expect_end()?;
+        Ok(value)
+    }
+
+    /// The order of the format: numbers by value (NaN has no place), text as [`compare_text`] has it.
+    pub fn compare(&self, other: &Self, version: Version) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Boolean(a), Self::Boolean(b)) => Some(a.cmp(b)),
+            (Self::Int32(a), Self::Int32(b)) => Some(a.cmp(b)),
+            (Self::Int64(a), Self::Int64(b)) => Some(a.cmp(b)),
+            (Self::Float(a), Self::Float(b)) => a.partial_cmp(b),
+            (Self::Double(a), Self::Double(b)) => a.partial_cmp(b),
+            (Self::Binary(a), Self::Binary(b)) => Some(compare_text(a, b, version)),
+            _ => None,
+        }
+    }
+
+    /// Whether both are the same, by their bits; every NaN counts as one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+            (Self::Double(a), Self::Double(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+            _ => self == other,
+        }
+    }
+
+    /// The value as reports print it.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Self::Boolean(v) => json!(v),
+            Self::Int32(v) => json!(v),
+            Self::Int64(v) => json!(v),
+            Self::Float(v) => float_json(f64::from(*v), || v.to_string()),
+            Self::Double(v) => float_json(*v, || v.to_string()),
+            Self::Binary(bytes) => bytes_json(bytes),
+        }
+    }
+
+    /// The value as reports print it for a column of type `data_type`: BLOB always in hexadecimal.
+    pub fn to_json_as(&self, data_type: DataType) -> Json {
+        match (self, data_type) {
+            (Self::Binary(bytes), DataType::Blob) => json!({ "hex": hex(bytes) }),
+            _ => self.to_json(),
+        }
+    }
+}
+
+/// Text as it is, other bytes in hexadecimal.
+pub(crate) fn bytes_json(bytes: &[u8]) -> Json {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => json!(text),
+        Err(_) => json!({ "hex": hex(bytes) }),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, b| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{b:02x}");
+        text
+    })
+}
+
+/// A number that parses back to the same bits; what JSON lacks as text.
+pub(crate) fn float_json(v: f64, shortest: impl FnOnce() -> String) -> Json {
+    if v.is_nan() {
+        return json!("NaN");
+    }
+    if v.is_infinite() {
+        return json!(if v > 0.0 { "Infinity" } else { "-Infinity" });
+    }
+    // The shortest text of a single is not that of the double next to it.
+    json!(shortest().parse::<f64>().unwrap_or(v))
+}
+
+/// The order of text in statistics: byte by byte, a prefix first. Bytes are signed numbers up to version 3 and
+/// unsigned in version 4.
+pub fn compare_text(a: &[u8], b: &[u8], version: Version) -> Ordering {
+    if version == Version::V4 {
+        return a.cmp(b);
+    }
+    let differing = a.iter().zip(b).find(|(x, y)| x != y);
+    differing.map_or(a.len().cmp(&b.len()), |(x, y)| x.cast_signed().cmp(&y.cast_signed()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_ordered_by_signed_bytes_before_version_4() {
+        assert_eq!(compare_text("β".as_bytes(), b"a", Version::V1), Ordering::Less);
+        assert_eq!(compare_text("β".as_bytes(), b"a", Version::V4), Ordering::Greater);
+        for version in [Version::V1, Version::V4] {
+            assert_eq!(compare_text(b"ab", b"abc", version), Ordering::Less);
+            assert_eq!(compare_text(b"", b"", version), Ordering::Equal);
+        }
+    }
+
+    #[test]
+    fn singles_keep_their_shortest_text() {
+        assert_eq!(Value::Float(1.1).to_json().to_string(), "1.1");
+        assert_eq!(Value::Double(f64::NEG_INFINITY).to_json(), json!("-Infinity"));
+        assert_eq!(Value::Double(-0.0).to_json().to_string(), "-0.0");
+        assert_eq!(Value::Binary(vec![0xff]).to_json(), json!({"hex": "ff"}));
+    }
+
+    #[test]
+    fn values_read_back() {
+        let values = [
+            (Physical::Boolean, Value::Boolean(true)),
+            (Physical::Int32, Value::Int32(-2)),
+            (Physical::Int64, Value::Int64(i64::MIN)),
+            (Physical::Float, Value::Float(1.5)),
+            (Physical::Double, Value::Double(-2.0)),
+            (Physical::Binary, Value::Binary(b"ab".to_vec())),
+        ];
+        for (physical, value) in values {
+            let (mut out, mut bare) = (Vec::new(), Vec::new());
+            value.write(&mut out).unwrap();
+            value.write_bare(&mut bare);
+            assert_eq!(Value::parse(&mut Cursor::new(&out, 0, "v"), physical).unwrap(), value);
+            assert_eq!(Value::parse_bare(&bare, physical, 0).unwrap(), value);
+        }
+    }
+}

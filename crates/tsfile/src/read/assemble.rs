@@ -1,0 +1,151 @@
+//! A device over all files of an archive: its columns with their chunks, ranked, with deletions applied.
+
+use super::file::{Chunk, File, Series};
+use super::loaded::ChunkRef;
+use super::prune::Stretches;
+use crate::archive::{Archive, ArchiveFile};
+use crate::meta::{DataType, Statistics};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tesselle_core::{Error, Result};
+
+/// A device ready to be planned.
+#[derive(Debug, Default)]
+pub(crate) struct DeviceData {
+    /// Its dotted path.
+    pub(crate) path: String,
+    /// Its columns; those of one file in the order of the file, later files add theirs.
+    pub(crate) columns: Vec<ColumnData>,
+    /// The time chunks of aligned groups.
+    pub(crate) times: Vec<ChunkRef>,
+}
+
+/// One measurement of a device.
+#[derive(Debug)]
+pub(crate) struct ColumnData {
+    /// The measurement.
+    pub(crate) name: Arc<str>,
+    /// Its type.
+    pub(crate) data_type: DataType,
+    /// All chunks with a point.
+    pub(crate) chunks: Vec<ChunkRef>,
+    /// The statistics of the series, where one file alone states them.
+    pub(crate) statistics: Option<Statistics>,
+}
+
+impl DeviceData {
+    /// Gathers a device from the files that have it: (file, device in that file).
+    pub(crate) fn assemble(archive: &Archive, path: &str, places: &[(usize, usize)]) -> Result<Self> {
+        let mut data = Self { path: path.to_string(), ..Self::default() };
+        let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
+        for (file, device) in places {
+            let Some(entry) = archive.files.get(*file) else { continue };
+            let Some(device) = entry.file.devices.get(*device) else { continue };
+            let series = entry.file.series(device)?;
+            data.add(*file, entry, path, &series, &mut by_name)?;
+        }
+        Ok(data)
+    }
+
+    fn add(
+        &mut self,
+        index: usize,
+        entry: &ArchiveFile,
+        path: &str,
+        series: &[Series],
+        by_name: &mut BTreeMap<String, usize>,
+    ) -> Result<()> {
+        let mut time_offsets: Vec<u64> = series
+            .iter()
+            .filter(|s| s.is_time_column())
+            .flat_map(|s| s.chunks.iter().map(|c| c.offset))
+            .collect();
+        time_offsets.sort_unstable();
+        let mut shared: Option<Stretches> = None;
+        for column in series.iter().filter(|s| !s.is_time_column()) {
+            let at = *by_name.entry(column.name.clone()).or_insert(self.columns.len());
+            if at == self.columns.len() {
+                self.columns.push(ColumnData {
+                    name: column.name.as_str().into(),
+                    data_type: column.data_type,
+                    chunks: Vec::new(),
+                    statistics: column.statistics.clone(),
+                });
+            } else if let Some(known) = self.columns.get_mut(at) {
+                known.statistics = None;
+                if known.data_type != column.data_type {
+                    let (a, b) = (known.data_type.name(), column.data_type.name());
+                    let text =
+                        format!("'{path}.{}' is {a} and {b} in different files", column.name.escape_debug());
+                    return Err(Error::unsupported(text).class("mixed_types").file(&*entry.file.path));
+                }
+            }
+            let deletions: Vec<_> =
+                entry.deletions.iter().filter(|d| d.matches(path, &column.name)).collect();
+            let Some(target) = self.columns.get_mut(at) else { continue };
+            for chunk in column.chunks.iter().filter(|c| c.statistics.count > 0) {
+                let in_force = deletions
+                    .iter()
+                    .filter(|d| d.covers_chunk(entry.file.version, chunk.version, chunk.offset));
+                let deleted = Stretches::new(in_force.map(|d| (d.start, d.end)).collect());
+                if deleted.parts().is_empty() {
+                    shared = Some(Stretches::default());
+                } else {
+                    target.statistics = None;
+                    shared = Some(shared.map_or(deleted.clone(), |s| s.intersect(&deleted)));
+                }
+                let time_chunk = match time_offsets.partition_point(|t| *t < chunk.offset) {
+                    0 => None,
+                    n => time_offsets.get(n - 1).copied(),
+                };
+                target.chunks.push(reference(index, &entry.file, chunk, time_chunk, deleted.parts()));
+            }
+        }
+        let shared = shared.unwrap_or_default();
+        for chunk in series.iter().filter(|s| s.is_time_column()).flat_map(|s| &s.chunks) {
+            if chunk.statistics.count > 0 {
+                self.times.push(reference(index, &entry.file, chunk, None, shared.parts()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether rows come from time columns.
+    pub(crate) fn is_aligned(&self) -> bool {
+        !self.times.is_empty()
+    }
+
+    /// Whether the chunks of each column (and of the time column) are disjoint in time and nothing is deleted, so
+    /// that counts and bounds of statistics are those of the rows.
+    pub(crate) fn is_plain(&self) -> bool {
+        let lists = self.columns.iter().map(|c| &c.chunks).chain(std::iter::once(&self.times));
+        lists.into_iter().all(|chunks| {
+            let mut spans: Vec<(i64, i64)> = chunks.iter().map(|c| (c.lo, c.hi)).collect();
+            spans.sort_unstable();
+            chunks.iter().all(|c| c.deleted.is_empty()) && spans.windows(2).all(|pair| pair[0].1 < pair[1].0)
+        })
+    }
+}
+
+fn reference(
+    index: usize,
+    file: &File,
+    chunk: &Chunk,
+    time_chunk: Option<u64>,
+    deleted: &[(i64, i64)],
+) -> ChunkRef {
+    let (start, end) = (chunk.statistics.start_time, chunk.statistics.end_time);
+    // The first two versions state the times of the first and last point written; where these show that points
+    // were not written in order, they bound nothing.
+    let (lo, hi) = if start <= end { (start, end) } else { (i64::MIN, i64::MAX) };
+    ChunkRef {
+        file: index,
+        offset: chunk.offset,
+        time_chunk: time_chunk.filter(|_| file.version.is_compact()),
+        statistics: Arc::new(chunk.statistics.clone()),
+        lo,
+        hi,
+        rank: (index, chunk.version, chunk.offset),
+        deleted: deleted.into(),
+    }
+}

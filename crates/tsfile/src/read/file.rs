@@ -1,0 +1,362 @@
+//! One opened file: its metadata section, its devices, and their series on demand.
+//!
+//! Opening reads the metadata section (which a local storage maps) and parses the names of the devices; the series
+//! of a device are parsed when they are asked for. No data is touched.
+
+use crate::legacy;
+use crate::meta::file_metadata::FileMetadata;
+use crate::meta::index_node::{IndexNode, Level, NodeType};
+use crate::meta::{DataType, DeviceId, Statistics, TimeseriesMetadata, Version, marker};
+use bytes::Bytes;
+use std::collections::HashSet;
+use std::sync::Arc;
+use tesselle_core::{Context as _, Cursor, Error, Limits, Location, Result};
+
+/// Deepest index tree that is followed; with the original's node sizes four levels hold billions of series.
+const MAX_TREE_DEPTH: usize = 64;
+
+/// An opened file.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// The path, as the storage knows it.
+    pub(crate) path: Arc<str>,
+    /// Its layout.
+    pub(crate) version: Version,
+    /// Its size.
+    pub(crate) size: u64,
+    /// The position of the separator: chunks lie before it.
+    pub(crate) data_end: u64,
+    /// Where the metadata block at the end starts.
+    pub(crate) metadata_start: u64,
+    /// The metadata block at the end.
+    pub(crate) metadata: FileMetadata,
+    /// All devices, sorted by path.
+    pub(crate) devices: Vec<Device>,
+    /// The bytes from `data_end` to the end of the metadata block.
+    section: Bytes,
+}
+
+/// A device of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Device {
+    /// The device.
+    pub(crate) id: DeviceId,
+    /// Its dotted path.
+    pub(crate) path: String,
+    /// The index of its table among the file's, in the table model.
+    pub(crate) table: Option<usize>,
+    /// Where its part of the metadata lies.
+    pub(crate) place: (u64, u64),
+}
+
+/// A series of a device.
+#[derive(Debug, Clone)]
+pub(crate) struct Series {
+    /// The measurement; empty for the time column of an aligned device.
+    pub(crate) name: String,
+    /// The type of the values.
+    pub(crate) data_type: DataType,
+    /// Over all chunks, where the file states it.
+    pub(crate) statistics: Option<Statistics>,
+    /// In file order.
+    pub(crate) chunks: Vec<Chunk>,
+}
+
+/// A chunk of a series.
+#[derive(Debug, Clone)]
+pub(crate) struct Chunk {
+    /// Offset of its header.
+    pub(crate) offset: u64,
+    /// Compared with the versions of deletions.
+    pub(crate) version: i64,
+    /// What it holds.
+    pub(crate) statistics: Statistics,
+}
+
+impl File {
+    /// Opens a whole file.
+    pub(crate) fn open(location: &Location, limits: &Limits) -> Result<Self> {
+        Self::open_parts(location, limits).in_file(location.path())
+    }
+
+    fn open_parts(location: &Location, limits: &Limits) -> Result<Self> {
+        let size = location.size()?;
+        let head = location.read_range(0..size.min(12))?;
+        let version = Version::recognise(&head)?;
+        let (metadata_start, metadata_end) = tail(location, version, size)?;
+        let bytes = location.read_range(metadata_start..metadata_end)?;
+        let metadata =
+            FileMetadata::parse(&mut Cursor::new(&bytes, metadata_start, "file metadata"), version)?;
+        let data_end = data_end(&metadata, version, metadata_start)?;
+        let length = metadata_end.saturating_sub(data_end);
+        if length > limits.metadata_bytes {
+            let text = format!(
+                "the metadata takes {length} bytes, more than the limit of {}",
+                limits.metadata_bytes
+            );
+            return Err(Error::limit(text).offset(data_end));
+        }
+        let section = location.read_range(data_end..metadata_end)?;
+        let mut file = Self {
+            path: location.path().into(),
+            version,
+            size,
+            data_end,
+            metadata_start,
+            metadata,
+            devices: Vec::new(),
+            section,
+        };
+        file.devices = file.find_devices()?;
+        Ok(file)
+    }
+
+    /// The devices in the order of their paths.
+    fn find_devices(&self) -> Result<Vec<Device>> {
+        let mut devices =
+            if self.version.is_flat() { legacy::devices(&self.metadata) } else { self.walk_devices()? };
+        devices.sort_by(|a, b| a.path.cmp(&b.path));
+        if let Some(pair) = devices.windows(2).find(|pair| pair[0].id == pair[1].id) {
+            let text = format!("device '{}' is listed twice", pair[0].path.escape_debug());
+            return Err(Error::corrupt(text).class("duplicate_device").offset(self.metadata_start));
+        }
+        Ok(devices)
+    }
+
+    fn walk_devices(&self) -> Result<Vec<Device>> {
+        let mut walk = Walk::new(self);
+        let mut devices = Vec::new();
+        for (key, root) in &self.metadata.roots {
+            let table = self.metadata.tables.iter().position(|t| t.name == *key);
+            // The small root of version 2 bears the type of a measurement node, though its entries are devices.
+            let top = match root.node_type {
+                NodeType::InternalDevice => NodeType::InternalDevice,
+                _ => NodeType::LeafDevice,
+            };
+            walk.devices(root, top, self.metadata_start, table, 0, &mut devices)?;
+        }
+        Ok(devices)
+    }
+
+    /// The device of that path.
+    pub(crate) fn device(&self, path: &str) -> Option<&Device> {
+        let at = self.devices.partition_point(|d| d.path.as_str() < path);
+        self.devices.get(at).filter(|d| d.path == path)
+    }
+
+    /// The series of a device in the order of the file, the time column of an aligned device among them.
+    pub(crate) fn series(&self, device: &Device) -> Result<Vec<Series>> {
+        let piece = || format!("device '{}'", device.path.escape_debug());
+        let series = if self.version.is_flat() {
+            legacy::series(self, device)
+        } else {
+            let mut series = Vec::new();
+            let mut walk = Walk::new(self);
+            let (from, to) = device.place;
+            walk.series(from, to, self.metadata_start, 0, &mut series).map(|()| series)
+        };
+        let series = series.in_piece(piece).in_file(&self.path)?;
+        let head = self.version.head().len() as u64;
+        for chunk in series.iter().flat_map(|s| &s.chunks) {
+            if chunk.offset < head || chunk.offset >= self.data_end {
+                let text =
+                    format!("a chunk at {} lies outside the data, {head} to {}", chunk.offset, self.data_end);
+                return Err(Error::corrupt(text).class("bad_offset").piece(piece()).file(&*self.path));
+            }
+        }
+        Ok(series)
+    }
+
+    /// A part of the metadata section.
+    pub(crate) fn metadata_part(&self, from: u64, to: u64, what: &'static str) -> Result<Cursor<'_>> {
+        let inside = |n: u64| n.checked_sub(self.data_end).and_then(|n| usize::try_from(n).ok());
+        let bytes = inside(from).zip(inside(to)).and_then(|(from, to)| self.section.get(from..to));
+        bytes.map(|bytes| Cursor::new(bytes, from, what)).ok_or_else(|| {
+            let text = format!(
+                "bytes {from} to {to} do not lie in the metadata, {} to {}",
+                self.data_end, self.size
+            );
+            Error::corrupt(text).class("bad_offset").piece(what)
+        })
+    }
+
+    /// Whether page data is encrypted.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        let level = self.metadata.properties.iter().find(|(key, _)| key == "encryptLevel");
+        level.and_then(|(_, value)| value.as_deref()).is_some_and(|level| level != "0")
+    }
+
+    /// The version of a chunk at `offset` (version 2): that of the first version record behind it.
+    fn version_at(&self, offset: u64) -> i64 {
+        let record = self.metadata.versions.iter().filter(|(position, _)| *position > offset).min();
+        record.map_or(0, |(_, version)| *version)
+    }
+}
+
+/// Where the metadata block lies, from the tail of a whole file.
+fn tail(location: &Location, version: Version, size: u64) -> Result<(u64, u64)> {
+    let incomplete = |message: &'static str| {
+        Error::corrupt(message)
+            .class("incomplete")
+            .hint("the file was not closed; 'tess repair' saves its whole chunk groups")
+    };
+    let (head, magic) = (version.head().len() as u64, version.tail());
+    let end = size.checked_sub(magic.len() as u64 + 4).filter(|end| *end > head);
+    let Some(end) = end else {
+        return Err(incomplete("the file ends before its metadata").offset(size));
+    };
+    let bytes = location.read_range(end..size)?;
+    let mut cursor = Cursor::new(&bytes, end, "tail");
+    let length = cursor.i32_be()?;
+    if cursor.rest() != magic {
+        return Err(incomplete("the file does not end with its magic").offset(end.saturating_add(4)));
+    }
+    let start = u64::try_from(length).ok().and_then(|n| end.checked_sub(n)).filter(|start| *start > head);
+    let start = start.ok_or_else(|| {
+        Error::corrupt(format!("a metadata size of {length} bytes is not possible"))
+            .class("bad_length")
+            .offset(end)
+    })?;
+    Ok((start, end))
+}
+
+/// Where the data section ends: at the separator.
+fn data_end(metadata: &FileMetadata, version: Version, metadata_start: u64) -> Result<u64> {
+    let end = if version.is_flat() {
+        let first = metadata.devices.iter().map(|d| d.offset).min().unwrap_or(metadata_start);
+        first.min(metadata_start).checked_sub(1)
+    } else {
+        metadata.meta_offset
+    };
+    let head = version.head().len() as u64;
+    end.filter(|end| (head..metadata_start).contains(end)).ok_or_else(|| {
+        let text = format!("the metadata cannot start at {}", end.unwrap_or_default());
+        Error::corrupt(text).class("bad_offset").offset(metadata_start)
+    })
+}
+
+/// A walk over the index tree that strangers' bytes can neither trap nor make long: children lie before their
+/// parents, no node is visited twice, and all nodes and series together take no more bytes than there are.
+struct Walk<'a> {
+    file: &'a File,
+    visited: HashSet<u64>,
+    budget: u64,
+}
+
+impl<'a> Walk<'a> {
+    fn new(file: &'a File) -> Self {
+        Self { file, visited: HashSet::new(), budget: (file.section.len() as u64).saturating_mul(2) }
+    }
+
+    fn node(&mut self, from: u64, to: u64, parent: u64, level: Level, depth: usize) -> Result<IndexNode> {
+        let bad = |text: &'static str| Error::corrupt(text).class("bad_index_node").offset(from);
+        if to > parent || depth > MAX_TREE_DEPTH {
+            return Err(bad("an index node does not lie before its parent"));
+        }
+        if !self.visited.insert(from) {
+            return Err(bad("an index node is referred to twice"));
+        }
+        let mut cursor = self.file.metadata_part(from, to, "index node")?;
+        let node = IndexNode::parse(&mut cursor, level, self.file.version)?;
+        cursor.expect_end()?;
+        self.spend(cursor.position() as u64, from)?;
+        Ok(node)
+    }
+
+    fn spend(&mut self, bytes: u64, offset: u64) -> Result<()> {
+        let left = self.budget.checked_sub(bytes);
+        self.budget = left.ok_or_else(|| {
+            Error::corrupt("the index refers to the same bytes again and again")
+                .class("bad_index_node")
+                .offset(offset)
+        })?;
+        Ok(())
+    }
+
+    fn devices(
+        &mut self,
+        node: &IndexNode,
+        node_type: NodeType,
+        parent: u64,
+        table: Option<usize>,
+        depth: usize,
+        out: &mut Vec<Device>,
+    ) -> Result<()> {
+        for (name, from, to) in node.spans() {
+            if node_type == NodeType::InternalDevice {
+                let child = self.node(from, to, parent, Level::Device, depth)?;
+                let child_type = child.node_type;
+                if !matches!(child_type, NodeType::InternalDevice | NodeType::LeafDevice) {
+                    let text = "a device node has children that are not devices";
+                    return Err(Error::corrupt(text).class("bad_index_node").offset(from));
+                }
+                self.devices(&child, child_type, from, table, depth + 1, out)?;
+            } else {
+                out.push(Device { id: name.clone(), path: name.path(), table, place: (from, to) });
+            }
+        }
+        Ok(())
+    }
+
+    fn series(&mut self, from: u64, to: u64, parent: u64, depth: usize, out: &mut Vec<Series>) -> Result<()> {
+        let node = self.node(from, to, parent, Level::Measurement, depth)?;
+        for (_, start, end) in node.spans() {
+            match node.node_type {
+                NodeType::LeafMeasurement => self.leaf(start, end, out)?,
+                _ => self.series(start, end, from, depth + 1, out)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, from: u64, to: u64, out: &mut Vec<Series>) -> Result<()> {
+        let file = self.file;
+        let mut cursor = file.metadata_part(from, to, "series metadata")?;
+        self.spend(cursor.remaining() as u64, from)?;
+        while !cursor.is_empty() {
+            let meta = if file.version == Version::V2 {
+                let mut list_bytes = 0;
+                let meta = TimeseriesMetadata::parse_v2(&mut cursor, |offset, size| {
+                    list_bytes = size;
+                    file.metadata_part(offset, offset.saturating_add(size), "chunk metadata list")
+                })?;
+                self.spend(list_bytes, from)?;
+                meta
+            } else {
+                TimeseriesMetadata::parse(&mut cursor, file.version)?
+            };
+            let chunks = meta.chunks.into_iter().map(|c| Chunk {
+                offset: c.offset,
+                version: if file.version == Version::V2 { file.version_at(c.offset) } else { 0 },
+                statistics: c.statistics,
+            });
+            let chunks = chunks.collect();
+            out.push(Series {
+                name: meta.measurement,
+                data_type: meta.data_type,
+                statistics: Some(meta.statistics),
+                chunks,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Series {
+    /// Whether this is the time column of an aligned device.
+    pub(crate) fn is_time_column(&self) -> bool {
+        self.data_type == DataType::Vector
+    }
+}
+
+/// Whether `byte` is what the data section must end with.
+pub(crate) fn is_separator(byte: Option<&u8>) -> bool {
+    byte == Some(&marker::SEPARATOR)
+}
+
+impl File {
+    /// The byte at `data_end`, which must be the separator.
+    pub(crate) fn separator(&self) -> Option<&u8> {
+        self.section.first()
+    }
+}

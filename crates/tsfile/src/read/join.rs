@@ -1,0 +1,102 @@
+//! Rows of a device: its sources joined on time.
+//!
+//! The join goes window by window. A window ends where the first of the decoded runs ends, so every source knows
+//! all its times in it. Most devices write their series together: then all runs have equal times and values are
+//! copied in bulk; otherwise the times are merged and each source says which of its rows, if any, is at each time.
+
+use super::column::NONE;
+use super::output::Output;
+use super::source::{Material, Source, TimeCache};
+use tesselle_core::Result;
+
+/// Appends the next window of rows. `false` when all sources are used up.
+pub(crate) fn join_window(
+    sources: &mut [Source],
+    material: &Material,
+    cache: &mut TimeCache,
+    output: &mut Output,
+) -> Result<bool> {
+    let most = output.batch_rows().max(1);
+    let mut end: Option<i64> = None;
+    for source in sources.iter_mut() {
+        source.fill(material, cache)?;
+        let rest = source.run.as_ref().map(|run| run.rest()).unwrap_or_default();
+        let last = rest.get(most.min(rest.len()).saturating_sub(1));
+        end = match (end, last) {
+            (Some(end), Some(last)) => Some(end.min(*last)),
+            (end, last) => end.or(last.copied()),
+        };
+    }
+    let Some(end) = end else { return Ok(false) };
+    let parts: Vec<usize> = sources
+        .iter()
+        .map(|s| s.run.as_ref().map_or(0, |run| run.rest().partition_point(|time| *time <= end)))
+        .collect();
+    let times = union(sources, &parts);
+    output.begin_rows(&times);
+    for (source, n) in sources.iter_mut().zip(parts) {
+        let Some(run) = source.run.as_mut().filter(|_| n > 0) else { continue };
+        let (from, to) = (run.position, run.position + n);
+        let mine = run.times.get(from..to).unwrap_or_default();
+        if mine.len() == times.len() {
+            for (column, values) in source.columns.iter().zip(&run.columns) {
+                output.range(column.slot, values, from, to)?;
+            }
+        } else {
+            let rows = place(mine, from, &times);
+            for (column, values) in source.columns.iter().zip(&run.columns) {
+                output.picks(column.slot, values, &rows)?;
+            }
+        }
+        run.position = to;
+    }
+    output.end_rows();
+    Ok(true)
+}
+
+/// All times of the window, ascending and distinct.
+fn union(sources: &[Source], parts: &[usize]) -> Vec<i64> {
+    let mut all: Vec<i64> = Vec::new();
+    for (source, n) in sources.iter().zip(parts) {
+        let Some(run) = source.run.as_ref().filter(|_| *n > 0) else { continue };
+        let mine = run.rest().get(..*n).unwrap_or_default();
+        if all.is_empty() {
+            all.extend_from_slice(mine);
+        } else if all != mine {
+            all = merge(&all, mine);
+        }
+    }
+    all
+}
+
+fn merge(a: &[i64], b: &[i64]) -> Vec<i64> {
+    let mut out = Vec::with_capacity(a.len() + b.len());
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
+        let next = **x.min(y);
+        a.next_if(|x| **x == next);
+        b.next_if(|y| **y == next);
+        out.push(next);
+    }
+    out.extend(a);
+    out.extend(b);
+    out
+}
+
+/// For each of `times` the row that has it, counted from `first`, or [`NONE`].
+fn place(mine: &[i64], first: usize, times: &[i64]) -> Vec<u32> {
+    let mut next = mine.iter().zip(first as u32..).peekable();
+    times.iter().map(|time| next.next_if(|(mine, _)| *mine == time).map_or(NONE, |(_, row)| row)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_merge_and_rows_find_their_place() {
+        let all = merge(&[1, 3, 5], &[2, 3, 9]);
+        assert_eq!(all, [1, 2, 3, 5, 9]);
+        assert_eq!(place(&[2, 3, 9], 10, &all), [NONE, 10, 11, NONE, 12]);
+    }
+}

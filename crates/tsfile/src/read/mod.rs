@@ -1,0 +1,21 @@
+//! Reading: files, plans, tasks.
+
+pub(crate) mod arrow;
+pub(crate) mod assemble;
+pub(crate) mod column;
+pub(crate) mod date;
+pub(crate) mod file;
+pub(crate) mod join;
+pub(crate) mod loaded;
+pub(crate) mod output;
+pub(crate) mod page;
+pub(crate) mod plan;
+pub(crate) mod prune;
+pub(crate) mod run;
+pub(crate) mod source;
+pub(crate) mod task;
+pub(crate) mod units;
+pub(crate) mod values;
+
+/// The name of the time column in every table.
+pub(crate) const TIME: &str = "time";

@@ -1,0 +1,280 @@
+//! Rows in the making: growing buffers that become one record batch.
+
+use super::arrow::Show;
+use super::column::{Column, NONE};
+use super::run::{Run, RunColumn};
+use super::source::SourceColumn;
+use crate::meta::DataType;
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
+use arrow_buffer::NullBufferBuilder;
+use arrow_schema::SchemaRef;
+use std::sync::Arc;
+use tesselle_core::{Error, Result};
+
+/// Text of one batch is kept below this, far from where 32-bit offsets end.
+const MAX_TEXT: usize = 1 << 28;
+
+/// What the columns of the output are made of. Plain data, shared by the tasks of a plan.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    /// The columns of every batch.
+    pub(crate) schema: SchemaRef,
+    /// How each of them comes about.
+    pub(crate) columns: Vec<Part>,
+    /// The slots that sources fill: name and type.
+    pub(crate) slots: Vec<(Arc<str>, DataType)>,
+    /// How values are shown.
+    pub(crate) show: Show,
+    /// Rows per batch.
+    pub(crate) batch_rows: usize,
+}
+
+/// Where a column of the output comes from.
+#[derive(Debug, Clone)]
+pub(crate) enum Part {
+    /// The time.
+    Time,
+    /// A slot.
+    Slot(usize),
+    /// The same text in every row, or null.
+    Constant(Option<Arc<str>>),
+    /// The measurement that each row belongs to (long table).
+    Measurement,
+}
+
+/// Growing rows.
+#[derive(Debug)]
+pub(crate) struct Output {
+    shape: Arc<Shape>,
+    times: Vec<i64>,
+    slots: Vec<Slot>,
+    /// Measurement and rows, for the long table.
+    measurements: Vec<(Arc<str>, usize)>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    values: Option<Column>,
+    nulls: NullBufferBuilder,
+}
+
+impl Slot {
+    fn new(data_type: DataType) -> Self {
+        Self { values: data_type.physical().map(Column::new), nulls: NullBufferBuilder::new(0) }
+    }
+
+    fn len(&self) -> usize {
+        self.nulls.len()
+    }
+
+    fn nothing(&mut self, n: usize) {
+        if let Some(values) = &mut self.values {
+            values.extend_nothing(n);
+        }
+        self.nulls.append_n_nulls(n);
+    }
+
+    fn picks(&mut self, from: &Column, picks: &[u32]) -> Result<()> {
+        if let Some(values) = &mut self.values {
+            values.extend_picks(from, picks)?;
+        }
+        for pick in picks {
+            self.nulls.append(*pick != NONE);
+        }
+        Ok(())
+    }
+
+    fn range(&mut self, column: &RunColumn, from: usize, to: usize) -> Result<()> {
+        match &column.picks {
+            Some(picks) => self.picks(&column.values, picks.get(from..to).unwrap_or_default()),
+            None => {
+                if let Some(values) = &mut self.values {
+                    values.extend_range(&column.values, from, to)?;
+                }
+                self.nulls.append_n_non_nulls(to.saturating_sub(from));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Output {
+    /// No rows yet.
+    pub(crate) fn new(shape: Arc<Shape>) -> Self {
+        let slots = shape.slots.iter().map(|(_, data_type)| Slot::new(*data_type)).collect();
+        Self { shape, times: Vec::new(), slots, measurements: Vec::new() }
+    }
+
+    /// Rows so far.
+    pub(crate) fn rows(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Rows a batch should have.
+    pub(crate) fn batch_rows(&self) -> usize {
+        self.shape.batch_rows
+    }
+
+    /// Whether it is time for a batch.
+    pub(crate) fn is_full(&self) -> bool {
+        let text = |slot: &Slot| matches!(&slot.values, Some(v @ Column::Binary(_)) if v.bytes() > MAX_TEXT);
+        self.rows() >= self.shape.batch_rows || self.slots.iter().any(text)
+    }
+
+    /// Starts rows at these times; [`Output::end_rows`] follows.
+    pub(crate) fn begin_rows(&mut self, times: &[i64]) {
+        self.times.extend_from_slice(times);
+    }
+
+    /// Gives the new rows of a slot: a range of a run's column.
+    pub(crate) fn range(&mut self, slot: usize, column: &RunColumn, from: usize, to: usize) -> Result<()> {
+        self.slots.get_mut(slot).map_or(Ok(()), |slot| slot.range(column, from, to))
+    }
+
+    /// Gives the new rows of a slot: for each row one of the run's, or [`NONE`].
+    pub(crate) fn picks(&mut self, slot: usize, column: &RunColumn, rows: &[u32]) -> Result<()> {
+        let Some(slot) = self.slots.get_mut(slot) else { return Ok(()) };
+        match &column.picks {
+            None => slot.picks(&column.values, rows),
+            Some(picks) => {
+                let through: Vec<u32> =
+                    rows.iter().map(|row| picks.get(*row as usize).copied().unwrap_or(NONE)).collect();
+                slot.picks(&column.values, &through)
+            }
+        }
+    }
+
+    /// Fills slots that got nothing for the new rows.
+    pub(crate) fn end_rows(&mut self) {
+        let rows = self.times.len();
+        for slot in &mut self.slots {
+            let missing = rows.saturating_sub(slot.len());
+            if missing > 0 {
+                slot.nothing(missing);
+            }
+        }
+    }
+
+    /// Appends the points that are left in a run as rows of the long table, at most `rows` of them.
+    pub(crate) fn points(&mut self, run: &mut Run, sources: &[SourceColumn], rows: usize) -> Result<()> {
+        let from = run.position;
+        let to = run.times.len().min(from.saturating_add(rows));
+        for (column, source) in run.columns.iter().zip(sources) {
+            let times = run.times.get(from..to).unwrap_or_default();
+            let before = self.times.len();
+            match &column.picks {
+                None => {
+                    self.begin_rows(times);
+                    self.range(source.slot, column, from, to)?;
+                }
+                Some(picks) => {
+                    let picks = picks.get(from..to).unwrap_or_default();
+                    let there = times.iter().zip(picks).filter(|(_, pick)| **pick != NONE);
+                    let (times, picks): (Vec<i64>, Vec<u32>) = there.unzip();
+                    self.begin_rows(&times);
+                    if let Some(slot) = self.slots.get_mut(source.slot) {
+                        slot.picks(&column.values, &picks)?;
+                    }
+                }
+            }
+            self.end_rows();
+            let added = self.times.len() - before;
+            self.measurements.push((Arc::clone(&source.name), added));
+        }
+        run.position = to;
+        Ok(())
+    }
+
+    /// The rows so far as a batch; nothing is left.
+    pub(crate) fn take(&mut self) -> Result<RecordBatch> {
+        let fresh = Self::new(Arc::clone(&self.shape));
+        let Self { shape, times, slots, measurements } = std::mem::replace(self, fresh);
+        let rows = times.len();
+        let mut finished: Vec<Option<ArrayRef>> = Vec::with_capacity(slots.len());
+        for (mut slot, (name, data_type)) in slots.into_iter().zip(&shape.slots) {
+            let nulls = slot.nulls.finish();
+            let Some(values) = slot.values else {
+                finished.push(None);
+                continue;
+            };
+            let named = |row: usize| measurement_at(&measurements, row).unwrap_or(name);
+            check_text(&values, *data_type, shape.show, nulls.as_ref(), named, &times)?;
+            finished.push(Some(shape.show.array(values, *data_type, nulls)?));
+        }
+        let time = shape.show.times(times);
+        let mut columns = Vec::with_capacity(shape.columns.len());
+        for (part, field) in shape.columns.iter().zip(shape.schema.fields()) {
+            columns.push(match part {
+                Part::Time => Arc::clone(&time),
+                Part::Slot(i) => match finished.get(*i).cloned().flatten() {
+                    Some(array) => array,
+                    None => new_null_array(field.data_type(), rows),
+                },
+                Part::Constant(text) => constant(text.as_deref(), rows, field.data_type()),
+                Part::Measurement => {
+                    let bytes = measurements.iter().map(|(name, n)| name.len() * n).sum();
+                    let mut names = StringBuilder::with_capacity(rows, bytes);
+                    for (name, n) in &measurements {
+                        (0..*n).for_each(|_| names.append_value(name));
+                    }
+                    Arc::new(names.finish())
+                }
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&shape.schema), columns, &options)?)
+    }
+}
+
+/// The measurement of a row of the long table.
+fn measurement_at(measurements: &[(Arc<str>, usize)], row: usize) -> Option<&str> {
+    let mut end = 0;
+    let found = measurements.iter().find(|(_, n)| {
+        end += n;
+        row < end
+    });
+    found.map(|(name, _)| &**name)
+}
+
+/// The same text in every row.
+fn constant(text: Option<&str>, rows: usize, data_type: &arrow_schema::DataType) -> ArrayRef {
+    match (text, data_type) {
+        (None, _) => new_null_array(data_type, rows),
+        (Some(text), arrow_schema::DataType::Binary) => {
+            Arc::new(BinaryArray::from_iter_values(std::iter::repeat_n(text.as_bytes(), rows)))
+        }
+        (Some(text), _) => Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, rows))),
+    }
+}
+
+/// Refuses text that is not UTF-8, naming the point.
+fn check_text<'a>(
+    values: &Column,
+    data_type: DataType,
+    show: Show,
+    nulls: Option<&arrow_buffer::NullBuffer>,
+    name: impl Fn(usize) -> &'a str,
+    times: &[i64],
+) -> Result<()> {
+    let Column::Binary(strings) = values else { return Ok(()) };
+    if !data_type.is_text()
+        || show.text_as_binary
+        || std::str::from_utf8(&strings.data).is_ok_and(|text| cuts_whole(text, &strings.offsets))
+    {
+        return Ok(());
+    }
+    let bad = (0..strings.len()).find(|row| {
+        nulls.is_none_or(|nulls| nulls.is_valid(*row)) && std::str::from_utf8(strings.get(*row)).is_err()
+    });
+    let row = bad.unwrap_or_default();
+    let time = times.get(row).copied().unwrap_or_default();
+    Err(Error::corrupt(format!("the text of '{}' at time {time} is not UTF-8", name(row).escape_debug()))
+        .class("not_utf8")
+        .hint("read it with --text-as-binary"))
+}
+
+/// Whether every offset lies between two characters.
+fn cuts_whole(text: &str, offsets: &[i32]) -> bool {
+    text.is_ascii() || offsets.iter().all(|at| text.is_char_boundary(*at as usize))
+}

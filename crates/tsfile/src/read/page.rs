@@ -1,0 +1,176 @@
+//! One page: decompressed, split, decoded.
+
+use super::column::{Column, NONE};
+use super::values;
+use crate::meta::{ChunkHeader, Compression, Encoding, PageHeader, Physical, Statistics, Version};
+use bytes::Bytes;
+use std::borrow::Cow;
+use tesselle_codec::compress;
+use tesselle_core::{Context as _, Cursor, Error, Result};
+
+/// Largest page that is unfolded, whatever its header claims. The original aims at 64 KiB.
+const MAX_PAGE_BYTES: u64 = 1 << 29;
+
+/// A page in the bytes of its chunk.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    /// Its header.
+    pub(crate) header: PageHeader,
+    /// The absolute offset of the header.
+    pub(crate) offset: u64,
+    /// The compressed bytes.
+    pub(crate) data: Bytes,
+}
+
+/// Cuts the bytes of a chunk, which start at `offset`, into its pages.
+pub(crate) fn split(header: &ChunkHeader, version: Version, bytes: &Bytes, offset: u64) -> Result<Vec<Page>> {
+    let mut cursor = Cursor::new(bytes, offset, "page header");
+    let mut pages = Vec::new();
+    while !cursor.is_empty() {
+        let at = cursor.offset();
+        let page = PageHeader::parse(&mut cursor, header, version)?;
+        let start = cursor.position();
+        cursor.bytes_u64(u64::from(page.compressed_size)).in_piece(|| format!("page {}", pages.len()))?;
+        pages.push(Page { header: page, offset: at, data: bytes.slice(start..cursor.position()) });
+    }
+    if header.pages.is_some_and(|n| n as usize != pages.len()) {
+        let text =
+            format!("a chunk states {} pages and has {}", header.pages.unwrap_or_default(), pages.len());
+        return Err(Error::corrupt(text).class("bad_count").offset(offset));
+    }
+    Ok(pages)
+}
+
+impl Page {
+    /// The bytes before compression.
+    pub(crate) fn unfold(&self, compression: Compression) -> Result<Cow<'_, [u8]>> {
+        self.unfold_bytes(compression).at_offset(self.offset)
+    }
+
+    fn unfold_bytes(&self, compression: Compression) -> Result<Cow<'_, [u8]>> {
+        let (size, stored) = (u64::from(self.header.uncompressed_size), self.data.len() as u64);
+        // How many times larger the output of each compressor can be at most.
+        let ratio = match compression {
+            Compression::Uncompressed => {
+                if size != stored {
+                    let text = format!("an uncompressed page has {stored} bytes and states {size}");
+                    return Err(Error::corrupt(text).class("bad_length"));
+                }
+                return Ok(Cow::Borrowed(&self.data));
+            }
+            Compression::Snappy => 64,
+            Compression::Lz4 => 256,
+            Compression::Gzip => 1040,
+            Compression::Zstd | Compression::Lzma2 => u64::MAX,
+        };
+        if size > MAX_PAGE_BYTES || size > stored.saturating_mul(ratio).saturating_add(64) {
+            let text = format!("a page of {stored} bytes cannot unfold to {size}");
+            return Err(Error::corrupt(text).class("bad_length"));
+        }
+        let mut out = vec![0; size as usize];
+        compress::decompress_into(compression.compressor(), &self.data, &mut out)?;
+        Ok(Cow::Owned(out))
+    }
+}
+
+/// The two columns of an ordinary page.
+pub(crate) fn split_columns(bytes: &[u8], offset: u64) -> Result<(&[u8], &[u8])> {
+    let mut cursor = Cursor::new(bytes, 0, "page");
+    let length = cursor.uvarint().at_offset(offset)?;
+    let times = cursor.bytes_u64(length).map_err(|_| {
+        let text = format!("the time column of a page takes {length} bytes, the page has {}", bytes.len());
+        Error::corrupt(text).class("bad_length").offset(offset)
+    })?;
+    Ok((times, cursor.rest()))
+}
+
+/// The points of an ordinary page, appended to `times` and `column` (which is `None` when only times are wanted).
+pub(crate) fn decode_points(
+    page: &Page,
+    header: &ChunkHeader,
+    version: Version,
+    statistics: Option<&Statistics>,
+    times: &mut Vec<i64>,
+    column: Option<&mut Column>,
+) -> Result<()> {
+    if page.header.uncompressed_size == 0 {
+        return Ok(());
+    }
+    let bytes = page.unfold(header.compression)?;
+    let (time_bytes, value_bytes) = split_columns(&bytes, page.offset)?;
+    let statistics = page.header.statistics.as_ref().or(statistics);
+    let before = times.len();
+    values::decode_times(time_bytes, None, statistics, times).at_offset(page.offset)?;
+    if let Some(column) = column {
+        let count = times.len() - before;
+        values::decode(column, header.encoding, version, value_bytes, count, statistics)
+            .at_offset(page.offset)?;
+    }
+    Ok(())
+}
+
+/// The times of a page of a time column.
+pub(crate) fn decode_time_page(
+    page: &Page,
+    header: &ChunkHeader,
+    statistics: Option<&Statistics>,
+    times: &mut Vec<i64>,
+) -> Result<()> {
+    if page.header.uncompressed_size == 0 {
+        return Ok(());
+    }
+    let bytes = page.unfold(header.compression)?;
+    let statistics = page.header.statistics.as_ref().or(statistics);
+    // A time column of an encoding that was never built for times is one of the usual encoding: some writers leave
+    // the field at PLAIN.
+    values::decode_times(&bytes, Some(header.encoding), statistics, times)
+        .or_else(|error| match header.encoding {
+            Encoding::Ts2Diff => Err(error),
+            _ => values::decode_times(&bytes, None, statistics, times),
+        })
+        .at_offset(page.offset)
+}
+
+/// The values of a page of an aligned column: one row per time of the time page beside it.
+#[derive(Debug)]
+pub(crate) struct AlignedValues {
+    /// The values that are there.
+    pub(crate) values: Column,
+    /// For each row the index among them, or [`NONE`].
+    pub(crate) picks: Vec<u32>,
+}
+
+/// Decodes a page of an aligned value column with `rows` rows.
+pub(crate) fn decode_aligned(
+    page: &Page,
+    header: &ChunkHeader,
+    version: Version,
+    physical: Physical,
+    statistics: Option<&Statistics>,
+    rows: usize,
+) -> Result<AlignedValues> {
+    let mut values = Column::new(physical);
+    if page.header.uncompressed_size == 0 {
+        return Ok(AlignedValues { values, picks: vec![NONE; rows] });
+    }
+    let bytes = page.unfold(header.compression)?;
+    let mut cursor = Cursor::new(&bytes, 0, "aligned page");
+    let stated = cursor.i32_be().at_offset(page.offset)?;
+    if usize::try_from(stated).ok() != Some(rows) {
+        let text = format!("a page of an aligned column has {stated} rows, the time column {rows}");
+        return Err(Error::corrupt(text).class("bad_count").offset(page.offset));
+    }
+    let bitmap = cursor.bytes(rows.div_ceil(8)).at_offset(page.offset)?;
+    let mut picks = Vec::with_capacity(rows);
+    let mut present = 0_u32;
+    for row in 0..rows {
+        let byte = bitmap.get(row / 8).copied().unwrap_or_default();
+        let is_present = byte & (0x80 >> (row % 8)) != 0;
+        picks.push(if is_present { present } else { NONE });
+        present += u32::from(is_present);
+    }
+    let statistics = page.header.statistics.as_ref().or(statistics);
+    values::decode(&mut values, header.encoding, version, cursor.rest(), present as usize, statistics)
+        .at_offset(page.offset)?;
+    Ok(AlignedValues { values, picks })
+}

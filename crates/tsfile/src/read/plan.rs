@@ -1,0 +1,230 @@
+//! Planning a device: which chunks a scan needs, cut into tasks along the axis of time.
+//!
+//! Chunks that overlap in time form a component; components are disjoint, so tasks give rows in the order of time
+//! and need nothing of each other. Small components share a task.
+
+use super::assemble::{ColumnData, DeviceData};
+use super::loaded::ChunkRef;
+use super::output::Shape;
+use super::prune::{Piece, Pruner, bounds_of};
+use super::source::TaskChunk;
+use super::task::{Component, ScanTask, Strand};
+use crate::archive::Archive;
+use crate::meta::DataType;
+use std::sync::Arc;
+use tesselle_core::{Plan, Task};
+
+/// Values a task should have; less is joined with the next component.
+const TASK_VALUES: u64 = 1 << 18;
+
+/// What the rows of a scan are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// A row per time.
+    Rows,
+    /// A row per point.
+    Points,
+}
+
+/// A scan of one device.
+pub(crate) struct Request {
+    /// What comes out.
+    pub(crate) shape: Arc<Shape>,
+    /// Rows or points.
+    pub(crate) mode: Mode,
+    /// For each column of the device the slot it fills.
+    pub(crate) slots: Vec<Option<usize>>,
+    /// For each column of the device what the predicate calls it.
+    pub(crate) names: Vec<Arc<str>>,
+    /// What statistics can rule out.
+    pub(crate) pruner: Arc<Pruner>,
+}
+
+/// A chunk that is kept, with the column it belongs to; `None` is the time column.
+struct Kept {
+    column: Option<usize>,
+    chunk: ChunkRef,
+    values: bool,
+}
+
+/// Adds the tasks that scan a device to `plan`.
+pub(crate) fn plan_device(archive: &Arc<Archive>, data: &DeviceData, request: &Request, plan: &mut Plan) {
+    if request.pruner.rules_out_all() {
+        plan.pruned += data.columns.iter().map(|c| c.chunks.len() as u64).sum::<u64>();
+        plan.pieces += data.columns.iter().map(|c| c.chunks.len() as u64).sum::<u64>();
+        return;
+    }
+    let kept = choose(data, request, plan);
+    let mut components = cut(kept);
+    let mut pending: Vec<Vec<Kept>> = Vec::new();
+    let mut size = 0_u64;
+    let cell_count =
+        |part: &[Kept]| part.iter().fold(0_u64, |n, k| n.saturating_add(k.chunk.statistics.count));
+    while let Some(component) = components.pop() {
+        size = size.saturating_add(cell_count(&component));
+        pending.push(component);
+        if size >= TASK_VALUES || components.is_empty() {
+            plan.tasks.push(task(archive, data, request, std::mem::take(&mut pending)));
+            size = 0;
+        }
+    }
+}
+
+/// The chunks that may hold what the scan asks for.
+fn choose(data: &DeviceData, request: &Request, plan: &mut Plan) -> Vec<Kept> {
+    let pruner = &request.pruner;
+    let mentioned = pruner.columns();
+    let is_mentioned = |i: usize| request.names.get(i).is_some_and(|name| mentioned.contains(&&**name));
+    // A row that lacks a value in a column where the predicate needs one never matches: the times of columns that
+    // nobody asked for are then of no interest.
+    let needed = request.mode == Mode::Rows
+        && (0..data.columns.len())
+            .any(|i| is_mentioned(i) && request.names.get(i).is_some_and(|n| pruner.rejects_null(n)));
+    let excluded = if request.mode == Mode::Rows {
+        let columns = data.columns.iter().enumerate().filter(|(i, _)| is_mentioned(*i));
+        pruner.excluded(columns.filter_map(|(i, column)| Some((&**request.names.get(i)?, pieces(column)))))
+    } else {
+        super::prune::Stretches::default()
+    };
+    let mut kept = Vec::new();
+    let mut consider = |column: Option<usize>, chunk: &ChunkRef, values: bool| {
+        plan.pieces += 1;
+        let dead = chunk.is_deleted()
+            || excluded.covers(chunk.lo, chunk.hi)
+            || pruner.rules_out_time(chunk.lo, chunk.hi)
+            || (request.mode == Mode::Points && is_hopeless_point_chunk(data, request, column, chunk));
+        if dead {
+            plan.pruned += 1;
+        } else {
+            kept.push(Kept { column, chunk: chunk.clone(), values });
+        }
+    };
+    for (i, column) in data.columns.iter().enumerate() {
+        let wanted = request.slots.get(i).copied().flatten().is_some();
+        let makes_rows = request.mode == Mode::Rows && (!needed || is_mentioned(i));
+        for chunk in &column.chunks {
+            if wanted || (makes_rows && chunk.time_chunk.is_none()) {
+                consider(Some(i), chunk, wanted);
+            }
+        }
+    }
+    let aligned_wanted = kept.iter().any(|k| k.chunk.time_chunk.is_some());
+    if request.mode == Mode::Rows || aligned_wanted {
+        let mut times = Vec::new();
+        for chunk in &data.times {
+            plan.pieces += 1;
+            let used = || {
+                kept.iter().any(|k| k.chunk.file == chunk.file && k.chunk.time_chunk == Some(chunk.offset))
+            };
+            let dead = chunk.is_deleted()
+                || excluded.covers(chunk.lo, chunk.hi)
+                || pruner.rules_out_time(chunk.lo, chunk.hi);
+            if (request.mode == Mode::Rows && !dead) || used() {
+                times.push(Kept { column: None, chunk: chunk.clone(), values: true });
+            } else {
+                plan.pruned += 1;
+            }
+        }
+        kept.extend(times);
+    }
+    kept
+}
+
+/// Whether no point of a chunk can match, in the long table, where each chunk has one value column. Only chunks
+/// that no other one of their column overlaps may go: a newer chunk hides points of an older one.
+fn is_hopeless_point_chunk(
+    data: &DeviceData,
+    request: &Request,
+    column: Option<usize>,
+    chunk: &ChunkRef,
+) -> bool {
+    let Some((i, column)) = column.and_then(|i| Some((i, data.columns.get(i)?))) else { return false };
+    let Some(name) = request.names.get(i) else { return false };
+    let alone = || {
+        let overlaps = |c: &&ChunkRef| c.lo <= chunk.hi && chunk.lo <= c.hi;
+        column.chunks.iter().filter(overlaps).count() == 1
+    };
+    let bounds = sure_bounds(column, chunk);
+    bounds.is_some_and(|bounds| request.pruner.rules_out(name, chunk.lo, chunk.hi, &bounds)) && alone()
+}
+
+/// Bounds of a chunk's values that hold whatever its encoding: floats may be stored with a loss that only the chunk
+/// header tells, and so are judged later.
+fn sure_bounds(column: &ColumnData, chunk: &ChunkRef) -> Option<tesselle_core::ColumnBounds> {
+    let float = matches!(column.data_type, DataType::Float | DataType::Double);
+    if float { None } else { bounds_of(&chunk.statistics, column.data_type) }
+}
+
+fn pieces(column: &ColumnData) -> Vec<Piece> {
+    column.chunks.iter().map(|c| Piece { lo: c.lo, hi: c.hi, bounds: sure_bounds(column, c) }).collect()
+}
+
+/// Cuts chunks into components that are disjoint in time, the last one first.
+fn cut(mut kept: Vec<Kept>) -> Vec<Vec<Kept>> {
+    kept.sort_by_key(|k| (k.chunk.lo, k.chunk.hi));
+    let mut components: Vec<Vec<Kept>> = Vec::new();
+    let mut end = i64::MIN;
+    for chunk in kept {
+        match components.last_mut() {
+            Some(component) if chunk.chunk.lo <= end => {
+                end = end.max(chunk.chunk.hi);
+                component.push(chunk);
+            }
+            _ => {
+                end = chunk.chunk.hi;
+                components.push(vec![chunk]);
+            }
+        }
+    }
+    components.reverse();
+    components
+}
+
+fn task(
+    archive: &Arc<Archive>,
+    data: &DeviceData,
+    request: &Request,
+    parts: Vec<Vec<Kept>>,
+) -> Box<dyn Task> {
+    let mut chunks = Vec::new();
+    let mut components = Vec::with_capacity(parts.len());
+    for part in parts {
+        let mut component = Component::default();
+        for kept in part {
+            let at = chunks.len();
+            let column = kept.column.and_then(|i| Some((i, data.columns.get(i)?)));
+            match column {
+                Some((i, _)) => component.add(i, request.slots.get(i).copied().flatten(), at),
+                None => component.times.push(at),
+            }
+            let empty: Arc<str> = "".into();
+            chunks.push(TaskChunk {
+                chunk: kept.chunk,
+                name: column.map_or(empty, |(_, c)| Arc::clone(&c.name)),
+                data_type: column.map_or(DataType::Vector, |(_, c)| c.data_type),
+                values: kept.values,
+            });
+        }
+        components.push(component);
+    }
+    let names = request.names.clone();
+    Box::new(ScanTask::new(
+        archive,
+        &data.path,
+        Arc::clone(&request.shape),
+        request.mode,
+        Arc::clone(&request.pruner),
+        names,
+        chunks,
+        components,
+    ))
+}
+
+impl Component {
+    fn add(&mut self, column: usize, slot: Option<usize>, chunk: usize) {
+        match self.strands.iter_mut().find(|s| s.column == column) {
+            Some(strand) => strand.chunks.push(chunk),
+            None => self.strands.push(Strand { column, slot, chunks: vec![chunk] }),
+        }
+    }
+}

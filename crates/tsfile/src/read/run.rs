@@ -1,0 +1,138 @@
+//! A stretch of decoded points with ascending, distinct times.
+
+use super::column::{Column, NONE};
+use std::sync::Arc;
+use tesselle_core::Result;
+
+/// Points of one or more columns at common times.
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    /// Ascending and distinct once [`Run::normalise`] has run.
+    pub(crate) times: Arc<Vec<i64>>,
+    /// The columns.
+    pub(crate) columns: Vec<RunColumn>,
+    /// Rows before this one are used up.
+    pub(crate) position: usize,
+}
+
+/// One column of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct RunColumn {
+    /// The values.
+    pub(crate) values: Column,
+    /// For each row the index among the values, or [`NONE`]; absent when they are one to one.
+    pub(crate) picks: Option<Vec<u32>>,
+}
+
+impl Run {
+    /// A run at these times.
+    pub(crate) fn new(times: Arc<Vec<i64>>, columns: Vec<RunColumn>) -> Self {
+        Self { times, columns, position: 0 }
+    }
+
+    /// The times that are left.
+    pub(crate) fn rest(&self) -> &[i64] {
+        self.times.get(self.position..).unwrap_or_default()
+    }
+
+    /// Puts the rows in the order of time; of rows at one time the last counts.
+    pub(crate) fn normalise(&mut self) -> Result<()> {
+        if self.times.windows(2).all(|pair| pair[0] < pair[1]) {
+            return Ok(());
+        }
+        let mut order: Vec<u32> = (0..self.times.len() as u32).collect();
+        let at = |row: u32| self.times.get(row as usize).copied().unwrap_or_default();
+        order.sort_by_key(|row| at(*row));
+        let kept: Vec<u32> = order
+            .iter()
+            .zip(order.iter().skip(1).map(Some).chain(std::iter::once(None)))
+            .filter(|(row, next)| next.is_none_or(|next| at(**row) != at(*next)))
+            .map(|(row, _)| *row)
+            .collect();
+        self.keep(&kept)
+    }
+
+    /// Drops the rows in `deleted`, which lie in ascending order.
+    pub(crate) fn delete(&mut self, deleted: &[(i64, i64)]) -> Result<()> {
+        let hits = |time: i64| deleted.iter().any(|(from, to)| (*from..=*to).contains(&time));
+        if deleted.is_empty() || !self.times.iter().any(|t| hits(*t)) {
+            return Ok(());
+        }
+        let rows = self.times.iter().enumerate().filter(|(_, t)| !hits(**t)).map(|(row, _)| row as u32);
+        let kept: Vec<u32> = rows.collect();
+        self.keep(&kept)
+    }
+
+    /// Keeps only these rows, in this order.
+    fn keep(&mut self, rows: &[u32]) -> Result<()> {
+        let pick = |all: &Vec<i64>| rows.iter().filter_map(|row| all.get(*row as usize).copied()).collect();
+        self.times = Arc::new(pick(&self.times));
+        for column in &mut self.columns {
+            match &mut column.picks {
+                Some(picks) => {
+                    *picks =
+                        rows.iter().map(|row| picks.get(*row as usize).copied().unwrap_or(NONE)).collect();
+                }
+                None => column.values = column.values.pick(rows)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps only rows in `[lo, hi]`; times must be ascending.
+    pub(crate) fn trim(&mut self, lo: i64, hi: i64) {
+        let from = self.times.partition_point(|t| *t < lo);
+        self.position = self.position.max(from);
+        if self.times.last().is_some_and(|last| *last > hi) {
+            let to = self.times.partition_point(|t| *t <= hi);
+            Arc::make_mut(&mut self.times).truncate(to);
+        }
+    }
+}
+
+impl RunColumn {
+    /// The column without the values at deleted times; the rows stay.
+    pub(crate) fn hide(&mut self, times: &[i64], deleted: &[(i64, i64)]) {
+        let hits = |time: i64| deleted.iter().any(|(from, to)| (*from..=*to).contains(&time));
+        if deleted.is_empty() || !times.iter().any(|t| hits(*t)) {
+            return;
+        }
+        let rows = times.len() as u32;
+        let picks = self.picks.get_or_insert_with(|| (0..rows).collect());
+        for (pick, time) in picks.iter_mut().zip(times) {
+            if hits(*time) {
+                *pick = NONE;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(times: &[i64], values: &[i32]) -> Run {
+        let column = RunColumn { values: Column::Int32(values.to_vec()), picks: None };
+        Run::new(Arc::new(times.to_vec()), vec![column])
+    }
+
+    #[test]
+    fn of_equal_times_the_last_counts() {
+        let mut run = run(&[50, 40, 60, 40, 10], &[0, 1, 2, 3, 4]);
+        run.normalise().unwrap();
+        assert_eq!(*run.times, [10, 40, 50, 60]);
+        assert!(matches!(&run.columns[0].values, Column::Int32(v) if *v == [4, 3, 0, 2]));
+    }
+
+    #[test]
+    fn trimming_and_deleting_keep_rows_and_values_together() {
+        let mut run = run(&[1, 2, 3, 4, 5, 6], &[1, 2, 3, 4, 5, 6]);
+        run.delete(&[(2, 3)]).unwrap();
+        run.trim(4, 5);
+        assert_eq!(run.rest(), [4, 5]);
+        assert!(matches!(&run.columns[0].values, Column::Int32(v) if *v == [1, 4, 5, 6]));
+        let mut column = run.columns[0].clone();
+        column.hide(&[1, 4, 5], &[(4, 4)]);
+        assert_eq!(column.picks, Some(vec![0, NONE, 2]));
+    }
+}

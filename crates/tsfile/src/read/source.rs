@@ -1,0 +1,343 @@
+//! Sources: what a stretch of time is read from, unit by unit, each unit decoded when its turn comes.
+
+use super::column::{Column, NONE};
+use super::loaded::{ChunkRef, FileFacts, Loaded};
+use super::page;
+use super::run::{Run, RunColumn};
+use super::values;
+use crate::meta::DataType;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tesselle_core::{Context as _, Error, Result};
+
+/// All that the units of a task refer to.
+pub(crate) struct Material {
+    /// The chunks of the task.
+    pub(crate) chunks: Vec<TaskChunk>,
+    /// Their bytes; `None` for chunks that were left out.
+    pub(crate) loaded: Vec<Option<Loaded>>,
+    /// The files of the archive.
+    pub(crate) files: Vec<(Arc<str>, FileFacts)>,
+    /// The device, for messages.
+    pub(crate) device: String,
+}
+
+/// A chunk of a task.
+#[derive(Debug, Clone)]
+pub(crate) struct TaskChunk {
+    /// Where it is.
+    pub(crate) chunk: ChunkRef,
+    /// Its measurement; empty for a time column.
+    pub(crate) name: Arc<str>,
+    /// Its type.
+    pub(crate) data_type: DataType,
+    /// Whether values are wanted, not only times.
+    pub(crate) values: bool,
+}
+
+/// A page by chunk and number.
+pub(crate) type PageId = (usize, usize);
+
+/// A page that gives points of one column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PointPage {
+    /// Times and values together.
+    Ordinary(PageId),
+    /// A value page and the time page beside it.
+    Aligned {
+        /// The time page.
+        time: PageId,
+        /// The value page.
+        value: PageId,
+    },
+    /// Only the times of an aligned group.
+    Times(PageId),
+}
+
+/// What is decoded in one go.
+#[derive(Debug)]
+pub(crate) enum Unit {
+    /// Points of one column; several pages, lowest rank first, where their times are mixed.
+    Points(Vec<PointPage>),
+    /// Rows of an aligned group: a time page and the value page of each column.
+    Rows {
+        /// The time page.
+        time: PageId,
+        /// By column of the source.
+        values: Vec<Option<PageId>>,
+    },
+}
+
+/// A sequence of units in the order of time.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Where its columns go; empty when it only says that rows exist.
+    pub(crate) columns: Vec<SourceColumn>,
+    /// Still to be decoded.
+    pub(crate) units: VecDeque<Unit>,
+    /// Decoded and not used up.
+    pub(crate) run: Option<Run>,
+}
+
+/// A column of a source.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceColumn {
+    /// Which of the output's columns it is.
+    pub(crate) slot: usize,
+    /// Its measurement.
+    pub(crate) name: Arc<str>,
+    /// Its type.
+    pub(crate) data_type: DataType,
+}
+
+impl Source {
+    /// Makes sure that there is a run with rows left, unless all units are used up.
+    pub(crate) fn fill(&mut self, material: &Material, cache: &mut TimeCache) -> Result<()> {
+        while self.run.as_ref().is_none_or(|run| run.rest().is_empty()) {
+            let last = self.run.take().and_then(|run| run.times.last().copied());
+            let Some(unit) = self.units.pop_front() else { return Ok(()) };
+            let mut run = match &unit {
+                Unit::Points(pages) => self.decode_points(pages, material, cache)?,
+                Unit::Rows { time, values } => self.decode_rows(*time, values, material, cache)?,
+            };
+            run.normalise()?;
+            if let (Some(last), Some(first)) = (last, run.times.first())
+                && *first <= last
+            {
+                let text =
+                    format!("the times of a page start at {first}, though the page before ends at {last}");
+                return Err(material.place(unit.first_page(), Error::corrupt(text).class("bad_statistics")));
+            }
+            self.run = Some(run);
+        }
+        Ok(())
+    }
+
+    fn decode_points(&self, pages: &[PointPage], material: &Material, cache: &mut TimeCache) -> Result<Run> {
+        let wanted = self.columns.first();
+        let one = |page: PointPage, cache: &mut TimeCache| {
+            material.decode_page(page, wanted, cache).map_err(|e| material.place(page.data_page(), e))
+        };
+        if let [only] = pages {
+            return one(*only, cache);
+        }
+        let mut times = Vec::new();
+        let mut column = wanted.and_then(|w| w.data_type.physical()).map(Column::new);
+        for page in pages {
+            let run = one(*page, cache)?;
+            times.extend_from_slice(&run.times);
+            if let (Some(all), Some(part)) = (&mut column, run.columns.first()) {
+                all.extend_range(&part.values, 0, run.times.len())?;
+            }
+        }
+        let columns = column.map(|values| RunColumn { values, picks: None });
+        Ok(Run::new(Arc::new(times), columns.into_iter().collect()))
+    }
+
+    fn decode_rows(
+        &self,
+        time: PageId,
+        values: &[Option<PageId>],
+        material: &Material,
+        cache: &mut TimeCache,
+    ) -> Result<Run> {
+        let times = material.time_page(time, cache).map_err(|e| material.place(time, e))?;
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (column, page) in self.columns.iter().zip(values) {
+            let mut decoded = match page {
+                Some(page) => {
+                    material.aligned_page(*page, times.len()).map_err(|e| material.place(*page, e))?
+                }
+                None => RunColumn {
+                    values: Column::new(physical(column.data_type)?),
+                    picks: Some(vec![NONE; times.len()]),
+                },
+            };
+            if let Some(chunk) = page.and_then(|page| material.chunks.get(page.0)) {
+                decoded.hide(&times, &chunk.chunk.deleted);
+            }
+            columns.push(decoded);
+        }
+        let mut run = Run::new(times, columns);
+        // The deletions of a time chunk are those that all columns share: such rows vanish whole.
+        if let Some(chunk) = material.chunks.get(time.0) {
+            run.delete(&chunk.chunk.deleted)?;
+        }
+        Ok(run)
+    }
+}
+
+impl Unit {
+    fn first_page(&self) -> PageId {
+        match self {
+            Self::Points(pages) => pages.first().map_or((0, 0), |page| page.data_page()),
+            Self::Rows { time, .. } => *time,
+        }
+    }
+}
+
+impl PointPage {
+    fn data_page(self) -> PageId {
+        match self {
+            Self::Ordinary(page) | Self::Times(page) | Self::Aligned { value: page, .. } => page,
+        }
+    }
+}
+
+impl Material {
+    /// The chunk, its bytes and the facts of its file.
+    pub(crate) fn get(&self, chunk: usize) -> Result<(&TaskChunk, &Loaded, FileFacts)> {
+        let task = self.chunks.get(chunk);
+        let facts = task.and_then(|t| self.files.get(t.chunk.file)).map(|(_, facts)| *facts);
+        let loaded = self.loaded.get(chunk).and_then(Option::as_ref);
+        match (task, loaded, facts) {
+            (Some(task), Some(loaded), Some(facts)) => Ok((task, loaded, facts)),
+            _ => Err(Error::internal("a unit refers to a chunk that was not fetched")),
+        }
+    }
+
+    /// Adds to an error where it happened.
+    pub(crate) fn place(&self, (chunk, page): PageId, error: Error) -> Error {
+        let Some(task) = self.chunks.get(chunk) else { return error };
+        let file = self.files.get(task.chunk.file).map(|(path, _)| path.to_string()).unwrap_or_default();
+        let series = match &*task.name {
+            "" => format!("times of '{}'", self.device),
+            name => format!("'{}.{name}'", self.device),
+        };
+        error.piece(format!("{series}, chunk at {}, page {page}", task.chunk.offset)).file(file)
+    }
+
+    fn decode_page(
+        &self,
+        page: PointPage,
+        wanted: Option<&SourceColumn>,
+        cache: &mut TimeCache,
+    ) -> Result<Run> {
+        match page {
+            PointPage::Ordinary((chunk, number)) => {
+                let (task, loaded, facts) = self.get(chunk)?;
+                let statistics = loaded.page_statistics(number, &task.chunk);
+                let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
+                let mut column = match wanted {
+                    Some(column) if task.values => Some(Column::new(physical(column.data_type)?)),
+                    _ => None,
+                };
+                if page.header.uncompressed_size == 0 {
+                    let columns = column.map(|values| RunColumn { values, picks: None });
+                    return Ok(Run::new(Arc::default(), columns.into_iter().collect()));
+                }
+                let bytes = page.unfold(loaded.header.compression)?;
+                let (time_bytes, value_bytes) = page::split_columns(&bytes, page.offset)?;
+                let times = cache.times(TimeBytes::Encoded, time_bytes, || {
+                    let mut times = Vec::new();
+                    values::decode_times(time_bytes, None, statistics, &mut times).map(|()| times)
+                });
+                let times = times.at_offset(page.offset)?;
+                if let Some(column) = &mut column {
+                    let encoding = loaded.header.encoding;
+                    values::decode(column, encoding, facts.version, value_bytes, times.len(), statistics)
+                        .at_offset(page.offset)?;
+                }
+                let columns = column.map(|values| RunColumn { values, picks: None });
+                let mut run = Run::new(times, columns.into_iter().collect());
+                run.delete(&task.chunk.deleted)?;
+                Ok(run)
+            }
+            PointPage::Times(page) => {
+                let mut run = Run::new(self.time_page(page, cache)?, Vec::new());
+                let deleted = self.chunks.get(page.0).map(|t| Arc::clone(&t.chunk.deleted));
+                run.delete(&deleted.unwrap_or_default())?;
+                Ok(run)
+            }
+            PointPage::Aligned { time, value } => {
+                let times = self.time_page(time, cache)?;
+                let column = self.aligned_page(value, times.len())?;
+                let picks = column.picks.unwrap_or_default();
+                let there =
+                    times.iter().zip(&picks).filter(|(_, pick)| **pick != NONE).map(|(time, _)| *time);
+                let there = Arc::new(there.collect());
+                let mut run = Run::new(there, vec![RunColumn { values: column.values, picks: None }]);
+                let deleted = self.chunks.get(value.0).map(|t| Arc::clone(&t.chunk.deleted));
+                run.delete(&deleted.unwrap_or_default())?;
+                Ok(run)
+            }
+        }
+    }
+
+    fn time_page(&self, (chunk, number): PageId, cache: &mut TimeCache) -> Result<Arc<Vec<i64>>> {
+        let (task, loaded, _) = self.get(chunk)?;
+        let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
+        let statistics = loaded.page_statistics(number, &task.chunk);
+        cache.times(TimeBytes::Page, &page.data, || {
+            let mut times = Vec::new();
+            page::decode_time_page(page, &loaded.header, statistics, &mut times).map(|()| times)
+        })
+    }
+
+    fn aligned_page(&self, (chunk, number): PageId, rows: usize) -> Result<RunColumn> {
+        let (task, loaded, facts) = self.get(chunk)?;
+        let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
+        let statistics = loaded.page_statistics(number, &task.chunk);
+        let physical = physical(task.data_type)?;
+        let decoded = page::decode_aligned(page, &loaded.header, facts.version, physical, statistics, rows)?;
+        Ok(RunColumn { values: decoded.values, picks: Some(decoded.picks) })
+    }
+}
+
+fn physical(data_type: DataType) -> Result<crate::meta::Physical> {
+    data_type.physical().ok_or_else(|| Error::internal("a time column is read as values"))
+}
+
+/// Series that are written together have the same times, byte for byte: each such column is decoded once.
+#[derive(Debug, Default)]
+pub(crate) struct TimeCache {
+    entries: Vec<(TimeBytes, Box<[u8]>, Arc<Vec<i64>>)>,
+    next: usize,
+}
+
+/// What the bytes of a cached column are: the same bytes mean different times as one or the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeBytes {
+    /// The time column inside an ordinary page, decompressed.
+    Encoded,
+    /// A page of a time column, as stored.
+    Page,
+}
+
+/// Pages of one chunk, for series that are decoded one after the other.
+const CACHED: usize = 64;
+
+impl TimeCache {
+    fn times(
+        &mut self,
+        kind: TimeBytes,
+        bytes: &[u8],
+        decode: impl FnOnce() -> Result<Vec<i64>>,
+    ) -> Result<Arc<Vec<i64>>> {
+        let n = self.entries.len();
+        // Columns are asked for in the same order again and again: the search starts after the last hit.
+        let order = (self.next..n).chain(0..self.next.min(n));
+        for i in order {
+            if let Some((known_kind, known, times)) = self.entries.get(i)
+                && *known_kind == kind
+                && **known == *bytes
+            {
+                self.next = i + 1;
+                return Ok(Arc::clone(times));
+            }
+        }
+        let times = Arc::new(decode()?);
+        let entry = (kind, bytes.into(), Arc::clone(&times));
+        if n < CACHED {
+            self.entries.push(entry);
+            self.next = n + 1;
+        } else {
+            let slot = if self.next < n { self.next } else { 0 };
+            if let Some(place) = self.entries.get_mut(slot) {
+                *place = entry;
+            }
+            self.next = slot + 1;
+        }
+        Ok(times)
+    }
+}

@@ -1,0 +1,344 @@
+//! From the loaded chunks of a component to sources: which pages are decoded, and in what order.
+
+use super::loaded::Loaded;
+use super::plan::Mode;
+use super::prune::{Piece, Pruner, Stretches, bounds_of};
+use super::source::{Material, PageId, PointPage, Source, SourceColumn, TaskChunk, Unit};
+use super::task::{Component, Strand};
+use crate::meta::{ChunkHeader, DataType, Statistics};
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+use tesselle_core::{Error, Result};
+
+/// Leaves out chunks that statistics rule out now that their encodings are known.
+pub(crate) fn drop_hopeless_chunks(
+    chunks: &[TaskChunk],
+    components: &VecDeque<Component>,
+    names: &[Arc<str>],
+    pruner: &Pruner,
+    headers: &mut [Option<(ChunkHeader, Range<u64>)>],
+) {
+    let mentioned = pruner.columns();
+    for component in components {
+        let columns = component.strands.iter().filter_map(|strand| {
+            let name = names.get(strand.column).filter(|name| mentioned.contains(&&***name))?;
+            let pieces = strand.chunks.iter().filter_map(|i| {
+                let (task, (header, _)) = (chunks.get(*i)?, headers.get(*i)?.as_ref()?);
+                let bounds = safe_bounds(&task.chunk.statistics, header);
+                Some(Piece { lo: task.chunk.lo, hi: task.chunk.hi, bounds })
+            });
+            Some((&**name, pieces.collect()))
+        });
+        let excluded = pruner.excluded(columns);
+        for i in component.strands.iter().flat_map(|s| &s.chunks).chain(&component.times) {
+            let covered = chunks.get(*i).is_some_and(|task| excluded.covers(task.chunk.lo, task.chunk.hi));
+            if let Some(header) = headers.get_mut(*i).filter(|_| covered) {
+                *header = None;
+            }
+        }
+    }
+}
+
+/// Bounds of values, where the encoding keeps them as they were.
+fn safe_bounds(statistics: &Statistics, header: &ChunkHeader) -> Option<tesselle_core::ColumnBounds> {
+    let lossy = header.encoding.is_lossy(header.data_type);
+    if lossy { None } else { bounds_of(statistics, header.data_type) }
+}
+
+/// The sources of a component.
+pub(crate) fn sources(
+    component: &Component,
+    material: &Material,
+    mode: Mode,
+    names: &[Arc<str>],
+    pruner: &Pruner,
+) -> Result<Vec<Source>> {
+    let excluded = match mode {
+        Mode::Rows => excluded_by_pages(component, material, names, pruner),
+        Mode::Points => Stretches::default(),
+    };
+    let builder = Builder { component, material, mode, names, pruner, excluded };
+    let mut sources = builder.aligned()?;
+    for strand in &component.strands {
+        sources.extend(builder.ordinary(strand)?);
+    }
+    Ok(sources)
+}
+
+/// The stretches that the pages of mentioned columns rule out.
+fn excluded_by_pages(
+    component: &Component,
+    material: &Material,
+    names: &[Arc<str>],
+    pruner: &Pruner,
+) -> Stretches {
+    let mentioned = pruner.columns();
+    if mentioned.is_empty() {
+        return Stretches::default();
+    }
+    let columns = component.strands.iter().filter_map(|strand| {
+        let name = names.get(strand.column).filter(|name| mentioned.contains(&&***name))?;
+        let mut pieces = Vec::new();
+        for i in &strand.chunks {
+            let Ok((task, loaded, _)) = material.get(*i) else { continue };
+            for page in 0..loaded.pages.len() {
+                let statistics = loaded.page_statistics(page, &task.chunk);
+                let (lo, hi) = span(statistics, task);
+                let bounds = statistics.and_then(|s| safe_bounds(s, &loaded.header));
+                if !is_empty(loaded, page) {
+                    pieces.push(Piece { lo, hi, bounds });
+                }
+            }
+        }
+        Some((&**name, pieces))
+    });
+    pruner.excluded(columns)
+}
+
+/// The stretch of time of a page.
+fn span(statistics: Option<&Statistics>, task: &TaskChunk) -> (i64, i64) {
+    match statistics {
+        Some(s) if s.start_time <= s.end_time => (s.start_time, s.end_time),
+        Some(_) => (i64::MIN, i64::MAX),
+        None => (task.chunk.lo, task.chunk.hi),
+    }
+}
+
+fn is_empty(loaded: &Loaded, page: usize) -> bool {
+    loaded.pages.get(page).is_none_or(|page| page.header.uncompressed_size == 0)
+}
+
+struct Builder<'a> {
+    component: &'a Component,
+    material: &'a Material,
+    mode: Mode,
+    names: &'a [Arc<str>],
+    pruner: &'a Pruner,
+    excluded: Stretches,
+}
+
+/// A page with its stretch of time.
+struct Placed {
+    page: PointPage,
+    span: (i64, i64),
+    rank: ((usize, i64, u64), usize),
+}
+
+impl Builder<'_> {
+    fn is_aligned(&self, chunk: usize) -> bool {
+        self.material.get(chunk).is_ok_and(|(_, loaded, _)| loaded.header.is_value_column())
+    }
+
+    fn is_out(&self, (lo, hi): (i64, i64)) -> bool {
+        self.excluded.covers(lo, hi) || self.pruner.rules_out_time(lo, hi)
+    }
+
+    /// The strands that have aligned chunks whose values are wanted.
+    fn aligned_strands(&self) -> Vec<&Strand> {
+        let strands = self.component.strands.iter();
+        strands.filter(|s| s.slot.is_some() && s.chunks.iter().any(|c| self.is_aligned(*c))).collect()
+    }
+
+    /// The sources of aligned groups.
+    fn aligned(&self) -> Result<Vec<Source>> {
+        let mut times: Vec<usize> = self.component.times.clone();
+        times.retain(|t| self.material.get(*t).is_ok());
+        if times.is_empty() {
+            return Ok(Vec::new());
+        }
+        let chunk = |i: &usize| self.material.chunks.get(*i).map(|t| &t.chunk);
+        times.sort_by_key(|t| chunk(t).map(|c| (c.lo, c.hi)));
+        let strands = self.aligned_strands();
+        let by_offset: HashMap<(usize, u64), usize> =
+            times.iter().filter_map(|t| chunk(t).map(|c| ((c.file, c.offset), *t))).collect();
+        // For each time chunk the value chunk of each strand.
+        let mut beside: HashMap<usize, Vec<Option<usize>>> = HashMap::new();
+        let mut simple = times
+            .windows(2)
+            .all(|pair| chunk(&pair[0]).zip(chunk(&pair[1])).is_some_and(|(a, b)| a.hi < b.lo));
+        for (column, strand) in strands.iter().enumerate() {
+            for value in strand.chunks.iter().filter(|c| self.material.get(**c).is_ok()) {
+                if !self.is_aligned(*value) {
+                    simple = false;
+                    continue;
+                }
+                let time = chunk(value).and_then(|c| by_offset.get(&(c.file, c.time_chunk?)));
+                let Some(time) = time else {
+                    let error =
+                        Error::corrupt("a column of an aligned group has no time column").class("bad_chunk");
+                    return Err(self.material.place((*value, 0), error));
+                };
+                let row = beside.entry(*time).or_insert_with(|| vec![None; strands.len()]);
+                match row.get_mut(column) {
+                    Some(place @ None) => *place = Some(*value),
+                    _ => simple = false,
+                }
+            }
+        }
+        simple = simple && times.iter().all(|t| self.has_ordered_pages(*t));
+        if simple {
+            let mut units = VecDeque::new();
+            for time in &times {
+                self.row_units(*time, beside.get(time).map(Vec::as_slice).unwrap_or_default(), &mut units)?;
+            }
+            let columns = strands.iter().filter_map(|s| self.column(s)).collect();
+            return Ok(vec![Source { columns, units, run: None }]);
+        }
+        self.exploded(&times, &strands, &by_offset)
+    }
+
+    fn column(&self, strand: &Strand) -> Option<SourceColumn> {
+        let chunk = strand.chunks.first().and_then(|c| self.material.chunks.get(*c))?;
+        Some(SourceColumn { slot: strand.slot?, name: Arc::clone(&chunk.name), data_type: chunk.data_type })
+    }
+
+    fn has_ordered_pages(&self, chunk: usize) -> bool {
+        let Ok((task, loaded, _)) = self.material.get(chunk) else { return false };
+        let spans: Vec<(i64, i64)> =
+            (0..loaded.pages.len()).map(|p| span(loaded.page_statistics(p, &task.chunk), task)).collect();
+        spans.windows(2).all(|pair| pair[0].1 < pair[1].0)
+    }
+
+    /// One unit per page of a time chunk.
+    fn row_units(&self, time: usize, values: &[Option<usize>], units: &mut VecDeque<Unit>) -> Result<()> {
+        let (task, loaded, _) = self.material.get(time)?;
+        let mut pages: Vec<Option<usize>> = Vec::with_capacity(values.len());
+        for value in values {
+            pages.push(self.matching_pages(loaded.pages.len(), *value)?);
+        }
+        for page in 0..loaded.pages.len() {
+            if is_empty(loaded, page) || self.is_out(span(loaded.page_statistics(page, &task.chunk), task)) {
+                continue;
+            }
+            let values = pages.iter().map(|value| value.map(|value| (value, page))).collect();
+            units.push_back(Unit::Rows { time: (time, page), values });
+        }
+        Ok(())
+    }
+
+    /// The value chunk, if it has pages; they must be as many as the time chunk has.
+    fn matching_pages(&self, time_pages: usize, value: Option<usize>) -> Result<Option<usize>> {
+        let Some(value) = value else { return Ok(None) };
+        let (_, loaded, _) = self.material.get(value)?;
+        match loaded.pages.len() {
+            0 => Ok(None),
+            n if n == time_pages => Ok(Some(value)),
+            n => {
+                let text =
+                    format!("a column of an aligned group has {n} pages, its time column {time_pages}");
+                Err(self.material.place((value, 0), Error::corrupt(text).class("bad_count")))
+            }
+        }
+    }
+
+    /// Aligned groups that overlap: each column by itself, as if it were not aligned, and the times for the rows.
+    fn exploded(
+        &self,
+        times: &[usize],
+        strands: &[&Strand],
+        by_offset: &HashMap<(usize, u64), usize>,
+    ) -> Result<Vec<Source>> {
+        let mut sources = Vec::new();
+        for strand in strands {
+            let mut pages = self.ordinary_pages(strand)?;
+            for value in strand.chunks.iter().filter(|c| self.is_aligned(**c)) {
+                let (task, loaded, _) = self.material.get(*value)?;
+                let time = task.chunk.time_chunk.and_then(|offset| by_offset.get(&(task.chunk.file, offset)));
+                let Some(time) = time else { continue };
+                let (_, time_loaded, _) = self.material.get(*time)?;
+                self.matching_pages(time_loaded.pages.len(), Some(*value))?;
+                for page in (0..loaded.pages.len()).filter(|p| !is_empty(loaded, *p)) {
+                    let span = span(loaded.page_statistics(page, &task.chunk), task);
+                    let point = PointPage::Aligned { time: (*time, page), value: (*value, page) };
+                    pages.push(Placed { page: point, span, rank: (task.chunk.rank, page) });
+                }
+            }
+            let columns = self.column(strand).into_iter().collect();
+            sources.push(Source { columns, units: self.merged(pages), run: None });
+        }
+        if self.mode == Mode::Rows {
+            let mut pages = Vec::new();
+            for time in times {
+                let (task, loaded, _) = self.material.get(*time)?;
+                for page in (0..loaded.pages.len()).filter(|p| !is_empty(loaded, *p)) {
+                    let span = span(loaded.page_statistics(page, &task.chunk), task);
+                    pages.push(Placed {
+                        page: PointPage::Times((*time, page)),
+                        span,
+                        rank: (task.chunk.rank, page),
+                    });
+                }
+            }
+            sources.push(Source { columns: Vec::new(), units: self.merged(pages), run: None });
+        }
+        Ok(sources)
+    }
+
+    /// All pages as one unit, lowest rank first.
+    fn merged(&self, mut pages: Vec<Placed>) -> VecDeque<Unit> {
+        pages.retain(|p| !self.is_out(p.span));
+        pages.sort_by_key(|p| p.rank);
+        if pages.is_empty() {
+            return VecDeque::new();
+        }
+        VecDeque::from([Unit::Points(pages.into_iter().map(|p| p.page).collect())])
+    }
+
+    fn ordinary_pages(&self, strand: &Strand) -> Result<Vec<Placed>> {
+        let mut pages = Vec::new();
+        for chunk in &strand.chunks {
+            let Ok((task, loaded, _)) = self.material.get(*chunk) else { continue };
+            if loaded.header.is_value_column() {
+                continue;
+            }
+            if loaded.header.data_type == DataType::Vector {
+                return Err(Error::internal("a time column is read as a series"));
+            }
+            for page in (0..loaded.pages.len()).filter(|p| !is_empty(loaded, *p)) {
+                let span = span(loaded.page_statistics(page, &task.chunk), task);
+                let id: PageId = (*chunk, page);
+                pages.push(Placed { page: PointPage::Ordinary(id), span, rank: (task.chunk.rank, page) });
+            }
+        }
+        Ok(pages)
+    }
+
+    /// The source of the ordinary chunks of a strand.
+    fn ordinary(&self, strand: &Strand) -> Result<Option<Source>> {
+        if strand.slot.is_some() && strand.chunks.iter().any(|c| self.is_aligned(*c)) {
+            // Mixed strands are read with the aligned groups.
+            return Ok(None);
+        }
+        let mut pages = self.ordinary_pages(strand)?;
+        if pages.is_empty() {
+            return Ok(None);
+        }
+        let columns = self.column(strand).into_iter().collect();
+        pages.sort_by_key(|p| p.span);
+        let ordered = pages.windows(2).all(|pair| pair[0].span.1 < pair[1].span.0);
+        // The first two versions state the times of the first and last point of a page: others may lie outside.
+        let bounded = strand
+            .chunks
+            .iter()
+            .all(|c| self.material.get(*c).map_or(true, |(_, _, facts)| !facts.version.is_flat()));
+        let units = if ordered && bounded {
+            let wanted = pages.into_iter().filter(|p| !self.is_out(p.span) && !self.is_hopeless(strand, p));
+            wanted.map(|p| Unit::Points(vec![p.page])).collect()
+        } else {
+            self.merged(pages)
+        };
+        Ok(Some(Source { columns, units, run: None }))
+    }
+
+    /// Whether no point of a page can match, in the long table.
+    fn is_hopeless(&self, strand: &Strand, placed: &Placed) -> bool {
+        let (Mode::Points, PointPage::Ordinary((chunk, page))) = (self.mode, placed.page) else {
+            return false;
+        };
+        let Some(name) = self.names.get(strand.column) else { return false };
+        let Ok((task, loaded, _)) = self.material.get(chunk) else { return false };
+        let bounds = loaded.page_statistics(page, &task.chunk).and_then(|s| safe_bounds(s, &loaded.header));
+        bounds.is_some_and(|bounds| self.pruner.rules_out(name, placed.span.0, placed.span.1, &bounds))
+    }
+}

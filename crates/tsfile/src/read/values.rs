@@ -1,0 +1,273 @@
+//! One encoded column of a page into values: the dispatch over type and encoding, once per page.
+
+use super::column::{Column, Strings};
+use crate::meta::{Encoding, Statistics, Value, Version};
+use std::cmp::Ordering;
+use tesselle_codec::decimal::Integers;
+use tesselle_codec::plain::{ByteOrder, LengthPrefix};
+use tesselle_codec::rlbe::Difference;
+use tesselle_codec::sprintz::{Prediction, Product};
+use tesselle_codec::{
+    camel, chimp, decimal, delta_binary, dictionary, gorilla, plain, regular, rlbe, rle_hybrid, sprintz,
+    zigzag,
+};
+use tesselle_core::{Error, Result};
+
+/// Most points of one page. The original closes a page at 2^20; the bound keeps a few hostile bytes, which can
+/// stand for any number of equal steps, from filling the memory.
+pub(crate) const MAX_POINTS: usize = 1 << 24;
+
+/// Most bytes the text of one page may unfold to.
+const MAX_TEXT: usize = 1 << 30;
+
+/// The encodings of times that exist, the usual one first. Files do not say which one they use.
+const TIME_ENCODINGS: [Encoding; 4] = [Encoding::Ts2Diff, Encoding::Plain, Encoding::Rle, Encoding::Regular];
+
+/// Decodes `count` values and appends them to `column`. `statistics` settle which of two libraries wrote a page
+/// where the bytes alone do not say.
+pub(crate) fn decode(
+    column: &mut Column,
+    encoding: Encoding,
+    version: Version,
+    bytes: &[u8],
+    count: usize,
+    statistics: Option<&Statistics>,
+) -> Result<()> {
+    let order = if version == Version::V08 { ByteOrder::Little } else { ByteOrder::Big };
+    let text_lengths = match version {
+        Version::V08 => LengthPrefix::Little32,
+        Version::V1 | Version::V2 => LengthPrefix::Big32,
+        Version::V3 | Version::V4 => LengthPrefix::Zigzag,
+    };
+    if count == 0 {
+        return Ok(());
+    }
+    match column {
+        Column::Boolean(v) => match encoding {
+            Encoding::Plain => plain::decode_bool(bytes, count, v)?,
+            Encoding::Rle => rle_hybrid::decode_bool(bytes, count, v)?,
+            _ => return Err(no_such(encoding, "BOOLEAN", version)),
+        },
+        Column::Int32(v) => match encoding {
+            Encoding::Plain if version.is_compact() => plain::decode_varint(bytes, count, v)?,
+            Encoding::Plain => plain::decode_fixed(bytes, order, count, v)?,
+            Encoding::Rle => rle_hybrid::decode(bytes, count, v)?,
+            Encoding::Ts2Diff => delta_binary::decode(bytes, count, v)?,
+            Encoding::Regular => regular::decode(bytes, count, v)?,
+            Encoding::Gorilla => gorilla::decode(bytes, count, v)?,
+            Encoding::Zigzag => zigzag::decode(bytes, count, v)?,
+            Encoding::Chimp => chimp::decode(bytes, count, v)?,
+            Encoding::Sprintz => sprintz::decode(bytes, Prediction::Learned(Product::Wrapping), count, v)?,
+            Encoding::Rlbe => rlbe::decode(bytes, Difference::Bits, count, v)?,
+            Encoding::Bitmap => tesselle_codec::bitmap::decode(bytes, count, v)?,
+            _ => return Err(no_such(encoding, "32-bit integers", version)),
+        },
+        Column::Int64(v) => match encoding {
+            Encoding::Plain => plain::decode_fixed(bytes, order, count, v)?,
+            Encoding::Rle => rle_hybrid::decode(bytes, count, v)?,
+            Encoding::Ts2Diff => delta_binary::decode(bytes, count, v)?,
+            Encoding::Regular => regular::decode(bytes, count, v)?,
+            Encoding::Gorilla => gorilla::decode(bytes, count, v)?,
+            Encoding::Zigzag => zigzag::decode(bytes, count, v)?,
+            Encoding::Chimp => chimp::decode(bytes, count, v)?,
+            Encoding::Sprintz => {
+                return two_ways(column, count, statistics, |column, first| {
+                    sprintz_with(column, bytes, count, first)
+                });
+            }
+            Encoding::Rlbe => rlbe::decode(bytes, Difference::Bits, count, v)?,
+            _ => return Err(no_such(encoding, "64-bit integers", version)),
+        },
+        Column::Float(v) => match encoding {
+            Encoding::Plain => plain::decode_fixed(bytes, order, count, v)?,
+            Encoding::Rle => decimal::decode(bytes, Integers::Runs, count, v)?,
+            Encoding::Ts2Diff => decimal::decode(bytes, Integers::Deltas, count, v)?,
+            Encoding::GorillaV1 => gorilla::legacy::decode(bytes, count, v)?,
+            Encoding::Gorilla => gorilla::decode(bytes, count, v)?,
+            Encoding::Chimp => chimp::decode(bytes, count, v)?,
+            Encoding::Sprintz => sprintz::decode(bytes, Prediction::Learned(Product::Wrapping), count, v)?,
+            Encoding::Rlbe => {
+                return two_ways(column, count, statistics, |column, first| {
+                    rlbe_with(column, bytes, count, first)
+                });
+            }
+            _ => return Err(no_such(encoding, "FLOAT", version)),
+        },
+        Column::Double(v) => match encoding {
+            Encoding::Plain => plain::decode_fixed(bytes, order, count, v)?,
+            Encoding::Rle => decimal::decode(bytes, Integers::Runs, count, v)?,
+            Encoding::Ts2Diff => decimal::decode(bytes, Integers::Deltas, count, v)?,
+            Encoding::GorillaV1 => gorilla::legacy::decode(bytes, count, v)?,
+            Encoding::Gorilla => gorilla::decode(bytes, count, v)?,
+            Encoding::Chimp => chimp::decode(bytes, count, v)?,
+            Encoding::Camel => camel::decode(bytes, count, v)?,
+            Encoding::Sprintz => {
+                return two_ways(column, count, statistics, |column, first| {
+                    sprintz_with(column, bytes, count, first)
+                });
+            }
+            Encoding::Rlbe => {
+                return two_ways(column, count, statistics, |column, first| {
+                    rlbe_with(column, bytes, count, first)
+                });
+            }
+            _ => return Err(no_such(encoding, "DOUBLE", version)),
+        },
+        Column::Binary(Strings { offsets, data }) => match encoding {
+            Encoding::Plain => plain::decode_bytes(bytes, text_lengths, count, offsets, data)?,
+            Encoding::Dictionary if version.is_compact() => {
+                dictionary::decode(bytes, count, MAX_TEXT, offsets, data)?
+            }
+            _ => return Err(no_such(encoding, "text", version)),
+        },
+    }
+    Ok(())
+}
+
+/// Which of two libraries is taken to have written the page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Library {
+    Java,
+    Cpp,
+}
+
+fn sprintz_with(column: &mut Column, bytes: &[u8], count: usize, library: Library) -> Result<()> {
+    let product = if library == Library::Java { Product::Wrapping } else { Product::Wide };
+    let prediction = Prediction::Learned(product);
+    match column {
+        Column::Int64(v) => sprintz::decode(bytes, prediction, count, v)?,
+        Column::Double(v) => sprintz::decode(bytes, prediction, count, v)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn rlbe_with(column: &mut Column, bytes: &[u8], count: usize, library: Library) -> Result<()> {
+    let difference = if library == Library::Java { Difference::Value } else { Difference::Bits };
+    match column {
+        Column::Float(v) => rlbe::decode(bytes, difference, count, v)?,
+        Column::Double(v) => rlbe::decode(bytes, difference, count, v)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Decodes as the Java library wrote, unless only the form of the C++ library gives the values of the statistics. (That
+/// one loses nothing where the two differ in earnest, so it fits or it is not meant; the other rounds.)
+fn two_ways(
+    column: &mut Column,
+    count: usize,
+    statistics: Option<&Statistics>,
+    decode: impl Fn(&mut Column, Library) -> Result<()>,
+) -> Result<()> {
+    let attempt = |library| {
+        let mut values = Column::new(column.physical());
+        decode(&mut values, library).map(|()| values)
+    };
+    let fits = |values: &Result<Column>| {
+        values.as_ref().is_ok_and(|values| statistics.is_none_or(|s| is_as_stated(values, count, s)))
+    };
+    let java = attempt(Library::Java);
+    if fits(&java) {
+        return column.extend_range(&java?, 0, count);
+    }
+    let cpp = attempt(Library::Cpp);
+    let better = if fits(&cpp) { cpp } else { java };
+    column.extend_range(&better?, 0, count)
+}
+
+/// Whether first, last, least and greatest value are those of the statistics.
+fn is_as_stated(values: &Column, count: usize, statistics: &Statistics) -> bool {
+    let all = || (0..count).filter_map(|i| values.value(i));
+    // Numbers alone: their order is the same in every version.
+    let order = |a: &Value, b: &Value| a.compare(b, Version::V4);
+    let least = all().reduce(|a, b| if order(&b, &a) == Some(Ordering::Less) { b } else { a });
+    let greatest = all().reduce(|a, b| if order(&b, &a) == Some(Ordering::Greater) { b } else { a });
+    let same = |found: Option<Value>, stated: &Option<Value>| match (found, stated) {
+        (Some(found), Some(stated)) => found.is_same(stated),
+        (_, stated) => stated.is_none(),
+    };
+    same(values.value(0), &statistics.first)
+        && same(values.value(count.saturating_sub(1)), &statistics.last)
+        && same(least, &statistics.min)
+        && same(greatest, &statistics.max)
+}
+
+/// Decodes all times of `bytes`, appending to `times`. `encoding` is that of the file where it is recorded;
+/// `expected` (count, first, last) tells the encodings apart where it is not.
+pub(crate) fn decode_times(
+    bytes: &[u8],
+    encoding: Option<Encoding>,
+    expected: Option<&Statistics>,
+    times: &mut Vec<i64>,
+) -> Result<()> {
+    let attempt = |encoding: Encoding| -> Result<Vec<i64>> {
+        let count = match expected {
+            Some(statistics) => usize::try_from(statistics.count).unwrap_or(usize::MAX),
+            None => count_times(bytes, encoding)?,
+        };
+        if count > MAX_POINTS {
+            return Err(Error::limit(format!("a page of {count} points passes the limit of {MAX_POINTS}")));
+        }
+        let mut times = Vec::new();
+        match encoding {
+            Encoding::Plain => plain::decode_fixed(bytes, ByteOrder::Big, count, &mut times)?,
+            Encoding::Rle => rle_hybrid::decode(bytes, count, &mut times)?,
+            Encoding::Regular => regular::decode(bytes, count, &mut times)?,
+            Encoding::Gorilla => gorilla::decode(bytes, count, &mut times)?,
+            Encoding::Zigzag => zigzag::decode(bytes, count, &mut times)?,
+            Encoding::Chimp => chimp::decode(bytes, count, &mut times)?,
+            Encoding::Sprintz => {
+                sprintz::decode(bytes, Prediction::Learned(Product::Wrapping), count, &mut times)?
+            }
+            Encoding::Rlbe => rlbe::decode(bytes, Difference::Bits, count, &mut times)?,
+            Encoding::Ts2Diff => delta_binary::decode(bytes, count, &mut times)?,
+            other => return Err(no_such(other, "times", Version::V4)),
+        }
+        Ok(times)
+    };
+    if let Some(encoding) = encoding {
+        times.extend(attempt(encoding)?);
+        return Ok(());
+    }
+    let usual = attempt(Encoding::Ts2Diff);
+    let fits = |found: &[i64]| {
+        expected.is_none_or(|s| {
+            s.count == 0 || (found.first() == Some(&s.start_time) && found.last() == Some(&s.end_time))
+        })
+    };
+    if let Ok(found) = &usual
+        && fits(found)
+    {
+        times.extend_from_slice(found);
+        return Ok(());
+    }
+    let others = TIME_ENCODINGS.into_iter().skip(1);
+    let other = others.filter_map(|encoding| attempt(encoding).ok()).find(|found| fits(found));
+    times.extend(other.map_or(usual, Ok)?);
+    Ok(())
+}
+
+/// How many times `bytes` holds, where no statistics say so.
+fn count_times(bytes: &[u8], encoding: Encoding) -> Result<usize> {
+    let limit = MAX_POINTS + 1;
+    Ok(match encoding {
+        Encoding::Ts2Diff => delta_binary::count::<i64>(bytes, limit)?,
+        Encoding::Rle => rle_hybrid::count::<i64>(bytes, limit)?,
+        Encoding::Regular => regular::count::<i64>(bytes, limit)?,
+        Encoding::Plain => bytes.len() / 8,
+        other => {
+            let text = format!("{} does not tell how many times a page has", other.name(Version::V4));
+            return Err(Error::unsupported(text).class("unsupported_encoding"));
+        }
+    })
+}
+
+fn no_such(encoding: Encoding, what: &str, version: Version) -> Error {
+    Error::corrupt(format!(
+        "{} is no encoding of {what} in version {}",
+        encoding.name(version),
+        version.name()
+    ))
+    .class("unsupported_encoding")
+}

@@ -1,0 +1,41 @@
+//! The tables of an archive: one per device, one per table of the table model, and the long table.
+
+mod device;
+mod long;
+mod model;
+mod stats;
+
+pub(crate) use stats::exact_rows;
+
+pub(crate) use device::DeviceTable;
+pub(crate) use long::LongTable;
+pub(crate) use model::ModelTableView;
+
+use tesselle_core::{Error, Predicate, Pushdown, Result, Scan};
+
+/// Rows per batch where the scan leaves the choice.
+pub(crate) const BATCH_ROWS: usize = 16 << 10;
+
+/// The name of the long table.
+pub(crate) const LONG: &str = "*";
+
+/// The columns a scan asks for, or all.
+pub(crate) fn wanted(scan: &Scan, schema: &arrow_schema::Schema) -> Result<Vec<usize>> {
+    if scan.selection.is_some() {
+        return Err(
+            Error::invalid("a TsFile table has no grid to slice").hint("use --where with the time column")
+        );
+    }
+    let Some(names) = &scan.columns else { return Ok((0..schema.fields().len()).collect()) };
+    let find = |name: &String| {
+        schema.index_of(name).map_err(|_| {
+            Error::unknown_name("column", name, schema.fields().iter().map(|f| f.name().as_str()))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// Every predicate prunes, none is answered exactly: a chunk is kept or left out as a whole.
+pub(crate) fn pushdown(_predicate: &Predicate) -> Pushdown {
+    Pushdown::Inexact
+}

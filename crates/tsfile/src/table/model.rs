@@ -1,0 +1,178 @@
+//! A table of the table model (version 4): the rows of its devices, with their tags as columns.
+
+use super::{BATCH_ROWS, pushdown, stats, wanted};
+use crate::archive::Archive;
+use crate::meta::DataType;
+use crate::meta::schema::{Category, MeasurementSchema};
+use crate::read::TIME;
+use crate::read::assemble::DeviceData;
+use crate::read::output::{Part, Shape};
+use crate::read::plan::{Mode, Request, plan_device};
+use crate::read::prune::{Pruner, all_null};
+use arrow_schema::{Field, Schema, SchemaRef};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tesselle_core::{
+    ColumnBounds, Error, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats,
+};
+
+/// A table of the table model.
+pub(crate) struct ModelTableView {
+    archive: Arc<Archive>,
+    name: String,
+    schema: SchemaRef,
+    columns: Vec<(MeasurementSchema, Category)>,
+}
+
+/// A device of a table with the text of each tag, in the order of the tags.
+struct Member {
+    data: DeviceData,
+    tags: Vec<Option<Arc<str>>>,
+}
+
+impl ModelTableView {
+    /// The table of that name, which must exist.
+    pub(crate) fn new(archive: &Arc<Archive>, name: &str) -> Result<Self> {
+        let Some(table) = archive.tables.get(name) else {
+            return Err(Error::unknown_name("table", name, archive.tables.keys().map(String::as_str)));
+        };
+        let columns: Vec<_> = table.columns.iter().filter(|(_, c)| *c != Category::Time).cloned().collect();
+        let mut fields: Vec<Field> = vec![archive.show.field(TIME, DataType::Vector, false)];
+        fields.extend(columns.iter().map(|(c, _)| archive.show.field(&c.name, c.data_type, true)));
+        Ok(Self {
+            archive: Arc::clone(archive),
+            name: name.to_string(),
+            schema: Arc::new(Schema::new(fields)),
+            columns,
+        })
+    }
+
+    fn devices(&self) -> &[String] {
+        self.archive.tables.get(&self.name).map(|t| t.devices.as_slice()).unwrap_or_default()
+    }
+
+    /// The tags of a device as texts.
+    fn tags(&self, path: &str) -> Vec<Option<Arc<str>>> {
+        let place = self.archive.devices.get(path).and_then(|places| places.first());
+        let device =
+            place.and_then(|(file, device)| self.archive.files.get(*file)?.file.devices.get(*device));
+        let count = self.columns.iter().filter(|(_, c)| *c == Category::Tag).count();
+        (0..count).map(|i| device.and_then(|d| d.id.tag(i)).map(Arc::from)).collect()
+    }
+
+    fn constants(&self, tags: &[Option<Arc<str>>]) -> BTreeMap<String, ColumnBounds> {
+        let names = self.columns.iter().filter(|(_, c)| *c == Category::Tag).map(|(c, _)| &c.name);
+        let bounds =
+            tags.iter().map(|tag| tag.as_deref().map_or_else(all_null, |t| ColumnBounds::range(t, t)));
+        let mut constants: BTreeMap<String, ColumnBounds> = names.cloned().zip(bounds).collect();
+        let attributes = self.columns.iter().filter(|(_, c)| *c == Category::Attribute);
+        constants.extend(attributes.map(|(c, _)| (c.name.clone(), all_null())));
+        constants
+    }
+
+    fn plan_member(
+        &self,
+        member: &Member,
+        scan: &Scan,
+        wanted: &[usize],
+        pruner: Pruner,
+        plan: &mut Plan,
+    ) -> Result<()> {
+        let data = &member.data;
+        let mut slots = vec![None; data.columns.len()];
+        let mut shape_slots = Vec::new();
+        let mut parts = Vec::with_capacity(wanted.len());
+        for index in wanted {
+            let Some((column, category)) = index.checked_sub(1).and_then(|i| self.columns.get(i)) else {
+                parts.push(Part::Time);
+                continue;
+            };
+            if *category == Category::Tag {
+                let before = self.columns.iter().take(index - 1).filter(|(_, c)| *c == Category::Tag).count();
+                parts.push(Part::Constant(member.tags.get(before).cloned().flatten()));
+                continue;
+            }
+            // Fields are matched whatever their case: the original keeps names in lower case.
+            let found = data.columns.iter().position(|c| c.name.eq_ignore_ascii_case(&column.name));
+            let Some((i, source)) = found.and_then(|i| Some((i, data.columns.get(i)?))) else {
+                parts.push(Part::Constant(None));
+                continue;
+            };
+            if source.data_type.physical() != column.data_type.physical() {
+                let (a, b) = (column.data_type.name(), source.data_type.name());
+                let text =
+                    format!("column '{}' is declared {a} and stored as {b}", column.name.escape_debug());
+                return Err(Error::corrupt(text).class("bad_schema").piece(format!("'{}'", data.path)));
+            }
+            let slot = slots.get(i).copied().flatten().unwrap_or_else(|| {
+                shape_slots.push((Arc::clone(&source.name), column.data_type));
+                shape_slots.len() - 1
+            });
+            if let Some(place) = slots.get_mut(i) {
+                *place = Some(slot);
+            }
+            parts.push(Part::Slot(slot));
+        }
+        let shape = Shape {
+            schema: Arc::new(self.schema.project(wanted)?),
+            columns: parts,
+            slots: shape_slots,
+            show: self.archive.show,
+            batch_rows: scan.batch_rows.unwrap_or(BATCH_ROWS),
+        };
+        let declared = |name: &str| {
+            let column = self.columns.iter().find(|(c, _)| c.name.eq_ignore_ascii_case(name));
+            column.map_or_else(|| name.into(), |(c, _)| c.name.as_str().into())
+        };
+        let request = Request {
+            shape: Arc::new(shape),
+            mode: Mode::Rows,
+            slots,
+            names: data.columns.iter().map(|c| declared(&c.name)).collect(),
+            pruner: Arc::new(pruner),
+        };
+        plan_device(&self.archive, data, &request, plan);
+        Ok(())
+    }
+}
+
+impl Table for ModelTableView {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn stats(&self) -> TableStats {
+        let mut total = Some(0_u64);
+        for path in self.devices() {
+            let rows =
+                self.archive.device(path).ok().and_then(|data| stats::exact_rows(&self.archive, &data));
+            total = total.zip(rows).and_then(|(a, b)| a.checked_add(b));
+        }
+        TableStats { rows: total.map_or(Known::Absent, Known::Exact), ..TableStats::default() }
+    }
+
+    fn pushdown(&self, predicate: &Predicate) -> Pushdown {
+        pushdown(predicate)
+    }
+
+    fn plan(&self, scan: &Scan) -> Result<Plan> {
+        self.archive.refuse_encrypted()?;
+        let wanted = wanted(scan, &self.schema)?;
+        let mut plan = Plan::empty();
+        for path in self.devices() {
+            let tags = self.tags(path);
+            let pruner = Pruner::new(scan.predicate.clone(), self.constants(&tags));
+            let data = self.archive.device(path)?;
+            self.plan_member(&Member { data, tags }, scan, &wanted, pruner, &mut plan)?;
+        }
+        Ok(plan)
+    }
+
+    fn storage(&self) -> Arc<dyn Storage> {
+        Arc::clone(self.archive.location.storage())
+    }
+}

@@ -1,0 +1,91 @@
+//! What is known of a device without reading its pages.
+
+use crate::archive::Archive;
+use crate::describe::first_headers;
+use crate::meta::{DataType, Sum};
+use crate::read::TIME;
+use crate::read::assemble::{ColumnData, DeviceData};
+use crate::read::prune::bounds_of;
+use tesselle_core::{ColumnStats, Known, Scalar, TableStats};
+
+/// Most chunk headers that are looked at to tell whether bounds are exact.
+const MAX_HEADERS: usize = 4096;
+
+/// Rows of a device, where metadata tells: one series, or an aligned group, of a version whose writers keep times
+/// ascending and distinct.
+pub(crate) fn exact_rows(archive: &Archive, data: &DeviceData) -> Option<u64> {
+    let compact = archive.files.iter().all(|f| f.file.version.is_compact());
+    if !compact || !data.is_plain() {
+        return None;
+    }
+    let total = |chunks: &[crate::read::loaded::ChunkRef]| {
+        chunks.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count))
+    };
+    if data.is_aligned() {
+        let aligned = data.columns.iter().flat_map(|c| &c.chunks).all(|c| c.time_chunk.is_some());
+        return if aligned { total(&data.times) } else { None };
+    }
+    match data.columns.as_slice() {
+        [] => Some(0),
+        [only] => total(&only.chunks),
+        _ => None,
+    }
+}
+
+/// The statistics of a device's table.
+pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
+    let mut stats = TableStats::default();
+    let rows = exact_rows(archive, data);
+    stats.rows = rows.map_or(Known::Absent, Known::Exact);
+    let bounded = archive.files.iter().all(|f| !f.file.version.is_flat());
+    if !bounded || !data.is_plain() {
+        return stats;
+    }
+    let all = data.columns.iter().map(|c| c.chunks.len()).sum::<usize>();
+    let chunks = || data.columns.iter().flat_map(|c| &c.chunks).chain(&data.times);
+    let bounds = chunks().map(|c| c.lo).min().zip(chunks().map(|c| c.hi).max());
+    if let Some((lo, hi)) = bounds {
+        let exact = |time: i64| Known::Exact(Scalar::from(time));
+        let time =
+            ColumnStats { min: exact(lo), max: exact(hi), nulls: Known::Exact(0), ..ColumnStats::default() };
+        stats.columns.insert(TIME.to_string(), time);
+    }
+    for column in &data.columns {
+        let count = column.chunks.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count));
+        let nulls = rows.zip(count).and_then(|(rows, count)| rows.checked_sub(count));
+        let mut known = if all <= MAX_HEADERS { values(archive, column) } else { None }.unwrap_or_default();
+        known.nulls = nulls.map_or(Known::Absent, Known::Exact);
+        stats.columns.insert(column.name.to_string(), known);
+    }
+    stats
+}
+
+/// Bounds and sum of a column whose encodings keep the values as they were given.
+fn values(archive: &Archive, column: &ColumnData) -> Option<ColumnStats> {
+    let headers = first_headers(archive, &column.name, &column.chunks).ok()?;
+    if headers.iter().any(|h| h.encoding.is_lossy(column.data_type)) {
+        return None;
+    }
+    let mut stats = ColumnStats::default();
+    let mut bounds: Option<(Scalar, Scalar)> = None;
+    let mut sum = Some(0_i128);
+    for chunk in &column.chunks {
+        let of = bounds_of(&chunk.statistics, column.data_type)?;
+        let (min, max) = of.min.zip(of.max)?;
+        bounds = Some(match bounds {
+            Some((a, b)) => (a.min(min), b.max(max)),
+            None => (min, max),
+        });
+        sum = match chunk.statistics.sum {
+            Some(Sum::Integer(part)) => sum.map(|sum| sum + i128::from(part)),
+            _ => None,
+        };
+    }
+    let (min, max) = bounds?;
+    stats.min = Known::Exact(min);
+    stats.max = Known::Exact(max);
+    if let (Some(sum), DataType::Int32) = (sum, column.data_type) {
+        stats.sum = Known::Exact(Scalar::Int(sum));
+    }
+    Some(stats)
+}

@@ -1,0 +1,263 @@
+//! Arrow columns as values of the format.
+
+use super::values::{Strings, Values};
+use crate::meta::{DataType, Version};
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
+use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
+use tesselle_core::{Error, Result, TYPE_KEY};
+
+/// The type that a field becomes: the one it says it came from where that fits, else the nearest.
+pub(crate) fn type_of(field: &Field, version: Version) -> Result<DataType> {
+    let natural = natural_type(field.data_type(), version).ok_or_else(|| {
+        Error::invalid(format!(
+            "column '{}' of Arrow type {} has no place in a TsFile",
+            field.name(),
+            field.data_type()
+        ))
+        .hint("leave it out with --columns, or cast it before")
+    })?;
+    let stated = field.metadata().get(TYPE_KEY).and_then(|name| DataType::from_name(name));
+    let fits = |stated: &DataType| {
+        stated.is_writable(version)
+            && match stated {
+                DataType::Date | DataType::Timestamp => *stated == natural,
+                other => {
+                    other.physical() == natural.physical()
+                        && !matches!(natural, DataType::Date | DataType::Timestamp)
+                }
+            }
+    };
+    Ok(stated.filter(fits).unwrap_or(natural))
+}
+
+/// Before version 4 there are no types for times, dates, bytes: they are stored as numbers and text.
+fn natural_type(arrow: &ArrowType, version: Version) -> Option<DataType> {
+    let new = version == Version::V4;
+    Some(match arrow {
+        ArrowType::Boolean => DataType::Boolean,
+        ArrowType::Int8 | ArrowType::Int16 | ArrowType::Int32 | ArrowType::UInt8 | ArrowType::UInt16 => {
+            DataType::Int32
+        }
+        ArrowType::Int64 | ArrowType::UInt32 | ArrowType::UInt64 | ArrowType::Duration(_) => DataType::Int64,
+        ArrowType::Float16 | ArrowType::Float32 => DataType::Float,
+        ArrowType::Float64 => DataType::Double,
+        ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View if new => DataType::String,
+        ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View => DataType::Text,
+        ArrowType::Binary
+        | ArrowType::LargeBinary
+        | ArrowType::BinaryView
+        | ArrowType::FixedSizeBinary(_)
+            if new =>
+        {
+            DataType::Blob
+        }
+        ArrowType::Binary
+        | ArrowType::LargeBinary
+        | ArrowType::BinaryView
+        | ArrowType::FixedSizeBinary(_) => DataType::Text,
+        ArrowType::Date32 if new => DataType::Date,
+        ArrowType::Date32 => DataType::Int32,
+        ArrowType::Timestamp(..) if new => DataType::Timestamp,
+        ArrowType::Timestamp(..) => DataType::Int64,
+        ArrowType::Dictionary(_, values) => return natural_type(values, version),
+        _ => return None,
+    })
+}
+
+/// A column with one value per row, and which rows have one (`None`: all).
+#[derive(Debug, Clone)]
+pub(crate) struct Converted {
+    pub(crate) values: Values,
+    pub(crate) present: Option<Vec<bool>>,
+}
+
+impl Converted {
+    /// The rows at these positions.
+    pub(crate) fn pick(&self, rows: &[usize]) -> Self {
+        let mask =
+            |present: &Vec<bool>| rows.iter().map(|&i| present.get(i).copied().unwrap_or(false)).collect();
+        Self { values: self.values.pick(rows), present: self.present.as_ref().map(mask) }
+    }
+}
+
+/// An array as values of `data_type`, which [`type_of`] chose for it.
+pub(crate) fn convert(array: &ArrayRef, data_type: DataType, name: &str) -> Result<Converted> {
+    let array = unpack_dictionary(array)?;
+    let present =
+        array.logical_nulls().filter(|nulls| nulls.null_count() > 0).map(|nulls| nulls.iter().collect());
+    let context = |e: Error| e.piece(format!("column '{name}'"));
+    let values = values(&array, data_type).map_err(context)?;
+    Ok(Converted { values, present })
+}
+
+fn unpack_dictionary(array: &ArrayRef) -> Result<ArrayRef> {
+    match array.as_any_dictionary_opt() {
+        Some(dictionary) => Ok(arrow_select::take::take(dictionary.values(), dictionary.keys(), None)?),
+        None => Ok(array.clone()),
+    }
+}
+
+fn values(array: &ArrayRef, data_type: DataType) -> Result<Values> {
+    let wrong = || Error::internal(format!("an Arrow {} column as {}", array.data_type(), data_type.name()));
+    Ok(match array.data_type() {
+        ArrowType::Boolean => {
+            let list = array.as_boolean();
+            Values::Boolean((0..list.len()).map(|i| list.is_valid(i) && list.value(i)).collect())
+        }
+        ArrowType::Int8 => Values::Int32(widen::<Int8Type, _>(array, i32::from)),
+        ArrowType::Int16 => Values::Int32(widen::<Int16Type, _>(array, i32::from)),
+        ArrowType::Int32 => Values::Int32(array.as_primitive::<Int32Type>().values().to_vec()),
+        ArrowType::UInt8 => Values::Int32(widen::<UInt8Type, _>(array, i32::from)),
+        ArrowType::UInt16 => Values::Int32(widen::<UInt16Type, _>(array, i32::from)),
+        ArrowType::Int64 => Values::Int64(array.as_primitive::<Int64Type>().values().to_vec()),
+        ArrowType::UInt32 => Values::Int64(widen::<UInt32Type, _>(array, i64::from)),
+        ArrowType::UInt64 => Values::Int64(checked(array.as_primitive::<UInt64Type>(), |v| {
+            i64::try_from(v).map_err(|_| Error::invalid(format!("{v} does not fit INT64")))
+        })?),
+        ArrowType::Float16 => Values::Float(widen::<Float16Type, _>(array, f32::from)),
+        ArrowType::Float32 => Values::Float(array.as_primitive::<Float32Type>().values().to_vec()),
+        ArrowType::Float64 => Values::Double(array.as_primitive::<Float64Type>().values().to_vec()),
+        ArrowType::Utf8 => Values::Binary(strings(array.as_string::<i32>().iter())),
+        ArrowType::LargeUtf8 => Values::Binary(strings(array.as_string::<i64>().iter())),
+        ArrowType::Utf8View => Values::Binary(strings(array.as_string_view().iter())),
+        ArrowType::Binary => Values::Binary(strings(array.as_binary::<i32>().iter())),
+        ArrowType::LargeBinary => Values::Binary(strings(array.as_binary::<i64>().iter())),
+        ArrowType::BinaryView => Values::Binary(strings(array.as_binary_view().iter())),
+        ArrowType::FixedSizeBinary(_) => Values::Binary(strings(array.as_fixed_size_binary().iter())),
+        ArrowType::Date32 if data_type == DataType::Date => {
+            Values::Int32(checked(array.as_primitive::<Date32Type>(), date_number)?)
+        }
+        ArrowType::Date32 => Values::Int32(array.as_primitive::<Date32Type>().values().to_vec()),
+        ArrowType::Timestamp(..) => Values::Int64(millis(array)?),
+        ArrowType::Duration(TimeUnit::Second) => Values::Int64(widen::<DurationSecondType, _>(array, |v| v)),
+        ArrowType::Duration(TimeUnit::Millisecond) => {
+            Values::Int64(widen::<DurationMillisecondType, _>(array, |v| v))
+        }
+        ArrowType::Duration(TimeUnit::Microsecond) => {
+            Values::Int64(widen::<DurationMicrosecondType, _>(array, |v| v))
+        }
+        ArrowType::Duration(TimeUnit::Nanosecond) => {
+            Values::Int64(widen::<DurationNanosecondType, _>(array, |v| v))
+        }
+        _ => return Err(wrong()),
+    })
+}
+
+fn widen<T: ArrowPrimitiveType, O>(array: &ArrayRef, map: impl Fn(T::Native) -> O) -> Vec<O> {
+    array.as_primitive::<T>().values().iter().map(|&v| map(v)).collect()
+}
+
+/// Maps the rows that have a value; the others become the default.
+fn checked<T: ArrowPrimitiveType, O: Default>(
+    array: &PrimitiveArray<T>,
+    map: impl Fn(T::Native) -> Result<O>,
+) -> Result<Vec<O>> {
+    array.iter().map(|value| value.map_or(Ok(O::default()), &map)).collect()
+}
+
+fn strings<'a, T: AsRef<[u8]> + ?Sized + 'a>(values: impl Iterator<Item = Option<&'a T>>) -> Strings {
+    values.map(|value| value.map_or(&b""[..], AsRef::as_ref)).collect()
+}
+
+/// Times in milliseconds, from an Arrow timestamp of any unit or plain integers.
+pub(crate) fn millis(array: &ArrayRef) -> Result<Vec<i64>> {
+    let scaled = |v: i64, factor: i64| {
+        v.checked_mul(factor)
+            .ok_or_else(|| Error::invalid(format!("the time {v} s does not fit milliseconds")))
+    };
+    let exact = |v: i64, unit: i64, name: &str| {
+        if v % unit == 0 {
+            return Ok(v / unit);
+        }
+        Err(Error::invalid(format!("the time {v} {name} is not a whole number of milliseconds"))
+            .hint("the format counts milliseconds; round the column first, or pass it as Int64"))
+    };
+    match array.data_type() {
+        ArrowType::Int64 => Ok(array.as_primitive::<Int64Type>().values().to_vec()),
+        ArrowType::Timestamp(TimeUnit::Millisecond, _) => {
+            Ok(array.as_primitive::<TimestampMillisecondType>().values().to_vec())
+        }
+        ArrowType::Timestamp(TimeUnit::Second, _) => {
+            checked(array.as_primitive::<TimestampSecondType>(), |v| scaled(v, 1000))
+        }
+        ArrowType::Timestamp(TimeUnit::Microsecond, _) => {
+            checked(array.as_primitive::<TimestampMicrosecondType>(), |v| exact(v, 1000, "µs"))
+        }
+        ArrowType::Timestamp(TimeUnit::Nanosecond, _) => {
+            checked(array.as_primitive::<TimestampNanosecondType>(), |v| exact(v, 1_000_000, "ns"))
+        }
+        ArrowType::Int32 => Ok(widen::<Int32Type, _>(array, i64::from)),
+        ArrowType::UInt32 => Ok(widen::<UInt32Type, _>(array, i64::from)),
+        ArrowType::UInt64 => checked(array.as_primitive::<UInt64Type>(), |v| {
+            i64::try_from(v).map_err(|_| Error::invalid(format!("the time {v} does not fit 64 bits")))
+        }),
+        other => Err(Error::invalid(format!("an Arrow {other} column cannot be the time"))),
+    }
+}
+
+/// The number yyyymmdd of a day since 1970-01-01.
+fn date_number(days: i32) -> Result<i32> {
+    let shifted = i64::from(days) + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    // Months counted from March.
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    if !(1..=9999).contains(&year) {
+        return Err(Error::invalid(format!(
+            "day {days} since 1970 lies in the year {year}, which DATE cannot hold"
+        )));
+    }
+    Ok((year * 10_000 + month * 100 + day) as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{Int32Array, TimestampMicrosecondArray};
+    use std::sync::Arc;
+
+    #[test]
+    fn days_become_decimal_dates() {
+        for (days, want) in [(0, 19_700_101), (-1, 19_691_231), (11_016, 20_000_229), (19_783, 20_240_301)] {
+            assert_eq!(date_number(days).unwrap(), want);
+        }
+        assert!(date_number(i32::MAX).is_err());
+        assert!(date_number(-719_500).is_err());
+    }
+
+    #[test]
+    fn times_finer_than_milliseconds_are_refused_where_they_would_be_cut() {
+        let whole: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![5000, -3000]));
+        assert_eq!(millis(&whole).unwrap(), [5, -3]);
+        let odd: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![5001]));
+        assert!(millis(&odd).unwrap_err().to_string().contains("5001 µs"));
+    }
+
+    #[test]
+    fn rows_without_a_value_are_marked() {
+        let array: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None, Some(3)]));
+        let column = convert(&array, DataType::Int32, "a").unwrap();
+        assert_eq!(column.present, Some(vec![true, false, true]));
+        let picked = column.pick(&[2, 1]);
+        assert_eq!(picked.present, Some(vec![true, false]));
+    }
+
+    #[test]
+    fn a_stated_type_is_kept_where_it_fits() {
+        let field = |arrow: ArrowType, stated: &str| {
+            Field::new("a", arrow, true).with_metadata([(TYPE_KEY.to_string(), stated.to_string())].into())
+        };
+        let of = |arrow, stated| type_of(&field(arrow, stated), Version::V4).unwrap();
+        assert_eq!(of(ArrowType::Utf8, "TEXT"), DataType::Text);
+        assert_eq!(of(ArrowType::Utf8, "INT32"), DataType::String);
+        assert_eq!(of(ArrowType::Int64, "TIMESTAMP"), DataType::Int64);
+        assert_eq!(of(ArrowType::Binary, "TEXT"), DataType::Text);
+        assert_eq!(type_of(&field(ArrowType::Utf8, "STRING"), Version::V3).unwrap(), DataType::Text);
+    }
+}

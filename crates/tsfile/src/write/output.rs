@@ -1,0 +1,56 @@
+//! The file in the making: a buffer in front of the storage that knows its position.
+
+use tesselle_core::Result;
+use tesselle_core::storage::Staged;
+
+/// Bytes gathered before they go to the storage.
+const SPILL: usize = 1 << 20;
+
+/// Appends to a staged file.
+pub(crate) struct Output {
+    staged: Box<dyn Staged>,
+    buffer: Vec<u8>,
+    spilled: u64,
+}
+
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Output").field("position", &self.position()).finish_non_exhaustive()
+    }
+}
+
+impl Output {
+    pub(crate) fn new(staged: Box<dyn Staged>) -> Self {
+        Self { staged, buffer: Vec::new(), spilled: 0 }
+    }
+
+    /// Where the next byte of the buffer will stand in the file.
+    pub(crate) fn position(&self) -> u64 {
+        self.spilled + self.buffer.len() as u64
+    }
+
+    /// Append here.
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    /// Hands the buffer to the storage.
+    pub(crate) fn spill(&mut self) -> Result<()> {
+        self.staged.write(&self.buffer)?;
+        self.spilled += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Hands the buffer to the storage once it is worth a call.
+    pub(crate) fn spill_if_large(&mut self) -> Result<()> {
+        if self.buffer.len() >= SPILL { self.spill() } else { Ok(()) }
+    }
+
+    /// Makes the file durable and visible; gives its size.
+    pub(crate) fn commit(mut self) -> Result<u64> {
+        self.spill()?;
+        self.staged.commit()?;
+        Ok(self.spilled)
+    }
+}

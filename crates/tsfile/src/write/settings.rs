@@ -1,0 +1,177 @@
+//! The settings of a conversion: `--set name=value`.
+
+use super::options::{Order, WriterOptions};
+use crate::meta::schema::MeasurementSchema;
+use crate::meta::{Compression, DataType, Encoding, Version};
+use crate::write::chunk::MAX_POINT_NUMBER;
+use std::collections::BTreeMap;
+use tesselle_core::{Error, Result, Settings};
+
+const KNOWN: [&str; 18] = [
+    "aligned",
+    "compression",
+    "compressions",
+    "decimals",
+    "degree",
+    "device",
+    "device_column",
+    "encoding",
+    "encodings",
+    "group_bytes",
+    "model",
+    "order",
+    "page_bytes",
+    "page_points",
+    "tags",
+    "time",
+    "time_encoding",
+    "version",
+];
+
+/// What the settings say, typed.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) writer: WriterOptions,
+    /// Series of a device share their times.
+    pub(crate) aligned: bool,
+    /// Rows form a table with tags.
+    pub(crate) table: bool,
+    pub(crate) device: Option<String>,
+    pub(crate) device_column: Option<String>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) time: Option<String>,
+    encoding: Option<Encoding>,
+    encodings: BTreeMap<String, Encoding>,
+    compression: Compression,
+    compressions: BTreeMap<String, Compression>,
+    decimals: Option<u32>,
+}
+
+impl Plan {
+    pub(crate) fn parse(settings: &Settings) -> Result<Self> {
+        settings.expect_only(&KNOWN)?;
+        let version = settings.get("version").map_or(Ok(Version::V4), parse_version)?;
+        let mut writer = WriterOptions::for_version(version);
+        let count = "a positive number";
+        writer.page_points = settings.parse("page_points", count)?.unwrap_or(writer.page_points);
+        writer.page_bytes = settings.parse("page_bytes", count)?.unwrap_or(writer.page_bytes);
+        writer.group_bytes = settings.parse("group_bytes", count)?.unwrap_or(writer.group_bytes);
+        writer.degree = settings.parse("degree", count)?.unwrap_or(writer.degree);
+        writer.order = match settings.get("order") {
+            None | Some("refuse") => Order::Refuse,
+            Some("sort") => Order::Sort,
+            Some(other) => return Err(Error::unknown_name("order", other, ["refuse", "sort"])),
+        };
+        if let Some(name) = settings.get("time_encoding") {
+            writer.time_encoding = encoding_of(name, version)?;
+        }
+        let tags = list(settings.get("tags")).map(str::to_string).collect::<Vec<_>>();
+        let table = match settings.get("model") {
+            Some("table") => true,
+            Some("tree") if tags.is_empty() => false,
+            Some("tree") => return Err(Error::invalid("tags belong to model=table")),
+            None => settings.get("tags").is_some(),
+            Some(other) => return Err(Error::unknown_name("model", other, ["tree", "table"])),
+        };
+        if table && version != Version::V4 {
+            return Err(
+                Error::invalid(format!("version {} has no tables", version.name())).hint("version 4 has")
+            );
+        }
+        let aligned = settings.parse("aligned", "true or false")?.unwrap_or(table);
+        if table && !aligned {
+            return Err(Error::invalid("tables are always aligned"));
+        }
+        let compression = settings.get("compression").map(compression_of).transpose()?;
+        let pairs = |name| pairs(name, settings.get(name));
+        Ok(Self {
+            aligned,
+            table,
+            device: settings.get("device").map(str::to_string),
+            device_column: settings.get("device_column").map(str::to_string),
+            tags,
+            time: settings.get("time").map(str::to_string),
+            encoding: settings.get("encoding").map(|name| encoding_of(name, version)).transpose()?,
+            encodings: pairs("encodings")?
+                .into_iter()
+                .map(|(column, name)| Ok((column, encoding_of(name, version)?)))
+                .collect::<Result<_>>()?,
+            compression: compression.unwrap_or(Compression::default_for(version)),
+            compressions: pairs("compressions")?
+                .into_iter()
+                .map(|(column, name)| Ok((column, compression_of(name)?)))
+                .collect::<Result<_>>()?,
+            decimals: settings.parse("decimals", "a number")?,
+            writer,
+        })
+    }
+
+    /// The series of a column. A general encoding applies to the types it can hold.
+    pub(crate) fn series(&self, name: &str, data_type: DataType) -> MeasurementSchema {
+        let version = self.writer.version;
+        let general = self.encoding.filter(|e| e.is_writable(data_type, version));
+        let encoding = self.encodings.get(name).copied().or(general);
+        let encoding = encoding.unwrap_or(Encoding::default_for(data_type, version));
+        let float = matches!(data_type, DataType::Float | DataType::Double);
+        let decimals =
+            self.decimals.filter(|_| float && matches!(encoding, Encoding::Rle | Encoding::Ts2Diff));
+        MeasurementSchema {
+            name: name.to_string(),
+            data_type,
+            encoding,
+            compression: self.compressions.get(name).copied().unwrap_or(self.compression),
+            properties: decimals.map(|n| (MAX_POINT_NUMBER.to_string(), n.to_string())).into_iter().collect(),
+        }
+    }
+
+    /// Refuses settings for columns that do not exist.
+    pub(crate) fn check_columns(&self, names: &[&str]) -> Result<()> {
+        let named = self.encodings.keys().chain(self.compressions.keys());
+        match named.into_iter().find(|name| !names.contains(&name.as_str())) {
+            Some(name) => Err(Error::unknown_name("column", name, names.iter().copied())),
+            None => Ok(()),
+        }
+    }
+}
+
+fn list(text: Option<&str>) -> impl Iterator<Item = &str> {
+    text.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty())
+}
+
+/// `column:NAME,column:NAME`; a column name may hold colons.
+fn pairs<'a>(setting: &str, text: Option<&'a str>) -> Result<Vec<(String, &'a str)>> {
+    list(text)
+        .map(|part| {
+            let pair = part.rsplit_once(':');
+            let (column, name) =
+                pair.ok_or_else(|| Error::invalid(format!("{setting}={part} is not COLUMN:NAME,…")))?;
+            Ok((column.to_string(), name))
+        })
+        .collect()
+}
+
+fn parse_version(text: &str) -> Result<Version> {
+    let short = match text {
+        "0.8" => "v0.8.0",
+        "1" => "000001",
+        "2" => "000002",
+        other => other,
+    };
+    let names = Version::ALL.map(Version::name);
+    let known = Version::ALL.into_iter().find(|version| version.name() == short);
+    known.ok_or_else(|| Error::unknown_name("version", text, names))
+}
+
+fn encoding_of(name: &str, version: Version) -> Result<Encoding> {
+    let upper = name.to_uppercase();
+    Encoding::from_name(&upper, version).ok_or_else(|| {
+        Error::unknown_name("encoding", &upper, Encoding::ALL.into_iter().map(|e| e.name(version)))
+    })
+}
+
+fn compression_of(name: &str) -> Result<Compression> {
+    let upper = name.to_uppercase();
+    Compression::from_name(&upper).ok_or_else(|| {
+        Error::unknown_name("compression", &upper, Compression::ALL.into_iter().map(Compression::name))
+    })
+}

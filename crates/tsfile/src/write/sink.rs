@@ -1,0 +1,401 @@
+//! Record batches into a file: one device, a device per value of a column, a table with tags, or long rows.
+
+use super::arrow::{Converted, convert, millis, type_of};
+use super::buffer::Column;
+use super::settings::Plan;
+use super::writer::Writer;
+use crate::meta::schema::{Category, TableSchema};
+use crate::meta::{DataType, DeviceId};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType as ArrowType, Schema, SchemaRef};
+use std::collections::{BTreeMap, HashMap};
+use tesselle_core::{Driver, Error, Location, Result, Sink, Summary, WriteOptions};
+
+/// The device of rows that name none.
+const DEFAULT_DEVICE: &str = "root.data";
+/// The table of rows that name none.
+const DEFAULT_TABLE: &str = "data";
+/// As the time column: number the rows.
+const ROW_NUMBERS: &str = "@row";
+
+/// Starts a file that takes batches of `schema`. FORMAT.md lists the settings.
+pub fn create(
+    location: &Location,
+    schema: &SchemaRef,
+    options: &WriteOptions,
+    driver: &Driver,
+) -> Result<Box<dyn Sink>> {
+    let plan = Plan::parse(&options.settings)?;
+    let layout = Layout::choose(schema, &plan, options)?;
+    let mut writer = Writer::create(location, options.overwrite, plan.writer.clone(), driver)?;
+    let fields = layout.declare(schema, &plan, &mut writer)?;
+    Ok(Box::new(TsFileSink { writer, layout, plan, fields, schema: schema.clone(), rows: 0 }))
+}
+
+/// What the columns of a batch are.
+#[derive(Debug)]
+struct Layout {
+    time: Time,
+    shape: Shape,
+}
+
+#[derive(Debug)]
+enum Time {
+    Column(usize),
+    RowNumbers,
+}
+
+#[derive(Debug)]
+enum Shape {
+    /// All rows belong to one device.
+    Single(String),
+    /// A column names the device.
+    ByDevice(usize),
+    /// Tag columns tell the devices of a table apart.
+    Table(String, Vec<usize>),
+    /// Each row is one point: device, measurement, and one of the value columns.
+    Long { device: usize, measurement: usize },
+}
+
+/// A column that holds values.
+#[derive(Debug)]
+struct FieldColumn {
+    index: usize,
+    name: String,
+    data_type: DataType,
+}
+
+fn position(schema: &Schema, name: &str) -> Result<usize> {
+    let exact = schema.fields().iter().position(|f| f.name() == name);
+    exact
+        .ok_or_else(|| Error::unknown_name("column", name, schema.fields().iter().map(|f| f.name().as_str())))
+}
+
+impl Layout {
+    fn choose(schema: &Schema, plan: &Plan, options: &WriteOptions) -> Result<Self> {
+        let time = Self::time(schema, plan)?;
+        let name = plan.device.clone().or_else(|| options.table.clone());
+        let find =
+            |name: &str| schema.fields().iter().position(|f| f.name() == name && is_text(f.data_type()));
+        let shape = if plan.table {
+            let mut tags = plan.tags.iter().map(|tag| position(schema, tag)).collect::<Result<Vec<_>>>()?;
+            // A device names its tags in the order of the table's columns.
+            tags.sort_unstable();
+            tags.dedup();
+            Shape::Table(name.unwrap_or_else(|| DEFAULT_TABLE.into()), tags)
+        } else if let Some(column) = &plan.device_column {
+            Shape::ByDevice(position(schema, column)?)
+        } else if let (None, Some(device), Some(measurement)) = (&name, find("device"), find("measurement")) {
+            Shape::Long { device, measurement }
+        } else {
+            Shape::Single(name.unwrap_or_else(|| DEFAULT_DEVICE.into()))
+        };
+        Ok(Self { time, shape })
+    }
+
+    fn time(schema: &Schema, plan: &Plan) -> Result<Time> {
+        if let Some(name) = &plan.time {
+            if name == ROW_NUMBERS {
+                return Ok(Time::RowNumbers);
+            }
+            return position(schema, name).map(Time::Column);
+        }
+        let fields = schema.fields();
+        if let Some(i) = fields.iter().position(|f| f.name().eq_ignore_ascii_case("time")) {
+            return Ok(Time::Column(i));
+        }
+        let stamps: Vec<usize> = (0..fields.len())
+            .filter(|&i| fields.get(i).is_some_and(|f| matches!(f.data_type(), ArrowType::Timestamp(..))))
+            .collect();
+        match stamps.as_slice() {
+            [only] => Ok(Time::Column(*only)),
+            _ => Err(Error::invalid("no column is the time")
+                .hint("name it with --set time=COLUMN, or number the rows with --set time=@row")),
+        }
+    }
+
+    /// The columns that hold values.
+    fn fields(&self, schema: &Schema, plan: &Plan) -> Result<Vec<FieldColumn>> {
+        let mut keys: Vec<usize> = match &self.shape {
+            Shape::Single(_) => Vec::new(),
+            Shape::ByDevice(column) => vec![*column],
+            Shape::Table(_, tags) => tags.clone(),
+            Shape::Long { device, measurement } => vec![*device, *measurement],
+        };
+        if let Time::Column(time) = self.time {
+            keys.push(time);
+        }
+        let mut fields = Vec::new();
+        for (index, field) in schema.fields().iter().enumerate().filter(|(i, _)| !keys.contains(i)) {
+            let data_type = type_of(field, plan.writer.version)?;
+            fields.push(FieldColumn { index, name: field.name().clone(), data_type });
+        }
+        Ok(fields)
+    }
+
+    /// Declares what is known before the first row.
+    fn declare(&self, schema: &Schema, plan: &Plan, writer: &mut Writer) -> Result<Vec<FieldColumn>> {
+        let mut fields = self.fields(schema, plan)?;
+        if !matches!(self.shape, Shape::Long { .. }) {
+            let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
+            plan.check_columns(&names)?;
+        }
+        match &self.shape {
+            Shape::Single(name) => declare_device(writer, writer.device_id(name), &fields, plan)?,
+            Shape::Table(name, tags) => {
+                let columns = schema.fields().iter().enumerate().filter_map(|(i, field)| {
+                    if tags.contains(&i) {
+                        return Some((plan.series(field.name(), DataType::String), Category::Tag));
+                    }
+                    let column = fields.iter().find(|f| f.index == i)?;
+                    Some((plan.series(&column.name, column.data_type), Category::Field))
+                });
+                let columns = columns.collect();
+                writer.add_table(TableSchema { name: name.clone(), columns })?;
+                // Tables know their columns in lower case.
+                for field in &mut fields {
+                    field.name = field.name.to_lowercase();
+                }
+            }
+            Shape::ByDevice(_) | Shape::Long { .. } => {}
+        }
+        Ok(fields)
+    }
+}
+
+fn is_text(data_type: &ArrowType) -> bool {
+    match data_type {
+        ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View => true,
+        ArrowType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}
+
+fn declare_device(writer: &mut Writer, id: DeviceId, fields: &[FieldColumn], plan: &Plan) -> Result<()> {
+    let series = fields.iter().map(|f| plan.series(&f.name, f.data_type)).collect();
+    if plan.aligned { writer.add_aligned_device(id, series) } else { writer.add_device(id, series) }
+}
+
+/// The sink of the format.
+struct TsFileSink {
+    writer: Writer,
+    layout: Layout,
+    plan: Plan,
+    fields: Vec<FieldColumn>,
+    schema: SchemaRef,
+    rows: u64,
+}
+
+impl Sink for TsFileSink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        if batch.schema_ref().fields().len() != self.schema.fields().len() {
+            return Err(Error::invalid(
+                "a batch has other columns than the schema the file was created with",
+            ));
+        }
+        let times = self.times(batch)?;
+        self.rows += batch.num_rows() as u64;
+        let columns: Vec<Converted> = self
+            .fields
+            .iter()
+            .map(|f| convert(batch.column(f.index), f.data_type, &f.name))
+            .collect::<Result<_>>()?;
+        match &self.layout.shape {
+            Shape::Single(name) => {
+                let id = self.writer.device_id(name);
+                put(&mut self.writer, &id, &times, &self.fields, &columns)
+            }
+            Shape::ByDevice(column) => {
+                let names = Texts::new(batch.column(*column), "device")?;
+                let groups = groups(batch.num_rows(), |row| names.required(row))?;
+                for (name, rows) in groups {
+                    let id = self.writer.device_id(name);
+                    if !self.writer.has_device(&id) {
+                        declare_device(&mut self.writer, id.clone(), &self.fields, &self.plan)?;
+                    }
+                    put_rows(&mut self.writer, &id, &times, &self.fields, &columns, &rows)?;
+                }
+                Ok(())
+            }
+            Shape::Table(table, tags) => {
+                let tags: Vec<Texts> =
+                    tags.iter().map(|&i| Texts::new(batch.column(i), "tag")).collect::<Result<_>>()?;
+                let key = |row| Ok(tags.iter().map(|tag| tag.get(row)).collect::<Vec<_>>());
+                for (key, rows) in groups(batch.num_rows(), key)? {
+                    let id = self.writer.add_table_device(table, &key)?;
+                    put_rows(&mut self.writer, &id, &times, &self.fields, &columns, &rows)?;
+                }
+                Ok(())
+            }
+            Shape::Long { device, measurement } => {
+                let devices = Texts::new(batch.column(*device), "device")?;
+                let measurements = Texts::new(batch.column(*measurement), "measurement")?;
+                self.write_long(&devices, &measurements, &times, &columns)
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<Summary> {
+        let summary = self.writer.finish()?;
+        Ok(Summary { rows: self.rows, ..summary })
+    }
+}
+
+impl TsFileSink {
+    fn times(&self, batch: &RecordBatch) -> Result<Vec<i64>> {
+        let index = match self.layout.time {
+            Time::RowNumbers => {
+                let first = self.rows as i64;
+                return Ok((first..first + batch.num_rows() as i64).collect());
+            }
+            Time::Column(index) => index,
+        };
+        let column = batch.column(index);
+        if let Some(row) =
+            (column.null_count() > 0).then(|| (0..column.len()).find(|&i| column.is_null(i))).flatten()
+        {
+            let row = self.rows + row as u64;
+            return Err(Error::invalid(format!("row {row} has no time")));
+        }
+        millis(column)
+    }
+
+    /// Each row is one point of one series.
+    fn write_long(
+        &mut self,
+        devices: &Texts,
+        measurements: &Texts,
+        times: &[i64],
+        columns: &[Converted],
+    ) -> Result<()> {
+        let key = |row: usize| {
+            let filled =
+                |c: &Converted| c.present.as_ref().is_none_or(|p| p.get(row).copied().unwrap_or(false));
+            let mut values = (0..columns.len()).filter(|&i| columns.get(i).is_some_and(filled));
+            match (values.next(), values.next()) {
+                (Some(value), None) => Ok((devices.required(row)?, measurements.required(row)?, value)),
+                (None, _) => Err(Error::invalid(format!("row {row} of a batch has no value"))),
+                _ => Err(Error::invalid(format!("row {row} of a batch has more than one value"))),
+            }
+        };
+        for ((device, measurement, value), rows) in groups(times.len(), key)? {
+            let (Some(field), Some(column)) = (self.fields.get(value), columns.get(value)) else { continue };
+            let id = self.writer.device_id(device);
+            self.writer.ensure_series(&id, self.plan.series(measurement, field.data_type))?;
+            let picked = column.pick(&rows);
+            let times: Vec<i64> = rows.iter().filter_map(|&i| times.get(i)).copied().collect();
+            let column = Column { name: measurement, values: &picked.values, present: None };
+            self.writer.write(&id, &times, &[column])?;
+        }
+        Ok(())
+    }
+}
+
+/// Rows by key, in the order in which keys first come.
+fn groups<K: std::hash::Hash + Eq + Clone>(
+    rows: usize,
+    key: impl Fn(usize) -> Result<K>,
+) -> Result<Vec<(K, Vec<usize>)>> {
+    let mut index: HashMap<K, usize> = HashMap::new();
+    let mut groups: Vec<(K, Vec<usize>)> = Vec::new();
+    for row in 0..rows {
+        let key = key(row)?;
+        // Neighbours mostly belong together.
+        if let Some((last, members)) = groups.last_mut()
+            && *last == key
+        {
+            members.push(row);
+            continue;
+        }
+        let at = *index.entry(key.clone()).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some((_, members)) => members.push(row),
+            None => groups.push((key, vec![row])),
+        }
+    }
+    Ok(groups)
+}
+
+fn put(
+    writer: &mut Writer,
+    id: &DeviceId,
+    times: &[i64],
+    fields: &[FieldColumn],
+    columns: &[Converted],
+) -> Result<()> {
+    let columns: Vec<Column<'_>> = fields
+        .iter()
+        .zip(columns)
+        .map(|(field, column)| Column {
+            name: &field.name,
+            values: &column.values,
+            present: column.present.as_deref(),
+        })
+        .collect();
+    writer.write(id, times, &columns)
+}
+
+fn put_rows(
+    writer: &mut Writer,
+    id: &DeviceId,
+    times: &[i64],
+    fields: &[FieldColumn],
+    columns: &[Converted],
+    rows: &[usize],
+) -> Result<()> {
+    if rows.len() == times.len() {
+        return put(writer, id, times, fields, columns);
+    }
+    let times: Vec<i64> = rows.iter().filter_map(|&i| times.get(i)).copied().collect();
+    let columns: Vec<Converted> = columns.iter().map(|c| c.pick(rows)).collect();
+    put(writer, id, &times, fields, &columns)
+}
+
+/// A text column, with the values of a dictionary decoded once.
+struct Texts {
+    distinct: Vec<String>,
+    rows: Vec<Option<usize>>,
+    what: &'static str,
+}
+
+impl Texts {
+    fn new(array: &ArrayRef, what: &'static str) -> Result<Self> {
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        let mut texts = Self { distinct: Vec::new(), rows: Vec::with_capacity(array.len()), what };
+        let decoded = match array.as_any_dictionary_opt() {
+            Some(dictionary) => arrow_select::take::take(dictionary.values(), dictionary.keys(), None)?,
+            None => array.clone(),
+        };
+        let mut push = |text: Option<&str>| {
+            let row = text.map(|text| {
+                let known = seen.get(text).copied();
+                known.unwrap_or_else(|| {
+                    let at = texts.distinct.len();
+                    seen.insert(text.to_string(), at);
+                    texts.distinct.push(text.to_string());
+                    at
+                })
+            });
+            texts.rows.push(row);
+        };
+        match decoded.data_type() {
+            ArrowType::Utf8 => decoded.as_string::<i32>().iter().for_each(&mut push),
+            ArrowType::LargeUtf8 => decoded.as_string::<i64>().iter().for_each(&mut push),
+            ArrowType::Utf8View => decoded.as_string_view().iter().for_each(&mut push),
+            other => {
+                return Err(Error::invalid(format!("a {what} column must hold text, not Arrow {other}")));
+            }
+        }
+        Ok(texts)
+    }
+
+    fn get(&self, row: usize) -> Option<&str> {
+        let at = self.rows.get(row).copied().flatten()?;
+        self.distinct.get(at).map(String::as_str)
+    }
+
+    fn required(&self, row: usize) -> Result<&str> {
+        self.get(row).ok_or_else(|| Error::invalid(format!("row {row} of a batch has no {}", self.what)))
+    }
+}

@@ -1,0 +1,251 @@
+//! Values of one column on their way into pages.
+
+use crate::meta::{DataType, Physical};
+use std::ops::Range;
+use tesselle_core::{Error, Result};
+
+/// Values of one column, one per row; what stands at a row without a value does not matter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// BOOLEAN.
+    Boolean(Vec<bool>),
+    /// INT32, and DATE as yyyymmdd.
+    Int32(Vec<i32>),
+    /// INT64 and TIMESTAMP.
+    Int64(Vec<i64>),
+    /// FLOAT.
+    Float(Vec<f32>),
+    /// DOUBLE.
+    Double(Vec<f64>),
+    /// TEXT, STRING and BLOB.
+    Binary(Strings),
+}
+
+/// Byte strings end to end.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Strings {
+    ends: Vec<usize>,
+    data: Vec<u8>,
+}
+
+impl Strings {
+    /// Appends a string.
+    pub fn push(&mut self, value: &[u8]) {
+        self.data.extend_from_slice(value);
+        self.ends.push(self.data.len());
+    }
+
+    /// How many strings there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// String `i`; empty beyond the last.
+    pub fn get(&self, i: usize) -> &[u8] {
+        let start = i.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(i).copied().unwrap_or(start);
+        self.data.get(start..end).unwrap_or_default()
+    }
+}
+
+impl<T: AsRef<[u8]>> FromIterator<T> for Strings {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut strings = Self::default();
+        for value in values {
+            strings.push(value.as_ref());
+        }
+        strings
+    }
+}
+
+/// Rows of a column, all with a value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Slice<'a> {
+    /// BOOLEAN.
+    Boolean(&'a [bool]),
+    /// INT32 and DATE.
+    Int32(&'a [i32]),
+    /// INT64 and TIMESTAMP.
+    Int64(&'a [i64]),
+    /// FLOAT.
+    Float(&'a [f32]),
+    /// DOUBLE.
+    Double(&'a [f64]),
+    /// TEXT, STRING and BLOB: from row `.1` on, `.2` rows.
+    Binary(&'a Strings, usize, usize),
+}
+
+/// The same code for the vectors of every type.
+macro_rules! each {
+    ($values:expr, $list:ident => $body:expr, $strings:ident => $other:expr) => {
+        match $values {
+            Values::Boolean($list) => $body,
+            Values::Int32($list) => $body,
+            Values::Int64($list) => $body,
+            Values::Float($list) => $body,
+            Values::Double($list) => $body,
+            Values::Binary($strings) => $other,
+        }
+    };
+}
+
+impl Values {
+    /// An empty column of this type.
+    pub fn empty(data_type: DataType) -> Self {
+        match data_type.physical() {
+            Some(Physical::Boolean) => Self::Boolean(Vec::new()),
+            Some(Physical::Int32) => Self::Int32(Vec::new()),
+            Some(Physical::Float) => Self::Float(Vec::new()),
+            Some(Physical::Double) => Self::Double(Vec::new()),
+            Some(Physical::Binary) => Self::Binary(Strings::default()),
+            Some(Physical::Int64) | None => Self::Int64(Vec::new()),
+        }
+    }
+
+    /// Rows.
+    pub fn len(&self) -> usize {
+        each!(self, list => list.len(), strings => strings.len())
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The stored form of these values.
+    pub fn physical(&self) -> Physical {
+        match self {
+            Self::Boolean(_) => Physical::Boolean,
+            Self::Int32(_) => Physical::Int32,
+            Self::Int64(_) => Physical::Int64,
+            Self::Float(_) => Physical::Float,
+            Self::Double(_) => Physical::Double,
+            Self::Binary(_) => Physical::Binary,
+        }
+    }
+
+    /// Bytes of memory that the rows take.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Binary(strings) => strings.data.len() + strings.ends.len() * size_of::<usize>(),
+            fixed => fixed.len() * fixed.width(),
+        }
+    }
+
+    /// Bytes that row `i` takes in a page before encoding.
+    pub(crate) fn row_size(&self, i: usize) -> usize {
+        match self {
+            Self::Binary(strings) => strings.get(i).len() + 4,
+            fixed => fixed.width(),
+        }
+    }
+
+    fn width(&self) -> usize {
+        match self {
+            Self::Boolean(_) => 1,
+            Self::Int32(_) | Self::Float(_) => 4,
+            Self::Int64(_) | Self::Double(_) | Self::Binary(_) => 8,
+        }
+    }
+
+    /// Appends the rows of `other` that `keep` names.
+    pub(crate) fn append(&mut self, other: &Self, keep: Rows<'_>) -> Result<()> {
+        match (self, other) {
+            (Self::Boolean(to), Self::Boolean(from)) => keep.copy(from, to),
+            (Self::Int32(to), Self::Int32(from)) => keep.copy(from, to),
+            (Self::Int64(to), Self::Int64(from)) => keep.copy(from, to),
+            (Self::Float(to), Self::Float(from)) => keep.copy(from, to),
+            (Self::Double(to), Self::Double(from)) => keep.copy(from, to),
+            (Self::Binary(to), Self::Binary(from)) => keep.each(from.len(), |i| to.push(from.get(i))),
+            (to, from) => {
+                let text = format!("{:?} values do not fit a {:?} column", from.physical(), to.physical());
+                return Err(Error::invalid(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows at these positions, in this order.
+    pub(crate) fn pick(&self, rows: &[usize]) -> Self {
+        let mut picked = match self {
+            Self::Boolean(_) => Self::Boolean(Vec::new()),
+            Self::Int32(_) => Self::Int32(Vec::new()),
+            Self::Int64(_) => Self::Int64(Vec::new()),
+            Self::Float(_) => Self::Float(Vec::new()),
+            Self::Double(_) => Self::Double(Vec::new()),
+            Self::Binary(_) => Self::Binary(Strings::default()),
+        };
+        // The same type on both sides cannot fail.
+        let _ = picked.append(self, Rows::At(rows));
+        picked
+    }
+
+    /// A range of rows.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Slice<'_> {
+        fn cut<T>(list: &[T], range: Range<usize>) -> &[T] {
+            list.get(range).unwrap_or_default()
+        }
+        match self {
+            Self::Boolean(list) => Slice::Boolean(cut(list, range)),
+            Self::Int32(list) => Slice::Int32(cut(list, range)),
+            Self::Int64(list) => Slice::Int64(cut(list, range)),
+            Self::Float(list) => Slice::Float(cut(list, range)),
+            Self::Double(list) => Slice::Double(cut(list, range)),
+            Self::Binary(list) => Slice::Binary(list, range.start, range.len()),
+        }
+    }
+
+    /// Forgets all rows, but keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        each!(self, list => list.clear(), strings => {
+            strings.ends.clear();
+            strings.data.clear();
+        });
+    }
+}
+
+impl<'a> Slice<'a> {
+    /// The strings of a binary slice.
+    pub(crate) fn strings(
+        strings: &'a Strings,
+        start: usize,
+        len: usize,
+    ) -> impl Iterator<Item = &'a [u8]> + Clone {
+        (start..start.saturating_add(len)).map(|i| strings.get(i))
+    }
+}
+
+/// Which rows to take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rows<'a> {
+    /// Every row.
+    All,
+    /// Those that are true.
+    Where(&'a [bool]),
+    /// Those at these positions.
+    At(&'a [usize]),
+}
+
+impl Rows<'_> {
+    /// Copies the rows of `from`.
+    pub(crate) fn copy<T: Copy>(self, from: &[T], to: &mut Vec<T>) {
+        match self {
+            Rows::All => to.extend_from_slice(from),
+            Rows::Where(mask) => to.extend(from.iter().zip(mask).filter(|(_, keep)| **keep).map(|(v, _)| *v)),
+            Rows::At(rows) => to.extend(rows.iter().filter_map(|&i| from.get(i)).copied()),
+        }
+    }
+
+    fn each(self, n: usize, mut take: impl FnMut(usize)) {
+        match self {
+            Rows::All => (0..n).for_each(take),
+            Rows::Where(mask) => (0..n).zip(mask).filter(|(_, keep)| **keep).for_each(|(i, _)| take(i)),
+            Rows::At(rows) => rows.iter().for_each(|&i| take(i)),
+        }
+    }
+}

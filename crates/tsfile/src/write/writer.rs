@@ -1,0 +1,322 @@
+//! The writer: devices are declared, points come in by device, chunk groups go out.
+
+use super::buffer::{Column, DeviceBuffer};
+use super::options::WriterOptions;
+use super::output::Output;
+use super::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
+use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
+use crate::meta::schema::{Category, MeasurementSchema, TableSchema};
+use crate::meta::{Compression, DataType, DeviceId, Version};
+use crate::write::chunk::EncodedChunk;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, HashSet};
+use tesselle_core::{Context as _, Driver, Error, Location, Result, Summary};
+
+/// Writes one file. Memory follows `group_bytes`; only what the metadata at the end says about each chunk stays.
+///
+/// Dropping a writer without [`Writer::finish`] leaves nothing behind.
+#[derive(Debug)]
+pub struct Writer {
+    path: String,
+    options: WriterOptions,
+    driver: Driver,
+    out: Output,
+    devices: BTreeMap<DeviceId, DeviceBuffer>,
+    records: BTreeMap<DeviceId, DeviceRecord>,
+    /// 0.8 and 000001: a measurement name means the same for every device.
+    measurements: BTreeMap<String, MeasurementSchema>,
+    tables: Vec<TableSchema>,
+    buffered: usize,
+    summary: Summary,
+}
+
+impl Writer {
+    /// Starts a file. Nothing is visible at `location` before [`Writer::finish`].
+    pub fn create(
+        location: &Location,
+        overwrite: bool,
+        options: WriterOptions,
+        driver: &Driver,
+    ) -> Result<Self> {
+        options.check()?;
+        let mut out = Output::new(location.create(overwrite)?);
+        out.buffer().extend_from_slice(options.version.head());
+        Ok(Self {
+            path: location.path().to_string(),
+            options,
+            driver: driver.clone(),
+            out,
+            devices: BTreeMap::new(),
+            records: BTreeMap::new(),
+            measurements: BTreeMap::new(),
+            tables: Vec::new(),
+            buffered: 0,
+            summary: Summary::default(),
+        })
+    }
+
+    /// The layout of the file.
+    pub fn version(&self) -> Version {
+        self.options.version
+    }
+
+    /// The device of a dotted path, cut as this layout cuts it.
+    pub fn device_id(&self, path: &str) -> DeviceId {
+        if self.options.version == Version::V4 { DeviceId::from_path(path) } else { DeviceId::plain(path) }
+    }
+
+    /// Whether the device has been declared.
+    pub fn has_device(&self, device: &DeviceId) -> bool {
+        self.devices.contains_key(device)
+    }
+
+    /// Declares a device whose series have times of their own.
+    pub fn add_device(&mut self, device: DeviceId, series: Vec<MeasurementSchema>) -> Result<()> {
+        self.declare(device, series, false)
+    }
+
+    /// Declares a device whose series share their times (version 3 and later).
+    pub fn add_aligned_device(&mut self, device: DeviceId, series: Vec<MeasurementSchema>) -> Result<()> {
+        if !self.options.version.is_compact() {
+            let text = format!("version {} has no aligned devices", self.options.version.name());
+            return Err(Error::invalid(text).hint("versions 3 and 4 have"));
+        }
+        self.declare(device, series, true)
+    }
+
+    /// Declares a table (version 4). Its devices come with [`Writer::add_table_device`].
+    pub fn add_table(&mut self, mut table: TableSchema) -> Result<()> {
+        if self.options.version != Version::V4 {
+            let text = format!("version {} has no tables", self.options.version.name());
+            return Err(Error::invalid(text).hint("version 4 has"));
+        }
+        // Readers look names up in lower case.
+        table.name = table.name.to_lowercase();
+        for (column, category) in &mut table.columns {
+            column.name = column.name.to_lowercase();
+            if *category == Category::Field {
+                self.check_schema(column)?;
+            }
+        }
+        let columns: Vec<&str> = table.columns.iter().map(|(c, _)| c.name.as_str()).collect();
+        check_names(columns.iter().copied())?;
+        if self.tables.iter().any(|t| t.name == table.name) {
+            return Err(Error::invalid(format!("table '{}' is declared twice", table.name)));
+        }
+        self.tables.push(table);
+        Ok(())
+    }
+
+    /// The device of a table for these values of its tags, declared when it is new.
+    pub fn add_table_device(&mut self, table: &str, tags: &[Option<&str>]) -> Result<DeviceId> {
+        let name = table.to_lowercase();
+        let known = self.tables.iter().find(|t| t.name == name);
+        let table = known.ok_or_else(|| {
+            Error::unknown_name("table", &name, self.tables.iter().map(|t| t.name.as_str()))
+        })?;
+        let count = table.columns.iter().filter(|(_, c)| *c == Category::Tag).count();
+        if count != tags.len() {
+            return Err(Error::invalid(format!("table '{name}' has {count} tags, {} came", tags.len())));
+        }
+        let mut segments = vec![Some(name)];
+        segments.extend(tags.iter().map(|tag| tag.map(str::to_string)));
+        let device = DeviceId::from_segments(segments);
+        if !self.devices.contains_key(&device) {
+            let fields = table.columns.iter().filter(|(_, c)| *c == Category::Field);
+            let fields = fields.map(|(column, _)| column.clone()).collect();
+            self.declare(device.clone(), fields, true)?;
+        }
+        Ok(device)
+    }
+
+    /// Declares an ordinary series, and its device where that is new. Declaring it again alike changes nothing.
+    pub fn ensure_series(&mut self, device: &DeviceId, series: MeasurementSchema) -> Result<()> {
+        let known = self.devices.get(device).and_then(|buffer| buffer.schema(&series.name));
+        match known {
+            Some(known) if *known == series => Ok(()),
+            Some(known) => {
+                let (was, is) = (known.data_type.name(), series.data_type.name());
+                let text = format!("measurement '{}' is {was} and {is} in one device", series.name);
+                Err(Error::invalid(text).piece(format!("device '{}'", device.path())))
+            }
+            None => {
+                self.check_series(std::slice::from_ref(&series), &device.path())?;
+                let buffer = self.devices.entry(device.clone());
+                let empty = || DeviceBuffer::new(false, Vec::new(), series.compression);
+                buffer.or_insert_with(empty).add_series(series)
+            }
+        }
+    }
+
+    fn declare(&mut self, device: DeviceId, series: Vec<MeasurementSchema>, aligned: bool) -> Result<()> {
+        let path = device.path();
+        if self.devices.contains_key(&device) {
+            return Err(Error::invalid(format!("device '{path}' is declared twice")));
+        }
+        if path.is_empty() {
+            return Err(Error::invalid("a device needs a name"));
+        }
+        self.check_series(&series, &path)?;
+        let compression =
+            series.first().map_or(Compression::default_for(self.options.version), |s| s.compression);
+        self.devices.insert(device, DeviceBuffer::new(aligned, series, compression));
+        Ok(())
+    }
+
+    /// Checks the series of one device, and remembers their names where a name means the same in all devices.
+    fn check_series(&mut self, series: &[MeasurementSchema], path: &str) -> Result<()> {
+        check_names(series.iter().map(|s| s.name.as_str())).in_piece(|| format!("device '{path}'"))?;
+        for schema in series {
+            self.check_schema(schema).in_piece(|| format!("device '{path}'"))?;
+        }
+        if self.options.version.is_flat() {
+            for schema in series {
+                let known = self.measurements.entry(schema.name.clone()).or_insert_with(|| schema.clone());
+                if known != schema {
+                    let text = format!(
+                        "measurement '{}' has another type, encoding or compression in another device",
+                        schema.name
+                    );
+                    return Err(
+                        Error::invalid(text).hint("in this version a name means the same in all devices")
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_schema(&self, schema: &MeasurementSchema) -> Result<()> {
+        let version = self.options.version;
+        let refuse = |what: String, hint: String| {
+            let text = format!("measurement '{}': {what} in version {}", schema.name, version.name());
+            Err(Error::invalid(text).hint(hint))
+        };
+        let type_name = schema.data_type.name();
+        if !schema.data_type.is_writable(version) {
+            return refuse(format!("there is no type {type_name}"), "version 4 has all types".into());
+        }
+        if !schema.encoding.is_writable(schema.data_type, version) {
+            let what = format!("{} cannot encode {type_name}", schema.encoding.name(version));
+            return refuse(what, format!("possible are {}", encodings(schema.data_type, version)));
+        }
+        if !schema.compression.is_writable(version) {
+            let known: Vec<&str> =
+                Compression::ALL.iter().filter(|c| c.is_writable(version)).map(|c| c.name()).collect();
+            let what = format!("there is no compressor {}", schema.compression.name());
+            return refuse(what, format!("possible are {}", known.join(", ")));
+        }
+        super::chunk::decimals(schema).map(|_| ())
+    }
+
+    /// Takes rows of a device in. Columns that are not named have no value in these rows.
+    pub fn write(&mut self, device: &DeviceId, times: &[i64], columns: &[Column<'_>]) -> Result<()> {
+        let buffer = self
+            .devices
+            .get_mut(device)
+            .ok_or_else(|| Error::not_found(format!("device '{}' is not declared", device.path())))?;
+        let bytes = buffer
+            .write(times, columns, self.options.order)
+            .map_err(|e| e.piece(format!("device '{}'", device.path())).file(&self.path))?;
+        self.buffered += bytes;
+        self.summary.rows += times.len() as u64;
+        if self.buffered >= self.options.group_bytes { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what waits as one chunk group per device.
+    pub fn flush(&mut self) -> Result<()> {
+        self.driver.check_canceled()?;
+        let path = self.path.clone();
+        self.flush_groups().in_file(&path)
+    }
+
+    fn flush_groups(&mut self) -> Result<()> {
+        let setting = self.options.setting();
+        let mut owners = Vec::new();
+        let mut jobs = Vec::new();
+        for (id, buffer) in self.devices.iter_mut().filter(|(_, buffer)| !buffer.is_empty()) {
+            for job in buffer.jobs(&setting) {
+                owners.push(id.clone());
+                jobs.push(job);
+            }
+        }
+        let encoded: Vec<Result<EncodedChunk>> =
+            self.driver.install(|| jobs.par_iter().map(|job| job.run(&setting)).collect());
+        drop(jobs);
+        let mut chunks = owners.into_iter().zip(encoded).peekable();
+        while let Some((device, first)) = chunks.next() {
+            let piece = || format!("device '{}'", device.path());
+            let mut group = vec![first.in_piece(piece)?];
+            while let Some((_, chunk)) = chunks.next_if(|(id, _)| *id == device) {
+                group.push(chunk.in_piece(piece)?);
+            }
+            self.put_group(&device, group)?;
+        }
+        self.devices.values_mut().for_each(DeviceBuffer::flushed);
+        self.buffered = 0;
+        Ok(())
+    }
+
+    fn put_group(&mut self, device: &DeviceId, chunks: Vec<EncodedChunk>) -> Result<()> {
+        let version = self.options.version;
+        let start = self.out.position();
+        if version.is_compact() {
+            write_group_header(device, self.out.buffer(), version)?;
+        }
+        let mut records = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            records.push(ChunkRecord::new(&chunk.header, self.out.position(), chunk.statistics.clone()));
+            chunk.write(self.out.buffer(), version)?;
+            self.out.spill_if_large()?;
+        }
+        if !version.is_compact() {
+            let footer = ChunkGroupFooter {
+                device: device.clone(),
+                data_size: self.out.position() - start,
+                chunks: records.len() as u32,
+            };
+            footer.write(self.out.buffer(), version)?;
+        }
+        self.summary.pieces += records.len() as u64;
+        let group = GroupRecord { start, end: self.out.position(), version: 0, chunks: records };
+        self.records.entry(device.clone()).or_default().groups.push(group);
+        Ok(())
+    }
+
+    /// Writes what waits and the metadata, and makes the file visible.
+    pub fn finish(mut self) -> Result<Summary> {
+        self.flush()?;
+        let path = self.path;
+        let tail = Tail {
+            version: self.options.version,
+            devices: &self.records,
+            measurements: self.measurements.into_values().collect(),
+            tables: self.tables,
+            versions: Vec::new(),
+            properties: self.options.properties,
+            degree: self.options.degree,
+        };
+        tail.write(&mut self.out).in_file(&path)?;
+        self.summary.bytes = self.out.commit().in_file(&path)?;
+        Ok(self.summary)
+    }
+}
+
+/// The encodings that values of this type can have, for messages.
+fn encodings(data_type: DataType, version: Version) -> String {
+    let all = crate::meta::Encoding::ALL.iter().filter(|e| e.is_writable(data_type, version));
+    all.map(|e| e.name(version)).collect::<Vec<_>>().join(", ")
+}
+
+fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let mut seen = HashSet::new();
+    for name in names {
+        if name.is_empty() {
+            return Err(Error::invalid("a measurement needs a name"));
+        }
+        if !seen.insert(name) {
+            return Err(Error::invalid(format!("measurement '{name}' is declared twice")));
+        }
+    }
+    Ok(())
+}
