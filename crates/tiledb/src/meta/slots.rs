@@ -112,7 +112,7 @@ fn percent_encoded(name: &str) -> String {
             '|' => out.push_str("%3C"),
             '!' | '#' | '$' | '%' | '&' | '\'' | '(' | ')' | '*' | '+' | ',' | '/' | ':' | ';' | '='
             | '?' | '@' | '[' | ']' | '"' => {
-                out.extend(['%', digit(u32::from(c) >> 4), digit(u32::from(c) & 15)])
+                out.extend(['%', digit(u32::from(c) >> 4), digit(u32::from(c) & 15)]);
             }
             _ => out.push(c),
         }
