@@ -12,4 +12,6 @@ pub(crate) mod reference;
 pub(crate) mod repair;
 pub(crate) mod search;
 pub(crate) mod sketch;
+pub(crate) mod tatami;
+pub(crate) mod tsfile;
 pub(crate) mod verify;
