@@ -45,9 +45,17 @@ enum Verb {
     Convert(verbs::convert::Convert),
     Verify(verbs::verify::Verify),
     Repair(verbs::repair::Repair),
+    Index(verbs::index::Index),
+    Search(verbs::search::Search),
     Diff(verbs::diff::Diff),
     Reduce(verbs::reduce::Reduce),
+    #[command(name = "tsfile")]
+    TsFile(verbs::tsfile::TsFile),
+    Tatami(verbs::tatami::TatamiVerb),
+    Demo(verbs::demo::Demo),
     Completions(verbs::completions::Completions),
+    #[command(hide = true)]
+    Reference(verbs::reference::Reference),
 }
 
 /// What a verb did: fine, or fine but the data is bad.
@@ -94,9 +102,15 @@ impl Verb {
             Self::Convert(verb) => verb.run(),
             Self::Verify(verb) => verb.run(),
             Self::Repair(verb) => verb.run(),
+            Self::Index(verb) => verb.run(),
+            Self::Search(verb) => verb.run(),
             Self::Diff(verb) => verb.run(),
             Self::Reduce(verb) => verb.run(),
+            Self::TsFile(verb) => verb.run(),
+            Self::Tatami(verb) => verb.run(),
+            Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
+            Self::Reference(verb) => verb.run(&Cli::command()),
         }
     }
 
@@ -108,9 +122,13 @@ impl Verb {
             Self::Convert(verb) => verb.json,
             Self::Verify(verb) => verb.json,
             Self::Repair(verb) => verb.json,
+            Self::Index(verb) => verb.json,
+            Self::Search(verb) => verb.json,
             Self::Diff(verb) => verb.json,
             Self::Reduce(verb) => verb.json,
-            Self::Completions(_) => false,
+            Self::TsFile(verb) => verb.json,
+            Self::Tatami(verb) => verb.json,
+            Self::Demo(_) | Self::Completions(_) | Self::Reference(_) => false,
         }
     }
 }

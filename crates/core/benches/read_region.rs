@@ -1,5 +1,7 @@
 //! Reading regions of a 4096 x 4096 array of singles in raw tiles of 512 x 512.
 
+#![expect(clippy::expect_used, reason = "a bench that cannot set up its input may end")]
+
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use tesselle_core::array::read_region;

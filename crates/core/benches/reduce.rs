@@ -1,5 +1,7 @@
 //! Reductions of a 4096 x 4096 array: raw tiles of 512 x 512, or one slice in memory. One thread and all of them.
 
+#![expect(clippy::expect_used, reason = "a bench that cannot set up its input may end")]
+
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use tesselle_core::reduce::{ReduceOp, reduce};
@@ -18,6 +20,7 @@ fn array(dtype: DType, whole: bool) -> TiledArray {
             let value = (i.wrapping_mul(2_654_435_761) >> 7) & 0x3ff;
             let mut bytes = [0; 8];
             match dtype {
+                DType::F16 => bytes[..2].copy_from_slice(&(0x3000 + value as u16).to_le_bytes()),
                 DType::F32 => bytes[..4].copy_from_slice(&(value as f32).to_le_bytes()),
                 DType::F64 => bytes.copy_from_slice(&(value as f64).to_le_bytes()),
                 _ => bytes.copy_from_slice(&value.to_le_bytes()),

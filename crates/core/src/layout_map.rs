@@ -96,6 +96,7 @@ pub struct FileLayout {
 
 impl FileLayout {
     /// Sorts the extents and fills what none covers with [`Role::Gap`], so that no byte is unaccounted for.
+    #[must_use]
     pub fn close_gaps(mut self) -> Self {
         self.extents.sort_by_key(|e| (e.range.start, e.depth, std::cmp::Reverse(e.range.end)));
         let mut covered = 0;

@@ -5,15 +5,18 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use serde_json::Value;
 use tesselle_core::{
-    Confidence, Container, Depth, Description, Driver, Error, Format, LayoutMap, Location, OpenOptions, Probe, Report,
-    Result, Sink, Table, WriteOptions,
+    Confidence, Container, Depth, Description, Driver, Error, Format, LayoutMap, Location, OpenOptions,
+    Probe, Repaired, Report, Result, Sink, Table, WriteOptions,
 };
 
+use crate::collection::{Collection, CollectionContainer, MANIFEST_MAGIC, MANIFEST_NAME};
 use crate::layout::layout;
 use crate::meta::header::MAGIC;
 use crate::read::describe;
 use crate::read::file::File;
 use crate::read::table::FileTable;
+use crate::repair::repair;
+use crate::search;
 use crate::verify::verify;
 use crate::write::options::WriterOptions;
 use crate::write::writer::Writer;
@@ -36,6 +39,16 @@ impl Format for Tatami {
     }
 
     fn sniff(&self, probe: &Probe) -> Confidence {
+        if let Some(entries) = &probe.entries {
+            let there = entries.iter().any(|name| name == MANIFEST_NAME);
+            return if there { Confidence::Content } else { Confidence::No };
+        }
+        if probe.head.starts_with(&MANIFEST_MAGIC) {
+            return Confidence::Content;
+        }
+        if probe.has_extension("manifest") {
+            return Confidence::Name;
+        }
         if probe.head.starts_with(&MAGIC) || (probe.size > 0 && probe.tail.ends_with(&MAGIC)) {
             return Confidence::Content;
         }
@@ -43,12 +56,38 @@ impl Format for Tatami {
     }
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        let is_manifest =
+            |name: &str| name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case("manifest"));
+        if location.is_dir()? || (is_manifest(location.name()) && location.exists()?) {
+            return Ok(Arc::new(CollectionContainer::new(Collection::open(location, options)?)));
+        }
         Ok(Arc::new(FileContainer { file: File::open(location, options)? }))
     }
 
-    fn create(&self, location: &Location, schema: SchemaRef, options: &WriteOptions, driver: &Driver) -> Result<Box<dyn Sink>> {
+    fn create(
+        &self,
+        location: &Location,
+        schema: SchemaRef,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Box<dyn Sink>> {
         let settings = WriterOptions::from_settings(options)?;
         Ok(Box::new(Writer::create(location, &schema, settings, options.overwrite, driver)?))
+    }
+
+    fn repair(
+        &self,
+        source: &Location,
+        target: &Location,
+        options: &OpenOptions,
+        driver: &Driver,
+    ) -> Result<Repaired> {
+        if source.is_dir()? {
+            return Err(
+                Error::invalid("a collection is not repaired as a whole").hint("repair its files one by one")
+            );
+        }
+        repair(source, target, options, driver)
     }
 }
 
@@ -60,7 +99,11 @@ struct FileContainer {
 
 impl Container for FileContainer {
     fn describe(&self) -> Result<Description> {
-        Ok(describe::describe(&self.file))
+        let mut out = describe::describe(&self.file);
+        if let Some(search) = search::describe(&self.file)? {
+            out.extra.insert("search".into(), search);
+        }
+        Ok(out)
     }
 
     fn table_names(&self) -> Vec<String> {
@@ -71,7 +114,8 @@ impl Container for FileContainer {
         if name.is_empty() {
             return Ok(Arc::new(FileTable::new(self.file.clone())));
         }
-        Err(Error::not_found(format!("table '{name}' does not exist")).hint("a tatami file has one table without a name"))
+        Err(Error::not_found(format!("table '{name}' does not exist"))
+            .hint("a tatami file has one table without a name"))
     }
 
     fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>> {

@@ -18,12 +18,17 @@ pub(crate) fn layout(file: &File) -> LayoutMap {
     footer(file, &mut extents);
     let size = file.size();
     extents.iter_mut().for_each(|e| e.range = e.range.start.min(size)..e.range.end.min(size));
-    LayoutMap { files: vec![FileLayout { file: file.location().name().to_owned(), size, extents }.close_gaps()] }
+    LayoutMap {
+        files: vec![FileLayout { file: file.location().name().to_owned(), size, extents }.close_gaps()],
+    }
 }
 
 fn header_text(file: &File) -> String {
     let header = file.header();
-    format!("header: version {}.{}, flags {:#06x}, {} rows", header.major, header.minor, header.flags, header.rows)
+    format!(
+        "header: version {}.{}, flags {:#06x}, {} rows",
+        header.major, header.minor, header.flags, header.rows
+    )
 }
 
 fn column_name(file: &File, column: u64) -> String {
@@ -51,7 +56,9 @@ fn chunks(file: &File, out: &mut Vec<Extent>) {
                             page.compressed,
                             page.uncompressed,
                         );
-                        out.push(record(offset, u64::from(page.compressed), Role::Data, text).column(name.clone()));
+                        out.push(
+                            record(offset, u64::from(page.compressed), Role::Data, text).column(name.clone()),
+                        );
                     }
                 }
                 Err(_) => {
@@ -62,7 +69,10 @@ fn chunks(file: &File, out: &mut Vec<Extent>) {
             }
             if let Some(offset) = chunk.page_index {
                 let len = file.record(offset).map_or(0, |(r, _)| u64::from(r.compressed));
-                out.push(record(offset, len, Role::Index, format!("row group {g}, {name}: page index")).column(name));
+                out.push(
+                    record(offset, len, Role::Index, format!("row group {g}, {name}: page index"))
+                        .column(name),
+                );
             }
         }
     }
@@ -73,7 +83,10 @@ fn regions(file: &File, out: &mut Vec<Extent>) {
     for blob in &footer.blobs {
         let name = column_name(file, blob.column);
         for (number, run) in blob.runs.iter().enumerate() {
-            let text = format!("{name}, blob run {number}: {} values, {} of {} bytes", run.values, run.compressed, run.uncompressed);
+            let text = format!(
+                "{name}, blob run {number}: {} values, {} of {} bytes",
+                run.values, run.compressed, run.uncompressed
+            );
             out.push(record(run.offset, run.compressed, Role::Data, text).column(name.clone()));
         }
     }
@@ -98,7 +111,11 @@ fn regions(file: &File, out: &mut Vec<Extent>) {
             ("live documents", inverted.live),
         ];
         let runs = runs.into_iter().filter(|(name, run)| run.len > 0 || *name != "live documents");
-        out.extend(runs.map(|(name, run)| record(run.offset, run.len, Role::Index, format!("inverted index: {name}"))));
+        out.extend(
+            runs.map(|(name, run)| {
+                record(run.offset, run.len, Role::Index, format!("inverted index: {name}"))
+            }),
+        );
     }
 }
 
@@ -119,7 +136,9 @@ fn footer(file: &File, out: &mut Vec<Extent>) {
             extension::TAG => "extended profile",
             _ => "unknown section",
         };
-        out.push(Extent::new(*offset..offset + len, Role::Metadata, format!("section {tag}: {name}")).depth(1));
+        out.push(
+            Extent::new(*offset..offset + len, Role::Metadata, format!("section {tag}: {name}")).depth(1),
+        );
     }
     out.push(Extent::new(end..file.size(), Role::Metadata, "trailer: footer length, checksum, magic"));
 }

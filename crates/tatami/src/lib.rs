@@ -20,15 +20,18 @@
 
 #![forbid(unsafe_code)]
 
+mod collection;
 mod container;
 mod layout;
 mod meta;
 mod read;
+mod repair;
 mod scalars;
 pub mod search;
 mod verify;
 mod write;
 
+pub use collection::{Collection, MANIFEST_NAME, Member, MemberZone, Merged};
 pub use container::Tatami;
 pub use meta::types::{Codec, Encoding, LogicalType};
 pub use read::file::File;

@@ -51,10 +51,15 @@ pub(crate) fn bytes_at(array: &dyn Array, logical: LogicalType, row: usize) -> V
             array.as_primitive_opt::<$type>().map(|a| a.value(row).to_le_bytes().to_vec()).unwrap_or_default()
         };
     }
-    dispatch!(logical, number, match logical {
-        LogicalType::Bool => array.as_boolean_opt().map(|a| vec![u8::from(a.value(row))]).unwrap_or_default(),
-        _ => binary_at(array, row).to_vec(),
-    })
+    dispatch!(
+        logical,
+        number,
+        match logical {
+            LogicalType::Bool =>
+                array.as_boolean_opt().map(|a| vec![u8::from(a.value(row))]).unwrap_or_default(),
+            _ => binary_at(array, row).to_vec(),
+        }
+    )
 }
 
 /// Calls `take` with the scalar of every row that is not null.
@@ -66,17 +71,23 @@ pub(crate) fn for_each(array: &dyn Array, logical: LogicalType, mut take: impl F
             }
         };
     }
-    dispatch!(logical, numbers, match logical {
-        LogicalType::Bool => {
-            if let Some(array) = array.as_boolean_opt() {
-                array.iter().flatten().for_each(|value| take(&[u8::from(value)]));
+    dispatch!(
+        logical,
+        numbers,
+        match logical {
+            LogicalType::Bool => {
+                if let Some(array) = array.as_boolean_opt() {
+                    array.iter().flatten().for_each(|value| take(&[u8::from(value)]));
+                }
             }
+            LogicalType::String | LogicalType::Bytes => {
+                (0..array.len())
+                    .filter(|row| array.is_valid(*row))
+                    .for_each(|row| take(binary_at(array, row)));
+            }
+            _ => {}
         }
-        LogicalType::String | LogicalType::Bytes => {
-            (0..array.len()).filter(|row| array.is_valid(*row)).for_each(|row| take(binary_at(array, row)));
-        }
-        _ => {}
-    });
+    );
 }
 
 fn present<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> impl Iterator<Item = T::Native> {
@@ -91,21 +102,28 @@ pub(crate) fn zone_of(array: &dyn Array, logical: LogicalType) -> Option<Zone> {
                 .map(|(min, max)| Zone { min: min.to_le_bytes().to_vec(), max: max.to_le_bytes().to_vec() })
         };
     }
-    dispatch!(logical, numbers, match logical {
-        LogicalType::Bool => {
-            let array = array.as_boolean_opt()?;
-            let trues = array.true_count();
-            let present = array.len() - array.null_count();
-            (present > 0).then(|| Zone { min: vec![u8::from(trues == present)], max: vec![u8::from(trues > 0)] })
+    dispatch!(
+        logical,
+        numbers,
+        match logical {
+            LogicalType::Bool => {
+                let array = array.as_boolean_opt()?;
+                let trues = array.true_count();
+                let present = array.len() - array.null_count();
+                (present > 0)
+                    .then(|| Zone { min: vec![u8::from(trues == present)], max: vec![u8::from(trues > 0)] })
+            }
+            LogicalType::String | LogicalType::Bytes => {
+                let mut values =
+                    (0..array.len()).filter(|row| array.is_valid(*row)).map(|row| binary_at(array, row));
+                let first = values.next()?;
+                let (min, max) =
+                    values.fold((first, first), |(min, max), value| (min.min(value), max.max(value)));
+                Some(Zone { min: min.to_vec(), max: max.to_vec() })
+            }
+            _ => None,
         }
-        LogicalType::String | LogicalType::Bytes => {
-            let mut values = (0..array.len()).filter(|row| array.is_valid(*row)).map(|row| binary_at(array, row));
-            let first = values.next()?;
-            let (min, max) = values.fold((first, first), |(min, max), value| (min.min(value), max.max(value)));
-            Some(Zone { min: min.to_vec(), max: max.to_vec() })
-        }
-        _ => None,
-    })
+    )
 }
 
 fn extremes<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> Option<(T::Native, T::Native)>
@@ -143,7 +161,9 @@ mod tests {
     #[test]
     fn scalars_of_every_present_row() {
         let mut seen = Vec::new();
-        for_each(&Int16Array::from(vec![Some(1), None, Some(-1)]), LogicalType::Int16, |s| seen.push(s.to_vec()));
+        for_each(&Int16Array::from(vec![Some(1), None, Some(-1)]), LogicalType::Int16, |s| {
+            seen.push(s.to_vec())
+        });
         assert_eq!(seen, [vec![1, 0], vec![255, 255]]);
         assert_eq!(bytes_at(&Int16Array::from(vec![258]), LogicalType::Int16, 0), [2, 1]);
     }

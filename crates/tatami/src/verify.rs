@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
 
 use crate::read::file::File;
+use crate::search;
 
 /// Collects what is wrong with one part of a file.
 pub(crate) struct Findings {
@@ -33,7 +34,13 @@ impl Findings {
         self.list.push(finding);
     }
 
-    fn add(&mut self, severity: Severity, kind: &'static str, message: impl Into<String>, piece: impl Into<String>) {
+    fn add(
+        &mut self,
+        severity: Severity,
+        kind: &'static str,
+        message: impl Into<String>,
+        piece: impl Into<String>,
+    ) {
         self.list.push(Finding::new(severity, kind, message).file(self.file.clone()).piece(piece));
     }
 
@@ -53,9 +60,14 @@ pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Re
     let mut findings = Findings::new(file);
     structure::check(file, &mut findings);
     findings.into_report(report);
-    if depth == Depth::Quick {
-        return Ok(());
+    if depth > Depth::Quick {
+        records(file, depth, driver, report)?;
     }
+    search::verify(file, depth, driver, report)
+}
+
+/// Checks every record.
+fn records(file: &File, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
     let groups = 0..file.footer().groups.len();
     let parts: Vec<Result<Findings>> = driver.install(|| {
         groups

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use tesselle_core::driver::{Order, scan};
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Container, Depth, Format, Location, OpenOptions, Report, Result, Scalar, Scan, Severity};
+use tesselle_core::{
+    Container, Depth, Format, Location, OpenOptions, Report, Result, Scalar, Scan, Severity,
+};
 use tesselle_tatami::{File, Tatami};
 
 fn verify(container: &dyn Container) -> Report {
@@ -57,7 +59,9 @@ fn verify_finds_every_damage_and_nothing_in_intact_files() {
             let container = open(&folder.join(name), &OpenOptions::default()).unwrap();
             let report = verify(container.as_ref());
             assert!(report.ok(), "{}/{name}: {:?}", folder.display(), report.findings());
-            assert!(report.pieces > 0 || expected["layout"][name]["row_groups"].as_array().unwrap().is_empty());
+            assert!(
+                report.pieces > 0 || expected["layout"][name]["row_groups"].as_array().unwrap().is_empty()
+            );
         }
     }
     let Some((folder, expected)) = case("corrupt") else { return };
@@ -121,7 +125,13 @@ fn shared_driver() -> tesselle_core::Driver {
 
 fn small_files() -> Vec<(String, Vec<u8>)> {
     let Some(root) = fixtures() else { return Vec::new() };
-    let names = ["minimal/data.tatami", "types-nulls/data.tatami", "corrupt/intact.tatami", "crafted-sorted/data.tatami", "v10-basic/data.tatami"];
+    let names = [
+        "minimal/data.tatami",
+        "types-nulls/data.tatami",
+        "corrupt/intact.tatami",
+        "crafted-sorted/data.tatami",
+        "v10-basic/data.tatami",
+    ];
     names.iter().map(|name| ((*name).to_owned(), std::fs::read(root.join(name)).unwrap())).collect()
 }
 

@@ -26,7 +26,8 @@ fn every_column_of_every_fixture_reads_exactly() {
                 assert_eq!(field.is_nullable(), stated["flags"].as_u64().unwrap() & 1 == 1, "{what}");
                 assert_eq!(field.metadata()["tesselle:type"], stated["type"].as_str().unwrap(), "{what}");
             }
-            let batches = read(&folder.join(name), &Scan::all(), &options).unwrap_or_else(|e| panic!("{what}: {e}"));
+            let batches =
+                read(&folder.join(name), &Scan::all(), &options).unwrap_or_else(|e| panic!("{what}: {e}"));
             for (column, values) in columns {
                 check_column(&what, &batches, column, values.as_array().unwrap());
             }
@@ -66,9 +67,23 @@ fn check_chunk(what: &str, chunks: &[Value], group: usize, want: &Value, layout:
         assert_eq!(got[key], want[key], "{what}: group {group}, {name}, {key}");
     }
     let zone = |key: &str| want.get(key).cloned().unwrap_or(Value::Null);
-    assert_eq!(json!([got["zone_min"], got["zone_max"]]), json!([zone("zone_min"), zone("zone_max")]), "{what}");
-    let keys =
-        ["offset", "encoding", "codec", "flags", "values", "uncompressed", "compressed", "nulls", "first_row", "crc32c"];
+    assert_eq!(
+        json!([got["zone_min"], got["zone_max"]]),
+        json!([zone("zone_min"), zone("zone_max")]),
+        "{what}"
+    );
+    let keys = [
+        "offset",
+        "encoding",
+        "codec",
+        "flags",
+        "values",
+        "uncompressed",
+        "compressed",
+        "nulls",
+        "first_row",
+        "crc32c",
+    ];
     let pages = want["page_list"].as_array().unwrap();
     assert_eq!(got["pages"].as_array().unwrap().len(), pages.len(), "{what}");
     for (i, page) in pages.iter().enumerate() {
@@ -121,13 +136,15 @@ fn scans_give_the_rows_of_the_original_and_skip_as_many_groups() {
     for (folder, expected) in cases().into_iter().filter(|(_, e)| e.get("members").is_none()) {
         for wanted in expected["scans"].as_array().unwrap_or(&Vec::new()) {
             let name = expected["files"].as_object().unwrap().keys().next().unwrap();
-            let names: Vec<&str> = wanted["projection"].as_array().unwrap().iter().map(|n| n.as_str().unwrap()).collect();
+            let names: Vec<&str> =
+                wanted["projection"].as_array().unwrap().iter().map(|n| n.as_str().unwrap()).collect();
             let text = sql(&wanted["predicate"]);
             let request = Scan::all().columns(names.clone()).filter(text.parse::<Predicate>().unwrap());
             let path = folder.join(name);
             let batches = read(&path, &request, &OpenOptions::default()).unwrap();
             for (i, column) in names.iter().enumerate() {
-                let values: Vec<Value> = wanted["rows"].as_array().unwrap().iter().map(|r| r[i].clone()).collect();
+                let values: Vec<Value> =
+                    wanted["rows"].as_array().unwrap().iter().map(|r| r[i].clone()).collect();
                 check_column(&format!("{}: {text}", path.display()), &batches, column, &values);
             }
             let table = open(&path, &OpenOptions::default()).unwrap().default_table().unwrap();
@@ -136,7 +153,10 @@ fn scans_give_the_rows_of_the_original_and_skip_as_many_groups() {
             if text.contains("\"score\" >") {
                 continue;
             }
-            assert!(tasks <= wanted["groups_scanned"].as_u64().unwrap(), "{text}: {tasks} row groups are read");
+            assert!(
+                tasks <= wanted["groups_scanned"].as_u64().unwrap(),
+                "{text}: {tasks} row groups are read"
+            );
         }
     }
 }
@@ -150,7 +170,9 @@ fn scalar(value: &Value) -> Scalar {
         Value::String(t) => Scalar::Text(t.clone()),
         Value::Object(map) => {
             let hex = map["hex"].as_str().unwrap();
-            Scalar::Bytes((0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect())
+            Scalar::Bytes(
+                (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect(),
+            )
         }
         other => panic!("{other}"),
     }
@@ -164,7 +186,9 @@ fn lookups_find_the_row_that_the_original_finds() {
                 let name = expected["files"].as_object().unwrap().keys().next().unwrap().clone();
                 vec![(name, list.clone())]
             }
-            Value::Object(map) => map.iter().map(|(k, v)| (k.clone(), v.as_array().unwrap().clone())).collect(),
+            Value::Object(map) => {
+                map.iter().map(|(k, v)| (k.clone(), v.as_array().unwrap().clone())).collect()
+            }
             _ => continue,
         };
         for (name, items) in lookups {
@@ -195,7 +219,8 @@ fn single_rows_and_blobs_are_taken_in_any_order() {
     for case_name in ["blob-many", "blob-dict", "types-nulls", "row-groups", "crafted-blob-dict"] {
         let Some((folder, expected)) = case(case_name) else { return };
         for (name, spec) in expected["files"].as_object().unwrap() {
-            let file = File::open(&Location::local(folder.join(name)).unwrap(), &OpenOptions::default()).unwrap();
+            let file =
+                File::open(&Location::local(folder.join(name)).unwrap(), &OpenOptions::default()).unwrap();
             let n = file.rows();
             let rows: Vec<u64> = (0..40).map(|i| (i * 7919 + 13) % n).chain([n - 1, 0, 0]).collect();
             let batch = file.take(&rows, None).unwrap();

@@ -1,6 +1,7 @@
 //! Search segments of the original engine: postings, hits and scores bit for bit.
 //!
 //! Runs over the fixture set that the environment variable `TESSELLE_FIXTURES` names; skipped without it.
+#![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use serde_json::Value;
 use tesselle_core::{Driver, DriverOptions, Location, OpenOptions};
 use tesselle_tatami::search::analyzer::tokens;
 use tesselle_tatami::search::{
-    BigramBuilder, BigramIndex, Hits, Query, Route, RoutingIndex, SearchOptions, Searcher, Segment, Syntax, search,
+    BigramBuilder, BigramIndex, Hits, Query, Route, RoutingIndex, SearchOptions, Searcher, Segment, Syntax,
+    search,
 };
 
 fn fixtures() -> Option<PathBuf> {
@@ -43,7 +45,9 @@ fn open(path: &Path) -> Segment {
 
 fn segments(case: &Path, expected: &Value) -> Vec<(String, Segment, Value)> {
     let named = expected["segments"].as_object().unwrap().iter();
-    named.map(|(name, want)| (format!("{}/{name}", case.display()), open(&case.join(name)), want.clone())).collect()
+    named
+        .map(|(name, want)| (format!("{}/{name}", case.display()), open(&case.join(name)), want.clone()))
+        .collect()
 }
 
 fn text(value: &Value) -> Vec<u8> {
@@ -78,13 +82,17 @@ fn every_posting_is_read() {
                 .as_array()
                 .unwrap()
                 .iter()
-                .map(|t| (t["term"].as_str().unwrap().to_owned(), t["postings"].as_array().unwrap().len() as u32))
+                .map(|t| {
+                    (t["term"].as_str().unwrap().to_owned(), t["postings"].as_array().unwrap().len() as u32)
+                })
                 .collect();
             assert_eq!(listed, wanted, "{name}");
             for term in terms.as_array().unwrap() {
                 let list = term["postings"].as_array().unwrap();
-                let want: Vec<(u32, u32)> =
-                    list.iter().map(|p| (p[0].as_u64().unwrap() as u32, p[1].as_u64().unwrap() as u32)).collect();
+                let want: Vec<(u32, u32)> = list
+                    .iter()
+                    .map(|p| (p[0].as_u64().unwrap() as u32, p[1].as_u64().unwrap() as u32))
+                    .collect();
                 let term = term["term"].as_str().unwrap();
                 assert_eq!(segment.postings(term).unwrap(), want, "{name}: {term}");
             }
@@ -171,7 +179,8 @@ fn damaged_segments_are_refused_with_their_class() {
         }
         let location = Location::local(case.join(name)).unwrap();
         let words = "river stone paper light garden bridge window engine";
-        let error = search(&location, words, &SearchOptions::default(), &OpenOptions::default(), &driver).unwrap_err();
+        let error = search(&location, words, &SearchOptions::default(), &OpenOptions::default(), &driver)
+            .unwrap_err();
         assert_eq!(error.class_name(), spec["class"], "{name}: {error}");
         assert_eq!(error.kind().exit_code(), 1, "{name}");
     }
@@ -184,13 +193,15 @@ fn routing_files_are_read_and_written_byte_for_byte() {
         let order: Vec<&str> = order.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
         let segments: Vec<Segment> = order.iter().map(|name| open(&case.join(name))).collect();
         let routing = RoutingIndex::of(&segments).unwrap();
-        let (file, portable) = (fs::read(case.join("routing.bin")).unwrap(), fs::read(case.join("routing.uv")).unwrap());
+        let (file, portable) =
+            (fs::read(case.join("routing.bin")).unwrap(), fs::read(case.join("routing.uv")).unwrap());
         assert_eq!(routing.to_file().unwrap(), file);
         assert_eq!(routing.to_portable(), portable);
         assert_eq!(RoutingIndex::parse_file(&file).unwrap(), routing);
         assert_eq!(RoutingIndex::parse_portable(&portable).unwrap(), routing);
         for route in expected["routes"].as_array().unwrap() {
-            let terms: Vec<&str> = route["terms"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
+            let terms: Vec<&str> =
+                route["terms"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
             assert_routes(&routing.route(&terms), &route["shards"]);
         }
         let sidecar = fs::read(case.join("bigram.uv")).unwrap();

@@ -6,9 +6,10 @@ use documents::*;
 use proptest::prelude::*;
 use serde_json::json;
 use tesselle_core::{Comparison, Depth, Format, OpenOptions, Predicate, Report};
-use tesselle_tatami::Tatami;
+use tesselle_tatami::{Collection, Tatami};
 use tesselle_tatami::search::{
-    Deletion, DictionaryKind, IndexOptions, SearchOptions, Searcher, Segment, Shape, analyzer, delete, index, search,
+    Deletion, DictionaryKind, IndexOptions, SearchOptions, Searcher, Segment, Shape, analyzer, delete, index,
+    search,
 };
 
 #[test]
@@ -29,22 +30,33 @@ fn stored_columns_come_back_with_the_hits() {
 #[test]
 fn filters_narrow_the_hits_without_changing_scores() {
     let place = Place::new();
-    place.index("a.tatami", &corpus(), &IndexOptions::text(["title", "body"]).stored(["url", "title", "body", "stars"]));
+    place.index(
+        "a.tatami",
+        &corpus(),
+        &IndexOptions::text(["title", "body"]).stored(["url", "title", "body", "stars"]),
+    );
     let all = place.search("a.tatami", "river stone", &SearchOptions::default());
     let filter = Some(Predicate::compare("stars", Comparison::Ge, 3i64));
     let some = place.search("a.tatami", "river stone", &SearchOptions { filter, ..Default::default() });
-    let wanted: Vec<_> = all.hits.into_iter().filter(|hit| hit.fields.extra[0].1.as_i64() >= Some(3)).collect();
+    let wanted: Vec<_> =
+        all.hits.into_iter().filter(|hit| hit.fields.extra[0].1.as_i64() >= Some(3)).collect();
     assert!(!wanted.is_empty() && wanted.len() < 4);
     assert_eq!(some.hits, wanted);
     let unknown = Some(Predicate::compare("stras", Comparison::Ge, 3i64));
-    let error = place.try_search("a.tatami", "river", &SearchOptions { filter: unknown, ..Default::default() }).unwrap_err();
+    let error = place
+        .try_search("a.tatami", "river", &SearchOptions { filter: unknown, ..Default::default() })
+        .unwrap_err();
     assert!(error.to_string().contains("did you mean 'stars'"), "{error}");
 }
 
 #[test]
 fn phrases_are_checked_in_the_stored_text() {
     let place = Place::new();
-    place.index("body.tatami", &corpus(), &IndexOptions::text(["title", "body"]).stored(["url", "title", "body"]));
+    place.index(
+        "body.tatami",
+        &corpus(),
+        &IndexOptions::text(["title", "body"]).stored(["url", "title", "body"]),
+    );
     let docs = |query: &str| -> Vec<u32> {
         place.search("body.tatami", query, &SearchOptions::default()).hits.iter().map(|hit| hit.doc).collect()
     };
@@ -95,7 +107,10 @@ fn deleted_documents_stay_deleted() {
     let condition = Deletion::Where(Predicate::compare("title", Comparison::Eq, "Bridge"));
     let deleted = delete(&location, &target, &condition, false, &driver()).unwrap();
     assert_eq!((deleted.deleted, deleted.live), (1, 3));
-    assert!(delete(&location, &target, &condition, false, &driver()).is_err(), "an existing file is not replaced");
+    assert!(
+        delete(&location, &target, &condition, false, &driver()).is_err(),
+        "an existing file is not replaced"
+    );
     assert_eq!(place.segment("b.tatami").live_docs(), 3);
     place.verify("b.tatami");
 }
@@ -119,11 +134,26 @@ fn several_segments_show_a_document_once() {
 }
 
 #[test]
+fn a_manifest_says_which_segments_count() {
+    let place = Place::new();
+    let folder = place.location("");
+    for name in ["a.tatami", "b.tatami"] {
+        place.index(name, &corpus(), &IndexOptions::text(["title", "body"]));
+    }
+    let mut collection = Collection::open(&folder, &OpenOptions::default()).unwrap();
+    collection.add(&["b.tatami"]).unwrap();
+    let hits = search(&folder, "river", &SearchOptions::default(), &OpenOptions::default(), &driver()).unwrap();
+    assert!(hits.hits.iter().all(|hit| hit.segment == "b.tatami"));
+    assert_eq!(hits.segments.total, 1);
+}
+
+#[test]
 fn wrong_calls_are_refused() {
     let place = Place::new();
     let (rows, driver) = (corpus(), driver());
     let refuse = |options: IndexOptions| {
-        let result = index([Ok(rows.clone())], &rows.schema(), &place.location("x.tatami"), &options, &driver);
+        let result =
+            index([Ok(rows.clone())], &rows.schema(), &place.location("x.tatami"), &options, &driver);
         let error = result.unwrap_err();
         assert_eq!(error.kind().exit_code(), 2, "{error}");
         error.to_string()
@@ -133,7 +163,8 @@ fn wrong_calls_are_refused() {
     assert!(refuse(IndexOptions::text(["stars"])).contains("not text"));
     assert!(refuse(IndexOptions::text(["title"]).stored(["norm_url"])).contains("norm_url"));
     assert!(!place.location("x.tatami").exists().unwrap());
-    let empty = search(&place.location(""), "x", &SearchOptions::default(), &OpenOptions::default(), &driver).unwrap_err();
+    let empty = search(&place.location(""), "x", &SearchOptions::default(), &OpenOptions::default(), &driver)
+        .unwrap_err();
     assert!(empty.to_string().contains("no search segment"), "{empty}");
 }
 
@@ -202,7 +233,13 @@ fn any_single_flip_is_noticed_or_harmless() {
         bytes[at] ^= 1 << (at % 8);
         place.put("flipped.tatami", &bytes);
         let location = place.location("flipped.tatami");
-        let _ = search(&location, "w1 \"w2 w3\" -w9", &SearchOptions::default(), &OpenOptions::default(), &driver);
+        let _ = search(
+            &location,
+            "w1 \"w2 w3\" -w9",
+            &SearchOptions::default(),
+            &OpenOptions::default(),
+            &driver,
+        );
         if let Ok(container) = Tatami.open(&location, &OpenOptions::default()) {
             container.verify(Depth::Deep, &driver, &mut Report::new(Depth::Deep)).unwrap();
         }

@@ -19,7 +19,12 @@ fn memory() -> (MemoryStorage, Location) {
     (storage, location)
 }
 
-fn write(location: &Location, schema: &SchemaRef, batches: &[RecordBatch], options: WriterOptions) -> Result<()> {
+fn write(
+    location: &Location,
+    schema: &SchemaRef,
+    batches: &[RecordBatch],
+    options: WriterOptions,
+) -> Result<()> {
     let mut writer = Box::new(Writer::create(location, schema, options, true, &driver())?);
     for batch in batches {
         writer.write(batch)?;
@@ -40,14 +45,19 @@ fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> RecordBatch {
 fn options_of(layout: &Value) -> WriterOptions {
     let names = |bit: u64| -> Vec<String> {
         let fields = layout["schema"].as_array().unwrap().iter();
-        fields.filter(|f| f["flags"].as_u64().unwrap() & bit != 0).map(|f| f["name"].as_str().unwrap().into()).collect()
+        fields
+            .filter(|f| f["flags"].as_u64().unwrap() & bit != 0)
+            .map(|f| f["name"].as_str().unwrap().into())
+            .collect()
     };
-    let mut options = WriterOptions { sort_key: names(2).pop(), bloom: names(16), ..WriterOptions::default() };
+    let mut options =
+        WriterOptions { sort_key: names(2).pop(), bloom: names(16), ..WriterOptions::default() };
     let groups = layout["row_groups"].as_array().unwrap();
     if groups.len() > 1 {
         options.row_group_rows = groups[0]["rows"].as_u64().unwrap() as usize;
     }
-    let pages = groups.first().map(|g| g["chunks"][0]["page_list"].as_array().unwrap().clone()).unwrap_or_default();
+    let pages =
+        groups.first().map(|g| g["chunks"][0]["page_list"].as_array().unwrap().clone()).unwrap_or_default();
     if pages.len() > 1 {
         options.page_rows = pages[0][4].as_u64().unwrap() as usize;
     }
@@ -60,7 +70,8 @@ fn options_of(layout: &Value) -> WriterOptions {
         *byte = u8::from_str_radix(&uuid[2 * i..2 * i + 2], 16).unwrap();
     }
     let pairs = layout["key_value"].as_array().unwrap().iter();
-    options.metadata = pairs.map(|p| (p[0].as_str().unwrap().into(), p[1].as_str().unwrap().into())).collect();
+    options.metadata =
+        pairs.map(|p| (p[0].as_str().unwrap().into(), p[1].as_str().unwrap().into())).collect();
     options
 }
 
@@ -69,7 +80,10 @@ fn a_rewritten_fixture_has_the_pages_zones_and_metadata_of_the_original() {
     let skipped = ["v10-basic", "collection", "corrupt", "byte-limit"];
     for (folder, expected) in cases() {
         let case_name = folder.file_name().unwrap().to_string_lossy().into_owned();
-        if case_name.starts_with("crafted") || case_name.starts_with("search") || skipped.contains(&case_name.as_str()) {
+        if case_name.starts_with("crafted")
+            || case_name.starts_with("search")
+            || skipped.contains(&case_name.as_str())
+        {
             continue;
         }
         for (name, layout) in expected["layout"].as_object().unwrap() {
@@ -96,7 +110,11 @@ fn a_rewritten_fixture_has_the_pages_zones_and_metadata_of_the_original() {
 
 fn check_layout(what: &str, chunks: &[Value], layout: &Value) {
     let groups = layout["row_groups"].as_array().unwrap();
-    assert_eq!(chunks.len(), groups.iter().map(|g| g["chunks"].as_array().unwrap().len()).sum::<usize>(), "{what}");
+    assert_eq!(
+        chunks.len(),
+        groups.iter().map(|g| g["chunks"].as_array().unwrap().len()).sum::<usize>(),
+        "{what}"
+    );
     let wanted = groups.iter().flat_map(|g| g["chunks"].as_array().unwrap());
     for (got, want) in chunks.iter().zip(wanted) {
         let here = format!("{what}: {} {}", got["row_group"], got["column"]);
@@ -107,10 +125,21 @@ fn check_layout(what: &str, chunks: &[Value], layout: &Value) {
         // The original lets a leading NaN stand as both bounds; here it is left out.
         let nan = zone("zone_min").as_str().is_some_and(|z| z.ends_with("f87f") || z.ends_with("c07f"));
         if !nan {
-            assert_eq!((&got["zone_min"], &got["zone_max"]), (&zone("zone_min"), &zone("zone_max")), "{here}");
+            assert_eq!(
+                (&got["zone_min"], &got["zone_max"]),
+                (&zone("zone_min"), &zone("zone_max")),
+                "{here}"
+            );
         }
         for (i, page) in want["page_list"].as_array().unwrap().iter().enumerate() {
-            for (at, key) in [(1, "encoding"), (3, "flags"), (4, "values"), (5, "uncompressed"), (7, "nulls"), (8, "first_row")] {
+            for (at, key) in [
+                (1, "encoding"),
+                (3, "flags"),
+                (4, "values"),
+                (5, "uncompressed"),
+                (7, "nulls"),
+                (8, "first_row"),
+            ] {
                 assert_eq!(got["pages"][i][key], page[at], "{here}: page {i}, {key}");
             }
         }
@@ -122,7 +151,8 @@ fn the_smallest_file_differs_from_the_original_only_in_its_zstd_frame() {
     let Some((folder, _)) = case("minimal") else { return };
     let original = std::fs::read(folder.join("data.tatami")).unwrap();
     let schema = Arc::new(Schema::new(vec![Field::new("v", DataType::UInt8, false)]));
-    let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(UInt8Array::from(vec![1, 2, 3]))]).unwrap();
+    let batch =
+        RecordBatch::try_new(schema.clone(), vec![Arc::new(UInt8Array::from(vec![1, 2, 3]))]).unwrap();
     let (storage, location) = memory();
     write(&location, &schema, &[batch], WriterOptions::default()).unwrap();
     let ours = storage.get("out.tatami").unwrap();
@@ -148,7 +178,8 @@ fn sample(rows: usize) -> (SchemaRef, RecordBatch) {
         (0..i % 4).for_each(|k| tags.values().append_option((k != 2).then_some((i * k) as i32)));
         tags.append(i % 5 != 0);
     }
-    let body = (0..rows).map(|i| (i % 3 != 0).then(|| format!("<p>text of page {i}</p>").repeat(i % 40).into_bytes()));
+    let body = (0..rows)
+        .map(|i| (i % 3 != 0).then(|| format!("<p>text of page {i}</p>").repeat(i % 40).into_bytes()));
     let columns: Vec<ArrayRef> = vec![
         Arc::new(Int64Array::from_iter_values((0..rows as i64).map(|i| i * 3))),
         Arc::new(lang.collect::<StringArray>()),
@@ -179,8 +210,11 @@ fn the_extended_profile_reads_back_with_every_codec() {
         for (i, column) in concat(&back[0].schema(), &back).columns().iter().enumerate() {
             assert_eq!(column.as_ref(), batch.column(i).as_ref(), "{codec:?}, column {i}");
         }
-        let encodings: Vec<Value> = Tatami.open(&location, &OpenOptions::default()).unwrap().chunks(None).unwrap();
-        let used = |name: &str| encodings.iter().any(|c| c["pages"].as_array().unwrap().iter().any(|p| p["encoding"] == name));
+        let encodings: Vec<Value> =
+            Tatami.open(&location, &OpenOptions::default()).unwrap().chunks(None).unwrap();
+        let used = |name: &str| {
+            encodings.iter().any(|c| c["pages"].as_array().unwrap().iter().any(|p| p["encoding"] == name))
+        };
         assert!(used("dictionary"), "{codec:?}");
         assert!(codec == Codec::Zstd || used("fsst"), "{codec:?}");
         let file = File::open(&location, &OpenOptions::default()).unwrap();
@@ -196,9 +230,15 @@ fn the_extended_profile_reads_back_with_every_codec() {
 #[test]
 fn batches_of_any_size_give_the_same_file() {
     let (schema, batch) = sample(2000);
-    let (schema, batch) = (Arc::new(schema.project(&[0, 1, 2, 4]).unwrap()), batch.project(&[0, 1, 2, 4]).unwrap());
+    let (schema, batch) =
+        (Arc::new(schema.project(&[0, 1, 2, 4]).unwrap()), batch.project(&[0, 1, 2, 4]).unwrap());
     let make = |step: usize| {
-        let options = WriterOptions { row_group_rows: 700, page_rows: 300, blobs: vec!["body".into()], ..WriterOptions::default() };
+        let options = WriterOptions {
+            row_group_rows: 700,
+            page_rows: 300,
+            blobs: vec!["body".into()],
+            ..WriterOptions::default()
+        };
         let pieces: Vec<RecordBatch> =
             (0..2000).step_by(step).map(|at| batch.slice(at, step.min(2000 - at))).collect();
         let (storage, location) = memory();
@@ -241,11 +281,26 @@ fn what_does_not_fit_is_refused_and_leaves_no_file() {
     };
     refuse(WriterOptions::default(), &batch, &schema, "extended");
     let plain = (Arc::new(schema.project(&[0, 1]).unwrap()), batch.project(&[0, 1]).unwrap());
-    refuse(WriterOptions { sort_key: Some("lang".into()), ..WriterOptions::default() }, &plain.1, &plain.0, "null");
-    refuse(WriterOptions { sort_key: Some("langs".into()), ..WriterOptions::default() }, &plain.1, &plain.0, "lang");
+    refuse(
+        WriterOptions { sort_key: Some("lang".into()), ..WriterOptions::default() },
+        &plain.1,
+        &plain.0,
+        "null",
+    );
+    refuse(
+        WriterOptions { sort_key: Some("langs".into()), ..WriterOptions::default() },
+        &plain.1,
+        &plain.0,
+        "lang",
+    );
     let reversed: ArrayRef = Arc::new(Int64Array::from_iter_values((0..50).rev()));
     let reversed = RecordBatch::try_new(plain.0.clone(), vec![reversed, plain.1.column(1).clone()]).unwrap();
-    refuse(WriterOptions { sort_key: Some("id".into()), ..WriterOptions::default() }, &reversed, &plain.0, "row 1");
+    refuse(
+        WriterOptions { sort_key: Some("id".into()), ..WriterOptions::default() },
+        &reversed,
+        &plain.0,
+        "row 1",
+    );
     let mut settings = WriteOptions::default();
     settings.settings.set("pagerows", "3");
     assert!(Tatami.create(&memory().1, plain.0.clone(), &settings, &driver()).is_err());

@@ -1,17 +1,13 @@
 //! Any file into any other, streamed.
 
-use std::sync::Arc;
-
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use tesselle_core::{
-    ArrayView, Context, Driver, Error, Format, Location, OpenOptions, Region, Result, Scan, Summary, Table,
-    WriteOptions,
+    ArrayView, Driver, Error, Format, Location, OpenOptions, Region, Result, Scan, Summary, WriteOptions,
 };
 
 use crate::foreign::{Foreign, IpcKind, npy};
 use crate::registry;
-use crate::uri::Uri;
+use crate::source::Source;
 
 /// What to convert, beyond the two names.
 #[derive(Debug, Clone, Default)]
@@ -53,14 +49,15 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     let target = Location::local(output)?;
     let to = Target::choose(conversion.to.as_deref(), target.name())?;
     target.refuse_existing(conversion.write.overwrite)?;
-    let source = Source::open(input, conversion)?;
+    let source =
+        Source::open(input, conversion.from.as_deref(), conversion.table.as_deref(), &conversion.open)?;
     let whole = conversion.scan == Scan::all();
     if whole
         && to.takes_arrays()
         && let Some(array) = source.array()
     {
         let mut write = conversion.write.clone();
-        write.table = write.table.or_else(|| source.table_name());
+        write.table = write.table.or_else(|| source.table_name().map(str::to_owned));
         let summary = to.write_array(&target, &*array, &write, driver)?;
         return Ok(Converted { format: to.name(), summary });
     }
@@ -70,80 +67,6 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         sink.write(&batch?)?;
     }
     Ok(Converted { format: to.name(), summary: sink.finish()? })
-}
-
-/// Where rows come from.
-enum Source {
-    Table(Arc<dyn Table>),
-    Npy(Arc<npy::NpyArray>, Location),
-    Foreign(Foreign, Location),
-}
-
-struct RowStream {
-    schema: SchemaRef,
-    batches: Box<dyn Iterator<Item = Result<RecordBatch>>>,
-}
-
-impl Source {
-    fn open(input: &str, conversion: &Conversion) -> Result<Self> {
-        let named = conversion.from.as_deref().and_then(Foreign::from_name);
-        let location = Uri::parse(input)?.location;
-        let foreign = match (&conversion.from, named) {
-            (_, Some(kind)) => Some(kind),
-            (Some(_), None) => None,
-            (None, None) => Foreign::detect(&location)?,
-        };
-        match foreign {
-            Some(Foreign::Npy) => {
-                let array = npy::NpyArray::open(&location).in_file(location.path())?;
-                Ok(Self::Npy(Arc::new(array), location))
-            }
-            Some(kind) => Ok(Self::Foreign(kind, location)),
-            None => {
-                let mut opened = crate::open(input, conversion.from.as_deref(), &conversion.open)?;
-                opened.table = conversion.table.clone().or(opened.table);
-                Ok(Self::Table(opened.table()?))
-            }
-        }
-    }
-
-    fn table_name(&self) -> Option<String> {
-        match self {
-            Self::Table(table) if !table.name().is_empty() => Some(table.name().to_owned()),
-            _ => None,
-        }
-    }
-
-    /// The array face, where the source is just one array.
-    fn array(&self) -> Option<Arc<dyn ArrayView>> {
-        match self {
-            Self::Table(table) => match table.array_columns().as_slice() {
-                [only] => table.array(only),
-                _ => None,
-            },
-            Self::Npy(array, _) => Some(Arc::clone(array) as Arc<dyn ArrayView>),
-            Self::Foreign(..) => None,
-        }
-    }
-
-    fn rows(self, scan: &Scan, driver: &Driver) -> Result<RowStream> {
-        let foreign = match self {
-            Self::Table(table) => {
-                let rows =
-                    tesselle_core::driver::scan(&*table, scan, driver, tesselle_core::driver::Order::Plan)?;
-                return Ok(RowStream { schema: rows.schema(), batches: Box::new(rows) });
-            }
-            Self::Npy(_, location) => Foreign::Npy.read(&location)?,
-            Self::Foreign(kind, location) => kind.read(&location)?,
-        };
-        if *scan != Scan::all() {
-            return Err(Error::invalid(
-                "columns, conditions and limits apply to containers, not to this kind of source",
-            )
-            .hint("convert the whole file first"));
-        }
-        Ok(RowStream { schema: foreign.schema, batches: foreign.batches })
-    }
 }
 
 /// Where rows go.

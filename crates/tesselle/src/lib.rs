@@ -21,14 +21,21 @@ pub mod foreign;
 mod health;
 mod open;
 mod registry;
+mod source;
 mod uri;
 
 pub use convert::{Conversion, Converted, convert};
-pub use diff::{DiffOptions, Difference, Side, diff, diff_sides};
+pub use diff::{DiffOptions, Difference, diff, diff_sources};
 pub use health::{repair, verify};
 pub use open::{Opened, open};
 pub use registry::{detect, format_by_extension, format_by_name, formats};
+pub use source::{RowStream, Source};
 pub use tesselle_core::*;
+pub use tesselle_tatami::search;
+/// What only one format has.
+pub use {
+    tesselle_tatami as tatami, tesselle_tet as tet, tesselle_tiledb as tiledb, tesselle_tsfile as tsfile,
+};
 pub use uri::Uri;
 
 /// Runs `scan` over `table`, in the table's row order.

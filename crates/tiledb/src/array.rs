@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tesselle_codec::cipher::Key;
-use tesselle_core::{Context, ErrorKind, Limits, Location, OpenOptions};
+use tesselle_core::{Context, ErrorKind, Limits, Location, OpenOptions, Secret};
 
 use crate::directory::{ArrayDirectory, OLD_SCHEMA};
 use crate::fragment::{Fragment, FragmentContext};
@@ -44,6 +44,8 @@ pub(crate) struct Array {
     pub(crate) range: RangeInclusive<u64>,
     /// The key, if the array is encrypted.
     pub(crate) key: Option<Key>,
+    /// The bytes of the key, for arrays inside of this one.
+    pub(crate) secret: Option<Secret>,
     pub(crate) limits: Limits,
 }
 
@@ -61,9 +63,11 @@ impl Array {
         let key = given.clone().filter(|_| encrypted);
         let dense = schema.kind == ArrayKind::Dense;
         if let Some(missing) = directory.visible_missing(&range, dense).first() {
-            return Err(Error::corrupt(format!("fragment '{missing}' is committed, but its folder is missing"))
-                .class("missing_fragment")
-                .file(format!("__fragments/{missing}")));
+            return Err(Error::corrupt(format!(
+                "fragment '{missing}' is committed, but its folder is missing"
+            ))
+            .class("missing_fragment")
+            .file(format!("__fragments/{missing}")));
         }
         if let Some(update) = directory.updates.iter().find(|update| update.name.is_within(&range)) {
             return Err(Error::unsupported("the array has update conditions, which are not known")
@@ -75,6 +79,11 @@ impl Array {
         let mut enumerations = BTreeMap::new();
         for (name, file) in &schema.enumerations {
             let path = format!("__schema/__enumerations/{file}");
+            if !directory.enumerations.contains(&path) {
+                return Err(Error::corrupt(format!("the file of enumeration '{name}' is missing"))
+                    .class("missing_enumeration")
+                    .file(path));
+            }
             let payload = loader.payload(&path)?;
             let enumeration = Enumeration::parse(&payload).in_file(&path)?;
             enumerations.insert(name.clone(), Arc::new(enumeration));
@@ -98,6 +107,7 @@ impl Array {
             columns,
             range,
             key,
+            secret: options.key.clone(),
             limits,
         })
     }
@@ -127,7 +137,8 @@ impl Array {
         let mut total = 0_u64;
         let mut seen: Vec<&Fragment> = Vec::new();
         for fragment in &self.fragments {
-            let all_cells = !fragment.footer.has_timestamps && !fragment.footer.has_deletes && self.deletes.is_empty();
+            let all_cells =
+                !fragment.footer.has_timestamps && !fragment.footer.has_deletes && self.deletes.is_empty();
             let alone = self.schema.allows_dups || seen.iter().all(|other| !overlap(fragment, other));
             if !all_cells || !alone {
                 return None;
@@ -243,7 +254,9 @@ fn load_deletes(
     }
     let load = |entry: &crate::directory::ConditionEntry| {
         let payload = match &entry.image {
-            Some(image) => GenericTile::parse(image, 0, loader.key, loader.limit).in_file(&entry.path)?.payload,
+            Some(image) => {
+                GenericTile::parse(image, 0, loader.key, loader.limit).in_file(&entry.path)?.payload
+            }
             None => loader.payload(&entry.path)?,
         };
         let survives = Condition::parse(&payload, depth).in_file(&entry.path)?;
@@ -257,11 +270,15 @@ fn columns(
     enumerations: &BTreeMap<String, Arc<Enumeration>>,
     presentation: Presentation,
 ) -> Result<Vec<Column>> {
-    let dims = schema.dimensions.iter().enumerate().map(|(i, dim)| Column::of_dimension(i, dim, presentation));
+    let dims =
+        schema.dimensions.iter().enumerate().map(|(i, dim)| Column::of_dimension(i, dim, presentation));
     let attributes = schema.attributes.iter().enumerate().map(|(i, attribute)| {
         let enumeration = match &attribute.enumeration {
             Some(name) => Some(enumerations.get(name).ok_or_else(|| {
-                Error::corrupt(format!("attribute '{}' names the unknown enumeration '{name}'", attribute.name))
+                Error::corrupt(format!(
+                    "attribute '{}' names the unknown enumeration '{name}'",
+                    attribute.name
+                ))
             })?),
             None => None,
         };

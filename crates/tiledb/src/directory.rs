@@ -14,77 +14,77 @@ use crate::meta::commits::{parse_consolidated, parse_lines, stem};
 use crate::meta::name::TimestampedName;
 
 /// The schema file of arrays before version 10.
-pub const OLD_SCHEMA: &str = "__array_schema.tdb";
+pub(crate) const OLD_SCHEMA: &str = "__array_schema.tdb";
 /// The metadata file of every fragment.
-pub const FRAGMENT_METADATA: &str = "__fragment_metadata.tdb";
+pub(crate) const FRAGMENT_METADATA: &str = "__fragment_metadata.tdb";
 
 /// A fragment that is committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FragmentEntry {
+pub(crate) struct FragmentEntry {
     /// Its name.
-    pub name: TimestampedName,
+    pub(crate) name: TimestampedName,
     /// Its folder, relative to the array.
-    pub path: String,
+    pub(crate) path: String,
 }
 
 /// A delete or update condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConditionEntry {
+pub(crate) struct ConditionEntry {
     /// Its name.
-    pub name: TimestampedName,
+    pub(crate) name: TimestampedName,
     /// Its file, relative to the array; what fragments name as processed.
-    pub path: String,
+    pub(crate) path: String,
     /// Its bytes, where they lie in a consolidated file.
-    pub image: Option<Vec<u8>>,
+    pub(crate) image: Option<Vec<u8>>,
 }
 
 /// A list of superseded fragments or metadata files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VacuumEntry {
+pub(crate) struct VacuumEntry {
     /// The name of what supersedes them.
-    pub name: TimestampedName,
+    pub(crate) name: TimestampedName,
     /// The file, relative to the array.
-    pub path: String,
+    pub(crate) path: String,
     /// The names of the superseded.
-    pub names: BTreeSet<String>,
+    pub(crate) names: BTreeSet<String>,
 }
 
 /// A file with a timestamped name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileEntry {
+pub(crate) struct FileEntry {
     /// Its name.
-    pub name: TimestampedName,
+    pub(crate) name: TimestampedName,
     /// Its path, relative to the array.
-    pub path: String,
+    pub(crate) path: String,
 }
 
 /// The contents of an array's folder.
 #[derive(Debug, Clone, Default)]
-pub struct ArrayDirectory {
+pub(crate) struct ArrayDirectory {
     /// Schema files in the order of their names, the old one first.
-    pub schemas: Vec<String>,
+    pub(crate) schemas: Vec<String>,
     /// Enumeration files.
-    pub enumerations: Vec<String>,
+    pub(crate) enumerations: Vec<String>,
     /// Committed fragments in order of application.
-    pub fragments: Vec<FragmentEntry>,
+    pub(crate) fragments: Vec<FragmentEntry>,
     /// Delete conditions in order.
-    pub deletes: Vec<ConditionEntry>,
+    pub(crate) deletes: Vec<ConditionEntry>,
     /// Update conditions in order.
-    pub updates: Vec<ConditionEntry>,
+    pub(crate) updates: Vec<ConditionEntry>,
     /// Lists of superseded fragments.
-    pub vacuums: Vec<VacuumEntry>,
+    pub(crate) vacuums: Vec<VacuumEntry>,
     /// Array metadata in order.
-    pub metadata: Vec<FileEntry>,
+    pub(crate) metadata: Vec<FileEntry>,
     /// Lists of superseded metadata files.
-    pub metadata_vacuums: Vec<VacuumEntry>,
+    pub(crate) metadata_vacuums: Vec<VacuumEntry>,
     /// Consolidated footers.
-    pub consolidated_footers: Vec<FileEntry>,
+    pub(crate) consolidated_footers: Vec<FileEntry>,
     /// Consolidated commits files and ignore files.
-    pub commit_lists: Vec<String>,
+    pub(crate) commit_lists: Vec<String>,
     /// Fragment folders without a commit.
-    pub uncommitted: Vec<String>,
+    pub(crate) uncommitted: Vec<String>,
     /// Commits whose fragment is not there.
-    pub missing: Vec<String>,
+    pub(crate) missing: Vec<String>,
 }
 
 /// The folders of one array, each listed once.
@@ -110,7 +110,7 @@ impl<'a> Listing<'a> {
 
 impl ArrayDirectory {
     /// Lists the folder at `root`; commit lists of more than `limit` bytes are refused.
-    pub fn load(root: &Location, limit: u64) -> Result<Self> {
+    pub(crate) fn load(root: &Location, limit: u64) -> Result<Self> {
         let listing = Listing::new(root)?;
         let mut out = Self::default();
         out.load_schemas(&listing)?;
@@ -257,7 +257,7 @@ impl ArrayDirectory {
     }
 
     /// The schema that a read up to `end` uses: the last one not written later, else the first.
-    pub fn schema_at(&self, end: u64) -> Option<&str> {
+    pub(crate) fn schema_at(&self, end: u64) -> Option<&str> {
         let visible = self
             .schemas
             .iter()
@@ -267,7 +267,7 @@ impl ArrayDirectory {
     }
 
     /// The fragments that a read of `[start, end]` uses, in order of application.
-    pub fn visible_fragments(&self, range: &RangeInclusive<u64>, dense: bool) -> Vec<&FragmentEntry> {
+    pub(crate) fn visible_fragments(&self, range: &RangeInclusive<u64>, dense: bool) -> Vec<&FragmentEntry> {
         let sees = |name: &TimestampedName| is_visible(name, range, dense);
         let gone: BTreeSet<&str> = self
             .vacuums
@@ -279,7 +279,7 @@ impl ArrayDirectory {
     }
 
     /// Commits without a fragment that a read of `[start, end]` would need.
-    pub fn visible_missing(&self, range: &RangeInclusive<u64>, dense: bool) -> Vec<&str> {
+    pub(crate) fn visible_missing(&self, range: &RangeInclusive<u64>, dense: bool) -> Vec<&str> {
         let vacuumed = |name: &str| self.vacuums.iter().any(|vacuum| vacuum.names.contains(name));
         let missing = self.missing.iter().filter(|name| !vacuumed(name));
         let parsed = missing.filter_map(|name| Some((name, TimestampedName::parse(name)?)));
@@ -287,12 +287,12 @@ impl ArrayDirectory {
     }
 
     /// The delete conditions that a read of `[start, end]` applies.
-    pub fn visible_deletes(&self, range: &RangeInclusive<u64>) -> Vec<&ConditionEntry> {
+    pub(crate) fn visible_deletes(&self, range: &RangeInclusive<u64>) -> Vec<&ConditionEntry> {
         self.deletes.iter().filter(|entry| entry.name.is_within(range)).collect()
     }
 
     /// The metadata files that a read of `[start, end]` applies, in order.
-    pub fn visible_metadata(&self, range: &RangeInclusive<u64>) -> Vec<&FileEntry> {
+    pub(crate) fn visible_metadata(&self, range: &RangeInclusive<u64>) -> Vec<&FileEntry> {
         let gone: BTreeSet<&str> = self
             .metadata_vacuums
             .iter()

@@ -54,7 +54,9 @@ impl Digest {
 
 /// The first bytes, enough to tell two digests apart in a message.
 fn start(bytes: &[u8]) -> String {
-    bytes.first_chunk().map_or_else(|| "nothing".to_owned(), |four| format!("{:08x}...", u32::from_be_bytes(*four)))
+    bytes
+        .first_chunk()
+        .map_or_else(|| "nothing".to_owned(), |four| format!("{:08x}...", u32::from_be_bytes(*four)))
 }
 
 #[cfg(test)]

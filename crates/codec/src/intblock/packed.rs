@@ -66,7 +66,10 @@ fn kernel<const W: usize>(padded: &[u8; BLOCK * 4 + 8], out: &mut [u32]) {
 }
 
 #[inline(always)]
-#[allow(clippy::inline_always, reason = "the offsets become constants only when inlined into the unrolled loop")]
+#[allow(
+    clippy::inline_always,
+    reason = "the offsets become constants only when inlined into the unrolled loop"
+)]
 fn take<const W: usize>(bytes: &[u8], i: usize) -> u32 {
     let (byte, shift) = (i * W / 8, i * W % 8);
     match bytes.get(byte..byte + 8).and_then(|word| <[u8; 8]>::try_from(word).ok()) {

@@ -52,20 +52,24 @@ fn each(axes: &[CopyAxis], src: &[u8], dst: &mut [u8], copy: &mut impl FnMut(&[u
     }
 }
 
+/// Copies cells one by one. Distances are whole cells: they are strides of row-major boxes.
 fn copy_cells<const N: usize>(axis: CopyAxis, src: &[u8], dst: &mut [u8]) {
-    if axis.dst == N {
-        let (cells, _) = dst.as_chunks_mut::<N>();
-        for (cell, src) in cells.iter_mut().take(axis.len).zip(src.chunks(axis.src.max(N))) {
-            if let Some(value) = src.first_chunk::<N>() {
-                *cell = *value;
-            }
-        }
-        return;
-    }
-    let cells = dst.chunks_mut(axis.dst.max(N)).zip(src.chunks(axis.src.max(N)));
-    for (dst, src) in cells.take(axis.len) {
-        if let (Some(dst), Some(src)) = (dst.first_chunk_mut::<N>(), src.first_chunk::<N>()) {
-            *dst = *src;
+    let (src, dst) = (src.as_chunks::<N>().0, dst.as_chunks_mut::<N>().0);
+    let (from, to) = ((axis.src / N).max(1), (axis.dst / N).max(1));
+    match (from, to) {
+        // The common steps have loops of their own, which the compiler vectorises.
+        (2, 1) => every::<N, 2>(src, dst, axis.len),
+        (3, 1) => every::<N, 3>(src, dst, axis.len),
+        (4, 1) => every::<N, 4>(src, dst, axis.len),
+        _ => {
+            let cells = dst.iter_mut().step_by(to).zip(src.iter().step_by(from));
+            cells.take(axis.len).for_each(|(dst, src)| *dst = *src);
         }
     }
+}
+
+fn every<const N: usize, const STEP: usize>(src: &[[u8; N]], dst: &mut [[u8; N]], len: usize) {
+    let (groups, rest) = src.as_chunks::<STEP>();
+    let firsts = groups.iter().map(|group| group[0]).chain(rest.first().copied());
+    dst.iter_mut().take(len).zip(firsts).for_each(|(dst, src)| *dst = src);
 }

@@ -1,9 +1,13 @@
 //! Running a plan: tasks on the pool, batches out one by one.
+//!
+//! A task never holds a thread while it waits for its consumer: when enough of its batches wait, it is put aside and
+//! goes on when they are taken. So any number of runs can be open on one pool, whoever reads them in whatever order.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
@@ -13,7 +17,7 @@ use super::{Driver, fetch};
 use crate::error::{Error, Result};
 use crate::stats::RunStats;
 use crate::storage::Storage;
-use crate::task::{Plan, Step, Task};
+use crate::task::{Cost, Plan, Step, Task};
 
 /// The order in which batches come out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,101 +34,61 @@ const AHEAD: usize = 2;
 
 /// The batches of a plan. Dropping it stops the work.
 pub struct Batches {
-    driver: Driver,
-    storage: Arc<dyn Storage>,
-    waiting: VecDeque<Box<dyn Task>>,
-    running: VecDeque<Receiver<Message>>,
-    most_running: usize,
+    run: Arc<Run>,
     order: Order,
-    // In the order `Any` all tasks share one channel.
-    shared: Option<(SyncSender<Message>, Receiver<Message>, usize)>,
     failed: bool,
 }
 
-enum Message {
-    Batch(RecordBatch),
-    Failed(Error),
-    Done,
+/// What the consumer and the threads share.
+struct Run {
+    driver: Driver,
+    storage: Arc<dyn Storage>,
+    stopped: AtomicBool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    waiting: VecDeque<Box<dyn Task>>,
+    started: usize,
+    /// Tasks that are on a thread or about to be.
+    active: usize,
+    /// Started tasks by their place in the plan, until their last batch is taken.
+    slots: BTreeMap<usize, Slot>,
+}
+
+/// A started task.
+struct Slot {
+    batches: VecDeque<RecordBatch>,
+    paused: Option<Running>,
+    ended: Option<Result<()>>,
+    /// Held until the batches are taken: they are what the memory is for.
+    _lease: Option<Lease>,
+}
+
+struct Running {
+    task: Box<dyn Task>,
+    cost: Cost,
 }
 
 impl Driver {
     /// Runs `plan`, fetching from `storage`.
     ///
-    /// At most one task per thread is under way, fewer when the memory budget says so, so a task always has a
-    /// thread to finish on and its consumer never waits for one that has not started.
+    /// At most one task per thread is under way, fewer when the memory budget says so; one always may.
     pub fn batches(&self, storage: Arc<dyn Storage>, plan: Plan, order: Order) -> Batches {
         let driver = self.clone();
         driver.counters.add(&plan.stats());
         driver.progress.expect(plan.tasks.iter().map(|task| task.cost().bytes_in).sum());
-        let most_running = driver.threads();
-        let shared = (order == Order::Any).then(|| {
-            let (sender, receiver) = sync_channel(AHEAD * most_running);
-            (sender, receiver, 0)
-        });
-        Batches {
+        let state =
+            State { waiting: plan.tasks.into(), started: 0, active: 0, slots: BTreeMap::new() };
+        let run = Run {
             driver,
             storage,
-            waiting: plan.tasks.into(),
-            running: VecDeque::new(),
-            most_running,
-            order,
-            shared,
-            failed: false,
-        }
-    }
-}
-
-impl Batches {
-    fn under_way(&self) -> usize {
-        self.shared.as_ref().map_or(self.running.len(), |(_, _, n)| *n)
-    }
-
-    /// Starts tasks while threads and memory allow; always at least one.
-    fn start_tasks(&mut self) {
-        while self.under_way() < self.most_running {
-            let Some(task) = self.waiting.front() else { return };
-            let memory = task.cost().memory;
-            let lease = match self.driver.budget.try_take(memory) {
-                Some(lease) => lease,
-                // Others are under way: their end frees memory.
-                None if self.under_way() > 0 => return,
-                // Somebody else holds the memory; one task may always run.
-                None => self.driver.budget.take(memory),
-            };
-            let Some(task) = self.waiting.pop_front() else { return };
-            let sender = match &mut self.shared {
-                Some((sender, _, n)) => {
-                    *n += 1;
-                    sender.clone()
-                }
-                None => {
-                    let (sender, receiver) = sync_channel(AHEAD);
-                    self.running.push_back(receiver);
-                    sender
-                }
-            };
-            let (driver, storage) = (self.driver.clone(), Arc::clone(&self.storage));
-            self.driver.spawn(move || run(&driver, &*storage, task, lease, &sender));
-        }
-    }
-
-    fn receive(&mut self) -> Option<Message> {
-        match (&self.shared, self.order) {
-            (Some((_, _, 0)), _) => None,
-            (Some((_, receiver, _)), _) => receiver.recv().ok(),
-            // A task that went away without a word has panicked: a defect of ours.
-            _ => self.running.front().map(|r| {
-                r.recv()
-                    .unwrap_or_else(|_| Message::Failed(Error::internal("a task ended without an answer")))
-            }),
-        }
-    }
-
-    fn task_ended(&mut self) {
-        match &mut self.shared {
-            Some((_, _, n)) => *n -= 1,
-            None => drop(self.running.pop_front()),
-        }
+            stopped: AtomicBool::new(false),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        };
+        Batches { run: Arc::new(run), order, failed: false }
     }
 }
 
@@ -135,16 +99,40 @@ impl Iterator for Batches {
         if self.failed {
             return None;
         }
+        let mut state = self.run.lock();
         loop {
-            self.start_tasks();
-            match self.receive()? {
-                Message::Batch(batch) => return Some(Ok(batch)),
-                Message::Done => self.task_ended(),
-                Message::Failed(error) => {
-                    self.failed = true;
-                    self.driver.cancel();
-                    return Some(Err(error));
+            self.run.start_tasks(&mut state);
+            let slot = match self.order {
+                Order::Plan => state.slots.iter_mut().next(),
+                Order::Any => {
+                    state.slots.iter_mut().find(|(_, slot)| !slot.batches.is_empty() || slot.ended.is_some())
                 }
+            };
+            let Some((&number, slot)) = slot else {
+                if state.slots.is_empty() {
+                    return None;
+                }
+                state = self.run.wait(state);
+                continue;
+            };
+            if let Some(batch) = slot.batches.pop_front() {
+                if let Some(running) = slot.paused.take() {
+                    state.active += 1;
+                    self.run.spawn(number, running);
+                }
+                return Some(Ok(batch));
+            }
+            match slot.ended.take() {
+                Some(end) => {
+                    state.slots.remove(&number);
+                    if let Err(error) = end {
+                        drop(state);
+                        self.failed = true;
+                        self.run.stop();
+                        return Some(Err(error));
+                    }
+                }
+                None => state = self.run.wait(state),
             }
         }
     }
@@ -152,42 +140,99 @@ impl Iterator for Batches {
 
 impl Drop for Batches {
     fn drop(&mut self) {
-        // Tasks notice by their channel, or before their next fetch.
-        if self.under_way() > 0 {
-            self.driver.cancel();
-        }
+        self.run.stop();
     }
 }
 
-/// Steps one task to its end. A receiver that is gone ends it silently.
-fn run(
-    driver: &Driver,
-    storage: &dyn Storage,
-    mut task: Box<dyn Task>,
-    lease: Lease,
-    sender: &SyncSender<Message>,
-) {
-    let guarded = std::panic::AssertUnwindSafe(|| steps(driver, storage, &mut *task, sender));
-    let end = match std::panic::catch_unwind(guarded) {
-        Ok(Ok(())) => Message::Done,
-        Ok(Err(error)) => Message::Failed(error),
-        Err(_) => Message::Failed(Error::internal("a task panicked")),
-    };
-    drop(task);
-    drop(lease);
-    let _ = sender.send(end);
-}
+impl Run {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-fn steps(
-    driver: &Driver,
-    storage: &dyn Storage,
-    task: &mut dyn Task,
-    sender: &SyncSender<Message>,
-) -> Result<()> {
-    driver.run_task(storage, task, &mut |batch| match sender.send(Message::Batch(batch)) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(_) => ControlFlow::Break(()),
-    })
+    /// Waits until a task has something to tell. A thread of the pool helps instead: it may be the only one.
+    fn wait<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        if self.driver.pool.current_thread_index().is_none() {
+            return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(state);
+        if self.driver.pool.yield_now() == Some(rayon::Yield::Executed) {
+            return self.lock();
+        }
+        let pause = Duration::from_millis(1);
+        self.changed.wait_timeout(self.lock(), pause).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Starts tasks while threads and memory allow; always at least one.
+    fn start_tasks(self: &Arc<Self>, state: &mut State) {
+        let threads = self.driver.threads();
+        // Tasks that have ended early wait for those before them; others may use their threads meanwhile.
+        while state.active < threads && state.slots.len() < threads * 2 {
+            let Some(cost) = state.waiting.front().map(|task| task.cost()) else { return };
+            let lease = self.driver.budget.try_take(cost.memory);
+            // Without memory the end of an own task is awaited. Where there is none, somebody else holds the memory,
+            // perhaps until this run is done: then one task goes beyond the budget rather than never.
+            if lease.is_none() && !state.slots.is_empty() {
+                return;
+            }
+            let Some(task) = state.waiting.pop_front() else { return };
+            let slot = Slot { batches: VecDeque::new(), paused: None, ended: None, _lease: lease };
+            state.slots.insert(state.started, slot);
+            state.active += 1;
+            self.spawn(state.started, Running { task, cost });
+            state.started += 1;
+        }
+    }
+
+    fn spawn(self: &Arc<Self>, number: usize, running: Running) {
+        let run = Arc::clone(self);
+        self.driver.spawn(move || run.advance(number, running));
+    }
+
+    /// Nothing more is wanted.
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        let mut state = self.lock();
+        let tasks = (std::mem::take(&mut state.waiting), std::mem::take(&mut state.slots));
+        drop(state);
+        // What tasks do when they are dropped must not happen under the lock.
+        drop(tasks);
+    }
+
+    /// Steps a task until it ends or is far enough ahead.
+    fn advance(self: &Arc<Self>, number: usize, mut running: Running) {
+        let end = loop {
+            let stopped = || self.stopped.load(Ordering::Relaxed);
+            let guarded = std::panic::AssertUnwindSafe(|| {
+                self.driver.next_batch(&*self.storage, &mut *running.task, running.cost, stopped)
+            });
+            match std::panic::catch_unwind(guarded) {
+                Ok(Ok(Some(batch))) => {
+                    let mut state = self.lock();
+                    let Some(slot) = state.slots.get_mut(&number) else { return };
+                    slot.batches.push_back(batch);
+                    let full = slot.batches.len() >= AHEAD;
+                    if full {
+                        slot.paused = Some(running);
+                        state.active -= 1;
+                        self.start_tasks(&mut state);
+                        self.changed.notify_all();
+                        return;
+                    }
+                    self.changed.notify_all();
+                }
+                Ok(Ok(None)) => break Ok(()),
+                Ok(Err(error)) => break Err(error),
+                Err(panic) => break Err(panicked(&*panic)),
+            }
+        };
+        drop(running);
+        let mut state = self.lock();
+        let Some(slot) = state.slots.get_mut(&number) else { return };
+        slot.ended = Some(end);
+        state.active -= 1;
+        self.start_tasks(&mut state);
+        self.changed.notify_all();
+    }
 }
 
 impl Driver {
@@ -200,9 +245,28 @@ impl Driver {
         emit: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
     ) -> Result<()> {
         let cost = task.cost();
+        while let Some(batch) = self.next_batch(storage, task, cost, || false)? {
+            if emit(batch).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next batch of a task; `None` when there is no more, or none is wanted.
+    fn next_batch(
+        &self,
+        storage: &dyn Storage,
+        task: &mut dyn Task,
+        cost: Cost,
+        stopped: impl Fn() -> bool,
+    ) -> Result<Option<RecordBatch>> {
         let mut fetched: Vec<Bytes> = Vec::new();
         loop {
             self.check_canceled()?;
+            if stopped() {
+                return Ok(None);
+            }
             match task.step(std::mem::take(&mut fetched))? {
                 Step::Need(ranges) => fetched = fetch(storage, &ranges, &self.counters)?,
                 Step::Batch(batch) => {
@@ -211,16 +275,23 @@ impl Driver {
                         rows: batch.num_rows() as u64,
                         ..RunStats::default()
                     });
-                    if emit(batch).is_break() {
-                        return Ok(());
-                    }
+                    return Ok(Some(batch));
                 }
                 Step::Done => {
                     self.counters.add(&RunStats { read: cost.pieces, ..RunStats::default() });
                     self.progress.advance(cost.bytes_in);
-                    return Ok(());
+                    return Ok(None);
                 }
             }
         }
+    }
+}
+
+/// A panic is a defect of ours; it ends the run, not the process.
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    match text.or_else(|| panic.downcast_ref::<String>().cloned()) {
+        Some(text) => Error::internal(format!("a task panicked: {text}")),
+        None => Error::internal("a task panicked"),
     }
 }

@@ -9,6 +9,8 @@ mod coalesce;
 mod counters;
 mod progress;
 mod scan;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +48,7 @@ impl std::fmt::Debug for Driver {
         f.debug_struct("Driver")
             .field("threads", &self.threads())
             .field("memory", &self.budget.total())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -60,7 +62,7 @@ impl Driver {
             .thread_name(|i| format!("tesselle-{i}"))
             .build()
             .map_err(|e| Error::new(ErrorKind::Io, "cannot start threads").source(e))?;
-        let memory = options.memory.unwrap_or_else(|| budget::default_memory());
+        let memory = options.memory.unwrap_or_else(budget::default_memory);
         Ok(Self {
             pool: Arc::new(pool),
             budget: Arc::new(Budget::new(memory)),

@@ -265,8 +265,8 @@ where
         Comparison::Ne => masked(array, |x| x.into() != literal),
         Comparison::Lt => masked(array, |x| x.into() < literal),
         Comparison::Le => masked(array, |x| x.into() <= literal),
-        Comparison::Gt => masked(array, |x| !(x.into() <= literal)),
-        Comparison::Ge => masked(array, |x| !(x.into() < literal)),
+        Comparison::Gt => masked(array, |x| x.into() > literal || x.into().is_nan()),
+        Comparison::Ge => masked(array, |x| x.into() >= literal || x.into().is_nan()),
     })
 }
 

@@ -3,7 +3,7 @@
 use super::ReduceOp;
 use super::cell::Cell;
 use super::extreme::Way;
-use super::fold::{Fold, Rows, STRIP};
+use super::fold::{Fold, Rows};
 use super::result::Values;
 
 /// Cells whose best value is found before anything is compared with indices.
@@ -18,6 +18,8 @@ const NO_ROW: u32 = u32::MAX;
 pub(super) struct Arg<C: Cell, const MAX: bool> {
     best: Vec<C::Value>,
     index: Vec<u64>,
+    /// Values and rows of a block of rows, used again and again.
+    block: (Vec<C::Value>, Vec<u32>),
 }
 
 impl<C: Cell, const MAX: bool> Arg<C, MAX> {
@@ -40,28 +42,34 @@ impl<C: Cell, const MAX: bool> Fold for Arg<C, MAX> {
     const BYTES: usize = size_of::<C::Value>() + size_of::<u64>();
 
     fn new(outputs: usize) -> Self {
-        Self { best: vec![Way::<MAX>::worst(); outputs], index: vec![NOWHERE; outputs] }
+        Self {
+            best: vec![Way::<MAX>::worst(); outputs],
+            index: vec![NOWHERE; outputs],
+            block: Default::default(),
+        }
     }
 
-    fn run(&mut self, at: usize, cells: &[C::Raw], index: u64) {
-        for (block, index) in cells.chunks(BLOCK).zip((index..).step_by(BLOCK)) {
+    fn run(&mut self, at: usize, cells: &[C::Raw], index: u64, step: u64) {
+        for (number, block) in (0..).zip(cells.chunks(BLOCK)) {
+            let index = index + number * BLOCK as u64 * step;
             let value = Way::<MAX>::block::<C>(block);
             let (Some(best), Some(place)) = (self.best.get(at), self.index.get(at)) else { return };
             // Most blocks end here, without a search.
             let wins = Way::<MAX>::better(value, *best) || (value == *best && index < *place);
             if wins && let Some(first) = block.iter().position(|raw| C::load(*raw) == value) {
-                self.take(at, value, index + first as u64);
+                self.take(at, value, index + first as u64 * step);
             }
         }
     }
 
     fn rows(&mut self, at: usize, rows: Rows<'_, C>, index: u64, step: u64) {
-        let mut values = [Way::<MAX>::worst::<C::Value>(); STRIP];
-        let mut places = [NO_ROW; STRIP];
+        let (mut values, mut places) = std::mem::take(&mut self.block);
         for (first, width) in rows.strips() {
             for block in rows.blocks(BLOCK_ROWS) {
-                values.fill(Way::<MAX>::worst());
-                places.fill(NO_ROW);
+                values.clear();
+                values.resize(width, Way::<MAX>::worst());
+                places.clear();
+                places.resize(width, NO_ROW);
                 for (number, row) in (0_u32..).zip(block.0..block.1) {
                     let cells = rows.row(row, first, width);
                     for ((best, place), raw) in values.iter_mut().zip(&mut places).zip(cells) {
@@ -71,7 +79,7 @@ impl<C: Cell, const MAX: bool> Fold for Arg<C, MAX> {
                         *place = if wins { number } else { *place };
                     }
                 }
-                for (column, (value, place)) in values.iter().zip(&places).take(width).enumerate() {
+                for (column, (value, place)) in values.iter().zip(&places).enumerate() {
                     if *place != NO_ROW {
                         let row = block.0 as u64 + u64::from(*place);
                         self.take(at + first + column, *value, index + row * step);
@@ -79,6 +87,7 @@ impl<C: Cell, const MAX: bool> Fold for Arg<C, MAX> {
                 }
             }
         }
+        self.block = (values, places);
     }
 
     fn merge(&mut self, at: usize, later: &Self, from: usize, n: usize) {

@@ -40,17 +40,23 @@ pub(super) trait Number: Copy + PartialOrd + Send + Sync + 'static {
     fn values(list: Vec<Self>) -> Values;
 }
 
+/// How many parts of integers can be added before their sum must be put away.
+pub(super) const SAFE_SUMS: usize = 1 << 14;
+
 /// An integer.
 pub(super) trait Integer: Number {
-    /// Two parts of at most 33 bits each, `low + high * 2^32`: thousands of them add up in 64 bits without a carry.
-    fn parts(self) -> (i64, i64);
+    /// What its parts are added in.
+    type Part: Copy + Default + Send + Sync + Into<i64> + std::ops::Add<Output = Self::Part>;
+
+    /// Two parts, `low + high * 2^32`, of which [`SAFE_SUMS`] add up in their type without an overflow.
+    fn parts(self) -> (Self::Part, Self::Part);
 }
 
 /// Cells that are integers.
 pub(super) struct Integral<T>(PhantomData<T>);
 
 macro_rules! integers {
-    ($($type:ty, $bytes:literal, |$x:ident| $parts:expr;)*) => {$(
+    ($($type:ty, $bytes:literal, $part:ty, |$x:ident| $parts:expr;)*) => {$(
         impl Cell for Integral<$type> {
             type Raw = [u8; $bytes];
             type Value = $type;
@@ -89,8 +95,10 @@ macro_rules! integers {
         }
 
         impl Integer for $type {
+            type Part = $part;
+
             #[inline]
-            fn parts(self) -> (i64, i64) {
+            fn parts(self) -> ($part, $part) {
                 let $x = self;
                 $parts
             }
@@ -99,14 +107,14 @@ macro_rules! integers {
 }
 
 integers! {
-    i8, 1, |x| (i64::from(x), 0);
-    i16, 2, |x| (i64::from(x), 0);
-    i32, 4, |x| (i64::from(x), 0);
-    i64, 8, |x| (x & 0xffff_ffff, x >> 32);
-    u8, 1, |x| (i64::from(x), 0);
-    u16, 2, |x| (i64::from(x), 0);
-    u32, 4, |x| (i64::from(x), 0);
-    u64, 8, |x| ((x & 0xffff_ffff).cast_signed(), (x >> 32).cast_signed());
+    i8, 1, i32, |x| (i32::from(x), 0);
+    i16, 2, i32, |x| (i32::from(x), 0);
+    i32, 4, i64, |x| (i64::from(x), 0);
+    i64, 8, i64, |x| (x & 0xffff_ffff, x >> 32);
+    u8, 1, i32, |x| (i32::from(x), 0);
+    u16, 2, i32, |x| (i32::from(x), 0);
+    u32, 4, i64, |x| (i64::from(x), 0);
+    u64, 8, i64, |x| ((x & 0xffff_ffff).cast_signed(), (x >> 32).cast_signed());
 }
 
 /// Half-precision cells.
@@ -132,8 +140,8 @@ impl Cell for F16 {
         let bits = u32::from(u16::from_le_bytes(raw));
         let (sign, rest) = ((bits & 0x8000) << 16, (bits & 0x7fff) << 13);
         let scaled = (f32::from_bits(rest) * f32::from_bits(0x7780_0000)).to_bits(); // 2^112
-        let special = rest | 0x7f80_0000;
-        f32::from_bits(sign | if bits & 0x7c00 == 0x7c00 { special } else { scaled })
+        let special = if rest >= 0x0f80_0000 { 0x7f80_0000 } else { 0 };
+        f32::from_bits(sign | scaled | special)
     }
 }
 
@@ -213,6 +221,7 @@ mod tests {
     fn the_parts_of_an_integer_add_up() {
         fn check<T: Integer + Into<i128>>(value: T) {
             let (low, high) = value.parts();
+            let (low, high): (i64, i64) = (low.into(), high.into());
             assert_eq!(i128::from(low) + (i128::from(high) << 32), value.into());
         }
         for value in [i64::MIN, i64::MIN + 1, -1, 0, 1, 1 << 32, i64::MAX] {

@@ -2,7 +2,7 @@
 
 use super::ReduceOp;
 use super::cell::{Cell, Number};
-use super::fold::{Fold, Rows, STRIP};
+use super::fold::{Fold, Rows};
 use super::result::Values;
 
 const LANES: usize = 16;
@@ -52,6 +52,8 @@ impl<const MAX: bool> Way<MAX> {
 
 pub(super) struct Extreme<C: Cell, const MAX: bool> {
     best: Vec<C::Value>,
+    /// The best of a block of rows, used again and again.
+    block: Vec<C::Value>,
 }
 
 impl<C: Cell, const MAX: bool> Extreme<C, MAX> {
@@ -76,10 +78,10 @@ impl<C: Cell, const MAX: bool> Fold for Extreme<C, MAX> {
     const BYTES: usize = size_of::<C::Value>();
 
     fn new(outputs: usize) -> Self {
-        Self { best: vec![Way::<MAX>::none(); outputs] }
+        Self { best: vec![Way::<MAX>::none(); outputs], block: Vec::new() }
     }
 
-    fn run(&mut self, at: usize, cells: &[C::Raw], _index: u64) {
+    fn run(&mut self, at: usize, cells: &[C::Raw], _index: u64, _step: u64) {
         let value = Way::<MAX>::block::<C>(cells);
         if Self::doubtful(value) && cells.iter().all(|raw| C::load(*raw).is_nan()) {
             return;
@@ -90,15 +92,18 @@ impl<C: Cell, const MAX: bool> Fold for Extreme<C, MAX> {
     }
 
     fn rows(&mut self, at: usize, rows: Rows<'_, C>, _index: u64, _step: u64) {
-        let mut buffer = [Way::<MAX>::worst::<C::Value>(); STRIP];
+        let mut values = std::mem::take(&mut self.block);
         for (first, width) in rows.strips() {
-            let values = buffer.get_mut(..width).unwrap_or_default();
             for block in rows.blocks(BLOCK_ROWS) {
-                values.fill(Way::<MAX>::worst());
-                for row in block.0..block.1 {
-                    for (value, raw) in values.iter_mut().zip(rows.row(row, first, width)) {
-                        *value = Way::<MAX>::pick(*value, C::load(*raw));
-                    }
+                values.clear();
+                values.resize(width, Way::<MAX>::worst());
+                let pick = |best, raw| Way::<MAX>::pick(best, C::load(raw));
+                for stack in rows.stacks(block, (first, width)) {
+                    stack.each(
+                        &mut values,
+                        |value, raw| *value = pick(*value, raw),
+                        |value, four| *value = four.into_iter().fold(*value, pick),
+                    );
                 }
                 let places = self.best.iter_mut().skip(at + first);
                 for (column, (best, value)) in places.zip(values.iter()).enumerate() {
@@ -111,6 +116,7 @@ impl<C: Cell, const MAX: bool> Fold for Extreme<C, MAX> {
                 }
             }
         }
+        self.block = values;
     }
 
     fn merge(&mut self, at: usize, later: &Self, from: usize, n: usize) {

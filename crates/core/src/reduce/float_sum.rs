@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use super::ReduceOp;
 use super::cell::{Cell, Number};
-use super::fold::{Fold, Rows, STRIP};
+use super::fold::{Fold, Rows};
 use super::result::Values;
 
 /// Cells, or rows, that are added plainly before a compensated addition.
@@ -19,6 +19,8 @@ pub(super) struct FloatSum<C> {
     sum: Vec<f64>,
     /// What rounding took away from `sum`.
     lost: Vec<f64>,
+    /// Sums of a block of rows, used again and again.
+    block: Vec<f64>,
     cell: PhantomData<fn() -> C>,
 }
 
@@ -60,8 +62,7 @@ pub(super) fn fold_lanes(mut lanes: [f64; LANES]) -> f64 {
     lanes[0]
 }
 
-/// Adds rows `block` of a strip to `sums`, cell by cell; four rows at a time, so that sums are loaded and stored once
-/// for four cells.
+/// Adds the rows `block` of a strip to `sums`, cell by cell.
 #[inline]
 pub(super) fn add_rows<C: Cell>(
     sums: &mut [f64],
@@ -69,20 +70,13 @@ pub(super) fn add_rows<C: Cell>(
     block: (usize, usize),
     strip: (usize, usize),
 ) {
-    let at = |row| rows.row(row, strip.0, strip.1);
-    let mut row = block.0;
-    while row + 4 <= block.1 {
-        let quad = at(row).iter().zip(at(row + 1)).zip(at(row + 2).iter().zip(at(row + 3)));
-        for (sum, ((a, b), (c, d))) in sums.iter_mut().zip(quad) {
-            let left = C::load(*a).to_f64() + C::load(*b).to_f64();
-            *sum += left + (C::load(*c).to_f64() + C::load(*d).to_f64());
-        }
-        row += 4;
-    }
-    for row in row..block.1 {
-        for (sum, raw) in sums.iter_mut().zip(at(row)) {
-            *sum += C::load(*raw).to_f64();
-        }
+    let load = |raw| C::load(raw).to_f64();
+    for stack in rows.stacks(block, strip) {
+        stack.each(
+            sums,
+            |sum, raw| *sum += load(raw),
+            |sum, [a, b, c, d]| *sum += (load(a) + load(b)) + (load(c) + load(d)),
+        );
     }
 }
 
@@ -104,25 +98,26 @@ impl<C: Cell> Fold for FloatSum<C> {
     const BYTES: usize = 16;
 
     fn new(outputs: usize) -> Self {
-        Self { sum: vec![0.0; outputs], lost: vec![0.0; outputs], cell: PhantomData }
+        Self { sum: vec![0.0; outputs], lost: vec![0.0; outputs], block: Vec::new(), cell: PhantomData }
     }
 
-    fn run(&mut self, at: usize, cells: &[C::Raw], _index: u64) {
+    fn run(&mut self, at: usize, cells: &[C::Raw], _index: u64, _step: u64) {
         for block in cells.chunks(BLOCK) {
             self.add(at, &[block_sum::<C>(block)]);
         }
     }
 
     fn rows(&mut self, at: usize, rows: Rows<'_, C>, _index: u64, _step: u64) {
-        let mut buffer = [0.0; STRIP];
+        let mut sums = std::mem::take(&mut self.block);
         for (first, width) in rows.strips() {
-            let sums = buffer.get_mut(..width).unwrap_or_default();
             for block in rows.blocks(BLOCK_ROWS) {
-                sums.fill(0.0);
-                add_rows(sums, &rows, block, (first, width));
-                self.add(at + first, sums);
+                sums.clear();
+                sums.resize(width, 0.0);
+                add_rows(&mut sums, &rows, block, (first, width));
+                self.add(at + first, &sums);
             }
         }
+        self.block = sums;
     }
 
     fn merge(&mut self, at: usize, later: &Self, from: usize, n: usize) {

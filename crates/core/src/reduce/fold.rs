@@ -18,8 +18,9 @@ pub(super) trait Fold: Send + Sized {
     /// Accumulators of `outputs` outputs, with nothing in them.
     fn new(outputs: usize) -> Self;
 
-    /// Takes cells that all go to output `at`; the first has the index `index`, the others follow one by one.
-    fn run(&mut self, at: usize, cells: &[<Self::Cell as Cell>::Raw], index: u64);
+    /// Takes cells that all go to output `at`. The first has the index `index`, the others follow at a distance of
+    /// `step`.
+    fn run(&mut self, at: usize, cells: &[<Self::Cell as Cell>::Raw], index: u64, step: u64);
 
     /// Takes rows whose cells go to the outputs from `at` on, one each. The first row has the index `index`, the
     /// others follow at a distance of `step`.
@@ -44,8 +45,9 @@ pub(super) struct Rows<'a, C> {
     cell: std::marker::PhantomData<C>,
 }
 
-/// The part of the columns that is worked on at once: its accumulators stay in the first-level cache.
-pub(super) const STRIP: usize = 1024;
+/// The part of the columns that is worked on at once: its accumulators stay in a near cache, and rows are read in
+/// stretches that are long enough for the machine to fetch ahead.
+pub(super) const STRIP: usize = 4096;
 
 impl<'a, C: Cell> Rows<'a, C> {
     /// `count` rows of `width` cells, `distance` bytes from one to the next.
@@ -66,9 +68,66 @@ impl<'a, C: Cell> Rows<'a, C> {
         C::cells(self.bytes.get(start..start + width * C::SIZE).unwrap_or_default())
     }
 
+    /// The rows `block` of a strip, four at a time, so that accumulators are loaded and stored once for four cells.
+    /// The last ones come one by one.
+    #[inline]
+    pub(super) fn stacks(
+        &self,
+        block: (usize, usize),
+        (first, width): (usize, usize),
+    ) -> impl Iterator<Item = Stack<'a, C::Raw>> {
+        let at = move |row| self.row(row, first, width);
+        let mut row = block.0;
+        std::iter::from_fn(move || {
+            let start = row;
+            match block.1 - start {
+                0 => None,
+                1..4 => {
+                    row += 1;
+                    Some(Stack::One(at(start)))
+                }
+                _ => {
+                    row += 4;
+                    Some(Stack::Four([at(start), at(start + 1), at(start + 2), at(start + 3)]))
+                }
+            }
+        })
+    }
+
     /// Blocks of at most `rows` rows: first row and the one after the last.
     pub(super) fn blocks(&self, rows: usize) -> impl Iterator<Item = (usize, usize)> + use<C> {
         let count = self.count;
         (0..count).step_by(rows).map(move |first| (first, count.min(first + rows)))
+    }
+}
+
+/// Rows of a strip that are taken in one pass.
+pub(super) enum Stack<'a, R> {
+    One(&'a [R]),
+    Four([&'a [R]; 4]),
+}
+
+impl<R: Copy> Stack<'_, R> {
+    /// Calls `one` or `four` for each accumulator and the cells above it.
+    #[inline]
+    pub(super) fn each<A>(
+        self,
+        accumulators: &mut [A],
+        mut one: impl FnMut(&mut A, R),
+        mut four: impl FnMut(&mut A, [R; 4]),
+    ) {
+        match self {
+            Self::One(row) => {
+                for (accumulator, raw) in accumulators.iter_mut().zip(row) {
+                    one(accumulator, *raw);
+                }
+            }
+            Self::Four([a, b, c, d]) => {
+                let cells = a.iter().zip(b).zip(c.iter().zip(d));
+                for (accumulator, ((a, b), (c, d))) in accumulators.iter_mut().zip(cells) {
+                    four(accumulator, [*a, *b, *c, *d]);
+                }
+            }
+        }
     }
 }

@@ -1,42 +1,60 @@
 //! Exact sums and means of integers.
 
-use std::marker::PhantomData;
-
 use super::ReduceOp;
-use super::cell::{Cell, Integer};
-use super::fold::{Fold, Rows, STRIP};
+use super::cell::{Cell, Integer, SAFE_SUMS};
+use super::fold::{Fold, Rows};
 use super::result::Values;
 
-/// Cells, or rows, whose parts are added in 64 bits: far from an overflow.
-const BLOCK: usize = 1 << 16;
-const LANES: usize = 8;
+const LANES: usize = 16;
 
-pub(super) struct IntegerSum<C> {
+type Part<C> = <<C as Cell>::Value as Integer>::Part;
+
+pub(super) struct IntegerSum<C: Cell<Value: Integer>> {
     sum: Vec<i128>,
-    cell: PhantomData<fn() -> C>,
+    /// Low and high parts of a block of rows, used again and again.
+    block: (Vec<Part<C>>, Vec<Part<C>>),
 }
 
 #[inline]
-fn joined(low: i64, high: i64) -> i128 {
-    i128::from(low) + (i128::from(high) << 32)
+fn add<T: Integer>(sum: (T::Part, T::Part), value: T) -> (T::Part, T::Part) {
+    let (low, high) = value.parts();
+    (sum.0 + low, sum.1 + high)
+}
+
+#[inline]
+fn joined<P: Into<i64>>((low, high): (P, P)) -> i128 {
+    i128::from(low.into()) + (i128::from(high.into()) << 32)
 }
 
 fn block_sum<C: Cell<Value: Integer>>(cells: &[C::Raw]) -> i128 {
     let (groups, rest) = cells.as_chunks::<LANES>();
-    let (mut lows, mut highs) = ([0_i64; LANES], [0_i64; LANES]);
+    let mut lanes = [(Part::<C>::default(), Part::<C>::default()); LANES];
     for group in groups {
-        for ((low, high), raw) in lows.iter_mut().zip(&mut highs).zip(group) {
-            let (l, h) = C::load(*raw).parts();
-            *low += l;
-            *high += h;
+        for (lane, raw) in lanes.iter_mut().zip(group) {
+            *lane = add(*lane, C::load(*raw));
         }
     }
-    for ((low, high), raw) in lows.iter_mut().zip(&mut highs).zip(rest) {
-        let (l, h) = C::load(*raw).parts();
-        *low += l;
-        *high += h;
+    for (lane, raw) in lanes.iter_mut().zip(rest) {
+        *lane = add(*lane, C::load(*raw));
     }
-    joined(lows.iter().sum(), highs.iter().sum())
+    lanes.into_iter().map(joined).sum()
+}
+
+/// Adds one part of the rows `block` of a strip to `sums`, cell by cell.
+fn add_rows<C: Cell<Value: Integer>>(
+    sums: &mut [Part<C>],
+    rows: &Rows<'_, C>,
+    block: (usize, usize),
+    strip: (usize, usize),
+    part: impl Fn(C::Raw) -> Part<C> + Copy,
+) {
+    for stack in rows.stacks(block, strip) {
+        stack.each(
+            sums,
+            |sum, raw| *sum = *sum + part(raw),
+            |sum, [a, b, c, d]| *sum = *sum + ((part(a) + part(b)) + (part(c) + part(d))),
+        );
+    }
 }
 
 impl<C: Cell<Value: Integer>> Fold for IntegerSum<C> {
@@ -44,35 +62,37 @@ impl<C: Cell<Value: Integer>> Fold for IntegerSum<C> {
     const BYTES: usize = 16;
 
     fn new(outputs: usize) -> Self {
-        Self { sum: vec![0; outputs], cell: PhantomData }
+        Self { sum: vec![0; outputs], block: Default::default() }
     }
 
-    fn run(&mut self, at: usize, cells: &[C::Raw], _index: u64) {
+    fn run(&mut self, at: usize, cells: &[C::Raw], _index: u64, _step: u64) {
         if let Some(sum) = self.sum.get_mut(at) {
-            *sum += cells.chunks(BLOCK).map(block_sum::<C>).sum::<i128>();
+            *sum += cells.chunks(SAFE_SUMS).map(block_sum::<C>).sum::<i128>();
         }
     }
 
     fn rows(&mut self, at: usize, rows: Rows<'_, C>, _index: u64, _step: u64) {
-        let (mut lows, mut highs) = ([0_i64; STRIP], [0_i64; STRIP]);
-        for (first, width) in rows.strips() {
-            for block in rows.blocks(BLOCK) {
-                lows.fill(0);
-                highs.fill(0);
-                for row in block.0..block.1 {
-                    let cells = rows.row(row, first, width);
-                    for ((low, high), raw) in lows.iter_mut().zip(&mut highs).zip(cells) {
-                        let (l, h) = C::load(*raw).parts();
-                        *low += l;
-                        *high += h;
-                    }
+        let zero = Part::<C>::default();
+        let (mut lows, mut highs) = std::mem::take(&mut self.block);
+        let low = |raw| C::load(raw).parts().0;
+        let high = |raw| C::load(raw).parts().1;
+        for strip in rows.strips() {
+            for block in rows.blocks(SAFE_SUMS) {
+                for list in [&mut lows, &mut highs] {
+                    list.clear();
+                    list.resize(strip.1, zero);
                 }
-                let sums = self.sum.iter_mut().skip(at + first).take(width);
+                add_rows(&mut lows, &rows, block, strip, low);
+                if C::SIZE == 8 {
+                    add_rows(&mut highs, &rows, block, strip, high);
+                }
+                let sums = self.sum.iter_mut().skip(at + strip.0);
                 for (sum, (low, high)) in sums.zip(lows.iter().zip(&highs)) {
-                    *sum += joined(*low, *high);
+                    *sum += joined((*low, *high));
                 }
             }
         }
+        self.block = (lows, highs);
     }
 
     fn merge(&mut self, at: usize, later: &Self, from: usize, n: usize) {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::ReduceOp;
 use super::cell::{Cell, Number};
 use super::float_sum::{add_rows, block_sum, fold_lanes};
-use super::fold::{Fold, Rows, STRIP};
+use super::fold::{Fold, Rows};
 use super::result::Values;
 
 /// A block is read twice, for its mean and for the distances to it: it stays in the cache.
@@ -17,6 +17,8 @@ pub(super) struct Moments<C> {
     mean: Vec<f64>,
     /// The sum of the squared distances to the mean.
     squares: Vec<f64>,
+    /// Means and squares of a block of rows, used again and again.
+    block: (Vec<f64>, Vec<f64>),
     cell: PhantomData<fn() -> C>,
 }
 
@@ -60,10 +62,10 @@ impl<C: Cell> Fold for Moments<C> {
 
     fn new(outputs: usize) -> Self {
         let zeros = || vec![0.0; outputs];
-        Self { cells: zeros(), mean: zeros(), squares: zeros(), cell: PhantomData }
+        Self { cells: zeros(), mean: zeros(), squares: zeros(), block: Default::default(), cell: PhantomData }
     }
 
-    fn run(&mut self, at: usize, cells: &[C::Raw], _index: u64) {
+    fn run(&mut self, at: usize, cells: &[C::Raw], _index: u64, _step: u64) {
         for block in cells.chunks(BLOCK) {
             let n = block.len() as f64;
             let mean = block_sum::<C>(block) / n;
@@ -72,16 +74,16 @@ impl<C: Cell> Fold for Moments<C> {
     }
 
     fn rows(&mut self, at: usize, rows: Rows<'_, C>, _index: u64, _step: u64) {
-        let (mut means, mut squares) = ([0.0; STRIP], [0.0; STRIP]);
+        let (mut means, mut squares) = std::mem::take(&mut self.block);
         for (first, width) in rows.strips() {
-            let means = means.get_mut(..width).unwrap_or_default();
-            let squares = squares.get_mut(..width).unwrap_or_default();
             for block in rows.blocks(BLOCK_ROWS) {
                 let n = (block.1 - block.0) as f64;
-                means.fill(0.0);
-                squares.fill(0.0);
-                add_rows(means, &rows, block, (first, width));
-                for sum in means.iter_mut() {
+                for list in [&mut means, &mut squares] {
+                    list.clear();
+                    list.resize(width, 0.0);
+                }
+                add_rows(&mut means, &rows, block, (first, width));
+                for sum in &mut means {
                     *sum /= n;
                 }
                 for row in block.0..block.1 {
@@ -91,9 +93,10 @@ impl<C: Cell> Fold for Moments<C> {
                         *square += distance * distance;
                     }
                 }
-                self.add(at + first, n, means, squares);
+                self.add(at + first, n, &means, &squares);
             }
         }
+        self.block = (means, squares);
     }
 
     fn merge(&mut self, at: usize, later: &Self, from: usize, n: usize) {

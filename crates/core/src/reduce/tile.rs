@@ -40,7 +40,7 @@ pub(super) fn fold_box<F: Fold>(
     };
     collapse(axes, F::INDEXED);
     let Some(inner) = axes.pop() else {
-        fold.run(0, F::Cell::cells(bytes.get(..size).unwrap_or_default()), index);
+        fold.run(0, F::Cell::cells(bytes.get(..size).unwrap_or_default()), index, 0);
         return;
     };
     if inner.reduced && F::INDEXED && inner.index != 1 {
@@ -55,7 +55,7 @@ pub(super) fn fold_box<F: Fold>(
         let run = inner.len * size;
         walk(axes, &mut |src, out, offset| {
             let cells = bytes.get(src..src + run).unwrap_or_default();
-            fold.run(out, F::Cell::cells(cells), index + offset);
+            fold.run(out, F::Cell::cells(cells), index + offset, inner.index);
         });
         return;
     }

@@ -80,12 +80,15 @@ impl Storage for MemoryStorage {
         let mut folders = BTreeSet::new();
         let mut entries = Vec::new();
         for (name, bytes) in files.range(folder.clone()..).take_while(|(p, _)| p.starts_with(&folder)) {
-            match name.strip_prefix(&folder).unwrap_or_default().split_once('/') {
-                Some((below, _)) => drop(folders.insert(below.to_owned())),
-                None => {
-                    let name = name.strip_prefix(&folder).unwrap_or_default().to_owned();
-                    entries.push(Entry { name, kind: EntryKind::File, size: bytes.len() as u64 });
-                }
+            let name = name.strip_prefix(&folder).unwrap_or_default();
+            if let Some((below, _)) = name.split_once('/') {
+                folders.insert(below.to_owned());
+            } else {
+                entries.push(Entry {
+                    name: name.to_owned(),
+                    kind: EntryKind::File,
+                    size: bytes.len() as u64,
+                });
             }
         }
         entries.extend(folders.into_iter().map(|name| Entry { name, kind: EntryKind::Folder, size: 0 }));

@@ -3,6 +3,8 @@
 //! The trait is synchronous and takes many ranges per call: a store that has latency fetches them concurrently
 //! inside. Formats never see paths of an operating system, threads or a runtime.
 
+#[cfg(feature = "cloud")]
+mod cloud;
 mod local;
 mod location;
 mod memory;
@@ -12,6 +14,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+#[cfg(feature = "cloud")]
+pub use cloud::CloudStorage;
 pub use local::LocalStorage;
 pub use location::Location;
 pub use memory::MemoryStorage;

@@ -1,9 +1,34 @@
 //! What the tests of every crate share: suites that any implementation of a seam is run through, storages that fail
-//! or count, arrays in memory, and strategies.
+//! or count, arrays and tables in memory, and strategies.
 //!
 //! The suites panic with a message that names the broken rule; they are meant to be called from a test.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a broken rule ends the test that looks for it"
+)]
+
 mod array;
+mod counting;
+mod faulty;
+mod memory_table;
+mod rows;
+mod sink;
+mod storage;
 pub mod strategies;
+mod table;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod toy;
 
 pub use array::TiledArray;
+pub use counting::{CountingStorage, Counts};
+pub use faulty::FaultyStorage;
+pub use memory_table::MemoryTable;
+pub use rows::{read_all, rows_as_text};
+pub use sink::{crash_conformance, sink_conformance};
+pub use storage::storage_conformance;
+pub use table::table_conformance;

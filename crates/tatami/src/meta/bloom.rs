@@ -52,7 +52,8 @@ impl<'a> Bloom<'a> {
     /// Whether a value may be present; zeros of either sign are tested as both, for they compare equal.
     pub(crate) fn may_contain_value(&self, logical: LogicalType, scalar: &[u8]) -> bool {
         let float = matches!(logical, LogicalType::Float32 | LogicalType::Float64);
-        let is_zero = scalar.split_last().is_some_and(|(top, rest)| top & 0x7f == 0 && rest.iter().all(|b| *b == 0));
+        let is_zero =
+            scalar.split_last().is_some_and(|(top, rest)| top & 0x7f == 0 && rest.iter().all(|b| *b == 0));
         if float && is_zero {
             let mut other = scalar.to_vec();
             if let Some(top) = other.last_mut() {
@@ -81,7 +82,11 @@ impl BloomBuilder {
         if self.hashes.is_empty() {
             return None;
         }
-        let bits = (self.hashes.len() as u64).saturating_mul(BITS_PER_KEY).max(MIN_BITS).next_power_of_two().min(1 << 31);
+        let bits = (self.hashes.len() as u64)
+            .saturating_mul(BITS_PER_KEY)
+            .max(MIN_BITS)
+            .next_power_of_two()
+            .min(1 << 31);
         let bits = bits as u32;
         let mut data = vec![0u8; bits as usize / 8];
         for hash in self.hashes {
@@ -129,7 +134,9 @@ mod tests {
 
     #[test]
     fn filters_that_do_not_fit_together_are_refused() {
-        for bad in [&[][..], &[7, 0, 0, 0, 0, 0, 0, 0], &[7, 0, 0, 0, 3, 0, 0, 0, 0], &[7, 0, 0, 0, 64, 0, 0, 0, 1]] {
+        for bad in
+            [&[][..], &[7, 0, 0, 0, 0, 0, 0, 0], &[7, 0, 0, 0, 3, 0, 0, 0, 0], &[7, 0, 0, 0, 64, 0, 0, 0, 1]]
+        {
             assert!(Bloom::parse(bad, 0).is_err());
         }
         let mut hostile = filter(&[b"x"]);

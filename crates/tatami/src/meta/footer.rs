@@ -73,7 +73,9 @@ impl RawFooter {
             has_schema |= footer.section(&mut cursor, minor).map_err(bad)?;
         }
         if !has_schema {
-            return Err(Error::corrupt("the footer has no schema section").class("missing_schema").offset(offset));
+            return Err(Error::corrupt("the footer has no schema section")
+                .class("missing_schema")
+                .offset(offset));
         }
         Ok(footer)
     }
@@ -92,8 +94,11 @@ impl RawFooter {
             tags::BLOOMS => rest.blooms = BloomRef::parse_all(body)?,
             tags::KEY_VALUE => rest.key_value = read_pairs(body)?,
             tags::STATS => {
-                rest.stats =
-                    Stats { rows: body.uvarint()?, uncompressed: body.uvarint()?, compressed: body.uvarint()? };
+                rest.stats = Stats {
+                    rows: body.uvarint()?,
+                    uncompressed: body.uvarint()?,
+                    compressed: body.uvarint()?,
+                };
             }
             tags::INVERTED => rest.inverted = Some(Inverted::parse(body)?),
             extension::TAG => rest.extension = Extension::parse(body)?,
@@ -109,8 +114,8 @@ impl RawFooter {
 }
 
 impl Footer {
-    /// The footer bytes of format 1.1, sections in the order of the original writer.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// The footer bytes, sections in the order of the original writer. Minor version 0 has no indexes.
+    pub(crate) fn to_bytes(&self, minor: u16) -> Vec<u8> {
         let mut out = vec![0];
         let mut section = |tag: u64, write: &dyn Fn(&mut Vec<u8>)| {
             let mut body = Vec::new();
@@ -119,7 +124,7 @@ impl Footer {
             write_bytes(&body, &mut out);
         };
         section(tags::SCHEMA, &|body| self.schema.write(body));
-        section(tags::ROW_GROUPS, &|body| RowGroup::write_all(&self.groups, body));
+        section(tags::ROW_GROUPS, &|body| RowGroup::write_all(&self.groups, minor, body));
         if !self.blobs.is_empty() {
             section(tags::BLOBS, &|body| BlobColumn::write_all(&self.blobs, body));
         }
@@ -134,7 +139,9 @@ impl Footer {
         }
         section(tags::KEY_VALUE, &|body| write_pairs(&self.key_value, body));
         section(tags::STATS, &|body| {
-            [self.stats.rows, self.stats.uncompressed, self.stats.compressed].into_iter().for_each(|n| varint::write(n, body));
+            [self.stats.rows, self.stats.uncompressed, self.stats.compressed]
+                .into_iter()
+                .for_each(|n| varint::write(n, body));
         });
         if self.extension.features != 0 {
             section(extension::TAG, &|body| self.extension.write(body));

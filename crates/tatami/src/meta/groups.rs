@@ -71,13 +71,24 @@ impl Chunk {
         Ok(chunk)
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
-        let numbers =
-            [self.column, self.offset, self.compressed, self.uncompressed, self.values, self.nulls, self.pages];
+    fn write(&self, has_indexes: bool, out: &mut Vec<u8>) {
+        let numbers = [
+            self.column,
+            self.offset,
+            self.compressed,
+            self.uncompressed,
+            self.values,
+            self.nulls,
+            self.pages,
+        ];
         numbers.into_iter().for_each(|n| varint::write(n, out));
         let flags = u8::from(self.zone.is_some()) * CHUNK_ZONE
             | u8::from(self.bloom.is_some()) * CHUNK_BLOOM
             | u8::from(self.page_index.is_some()) * CHUNK_PAGE_INDEX;
+        if !has_indexes {
+            out.extend([self.encoding, self.codec, 0]);
+            return;
+        }
         out.extend([self.encoding, self.codec, flags]);
         if let Some(zone) = &self.zone {
             zone.write(out);
@@ -126,16 +137,18 @@ impl RowGroup {
     }
 
     /// Appends the section body.
-    pub(crate) fn write_all(groups: &[Self], out: &mut Vec<u8>) {
+    pub(crate) fn write_all(groups: &[Self], minor: u16, out: &mut Vec<u8>) {
         varint::write(groups.len() as u64, out);
         for group in groups {
             [group.first_row, group.rows, group.bytes].into_iter().for_each(|n| varint::write(n, out));
-            out.push(if group.bounds.is_some() { GROUP_BOUNDS } else { 0 });
-            if let Some(bounds) = &group.bounds {
-                bounds.write(out);
+            if minor > 0 {
+                out.push(if group.bounds.is_some() { GROUP_BOUNDS } else { 0 });
+                if let Some(bounds) = &group.bounds {
+                    bounds.write(out);
+                }
             }
             varint::write(group.chunks.len() as u64, out);
-            group.chunks.iter().for_each(|chunk| chunk.write(out));
+            group.chunks.iter().for_each(|chunk| chunk.write(minor > 0, out));
         }
     }
 }

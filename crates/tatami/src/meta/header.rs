@@ -58,7 +58,8 @@ impl Header {
     /// Parses and checks the first 64 bytes, up to the version.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, 0, "header");
-        Self::read(&mut cursor, bytes).map_err(|e| if e.class_name() == "truncated" { reclass(&e, "too_small") } else { e })
+        Self::read(&mut cursor, bytes)
+            .map_err(|e| if e.class_name() == "truncated" { reclass(&e, "too_small") } else { e })
     }
 
     fn read(cursor: &mut Cursor<'_>, bytes: &[u8]) -> Result<Self> {
@@ -92,10 +93,13 @@ impl Header {
             .offset(60));
         }
         if header.major != 1 {
-            return Err(Error::unsupported(format!("format version {}.{} is not known", header.major, header.minor))
-                .class("unsupported_version")
-                .offset(4)
-                .hint("known is version 1; the file may come from a newer writer"));
+            return Err(Error::unsupported(format!(
+                "format version {}.{} is not known",
+                header.major, header.minor
+            ))
+            .class("unsupported_version")
+            .offset(4)
+            .hint("known is version 1; the file may come from a newer writer"));
         }
         Ok(header)
     }

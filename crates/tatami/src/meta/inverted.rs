@@ -42,6 +42,8 @@ impl Inverted {
             varint::write(run.offset, out);
             varint::write(run.len, out);
         }
-        [self.term_count, self.documents, self.live.offset, self.live.len].into_iter().for_each(|n| varint::write(n, out));
+        [self.term_count, self.documents, self.live.offset, self.live.len]
+            .into_iter()
+            .for_each(|n| varint::write(n, out));
     }
 }

@@ -34,7 +34,13 @@ pub(crate) struct Record {
 
 impl Record {
     /// The header of a payload that is not a data page.
-    pub(crate) fn new(kind: RecordKind, codec: Codec, values: u32, uncompressed: u32, payload: &[u8]) -> Self {
+    pub(crate) fn new(
+        kind: RecordKind,
+        codec: Codec,
+        values: u32,
+        uncompressed: u32,
+        payload: &[u8],
+    ) -> Self {
         Self {
             kind: kind.id(),
             encoding: 0,
@@ -93,9 +99,12 @@ impl Record {
             return Ok(());
         }
         let what = RecordKind::from_id(self.kind).map_or("record", RecordKind::name);
-        Err(Error::corrupt(format!("{what} checksum mismatch: stored {:#010x}, computed {computed:#010x}", self.crc))
-            .class("page_checksum")
-            .offset(offset)
-            .hint("'tess verify --deep' lists all damage, 'tess repair' keeps the whole row groups"))
+        Err(Error::corrupt(format!(
+            "{what} checksum mismatch: stored {:#010x}, computed {computed:#010x}",
+            self.crc
+        ))
+        .class("page_checksum")
+        .offset(offset)
+        .hint("'tess verify --deep' lists all damage, 'tess repair' keeps the whole row groups"))
     }
 }

@@ -52,7 +52,9 @@ impl BlobColumn {
             out.push(column.codec);
             varint::write(column.runs.len() as u64, out);
             for run in &column.runs {
-                [run.offset, run.compressed, run.uncompressed, run.values].into_iter().for_each(|n| varint::write(n, out));
+                [run.offset, run.compressed, run.uncompressed, run.values]
+                    .into_iter()
+                    .for_each(|n| varint::write(n, out));
             }
         }
     }
@@ -94,7 +96,9 @@ impl BloomRef {
     pub(crate) fn parse_all(cursor: &mut Cursor<'_>) -> Result<Vec<Self>> {
         let n = cursor.uvarint()?;
         let n = cursor.count(n, 3)?;
-        (0..n).map(|_| Ok(Self { offset: cursor.uvarint()?, len: cursor.uvarint()?, kind: cursor.u8()? })).collect()
+        (0..n)
+            .map(|_| Ok(Self { offset: cursor.uvarint()?, len: cursor.uvarint()?, kind: cursor.u8()? }))
+            .collect()
     }
 
     pub(crate) fn write_all(all: &[Self], out: &mut Vec<u8>) {

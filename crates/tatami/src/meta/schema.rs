@@ -115,7 +115,12 @@ pub(crate) struct RawField {
 
 impl RawField {
     fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
-        Ok(Self { name: read_bytes(cursor)?.to_vec(), logical: cursor.u8()?, flags: cursor.u8()?, element: cursor.u8()? })
+        Ok(Self {
+            name: read_bytes(cursor)?.to_vec(),
+            logical: cursor.u8()?,
+            flags: cursor.u8()?,
+            element: cursor.u8()?,
+        })
     }
 }
 

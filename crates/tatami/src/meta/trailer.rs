@@ -29,7 +29,9 @@ impl Trailer {
             return Err(Error::corrupt(format!("the file ends with \"{found}\", expected \"TAT1\""))
                 .class("bad_end_magic")
                 .offset(file_len.saturating_sub(4))
-                .hint("the file is cut off or was never finished; 'tess repair' keeps its whole row groups"));
+                .hint(
+                    "the file is cut off or was never finished; 'tess repair' keeps its whole row groups",
+                ));
         }
         let footer_offset = at.checked_sub(u64::from(footer_len)).filter(|offset| *offset >= HEADER_LEN);
         let Some(footer_offset) = footer_offset else {
@@ -47,10 +49,12 @@ impl Trailer {
             return Ok(());
         }
         let stored = self.footer_crc;
-        Err(Error::corrupt(format!("footer checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"))
-            .class("footer_checksum")
-            .offset(self.footer_offset)
-            .hint("'tess repair' keeps the whole row groups"))
+        Err(Error::corrupt(format!(
+            "footer checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"
+        ))
+        .class("footer_checksum")
+        .offset(self.footer_offset)
+        .hint("'tess repair' keeps the whole row groups"))
     }
 
     /// The 12 bytes behind `footer`.

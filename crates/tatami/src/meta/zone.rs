@@ -36,7 +36,10 @@ impl Zone {
     }
 
     /// Merges the bounds of parts, in order. Parts without bounds say nothing.
-    pub(crate) fn merge_all<'a>(logical: LogicalType, parts: impl IntoIterator<Item = Option<&'a Self>>) -> Option<Self> {
+    pub(crate) fn merge_all<'a>(
+        logical: LogicalType,
+        parts: impl IntoIterator<Item = Option<&'a Self>>,
+    ) -> Option<Self> {
         let mut all: Option<Self> = None;
         for part in parts.into_iter().flatten() {
             match &mut all {
@@ -161,8 +164,14 @@ mod tests {
     fn numbers_compare_by_value_and_strings_by_bytes() {
         assert_eq!(compare(LogicalType::Int16, &(-1i16).to_le_bytes(), &1i16.to_le_bytes()), Ordering::Less);
         assert_eq!(compare(LogicalType::UInt16, &[0xff, 0xff], &[1, 0]), Ordering::Greater);
-        assert_eq!(compare(LogicalType::Float32, &(-0.0f32).to_le_bytes(), &0.0f32.to_le_bytes()), Ordering::Equal);
-        assert_eq!(compare(LogicalType::Float64, &f64::NAN.to_le_bytes(), &1.0f64.to_le_bytes()), Ordering::Equal);
+        assert_eq!(
+            compare(LogicalType::Float32, &(-0.0f32).to_le_bytes(), &0.0f32.to_le_bytes()),
+            Ordering::Equal
+        );
+        assert_eq!(
+            compare(LogicalType::Float64, &f64::NAN.to_le_bytes(), &1.0f64.to_le_bytes()),
+            Ordering::Equal
+        );
         assert_eq!(compare(LogicalType::String, b"ab", b"abc"), Ordering::Less);
         assert_eq!(compare(LogicalType::Int64, b"short", &0i64.to_le_bytes()), Ordering::Equal);
     }

@@ -51,6 +51,8 @@ fn simple_type(logical: LogicalType, text_as_binary: bool) -> DataType {
         LogicalType::Float64 => DataType::Float64,
         LogicalType::String if !text_as_binary => DataType::Utf8,
         LogicalType::TimestampMicros => DataType::Timestamp(TimeUnit::Microsecond, None),
-        LogicalType::String | LogicalType::Bytes | LogicalType::BlobRef | LogicalType::List => DataType::Binary,
+        LogicalType::String | LogicalType::Bytes | LogicalType::BlobRef | LogicalType::List => {
+            DataType::Binary
+        }
     }
 }

@@ -26,7 +26,9 @@ impl BlobIndex {
     /// The index of a column; the footer must describe it.
     pub(crate) fn new(file: &File, column: usize) -> Result<Self> {
         let Some(blob) = file.footer().blob_column(column) else {
-            return Err(Error::corrupt(format!("column {column} has no blob descriptor")).class("missing_blob"));
+            return Err(
+                Error::corrupt(format!("column {column} has no blob descriptor")).class("missing_blob")
+            );
         };
         Ok(Self::of(blob, column))
     }
@@ -45,7 +47,10 @@ impl BlobIndex {
     pub(crate) fn run_of(&self, ordinal: u64) -> Result<usize> {
         let total = self.starts.last().copied().unwrap_or(0);
         if ordinal >= total {
-            return Err(short(format!("blob {ordinal} of column {} is wanted, its runs hold {total}", self.column)));
+            return Err(short(format!(
+                "blob {ordinal} of column {} is wanted, its runs hold {total}",
+                self.column
+            )));
         }
         Ok(self.starts.partition_point(|start| *start <= ordinal).saturating_sub(1))
     }
@@ -96,7 +101,13 @@ impl BlobIndex {
         file.content_dictionary(self.dictionary)
     }
 
-    fn decode_run(&self, run: usize, bytes: &[u8], file: &File, dictionary: Option<&RawDictionary>) -> Result<DecodedRun> {
+    fn decode_run(
+        &self,
+        run: usize,
+        bytes: &[u8],
+        file: &File,
+        dictionary: Option<&RawDictionary>,
+    ) -> Result<DecodedRun> {
         let entry = *self.entry(run)?;
         let record = Record::parse(bytes, entry.offset)?;
         let stored = bytes.get(RECORD_LEN as usize..).unwrap_or_default();
@@ -123,7 +134,8 @@ impl DecodedRun {
     /// Reads the lengths in front of the values.
     pub(crate) fn parse(payload: Vec<u8>) -> Result<Self> {
         let mut pos = 0;
-        let take = |pos: &mut usize| varint::take(&payload, pos).map_err(|e| Error::from(e).class("short_values"));
+        let take =
+            |pos: &mut usize| varint::take(&payload, pos).map_err(|e| Error::from(e).class("short_values"));
         let count = take(&mut pos)?;
         // A value takes at least a byte of length: a count that cannot be there is refused before space is made.
         let count = usize::try_from(count).ok().filter(|n| *n <= payload.len() - pos);
@@ -137,7 +149,10 @@ impl DecodedRun {
         let mut starts = Vec::with_capacity(count + 1);
         starts.push(pos);
         for (i, len) in lengths.into_iter().enumerate() {
-            let end = usize::try_from(len).ok().and_then(|len| pos.checked_add(len)).filter(|end| *end <= payload.len());
+            let end = usize::try_from(len)
+                .ok()
+                .and_then(|len| pos.checked_add(len))
+                .filter(|end| *end <= payload.len());
             let Some(end) = end else {
                 return Err(short(format!("blob {i} of {len} bytes overruns its run")));
             };
@@ -178,7 +193,13 @@ mod tests {
 
     #[test]
     fn hostile_counts_and_lengths_are_refused() {
-        for bad in [&b""[..], b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", b"\x02\x01", b"\x01\x05abcd", b"\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"] {
+        for bad in [
+            &b""[..],
+            b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+            b"\x02\x01",
+            b"\x01\x05abcd",
+            b"\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+        ] {
             assert_eq!(DecodedRun::parse(bad.to_vec()).unwrap_err().class_name(), "short_values", "{bad:?}");
         }
     }

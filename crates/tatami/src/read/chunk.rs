@@ -82,7 +82,8 @@ impl ChunkReader {
 
     /// The stored payload of a page.
     pub(crate) fn payload(&self, page: &Page) -> Result<&[u8]> {
-        self.slice(&page.payload).ok_or_else(|| Error::internal("a page is read after its bytes were given back"))
+        self.slice(&page.payload)
+            .ok_or_else(|| Error::internal("a page is read after its bytes were given back"))
     }
 
     fn slice(&self, range: &Range<u64>) -> Option<&[u8]> {
@@ -110,10 +111,12 @@ impl ChunkReader {
             let rows = row..row.saturating_add(u64::from(record.values));
             if rows.end > self.expected_rows {
                 let expected = self.expected_rows;
-                return Err(Error::corrupt(format!("the pages hold more rows than the {expected} of their chunk"))
-                    .class("row_count_mismatch")
-                    .offset(offset)
-                    .piece(piece()));
+                return Err(Error::corrupt(format!(
+                    "the pages hold more rows than the {expected} of their chunk"
+                ))
+                .class("row_count_mismatch")
+                .offset(offset)
+                .piece(piece()));
             }
             self.pages.push(Page { record, offset, rows, payload: head_end..end });
         }

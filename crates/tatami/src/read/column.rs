@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::types::*;
-use arrow_array::{ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, ListArray, PrimitiveArray, StringArray};
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, ListArray, PrimitiveArray, StringArray,
+};
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::FieldRef;
 use tesselle_codec::intpack::Int;
@@ -42,10 +44,16 @@ enum Values {
     U64(Vec<u64>),
     F32(Vec<f32>),
     F64(Vec<f64>),
-    Binary { offsets: Vec<i32>, bytes: Vec<u8> },
+    Binary {
+        offsets: Vec<i32>,
+        bytes: Vec<u8>,
+    },
     /// Only validity: the values lie in the blob region.
     Blob,
-    List { offsets: Vec<i32>, items: Box<ColumnBuilder> },
+    List {
+        offsets: Vec<i32>,
+        items: Box<ColumnBuilder>,
+    },
 }
 
 /// Collects pages of one column.
@@ -72,7 +80,9 @@ impl ColumnBuilder {
             LogicalType::UInt64 => Values::U64(Vec::new()),
             LogicalType::Float32 => Values::F32(Vec::new()),
             LogicalType::Float64 => Values::F64(Vec::new()),
-            LogicalType::String | LogicalType::Bytes => Values::Binary { offsets: vec![0], bytes: Vec::new() },
+            LogicalType::String | LogicalType::Bytes => {
+                Values::Binary { offsets: vec![0], bytes: Vec::new() }
+            }
             LogicalType::BlobRef => Values::Blob,
             LogicalType::List => {
                 let element = element.unwrap_or(LogicalType::Int64);
@@ -92,7 +102,10 @@ impl ColumnBuilder {
         let rows = record.values as usize;
         let width = self.logical.scalar_width().unwrap_or(4) as u64;
         if rows as u64 * width > decoding.limit {
-            return Err(Error::limit(format!("a page of {rows} rows exceeds the limit of {} bytes", decoding.limit)));
+            return Err(Error::limit(format!(
+                "a page of {rows} rows exceeds the limit of {} bytes",
+                decoding.limit
+            )));
         }
         let (validity, body) = if record.has_nulls() {
             let len = rows.div_ceil(8);
@@ -181,10 +194,14 @@ impl ColumnBuilder {
 
     /// The array. `field` says whether nulls are legal and what text is read as.
     pub(crate) fn finish(mut self, field: &FieldRef, decoding: &Decoding) -> Result<ArrayRef> {
-        let nulls = self.validity.as_mut().map(|bits| NullBuffer::new(bits.finish())).filter(|n| n.null_count() > 0);
+        let nulls =
+            self.validity.as_mut().map(|bits| NullBuffer::new(bits.finish())).filter(|n| n.null_count() > 0);
         if nulls.is_some() && !field.is_nullable() {
-            return Err(Error::corrupt(format!("column '{}' holds nulls, but is not nullable", field.name()))
-                .class("bad_values"));
+            return Err(Error::corrupt(format!(
+                "column '{}' holds nulls, but is not nullable",
+                field.name()
+            ))
+            .class("bad_values"));
         }
         Ok(match self.values {
             Values::Bool(mut bits) => Arc::new(BooleanArray::new(bits.finish(), nulls)),
@@ -204,7 +221,8 @@ impl ColumnBuilder {
             Values::Binary { offsets, bytes } => {
                 let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
                 if self.logical == LogicalType::String && !decoding.text_as_binary {
-                    let array = StringArray::try_new(offsets, bytes.into(), nulls).map_err(|e| not_utf8(field.name(), e))?;
+                    let array = StringArray::try_new(offsets, bytes.into(), nulls)
+                        .map_err(|e| not_utf8(field.name(), e))?;
                     Arc::new(array)
                 } else {
                     Arc::new(BinaryArray::try_new(offsets, bytes.into(), nulls)?)
@@ -283,7 +301,12 @@ fn append_bools(
 }
 
 /// Moves the dense values at the end of `out` to the rows that are present; null rows hold zero.
-fn spread<T: Copy + Default>(out: &mut Vec<T>, rows: usize, present: usize, validity: Option<&BooleanBuffer>) {
+fn spread<T: Copy + Default>(
+    out: &mut Vec<T>,
+    rows: usize,
+    present: usize,
+    validity: Option<&BooleanBuffer>,
+) {
     let Some(validity) = validity else { return };
     let start = out.len() - present;
     out.resize(start + rows, T::default());

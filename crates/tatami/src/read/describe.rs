@@ -13,7 +13,8 @@ use crate::meta::types::{codec_name, encoding_name};
 pub(crate) fn describe(file: &File) -> Description {
     let (header, footer) = (file.header(), file.footer());
     let mut out = Description::new("tatami", format!("{}.{}", header.major, header.minor));
-    out.metadata = footer.key_value.iter().map(|(key, value)| json!([json_bytes(key), json_bytes(value)])).collect();
+    out.metadata =
+        footer.key_value.iter().map(|(key, value)| json!([json_bytes(key), json_bytes(value)])).collect();
     let fields = footer.schema.fields.iter();
     let columns = fields.map(|field| {
         let mut extra = Map::new();
@@ -37,8 +38,11 @@ pub(crate) fn describe(file: &File) -> Description {
         columns: columns.collect(),
         extra: Map::new(),
     });
-    let groups: Vec<Value> =
-        footer.groups.iter().map(|g| json!({ "first_row": g.first_row, "rows": g.rows, "bytes": g.bytes })).collect();
+    let groups: Vec<Value> = footer
+        .groups
+        .iter()
+        .map(|g| json!({ "first_row": g.first_row, "rows": g.rows, "bytes": g.bytes }))
+        .collect();
     let extra = &mut out.extra;
     extra.insert("uuid".into(), hex(&header.uuid).into());
     extra.insert("created_ms".into(), header.created_ms.into());

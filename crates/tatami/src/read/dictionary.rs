@@ -16,7 +16,8 @@ pub(crate) struct ValueDictionary {
 impl ValueDictionary {
     /// Reads `entries` strings, each behind its length.
     pub(crate) fn parse(payload: &[u8], entries: u64) -> Result<Self> {
-        let n = usize::try_from(entries).map_err(|_| values::short("a value dictionary is too large".into()))?;
+        let n =
+            usize::try_from(entries).map_err(|_| values::short("a value dictionary is too large".into()))?;
         let (mut offsets, mut bytes) = (vec![0], Vec::new());
         values::strings(payload, n, &mut offsets, &mut bytes)?;
         Ok(Self { offsets, bytes })
@@ -29,7 +30,13 @@ impl ValueDictionary {
     }
 
     /// Appends the `n` strings of a page: one byte of encoding (RLE or BITPACK_FOR), then the codes.
-    pub(crate) fn decode(&self, body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn decode(
+        &self,
+        body: &[u8],
+        n: usize,
+        offsets: &mut Vec<i32>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
         let Some((&encoding, packed)) = body.split_first() else {
             return if n == 0 { Ok(()) } else { Err(values::short("a dictionary page is empty".into())) };
         };
@@ -37,7 +44,10 @@ impl ValueDictionary {
         match Encoding::from_id(encoding) {
             Some(Encoding::Rle) => rle::decode(packed, n, &mut codes),
             Some(Encoding::BitpackFor) => frame::decode(packed, n, &mut codes),
-            _ => return Err(Error::corrupt(format!("dictionary codes have the encoding {encoding}")).class("bad_values")),
+            _ => {
+                return Err(Error::corrupt(format!("dictionary codes have the encoding {encoding}"))
+                    .class("bad_values"));
+            }
         }
         .map_err(|e| Error::from(e).class("short_values"))?;
         offsets.reserve(n);

@@ -15,9 +15,9 @@ use super::dictionary::ValueDictionary;
 use super::payload::Profile;
 use crate::meta::extension::features;
 use crate::meta::footer::{Footer, RawFooter};
-use crate::meta::header::{HEADER_LEN, Header};
-use crate::meta::record::{RECORD_LEN, Record};
+use crate::meta::header::{HEADER_LEN, Header, flags};
 use crate::meta::reclass;
+use crate::meta::record::{RECORD_LEN, Record};
 use crate::meta::trailer::{MIN_FILE_LEN, TRAILER_LEN, Trailer};
 use crate::meta::types::{LogicalType, RecordKind};
 
@@ -56,13 +56,17 @@ impl File {
     fn open_checked(location: &Location, options: &OpenOptions) -> Result<Self> {
         let size = location.size()?;
         if size < MIN_FILE_LEN {
-            return Err(Error::corrupt(format!("the file has {size} bytes, fewer than a header and a trailer"))
-                .class("too_small")
-                .offset(0));
+            return Err(Error::corrupt(format!(
+                "the file has {size} bytes, fewer than a header and a trailer"
+            ))
+            .class("too_small")
+            .offset(0));
         }
         let tail_at = size - size.min(TAIL_WINDOW);
         let parts = location.read(&[0..HEADER_LEN, tail_at..size])?;
-        let [head, tail] = parts.as_slice() else { return Err(Error::internal("a storage answered too little")) };
+        let [head, tail] = parts.as_slice() else {
+            return Err(Error::internal("a storage answered too little"));
+        };
         let trailer_at = tail.len() - TRAILER_LEN as usize;
         let trailer = Trailer::parse(tail.get(trailer_at..).unwrap_or_default(), size)?;
         let footer_bytes = if trailer.footer_offset >= tail_at {
@@ -83,6 +87,37 @@ impl File {
         let header = header?;
         check_header(&header, &raw, &trailer)?;
         let footer = raw.check()?;
+        Ok(Self::assemble(location, options, size, header, footer, trailer))
+    }
+
+    /// Opens a damaged file of which only `size` bytes count: the footer must hold together, the header need not.
+    pub(crate) fn open_overlooking(location: &Location, options: &OpenOptions, size: u64) -> Result<Self> {
+        if size < MIN_FILE_LEN {
+            return Err(Error::corrupt("too few bytes").class("too_small"));
+        }
+        let trailer = Trailer::parse(&location.read_range(size - TRAILER_LEN..size)?, size)?;
+        let footer_bytes = location.read_range(trailer.footer_offset..size - TRAILER_LEN)?;
+        trailer.check(&footer_bytes)?;
+        let header = Header::parse(&location.read_range(0..HEADER_LEN)?).ok();
+        let minor = header.as_ref().map_or(1, |h| h.minor);
+        let raw = RawFooter::parse(&footer_bytes, trailer.footer_offset, minor)?;
+        let footer = raw.check()?;
+        let rows = footer.groups.iter().fold(0u64, |n, g| n.saturating_add(g.rows));
+        let block_tree = if footer.inverted.is_some() { flags::SEARCH | flags::BLOCK_TREE } else { 0 };
+        let lost = Header {
+            major: 1,
+            minor: 1,
+            flags: block_tree,
+            checksum: 1,
+            default_codec: 2,
+            page_size_hint: 0,
+            uuid: [0; 16],
+            rows,
+            footer_offset: trailer.footer_offset,
+            created_ms: 0,
+            creator_id: 0,
+        };
+        let header = Header { rows, footer_offset: trailer.footer_offset, ..header.unwrap_or(lost) };
         Ok(Self::assemble(location, options, size, header, footer, trailer))
     }
 
@@ -191,7 +226,8 @@ impl File {
         let Some(entry) = self.inner.footer.extension.dictionary(column) else { return Ok(()) };
         let piece = || format!("value dictionary of column {column}");
         let payload = self.fetched_record(bytes, entry.offset).in_piece(piece)?;
-        let dictionary = ValueDictionary::parse(&payload, entry.entries).at_offset(entry.offset).in_piece(piece)?;
+        let dictionary =
+            ValueDictionary::parse(&payload, entry.entries).at_offset(entry.offset).in_piece(piece)?;
         lock(&self.inner.value_dictionaries).insert(column, Arc::new(dictionary));
         Ok(())
     }
@@ -199,7 +235,9 @@ impl File {
     /// Loads what decoding a column needs besides its pages; for callers that may read.
     pub(crate) fn load_value_dictionary(&self, column: usize) -> Result<()> {
         match self.missing_value_dictionary(column) {
-            Some(range) => self.put_value_dictionary(column, &self.read(range.start, range.end - range.start)?),
+            Some(range) => {
+                self.put_value_dictionary(column, &self.read(range.start, range.end - range.start)?)
+            }
             None => Ok(()),
         }
     }
@@ -213,8 +251,10 @@ impl File {
         }
         let entry = usize::try_from(index).ok().and_then(|i| self.inner.footer.dictionaries.get(i));
         let Some(entry) = entry else {
-            return Err(Error::corrupt(format!("a blob column names dictionary {number}, which the file does not have"))
-                .class("missing_blob"));
+            return Err(Error::corrupt(format!(
+                "a blob column names dictionary {number}, which the file does not have"
+            ))
+            .class("missing_blob"));
         };
         let most = entry.uncompressed.saturating_add(entry.uncompressed / 128).saturating_add(512);
         let end = entry.offset.saturating_add(RECORD_LEN).saturating_add(most);
@@ -243,7 +283,9 @@ impl File {
         self.check_inside(offset, record.stored_len())?;
         let stored = bytes.get(RECORD_LEN as usize..).and_then(|rest| rest.get(..record.compressed as usize));
         let Some(stored) = stored else {
-            return Err(Error::corrupt("a record is longer than its content can need").class("short_read").offset(offset));
+            return Err(Error::corrupt("a record is longer than its content can need")
+                .class("short_read")
+                .offset(offset));
         };
         self.profile().open(&record, stored, offset)
     }
@@ -298,9 +340,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn check_header(header: &Header, footer: &RawFooter, trailer: &Trailer) -> Result<()> {
     if header.footer_offset != trailer.footer_offset {
         let (stated, found) = (header.footer_offset, trailer.footer_offset);
-        return Err(Error::corrupt(format!("the header puts the footer at {stated}, the trailer at {found}"))
-            .class("footer_offset_mismatch")
-            .offset(40));
+        return Err(Error::corrupt(format!(
+            "the header puts the footer at {stated}, the trailer at {found}"
+        ))
+        .class("footer_offset_mismatch")
+        .offset(40));
     }
     let (stated, found) = (header.rows, footer.rest.stats.rows);
     if stated != found {

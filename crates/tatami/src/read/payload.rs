@@ -45,14 +45,21 @@ impl Profile<'_> {
     }
 
     /// Decompresses a payload whose checksum has been compared already.
-    pub(crate) fn decompress<'b>(&self, record: &Record, stored: &'b [u8], offset: u64) -> Result<Cow<'b, [u8]>> {
+    pub(crate) fn decompress<'b>(
+        &self,
+        record: &Record,
+        stored: &'b [u8],
+        offset: u64,
+    ) -> Result<Cow<'b, [u8]>> {
         match known_codec(record, offset)? {
             Codec::None => {
                 if stored.len() as u64 != u64::from(record.uncompressed) {
                     let (found, stated) = (stored.len(), record.uncompressed);
-                    return Err(Error::corrupt(format!("a payload of {found} bytes is said to have {stated}"))
-                        .class("bad_values")
-                        .offset(offset));
+                    return Err(Error::corrupt(format!(
+                        "a payload of {found} bytes is said to have {stated}"
+                    ))
+                    .class("bad_values")
+                    .offset(offset));
                 }
                 Ok(Cow::Borrowed(stored))
             }
@@ -64,7 +71,9 @@ impl Profile<'_> {
                 let size = self.size(record, offset)?;
                 // A block expands at most 255-fold: more is refused before space is made for it.
                 if size as u64 > 255 * stored.len() as u64 + 64 {
-                    return Err(Error::corrupt("an lz4 block cannot hold its stated size").class("bad_lz4").offset(offset));
+                    return Err(Error::corrupt("an lz4 block cannot hold its stated size")
+                        .class("bad_lz4")
+                        .offset(offset));
                 }
                 let mut out = vec![0; size];
                 decompress_into(Compressor::Lz4Block, stored, &mut out)

@@ -60,7 +60,8 @@ pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
             wanted.predicate = None;
             wanted.filter.clear();
         }
-        let task: Box<dyn Task> = Box::new(GroupTask::new(file.clone(), group, survivor.rows.clone(), wanted));
+        let task: Box<dyn Task> =
+            Box::new(GroupTask::new(file.clone(), group, survivor.rows.clone(), wanted));
         plan.tasks.push(task);
     }
     Ok(plan)
@@ -142,7 +143,8 @@ impl Evidence for GroupEvidence<'_> {
 /// Fetches the filters that could refute an equality, all in one request. One that cannot be read prunes nothing.
 fn fetch_blooms(file: &File, predicate: &Predicate, left: &HashMap<usize, Survivor>) -> HashMap<u64, Bytes> {
     let schema = file.schema();
-    let columns: Vec<usize> = equalities(predicate).into_iter().filter_map(|(c, _)| schema.index_of(c).ok()).collect();
+    let columns: Vec<usize> =
+        equalities(predicate).into_iter().filter_map(|(c, _)| schema.index_of(c).ok()).collect();
     let mut groups: Vec<usize> = left.keys().copied().collect();
     groups.sort_unstable();
     let mut wanted: Vec<u64> = Vec::new();
@@ -211,7 +213,8 @@ fn narrow_by_page_index(file: &File, predicate: &Predicate, left: &mut HashMap<u
             .iter()
             .zip(ends)
             .filter(|(page, _)| {
-                let facts = Facts { logical: field.logical, zone: page.zone.as_ref(), nulls: None, rows: None };
+                let facts =
+                    Facts { logical: field.logical, zone: page.zone.as_ref(), nulls: None, rows: None };
                 verdict(predicate, &PageEvidence { key: &name, facts }) != Verdict::Never
             })
             .map(|(page, end)| page.first_row..end)

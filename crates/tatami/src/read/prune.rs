@@ -83,7 +83,9 @@ fn compare(column: &str, op: Comparison, value: &Scalar, evidence: &dyn Evidence
     let verdict = leaf.verdict(&|_| Some(bounds.clone()));
     match verdict {
         Verdict::Always if float => Verdict::Maybe,
-        Verdict::Maybe if op == Comparison::Eq && !nan_wanted && !evidence.may_contain(column, value) => Verdict::Never,
+        Verdict::Maybe if op == Comparison::Eq && !nan_wanted && !evidence.may_contain(column, value) => {
+            Verdict::Never
+        }
         other => other,
     }
 }
@@ -125,8 +127,12 @@ pub(crate) fn equalities(predicate: &Predicate) -> Vec<(&str, &Scalar)> {
 fn collect<'a>(predicate: &'a Predicate, negated: bool, out: &mut Vec<(&'a str, &'a Scalar)>) {
     match predicate {
         Predicate::Not(inner) => collect(inner, !negated, out),
-        Predicate::And(parts) | Predicate::Or(parts) => parts.iter().for_each(|part| collect(part, negated, out)),
-        Predicate::In { column, values } if !negated => out.extend(values.iter().map(|v| (column.as_str(), v))),
+        Predicate::And(parts) | Predicate::Or(parts) => {
+            parts.iter().for_each(|part| collect(part, negated, out))
+        }
+        Predicate::In { column, values } if !negated => {
+            out.extend(values.iter().map(|v| (column.as_str(), v)))
+        }
         Predicate::Compare { column, op, value } => {
             let op = if negated { opposite(*op) } else { *op };
             if op == Comparison::Eq {
@@ -150,7 +156,8 @@ mod tests {
 
     impl Evidence for Piece {
         fn facts(&self, column: &str) -> Option<Facts<'_>> {
-            let facts = Facts { logical: self.logical, zone: self.zone.as_ref(), nulls: self.nulls, rows: Some(4) };
+            let facts =
+                Facts { logical: self.logical, zone: self.zone.as_ref(), nulls: self.nulls, rows: Some(4) };
             (column == "x").then_some(facts)
         }
 

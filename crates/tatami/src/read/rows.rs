@@ -78,7 +78,9 @@ impl File {
         let schema = &self.footer().schema;
         let sorted = schema.sort_key().and_then(|column| Some((column, schema.fields.get(column)?)));
         let Some((column, field)) = sorted else {
-            return Err(Error::invalid("the file has no sort key to look up").hint("use --where to search all rows"));
+            return Err(
+                Error::invalid("the file has no sort key to look up").hint("use --where to search all rows")
+            );
         };
         let Some(key) = from_scalar(field.logical, key) else { return Ok(None) };
         let groups = &self.footer().groups;
@@ -112,7 +114,14 @@ impl File {
         Ok(None)
     }
 
-    fn lookup_in_group(&self, g: usize, group: &RowGroup, column: usize, logical: LogicalType, key: &[u8]) -> Result<Option<u64>> {
+    fn lookup_in_group(
+        &self,
+        g: usize,
+        group: &RowGroup,
+        column: usize,
+        logical: LogicalType,
+        key: &[u8],
+    ) -> Result<Option<u64>> {
         let chunk = self.chunk_of(g, group, column)?;
         let pages = self.directory(g, column, chunk)?;
         let candidates = match chunk.page_index {
@@ -150,12 +159,15 @@ impl File {
         let indices: Vec<usize> = match columns {
             None => (0..schema.fields().len()).collect(),
             Some(names) => {
-                let find = |name: &&str| schema.index_of(name).map_err(|_| Error::unknown_name("column", name, known()));
+                let find = |name: &&str| {
+                    schema.index_of(name).map_err(|_| Error::unknown_name("column", name, known()))
+                };
                 names.iter().map(find).collect::<Result<_>>()?
             }
         };
         let places = rows.iter().map(|row| self.place(*row)).collect::<Result<Vec<_>>>()?;
-        let arrays = indices.iter().map(|column| self.take_column(*column, &places)).collect::<Result<Vec<_>>>()?;
+        let arrays =
+            indices.iter().map(|column| self.take_column(*column, &places)).collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         Ok(RecordBatch::try_new_with_options(Arc::new(schema.project(&indices)?), arrays, &options)?)
     }
@@ -164,14 +176,21 @@ impl File {
     fn place(&self, row: u64) -> Result<(usize, u64)> {
         let groups = &self.footer().groups;
         let g = groups.partition_point(|g| g.first_row <= row).saturating_sub(1);
-        let inside = groups.get(g).and_then(|group| row.checked_sub(group.first_row).filter(|r| *r < group.rows));
+        let inside =
+            groups.get(g).and_then(|group| row.checked_sub(group.first_row).filter(|r| *r < group.rows));
         inside.map(|r| (g, r)).ok_or_else(|| {
-            Error::invalid(format!("row {row} does not exist")).hint(format!("the file has {} rows", self.rows()))
+            Error::invalid(format!("row {row} does not exist"))
+                .hint(format!("the file has {} rows", self.rows()))
         })
     }
 
     fn take_column(&self, column: usize, places: &[(usize, u64)]) -> Result<ArrayRef> {
-        let field = self.footer().schema.fields.get(column).ok_or_else(|| Error::internal("a column that is not listed"))?;
+        let field = self
+            .footer()
+            .schema
+            .fields
+            .get(column)
+            .ok_or_else(|| Error::internal("a column that is not listed"))?;
         if field.logical == LogicalType::BlobRef {
             return self.take_blobs(column, places);
         }
@@ -195,7 +214,8 @@ impl File {
         }
         if arrays.is_empty() {
             let schema = self.schema();
-            let arrow = schema.fields().get(column).ok_or_else(|| Error::internal("a column that is not listed"))?;
+            let arrow =
+                schema.fields().get(column).ok_or_else(|| Error::internal("a column that is not listed"))?;
             return Ok(arrow_array::new_empty_array(arrow.data_type()));
         }
         let sources: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
@@ -223,7 +243,9 @@ impl File {
             let value = decoded.value(ordinal - index.start(run))?;
             bytes = bytes.saturating_add(value.len());
             if i32::try_from(bytes).is_err() {
-                return Err(Error::limit("the blobs of these rows exceed 2 GiB").hint("take fewer rows at once"));
+                return Err(
+                    Error::limit("the blobs of these rows exceed 2 GiB").hint("take fewer rows at once")
+                );
             }
             builder.append_value(value);
         }
@@ -264,7 +286,9 @@ impl File {
 
     fn page_payload(&self, g: usize, column: usize, number: usize, page: &PageAt) -> Result<Vec<u8>> {
         let piece = || page_piece(g, column, number);
-        let stored = self.read(page.offset.saturating_add(RECORD_LEN), u64::from(page.record.compressed)).in_piece(piece)?;
+        let stored = self
+            .read(page.offset.saturating_add(RECORD_LEN), u64::from(page.record.compressed))
+            .in_piece(piece)?;
         Ok(self.profile().open(&page.record, &stored, page.offset).in_piece(piece)?.into_owned())
     }
 
@@ -276,13 +300,18 @@ impl File {
         }
         self.load_value_dictionary(column)?;
         let schema = self.schema();
-        let (Some(field), Some(arrow)) = (self.footer().schema.fields.get(column), schema.fields().get(column)) else {
+        let (Some(field), Some(arrow)) =
+            (self.footer().schema.fields.get(column), schema.fields().get(column))
+        else {
             return Err(Error::internal("a column that is not listed"));
         };
         let payload = self.page_payload(g, column, number, page)?;
         let decoding = self.decoding(column);
         let mut builder = ColumnBuilder::new(field.logical, field.element_type());
-        builder.append_page(&page.record, &payload, &decoding).at_offset(page.offset).in_piece(|| page_piece(g, column, number))?;
+        builder
+            .append_page(&page.record, &payload, &decoding)
+            .at_offset(page.offset)
+            .in_piece(|| page_piece(g, column, number))?;
         let array = builder.finish(arrow, &decoding)?;
         self.locked().pages.put(key, ArrayRef::clone(&array), PAGES);
         Ok(array)
@@ -299,7 +328,9 @@ impl File {
             for (number, page) in self.directory(g, column, chunk)?.iter().enumerate() {
                 let payload = self.page_payload(g, column, number, page)?;
                 let decoding = self.decoding(column);
-                builder.append_page(&page.record, &payload, &decoding).in_piece(|| page_piece(g, column, number))?;
+                builder
+                    .append_page(&page.record, &payload, &decoding)
+                    .in_piece(|| page_piece(g, column, number))?;
             }
         }
         let validity = Arc::new(builder.into_validity());
@@ -320,14 +351,16 @@ impl File {
 }
 
 fn missing_row(g: usize, column: usize, row: u64) -> Error {
-    Error::corrupt(format!("the pages of column {column} in row group {g} end before row {row}")).class("row_count_mismatch")
+    Error::corrupt(format!("the pages of column {column} in row group {g} end before row {row}"))
+        .class("row_count_mismatch")
 }
 
 /// The first row that equals `key`: by halves where the page has no nulls, for then it is sorted.
 fn first_equal(array: &dyn Array, logical: LogicalType, key: &[u8]) -> Option<usize> {
     let bytes_at = |row: usize| crate::scalars::bytes_at(array, logical, row);
     if array.null_count() > 0 {
-        return (0..array.len()).find(|row| array.is_valid(*row) && compare(logical, &bytes_at(*row), key).is_eq());
+        return (0..array.len())
+            .find(|row| array.is_valid(*row) && compare(logical, &bytes_at(*row), key).is_eq());
     }
     let (mut low, mut high) = (0, array.len());
     while low < high {

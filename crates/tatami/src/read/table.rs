@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use tesselle_core::{ColumnStats, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats};
+use tesselle_core::{
+    ColumnStats, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats,
+};
 
 use super::file::File;
 use super::plan::plan;
@@ -59,15 +61,24 @@ impl Table for FileTable {
             if let Some(zone) = zone.filter(|z| bounded && z.is_usable(field.logical)) {
                 // Float bounds leave NaN out, which sorts last: only the smallest is certain.
                 let float = matches!(field.logical, LogicalType::Float32 | LogicalType::Float64);
-                let known = |bound: &[u8]| to_scalar(field.logical, bound).map_or(Known::Absent, Known::Exact);
-                stats.min = if float { to_scalar(field.logical, &zone.min).map_or(Known::Absent, Known::Bound) } else { known(&zone.min) };
+                let known =
+                    |bound: &[u8]| to_scalar(field.logical, bound).map_or(Known::Absent, Known::Exact);
+                stats.min = if float {
+                    to_scalar(field.logical, &zone.min).map_or(Known::Absent, Known::Bound)
+                } else {
+                    known(&zone.min)
+                };
                 if !float {
                     stats.max = known(&zone.max);
                 }
             }
             columns.insert(field.display_name(), stats);
         }
-        TableStats { rows: Known::Exact(self.file.rows()), bytes: Known::Exact(footer.stats.compressed), columns }
+        TableStats {
+            rows: Known::Exact(self.file.rows()),
+            bytes: Known::Exact(footer.stats.compressed),
+            columns,
+        }
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {

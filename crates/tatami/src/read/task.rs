@@ -105,7 +105,11 @@ impl GroupTask {
     }
 
     fn entry(&self) -> Result<&RowGroup> {
-        self.file.footer().groups.get(self.group).ok_or_else(|| Error::internal("a row group that is not listed"))
+        self.file
+            .footer()
+            .groups
+            .get(self.group)
+            .ok_or_else(|| Error::internal("a row group that is not listed"))
     }
 
     fn chunk(&self, column: usize) -> Result<&Chunk> {
@@ -135,7 +139,9 @@ impl GroupTask {
         }
         let (purposes, ranges): (Vec<_>, Vec<_>) = requests.into_iter().unzip();
         self.pending = purposes;
-        Some(Step::Need(ranges.into_iter().map(|range| ByteRange::new(Arc::clone(self.file.path()), range)).collect()))
+        Some(Step::Need(
+            ranges.into_iter().map(|range| ByteRange::new(Arc::clone(self.file.path()), range)).collect(),
+        ))
     }
 
     /// What must be fetched before these columns can be decoded.
@@ -261,7 +267,8 @@ impl GroupTask {
     /// Cuts the rows into windows that end where pages of the first column end.
     fn cut_windows(&mut self, columns: &[usize]) -> Result<()> {
         let entry = self.entry()?;
-        let decoded: u64 = self.wanted.columns().iter().filter_map(|c| entry.chunk(*c)).map(|c| c.uncompressed).sum();
+        let decoded: u64 =
+            self.wanted.columns().iter().filter_map(|c| entry.chunk(*c)).map(|c| c.uncompressed).sum();
         let by_bytes = WINDOW_BYTES / (decoded / entry.rows.max(1)).max(1);
         let target = by_bytes.clamp(1, WINDOW_ROWS);
         let ends: Vec<u64> = match columns.first().and_then(|c| self.readers.get(c)) {
@@ -286,7 +293,8 @@ impl GroupTask {
             return Ok(());
         }
         let all = self.file.schema();
-        let fields: Vec<_> = self.wanted.filter.iter().filter_map(|c| all.fields().get(*c).cloned()).collect();
+        let fields: Vec<_> =
+            self.wanted.filter.iter().filter_map(|c| all.fields().get(*c).cloned()).collect();
         let schema = Arc::new(arrow_schema::Schema::new(fields));
         let mut kept = VecDeque::new();
         for mut window in std::mem::take(&mut self.windows) {

@@ -46,7 +46,12 @@ fn plain_integers<T: Int>(body: &[u8], n: usize, out: &mut Vec<T>) -> Result<()>
 }
 
 /// Appends `n` values of `N` bytes each.
-pub(crate) fn plain<T, const N: usize>(body: &[u8], n: usize, from: impl Fn([u8; N]) -> T, out: &mut Vec<T>) -> Result<()> {
+pub(crate) fn plain<T, const N: usize>(
+    body: &[u8],
+    n: usize,
+    from: impl Fn([u8; N]) -> T,
+    out: &mut Vec<T>,
+) -> Result<()> {
     let (values, _) = body.as_chunks::<N>();
     let Some(values) = values.get(..n) else {
         return Err(short(format!("{n} values of {N} bytes in {} bytes", body.len())));
@@ -79,7 +84,8 @@ pub(crate) fn strings(body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut
 
 /// An Arrow offset; batches are cut long before this is reached.
 pub(crate) fn offset(len: usize) -> Result<i32> {
-    i32::try_from(len).map_err(|_| Error::limit("the strings of one batch exceed 2 GiB").hint("read fewer rows at once"))
+    i32::try_from(len)
+        .map_err(|_| Error::limit("the strings of one batch exceed 2 GiB").hint("read fewer rows at once"))
 }
 
 /// Appends `n` strings of an FSST page: symbol table, packed lengths behind their own length, codes.

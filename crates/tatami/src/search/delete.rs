@@ -62,11 +62,15 @@ pub fn delete(
                 return Err(Error::invalid(format!("document {doc} does not exist"))
                     .hint(format!("the segment has {} documents", segment.docs())));
             }
-            docs.iter().for_each(|doc| drop(live.delete(*doc)));
+            for doc in docs {
+                live.delete(*doc);
+            }
         }
         Deletion::Ids(ids) => delete_ids(&segment, ids, &mut live, driver)?,
         Deletion::Where(predicate) => {
-            filter::allowed(&segment, predicate, driver)?.iter().for_each(|doc| drop(live.delete(doc)));
+            for doc in filter::allowed(&segment, predicate, driver)?.iter() {
+                live.delete(doc);
+            }
         }
     }
     let deleted = Deleted { deleted: before - live.count(), live: live.count() };
@@ -112,7 +116,8 @@ fn rewrite(file: &File, live: &LiveDocs, mut out: Box<dyn Staged>) -> Result<()>
     let mut descriptor = Inverted { live: Run::default(), ..inverted };
     if live.count() < live.docs() {
         let run = live.write();
-        let len = u32::try_from(run.len()).map_err(|_| Error::limit("the set of live documents exceeds 4 GiB"))?;
+        let len =
+            u32::try_from(run.len()).map_err(|_| Error::limit("the set of live documents exceeds 4 GiB"))?;
         descriptor.live = Run { offset: out.position(), len: u64::from(len) };
         out.write(&Record::new(RecordKind::Index, Codec::None, 0, len, &run).to_bytes())?;
         out.write(&run)?;

@@ -10,7 +10,9 @@ use crate::read::file::File;
 
 /// The object `search` of `info --json`; `None` for files that are not segments.
 pub(crate) fn describe(file: &File) -> Result<Option<Value>> {
-    let Some(inverted) = file.footer().inverted.filter(|_| file.header().has(flags::SEARCH)) else { return Ok(None) };
+    let Some(inverted) = file.footer().inverted.filter(|_| file.header().has(flags::SEARCH)) else {
+        return Ok(None);
+    };
     let live = match (read_live(file, &inverted)?, u32::try_from(inverted.documents)) {
         (Some(run), Ok(docs)) => u64::from(LiveDocs::parse(&run, docs)?.count()),
         _ => inverted.documents,

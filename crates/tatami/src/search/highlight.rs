@@ -17,7 +17,8 @@ pub struct Highlight {
 impl Highlight {
     /// The text with `before` and `after` around every mark.
     pub fn marked(&self, before: &str, after: &str) -> String {
-        let mut out = String::with_capacity(self.text.len() + self.marks.len() * (before.len() + after.len()));
+        let mut out =
+            String::with_capacity(self.text.len() + self.marks.len() * (before.len() + after.len()));
         let mut at = 0;
         for mark in &self.marks {
             out.push_str(self.text.get(at..mark.start).unwrap_or_default());
@@ -108,7 +109,8 @@ fn render(text: &str, shown: Range<usize>, matches: &[Match]) -> Highlight {
     if shown.start > 0 {
         out.text.push('…');
     }
-    let mut inside = matches.iter().filter(|m| m.range.start >= shown.start && m.range.end <= shown.end).peekable();
+    let mut inside =
+        matches.iter().filter(|m| m.range.start >= shown.start && m.range.end <= shown.end).peekable();
     let mut space = false;
     for (i, c) in text.get(shown.clone()).unwrap_or_default().char_indices() {
         let at = shown.start + i;

@@ -122,7 +122,13 @@ fn found(index: &InvertedIndex, query: &Query, k: usize, phrases: &mut impl Phra
 /// Documents whose words get rarer along [`WORDS`], up to several blocks of 128.
 fn documents(max: usize) -> impl Strategy<Value = Vec<Document>> {
     let word = (0usize..8).prop_perturb(|i, mut rng| WORDS[i.min(rng.random_range(0..8))]);
-    prop::collection::vec(prop::collection::vec(word, 0..12), 0..max)
+    // Long stretches without documents worth mentioning, as rare words have them.
+    let some = prop::collection::vec(word, 0..12);
+    let run = prop_oneof![3 => (some, Just(1usize)), 1 => (Just(Vec::new()), 1usize..200)];
+    prop::collection::vec(run, 0..max).prop_map(move |runs| {
+        let documents = runs.into_iter().flat_map(|(words, times)| vec![words; times]);
+        documents.take(max * 2).collect()
+    })
 }
 
 fn plain_query() -> impl Strategy<Value = String> {

@@ -13,6 +13,7 @@ use super::segment::Segment;
 use super::statistics::Statistics;
 use super::stored::StoredPhrases;
 use super::top::{Collector, Scored, TopDocs, TopScores};
+use crate::collection::{Collection, MANIFEST_NAME};
 
 /// How a search is done.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +47,17 @@ pub fn search(
     Searcher::open(location, open)?.search(&query, options, driver)
 }
 
+/// A document found, by number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ranked {
+    /// Position of its segment among [`Searcher::segments`].
+    pub segment: usize,
+    /// Its number in the segment.
+    pub doc: u32,
+    /// How well it matches.
+    pub score: f32,
+}
+
 /// One or many open segments.
 #[derive(Debug)]
 pub struct Searcher {
@@ -55,19 +67,27 @@ pub struct Searcher {
 }
 
 impl Searcher {
-    /// Opens a segment, or all segments directly inside a folder, by name. Other files of the folder are left
-    /// alone, unless there is no segment among them.
+    /// Opens a segment, or all segments of a folder: the members of its collection where it has a manifest, else
+    /// the files named `*.tatami` directly inside it. Files without an index are left alone, unless there is nothing
+    /// else.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
-        if !location.is_dir()? {
+        let is_manifest = location.name().ends_with(".manifest");
+        if !is_manifest && !location.is_dir()? {
             return Ok(Self { segments: vec![Segment::open(location, options)?], folder: false });
+        }
+        let mut opened: Vec<Result<Segment>> = Vec::new();
+        if is_manifest || location.join(MANIFEST_NAME).exists()? {
+            let collection = Collection::open(location, &Segment::options(options))?;
+            opened.extend(collection.members().iter().map(|m| collection.open_member(m).and_then(Segment::of)));
+        } else {
+            let names = location.list()?.into_iter().map(|entry| entry.name);
+            let named = names.filter(|name| name.ends_with(".tatami"));
+            opened.extend(named.map(|name| Segment::open(&location.join(&name), options)));
         }
         let mut segments = Vec::new();
         let mut other = None;
-        for entry in location.list()? {
-            if !entry.name.ends_with(".tatami") {
-                continue;
-            }
-            match Segment::open(&location.join(&entry.name), options) {
+        for segment in opened {
+            match segment {
                 Ok(segment) => segments.push(segment),
                 Err(error) if error.class_name() == "not_search_segment" => other = Some(error),
                 Err(error) => return Err(error),
@@ -107,13 +127,31 @@ impl Searcher {
         }
         let run = Run { searcher: self, query, allowed: &allowed };
         let mut answer = Hits::default();
-        let best = if self.folder { run.many(options.k, &mut answer)? } else { run.single(options.k, &mut answer)? };
+        let best =
+            if self.folder { run.many(options.k, &mut answer)? } else { run.single(options.k, &mut answer)? };
         self.fill(&best, query, options, &mut answer)?;
         Ok(answer)
     }
 
+    /// The best documents without their stored fields, in the order of [`Searcher::search`].
+    pub fn rank(&self, query: &Query, k: usize) -> Result<Vec<Ranked>> {
+        let run = Run { searcher: self, query, allowed: &[] };
+        let mut answer = Hits::default();
+        let best = if self.folder { run.many(k, &mut answer)? } else { run.single(k, &mut answer)? };
+        Ok(best
+            .into_iter()
+            .map(|(segment, hit)| Ranked { segment, doc: hit.doc, score: hit.score })
+            .collect())
+    }
+
     /// Reads the stored fields of the hits, segment by segment.
-    fn fill(&self, best: &[(usize, Scored)], query: &Query, options: &SearchOptions, answer: &mut Hits) -> Result<()> {
+    fn fill(
+        &self,
+        best: &[(usize, Scored)],
+        query: &Query,
+        options: &SearchOptions,
+        answer: &mut Hits,
+    ) -> Result<()> {
         let mut filled: Vec<Option<Hit>> = best.iter().map(|_| None).collect();
         let tokens = query.tokens();
         for (number, segment) in self.segments.iter().enumerate() {
@@ -122,7 +160,8 @@ impl Searcher {
             if places.is_empty() {
                 continue;
             }
-            let docs: Vec<u32> = places.iter().filter_map(|place| best.get(*place)).map(|(_, hit)| hit.doc).collect();
+            let docs: Vec<u32> =
+                places.iter().filter_map(|place| best.get(*place)).map(|(_, hit)| hit.doc).collect();
             let mut highlights = match options.highlight {
                 Some(limit) => segment.highlights(&docs, &tokens, limit)?.into_iter().map(Some).collect(),
                 None => vec![None; docs.len()],
@@ -177,8 +216,9 @@ impl<'a> Run<'a> {
     fn single(&self, k: usize, answer: &mut Hits) -> Result<Vec<(usize, Scored)>> {
         answer.segments = SegmentCounts { total: 1, candidates: 1, visited: 0 };
         let Some(segment) = self.searcher.segments.first() else { return Ok(Vec::new()) };
-        let statistics = Statistics::of_segment(segment.index(), &self.query.tokens())
-            .map_err(|error| Error::from(error).class("bad_dictionary").file(segment.file().path().to_string()))?;
+        let statistics = Statistics::of_segment(segment.index(), &self.query.tokens()).map_err(|error| {
+            Error::from(error).class("bad_dictionary").file(segment.file().path().to_string())
+        })?;
         let mut top = TopDocs::new(k);
         if let Some(retrieval) = self.retrieval(0, &statistics)? {
             self.collect(0, retrieval, &mut top, answer)?;
@@ -191,14 +231,17 @@ impl<'a> Run<'a> {
         let tokens = self.query.tokens();
         let mut statistics = Statistics::default();
         for segment in &self.searcher.segments {
-            statistics
-                .add(segment.index(), &tokens)
-                .map_err(|error| Error::from(error).class("bad_dictionary").file(segment.file().path().to_string()))?;
+            statistics.add(segment.index(), &tokens).map_err(|error| {
+                Error::from(error).class("bad_dictionary").file(segment.file().path().to_string())
+            })?;
         }
         // Documents that occur twice leave room behind them: ask for more until k different ones are found.
         let mut wanted = k;
         loop {
-            *answer = Hits { segments: SegmentCounts { total: self.searcher.segments.len(), ..Default::default() }, ..Default::default() };
+            *answer = Hits {
+                segments: SegmentCounts { total: self.searcher.segments.len(), ..Default::default() },
+                ..Default::default()
+            };
             let found = self.best_scores(wanted, &statistics, answer)?;
             let complete = found.len() < wanted;
             let mut hits = self.distinct(found)?;
@@ -211,7 +254,12 @@ impl<'a> Run<'a> {
     }
 
     /// Everything that reaches the `k`-th best score over all segments.
-    fn best_scores(&self, k: usize, statistics: &Statistics, answer: &mut Hits) -> Result<Vec<(usize, Scored)>> {
+    fn best_scores(
+        &self,
+        k: usize,
+        statistics: &Statistics,
+        answer: &mut Hits,
+    ) -> Result<Vec<(usize, Scored)>> {
         let mut retrievals = Vec::new();
         for number in 0..self.searcher.segments.len() {
             if let Some(retrieval) = self.retrieval(number, statistics)? {
@@ -253,6 +301,10 @@ impl<'a> Run<'a> {
             scores.then_with(|| a.0.cmp(&b.0)).then(a.1.cmp(&b.1)).then(a.2.doc.cmp(&b.2.doc))
         });
         let mut seen = HashSet::new();
-        Ok(keyed.into_iter().filter(|(id, _, _)| seen.insert(id.clone())).map(|(_, n, hit)| (n, hit)).collect())
+        Ok(keyed
+            .into_iter()
+            .filter(|(id, _, _)| seen.insert(id.clone()))
+            .map(|(_, n, hit)| (n, hit))
+            .collect())
     }
 }

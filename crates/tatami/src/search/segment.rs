@@ -46,9 +46,13 @@ pub struct Segment {
 impl Segment {
     /// Opens a segment: the runs of its inverted index are read and their checksums compared.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
-        // Documents may hold bytes that are not UTF-8; as hits they are shown, not refused.
-        let options = OpenOptions { text_as_binary: true, ..options.clone() };
-        Self::of(File::open(location, &options)?)
+        Self::of(File::open(location, &Self::options(options))?)
+    }
+
+    /// How the file of a segment is opened: documents may hold bytes that are not UTF-8, and as hits they are shown,
+    /// not refused.
+    pub(crate) fn options(options: &OpenOptions) -> OpenOptions {
+        OpenOptions { text_as_binary: true, ..options.clone() }
     }
 
     /// The segment in an open file, which reads text as bytes.
@@ -70,7 +74,8 @@ impl Segment {
             .class("row_count_mismatch"));
         };
         let runs = read_runs(&file, &inverted)?;
-        let index = InvertedIndex::parse(runs, docs).of_class("bad_dictionary").at_offset(inverted.terms.offset)?;
+        let index =
+            InvertedIndex::parse(runs, docs).of_class("bad_dictionary").at_offset(inverted.terms.offset)?;
         Ok(Self { file, index, shape })
     }
 
@@ -114,7 +119,9 @@ impl Segment {
 
     /// Documents and frequencies of a term, ascending; empty where no document contains it.
     pub fn postings(&self, term: &str) -> Result<Vec<(u32, u32)>> {
-        let Some(entry) = self.index.lookup(term.as_bytes()).in_file(self.file.path())? else { return Ok(Vec::new()) };
+        let Some(entry) = self.index.lookup(term.as_bytes()).in_file(self.file.path())? else {
+            return Ok(Vec::new());
+        };
         let mut cursor = self.index.cursor(entry).in_file(self.file.path())?;
         let mut postings = Vec::new();
         for block in 0..cursor.blocks() {
@@ -135,8 +142,11 @@ impl Segment {
     /// The forward columns `wanted` of some documents, in the given order.
     pub(crate) fn take(&self, docs: &[u32], wanted: &[usize]) -> Result<RecordBatch> {
         let schema = self.file.schema();
-        let names: Vec<&str> =
-            wanted.iter().filter_map(|i| schema.fields().get(*i)).map(|field| field.name().as_str()).collect();
+        let names: Vec<&str> = wanted
+            .iter()
+            .filter_map(|i| schema.fields().get(*i))
+            .map(|field| field.name().as_str())
+            .collect();
         let rows: Vec<u64> = docs.iter().map(|doc| u64::from(*doc)).collect();
         self.file.take(&rows, Some(&names))
     }
@@ -178,7 +188,8 @@ fn shape(file: &File) -> Result<Shape> {
         _ => None,
     };
     let texts = types.iter().take(columns::TEXT).all(|logical| *logical == String);
-    let norms = types.get(columns::NORM_BODY..columns::COUNT).is_some_and(|norms| norms.iter().all(|t| *t == UInt16));
+    let norms =
+        types.get(columns::NORM_BODY..columns::COUNT).is_some_and(|norms| norms.iter().all(|t| *t == UInt16));
     shape.filter(|_| texts && norms).ok_or_else(|| {
         Error::corrupt("the columns are not those of a search segment")
             .class("not_search_segment")

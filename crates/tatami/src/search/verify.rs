@@ -7,7 +7,9 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt16Type;
 use tesselle_core::driver::Order;
-use tesselle_core::{Context, Depth, Driver, Error, Finding, OpenOptions, Report, Result, Scan, Severity, Table};
+use tesselle_core::{
+    Context, Depth, Driver, Error, Finding, Report, Result, Scan, Severity, Table,
+};
 
 use super::inverted::InvertedIndex;
 use super::meta::{Dictionary, Entry};
@@ -40,8 +42,7 @@ pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Re
         }
         return Ok(());
     }
-    let options = OpenOptions { text_as_binary: true, ..file.options().clone() };
-    let segment = match File::open(file.location(), &options).and_then(Segment::of) {
+    let segment = match File::open(file.location(), &Segment::options(file.options())).and_then(Segment::of) {
         Ok(segment) => segment,
         Err(error) => {
             report.error(error.class_name(), &error);
@@ -52,7 +53,11 @@ pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Re
     let mut check = Check { report, path: &path, offset: inverted.terms.offset };
     if segment.terms() != inverted.term_count {
         let (found, stated) = (segment.terms(), inverted.term_count);
-        check.add(DICTIONARY, format!("the dictionary states {found} terms, the footer {stated}"), "term dictionary");
+        check.add(
+            DICTIONARY,
+            format!("the dictionary states {found} terms, the footer {stated}"),
+            "term dictionary",
+        );
     }
     if depth < Depth::Deep {
         return Ok(());
@@ -69,7 +74,13 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn finding(&self, severity: Severity, kind: &'static str, message: String, piece: impl Into<String>) -> Finding {
+    fn finding(
+        &self,
+        severity: Severity,
+        kind: &'static str,
+        message: String,
+        piece: impl Into<String>,
+    ) -> Finding {
         Finding::new(severity, kind, message).file(self.path).offset(self.offset).piece(piece)
     }
 
@@ -82,43 +93,43 @@ impl Check<'_> {
         self.add(kind, Error::from(error).message().to_owned(), piece);
     }
 
-    /// Decodes every list; gives the number of tokens of each document.
+    /// Decodes every list, term by term; gives the number of tokens of each document.
     fn lists(&mut self, index: &InvertedIndex, postings_offset: u64) -> Vec<u64> {
-        let mut entries = Vec::new();
-        let mut terms = 0u64;
-        let result = index.dictionary().for_each(|term, entry| {
-            terms += 1;
-            entries.push((String::from_utf8_lossy(term).into_owned(), entry));
-        });
-        if let Err(error) = result {
-            self.failed(DICTIONARY, error, "term dictionary");
-        }
-        if terms != index.dictionary().len() {
-            let stated = index.dictionary().len();
-            self.add(DICTIONARY, format!("the dictionary states {stated} terms and holds {terms}"), "term dictionary");
-        }
-        if let Dictionary::BlockTree(tree) = index.dictionary() {
+        let dictionary = index.dictionary();
+        if let Dictionary::BlockTree(tree) = dictionary {
             let blocks = if tree.block_terms() == 0 { 0 } else { tree.len().div_ceil(tree.block_terms()) };
             if blocks != tree.blocks() as u64 {
                 let found = tree.blocks();
-                self.add(DICTIONARY, format!("the dictionary has {found} blocks, its terms need {blocks}"), "term dictionary");
+                self.add(DICTIONARY, format!("{found} blocks, but the terms need {blocks}"), "term dictionary");
             }
         }
-        self.offset = postings_offset;
+        let dictionary_offset = std::mem::replace(&mut self.offset, postings_offset);
         let mut totals = vec![0u64; index.docs() as usize];
-        let mut lists = 0;
-        for (term, entry) in entries {
+        let (mut terms, mut lists) = (0u64, 0u32);
+        let result = dictionary.for_each(|term, entry| {
+            terms += 1;
+            let term = String::from_utf8_lossy(term);
             if let Entry::List { list, .. } = entry {
                 if list != lists {
-                    self.add(DICTIONARY, format!("list {list} is named where {lists} is next"), format!("term '{term}'"));
+                    let piece = format!("term '{term}'");
+                    self.add(DICTIONARY, format!("list {list} is named where {lists} is next"), piece);
                 }
                 lists = list.saturating_add(1);
             }
             self.list(index, &term, entry, &mut totals);
-        }
-        if lists as usize != index.lists() {
+        });
+        if lists as usize != index.lists() && result.is_ok() {
             let found = index.lists();
             self.add(POSTINGS, format!("the terms name {lists} posting lists, there are {found}"), "postings");
+        }
+        self.offset = dictionary_offset;
+        match result {
+            Err(error) => self.failed(DICTIONARY, error, "term dictionary"),
+            Ok(()) if terms != dictionary.len() => {
+                let stated = dictionary.len();
+                self.add(DICTIONARY, format!("{stated} terms stated, {terms} there"), "term dictionary");
+            }
+            Ok(()) => {}
         }
         totals
     }
@@ -131,7 +142,11 @@ impl Check<'_> {
         };
         if cursor.docs() != u64::from(entry.df()) {
             let (found, stated) = (cursor.docs(), entry.df());
-            self.add(DICTIONARY, format!("document frequency {stated}, but {found} documents are listed"), piece());
+            self.add(
+                DICTIONARY,
+                format!("document frequency {stated}, but {found} documents are listed"),
+                piece(),
+            );
         }
         let mut end = 0;
         for block in 0..cursor.blocks() {
@@ -148,14 +163,26 @@ impl Check<'_> {
                 }
             }
             if largest != max_freq {
-                self.add(POSTINGS, format!("block {block}: largest frequency {largest}, the skip table says {max_freq}"), piece());
+                self.add(
+                    POSTINGS,
+                    format!("block {block}: largest frequency {largest}, the skip table says {max_freq}"),
+                    piece(),
+                );
             }
             if empty {
-                self.add(POSTINGS, format!("block {block} lists a document that does not contain the term"), piece());
+                self.add(
+                    POSTINGS,
+                    format!("block {block} lists a document that does not contain the term"),
+                    piece(),
+                );
             }
             let (start, stop) = cursor.block_bytes(block);
             if start != end {
-                self.add(POSTINGS, format!("block {block} begins at byte {start} of its list, expected {end}"), piece());
+                self.add(
+                    POSTINGS,
+                    format!("block {block} begins at byte {start} of its list, expected {end}"),
+                    piece(),
+                );
             }
             end = stop;
         }
@@ -174,13 +201,11 @@ impl Check<'_> {
         let plan = table.plan(&Scan::all().columns(names))?;
         let (mut row, mut differing) = (0, 0u64);
         for batch in driver.for_run().batches(table.storage(), plan, Order::Plan) {
-            let batch = match batch {
-                Ok(batch) => batch,
-                // Damaged pages are found where pages are checked.
-                Err(_) => return Ok(()),
-            };
+            // Damaged pages are found where pages are checked.
+            let Ok(batch) = batch else { return Ok(()) };
             for i in 0..batch.num_rows() {
-                let norms = batch.columns().iter().filter_map(|column| column.as_primitive_opt::<UInt16Type>());
+                let norms =
+                    batch.columns().iter().filter_map(|column| column.as_primitive_opt::<UInt16Type>());
                 let norms: Vec<u64> = norms.map(|norms| norms.value(i).into()).collect();
                 let sum: u64 = norms.iter().sum();
                 // A count that reached its cap says nothing.
@@ -191,7 +216,8 @@ impl Check<'_> {
             }
         }
         if differing > 0 {
-            let message = format!("{differing} documents have other token counts than their frequencies add up to");
+            let message =
+                format!("{differing} documents have other token counts than their frequencies add up to");
             let finding = self.finding(Severity::Warning, "norms", message, "postings");
             self.report.add(finding);
         }

@@ -57,7 +57,9 @@ impl Part<'_> {
 
     fn check(&self, out: &mut Findings) -> Result<()> {
         let pages = self.pages(out);
-        let sum = |size: fn(&Record) -> u32| pages.iter().map(|(_, p)| u64::from(size(p))).fold(0, u64::saturating_add);
+        let sum = |size: fn(&Record) -> u32| {
+            pages.iter().map(|(_, p)| u64::from(size(p))).fold(0, u64::saturating_add)
+        };
         for (what, found, stated) in [
             ("compressed bytes", sum(|p| p.compressed), self.chunk.compressed),
             ("uncompressed bytes", sum(|p| p.uncompressed), self.chunk.uncompressed),
@@ -65,7 +67,11 @@ impl Part<'_> {
             ("nulls", sum(|p| p.nulls), self.chunk.nulls),
         ] {
             if found != stated {
-                out.wrong("chunk_totals", format!("{what} of the pages add up to {found}, the footer states {stated}"), self.piece());
+                out.wrong(
+                    "chunk_totals",
+                    format!("{what} of the pages add up to {found}, the footer states {stated}"),
+                    self.piece(),
+                );
             }
         }
         let entries = self.page_index(pages.len(), out);
@@ -78,10 +84,19 @@ impl Part<'_> {
             out.pieces += 1;
             let piece = page_piece(self.g, self.column, number);
             if u64::from(record.first_row) != row {
-                out.wrong("page_header", format!("it states first row {}, expected {row}", record.first_row), &piece);
+                out.wrong(
+                    "page_header",
+                    format!("it states first row {}, expected {row}", record.first_row),
+                    &piece,
+                );
             }
             if record.kind != RecordKind::Data.id() {
-                out.add(Severity::Warning, "page_header", format!("a data page of kind {}", record.kind), &piece);
+                out.add(
+                    Severity::Warning,
+                    "page_header",
+                    format!("a data page of kind {}", record.kind),
+                    &piece,
+                );
             }
             row = row.saturating_add(u64::from(record.values));
             match self.page(*offset, record, number) {
@@ -129,7 +144,8 @@ impl Part<'_> {
     /// Compares the checksum of a page; with `Deep`, decodes it.
     fn page(&self, offset: u64, record: &Record, number: usize) -> Result<Option<ArrayRef>> {
         let piece = || page_piece(self.g, self.column, number);
-        let stored = self.file.read(offset.saturating_add(32), u64::from(record.compressed)).in_piece(piece)?;
+        let stored =
+            self.file.read(offset.saturating_add(32), u64::from(record.compressed)).in_piece(piece)?;
         record.check(&stored, offset).in_piece(piece)?;
         if self.depth != Depth::Deep {
             return Ok(None);
@@ -150,7 +166,15 @@ impl Part<'_> {
         Ok(Some(array))
     }
 
-    fn check_values(&self, array: &ArrayRef, record: &Record, entry: Option<&PageEntry>, bloom: Option<&Bytes>, piece: &str, out: &mut Findings) {
+    fn check_values(
+        &self,
+        array: &ArrayRef,
+        record: &Record,
+        entry: Option<&PageEntry>,
+        bloom: Option<&Bytes>,
+        piece: &str,
+        out: &mut Findings,
+    ) {
         let logical = self.logical();
         let found = zone_of(array.as_ref(), logical);
         if let (Some(stated), Some(found)) = (&self.chunk.zone, &found) {
@@ -168,7 +192,11 @@ impl Part<'_> {
             for_each(array.as_ref(), logical, |key| missing += u64::from(!bloom.may_contain(key)));
             if missing > 0 {
                 let of = record.values;
-                out.wrong("bloom", format!("{missing} of {of} values are missing in the bloom filter"), piece);
+                out.wrong(
+                    "bloom",
+                    format!("{missing} of {of} values are missing in the bloom filter"),
+                    piece,
+                );
             }
         }
     }
@@ -196,13 +224,21 @@ impl Part<'_> {
             }
         };
         if entries.len() != pages {
-            out.wrong("page_index", format!("the page index lists {} pages of {pages}", entries.len()), self.piece());
+            out.wrong(
+                "page_index",
+                format!("the page index lists {} pages of {pages}", entries.len()),
+                self.piece(),
+            );
             return None;
         }
         let headers = page_headers(self.file, self.chunk, self.g).ok()?;
         for (number, (entry, (at, record))) in entries.iter().zip(&headers).enumerate() {
             if entry.offset != *at || entry.first_row != u64::from(record.first_row) {
-                out.wrong("page_index", "an entry points elsewhere than to its page", page_piece(self.g, self.column, number));
+                out.wrong(
+                    "page_index",
+                    "an entry points elsewhere than to its page",
+                    page_piece(self.g, self.column, number),
+                );
             }
         }
         Some(entries)
@@ -232,26 +268,44 @@ fn null_count(found: usize, record: &Record) -> Result<()> {
     if found as u64 == u64::from(record.nulls) {
         return Ok(());
     }
-    Err(Error::corrupt(format!("the page header states {} nulls, the page has {found}", record.nulls)).class("null_count"))
+    Err(Error::corrupt(format!("the page header states {} nulls, the page has {found}", record.nulls))
+        .class("null_count"))
 }
 
 /// Reports values outside stated bounds; bounds that are merely wide are legal.
-fn outside(stated: &Zone, found: &Zone, logical: LogicalType, kind: &'static str, piece: &str, out: &mut Findings) {
+fn outside(
+    stated: &Zone,
+    found: &Zone,
+    logical: LogicalType,
+    kind: &'static str,
+    piece: &str,
+    out: &mut Findings,
+) {
     if !stated.is_usable(logical) {
         return;
     }
     if compare(logical, &found.min, &stated.min).is_lt() {
-        out.wrong(kind, format!("a value {} is below the stated minimum {}", hex(&found.min), hex(&stated.min)), piece);
+        out.wrong(
+            kind,
+            format!("a value {} is below the stated minimum {}", hex(&found.min), hex(&stated.min)),
+            piece,
+        );
     }
     if compare(logical, &found.max, &stated.max).is_gt() {
-        out.wrong(kind, format!("a value {} is above the stated maximum {}", hex(&found.max), hex(&stated.max)), piece);
+        out.wrong(
+            kind,
+            format!("a value {} is above the stated maximum {}", hex(&found.max), hex(&stated.max)),
+            piece,
+        );
     }
 }
 
 /// With `Deep`, walks the sort key over the whole file: the flag promises an order that nothing else checks.
 pub(super) fn check_order(file: &File, depth: Depth, report: &mut Report) {
     let schema = &file.footer().schema;
-    let Some((column, field)) = schema.sort_key().and_then(|c| Some((c, schema.fields.get(c)?))) else { return };
+    let Some((column, field)) = schema.sort_key().and_then(|c| Some((c, schema.fields.get(c)?))) else {
+        return;
+    };
     if depth != Depth::Deep || report.error_count() > 0 {
         return;
     }
@@ -265,7 +319,11 @@ pub(super) fn check_order(file: &File, depth: Depth, report: &mut Report) {
         for (number, (offset, record)) in pages.iter().enumerate() {
             let Ok(Some(array)) = part.page(*offset, record, number) else { return };
             if array.null_count() > 0 {
-                let finding = Finding::new(Severity::Warning, "sort_order", "the sort key holds nulls, which lookups cannot find");
+                let finding = Finding::new(
+                    Severity::Warning,
+                    "sort_order",
+                    "the sort key holds nulls, which lookups cannot find",
+                );
                 report.add(finding.file(file.path().to_string()).piece(page_piece(part.g, column, number)));
                 return;
             }

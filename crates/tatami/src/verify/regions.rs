@@ -1,4 +1,4 @@
-//! Blob runs, dictionaries and the runs of an inverted index.
+//! Blob runs and dictionaries. The inverted index is checked by `search`.
 
 use rayon::prelude::*;
 use tesselle_core::{Context, Depth, Result};
@@ -10,7 +10,6 @@ use crate::read::file::File;
 pub(super) fn check(file: &File, depth: Depth, out: &mut Findings) {
     dictionaries(file, out);
     blobs(file, depth, out);
-    inverted(file, out);
 }
 
 fn dictionaries(file: &File, out: &mut Findings) {
@@ -52,23 +51,4 @@ fn check_run(file: &File, index: &BlobIndex, column: usize, run: usize, depth: D
     }
     let (record, stored) = file.record(range.start).in_piece(piece)?;
     record.check(&stored, range.start).in_piece(piece)
-}
-
-fn inverted(file: &File, out: &mut Findings) {
-    let Some(inverted) = &file.footer().inverted else { return };
-    let runs = [
-        ("term dictionary", inverted.terms),
-        ("postings", inverted.postings),
-        ("skip tables", inverted.skips),
-        ("live documents", inverted.live),
-    ];
-    for (name, run) in runs {
-        if run.len == 0 && name == "live documents" {
-            continue;
-        }
-        out.pieces += 1;
-        if let Err(error) = file.index_record(run.offset, run.len) {
-            out.error(&error.piece(format!("inverted index: {name}")));
-        }
-    }
 }

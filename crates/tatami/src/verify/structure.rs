@@ -23,19 +23,31 @@ fn groups(file: &File, out: &mut Findings) {
     for (g, group) in footer.groups.iter().enumerate() {
         let piece = format!("row group {g}");
         if group.first_row != row {
-            out.wrong("row_count_mismatch", format!("it starts at row {}, expected {row}", group.first_row), &piece);
+            out.wrong(
+                "row_count_mismatch",
+                format!("it starts at row {}, expected {row}", group.first_row),
+                &piece,
+            );
         }
         row = row.saturating_add(group.rows);
         for column in 0..footer.schema.fields.len() {
             chunk(file, g, group, column, out);
         }
         if let Some(chunk) = group.chunks.iter().find(|c| c.column >= footer.schema.fields.len() as u64) {
-            out.wrong("bad_footer", format!("a chunk of column {} that the schema does not have", chunk.column), &piece);
+            out.wrong(
+                "bad_footer",
+                format!("a chunk of column {} that the schema does not have", chunk.column),
+                &piece,
+            );
         }
         bounds(file, g, group, out);
     }
     if row != file.rows() {
-        out.wrong("no_row_groups", format!("the row groups hold {row} rows, the file states {}", file.rows()), "footer");
+        out.wrong(
+            "no_row_groups",
+            format!("the row groups hold {row} rows, the file states {}", file.rows()),
+            "footer",
+        );
     }
 }
 
@@ -46,7 +58,8 @@ fn chunk(file: &File, g: usize, group: &RowGroup, column: usize, out: &mut Findi
         return;
     };
     if chunk.values != group.rows || chunk.nulls > chunk.values {
-        let message = format!("{} values with {} nulls in a group of {} rows", chunk.values, chunk.nulls, group.rows);
+        let message =
+            format!("{} values with {} nulls in a group of {} rows", chunk.values, chunk.nulls, group.rows);
         out.wrong("row_count_mismatch", message, &piece);
     }
     if let Err(error) = file.check_inside(chunk.offset, chunk.stored_len()) {
@@ -57,7 +70,11 @@ fn chunk(file: &File, g: usize, group: &RowGroup, column: usize, out: &mut Findi
         let width = field.logical.scalar_width();
         let fits = |bound: &[u8]| field.logical.has_scalars() && width.is_none_or(|w| w == bound.len());
         if !fits(&zone.min) || !fits(&zone.max) {
-            out.wrong("zone_map", format!("bounds {} and {} do not fit the type", hex(&zone.min), hex(&zone.max)), &piece);
+            out.wrong(
+                "zone_map",
+                format!("bounds {} and {} do not fit the type", hex(&zone.min), hex(&zone.max)),
+                &piece,
+            );
         } else if !zone.is_usable(field.logical) {
             out.add(Severity::Warning, "zone_map", "a bound is NaN, it prunes nothing", &piece);
         } else if compare(field.logical, &zone.min, &zone.max).is_gt() {
@@ -65,7 +82,10 @@ fn chunk(file: &File, g: usize, group: &RowGroup, column: usize, out: &mut Findi
         }
     }
     if let Some(number) = chunk.bloom {
-        let known = number.checked_sub(1).and_then(|i| usize::try_from(i).ok()).and_then(|i| file.footer().blooms.get(i));
+        let known = number
+            .checked_sub(1)
+            .and_then(|i| usize::try_from(i).ok())
+            .and_then(|i| file.footer().blooms.get(i));
         if known.is_none() {
             out.wrong("bloom", format!("bloom filter {number} is not listed"), &piece);
         }
@@ -81,7 +101,8 @@ fn bounds(file: &File, g: usize, group: &RowGroup, out: &mut Findings) {
         out.add(Severity::Warning, "key_index", "a sorted group without key bounds is always read", &piece);
     }
     let (Some(bounds), Some(zone)) = (&group.bounds, &chunk.zone) else { return };
-    let same = compare(field.logical, &bounds.min, &zone.min).is_eq() && compare(field.logical, &bounds.max, &zone.max).is_eq();
+    let same = compare(field.logical, &bounds.min, &zone.min).is_eq()
+        && compare(field.logical, &bounds.max, &zone.max).is_eq();
     if !same {
         out.wrong("key_index", "the key bounds differ from the zone map of the sort key", &piece);
     }
@@ -104,7 +125,11 @@ fn blobs(file: &File, out: &mut Findings) {
         let chunks = footer.groups.iter().filter_map(|g| g.chunk(column));
         let wanted = chunks.fold(0u64, |n, c| n.saturating_add(c.values.saturating_sub(c.nulls)));
         if index.total() < wanted {
-            out.wrong("short_values", format!("the runs hold {} values, the rows {wanted}", index.total()), &piece);
+            out.wrong(
+                "short_values",
+                format!("the runs hold {} values, the rows {wanted}", index.total()),
+                &piece,
+            );
         } else if index.total() > wanted {
             let message = format!("the runs hold {} values, the rows only {wanted}", index.total());
             out.add(Severity::Warning, "blob_count", message, &piece);
@@ -126,7 +151,10 @@ fn totals(file: &File, out: &mut Findings) {
         let sum = chunks().map(|c| c.uncompressed).chain(runs().map(|r| r.uncompressed));
         let sum = sum.fold(dictionaries, u64::saturating_add);
         if sum != footer.stats.uncompressed {
-            let message = format!("uncompressed bytes add up to {sum}, the statistics state {}", footer.stats.uncompressed);
+            let message = format!(
+                "uncompressed bytes add up to {sum}, the statistics state {}",
+                footer.stats.uncompressed
+            );
             out.add(Severity::Warning, "stats", message, "footer");
         }
     }
@@ -137,9 +165,6 @@ fn header(file: &File, out: &mut Findings) {
     if header.flags & !flags::KNOWN != 0 {
         let message = format!("header flags {:#06x} have no known meaning", header.flags & !flags::KNOWN);
         out.add(Severity::Warning, "unknown_flags", message, "header");
-    }
-    if header.has(flags::SEARCH) && footer.inverted.is_none() {
-        out.wrong("missing_inverted", "a search segment without an inverted index", "footer");
     }
     let expected = [
         (flags::SORTED, footer.schema.sort_key().is_some(), "sorted"),

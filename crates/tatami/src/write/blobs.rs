@@ -144,7 +144,8 @@ impl BlobSpool {
 /// A strided sample of the values.
 fn candidate(lengths: &[usize], bytes: &[u8]) -> Vec<u8> {
     let total: usize = lengths.iter().sum();
-    let stride = if total <= DICTIONARY_MAX || lengths.len() <= 1 { 1 } else { (total / DICTIONARY_MAX).max(1) };
+    let stride =
+        if total <= DICTIONARY_MAX || lengths.len() <= 1 { 1 } else { (total / DICTIONARY_MAX).max(1) };
     let sample = |stride: usize| {
         let mut out = Vec::new();
         let mut at = 0;
@@ -165,7 +166,11 @@ fn candidate(lengths: &[usize], bytes: &[u8]) -> Vec<u8> {
     if out.is_empty() { sample(1) } else { out }
 }
 
-fn encode_all(payloads: &[(u32, Vec<u8>)], dictionary: Option<&RawDictionary>, packing: Packing) -> Result<Vec<EncodedRun>> {
+fn encode_all(
+    payloads: &[(u32, Vec<u8>)],
+    dictionary: Option<&RawDictionary>,
+    packing: Packing,
+) -> Result<Vec<EncodedRun>> {
     payloads
         .par_iter()
         .map(|(values, payload)| {
@@ -182,7 +187,10 @@ fn encode_all(payloads: &[(u32, Vec<u8>)], dictionary: Option<&RawDictionary>, p
             };
             let len = u32::try_from(payload.len()).ok().filter(|_| u32::try_from(stored.len()).is_ok());
             let len = len.ok_or_else(|| Error::limit("a blob exceeds 4 GiB"))?;
-            Ok(EncodedRun { record: Record::new(RecordKind::Blob, codec, *values, len, &stored), payload: stored })
+            Ok(EncodedRun {
+                record: Record::new(RecordKind::Blob, codec, *values, len, &stored),
+                payload: stored,
+            })
         })
         .collect()
 }
@@ -213,7 +221,11 @@ mod tests {
     fn similar_values_share_a_dictionary() {
         let mut spool = BlobSpool::new(2000);
         for i in 0..400 {
-            spool.push(format!("<html><head><title>page {i}</title></head><body>{}</body></html>", i * 7919).repeat(3).as_bytes());
+            spool.push(
+                format!("<html><head><title>page {i}</title></head><body>{}</body></html>", i * 7919)
+                    .repeat(3)
+                    .as_bytes(),
+            );
         }
         let runs = spool.drain(PACKING, true).unwrap();
         assert_eq!(spool.codec(), Codec::ZstdDict);

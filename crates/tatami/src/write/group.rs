@@ -45,7 +45,9 @@ impl Pending {
         }
         let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
         concat(&parts).map_err(|e| {
-            Error::limit("a page of strings exceeds 2 GiB").source(e).hint("write with fewer rows per page: --set page_rows=N")
+            Error::limit("a page of strings exceeds 2 GiB")
+                .source(e)
+                .hint("write with fewer rows per page: --set page_rows=N")
         })
     }
 }
@@ -65,7 +67,8 @@ pub(crate) fn encode_group(
     packing: Packing,
     dictionaries: &mut [Option<DictionaryBuilder>],
 ) -> Result<Vec<EncodedChunk>> {
-    let pages: Vec<Range<usize>> = (0..rows).step_by(page_rows).map(|start| start..rows.min(start + page_rows)).collect();
+    let pages: Vec<Range<usize>> =
+        (0..rows).step_by(page_rows).map(|start| start..rows.min(start + page_rows)).collect();
     // Codes are given in row order: the columns are coded in parallel, the pages of one are not.
     let codes: Vec<Vec<Option<Vec<u32>>>> = dictionaries
         .par_iter_mut()
@@ -75,7 +78,8 @@ pub(crate) fn encode_group(
             pages.iter().map(|rows| Ok(dictionary.encode(pending.rows(rows.clone())?.as_ref()))).collect()
         })
         .collect::<Result<_>>()?;
-    let jobs: Vec<(usize, usize)> = (0..columns.len()).flat_map(|c| (0..pages.len()).map(move |p| (c, p))).collect();
+    let jobs: Vec<(usize, usize)> =
+        (0..columns.len()).flat_map(|c| (0..pages.len()).map(move |p| (c, p))).collect();
     let encoded: Vec<EncodedPage> = jobs
         .par_iter()
         .map(|(column, page)| {
@@ -88,12 +92,20 @@ pub(crate) fn encode_group(
             encode(pending.rows(rows.clone())?.as_ref(), field.logical, rows.start as u32, codes, packing)
         })
         .collect::<Result<_>>()?;
-    let blooms: Vec<Option<Vec<u8>>> = schema.fields.par_iter().zip(columns.par_iter()).map(|(field, pending)| {
-        let wanted = field.has(flags::BLOOM) && !field.has(flags::SORT_KEY) && field.logical.has_scalars();
-        wanted.then(|| bloom_of(pending, field.logical)).flatten()
-    }).collect();
+    let blooms: Vec<Option<Vec<u8>>> = schema
+        .fields
+        .par_iter()
+        .zip(columns.par_iter())
+        .map(|(field, pending)| {
+            let wanted =
+                field.has(flags::BLOOM) && !field.has(flags::SORT_KEY) && field.logical.has_scalars();
+            wanted.then(|| bloom_of(pending, field.logical)).flatten()
+        })
+        .collect();
     let mut encoded = encoded.into_iter();
-    let chunks = blooms.into_iter().map(|bloom| EncodedChunk { pages: encoded.by_ref().take(pages.len()).collect(), bloom });
+    let chunks = blooms
+        .into_iter()
+        .map(|bloom| EncodedChunk { pages: encoded.by_ref().take(pages.len()).collect(), bloom });
     Ok(chunks.collect())
 }
 

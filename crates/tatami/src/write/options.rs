@@ -108,10 +108,11 @@ impl WriterOptions {
         };
         let codec = match settings.get("codec") {
             None => Codec::Zstd,
-            Some(name) => [Codec::None, Codec::Lz4, Codec::Zstd]
-                .into_iter()
-                .find(|c| c.name() == name)
-                .ok_or_else(|| Error::invalid(format!("codec={name} is not known")).hint("none, lz4 or zstd"))?,
+            Some(name) => {
+                [Codec::None, Codec::Lz4, Codec::Zstd].into_iter().find(|c| c.name() == name).ok_or_else(
+                    || Error::invalid(format!("codec={name} is not known")).hint("none, lz4 or zstd"),
+                )?
+            }
         };
         let profile = match settings.get("profile") {
             None | Some("plain") => Profile::Plain,

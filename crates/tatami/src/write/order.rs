@@ -37,8 +37,11 @@ impl OrderCheck {
         let broken = if meets { first_descent(keys, self.logical) } else { Some(0) };
         if let Some(row) = broken {
             let row = self.rows + row as u64;
-            return Err(Error::invalid(format!("row {row} is not in the order of the sort key '{}'", self.column))
-                .hint("sort the rows first, or write without a sort key"));
+            return Err(Error::invalid(format!(
+                "row {row} is not in the order of the sort key '{}'",
+                self.column
+            ))
+            .hint("sort the rows first, or write without a sort key"));
         }
         self.last = Some(bytes_at(keys, self.logical, keys.len() - 1));
         self.rows += keys.len() as u64;
@@ -53,13 +56,17 @@ fn first_descent(keys: &dyn Array, logical: LogicalType) -> Option<usize> {
             keys.as_primitive_opt::<$type>().and_then(descent)
         };
     }
-    dispatch!(logical, numbers, match logical {
-        LogicalType::Bool => {
-            let bits = keys.as_boolean_opt()?;
-            (1..bits.len()).find(|row| bits.value(row - 1) & !bits.value(*row))
+    dispatch!(
+        logical,
+        numbers,
+        match logical {
+            LogicalType::Bool => {
+                let bits = keys.as_boolean_opt()?;
+                (1..bits.len()).find(|row| bits.value(row - 1) & !bits.value(*row))
+            }
+            _ => (1..keys.len()).find(|row| binary_at(keys, row - 1) > binary_at(keys, *row)),
         }
-        _ => (1..keys.len()).find(|row| binary_at(keys, row - 1) > binary_at(keys, *row)),
-    })
+    )
 }
 
 fn descent<T: ArrowPrimitiveType>(keys: &PrimitiveArray<T>) -> Option<usize> {
@@ -89,7 +96,9 @@ mod tests {
         let mut texts = OrderCheck::new("k".into(), LogicalType::String);
         assert!(texts.check(&StringArray::from(vec!["a", "b", "ab"])).is_err());
         for keys in [vec![f64::NAN], vec![1.0, f64::NAN], vec![f64::NAN, 1.0]] {
-            assert!(OrderCheck::new("k".into(), LogicalType::Float64).check(&Float64Array::from(keys)).is_err());
+            assert!(
+                OrderCheck::new("k".into(), LogicalType::Float64).check(&Float64Array::from(keys)).is_err()
+            );
         }
     }
 }

@@ -73,10 +73,14 @@ pub(crate) fn encode(
             best = Some((encoding, stored, payload.len()));
         }
     }
-    let Some((encoding, payload, uncompressed)) = best else { return Err(Error::internal("a page without a form")) };
+    let Some((encoding, payload, uncompressed)) = best else {
+        return Err(Error::internal("a page without a form"));
+    };
     let uncompressed = u32::try_from(uncompressed).ok().filter(|_| u32::try_from(payload.len()).is_ok());
     let Some(uncompressed) = uncompressed else {
-        return Err(Error::limit("a page exceeds 4 GiB").hint("write with fewer rows per page: --set page_rows=N"));
+        return Err(
+            Error::limit("a page exceeds 4 GiB").hint("write with fewer rows per page: --set page_rows=N")
+        );
     };
     let mut record = Record::new(RecordKind::Data, packing.codec, array.len() as u32, uncompressed, &payload);
     record.encoding = encoding.id();
@@ -102,7 +106,12 @@ fn validity(array: &dyn Array, out: &mut Vec<u8>) {
 }
 
 /// The forms of the values that compete; all but strings of the extended profile have one.
-fn candidates(array: &dyn Array, logical: LogicalType, codes: Option<&[u32]>, profile: Profile) -> Result<Vec<(Encoding, Vec<u8>)>> {
+fn candidates(
+    array: &dyn Array,
+    logical: LogicalType,
+    codes: Option<&[u32]>,
+    profile: Profile,
+) -> Result<Vec<(Encoding, Vec<u8>)>> {
     let mut out = Vec::new();
     if logical.is_binary() {
         strings::plain(array, &mut out);

@@ -36,7 +36,10 @@ pub(crate) fn from_arrow(arrow: &ArrowSchema, options: &WriterOptions) -> Result
         let field = schema.fields.iter_mut().find(|f| f.name == key.as_bytes());
         let field = field.ok_or_else(|| Error::internal("the sort key is not a column"))?;
         if !field.logical.has_scalars() {
-            return Err(Error::invalid(format!("column '{key}' of type {} cannot be a sort key", field.logical.name())));
+            return Err(Error::invalid(format!(
+                "column '{key}' of type {} cannot be a sort key",
+                field.logical.name()
+            )));
         }
         field.flags |= flags::SORT_KEY;
     }
@@ -54,7 +57,10 @@ fn to_field(field: &ArrowField, options: &WriterOptions) -> Result<Field> {
     }
     let was_blob = field.metadata().get(TYPE_KEY).is_some_and(|t| t == LogicalType::BlobRef.name());
     if has(&options.blobs) && !logical.is_binary() {
-        return Err(Error::invalid(format!("column '{}' is not text or binary, it cannot hold blobs", field.name())));
+        return Err(Error::invalid(format!(
+            "column '{}' is not text or binary, it cannot hold blobs",
+            field.name()
+        )));
     }
     if has(&options.blobs) || (was_blob && logical.is_binary()) {
         logical = LogicalType::BlobRef;
@@ -62,14 +68,21 @@ fn to_field(field: &ArrowField, options: &WriterOptions) -> Result<Field> {
     }
     if logical == LogicalType::List {
         if options.profile == Profile::Plain {
-            return Err(Error::unsupported(format!("column '{}' is a list, which the plain format cannot hold", field.name()))
-                .hint("add --set profile=extended; the original engine cannot read such a file"));
+            return Err(Error::unsupported(format!(
+                "column '{}' is a list, which the plain format cannot hold",
+                field.name()
+            ))
+            .hint("add --set profile=extended; the original engine cannot read such a file"));
         }
         element = list_element(field)?.id();
     }
     if has(&options.bloom) {
         if !logical.has_scalars() {
-            return Err(Error::invalid(format!("column '{}' of type {} cannot have a bloom filter", field.name(), logical.name())));
+            return Err(Error::invalid(format!(
+                "column '{}' of type {} cannot have a bloom filter",
+                field.name(),
+                logical.name()
+            )));
         }
         bits |= flags::BLOOM;
     }
@@ -77,7 +90,9 @@ fn to_field(field: &ArrowField, options: &WriterOptions) -> Result<Field> {
 }
 
 fn list_element(field: &ArrowField) -> Result<LogicalType> {
-    let (DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _)) = field.data_type() else {
+    let (DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _)) =
+        field.data_type()
+    else {
         return Err(Error::internal("a list column without a list type"));
     };
     let element = to_logical(item.data_type(), field.name())?;
@@ -95,7 +110,9 @@ fn to_logical(data_type: &DataType, name: &str) -> Result<LogicalType> {
         DataType::Int8 => LogicalType::Int8,
         DataType::Int16 => LogicalType::Int16,
         DataType::Int32 => LogicalType::Int32,
-        DataType::Int64 | DataType::Time32(_) | DataType::Time64(_) | DataType::Duration(_) => LogicalType::Int64,
+        DataType::Int64 | DataType::Time32(_) | DataType::Time64(_) | DataType::Duration(_) => {
+            LogicalType::Int64
+        }
         DataType::UInt8 => LogicalType::UInt8,
         DataType::UInt16 => LogicalType::UInt16,
         DataType::UInt32 => LogicalType::UInt32,
@@ -103,7 +120,9 @@ fn to_logical(data_type: &DataType, name: &str) -> Result<LogicalType> {
         DataType::Float16 | DataType::Float32 => LogicalType::Float32,
         DataType::Float64 => LogicalType::Float64,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => LogicalType::String,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => LogicalType::Bytes,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            LogicalType::Bytes
+        }
         DataType::Timestamp(_, _) | DataType::Date32 | DataType::Date64 => LogicalType::TimestampMicros,
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(_, _) => LogicalType::List,
         DataType::Dictionary(_, value) => to_logical(value, name)?,
@@ -122,15 +141,22 @@ pub(crate) fn normalize(array: &ArrayRef, name: &str) -> Result<ArrayRef> {
         DataType::Timestamp(TimeUnit::Microsecond, None) => Arc::clone(array),
         DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => {
             let plain = array.as_primitive::<TimestampMicrosecondType>();
-            Arc::new(PrimitiveArray::<TimestampMicrosecondType>::try_new(plain.values().clone(), plain.nulls().cloned())?)
+            Arc::new(PrimitiveArray::<TimestampMicrosecondType>::try_new(
+                plain.values().clone(),
+                plain.nulls().cloned(),
+            )?)
         }
         DataType::Timestamp(TimeUnit::Second, _) => scaled::<TimestampSecondType>(array, 1_000_000, name)?,
-        DataType::Timestamp(TimeUnit::Millisecond, _) => scaled::<TimestampMillisecondType>(array, 1_000, name)?,
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            scaled::<TimestampMillisecondType>(array, 1_000, name)?
+        }
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
             let nanos = array.as_primitive::<TimestampNanosecondType>();
             if nanos.iter().flatten().any(|n| n % 1000 != 0) {
-                return Err(Error::invalid(format!("column '{name}' holds nanoseconds, the format counts microseconds"))
-                    .hint("round the column to microseconds, or cast it to a whole number"));
+                return Err(Error::invalid(format!(
+                    "column '{name}' holds nanoseconds, the format counts microseconds"
+                ))
+                .hint("round the column to microseconds, or cast it to a whole number"));
             }
             Arc::new(nanos.unary::<_, TimestampMicrosecondType>(|n| n / 1000))
         }
@@ -142,7 +168,9 @@ pub(crate) fn normalize(array: &ArrayRef, name: &str) -> Result<ArrayRef> {
         DataType::Time32(TimeUnit::Second) => {
             Arc::new(array.as_primitive::<Time32SecondType>().unary::<_, Int64Type>(i64::from))
         }
-        DataType::Time32(_) => Arc::new(array.as_primitive::<Time32MillisecondType>().unary::<_, Int64Type>(i64::from)),
+        DataType::Time32(_) => {
+            Arc::new(array.as_primitive::<Time32MillisecondType>().unary::<_, Int64Type>(i64::from))
+        }
         DataType::Time64(TimeUnit::Microsecond) => whole::<Time64MicrosecondType>(array)?,
         DataType::Time64(_) => whole::<Time64NanosecondType>(array)?,
         DataType::Duration(TimeUnit::Second) => whole::<DurationSecondType>(array)?,
@@ -158,10 +186,16 @@ fn whole<T: ArrowPrimitiveType<Native = i64>>(array: &ArrayRef) -> Result<ArrayR
     Ok(Arc::new(PrimitiveArray::<Int64Type>::try_new(values.values().clone(), values.nulls().cloned())?))
 }
 
-fn scaled<T: ArrowPrimitiveType<Native = i64>>(array: &ArrayRef, factor: i64, name: &str) -> Result<ArrayRef> {
+fn scaled<T: ArrowPrimitiveType<Native = i64>>(
+    array: &ArrayRef,
+    factor: i64,
+    name: &str,
+) -> Result<ArrayRef> {
     let values = array.as_primitive::<T>();
     if values.iter().flatten().any(|v| v.checked_mul(factor).is_none()) {
-        return Err(Error::invalid(format!("column '{name}' holds a time that does not fit 64 bits of microseconds")));
+        return Err(Error::invalid(format!(
+            "column '{name}' holds a time that does not fit 64 bits of microseconds"
+        )));
     }
     Ok(Arc::new(values.unary::<_, TimestampMicrosecondType>(|v| v.wrapping_mul(factor))))
 }

@@ -18,7 +18,8 @@ pub(crate) fn plain(array: &dyn Array, out: &mut Vec<u8>) {
 
 /// Appends the present strings behind a symbol table: table, packed lengths behind their own length, codes.
 pub(crate) fn fsst(array: &dyn Array, out: &mut Vec<u8>) {
-    let values: Vec<&[u8]> = (0..array.len()).filter(|r| array.is_valid(*r)).map(|r| binary_at(array, r)).collect();
+    let values: Vec<&[u8]> =
+        (0..array.len()).filter(|r| array.is_valid(*r)).map(|r| binary_at(array, r)).collect();
     let encoder = Encoder::train(&values);
     encoder.write_table(out);
     let mut lengths: Vec<u32> = Vec::with_capacity(values.len());

@@ -63,36 +63,63 @@ pub struct Writer {
     pending_blooms: Vec<Vec<u8>>,
     inverted: Option<InvertedRuns>,
     pages: u64,
+    minor: u16,
 }
 
 impl std::fmt::Debug for Writer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Writer").field("rows", &self.footer.stats.rows).field("position", &self.out.position()).finish()
+        f.debug_struct("Writer")
+            .field("rows", &self.footer.stats.rows)
+            .field("position", &self.out.position())
+            .finish()
     }
 }
 
 impl Writer {
     /// Starts a new file that takes batches of `schema`.
-    pub fn create(location: &Location, schema: &ArrowSchema, options: WriterOptions, overwrite: bool, driver: &Driver) -> Result<Self> {
+    pub fn create(
+        location: &Location,
+        schema: &ArrowSchema,
+        options: WriterOptions,
+        overwrite: bool,
+        driver: &Driver,
+    ) -> Result<Self> {
         if options.codec == Codec::Lz4 && options.profile == Profile::Plain {
             return Err(Error::invalid("lz4 needs the extended profile"));
         }
         let meta = from_arrow(schema, &options)?;
+        Self::with_schema(location, meta, schema, options, overwrite, driver)
+    }
+
+    /// Like [`Writer::create`], with the columns as the file shall have them.
+    pub(crate) fn with_schema(
+        location: &Location,
+        meta: Schema,
+        schema: &ArrowSchema,
+        options: WriterOptions,
+        overwrite: bool,
+        driver: &Driver,
+    ) -> Result<Self> {
         let mut out = location.create(overwrite)?;
         // The place of the header: a file that was never finished has zeros there.
         out.write(&[0; HEADER_LEN as usize])?;
         let order = meta.sort_key().and_then(|key| meta.fields.get(key));
         let order = order.map(|field| OrderCheck::new(field.display_name(), field.logical));
         let is = |field: &crate::meta::schema::Field, logical: LogicalType| field.logical == logical;
-        let blobs = meta.fields.iter().map(|f| is(f, LogicalType::BlobRef).then(|| BlobSpool::new(options.blob_run_bytes)));
+        let blobs = meta
+            .fields
+            .iter()
+            .map(|f| is(f, LogicalType::BlobRef).then(|| BlobSpool::new(options.blob_run_bytes)));
         let extended = options.profile == Profile::Extended;
-        let dictionaries = meta.fields.iter().map(|f| (extended && f.logical.is_binary()).then(DictionaryBuilder::default));
+        let dictionaries =
+            meta.fields.iter().map(|f| (extended && f.logical.is_binary()).then(DictionaryBuilder::default));
         let mut footer = Footer::default();
         footer.key_value.push((b"tatami.version".to_vec(), b"1.1".to_vec()));
         if let Some(field) = meta.sort_key().and_then(|key| meta.fields.get(key)) {
             footer.key_value.push((b"tatami.sort_key".to_vec(), field.name.clone()));
         }
-        let pairs = options.metadata.iter().filter(|(key, _)| key != "tatami.version" && key != "tatami.sort_key");
+        let pairs =
+            options.metadata.iter().filter(|(key, _)| key != "tatami.version" && key != "tatami.sort_key");
         footer.key_value.extend(pairs.map(|(k, v)| (k.clone().into_bytes(), v.clone().into_bytes())));
         let mut writer = Self {
             out,
@@ -109,12 +136,28 @@ impl Writer {
             pending_blooms: Vec::new(),
             inverted: None,
             pages: 0,
+            minor: 1,
             footer,
             options,
         };
         writer.declare_features(&meta);
         writer.footer.schema = meta;
         Ok(writer)
+    }
+
+    /// Writes another minor version: 0 has neither zone maps nor indexes.
+    #[must_use]
+    pub(crate) fn minor_version(mut self, minor: u16) -> Self {
+        self.minor = minor;
+        if let Some((_, version)) = self.footer.key_value.first_mut() {
+            *version = format!("1.{minor}").into_bytes();
+        }
+        self
+    }
+
+    /// Closes the row group that is being filled.
+    pub(crate) fn end_group(&mut self) -> Result<()> {
+        self.flush_group()
     }
 
     fn declare_features(&mut self, schema: &Schema) {
@@ -148,7 +191,9 @@ impl Writer {
                     self.bytes = self.bytes.saturating_add(estimate(piece.as_ref(), field.logical));
                 }
                 if let Some(Some(spool)) = self.blobs.get_mut(index) {
-                    (0..piece.len()).filter(|row| piece.is_valid(*row)).for_each(|row| spool.push(binary_at(piece.as_ref(), row)));
+                    (0..piece.len())
+                        .filter(|row| piece.is_valid(*row))
+                        .for_each(|row| spool.push(binary_at(piece.as_ref(), row)));
                 }
                 if let Some(pending) = self.columns.get_mut(index) {
                     // Blob values are in the spool already: only their validity is needed from here on.
@@ -171,15 +216,24 @@ impl Writer {
         let expected = self.arrow.fields();
         if batch.num_columns() != expected.len() {
             let found = batch.num_columns();
-            return Err(Error::invalid(format!("a batch of {found} columns was given to a file of {}", expected.len())));
+            return Err(Error::invalid(format!(
+                "a batch of {found} columns was given to a file of {}",
+                expected.len()
+            )));
         }
         let columns = batch.columns().iter().zip(expected).map(|(array, field)| {
             if array.data_type() != field.data_type() {
                 let (found, wanted) = (array.data_type(), field.data_type());
-                return Err(Error::invalid(format!("column '{}' is {found} in this batch, expected {wanted}", field.name())));
+                return Err(Error::invalid(format!(
+                    "column '{}' is {found} in this batch, expected {wanted}",
+                    field.name()
+                )));
             }
             if !field.is_nullable() && array.logical_null_count() > 0 {
-                return Err(Error::invalid(format!("column '{}' is not nullable, but holds a null", field.name())));
+                return Err(Error::invalid(format!(
+                    "column '{}' is not nullable, but holds a null",
+                    field.name()
+                )));
             }
             normalize(array, field.name())
         });
@@ -192,11 +246,14 @@ impl Writer {
             return Ok(());
         }
         self.driver.check_canceled()?;
-        let columns = std::mem::replace(&mut self.columns, vec![Pending::default(); self.footer.schema.fields.len()]);
-        let (schema, rows, page_rows, packing) = (&self.footer.schema, self.rows, self.options.page_rows, self.packing);
+        let columns =
+            std::mem::replace(&mut self.columns, vec![Pending::default(); self.footer.schema.fields.len()]);
+        let (schema, rows, page_rows, packing) =
+            (&self.footer.schema, self.rows, self.options.page_rows, self.packing);
         let dictionaries = &mut self.dictionaries;
         let driver = self.driver.clone();
-        let chunks = driver.install(|| encode_group(schema, &columns, rows, page_rows, packing, dictionaries))?;
+        let chunks =
+            driver.install(|| encode_group(schema, &columns, rows, page_rows, packing, dictionaries))?;
         drop(columns);
         let start = self.out.position();
         let mut group = RowGroup {
@@ -259,10 +316,10 @@ impl Writer {
                 *features |= features::FSST;
             }
         }
-        if is_key {
+        if is_key && self.minor > 0 {
             chunk.page_index = Some(self.write_index(&page_index::to_bytes(&entries))?);
         }
-        if let Some(bloom) = encoded.bloom {
+        if let Some(bloom) = encoded.bloom.filter(|_| self.minor > 0) {
             self.pending_blooms.push(bloom);
             chunk.bloom = Some((self.footer.blooms.len() + self.pending_blooms.len()) as u64);
         }
@@ -342,7 +399,8 @@ impl Writer {
             };
             if let Some(content) = spool.dictionary() {
                 let stored = Packing { codec: Codec::Zstd, ..self.packing }.pack(content)?;
-                let record = Record::new(RecordKind::Dictionary, Codec::Zstd, 1, content.len() as u32, &stored);
+                let record =
+                    Record::new(RecordKind::Dictionary, Codec::Zstd, 1, content.len() as u32, &stored);
                 let offset = self.write_record(record, &stored)?;
                 self.footer.stats.compressed += stored.len() as u64;
                 self.footer.stats.uncompressed += content.len() as u64;
@@ -358,11 +416,13 @@ impl Writer {
         for (column, builder) in std::mem::take(&mut self.dictionaries).into_iter().enumerate() {
             let Some((payload, entries)) = builder.and_then(DictionaryBuilder::finish) else { continue };
             let stored = self.packing.pack(&payload)?;
-            let record = Record::new(RecordKind::Dictionary, self.packing.codec, 1, payload.len() as u32, &stored);
+            let record =
+                Record::new(RecordKind::Dictionary, self.packing.codec, 1, payload.len() as u32, &stored);
             let offset = self.write_record(record, &stored)?;
             self.footer.stats.compressed += stored.len() as u64;
             self.footer.stats.uncompressed += payload.len() as u64;
-            let entry = ValueDictionary { column: column as u64, offset, stored: stored.len() as u64, entries };
+            let entry =
+                ValueDictionary { column: column as u64, offset, stored: stored.len() as u64, entries };
             self.footer.extension.dictionaries.push(entry);
         }
         Ok(())
@@ -415,15 +475,16 @@ impl Writer {
         self.write_blooms()?;
         self.close_inverted()?;
         let footer_offset = self.out.position();
-        let footer = self.footer.to_bytes();
+        let footer = self.footer.to_bytes(self.minor);
         if u32::try_from(footer.len()).is_err() {
-            return Err(Error::limit("the footer exceeds 4 GiB").hint("write larger row groups: --set row_group_rows=N"));
+            return Err(Error::limit("the footer exceeds 4 GiB")
+                .hint("write larger row groups: --set row_group_rows=N"));
         }
         self.out.write(&footer)?;
         self.out.write(&Trailer::bytes_for(&footer))?;
         let header = Header {
             major: 1,
-            minor: 1,
+            minor: self.minor,
             flags: self.flags(),
             checksum: 1,
             default_codec: Codec::Zstd.id(),
@@ -457,7 +518,9 @@ fn estimate(array: &dyn Array, logical: LogicalType) -> u64 {
     match logical {
         LogicalType::Bool => rows.div_ceil(8),
         LogicalType::String | LogicalType::Bytes | LogicalType::BlobRef => {
-            let lengths = (0..array.len()).filter(|row| array.is_valid(*row)).map(|row| binary_at(array, row).len() as u64);
+            let lengths = (0..array.len())
+                .filter(|row| array.is_valid(*row))
+                .map(|row| binary_at(array, row).len() as u64);
             lengths.sum::<u64>() + rows
         }
         LogicalType::List => array.get_array_memory_size() as u64,

@@ -16,7 +16,15 @@ pub(crate) fn driver() -> Driver {
 pub(crate) fn corpus() -> RecordBatch {
     let text = |values: [&str; 6]| -> ArrayRef { Arc::new(StringArray::from(values.to_vec())) };
     RecordBatch::try_from_iter([
-        ("url", text(["a", "b", "c", "d", "e", "f"].map(|p| ["https://example.com/", p].concat()).each_ref().map(String::as_str))),
+        (
+            "url",
+            text(
+                ["a", "b", "c", "d", "e", "f"]
+                    .map(|p| ["https://example.com/", p].concat())
+                    .each_ref()
+                    .map(String::as_str),
+            ),
+        ),
         ("title", text(["River stones", "Stone bridge", "", "Bridge", "Paper", "Garden"])),
         (
             "body",
@@ -47,7 +55,8 @@ pub(crate) fn texts(bodies: &[Option<String>]) -> RecordBatch {
 
 /// Documents of made-up words, some frequent, some not.
 pub(crate) fn many(docs: usize) -> RecordBatch {
-    let body = |doc: usize| (0..doc % 23).map(|i| format!("w{} ", (doc * 7 + i * i) % (3 + doc % 40))).collect::<String>();
+    let word = |doc: usize, i: usize| format!("w{}", (doc * 7 + i * i) % (3 + doc % 40));
+    let body = |doc: usize| (0..doc % 23).map(|i| word(doc, i)).collect::<Vec<_>>().join(" ");
     texts(&(0..docs).map(|doc| Some(body(doc))).collect::<Vec<_>>())
 }
 
@@ -67,7 +76,13 @@ impl Place {
         self.index_in_batches(name, rows, options, rows.num_rows().max(1));
     }
 
-    pub(crate) fn index_in_batches(&self, name: &str, rows: &RecordBatch, options: &IndexOptions, batch_rows: usize) {
+    pub(crate) fn index_in_batches(
+        &self,
+        name: &str,
+        rows: &RecordBatch,
+        options: &IndexOptions,
+        batch_rows: usize,
+    ) {
         let starts = (0..rows.num_rows()).step_by(batch_rows);
         let batches = starts.map(|start| Ok(rows.slice(start, batch_rows.min(rows.num_rows() - start))));
         let summary = index(batches, &rows.schema(), &self.location(name), options, &driver()).unwrap();

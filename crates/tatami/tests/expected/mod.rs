@@ -92,10 +92,12 @@ pub fn matches(array: &dyn Array, row: usize, want: &Value) -> bool {
         DataType::UInt64 => int!(UInt64Type),
         DataType::Timestamp(TimeUnit::Microsecond, None) => int!(TimestampMicrosecondType),
         DataType::Float32 => {
-            want.as_str() == Some(&format!("f32:{:08x}", array.as_primitive::<Float32Type>().value(row).to_bits()))
+            want.as_str()
+                == Some(&format!("f32:{:08x}", array.as_primitive::<Float32Type>().value(row).to_bits()))
         }
         DataType::Float64 => {
-            want.as_str() == Some(&format!("f64:{:016x}", array.as_primitive::<Float64Type>().value(row).to_bits()))
+            want.as_str()
+                == Some(&format!("f64:{:016x}", array.as_primitive::<Float64Type>().value(row).to_bits()))
         }
         DataType::Utf8 => matches_bytes(array.as_string::<i32>().value(row).as_bytes(), want),
         DataType::Binary => matches_bytes(array.as_binary::<i32>().value(row), want),
@@ -109,8 +111,12 @@ pub fn check_column(what: &str, batches: &[RecordBatch], name: &str, want: &[Val
     for batch in batches {
         let array = batch.column_by_name(name).unwrap();
         for row in 0..array.len() {
-            let expected = want.get(at).unwrap_or_else(|| panic!("{what}: column {name}: more than {at} rows"));
-            assert!(matches(array.as_ref(), row, expected), "{what}: column {name}, row {at}: expected {expected}");
+            let expected =
+                want.get(at).unwrap_or_else(|| panic!("{what}: column {name}: more than {at} rows"));
+            assert!(
+                matches(array.as_ref(), row, expected),
+                "{what}: column {name}, row {at}: expected {expected}"
+            );
             at += 1;
         }
     }
@@ -122,6 +128,8 @@ pub fn needs_binary(schema: &[Value], columns: &serde_json::Map<String, Value>) 
     let not_text = |v: &Value| v.get("hex").is_some();
     schema.iter().any(|f| {
         f["type"] == "string"
-            && columns.get(f["name"].as_str().unwrap()).is_some_and(|c| c.as_array().unwrap().iter().any(not_text))
+            && columns
+                .get(f["name"].as_str().unwrap())
+                .is_some_and(|c| c.as_array().unwrap().iter().any(not_text))
     })
 }

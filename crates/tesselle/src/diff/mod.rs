@@ -1,14 +1,14 @@
 //! Comparing two tables, of any formats: columns, row counts, values.
 
 mod rows;
-mod source;
 
 use arrow_schema::{DataType, Schema};
 use serde_json::{Value, json};
-use tesselle_core::{Driver, Error, OpenOptions, Result};
+use tesselle_core::{Driver, Error, OpenOptions, Result, Scan};
 
 use rows::Comparison;
-pub use source::Side;
+
+use crate::source::Source;
 
 /// How to compare.
 #[derive(Debug, Clone)]
@@ -67,13 +67,18 @@ pub fn diff(
     options: &DiffOptions,
     driver: &Driver,
 ) -> Result<Difference> {
-    let left = Side::open(left, open)?;
-    let right = Side::open(right, open)?;
-    diff_sides(left, right, options, driver)
+    let left = Source::open(left, None, None, open)?;
+    let right = Source::open(right, None, None, open)?;
+    diff_sources(&left, &right, options, driver)
 }
 
-/// Compares two opened sides.
-pub fn diff_sides(left: Side, right: Side, options: &DiffOptions, driver: &Driver) -> Result<Difference> {
+/// Compares two opened tables.
+pub fn diff_sources(
+    left: &Source,
+    right: &Source,
+    options: &DiffOptions,
+    driver: &Driver,
+) -> Result<Difference> {
     let (left_schema, right_schema) = (left.schema(), right.schema());
     let schema = compare_schemas(&left_schema, &right_schema);
     let shared: Vec<String> = left_schema
@@ -89,17 +94,18 @@ pub fn diff_sides(left: Side, right: Side, options: &DiffOptions, driver: &Drive
             }
             Some(key.clone())
         }
-        None if left.is_ordered() && right.is_ordered() => None,
-        None => Some(
-            left.identifying_columns()
-                .filter(|key| key.iter().all(|k| shared.contains(k)))
-                .unwrap_or_else(|| shared.clone()),
-        ),
+        None if left.is_ordered()? && right.is_ordered()? => None,
+        None => {
+            let own = left.identifying_columns()?.filter(|key| key.iter().all(|name| shared.contains(name)));
+            Some(own.unwrap_or_else(|| shared.clone()))
+        }
     };
     let comparison = Comparison { columns: &shared, shown: options.shown, memory: options.memory };
+    let scan = Scan::all().columns(shared.iter().cloned());
+    let (left, right) = (left.rows(&scan, driver)?.batches, right.rows(&scan, driver)?.batches);
     let found = match key {
-        None => comparison.by_position(left.rows(&shared, driver)?, right.rows(&shared, driver)?)?,
-        Some(key) => comparison.by_key(left.rows(&shared, driver)?, right.rows(&shared, driver)?, &key)?,
+        None => comparison.by_position(left, right)?,
+        Some(key) => comparison.by_key(left, right, &key)?,
     };
     Ok(Difference { schema, ..found })
 }

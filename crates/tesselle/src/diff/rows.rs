@@ -12,8 +12,10 @@ use arrow_select::take::take_record_batch;
 use serde_json::json;
 use tesselle_core::{Error, Result};
 
-use super::source::Batches;
 use super::{Difference, plain_type};
+
+/// A stream of batches.
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
 
 /// What is compared, and how much of it is shown.
 pub(super) struct Comparison<'a> {

@@ -157,14 +157,34 @@ impl Grid {
         Some(number)
     }
 
+    /// The place on the grid of tile `number` of a fragment that stores the tiles of `span`.
+    pub fn tile_index(&self, span: &Region, number: u64) -> Option<Vec<u64>> {
+        let mut out = span.low.clone();
+        let mut rest = number;
+        let mut step = |axis: usize| {
+            let len = span.len(axis);
+            let position = out.get_mut(axis)?;
+            *position = position.checked_add(rest % len)?;
+            rest /= len;
+            Some(())
+        };
+        match self.tile_order {
+            Layout::ColMajor => (0..span.low.len()).try_for_each(&mut step)?,
+            _ => (0..span.low.len()).rev().try_for_each(&mut step)?,
+        }
+        (rest == 0).then_some(out)
+    }
+
     /// The runs that bring the cells of `part` from the tile at `index` to their places in the row-major `target`;
     /// `None` when the target wants none of them.
     ///
     /// `part` lies in the tile.
     pub fn runs(&self, index: &[u64], part: &Region, target: &Selected) -> Option<Runs> {
         let tile = self.tile_region(index);
-        let extents = self.axes.iter().map(|axis| usize::try_from(axis.extent).ok()).collect::<Option<Vec<_>>>()?;
-        let shape = target.spans.iter().map(|span| usize::try_from(span.len()).ok()).collect::<Option<Vec<_>>>()?;
+        let extents =
+            self.axes.iter().map(|axis| usize::try_from(axis.extent).ok()).collect::<Option<Vec<_>>>()?;
+        let shape =
+            target.spans.iter().map(|span| usize::try_from(span.len()).ok()).collect::<Option<Vec<_>>>()?;
         let mut source_steps = steps(&extents, self.cell_order)?;
         let target_steps = steps(&shape, Layout::RowMajor)?;
         let mut run = Run { source: 0, target: 0 };
@@ -246,16 +266,21 @@ impl Grid {
         limit: usize,
         out: &mut Vec<Selected>,
     ) -> Result<()> {
-        let (Some(span), Some(extent)) = (spans.get(axis), self.axes.get(axis).map(|axis| axis.extent.max(1))) else {
+        let (Some(span), Some(extent)) =
+            (spans.get(axis), self.axes.get(axis).map(|axis| axis.extent.max(1)))
+        else {
             return Ok(());
         };
-        let inner = spans.iter().skip(axis + 1).fold(1_u64, |product, span| product.saturating_mul(span.len()));
+        let inner =
+            spans.iter().skip(axis + 1).fold(1_u64, |product, span| product.saturating_mul(span.len()));
         let (rows, total, step) = (max / inner, span.len(), span.step.max(1));
         let mut index = 0_u64;
         while index < total {
             if out.len() >= limit {
-                return Err(Error::limit(format!("the selection has more than {limit} pieces of {max} cells"))
-                    .hint("select a smaller region with --slice"));
+                return Err(Error::limit(format!(
+                    "the selection has more than {limit} pieces of {max} cells"
+                ))
+                .hint("select a smaller region with --slice"));
             }
             let position = span.start.saturating_add(index.saturating_mul(step));
             let tile_end = (position - position % extent).saturating_add(extent);
@@ -381,12 +406,22 @@ mod tests {
         assert_eq!(grid(Layout::RowMajor, Layout::RowMajor).tile_number(&span, &[2, 1, 0]), Some(4));
         assert_eq!(grid(Layout::RowMajor, Layout::ColMajor).tile_number(&span, &[2, 1, 0]), Some(3));
         assert_eq!(grid(Layout::RowMajor, Layout::ColMajor).tile_number(&span, &[0, 1, 0]), None);
+        for order in [Layout::RowMajor, Layout::ColMajor] {
+            let grid = grid(Layout::RowMajor, order);
+            for number in 0..6 {
+                let index = grid.tile_index(&span, number).unwrap();
+                assert_eq!(grid.tile_number(&span, &index), Some(number));
+            }
+            assert_eq!(grid.tile_index(&span, 6), None);
+        }
     }
 
     #[test]
     fn pieces_cover_the_selection_in_row_major_order() {
         let grid = grid(Layout::RowMajor, Layout::RowMajor);
-        for target in [selected([(1, 5, 1), (2, 7, 1), (0, 4, 1)]), selected([(0, 5, 2), (0, 7, 3), (0, 4, 1)])] {
+        for target in
+            [selected([(1, 5, 1), (2, 7, 1), (0, 4, 1)]), selected([(0, 5, 2), (0, 7, 3), (0, 4, 1)])]
+        {
             for max in [1, 3, 4, 7, 20, 25, 40, 1000] {
                 let mut cells = Vec::new();
                 for piece in grid.split(&target, max, 1000).unwrap() {

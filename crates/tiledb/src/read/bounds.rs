@@ -17,7 +17,8 @@ use crate::meta::value::parse_scalar;
 pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<ColumnBounds>> {
     let Some((index, attribute)) = fragment.schema.attribute(&column.name) else { return Ok(None) };
     let datatype = attribute.datatype;
-    let number = datatype.is_integer() || datatype.is_float() || datatype.is_time() || datatype == Datatype::Bool;
+    let number =
+        datatype.is_integer() || datatype.is_float() || datatype.is_time() || datatype == Datatype::Bool;
     let lossy = attribute.filters.filters.iter().any(|filter| matches!(filter, Filter::FloatScale { .. }));
     // Dates beyond their type and unknown codes read as null.
     let shown_as_stored = column.dictionary.is_none() && (column.nullable || !column.field.is_nullable());
@@ -26,7 +27,8 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
     }
     let statistics = fragment.statistics(Field::Attribute(index))?;
     let Ok(at) = usize::try_from(tile) else { return Ok(None) };
-    let (min, max) = (statistics.mins.fixed_at(at, datatype.size()), statistics.maxs.fixed_at(at, datatype.size()));
+    let (min, max) =
+        (statistics.mins.fixed_at(at, datatype.size()), statistics.maxs.fixed_at(at, datatype.size()));
     let (Some(min), Some(max)) = (min, max) else { return Ok(None) };
     if datatype.is_float() {
         // A sum that is a number proves that no NaN was met; one at the end of the range had stopped adding.
@@ -37,7 +39,11 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
     }
     let scalar = |bytes: &[u8]| {
         let value = parse_scalar(datatype, bytes)?;
-        Ok::<_, crate::Error>(if datatype == Datatype::Bool { Scalar::Bool(value != Scalar::Int(0)) } else { value })
+        Ok::<_, crate::Error>(if datatype == Datatype::Bool {
+            Scalar::Bool(value != Scalar::Int(0))
+        } else {
+            value
+        })
     };
     let nulls = if attribute.nullable { statistics.null_counts.get(at).copied() } else { Some(0) };
     let rows = if fragment.footer.dense { None } else { Some(fragment.cells_of(tile)) };

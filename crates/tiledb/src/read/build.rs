@@ -64,15 +64,27 @@ fn bits(bytes: &[u8]) -> BooleanBuffer {
 }
 
 /// An array of single values.
-fn elements(datatype: Datatype, data: Buffer, len: usize, nulls: Option<NullBuffer>, raw: bool) -> Result<ArrayRef> {
-    fn primitive<T: ArrowPrimitiveType>(data: Buffer, len: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+fn elements(
+    datatype: Datatype,
+    data: Buffer,
+    len: usize,
+    nulls: Option<NullBuffer>,
+    raw: bool,
+) -> Result<ArrayRef> {
+    fn primitive<T: ArrowPrimitiveType>(
+        data: Buffer,
+        len: usize,
+        nulls: Option<NullBuffer>,
+    ) -> Result<ArrayRef> {
         Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::new(data, 0, len), nulls)?))
     }
     if data.len() < len.saturating_mul(datatype.size()) {
         return Err(Error::internal("a column has fewer bytes than its cells need"));
     }
     match element_type(datatype, raw) {
-        DataType::Boolean => Ok(Arc::new(BooleanArray::new(bits(data.get(..len).unwrap_or_default()), nulls))),
+        DataType::Boolean => {
+            Ok(Arc::new(BooleanArray::new(bits(data.get(..len).unwrap_or_default()), nulls)))
+        }
         DataType::Date32 => days(data, len, nulls),
         DataType::Int8 => primitive::<Int8Type>(data, len, nulls),
         DataType::Int16 => primitive::<Int16Type>(data, len, nulls),
@@ -85,9 +97,15 @@ fn elements(datatype: Datatype, data: Buffer, len: usize, nulls: Option<NullBuff
         DataType::Float32 => primitive::<Float32Type>(data, len, nulls),
         DataType::Float64 => primitive::<Float64Type>(data, len, nulls),
         DataType::Timestamp(TimeUnit::Second, _) => primitive::<TimestampSecondType>(data, len, nulls),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => primitive::<TimestampMillisecondType>(data, len, nulls),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => primitive::<TimestampMicrosecondType>(data, len, nulls),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => primitive::<TimestampNanosecondType>(data, len, nulls),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            primitive::<TimestampMillisecondType>(data, len, nulls)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            primitive::<TimestampMicrosecondType>(data, len, nulls)
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            primitive::<TimestampNanosecondType>(data, len, nulls)
+        }
         DataType::Duration(TimeUnit::Second) => primitive::<DurationSecondType>(data, len, nulls),
         DataType::Duration(TimeUnit::Millisecond) => primitive::<DurationMillisecondType>(data, len, nulls),
         DataType::Duration(TimeUnit::Microsecond) => primitive::<DurationMicrosecondType>(data, len, nulls),
@@ -108,12 +126,16 @@ fn days(data: Buffer, len: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef>
             0
         } else {
             i32::try_from(*day).map_err(|_| {
-                Error::corrupt(format!("day {day} does not fit a 32-bit date")).hint("add --raw to read the stored integers")
+                Error::corrupt(format!("day {day} does not fit a 32-bit date"))
+                    .hint("add --raw to read the stored integers")
             })?
         });
     }
     let valid = NullBuffer::new(valid.finish());
-    Ok(Arc::new(PrimitiveArray::<Date32Type>::try_new(out.into(), (valid.null_count() > 0).then_some(valid))?))
+    Ok(Arc::new(PrimitiveArray::<Date32Type>::try_new(
+        out.into(),
+        (valid.null_count() > 0).then_some(valid),
+    )?))
 }
 
 /// An array of variable-length cells.
@@ -181,11 +203,16 @@ fn encoded(
         let codes = codes.as_primitive::<K>();
         let count = values.len() as u64;
         let known = |code: K::Native| code.try_into().is_ok_and(|code| code < count);
-        let is_valid =
-            |i: usize| nulls.is_none_or(|nulls| nulls.is_valid(i)) && codes.values().get(i).is_some_and(|c| known(*c));
+        let is_valid = |i: usize| {
+            nulls.is_none_or(|nulls| nulls.is_valid(i)) && codes.values().get(i).is_some_and(|c| known(*c))
+        };
         let valid = NullBuffer::new(BooleanBuffer::collect_bool(codes.len(), is_valid));
-        let keys: ScalarBuffer<K::Native> =
-            codes.values().iter().enumerate().map(|(i, c)| if valid.is_valid(i) { *c } else { K::Native::default() }).collect();
+        let keys: ScalarBuffer<K::Native> = codes
+            .values()
+            .iter()
+            .enumerate()
+            .map(|(i, c)| if valid.is_valid(i) { *c } else { K::Native::default() })
+            .collect();
         let keys = PrimitiveArray::<K>::try_new(keys, (valid.null_count() > 0).then_some(valid))?;
         Ok(Arc::new(DictionaryArray::try_new(keys, Arc::clone(values))?))
     }
@@ -200,7 +227,10 @@ fn encoded(
         DataType::UInt16 => keyed::<UInt16Type>(&codes, nulls, values),
         DataType::UInt32 => keyed::<UInt32Type>(&codes, nulls, values),
         DataType::UInt64 => keyed::<UInt64Type>(&codes, nulls, values),
-        other => Err(Error::corrupt(format!("the enumerated attribute '{}' has codes of type {other}", column.name))),
+        other => Err(Error::corrupt(format!(
+            "the enumerated attribute '{}' has codes of type {other}",
+            column.name
+        ))),
     }
 }
 
@@ -229,7 +259,10 @@ pub(crate) fn dictionary(enumeration: &Enumeration, presentation: Presentation) 
         return Ok(Arc::new(BinaryArray::try_new(OffsetBuffer::new(offsets.into()), data, None)?));
     }
     if enumeration.cell_val_num != 1 {
-        return Err(Error::unsupported(format!("enumeration '{}' has several values per entry", enumeration.name)));
+        return Err(Error::unsupported(format!(
+            "enumeration '{}' has several values per entry",
+            enumeration.name
+        )));
     }
     let mut data = MutableBuffer::with_capacity(enumeration.data.len());
     data.extend_from_slice(&enumeration.data);

@@ -67,7 +67,8 @@ impl Column {
         presentation: Presentation,
     ) -> Result<Self> {
         let enumeration = enumeration.filter(|_| !presentation.raw && attribute.cell_val_num == 1);
-        let dictionary = enumeration.map(|enumeration| build::dictionary(enumeration, presentation)).transpose()?;
+        let dictionary =
+            enumeration.map(|enumeration| build::dictionary(enumeration, presentation)).transpose()?;
         Self::try_new(
             attribute.name.clone(),
             Source::Attribute(index),
@@ -93,8 +94,9 @@ impl Column {
             Some(values) => DataType::Dictionary(Box::new(plain), Box::new(values.data_type().clone())),
             None => plain,
         };
-        let shown_nullable =
-            nullable || dictionary.is_some() || (datatype == Datatype::DatetimeDay && !presentation.raw && cell_val_num == 1);
+        let shown_nullable = nullable
+            || dictionary.is_some()
+            || (datatype == Datatype::DatetimeDay && !presentation.raw && cell_val_num == 1);
         let metadata = HashMap::from([(TYPE_KEY.to_owned(), datatype.name().to_owned())]);
         let field = Arc::new(ArrowField::new(&name, data_type, shown_nullable).with_metadata(metadata));
         Ok(Self {
@@ -158,7 +160,11 @@ pub(crate) fn item_field(datatype: Datatype, raw: bool) -> FieldRef {
 }
 
 /// The Arrow type of a field.
-pub(crate) fn arrow_type(datatype: Datatype, cell_val_num: u32, presentation: Presentation) -> Result<DataType> {
+pub(crate) fn arrow_type(
+    datatype: Datatype,
+    cell_val_num: u32,
+    presentation: Presentation,
+) -> Result<DataType> {
     let one_byte = datatype.is_text() || datatype.is_bytes();
     let text = datatype.is_text() && !presentation.text_as_binary;
     if cell_val_num == VAR {

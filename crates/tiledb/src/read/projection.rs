@@ -47,7 +47,8 @@ impl Projection {
             }
         }
         let fields = |positions: &mut dyn Iterator<Item = usize>| -> SchemaRef {
-            let fields: Vec<_> = positions.filter_map(|i| columns.get(i)).map(|c| Arc::clone(&c.field)).collect();
+            let fields: Vec<_> =
+                positions.filter_map(|i| columns.get(i)).map(|c| Arc::clone(&c.field)).collect();
             Arc::new(Schema::new(fields))
         };
         let schema = fields(&mut output.iter().copied());
@@ -60,16 +61,12 @@ impl Projection {
         self.columns.get(..self.tested).unwrap_or_default()
     }
 
-    /// The other columns.
-    pub(crate) fn others(&self) -> &[Column] {
-        self.columns.get(self.tested..).unwrap_or_default()
-    }
-
     /// The rows that satisfy the predicate, given its columns; `None` means all.
     pub(crate) fn passing(&self, tested: &[ArrayRef], rows: usize) -> Result<Option<Vec<u32>>> {
         let Some(predicate) = &self.predicate else { return Ok(None) };
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.tested_schema), tested.to_vec(), &options)?;
+        let batch =
+            RecordBatch::try_new_with_options(Arc::clone(&self.tested_schema), tested.to_vec(), &options)?;
         let mask = predicate.evaluate(&batch)?;
         let values = match mask.nulls() {
             Some(nulls) => mask.values() & nulls.inner(),

@@ -9,7 +9,7 @@ use crate::array::Array;
 use crate::filter::{Pipeline, TileCodec, TileKind};
 use crate::fragment::{Fragment, TileIndex};
 use crate::meta::datatype::Datatype;
-use crate::meta::slots::Field;
+use crate::meta::slots::{Field, file_stem};
 use crate::{Error, Result};
 
 /// A field of a fragment, ready to be read.
@@ -64,7 +64,11 @@ impl FieldTiles {
         let (pipeline, datatype, cell_size): (&Pipeline, Datatype, usize) = match field {
             Field::Attribute(i) => {
                 let attribute = schema.attributes.get(i).ok_or_else(missing)?;
-                (&attribute.filters, attribute.datatype, attribute.cell_size().unwrap_or(attribute.datatype.size()))
+                (
+                    &attribute.filters,
+                    attribute.datatype,
+                    attribute.cell_size().unwrap_or(attribute.datatype.size()),
+                )
             }
             Field::Dimension(i) => {
                 let dim = schema.dimensions.get(i).ok_or_else(missing)?;
@@ -96,6 +100,11 @@ impl FieldTiles {
             None
         };
         let endings = ["", "_var", "_validity"];
+        if file_stem(schema, version, field).contains('/') {
+            return Err(
+                Error::corrupt("the name of a field leads out of its fragment").file(fragment.path.clone())
+            );
+        }
         Ok(Self {
             files: endings.map(|ending| array.storage_path(&fragment.file_of(field, ending))),
             sizes: fragment.file_sizes(field),
@@ -211,18 +220,25 @@ impl FieldTiles {
     fn checked_len(&self, stored: usize, cells: u64, each: usize) -> Result<usize> {
         let len = cells.checked_mul(each as u64).filter(|len| *len <= self.piece_limit);
         let len = len.and_then(|len| usize::try_from(len).ok()).ok_or_else(|| {
-            Error::limit(format!("a tile of {cells} cells of {each} bytes exceeds the limit of {}", self.piece_limit))
+            Error::limit(format!(
+                "a tile of {cells} cells of {each} bytes exceeds the limit of {}",
+                self.piece_limit
+            ))
         })?;
         // No filter packs tighter than this, so a larger claim is damage and must not be allocated.
         if len > stored.saturating_mul(100_000).saturating_add(1 << 16) {
-            return Err(Error::corrupt(format!("a tile of {stored} bytes cannot decode to {len}")).class("bad_tile"));
+            return Err(
+                Error::corrupt(format!("a tile of {stored} bytes cannot decode to {len}")).class("bad_tile")
+            );
         }
         Ok(len)
     }
 
     /// Decodes variable-length cells.
     pub(crate) fn decode_var(&self, stored: &StoredTile, tile: u64, cells: u64) -> Result<VarCells> {
-        let len = self.checked_len(stored.data.len(), self.var_size(tile), 1).map_err(|e| self.place(e, tile, 1))?;
+        let len = self
+            .checked_len(stored.data.len(), self.var_size(tile), 1)
+            .map_err(|e| self.place(e, tile, 1))?;
         let mut out = VarCells { offsets: Vec::new(), data: vec![0; len] };
         out.offsets = self.decode_var_into(stored, tile, cells, &mut out.data)?;
         Ok(out)

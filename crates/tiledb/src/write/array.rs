@@ -68,7 +68,8 @@ impl ArrayWriter {
             return Err(Error::invalid(format!("'{location}' is an array already")));
         }
         make_folders(location)?;
-        let schema_name = store_schema(location, new, key.as_ref(), timestamp)?;
+        let schema_name = fresh(stamp(timestamp))?;
+        store_schema(location, &schema_name, new, key.as_ref())?;
         Ok(Self {
             location: location.clone(),
             schema: Arc::new(new.schema.clone()),
@@ -150,12 +151,12 @@ impl ArrayWriter {
     }
 
     /// The plan of a fragment without special columns.
-    pub(crate) fn plan(&self, timestamps: (u64, u64)) -> FragmentPlan<'_> {
+    pub(crate) fn plan(&self, timestamps: (u64, u64)) -> FragmentPlan {
         FragmentPlan {
-            array: &self.location,
-            schema: &self.schema,
-            schema_name: &self.schema_name,
-            key: self.key.as_ref(),
+            array: self.location.clone(),
+            schema: Arc::clone(&self.schema),
+            schema_name: self.schema_name.clone(),
+            key: self.key.clone(),
             timestamps,
             with_timestamps: false,
             with_deletes: false,
@@ -187,20 +188,18 @@ pub(crate) fn make_folders(location: &Location) -> Result<()> {
     })
 }
 
-/// Stores enumerations, then the schema that names them. Gives the schema's name.
+/// Stores enumerations, then the schema that names them: with it the array exists.
 pub(crate) fn store_schema(
     location: &Location,
+    name: &str,
     new: &NewSchema,
     key: Option<&Key>,
-    timestamp: Option<u64>,
-) -> Result<String> {
+) -> Result<()> {
     let folder = location.join("__schema/__enumerations");
     for enumeration in &new.enumerations {
         let file = folder.join(&enumeration.file);
         put(&file, &GenericTile::write(&enumeration.write()?, new.schema.version, key)?)?;
     }
-    let name = fresh(stamp(timestamp))?;
     let payload = new.schema.write()?;
-    put(&location.join("__schema").join(&name), &GenericTile::write(&payload, new.schema.version, key)?)?;
-    Ok(name)
+    put(&location.join("__schema").join(name), &GenericTile::write(&payload, new.schema.version, key)?)
 }

@@ -110,6 +110,43 @@ impl Cells {
         TileCells { data, offsets, validity }
     }
 
+    /// The cells at `indexes`, then padding up to `cells` of them: zero bytes, null, one zero value where cells vary.
+    pub(crate) fn gather_padded(&self, indexes: &[u32], cells: usize) -> TileCells {
+        let mut tile = self.gather(indexes);
+        let missing = cells.saturating_sub(indexes.len());
+        match &mut tile.offsets {
+            Some(offsets) => {
+                for _ in 0..missing {
+                    offsets.push(tile.data.len() as u64);
+                    tile.data.resize(tile.data.len() + self.size, 0);
+                }
+            }
+            None => tile.data.resize(cells * self.size, 0),
+        }
+        if let Some(validity) = &mut tile.validity {
+            validity.resize(cells, 0);
+        }
+        tile
+    }
+
+    /// The cells from `start` to `end`.
+    pub(crate) fn slice(&self, start: usize, end: usize) -> Self {
+        let (from, _) = self.bounds(start);
+        let (to, _) = self.bounds(end);
+        let offsets = self.offsets.as_ref().and_then(|offsets| offsets.get(start..end));
+        Self {
+            count: end - start,
+            size: self.size,
+            data: self.data.slice_with_length(from, to - from),
+            offsets: offsets.map(|offsets| offsets.iter().map(|offset| offset - from as u64).collect()),
+            validity: self
+                .validity
+                .as_ref()
+                .and_then(|validity| validity.get(start..end))
+                .map(<[u8]>::to_vec),
+        }
+    }
+
     /// Joins columns of one type.
     pub(crate) fn concat(mut parts: Vec<Self>) -> Option<Self> {
         if parts.len() <= 1 {

@@ -129,7 +129,7 @@ struct Job {
 
 impl Tiler<'_> {
     /// Appends the tiles of the box in tile order.
-    pub(crate) fn write(&self, columns: &[Cells], writer: &mut FragmentWriter<'_>) -> Result<()> {
+    pub(crate) fn write(&self, columns: &[Cells], writer: &mut FragmentWriter) -> Result<()> {
         let cells = self.grid.cells_per_tile()?;
         let widest = columns.iter().map(|column| column.size as u64).max().unwrap_or(1);
         if cells.saturating_mul(widest) > LARGEST_TILE {
@@ -274,7 +274,7 @@ impl Tiler<'_> {
 }
 
 /// The next tile index in tile order; `false` after the last.
-fn advance(index: &mut [u64], span: &Region, order: Layout) -> bool {
+pub(crate) fn advance(index: &mut [u64], span: &Region, order: Layout) -> bool {
     let dims = index.len();
     for i in 0..dims {
         let axis = if order == Layout::ColMajor { i } else { dims - 1 - i };
@@ -374,7 +374,7 @@ fn pad_like_neighbours(data: &mut [u8], size: usize, real: &[Span<usize>]) {
     let mut from = first.start;
     let mut at = 0;
     let ends = data.len() / size.max(1);
-    for run in real.iter().cloned().chain([ends..ends]) {
+    for run in real.iter().cloned().chain(std::iter::once(ends..ends)) {
         for cell in at..run.start {
             data.copy_within(from * size..(from + 1) * size, cell * size);
         }

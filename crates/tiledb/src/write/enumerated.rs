@@ -57,7 +57,7 @@ pub(crate) fn codes(
 }
 
 /// Codes in the integer type of their attribute; they fit, for the enumeration was checked against it.
-fn narrow(codes: &Int64Array, datatype: Datatype) -> Result<ArrayRef> {
+pub(crate) fn narrow(codes: &Int64Array, datatype: Datatype) -> Result<ArrayRef> {
     fn to<T: ArrowDictionaryKeyType>(codes: &Int64Array) -> ArrayRef
     where
         T::Native: TryFrom<i64> + Default,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::array::{ArrayWriter, store_schema};
-use super::name::WRITE_VERSION;
+use super::name::{WRITE_VERSION, fresh, stamp};
 use super::schema::{NewSchema, check};
 use crate::meta::attribute::Attribute;
 use crate::meta::enumeration::Enumeration;
@@ -100,7 +100,9 @@ impl Evolution<'_> {
         all.extend(kept);
         check(&schema, &all)?;
         let new = NewSchema { schema, enumerations };
-        array.schema_name = store_schema(&array.location, &new, array.key.as_ref(), timestamp)?;
+        let name = fresh(stamp(timestamp))?;
+        store_schema(&array.location, &name, &new, array.key.as_ref())?;
+        array.schema_name = name;
         for enumeration in new.enumerations {
             array.enumerations.insert(enumeration.name.clone(), Arc::new(enumeration));
         }

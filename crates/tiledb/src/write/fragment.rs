@@ -1,6 +1,7 @@
 //! A fragment in the making: tiles in, data files and metadata out, visible with the commit (spec §8, §9, §11).
 
 use std::ops::Range as Span;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use tesselle_core::Location;
@@ -39,11 +40,11 @@ fn codec(filters: &Pipeline, kind: CellType, version: u32, key: Option<&Key>) ->
 
 /// What a fragment is made of.
 #[derive(Debug, Clone)]
-pub(crate) struct FragmentPlan<'a> {
-    pub(crate) array: &'a Location,
-    pub(crate) schema: &'a ArraySchema,
-    pub(crate) schema_name: &'a str,
-    pub(crate) key: Option<&'a Key>,
+pub(crate) struct FragmentPlan {
+    pub(crate) array: Location,
+    pub(crate) schema: Arc<ArraySchema>,
+    pub(crate) schema_name: String,
+    pub(crate) key: Option<Key>,
     pub(crate) timestamps: (u64, u64),
     /// Cells carry their own timestamps.
     pub(crate) with_timestamps: bool,
@@ -110,8 +111,8 @@ struct EncodedTile {
 }
 
 /// Writes one fragment. Dropped without [`FragmentWriter::finish`] it removes what it wrote.
-pub(crate) struct FragmentWriter<'a> {
-    plan: FragmentPlan<'a>,
+pub(crate) struct FragmentWriter {
+    plan: FragmentPlan,
     name: String,
     folder: Location,
     codecs: Vec<FieldCodec>,
@@ -120,15 +121,15 @@ pub(crate) struct FragmentWriter<'a> {
     done: bool,
 }
 
-impl<'a> FragmentWriter<'a> {
+impl FragmentWriter {
     /// Starts a fragment: makes its folder and its files, invisible as yet.
-    pub(crate) fn create(plan: FragmentPlan<'a>) -> Result<Self> {
+    pub(crate) fn create(plan: FragmentPlan) -> Result<Self> {
         let name = fresh_versioned(plan.timestamps)?;
         let folder = plan.array.join("__fragments").join(&name);
         folder.storage().create_dir(folder.path())?;
         let mut writer =
             Self { plan, name, folder, codecs: Vec::new(), files: Vec::new(), tiles: 0, done: false };
-        for field in stored_fields(writer.plan.schema, writer.plan.with_timestamps, writer.plan.with_deletes)
+        for field in stored_fields(&writer.plan.schema, writer.plan.with_timestamps, writer.plan.with_deletes)
         {
             let (codec, files) = writer.open_field(field)?;
             writer.codecs.push(codec);
@@ -138,7 +139,7 @@ impl<'a> FragmentWriter<'a> {
     }
 
     fn open_field(&self, field: Field) -> Result<(FieldCodec, FieldFiles)> {
-        let FragmentPlan { schema, key, .. } = self.plan;
+        let (schema, key) = (&self.plan.schema, self.plan.key.as_ref());
         let (kind, filters, is_dimension) = field_type(schema, field)?;
         let stem = file_stem(schema, WRITE_VERSION, field);
         let file = |suffix: &str| self.folder.join(&format!("{stem}{suffix}.tdb")).create(false);
@@ -162,16 +163,6 @@ impl<'a> FragmentWriter<'a> {
     /// The fields that tiles bring, in order.
     pub(crate) fn fields(&self) -> Vec<Field> {
         self.codecs.iter().map(|codec| codec.field).collect()
-    }
-
-    /// The name of the fragment.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Tiles appended so far.
-    pub(crate) fn tiles(&self) -> usize {
-        self.tiles
     }
 
     /// Appends tiles, filtered in parallel.
@@ -215,7 +206,7 @@ impl<'a> FragmentWriter<'a> {
     }
 
     fn metadata(&self, end: &FragmentEnd) -> Result<Vec<u8>> {
-        let FragmentPlan { schema, key, .. } = self.plan;
+        let (schema, key) = (&self.plan.schema, self.plan.key.as_ref());
         let dense = schema.kind == ArrayKind::Dense;
         let slots = Slots::new(schema, WRITE_VERSION, self.plan.with_timestamps, self.plan.with_deletes);
         let fields = slots.fields();
@@ -287,7 +278,7 @@ impl<'a> FragmentWriter<'a> {
         };
         let footer = Footer {
             version: WRITE_VERSION,
-            schema_name: Some(self.plan.schema_name.to_owned()),
+            schema_name: Some(self.plan.schema_name.clone()),
             dense,
             non_empty_domain,
             sparse_tiles: if dense { 0 } else { self.tiles as u64 },
@@ -323,7 +314,7 @@ pub(crate) struct FinishedFragment {
     pub(crate) tiles: u64,
 }
 
-impl Drop for FragmentWriter<'_> {
+impl Drop for FragmentWriter {
     fn drop(&mut self) {
         if !self.done {
             self.files.clear();

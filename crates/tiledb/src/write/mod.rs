@@ -27,8 +27,9 @@
 //! ```
 
 mod array;
-mod cells;
+pub(crate) mod cells;
 mod commit;
+mod consolidate;
 mod delete;
 mod dense;
 mod enumerated;
@@ -37,12 +38,17 @@ mod fragment;
 mod group;
 mod metadata;
 mod name;
-mod order;
+pub(crate) mod order;
 mod schema;
+pub mod sink;
 mod sparse;
-mod statistics;
+pub(crate) mod statistics;
+#[cfg(test)]
+mod tests;
+mod vacuum;
 
 pub use array::{ArrayWriter, Written};
+pub use consolidate::Consolidation;
 pub use delete::OnNull;
 pub use dense::CellOrder;
 pub use evolve::Evolution;
@@ -50,3 +56,4 @@ pub use group::GroupWriter;
 pub use name::WRITE_VERSION;
 pub use schema::{DEFAULT_CAPACITY, NewSchema, SchemaBuilder};
 pub use sparse::{OnDuplicate, SparseOptions};
+pub use vacuum::Vacuum;

@@ -293,6 +293,11 @@ impl SchemaBuilder {
         self
     }
 
+    /// The schema as it stands, unchecked.
+    pub(crate) fn draft(self) -> ArraySchema {
+        self.schema
+    }
+
     /// Checks the schema against the rules of the format.
     pub fn build(mut self) -> Result<NewSchema> {
         fit_images(&mut self.schema);

@@ -71,7 +71,7 @@ impl ArrayWriter {
     /// Writes cells as a fragment that is not committed yet. `columns` are in the order of stored fields.
     pub(crate) fn write_cells(
         &self,
-        plan: FragmentPlan<'_>,
+        plan: FragmentPlan,
         columns: &[Cells],
         options: &SparseOptions,
     ) -> Result<Option<(FinishedFragment, u64)>> {
@@ -92,7 +92,7 @@ impl ArrayWriter {
                 .par_iter()
                 .map(|indexes| TileSet {
                     fields: columns.iter().map(|column| column.gather(indexes)).collect(),
-                    real: vec![0..indexes.len()],
+                    real: std::iter::once(0..indexes.len()).collect(),
                 })
                 .collect();
             for set in &sets {

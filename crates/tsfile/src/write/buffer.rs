@@ -366,7 +366,7 @@ impl AlignedBuffer {
 }
 
 /// Rows without a value.
-fn blanks(data_type: DataType, n: usize) -> Values {
+pub(super) fn blanks(data_type: DataType, n: usize) -> Values {
     match Values::empty(data_type) {
         Values::Boolean(_) => Values::Boolean(vec![false; n]),
         Values::Int32(_) => Values::Int32(vec![0; n]),

@@ -50,7 +50,10 @@ impl BlobReader {
         let mut builder = ColumnBuilder::new(LogicalType::BlobRef, None);
         for (number, page) in reader.pages().iter().enumerate() {
             let piece = || page_piece(group, self.column, number);
-            let payload = file.profile().decompress(&page.record, reader.payload(page)?, page.offset).in_piece(piece)?;
+            let payload = file
+                .profile()
+                .decompress(&page.record, reader.payload(page)?, page.offset)
+                .in_piece(piece)?;
             builder.append_page(&page.record, &payload, &decoding).at_offset(page.offset).in_piece(piece)?;
         }
         self.validity = builder.into_validity();
@@ -121,7 +124,10 @@ impl GroupTask {
         let mut last: BTreeMap<usize, usize> = BTreeMap::new();
         for row in start..end {
             for (column, blob) in &self.blobs {
-                let Some(ordinal) = window.ordinals(*column, &(row..row + 1)).first().copied().flatten() else { continue };
+                let Some(ordinal) = window.ordinals(*column, &(row..row + 1)).first().copied().flatten()
+                else {
+                    continue;
+                };
                 let run = blob.index.run_of(ordinal).in_piece(|| format!("row group {}", self.group))?;
                 if last.insert(*column, run) != Some(run) {
                     bytes = bytes.saturating_add(blob.index.decoded_len(run));
@@ -135,7 +141,11 @@ impl GroupTask {
     }
 
     /// The runs of these rows that are not there yet. Runs before them are dropped.
-    pub(super) fn missing_runs(&mut self, window: &Window, rows: &Range<usize>) -> Result<Vec<(Purpose, Range<u64>)>> {
+    pub(super) fn missing_runs(
+        &mut self,
+        window: &Window,
+        rows: &Range<usize>,
+    ) -> Result<Vec<(Purpose, Range<u64>)>> {
         let mut out = Vec::new();
         for (column, blob) in &mut self.blobs {
             let mut wanted = Vec::new();

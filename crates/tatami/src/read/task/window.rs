@@ -66,7 +66,11 @@ impl Window {
     /// The selected rows of a column that lie in `rows`.
     pub(super) fn slice(&self, column: usize, rows: &Range<usize>) -> Result<ArrayRef> {
         let array = self.arrays.get(&column).ok_or_else(|| Error::internal("a column was not decoded"))?;
-        Ok(if rows.len() == array.len() { ArrayRef::clone(array) } else { array.slice(rows.start, rows.len()) })
+        Ok(if rows.len() == array.len() {
+            ArrayRef::clone(array)
+        } else {
+            array.slice(rows.start, rows.len())
+        })
     }
 
     /// The blob ordinals of the selected rows that lie in `rows`.
@@ -131,7 +135,8 @@ impl GroupTask {
                 continue;
             }
             let array = self.page_array(column, *number, page)?;
-            let array = array.slice((part.start - page.rows.start) as usize, (part.end - part.start) as usize);
+            let array =
+                array.slice((part.start - page.rows.start) as usize, (part.end - part.start) as usize);
             parts.push(match mask {
                 Some(mask) => filter(&array, &BooleanArray::new(mask, None))?,
                 None => array,
@@ -151,7 +156,8 @@ impl GroupTask {
         let reader = self.readers.get(&column).ok_or_else(|| Error::internal("a column was not fetched"))?;
         let pages = reader.pages();
         let first = pages.partition_point(|page| page.rows.end <= rows.start);
-        let touching = pages.iter().enumerate().skip(first).take_while(|(_, page)| page.rows.start < rows.end);
+        let touching =
+            pages.iter().enumerate().skip(first).take_while(|(_, page)| page.rows.start < rows.end);
         Ok(touching.filter(|(_, page)| !page.rows.is_empty()).map(|(i, page)| (i, page.clone())).collect())
     }
 

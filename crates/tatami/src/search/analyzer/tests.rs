@@ -6,9 +6,10 @@ fn split(text: &str) -> Vec<String> {
 
 #[test]
 fn punctuation_and_underscores_separate() {
-    assert_eq!(split("snake_case it's a.b 1,000.5 x86-64"), [
-        "snake", "case", "it", "s", "a", "b", "1", "000", "5", "x86", "64"
-    ]);
+    assert_eq!(
+        split("snake_case it's a.b 1,000.5 x86-64"),
+        ["snake", "case", "it", "s", "a", "b", "1", "000", "5", "x86", "64"]
+    );
     assert!(split("").is_empty());
     assert!(split("!!! --").is_empty());
 }

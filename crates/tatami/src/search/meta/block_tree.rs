@@ -63,7 +63,10 @@ impl BlockTree {
         let entries = slice(&run, &mut pos, index_len, WHAT)?;
         // An index entry takes at least four bytes.
         if count > entries.len() / 4 {
-            return Err(Error::corrupt(WHAT, format!("{count} blocks in an index of {} bytes", entries.len())));
+            return Err(Error::corrupt(
+                WHAT,
+                format!("{count} blocks in an index of {} bytes", entries.len()),
+            ));
         }
         let (start, area) = (pos - entries.len(), pos);
         let mut blocks: Vec<BlockRef> = Vec::with_capacity(count);
@@ -126,7 +129,10 @@ impl BlockTree {
             term.truncate(shared);
             term.extend_from_slice(rest);
             if first && term != self.first(block) {
-                return Err(Error::corrupt(WHAT, format!("block {number} starts with another term than its index")));
+                return Err(Error::corrupt(
+                    WHAT,
+                    format!("block {number} starts with another term than its index"),
+                ));
             }
             first = false;
             let entry = Entry::parse(&body, &mut pos)?;
@@ -135,11 +141,6 @@ impl BlockTree {
             }
         }
         Ok(())
-    }
-
-    /// The first block that may hold terms with this prefix.
-    pub(crate) fn block_of_prefix(&self, prefix: &[u8]) -> usize {
-        self.blocks.partition_point(|block| self.first(block) <= prefix).saturating_sub(1)
     }
 
     fn first(&self, block: &BlockRef) -> &[u8] {

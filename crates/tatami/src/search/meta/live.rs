@@ -16,7 +16,7 @@ impl LiveDocs {
     pub fn all(docs: u32) -> Self {
         let mut words = vec![u64::MAX; docs.div_ceil(64) as usize];
         if let Some(last) = words.last_mut()
-            && docs % 64 != 0
+            && !docs.is_multiple_of(64)
         {
             *last = u64::MAX >> (64 - docs % 64);
         }
@@ -36,7 +36,7 @@ impl LiveDocs {
             *word = u64::from_le_bytes(*bytes);
         }
         if let Some(last) = set.words.last_mut()
-            && docs % 64 != 0
+            && !docs.is_multiple_of(64)
         {
             *last &= u64::MAX >> (64 - docs % 64);
         }

@@ -38,7 +38,12 @@ fn number(value: u64, what: &'static str) -> tesselle_codec::Result<u32> {
 }
 
 /// The next `len` bytes of `run`.
-fn slice<'a>(run: &'a [u8], pos: &mut usize, len: u64, what: &'static str) -> tesselle_codec::Result<&'a [u8]> {
+fn slice<'a>(
+    run: &'a [u8],
+    pos: &mut usize,
+    len: u64,
+    what: &'static str,
+) -> tesselle_codec::Result<&'a [u8]> {
     let len = index(len, what)?;
     let rest = run.get(*pos..).unwrap_or_default();
     let Some(bytes) = rest.get(..len) else {

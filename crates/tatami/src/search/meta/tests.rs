@@ -26,10 +26,7 @@ fn skip_tables_and_payload_of_the_worked_example() {
         encode_list(&docs, &freqs, &mut payload).unwrap().write(&mut run);
         payloads.push(payload);
     }
-    assert_eq!(
-        run,
-        hex("02 DE0203 00FE0103008001 8002FE0303438001 8004BA050386015E 03010 5DD04030003")
-    );
+    assert_eq!(run, hex("02 DE0203 00FE0103008001 8002FE0303438001 8004BA050386015E 03010 5DD04030003"));
     assert_eq!(payloads[1], hex("05 2C01 2C01 02 00 39"));
     let skips = Skips::parse(run.into()).unwrap();
     assert_eq!(skips.len(), 2);
@@ -155,16 +152,10 @@ proptest! {
             prop_assert!(found.is_some());
             prop_assert_eq!(found, tree.lookup(term.as_bytes()).unwrap());
         }
-        for prefix in ["", "a", "bé", "日", "zz"] {
-            let wanted: Vec<&String> = terms.iter().filter(|term| term.starts_with(prefix)).collect();
-            for dictionary in [&flat, &tree] {
-                let mut seen = Vec::new();
-                dictionary.for_each_prefixed(prefix.as_bytes(), |term, _| {
-                    seen.push(String::from_utf8(term.to_vec()).unwrap());
-                    true
-                }).unwrap();
-                prop_assert_eq!(seen.iter().collect::<Vec<_>>(), wanted.clone());
-            }
+        for dictionary in [&flat, &tree] {
+            let mut seen = Vec::new();
+            dictionary.for_each(|term, _| seen.push(String::from_utf8(term.to_vec()).unwrap())).unwrap();
+            prop_assert!(seen.iter().eq(terms.iter()));
         }
     }
 

@@ -99,7 +99,8 @@ impl RoutingIndex {
         let mut end = 0u32;
         out.extend_from_slice(&end.to_le_bytes());
         for term in self.terms.keys() {
-            end = u32::try_from(term.len()).ok().and_then(|len| end.checked_add(len)).ok_or_else(too_large)?;
+            end =
+                u32::try_from(term.len()).ok().and_then(|len| end.checked_add(len)).ok_or_else(too_large)?;
             out.extend_from_slice(&end.to_le_bytes());
         }
         pad(&mut out);
@@ -146,11 +147,15 @@ impl Sections<'_> {
     }
 
     fn u32(&self, section: usize, i: usize) -> Result<u32> {
-        self.word(section, i).map(u32::from_le_bytes).ok_or_else(|| bad("a section of the routing file ends early"))
+        self.word(section, i)
+            .map(u32::from_le_bytes)
+            .ok_or_else(|| bad("a section of the routing file ends early"))
     }
 
     fn u64(&self, section: usize, i: usize) -> Result<u64> {
-        self.word(section, i).map(u64::from_le_bytes).ok_or_else(|| bad("a section of the routing file ends early"))
+        self.word(section, i)
+            .map(u64::from_le_bytes)
+            .ok_or_else(|| bad("a section of the routing file ends early"))
     }
 
     fn read(&self, docs: u64, shards: usize, terms: usize, postings: usize) -> Result<RoutingIndex> {

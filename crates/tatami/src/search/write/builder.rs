@@ -62,10 +62,16 @@ pub struct SegmentBuilder {
 
 impl SegmentBuilder {
     /// Starts a segment that takes batches of `schema`.
-    pub fn create(location: &Location, schema: &SchemaRef, options: &IndexOptions, driver: &Driver) -> Result<Self> {
+    pub fn create(
+        location: &Location,
+        schema: &SchemaRef,
+        options: &IndexOptions,
+        driver: &Driver,
+    ) -> Result<Self> {
         let roles = Roles::new(schema, options)?;
         let segment_schema = roles.schema();
-        let mut writer_options = WriterOptions { bloom: vec!["doc_id".to_owned()], ..WriterOptions::default() };
+        let mut writer_options =
+            WriterOptions { bloom: vec!["doc_id".to_owned()], ..WriterOptions::default() };
         if roles.shape == Shape::Body {
             writer_options.blobs.push("body".to_owned());
         }
@@ -89,9 +95,13 @@ impl SegmentBuilder {
     fn add(&mut self, documents: &Documents) -> Result<()> {
         self.driver.check_canceled()?;
         let first = self.docs;
-        let last = u32::try_from(documents.rows).ok().and_then(|rows| first.checked_add(rows)).filter(|end| *end < END);
+        let last = u32::try_from(documents.rows)
+            .ok()
+            .and_then(|rows| first.checked_add(rows))
+            .filter(|end| *end < END);
         self.docs = last.ok_or_else(|| {
-            Error::limit("a segment holds fewer than 4294967295 documents").hint("split them into several segments")
+            Error::limit("a segment holds fewer than 4294967295 documents")
+                .hint("split them into several segments")
         })?;
         let starts: Vec<usize> = (0..documents.rows).step_by(SHARD_DOCS).collect();
         let parts: Vec<(Shard, Part)> = self.driver.install(|| {
@@ -119,7 +129,10 @@ impl SegmentBuilder {
             Shape::Snippet => {
                 let limit = self.options.snippet_chars;
                 let leads: Vec<String> = self.driver.install(|| {
-                    (0..rows).into_par_iter().map(|row| snippet(value(documents.body.as_ref(), row), limit)).collect()
+                    (0..rows)
+                        .into_par_iter()
+                        .map(|row| snippet(value(documents.body.as_ref(), row), limit))
+                        .collect()
                 });
                 Arc::new(BinaryArray::from_iter_values(leads))
             }
@@ -131,7 +144,8 @@ impl SegmentBuilder {
             Arc::new(without_nulls(documents.stored_title.as_ref(), rows)),
             text,
         ];
-        columns.extend([body, title, anchor, url].map(|norms| Arc::new(UInt16Array::from(norms)) as ArrayRef));
+        columns
+            .extend([body, title, anchor, url].map(|norms| Arc::new(UInt16Array::from(norms)) as ArrayRef));
         columns.extend(documents.extra.iter().cloned());
         self.writer.write(&RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }

@@ -4,8 +4,8 @@ use tesselle_codec::varint;
 use tesselle_core::{Error, Result};
 
 use super::scratch::{RunBytes, Scratch, Spool, Spooled};
-use crate::write::writer::InvertedRuns;
 use crate::search::meta::{BlockTreeWriter, DictionaryKind, Entry, FlatWriter, encode_list};
+use crate::write::writer::InvertedRuns;
 
 /// A run is one record, whose length has 32 bits.
 const MAX_RUN: u64 = u32::MAX as u64;
@@ -61,7 +61,13 @@ impl RunEncoder {
     }
 
     /// Adds a term with its documents, ascending, and their frequencies; a term without documents is left out.
-    pub(crate) fn push(&mut self, term: &[u8], docs: &[u32], freqs: &[u32], scratch: &mut Scratch) -> Result<()> {
+    pub(crate) fn push(
+        &mut self,
+        term: &[u8],
+        docs: &[u32],
+        freqs: &[u32],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
         let entry = match (docs, freqs) {
             ([], _) => return Ok(()),
             (&[doc], &[freq]) => Entry::Singleton { df: 1, doc, freq },

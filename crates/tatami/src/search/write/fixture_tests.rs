@@ -58,7 +58,11 @@ fn originals() -> Vec<(PathBuf, Vec<Value>, usize)> {
             Some(order) => {
                 let each = documents.len() / order.len();
                 for (name, part) in order.iter().zip(documents.chunks(each)) {
-                    originals.push((root.join(case).join(name.as_str().unwrap()), part.to_vec(), snippet_chars));
+                    originals.push((
+                        root.join(case).join(name.as_str().unwrap()),
+                        part.to_vec(),
+                        snippet_chars,
+                    ));
                 }
             }
         }
@@ -108,12 +112,19 @@ fn built_segments_equal_those_of_the_original_engine() {
             let name = path.display();
             assert_eq!(built.shape(), original.shape(), "{name}");
             assert_eq!(dictionary(&built), dictionary(&original), "{name}");
-            assert_eq!(matches!(built.index().dictionary(), Dictionary::Flat(_)), kind == DictionaryKind::Flat);
+            assert_eq!(
+                matches!(built.index().dictionary(), Dictionary::Flat(_)),
+                kind == DictionaryKind::Flat
+            );
             assert_eq!(run(built.file(), |i| i.postings), run(original.file(), |i| i.postings), "{name}");
             assert_eq!(run(built.file(), |i| i.skips), run(original.file(), |i| i.skips), "{name}");
             let docs: Vec<u32> = (0..original.docs()).collect();
             let columns: Vec<usize> = (0..8).collect();
-            assert_eq!(built.take(&docs, &columns).unwrap(), original.take(&docs, &columns).unwrap(), "{name}");
+            assert_eq!(
+                built.take(&docs, &columns).unwrap(),
+                original.take(&docs, &columns).unwrap(),
+                "{name}"
+            );
             assert_eq!(built.file().footer().schema, original.file().footer().schema, "{name}");
             let flags = built.file().header().flags;
             assert_eq!(flags | 32, original.file().header().flags & !4 | flags & 4, "{name}");

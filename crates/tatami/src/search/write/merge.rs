@@ -44,7 +44,8 @@ pub(crate) fn merge(
     scratch: &mut Scratch,
 ) -> Result<()> {
     let (mut docs, mut freqs) = (Vec::new(), Vec::new());
-    let mut sources: Vec<Source> = runs.iter().map(|run| RunReader::open(run).map(Source::Run)).collect::<Result<_>>()?;
+    let mut sources: Vec<Source> =
+        runs.iter().map(|run| RunReader::open(run).map(Source::Run)).collect::<Result<_>>()?;
     sources.push(Source::Memory(accumulator.take_sorted().into_iter()));
     // The next term of every source; equal terms come in the order of the sources, that is of documents.
     let mut heads: Vec<Option<List>> = Vec::with_capacity(sources.len());

@@ -53,7 +53,8 @@ pub(super) struct Documents {
 impl Roles {
     pub(super) fn new(input: &SchemaRef, options: &IndexOptions) -> Result<Self> {
         let known = || input.fields().iter().map(|field| field.name().as_str());
-        let find = |name: &str| input.index_of(name).map_err(|_| Error::unknown_name("column", name, known()));
+        let find =
+            |name: &str| input.index_of(name).map_err(|_| Error::unknown_name("column", name, known()));
         if options.text.is_empty() {
             return Err(Error::invalid("no column to search in is named").hint("add --text COLUMNS"));
         }
@@ -67,7 +68,8 @@ impl Roles {
         }
         let field = |name: &str| searched.iter().find(|(n, _)| *n == name).map(|(_, column)| *column);
         let is_body = |name: &str| !["title", "url", "anchor"].contains(&name);
-        let body: Vec<usize> = searched.iter().filter(|(name, _)| is_body(name)).map(|(_, column)| *column).collect();
+        let body: Vec<usize> =
+            searched.iter().filter(|(name, _)| is_body(name)).map(|(_, column)| *column).collect();
         let place = |name: &str| -> Option<usize> {
             let wanted = options.stored.as_ref().is_none_or(|stored| stored.iter().any(|s| s == name));
             input.index_of(name).ok().filter(|column| wanted && check_text(input.field(*column)).is_ok())
@@ -179,7 +181,10 @@ fn check_text(field: &Field) -> Result<()> {
 /// A column as bytes: text of any layout as it is, everything else as it prints.
 fn as_bytes(batch: &RecordBatch, column: usize) -> Result<BinaryArray> {
     let Some(array) = batch.columns().get(column) else {
-        return Err(Error::invalid(format!("a batch has {} columns, number {column} is wanted", batch.num_columns())));
+        return Err(Error::invalid(format!(
+            "a batch has {} columns, number {column} is wanted",
+            batch.num_columns()
+        )));
     };
     if let Some(array) = array.as_binary_opt::<i32>() {
         return Ok(array.clone());

@@ -33,11 +33,12 @@ fn encoded(documents: &[String], spill_every: usize, shard_docs: usize) -> (Vec<
     let encoded = encoder.finish().unwrap();
     let collect = |spooled: &Spooled| {
         let mut bytes = Vec::new();
-        spooled.for_each(|piece| {
-            bytes.extend_from_slice(piece);
-            Ok(())
-        })
-        .unwrap();
+        spooled
+            .for_each(|piece| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            })
+            .unwrap();
         Bytes::from(bytes)
     };
     let result = (encoded.terms.clone(), collect(&encoded.postings), collect(&encoded.skips));
@@ -68,7 +69,12 @@ fn a_spool_gives_back_what_it_took() {
         }
         let spooled = spool.finish().unwrap();
         let mut all = Vec::new();
-        spooled.for_each(|bytes| { all.extend_from_slice(bytes); Ok(()) }).unwrap();
+        spooled
+            .for_each(|bytes| {
+                all.extend_from_slice(bytes);
+                Ok(())
+            })
+            .unwrap();
         assert_eq!((all.len() as u64, all[299]), (spooled.len(), 99));
     }
 }

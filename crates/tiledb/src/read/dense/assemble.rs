@@ -26,7 +26,11 @@ pub(super) struct Assembler<'a> {
 }
 
 impl<'a> Assembler<'a> {
-    pub(super) fn new(scan: &'a DenseScan, piece: &'a Selected, composition: &'a Composition) -> Result<Self> {
+    pub(super) fn new(
+        scan: &'a DenseScan,
+        piece: &'a Selected,
+        composition: &'a Composition,
+    ) -> Result<Self> {
         let rows = piece.cells().and_then(|cells| usize::try_from(cells).ok());
         let rows = rows.ok_or_else(|| Error::limit("a piece has too many cells for this machine"))?;
         let runs = |part: &Part| scan.grid.runs(&part.index, &part.region, piece);
@@ -77,7 +81,13 @@ impl<'a> Assembler<'a> {
     }
 
     /// Fixed cells, decoded straight into place where a tile is one run of the piece.
-    fn fixed(&mut self, at: usize, blank: &[u8], stored: &[Option<StoredTile>], dst: &mut [u8]) -> Result<()> {
+    fn fixed(
+        &mut self,
+        at: usize,
+        blank: &[u8],
+        stored: &[Option<StoredTile>],
+        dst: &mut [u8],
+    ) -> Result<()> {
         if !self.composition.covered {
             fill(dst, blank);
         }

@@ -71,7 +71,7 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     };
     let fields = fields_of(array, &projection, &bounds)?;
     let row_bytes: u64 = projection.columns.iter().map(|column| column.cell_size().max(16) as u64).sum();
-    let cells = PIECE_CELLS.min(PIECE_BYTES / row_bytes.max(1)).max(1 << 12);
+    let cells = PIECE_CELLS.min(PIECE_BYTES / row_bytes.max(1)).max(1);
     let mut pieces = grid.split(&selected, cells, MOST_PIECES)?;
     if let Some(limit) = scan.limit.filter(|_| scan.predicate.is_none()) {
         truncate(&mut pieces, limit);
@@ -115,7 +115,9 @@ fn narrow(array: &Array, grid: &Grid, predicate: &Predicate, selected: &mut Sele
     for condition in predicate.conjuncts() {
         let Predicate::Compare { column, op, value } = condition else { continue };
         let Some((axis, _)) = array.schema.dimension(column) else { continue };
-        let (Some(grid_axis), Some(span)) = (grid.axes.get(axis), selected.spans.get_mut(axis)) else { continue };
+        let (Some(grid_axis), Some(span)) = (grid.axes.get(axis), selected.spans.get_mut(axis)) else {
+            continue;
+        };
         let Scalar::Int(value) = value else { continue };
         let position = value.saturating_sub(grid_axis.low);
         // The first position that may pass, and the one after the last.
@@ -174,8 +176,11 @@ pub(crate) fn field_of(array: &Array, fragment: &Fragment, column: &Column) -> R
         && attribute.cell_val_num == column.cell_val_num
         && attribute.nullable == column.nullable;
     if !same {
-        return Err(Error::unsupported(format!("attribute '{}' has another type in an older fragment", column.name))
-            .file(fragment.path.clone()));
+        return Err(Error::unsupported(format!(
+            "attribute '{}' has another type in an older fragment",
+            column.name
+        ))
+        .file(fragment.path.clone()));
     }
     FieldTiles::new(array, fragment, Field::Attribute(index)).map(Some)
 }
@@ -200,7 +205,9 @@ impl DenseScan {
         // Only tiles that some fragment holds are visited: a domain can be far larger than what was written.
         let mut visited: Option<Region> = None;
         for (_, fragment, _) in &fragments {
-            let Some(held) = fragment.dense.as_ref().and_then(|dense| dense.tiles.intersect(&tiles)) else { continue };
+            let Some(held) = fragment.dense.as_ref().and_then(|dense| dense.tiles.intersect(&tiles)) else {
+                continue;
+            };
             visited = Some(match visited {
                 None => held,
                 Some(all) => Region {
@@ -285,7 +292,12 @@ impl DenseScan {
     }
 
     /// The bounds of an attribute over whole, undisputed tiles.
-    fn attribute_bounds(&self, at: usize, column: &Column, composition: &Composition) -> Result<Option<ColumnBounds>> {
+    fn attribute_bounds(
+        &self,
+        at: usize,
+        column: &Column,
+        composition: &Composition,
+    ) -> Result<Option<ColumnBounds>> {
         let mut seen = std::collections::HashSet::new();
         let disputed = !composition.parts.iter().all(|part| seen.insert(&part.index));
         if !composition.covered || disputed {
@@ -294,7 +306,9 @@ impl DenseScan {
         let mut all: Option<ColumnBounds> = None;
         for part in &composition.parts {
             let has = self.fields.get(&part.fragment).and_then(|f| f.get(at)).is_some_and(Option::is_some);
-            let Some(fragment) = self.array.fragments.get(part.fragment).filter(|_| has) else { return Ok(None) };
+            let Some(fragment) = self.array.fragments.get(part.fragment).filter(|_| has) else {
+                return Ok(None);
+            };
             let Some(tile) = tile_bounds(fragment, column, part.tile)? else { return Ok(None) };
             all = Some(match all {
                 None => tile,

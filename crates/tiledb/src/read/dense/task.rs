@@ -67,7 +67,12 @@ impl DenseTask {
         chosen.map(|(at, column)| decode(at, column)).collect()
     }
 
-    fn finish(&mut self, tested: &[ArrayRef], passing: Option<&[u32]>, others: Vec<ArrayRef>) -> Result<Step> {
+    fn finish(
+        &mut self,
+        tested: &[ArrayRef],
+        passing: Option<&[u32]>,
+        others: Vec<ArrayRef>,
+    ) -> Result<Step> {
         self.state = State::Done;
         let projection = &self.scan.projection;
         let all: Vec<ArrayRef> = tested.iter().cloned().chain(others).collect();
@@ -94,7 +99,8 @@ impl Task for DenseTask {
                 }
             }
         }
-        let row: u64 = self.scan.projection.columns.iter().map(|column| column.cell_size().max(16) as u64).sum();
+        let row: u64 =
+            self.scan.projection.columns.iter().map(|column| column.cell_size().max(16) as u64).sum();
         let out = self.piece.cells().unwrap_or(u64::MAX).saturating_mul(row);
         Cost {
             pieces: self.composition.parts.len() as u64,

@@ -28,7 +28,9 @@ pub(super) fn assemble(
             MutableBuffer::new(0)
         } else {
             let size = rows.checked_mul(column.cell_size());
-            MutableBuffer::from_len_zeroed(size.ok_or_else(|| Error::limit("a batch exceeds this machine's memory"))?)
+            MutableBuffer::from_len_zeroed(
+                size.ok_or_else(|| Error::limit("a batch exceeds this machine's memory"))?,
+            )
         },
         offsets: column.is_var().then(|| vec![0_i32]),
         validity: column.nullable.then(Vec::new),
@@ -62,7 +64,8 @@ pub(super) fn assemble(
                         all.extend(shifted);
                     }
                 } else {
-                    let len = field.fixed_len(&stored, cells).map_err(|error| field.place(error, number, 0))?;
+                    let len =
+                        field.fixed_len(&stored, cells).map_err(|error| field.place(error, number, 0))?;
                     field.decode_fixed(&stored, number, out.place(len)?)?;
                 }
             }
@@ -103,7 +106,9 @@ impl Output<'_> {
             let validity = decoded.validity().unwrap_or_default();
             match &tile.picks {
                 None => all.extend_from_slice(validity),
-                Some(picks) => all.extend(picks.iter().map(|cell| validity.get(*cell as usize).copied().unwrap_or(1))),
+                Some(picks) => {
+                    all.extend(picks.iter().map(|cell| validity.get(*cell as usize).copied().unwrap_or(1)))
+                }
             }
         }
         match decoded {

@@ -36,7 +36,9 @@ pub(crate) fn newest(dims: &[Dimension], tiles: &[Candidate<'_>]) -> Result<Vec<
     // Fixed dimensions compare by number, made once per tile.
     let keys: Vec<Vec<Option<Vec<u64>>>> = tiles
         .iter()
-        .map(|tile| tile.dims.iter().zip(dims).map(|(decoded, dim)| decoded.order_keys(dim.datatype)).collect())
+        .map(|tile| {
+            tile.dims.iter().zip(dims).map(|(decoded, dim)| decoded.order_keys(dim.datatype)).collect()
+        })
         .collect();
     let key = |cell: Cell, dim: usize| -> u64 {
         let tile = keys.get(cell.tile as usize).and_then(|dims| dims.get(dim)?.as_ref());
@@ -59,7 +61,11 @@ pub(crate) fn newest(dims: &[Dimension], tiles: &[Candidate<'_>]) -> Result<Vec<
         let compare = |a: Cell, b: Cell| {
             dims.iter().enumerate().fold(Ordering::Equal, |order, (dim, dimension)| {
                 order.then_with(|| {
-                    if dimension.is_var() { text(a, dim).cmp(text(b, dim)) } else { key(a, dim).cmp(&key(b, dim)) }
+                    if dimension.is_var() {
+                        text(a, dim).cmp(text(b, dim))
+                    } else {
+                        key(a, dim).cmp(&key(b, dim))
+                    }
                 })
             })
         };

@@ -116,10 +116,10 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
             break;
         }
         rows = rows.saturating_add(tiles.iter().map(|tile| tile.cells).sum());
-        tasks.push(Box::new(SparseTask::new(Arc::clone(&scanned), tiles, None)));
+        tasks.push(Box::new(SparseTask::alone(Arc::clone(&scanned), tiles)));
     }
     for (tiles, slab) in disputed_groups(array, disputed)? {
-        tasks.push(Box::new(SparseTask::new(Arc::clone(&scanned), tiles, slab)));
+        tasks.push(Box::new(SparseTask::disputed(Arc::clone(&scanned), tiles, slab)));
     }
     Ok(Plan { tasks, pieces: all, pruned: all.saturating_sub(read as u64) })
 }
@@ -147,7 +147,12 @@ fn contested(array: &Array) -> Vec<bool> {
 }
 
 /// The tiles of a fragment that can hold a matching row.
-fn tiles_of(array: &Array, fragment: &Fragment, projection: &Projection, contested: bool) -> Result<Vec<usize>> {
+fn tiles_of(
+    array: &Array,
+    fragment: &Fragment,
+    projection: &Projection,
+    contested: bool,
+) -> Result<Vec<usize>> {
     if fragment.tiles == 0 {
         return Ok(Vec::new());
     }
@@ -165,7 +170,8 @@ fn tiles_of(array: &Array, fragment: &Fragment, projection: &Projection, contest
     let tree = fragment.rtree()?;
     let mut found = tree.search(dims, &|mbr| by_box(mbr, &|_| None) != Verdict::Never)?;
     // A tile whose cells may shadow older ones must be read even where its own values cannot match.
-    let tests_attributes = projection.tested().iter().any(|column| matches!(column.source, Source::Attribute(_)));
+    let tests_attributes =
+        projection.tested().iter().any(|column| matches!(column.source, Source::Attribute(_)));
     if contested || !tests_attributes {
         return Ok(found);
     }
@@ -214,7 +220,12 @@ fn range_bounds(array: &Array, name: &str, range: &Range) -> Option<ColumnBounds
     if column.field.is_nullable() || !is_plain(range) {
         return None;
     }
-    Some(ColumnBounds { min: Some(range.low.clone()), max: Some(range.high.clone()), nulls: Some(0), rows: None })
+    Some(ColumnBounds {
+        min: Some(range.low.clone()),
+        max: Some(range.high.clone()),
+        nulls: Some(0),
+        rows: None,
+    })
 }
 
 /// Engines compare bytes beyond ASCII as signed, so their rectangles mean nothing in our order.
@@ -227,10 +238,19 @@ fn is_plain(range: &Range) -> bool {
     plain(&range.low) && plain(&range.high)
 }
 
-fn fields_of(array: &Array, position: usize, projection: &Projection, contested: bool) -> Result<FragmentFields> {
-    let fragment = array.fragments.get(position).ok_or_else(|| Error::internal("there is no such fragment"))?;
-    let columns: Vec<ColumnTiles> =
-        projection.columns.iter().map(|column| column_tiles(array, fragment, column)).collect::<Result<_>>()?;
+fn fields_of(
+    array: &Array,
+    position: usize,
+    projection: &Projection,
+    contested: bool,
+) -> Result<FragmentFields> {
+    let fragment =
+        array.fragments.get(position).ok_or_else(|| Error::internal("there is no such fragment"))?;
+    let columns: Vec<ColumnTiles> = projection
+        .columns
+        .iter()
+        .map(|column| column_tiles(array, fragment, column))
+        .collect::<Result<_>>()?;
     let processed = fragment.processed_conditions()?;
     let has_timestamps = fragment.footer.has_timestamps;
     let applies = |delete: &crate::array::Delete| {
@@ -252,7 +272,8 @@ fn fields_of(array: &Array, position: usize, projection: &Projection, contested:
             continue;
         }
         let known = projection.columns.iter().position(|column| column.name == name);
-        let (datatype, tiles) = match known.and_then(|i| Some((projection.columns.get(i)?, columns.get(i)?))) {
+        let (datatype, tiles) = match known.and_then(|i| Some((projection.columns.get(i)?, columns.get(i)?)))
+        {
             Some((column, tiles)) => (column.datatype, tiles.clone()),
             None => {
                 let column = array.column(name)?;
@@ -304,9 +325,14 @@ fn grouped(scan: &SparseScan, tiles: &[TileRef]) -> Vec<Vec<TileRef>> {
     for tile in tiles {
         let fields = scan.fragments.get(&tile.fragment);
         let tile_bytes = fields.map_or(0, |fields| {
-            fields.columns.iter().map(|column| column.decoded_bytes(tile.tile, tile.cells)).fold(0, u64::saturating_add)
+            fields
+                .columns
+                .iter()
+                .map(|column| column.decoded_bytes(tile.tile, tile.cells))
+                .fold(0, u64::saturating_add)
         });
-        let full = cells.saturating_add(tile.cells) > TASK_CELLS || bytes.saturating_add(tile_bytes) > TASK_BYTES;
+        let full =
+            cells.saturating_add(tile.cells) > TASK_CELLS || bytes.saturating_add(tile_bytes) > TASK_BYTES;
         match out.last_mut() {
             Some(group) if !full => group.push(*tile),
             _ => {
@@ -334,7 +360,8 @@ fn disputed_groups(array: &Array, tiles: Vec<TileRef>) -> Result<Vec<(Vec<TileRe
     let dims = &array.schema.dimensions;
     let mut boxed = Vec::with_capacity(tiles.len());
     for tile in tiles {
-        let fragment = array.fragments.get(tile.fragment).ok_or_else(|| Error::internal("there is no such fragment"))?;
+        let fragment =
+            array.fragments.get(tile.fragment).ok_or_else(|| Error::internal("there is no such fragment"))?;
         let tree = fragment.rtree()?;
         let leaves = tree.leaves().ok_or_else(|| Error::corrupt("a sparse fragment has no rectangles"))?;
         let at = usize::try_from(tile.tile).unwrap_or(usize::MAX);
@@ -356,7 +383,8 @@ fn disputed_groups(array: &Array, tiles: Vec<TileRef>) -> Result<Vec<(Vec<TileRe
     let mut out: Vec<(Vec<TileRef>, Option<Slab>)> = Vec::new();
     let mut open_cells = u64::MAX;
     for group in groups {
-        let cells: u64 = group.iter().filter_map(|i| boxed.get(*i)).map(|b| b.tile.cells).fold(0, u64::saturating_add);
+        let cells: u64 =
+            group.iter().filter_map(|i| boxed.get(*i)).map(|b| b.tile.cells).fold(0, u64::saturating_add);
         if cells > SLAB_CELLS {
             out.extend(slabs(array, &boxed, &group, dim)?);
             open_cells = u64::MAX;
@@ -439,7 +467,8 @@ fn slabs(
             low.is_none_or(|low| range.high.compare(low) != Some(Ordering::Less))
                 && high.is_none_or(|high| range.low.compare(high) == Some(Ordering::Less))
         };
-        let tiles = members.iter().filter(|(_, range)| reaches(range)).map(|(member, _)| member.tile).collect();
+        let tiles =
+            members.iter().filter(|(_, range)| reaches(range)).map(|(member, _)| member.tile).collect();
         let slab = Slab { dim, low: low.map(&cut_of).transpose()?, high: high.map(&cut_of).transpose()? };
         out.push((tiles, Some(slab)));
     }

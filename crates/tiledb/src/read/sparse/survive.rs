@@ -39,8 +39,9 @@ pub(crate) fn evaluate<'a>(
         Condition::Compare { op: Op::AlwaysFalse, .. } => Ok(vec![false; cells]),
         Condition::Compare { field: name, op, value, offsets } => {
             let tested = field(name);
-            let tested = tested
-                .ok_or_else(|| Error::corrupt(format!("a delete condition tests the unknown field '{name}'")))?;
+            let tested = tested.ok_or_else(|| {
+                Error::corrupt(format!("a delete condition tests the unknown field '{name}'"))
+            })?;
             let list = match op {
                 Op::In | Op::NotIn => Condition::list(value, offsets)?,
                 _ => vec![value.as_slice()],
@@ -71,10 +72,12 @@ fn compare(tested: &Tested<'_>, op: Op, values: &[&[u8]], cells: usize) -> Resul
         return Ok((0..cells).map(|cell| is_valid(cell) == (op == Op::Ne)).collect());
     }
     let mut out = match tested.cells {
-        Decoded::Var { cells: var, .. } => {
-            (0..cells).map(|cell| holds(op, values.iter().map(|value| var.get(cell).cmp(value)))).collect::<Vec<_>>()
-        }
-        Decoded::Fixed { bytes, width, .. } if *width != tested.datatype.size() || is_text(tested.datatype) => {
+        Decoded::Var { cells: var, .. } => (0..cells)
+            .map(|cell| holds(op, values.iter().map(|value| var.get(cell).cmp(value))))
+            .collect::<Vec<_>>(),
+        Decoded::Fixed { bytes, width, .. }
+            if *width != tested.datatype.size() || is_text(tested.datatype) =>
+        {
             let stored = bytes.chunks_exact((*width).max(1));
             stored.map(|cell| holds(op, values.iter().map(|value| cell.cmp(value)))).collect()
         }
@@ -115,7 +118,10 @@ fn numbers(datatype: Datatype, bytes: &[u8], op: Op, values: &[&[u8]]) -> Result
             let parsed: Option<Vec<$type>> =
                 values.iter().map(|value| (*value).try_into().ok().map(<$type>::from_le_bytes)).collect();
             let parsed = parsed.ok_or_else(|| {
-                Error::corrupt(format!("a delete condition has a value that is not of type {}", datatype.name()))
+                Error::corrupt(format!(
+                    "a delete condition has a value that is not of type {}",
+                    datatype.name()
+                ))
             })?;
             let cells = bytes.as_chunks::<$width>().0.iter().map(|chunk| <$type>::from_le_bytes(*chunk));
             let first = parsed.first().copied().unwrap_or_default();
@@ -157,7 +163,12 @@ mod tests {
         let bytes = [1_i32, 5, 9].iter().flat_map(|v| v.to_le_bytes()).collect();
         let cells = Decoded::Fixed { bytes, width: 4, validity: Some(vec![1, 0, 1]) };
         let field = |_: &str| Some(Tested { datatype: Datatype::Int32, cells: &cells });
-        let compare = |op, value: &[u8]| Condition::Compare { field: "a".into(), op, value: value.to_vec(), offsets: vec![] };
+        let compare = |op, value: &[u8]| Condition::Compare {
+            field: "a".into(),
+            op,
+            value: value.to_vec(),
+            offsets: vec![],
+        };
         let run = |condition: &Condition| evaluate(condition, 3, &field).unwrap();
         assert_eq!(run(&compare(Op::Ge, &2_i32.to_le_bytes())), [false, false, true]);
         assert_eq!(run(&compare(Op::Ne, &1_i32.to_le_bytes())), [false, false, true]);

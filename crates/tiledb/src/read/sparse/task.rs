@@ -38,28 +38,33 @@ impl Chosen {
 pub(crate) struct SparseTask {
     scan: Arc<SparseScan>,
     tiles: Vec<TileRef>,
+    /// Whether cells of several tiles, or several versions of one, may share coordinates.
+    disputed: bool,
     slab: Option<Slab>,
     state: State,
 }
 
 impl SparseTask {
-    pub(super) fn new(scan: Arc<SparseScan>, tiles: Vec<TileRef>, slab: Option<Slab>) -> Self {
-        Self { scan, tiles, slab, state: State::Start }
+    /// A task over tiles of which nobody disputes a cell.
+    pub(super) fn alone(scan: Arc<SparseScan>, tiles: Vec<TileRef>) -> Self {
+        Self { scan, tiles, disputed: false, slab: None, state: State::Start }
+    }
+
+    /// A task over tiles that may share coordinates; it answers for the cells in `slab`.
+    pub(super) fn disputed(scan: Arc<SparseScan>, tiles: Vec<TileRef>, slab: Option<Slab>) -> Self {
+        let first = tiles.first().map(|tile| tile.fragment);
+        let versions = |tile: &TileRef| {
+            scan.fragments.get(&tile.fragment).is_some_and(|fields| fields.fragment.footer.has_timestamps)
+        };
+        let disputed = tiles.iter().any(|tile| Some(tile.fragment) != first || versions(tile));
+        Self { scan, tiles, disputed, slab, state: State::Start }
     }
 
     fn fields(&self, tile: TileRef) -> Result<&FragmentFields> {
-        self.scan.fragments.get(&tile.fragment).ok_or_else(|| Error::internal("a tile belongs to no fragment"))
-    }
-
-    /// Whether cells of several tiles, or several versions of one, may share coordinates.
-    fn disputed(&self) -> bool {
-        let first = self.tiles.first().map(|tile| tile.fragment);
-        let versions = |tile: &TileRef| {
-            self.scan.fragments.get(&tile.fragment).is_some_and(|f| f.fragment.footer.has_timestamps)
-        };
-        let array = &self.scan.array;
-        !array.schema.allows_dups
-            && (self.tiles.iter().any(|tile| Some(tile.fragment) != first) || self.tiles.iter().any(versions))
+        self.scan
+            .fragments
+            .get(&tile.fragment)
+            .ok_or_else(|| Error::internal("a tile belongs to no fragment"))
     }
 
     /// What must be read before rows can be chosen.
@@ -103,7 +108,7 @@ impl SparseTask {
             self.by_time(tile, times.as_deref());
             self.by_slab(tile)?;
         }
-        if self.disputed() {
+        if self.disputed {
             self.by_age(&mut chosen, &times)?;
         }
         for ((tile, times), deletions) in chosen.iter_mut().zip(&times).zip(&deletions) {
@@ -135,7 +140,9 @@ impl SparseTask {
                     _ => None,
                 };
                 let (low, high) = (bound(&slab.low), bound(&slab.high));
-                keys.iter().map(|key| low.is_none_or(|low| *key >= low) && high.is_none_or(|high| *key < high)).collect()
+                keys.iter()
+                    .map(|key| low.is_none_or(|low| *key >= low) && high.is_none_or(|high| *key < high))
+                    .collect()
             }
             None => {
                 let bound = |cut: &Option<Cut>| match cut {
@@ -201,7 +208,9 @@ impl SparseTask {
                 };
                 evaluate(&delete.survives, cells, &field)?
             };
-            let newer = |cell: usize| times.and_then(|times| times.get(cell)).is_some_and(|time| *time > delete.timestamp);
+            let newer = |cell: usize| {
+                times.and_then(|times| times.get(cell)).is_some_and(|time| *time > delete.timestamp)
+            };
             retain(tile, |cell| newer(cell) || survives.get(cell).copied().unwrap_or(false));
         }
         Ok(())
@@ -292,12 +301,18 @@ impl Task for SparseTask {
         for tile in &self.tiles {
             let Some(fields) = self.scan.fragments.get(&tile.fragment) else { continue };
             let keys = fields.keys.iter().map(|key| &key.tiles);
-            for tiles in keys.chain(&fields.columns).chain(&fields.timestamps).chain(&fields.delete_timestamps) {
+            for tiles in
+                keys.chain(&fields.columns).chain(&fields.timestamps).chain(&fields.delete_timestamps)
+            {
                 bytes_in = bytes_in.saturating_add(tiles.stored_bytes(tile.tile));
                 decoded = decoded.saturating_add(tiles.decoded_bytes(tile.tile, tile.cells));
             }
         }
-        Cost { pieces: self.tiles.len() as u64, bytes_in, memory: bytes_in.saturating_add(decoded.saturating_mul(2)) }
+        Cost {
+            pieces: self.tiles.len() as u64,
+            bytes_in,
+            memory: bytes_in.saturating_add(decoded.saturating_mul(2)),
+        }
     }
 
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
@@ -307,8 +322,11 @@ impl Task for SparseTask {
                     return Err(Error::limit(format!("tile {} has {} cells", tile.tile, tile.cells)));
                 }
                 let ranges = self.key_ranges()?;
-                let plain = ranges.is_empty() && self.scan.projection.predicate.is_none() && !self.disputed();
-                if plain && self.slab.is_none() && self.tiles.iter().all(|tile| self.fields(*tile).is_ok_and(|f| f.deletes.is_empty())) {
+                let plain = ranges.is_empty() && self.scan.projection.predicate.is_none() && !self.disputed;
+                if plain
+                    && self.slab.is_none()
+                    && self.tiles.iter().all(|tile| self.fields(*tile).is_ok_and(|f| f.deletes.is_empty()))
+                {
                     let whole = |tile: &TileRef| Chosen { tile: *tile, keys: Vec::new(), picks: None };
                     let chosen = self.tiles.iter().map(whole).collect();
                     return self.then_output(chosen);

@@ -1,0 +1,90 @@
+//! `tess index`: a search segment from any table.
+
+use std::time::Instant;
+
+use clap::Args;
+use tesselle::search::IndexOptions;
+use tesselle::{Location, Result, Scan, Source};
+
+use crate::args::{ReadArgs, ResourceArgs};
+use crate::progress::Bar;
+use crate::{Outcome, format, out};
+
+/// Build a search segment from the rows of any table
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tess index pages.parquet pages.tatami --text title,body --stored url,title
+  tess index notes.csv notes.tatami --text note --id id
+  tess search pages.tatami 'river stone'")]
+pub(crate) struct Index {
+    /// The table to read, perhaps with #TABLE
+    input: String,
+
+    /// The segment to write
+    output: String,
+
+    /// Columns whose words can be found; title, url and anchor are fields of their own
+    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
+    text: Vec<String>,
+
+    /// Columns that hits show [default: doc_id, url, title and the text]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    stored: Option<Vec<String>>,
+
+    /// The column with the stable id [default: doc_id, else made from the url or the row number]
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+
+    /// The table to read
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
+
+    /// Replace OUTPUT if it exists
+    #[arg(long)]
+    force: bool,
+
+    /// Report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+impl Index {
+    pub(crate) fn run(self) -> Result<Outcome> {
+        let started = Instant::now();
+        let driver = self.resources.driver()?.with_progress(Bar::new());
+        let source = Source::open(
+            &self.input,
+            self.read.format.as_deref(),
+            self.table.as_deref(),
+            &self.read.options()?,
+        )?;
+        let rows = source.rows(&Scan::all(), &driver)?;
+        let options = IndexOptions {
+            text: self.text.clone(),
+            stored: self.stored.clone(),
+            id: self.id.clone(),
+            overwrite: self.force,
+            ..IndexOptions::default()
+        };
+        let target = Location::local(&self.output)?;
+        let summary = tesselle::search::index(rows.batches, &rows.schema, &target, &options, &driver)?;
+        if self.json {
+            out::print_json(&serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes }))?;
+        } else {
+            let (documents, bytes) = (format::count(summary.rows), format::bytes(summary.bytes));
+            out::note(&format!(
+                "{}: {documents} documents, {bytes}, {:.2} s",
+                self.output,
+                started.elapsed().as_secs_f64()
+            ));
+        }
+        Ok(Outcome::Fine)
+    }
+}

@@ -1,0 +1,286 @@
+//! The driver under load, errors, panics and impatient consumers.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+
+use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+use bytes::Bytes;
+
+use super::*;
+use crate::predicate::{Comparison, Predicate};
+use crate::scan::Scan;
+use crate::storage::{MemoryStorage, Storage};
+use crate::task::{ByteRange, Cost, Plan, Step, Task};
+use crate::testing::{CountingStorage, FaultyStorage, MemoryTable};
+
+fn driver(threads: usize, memory: u64) -> Driver {
+    Driver::new(&DriverOptions { threads: Some(threads), memory: Some(memory) }).unwrap()
+}
+
+fn batch(value: i32) -> RecordBatch {
+    RecordBatch::try_from_iter([("n", Arc::new(Int32Array::from(vec![value])) as ArrayRef)]).unwrap()
+}
+
+fn value(batch: &RecordBatch) -> i32 {
+    batch.column(0).as_any().downcast_ref::<Int32Array>().unwrap().value(0)
+}
+
+/// A task that gives batches, and at the end of them does something else.
+struct Numbers {
+    first: i32,
+    left: i32,
+    memory: u64,
+    end: fn() -> Result<Step>,
+    watch: Arc<Watch>,
+}
+
+/// What tasks tell the test.
+#[derive(Default)]
+struct Watch {
+    steps: AtomicUsize,
+    alive: AtomicUsize,
+    most_alive: Mutex<usize>,
+}
+
+impl Numbers {
+    fn new(first: i32, count: i32, memory: u64, watch: &Arc<Watch>) -> Self {
+        Self { first, left: count, memory, end: || Ok(Step::Done), watch: Arc::clone(watch) }
+    }
+
+    fn ending(self, end: fn() -> Result<Step>) -> Self {
+        Self { end, ..self }
+    }
+}
+
+impl Task for Numbers {
+    fn cost(&self) -> Cost {
+        Cost { pieces: 1, bytes_in: 0, memory: self.memory }
+    }
+
+    fn step(&mut self, _fetched: Vec<Bytes>) -> Result<Step> {
+        let alive = &self.watch.alive;
+        self.watch.steps.fetch_add(1, Ordering::SeqCst);
+        let now = alive.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut most = self.watch.most_alive.lock().unwrap();
+        *most = now.max(*most);
+        drop(most);
+        std::thread::yield_now();
+        alive.fetch_sub(1, Ordering::SeqCst);
+        if self.left == 0 {
+            return (self.end)();
+        }
+        self.left -= 1;
+        self.first += 1;
+        Ok(Step::Batch(batch(self.first - 1)))
+    }
+}
+
+fn plan(tasks: Vec<Numbers>) -> Plan {
+    let pieces = tasks.len() as u64;
+    Plan { tasks: tasks.into_iter().map(|task| Box::new(task) as Box<dyn Task>).collect(), pieces, pruned: 0 }
+}
+
+fn numbers(tasks: i32, each: i32, watch: &Arc<Watch>) -> Plan {
+    plan((0..tasks).map(|i| Numbers::new(i * each, each, 10, watch)).collect())
+}
+
+fn storage() -> Arc<dyn Storage> {
+    Arc::new(MemoryStorage::new())
+}
+
+#[test]
+fn batches_come_in_plan_order_or_all_the_same() {
+    for threads in 1..4 {
+        let driver = driver(threads, 1000);
+        let run = |order| {
+            let batches = driver.batches(storage(), numbers(20, 7, &Arc::default()), order);
+            batches.map(|batch| value(&batch.unwrap())).collect::<Vec<_>>()
+        };
+        assert!(run(Order::Plan).into_iter().eq(0..140));
+        let mut any = run(Order::Any);
+        any.sort_unstable();
+        assert!(any.into_iter().eq(0..140));
+        assert_eq!(driver.budget().used(), 0);
+    }
+}
+
+#[test]
+fn an_empty_plan_ends_at_once() {
+    let driver = driver(2, 10);
+    for order in [Order::Plan, Order::Any] {
+        assert!(driver.batches(storage(), Plan::empty(), order).next().is_none());
+    }
+}
+
+#[test]
+fn a_dropped_run_stops_its_tasks_and_no_others() {
+    let driver = driver(2, 1000);
+    let watch = Arc::new(Watch::default());
+    let mut first = driver.batches(storage(), numbers(1000, 1000, &watch), Order::Plan);
+    let mut second = driver.batches(storage(), numbers(3, 5, &Arc::default()), Order::Plan);
+    assert_eq!(value(&first.next().unwrap().unwrap()), 0);
+    assert_eq!(value(&second.next().unwrap().unwrap()), 0);
+    drop(first);
+    assert_eq!(second.map(|batch| value(&batch.unwrap())).collect::<Vec<_>>(), (1..15).collect::<Vec<_>>());
+    assert!(watch.steps.load(Ordering::SeqCst) < 1000, "tasks run ahead without end");
+    driver.check_canceled().unwrap();
+    // What was on a thread when the run was dropped gives its memory back when it notices.
+    while driver.budget().used() > 0 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn open_runs_do_not_hold_up_each_other() {
+    // Both are larger than what waits for a consumer; one thread, and memory for one task.
+    let driver = driver(1, 10);
+    let watch = Arc::default();
+    let mut paused = driver.batches(storage(), numbers(4, 50, &watch), Order::Plan);
+    paused.next().unwrap().unwrap();
+    let other = driver.batches(storage(), numbers(4, 50, &watch), Order::Any);
+    assert_eq!(other.count(), 200);
+    assert_eq!(driver.install(|| 7), 7);
+    assert_eq!(paused.count(), 199);
+    assert_eq!(driver.budget().used(), 0);
+}
+
+#[test]
+fn a_thread_of_the_pool_may_consume() {
+    let driver = driver(1, 100);
+    let count = driver.install(|| {
+        driver.batches(storage(), numbers(5, 9, &Arc::default()), Order::Plan).map(|b| b.unwrap()).count()
+    });
+    assert_eq!(count, 45);
+}
+
+#[test]
+fn the_memory_budget_bounds_the_tasks_under_way() {
+    let driver = driver(4, 100);
+    for (memory, most) in [(50, 2), (100, 1), (1000, 1)] {
+        let watch = Arc::new(Watch::default());
+        let tasks = (0..20).map(|i| Numbers::new(i, 3, memory, &watch)).collect();
+        let mut batches = driver.batches(storage(), plan(tasks), Order::Any);
+        let mut rows = 0;
+        while let Some(batch) = batches.next() {
+            batch.unwrap();
+            rows += 1;
+            assert!(driver.budget().used() <= 100);
+        }
+        assert_eq!(rows, 60, "a task that is larger than the budget runs alone");
+        assert!(*watch.most_alive.lock().unwrap() <= most, "memory {memory}");
+        assert_eq!(driver.budget().used(), 0);
+    }
+}
+
+#[test]
+fn an_error_ends_the_run_after_what_came_before() {
+    for order in [Order::Plan, Order::Any] {
+        let driver = driver(2, 1000);
+        let watch = Arc::default();
+        let bad = Numbers::new(3, 1, 1, &watch).ending(|| Err(Error::corrupt("page is damaged").offset(7)));
+        let tasks = vec![Numbers::new(0, 3, 1, &watch), bad, Numbers::new(10, 3, 1, &watch)];
+        let mut batches = driver.batches(storage(), plan(tasks), order);
+        let mut good = Vec::new();
+        let error = loop {
+            match batches.next().unwrap() {
+                Ok(batch) => good.push(value(&batch)),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!((error.kind(), error.byte_offset()), (ErrorKind::Corrupt, Some(7)));
+        if order == Order::Plan {
+            assert_eq!(good, [0, 1, 2, 3]);
+        }
+        assert!(batches.next().is_none(), "after an error there is nothing");
+        driver.check_canceled().unwrap();
+    }
+}
+
+#[test]
+fn a_panic_is_an_error_of_the_run() {
+    let driver = driver(1, 1000);
+    let watch = Arc::default();
+    let bad = Numbers::new(0, 1, 1, &watch).ending(|| panic!("index out of bounds"));
+    let mut batches = driver.batches(storage(), plan(vec![bad]), Order::Plan);
+    assert!(batches.next().unwrap().is_ok());
+    let error = batches.next().unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Internal);
+    assert!(error.to_string().contains("index out of bounds"));
+    assert!(batches.next().is_none());
+    drop(batches);
+    assert_eq!(driver.budget().used(), 0);
+    // The pool lives on.
+    assert_eq!(driver.batches(storage(), numbers(2, 2, &watch), Order::Any).count(), 4);
+}
+
+#[test]
+fn a_cancelled_run_says_so() {
+    let driver = driver(2, 1000).for_run();
+    let mut batches = driver.batches(storage(), numbers(50, 50, &Arc::default()), Order::Plan);
+    batches.next().unwrap().unwrap();
+    driver.cancel();
+    let error = batches.find_map(Result::err).expect("the end is an error");
+    assert_eq!(error.kind(), ErrorKind::Canceled);
+}
+
+fn table(pieces: i32) -> MemoryTable {
+    let pieces: Vec<RecordBatch> = (0..pieces).map(batch).collect();
+    MemoryTable::new(pieces[0].schema(), pieces)
+}
+
+#[test]
+fn a_limit_leaves_the_rest_unread() {
+    let driver = driver(2, 1 << 20);
+    let counting = Mutex::new(None);
+    let table = table(500).on(|inner| {
+        let storage = CountingStorage::new(inner);
+        *counting.lock().unwrap() = Some(storage.clone());
+        Arc::new(storage)
+    });
+    for (limit, filter) in [(3, None), (3, Some(Predicate::compare("n", Comparison::Ge, 10)))] {
+        let mut request = Scan::all().limit(limit);
+        request.predicate = filter.clone();
+        let rows = scan(&table, &request, &driver, Order::Plan).unwrap();
+        let got: Vec<i32> = rows.map(|batch| value(&batch.unwrap())).collect();
+        let first = if filter.is_some() { 10 } else { 0 };
+        assert!(got.into_iter().eq(first..first + 3));
+    }
+    let requests = counting.lock().unwrap().as_ref().unwrap().counts().requests;
+    assert!(requests < 200, "{requests} of 1000 pieces were read for six rows");
+    driver.check_canceled().unwrap();
+}
+
+#[test]
+fn a_storage_that_fails_fails_the_run() {
+    let driver = driver(2, 1 << 20);
+    let table = table(10).on(|inner| Arc::new(FaultyStorage::failing(inner, 4)));
+    let rows = scan(&table, &Scan::all(), &driver, Order::Plan).unwrap();
+    let results: Vec<Result<RecordBatch>> = rows.collect();
+    assert_eq!(results.iter().filter(|result| result.is_err()).count(), 1);
+    assert_eq!(results.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::Io);
+}
+
+#[test]
+fn counters_tell_what_a_run_cost() {
+    struct Wants(bool);
+    impl Task for Wants {
+        fn cost(&self) -> Cost {
+            Cost { pieces: 2, bytes_in: 30, memory: 30 }
+        }
+        fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
+            if !std::mem::replace(&mut self.0, true) {
+                return Ok(Step::Need(vec![ByteRange::new("f", 0..10), ByteRange::new("f", 10..30)]));
+            }
+            assert!(fetched.is_empty() || fetched.iter().map(Bytes::len).eq([10, 20]));
+            Ok(if fetched.is_empty() { Step::Done } else { Step::Batch(batch(1)) })
+        }
+    }
+    let memory = MemoryStorage::new();
+    memory.put("f", vec![0; 30]);
+    let driver = driver(1, 100).for_run();
+    let plan = Plan { tasks: vec![Box::new(Wants(false))], pieces: 5, pruned: 3 };
+    assert_eq!(driver.batches(Arc::new(memory), plan, Order::Plan).count(), 1);
+    let stats = driver.counters().snapshot();
+    assert_eq!((stats.pieces, stats.pruned, stats.read), (5, 3, 2));
+    assert_eq!((stats.requests, stats.bytes_fetched, stats.rows), (1, 30, 1));
+}

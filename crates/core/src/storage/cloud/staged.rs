@@ -1,0 +1,120 @@
+//! A new object: gathered in a local temporary file, uploaded at commit.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
+
+use object_store::path::Path;
+use object_store::{Error as StoreError, ObjectStoreExt, WriteMultipart};
+
+use super::runtime::wait;
+use super::{CloudStorage, Staged};
+use crate::error::{Error, Result};
+
+/// From this size on an object is uploaded in parts.
+const MULTIPART_FROM: u64 = 16 << 20;
+/// The size of a part; stores take at most 10,000, so it grows with the object.
+const PART: u64 = 8 << 20;
+const MOST_PARTS: u64 = 9_000;
+/// Parts under way at once.
+const PARTS_AT_ONCE: usize = 4;
+
+/// Writers append and overwrite, which objects cannot; so the bytes wait in a file without a name, which the system
+/// removes whatever happens.
+pub(super) struct StagedObject {
+    storage: CloudStorage,
+    path: String,
+    key: Path,
+    spool: File,
+    len: u64,
+}
+
+impl StagedObject {
+    pub(super) fn new(storage: CloudStorage, path: &str, key: Path) -> Result<Self> {
+        if key.as_ref().is_empty() {
+            return Err(Error::invalid(format!("'{path}' is not a file name")));
+        }
+        let spool =
+            tempfile::tempfile().map_err(|error| Error::io("cannot create a temporary file", error))?;
+        Ok(Self { storage, path: path.to_owned(), key, spool, len: 0 })
+    }
+
+    fn spooled(&self, error: std::io::Error) -> Error {
+        let name = self.storage.failures.name(&self.path);
+        Error::io(format!("cannot write the temporary file for '{name}'"), error)
+    }
+}
+
+impl Staged for StagedObject {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.spool.write_all(bytes).map_err(|error| self.spooled(error))?;
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.len) {
+            return Err(Error::internal("bytes beyond the end of a staged file are overwritten"));
+        }
+        let written = self
+            .spool
+            .seek(SeekFrom::Start(offset))
+            .and_then(|_| self.spool.write_all(bytes))
+            .and_then(|()| self.spool.seek(SeekFrom::End(0)));
+        written.map(drop).map_err(|error| self.spooled(error))
+    }
+
+    fn position(&self) -> u64 {
+        self.len
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        self.spool.rewind().map_err(|error| self.spooled(error))?;
+        let (store, key, len, path) = (Arc::clone(&self.storage.store), self.key, self.len, self.path);
+        let mut spool = self.spool;
+        let done = wait(async move {
+            if len < MULTIPART_FROM {
+                let mut bytes = Vec::new();
+                spool.read_to_end(&mut bytes).map_err(Failed::Spool)?;
+                return store.put(&key, bytes.into()).await.map(drop).map_err(Failed::Store);
+            }
+            let part = PART.max(len.div_ceil(MOST_PARTS)) as usize;
+            let upload = store.put_multipart(&key).await.map_err(Failed::Store)?;
+            let mut upload = WriteMultipart::new_with_chunk_size(upload, part);
+            match upload_parts(&mut spool, &mut upload, part).await {
+                // An error while finishing aborts the upload by itself.
+                Ok(()) => upload.finish().await.map(drop).map_err(Failed::Store),
+                Err(error) => {
+                    // The first error is the one to tell; what an abort leaves behind expires at the store.
+                    let _ = upload.abort().await;
+                    Err(error)
+                }
+            }
+        })?;
+        done.map_err(|failed| match failed {
+            Failed::Store(error) => self.storage.failures.of("write", &path, &error),
+            Failed::Spool(error) => Error::io("cannot read a temporary file", error),
+        })
+    }
+}
+
+enum Failed {
+    Store(StoreError),
+    Spool(std::io::Error),
+}
+
+async fn upload_parts(
+    spool: &mut File,
+    upload: &mut WriteMultipart,
+    part: usize,
+) -> std::result::Result<(), Failed> {
+    loop {
+        upload.wait_for_capacity(PARTS_AT_ONCE).await.map_err(Failed::Store)?;
+        let mut bytes = Vec::with_capacity(part);
+        spool.by_ref().take(part as u64).read_to_end(&mut bytes).map_err(Failed::Spool)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        upload.put(bytes.into());
+    }
+}

@@ -1,0 +1,156 @@
+//! The rules of a storage.
+
+use crate::error::ErrorKind;
+use crate::storage::{EntryKind, Storage};
+
+fn put(storage: &dyn Storage, path: &str, bytes: &[u8]) {
+    let mut staged = storage.create(path).unwrap();
+    staged.write(bytes).unwrap();
+    staged.commit().unwrap();
+}
+
+fn get(storage: &dyn Storage, path: &str) -> Vec<u8> {
+    let size = storage.size(path).unwrap();
+    storage.read(path, std::slice::from_ref(&(0..size))).unwrap()[0].to_vec()
+}
+
+/// Checks the rules that [`Storage`] and [`Staged`](crate::storage::Staged) state. `base` is a folder that holds
+/// nothing yet; it is empty again afterwards.
+pub fn storage_conformance(storage: &dyn Storage, base: &str) {
+    storage.create_dir(base).unwrap();
+    what_is_missing(storage, &format!("{base}/missing"));
+    staging(storage, &format!("{base}/staged"));
+    ranges(storage, &format!("{base}/ranges"));
+    folders(storage, &format!("{base}/folders"));
+    many_readers(storage, &format!("{base}/shared"));
+    assert_eq!(storage.list(base).unwrap(), [], "the suite has cleaned up after itself");
+    let hints = storage.hints();
+    assert!(hints.max_request > 0 && hints.concurrency > 0, "hints allow at least one request: {hints:?}");
+}
+
+fn what_is_missing(storage: &dyn Storage, path: &str) {
+    assert_eq!(storage.kind(path).unwrap(), None, "what is not there has no kind");
+    assert_eq!(storage.size(path).unwrap_err().kind(), ErrorKind::Io, "what is not there has no size");
+    let read = storage.read(path, std::slice::from_ref(&(0..1)));
+    assert_eq!(read.unwrap_err().kind(), ErrorKind::Io, "what is not there cannot be read");
+    storage.remove(path).expect("removing what is not there is fine");
+}
+
+fn staging(storage: &dyn Storage, path: &str) {
+    let mut staged = storage.create(path).unwrap();
+    assert_eq!(staged.position(), 0);
+    staged.write(b"0123").unwrap();
+    staged.write(b"").unwrap();
+    staged.write(b"456789").unwrap();
+    assert_eq!(staged.position(), 10, "the position counts what was appended");
+    staged.write_at(2, b"ab").unwrap();
+    staged.write_at(9, b"z").unwrap();
+    assert_eq!(staged.position(), 10, "overwriting does not move the position");
+    assert!(staged.write_at(9, b"xy").is_err(), "only what was appended is overwritten");
+    assert!(staged.write_at(u64::MAX, b"x").is_err());
+    staged.write(b"!").unwrap();
+    assert_eq!(storage.kind(path).unwrap(), None, "a file is invisible until its commit");
+    staged.commit().unwrap();
+    assert_eq!(storage.kind(path).unwrap(), Some(EntryKind::File));
+    assert_eq!(get(storage, path), b"01ab45678z!");
+
+    let mut dropped = storage.create(path).unwrap();
+    dropped.write(b"never").unwrap();
+    drop(dropped);
+    assert_eq!(get(storage, path), b"01ab45678z!", "a dropped file leaves the old one as it was");
+
+    let mut staged = storage.create(path).unwrap();
+    staged.write(b"new").unwrap();
+    assert_eq!(get(storage, path), b"01ab45678z!", "the old file is there until the commit");
+    staged.commit().unwrap();
+    assert_eq!(get(storage, path), b"new", "a commit replaces, and readers see it");
+
+    put(storage, path, b"");
+    assert_eq!(storage.size(path).unwrap(), 0);
+    assert!(storage.read(path, std::slice::from_ref(&(0..0))).unwrap()[0].is_empty());
+    storage.remove(path).unwrap();
+    assert_eq!(storage.kind(path).unwrap(), None);
+
+    let other = format!("{path}.other");
+    let mut dropped = storage.create(&other).unwrap();
+    dropped.write(&vec![7; 3 << 20]).unwrap();
+    drop(dropped);
+    assert_eq!(storage.kind(&other).unwrap(), None, "a dropped file leaves nothing");
+}
+
+fn ranges(storage: &dyn Storage, path: &str) {
+    // Small files and large ones may be read in different ways.
+    for size in [100_usize, 300_000] {
+        let data: Vec<u8> = (0..size).map(|i| (i * 31 / 7) as u8).collect();
+        put(storage, path, &data);
+        let n = size as u64;
+        let ranges = [n - 1..n, 0..n, 5..5, 3..40, 0..1, n..n, 3..40, 30..60];
+        let answers = storage.read(path, &ranges).unwrap();
+        assert_eq!(answers.len(), ranges.len());
+        for (range, bytes) in ranges.iter().zip(&answers) {
+            let want = &data[range.start as usize..range.end as usize];
+            assert!(bytes == want, "range {range:?} holds other bytes");
+        }
+        assert_eq!(storage.read(path, &[]).unwrap().len(), 0);
+        for (start, end) in [(0, n + 1), (n, n + 1), (n + 5, n + 6), (n + 1, n + 1), (9, 3), (0, u64::MAX)] {
+            let error =
+                storage.read(path, &[0..1, start..end]).expect_err("a range beyond the end is an error");
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{start}..{end}: {error}");
+        }
+    }
+    storage.remove(path).unwrap();
+}
+
+fn folders(storage: &dyn Storage, base: &str) {
+    for name in ["b/2", "b/10", "b/deep/er/x", "a", "bb/1", "c d/ü.bin"] {
+        let path = format!("{base}/{name}");
+        if let Some((folder, _)) = path.rsplit_once('/') {
+            storage.create_dir(folder).unwrap();
+            storage.create_dir(folder).expect("a folder that exists may be made again");
+        }
+        put(storage, &path, name.as_bytes());
+    }
+    let names = |path: &str| {
+        let entries = storage.list(path).unwrap();
+        entries.into_iter().map(|e| (e.name, e.kind, e.size)).collect::<Vec<_>>()
+    };
+    let (file, folder) = (EntryKind::File, EntryKind::Folder);
+    let want = [("a", file, 1), ("b", folder, 0), ("bb", folder, 0), ("c d", folder, 0)];
+    let listed = names(base);
+    assert_eq!(
+        listed.iter().map(|(n, k, s)| (n.as_str(), *k, *s)).collect::<Vec<_>>(),
+        want,
+        "list is sorted"
+    );
+    assert_eq!(names(&format!("{base}/")), listed, "a slash at the end changes nothing");
+    let inside = names(&format!("{base}/b"));
+    let want = [("10", file, 4), ("2", file, 3), ("deep", folder, 0)];
+    assert_eq!(inside.iter().map(|(n, k, s)| (n.as_str(), *k, *s)).collect::<Vec<_>>(), want);
+    assert_eq!(storage.kind(&format!("{base}/b")).unwrap(), Some(folder));
+    assert_eq!(get(storage, &format!("{base}/c d/ü.bin")), "c d/ü.bin".as_bytes());
+
+    storage.remove(&format!("{base}/b")).unwrap();
+    assert_eq!(storage.kind(&format!("{base}/b")).unwrap(), None, "a folder is removed with all it holds");
+    assert_eq!(storage.kind(&format!("{base}/b/deep/er/x")).unwrap(), None);
+    assert_eq!(get(storage, &format!("{base}/bb/1")), b"bb/1", "a name that merely begins alike stays");
+    storage.remove(base).unwrap();
+    assert_eq!(storage.kind(base).unwrap(), None);
+}
+
+fn many_readers(storage: &dyn Storage, path: &str) {
+    let data: Vec<u8> = (0..100_000_u32).map(|i| (i / 3) as u8).collect();
+    put(storage, path, &data);
+    std::thread::scope(|scope| {
+        for start in 0..8_u64 {
+            let data = &data;
+            scope.spawn(move || {
+                for step in 0..20 {
+                    let from = start * 11_000 + step * 500;
+                    let bytes = storage.read(path, std::slice::from_ref(&(from..from + 3000))).unwrap();
+                    assert!(bytes[0] == data[from as usize..from as usize + 3000]);
+                }
+            });
+        }
+    });
+    storage.remove(path).unwrap();
+}

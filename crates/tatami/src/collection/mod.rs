@@ -1,0 +1,17 @@
+//! Collections: a folder of files with a manifest that says which of them belong, and what each holds.
+
+mod catalog;
+mod container;
+mod manifest;
+mod member;
+mod merge;
+mod table;
+
+pub use catalog::Collection;
+pub(crate) use container::CollectionContainer;
+pub(crate) use manifest::MAGIC as MANIFEST_MAGIC;
+pub use member::{Member, MemberZone};
+pub use merge::Merged;
+
+/// The name of the manifest in a collection's folder.
+pub const MANIFEST_NAME: &str = "tatami.manifest";

@@ -1,0 +1,124 @@
+//! The rows of all members as one table.
+
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+use tesselle_core::{
+    Context, Error, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats, Verdict,
+};
+
+use super::catalog::Collection;
+use super::member::Member;
+use crate::meta::types::LogicalType;
+use crate::meta::zone::Zone;
+use crate::read::file::File;
+use crate::read::plan;
+use crate::read::prune::{Evidence, Facts, verdict};
+use crate::read::table::is_exact;
+
+/// All rows, members in path order.
+pub(crate) struct CollectionTable {
+    collection: Collection,
+    /// The first member gives the columns of all.
+    first: Option<File>,
+}
+
+impl CollectionTable {
+    pub(crate) fn new(collection: Collection) -> Result<Self> {
+        let first = collection.members().first().map(|member| collection.open_member(member)).transpose()?;
+        Ok(Self { collection, first })
+    }
+
+    /// A member's file, once its columns are known to be those of the collection.
+    fn open(&self, member: &Member) -> Result<File> {
+        let file = match &self.first {
+            Some(first) if self.collection.members().first() == Some(member) => first.clone(),
+            _ => self.collection.open_member(member)?,
+        };
+        if file.schema().fields() != self.schema().fields() {
+            return Err(Error::corrupt(format!(
+                "member '{}' has other columns than the first one",
+                member.path
+            ))
+            .class("schema_mismatch"))
+            .in_file(self.collection.manifest_location().path());
+        }
+        Ok(file)
+    }
+}
+
+/// What the manifest knows of one member: bounds, but not how many nulls.
+struct MemberEvidence {
+    zones: Vec<(String, LogicalType, Zone)>,
+    rows: u64,
+}
+
+impl MemberEvidence {
+    fn of(member: &Member) -> Self {
+        let zones = member.zones.iter().filter_map(|z| {
+            let (logical, zone) = member.zone(&z.column)?;
+            Some((z.column.clone(), logical, zone))
+        });
+        Self { zones: zones.collect(), rows: member.rows }
+    }
+}
+
+impl Evidence for MemberEvidence {
+    fn facts(&self, column: &str) -> Option<Facts<'_>> {
+        let (_, logical, zone) = self.zones.iter().find(|(name, _, _)| name == column)?;
+        Some(Facts { logical: *logical, zone: Some(zone), nulls: None, rows: Some(self.rows) })
+    }
+}
+
+impl Table for CollectionTable {
+    fn name(&self) -> &'static str {
+        ""
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.first.as_ref().map_or_else(|| Arc::new(Schema::empty()), File::schema)
+    }
+
+    fn stats(&self) -> TableStats {
+        let members = self.collection.members();
+        let rows = members.iter().fold(0u64, |n, m| n.saturating_add(m.rows));
+        let bytes = members.iter().fold(0u64, |n, m| n.saturating_add(m.bytes));
+        TableStats { rows: Known::Exact(rows), bytes: Known::Bound(bytes), ..TableStats::default() }
+    }
+
+    fn pushdown(&self, predicate: &Predicate) -> Pushdown {
+        let exact = self.first.as_ref().is_some_and(|file| is_exact(file, predicate));
+        if exact { Pushdown::Exact } else { Pushdown::Inexact }
+    }
+
+    fn plan(&self, scan: &Scan) -> Result<Plan> {
+        let mut all = Plan::empty();
+        let mut left = scan.limit;
+        for member in self.collection.members() {
+            let refuted = scan
+                .predicate
+                .as_ref()
+                .is_some_and(|p| verdict(p, &MemberEvidence::of(member)) == Verdict::Never);
+            // A file that is not opened counts as one piece.
+            if refuted || left == Some(0) {
+                all.pieces += 1;
+                all.pruned += 1;
+                continue;
+            }
+            let mut part = scan.clone();
+            part.limit = left;
+            let plan = plan::plan(&self.open(member)?, &part)?;
+            all.pieces += plan.pieces;
+            all.pruned += plan.pruned;
+            all.tasks.extend(plan.tasks);
+            if scan.predicate.is_none() {
+                left = left.map(|n| n.saturating_sub(member.rows));
+            }
+        }
+        Ok(all)
+    }
+
+    fn storage(&self) -> Arc<dyn Storage> {
+        Arc::clone(self.collection.location().storage())
+    }
+}

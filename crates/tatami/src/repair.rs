@@ -1,0 +1,167 @@
+//! Saving what is whole: row groups whose every page and blob reads are written anew, with all indexes rebuilt.
+//!
+//! The schema is in the footer alone. A file without one (cut off, never finished) cannot be read as rows any more;
+//! its intact records are saved as they are, one row each.
+
+mod locate;
+mod records;
+
+use tesselle_core::{
+    Context, Depth, Driver, Error, Location, OpenOptions, Repaired, Report, Result, Sink, Step, Task,
+};
+
+use crate::meta::header::flags as header_flags;
+use crate::meta::inverted::{Inverted, Run};
+use crate::meta::schema::flags;
+use crate::read::arrow_schema::to_arrow;
+use crate::read::file::File;
+use crate::read::task::{GroupTask, Wanted};
+use crate::write::options::{Profile, WriterOptions};
+use crate::write::writer::{InvertedRuns, Writer};
+
+/// Writes what can be saved of `source` to `target`.
+pub(crate) fn repair(
+    source: &Location,
+    target: &Location,
+    options: &OpenOptions,
+    driver: &Driver,
+) -> Result<Repaired> {
+    // Text is copied as bytes: whether it is UTF-8 is not for a repair to judge.
+    let options = OpenOptions { text_as_binary: true, ..options.clone() };
+    let (file, mut repaired) = match locate::locate(source, &options)? {
+        locate::Located::File(file, notes) => (file, Repaired { notes, ..Repaired::default() }),
+        locate::Located::Lost(error) => return records::salvage(source, target, &options, driver, &error),
+    };
+    let whole = whole_groups(&file, driver, &mut repaired)?;
+    let lost: u64 = whole.iter().filter(|(_, ok)| !ok).map(|(g, _)| group_bytes(&file, *g)).sum();
+    let kept: Vec<usize> = whole.iter().filter(|(_, ok)| *ok).map(|(g, _)| *g).collect();
+    let index_whole = index_is_whole(&file, kept.len() == whole.len(), driver, &mut repaired)?;
+    let sorted = file.footer().schema.sort_key().is_some();
+    match write(&file, target, &kept, index_whole, sorted, driver) {
+        Err(error) if sorted && error.kind() == tesselle_core::ErrorKind::Invalid => {
+            repaired.notes.push(format!("the sort key is dropped: {}", error.message()));
+            write(&file, target, &kept, index_whole, false, driver)?;
+        }
+        other => other?,
+    }
+    let size = source.size()?;
+    repaired.dropped_bytes = (lost + size.saturating_sub(file.size())).min(size);
+    repaired.kept_bytes = size - repaired.dropped_bytes;
+    Ok(repaired)
+}
+
+fn group_bytes(file: &File, g: usize) -> u64 {
+    file.footer().groups.get(g).map_or(0, |group| group.bytes.min(file.size()))
+}
+
+/// Reads every row group once and says which of them are whole.
+fn whole_groups(file: &File, driver: &Driver, repaired: &mut Repaired) -> Result<Vec<(usize, bool)>> {
+    let mut out = Vec::new();
+    for g in 0..file.footer().groups.len() {
+        driver.check_canceled()?;
+        let read = for_each_batch(file, g, |_| Ok(()));
+        if let Err(error) = &read {
+            if error.kind() == tesselle_core::ErrorKind::Io {
+                return Err(Error::new(error.kind(), error.message().to_owned())).in_file(file.path());
+            }
+            repaired.notes.push(format!("row group {g} is dropped: {error}"));
+        }
+        out.push((g, read.is_ok()));
+    }
+    Ok(out)
+}
+
+/// Decodes all columns of a row group, a batch at a time.
+fn for_each_batch(
+    file: &File,
+    g: usize,
+    mut take: impl FnMut(&arrow_array::RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let rows = file.footer().groups.get(g).map_or(0, |group| group.rows);
+    let projection = (0..file.footer().schema.fields.len()).collect();
+    let wanted = Wanted { projection, filter: Vec::new(), predicate: None, batch_rows: None };
+    let mut task = GroupTask::new(file.clone(), g, 0..rows, wanted);
+    let mut fetched = Vec::new();
+    loop {
+        match task.step(std::mem::take(&mut fetched))? {
+            Step::Need(ranges) => {
+                let ranges: Vec<_> = ranges.into_iter().map(|r| r.range).collect();
+                fetched = file.location().read(&ranges)?;
+            }
+            Step::Batch(batch) => take(&batch)?,
+            Step::Done => return Ok(()),
+        }
+    }
+}
+
+/// Whether there is an inverted index, all documents it names are kept, and its runs are intact.
+fn index_is_whole(file: &File, all_rows: bool, driver: &Driver, repaired: &mut Repaired) -> Result<bool> {
+    if file.footer().inverted.is_none() {
+        return Ok(false);
+    }
+    let mut report = Report::new(Depth::Deep);
+    if all_rows {
+        crate::search::verify(file, Depth::Deep, driver, &mut report)?;
+        if report.ok() {
+            return Ok(true);
+        }
+    }
+    let why = report.findings().first().map_or("documents are missing", |finding| &finding.message);
+    repaired.notes.push(format!("the search index is dropped: {why}; build it again with 'tess index'"));
+    Ok(false)
+}
+
+fn read_runs(file: &File, inverted: &Inverted) -> Result<InvertedRuns> {
+    let read = |run: Run| file.index_record(run.offset, run.len).map(|bytes| bytes.to_vec());
+    Ok(InvertedRuns {
+        terms: read(inverted.terms)?.into(),
+        postings: read(inverted.postings)?.into(),
+        skips: read(inverted.skips)?.into(),
+        live: if inverted.live.len == 0 { Vec::new().into() } else { read(inverted.live)?.into() },
+        term_count: inverted.term_count,
+        documents: inverted.documents,
+        block_tree: file.header().has(header_flags::BLOCK_TREE),
+    })
+}
+
+fn write(
+    file: &File,
+    target: &Location,
+    groups: &[usize],
+    with_index: bool,
+    sorted: bool,
+    driver: &Driver,
+) -> Result<()> {
+    let (header, footer) = (file.header(), file.footer());
+    let mut schema = footer.schema.clone();
+    if !sorted {
+        schema.fields.iter_mut().for_each(|field| field.flags &= !flags::SORT_KEY);
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let page_rows = footer.groups.first().and_then(|g| g.chunks.first()).filter(|c| c.pages > 1);
+    let page_rows = page_rows.map(|c| c.values.div_ceil(c.pages)).and_then(|n| usize::try_from(n).ok());
+    let defaults = WriterOptions::default();
+    let options = WriterOptions {
+        row_group_rows: usize::MAX,
+        row_group_bytes: u64::MAX,
+        page_rows: page_rows.unwrap_or(defaults.page_rows).max(1),
+        profile: if footer.extension.features == 0 { Profile::Plain } else { Profile::Extended },
+        metadata: footer.key_value.iter().map(|(k, v)| (text(k), text(v))).collect(),
+        page_size_hint: header.page_size_hint,
+        uuid: header.uuid,
+        created_ms: header.created_ms,
+        creator_id: header.creator_id,
+        ..defaults
+    };
+    let arrow = to_arrow(&schema, true);
+    let minor = if header.minor == 0 { 0 } else { 1 };
+    let mut writer = Writer::with_schema(target, schema, &arrow, options, true, driver)?.minor_version(minor);
+    if let Some(inverted) = footer.inverted.filter(|_| with_index) {
+        writer.attach_inverted(read_runs(file, &inverted)?);
+    }
+    for g in groups {
+        for_each_batch(file, *g, |batch| writer.write(batch))?;
+        writer.end_group()?;
+    }
+    Box::new(writer).finish().map(drop)
+}

@@ -1,0 +1,222 @@
+//! Arrays from streams of rows: the seam that conversions use.
+//!
+//! The array appears whole or not at all: tiles are written as rows come, and the schema, without which there is no
+//! array, last. Rows with `dims` become cells of a sparse array, or of a dense one where they fill its domain in
+//! row-major order; rows without become a dense array along a dimension `row`.
+
+mod columns;
+mod from_array;
+mod grid;
+mod rows;
+mod settings;
+mod sparse;
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use tesselle_core::{Driver, Error, Location, Result, Sink, Summary, WriteOptions};
+
+use self::columns::{ColumnPlan, DimensionPlan};
+use self::settings::SinkSettings;
+use super::array::{make_folders, store_schema};
+use super::commit::commit;
+use super::fragment::{FinishedFragment, FragmentPlan};
+use super::name::{fresh, stamp};
+use super::schema::{NewSchema, check};
+use crate::meta::schema::{ArrayKind, ArraySchema};
+
+pub use from_array::create_from_array;
+
+/// Starts a new array for rows of `schema`. The settings are those of [`SETTINGS`].
+pub fn create(
+    location: &Location,
+    schema: &Schema,
+    options: &WriteOptions,
+    driver: &Driver,
+) -> Result<Box<dyn Sink>> {
+    let settings = SinkSettings::parse(&options.settings, schema)?;
+    let target = Target::new(location, options.overwrite, &settings)?;
+    let (dims, columns) = columns::plan(schema, &settings)?;
+    let inner: Box<dyn Cells> = match (settings.kind, dims.is_empty()) {
+        (ArrayKind::Sparse, true) => {
+            return Err(
+                Error::invalid("a sparse array needs dimensions").hint("name them with dims=column,column")
+            );
+        }
+        (ArrayKind::Sparse, false) => {
+            Box::new(sparse::SparseCells::new(&target, &settings, dims, &columns, driver)?)
+        }
+        (ArrayKind::Dense, true) => Box::new(rows::RowCells::new(&target, &settings, &columns)?),
+        (ArrayKind::Dense, false) => Box::new(grid::GridCells::new(&target, &settings, dims, &columns)?),
+    };
+    let guard = target.guard();
+    Ok(Box::new(ArraySink { target, columns, inner, driver: driver.clone(), rows: 0, guard }))
+}
+
+/// The names of the settings that do not belong to a single column.
+pub use settings::SETTINGS;
+
+/// What the kinds of arrays differ in: how rows become tiles.
+trait Cells: Send {
+    /// Takes the columns of a batch, attributes in order. `batch` is for the dimensions.
+    fn write(&mut self, batch: &RecordBatch, attributes: Vec<super::cells::Cells>) -> Result<()>;
+    /// Writes what is pending and gives the fragments and the final schema.
+    fn finish(self: Box<Self>) -> Result<(Vec<FinishedFragment>, ArraySchema)>;
+}
+
+/// Where the array goes.
+#[derive(Debug, Clone)]
+struct Target {
+    location: Location,
+    /// Something is there already, to be replaced at the end.
+    existed: bool,
+    schema_name: String,
+    key: Option<crate::filter::Key>,
+    timestamps: (u64, u64),
+}
+
+impl Target {
+    fn new(location: &Location, overwrite: bool, settings: &SinkSettings) -> Result<Self> {
+        location.refuse_existing(overwrite)?;
+        let existed = location.exists()?;
+        if location.is_dir()? && !location.join("__schema").exists()? {
+            return Err(Error::invalid(format!(
+                "'{location}' is a folder, but not an array; it is not replaced"
+            )));
+        }
+        let timestamps = stamp(settings.timestamp);
+        Ok(Self {
+            location: location.clone(),
+            existed,
+            schema_name: fresh(timestamps)?,
+            key: settings.key.clone(),
+            timestamps,
+        })
+    }
+
+    fn plan(&self, schema: &std::sync::Arc<ArraySchema>) -> FragmentPlan {
+        FragmentPlan {
+            array: self.location.clone(),
+            schema: std::sync::Arc::clone(schema),
+            schema_name: self.schema_name.clone(),
+            key: self.key.clone(),
+            timestamps: self.timestamps,
+            with_timestamps: false,
+            with_deletes: false,
+        }
+    }
+
+    /// Makes the array exist: folders, then the commit, then the schema. What was there before goes first.
+    fn complete(&self, fragments: &[FinishedFragment], new: &NewSchema) -> Result<()> {
+        check(&new.schema, &new.enumerations)?;
+        if self.existed {
+            self.clear(fragments)?;
+        }
+        make_folders(&self.location)?;
+        let names: Vec<String> = fragments.iter().map(|fragment| fragment.name.clone()).collect();
+        commit(&self.location, &names, self.timestamps)?;
+        store_schema(&self.location, &self.schema_name, new, self.key.as_ref())
+    }
+
+    /// Removes what an older array left, its schema first, the new fragments excepted.
+    fn clear(&self, keep: &[FinishedFragment]) -> Result<()> {
+        let storage = self.location.storage();
+        if !self.location.is_dir()? {
+            return storage.remove(self.location.path());
+        }
+        storage.remove(self.location.join("__schema").path())?;
+        for entry in self.location.list()? {
+            if entry.name != "__fragments" {
+                storage.remove(self.location.join(&entry.name).path())?;
+            }
+        }
+        let fragments = self.location.join("__fragments");
+        if fragments.is_dir()? {
+            for entry in fragments.list()? {
+                if !keep.iter().any(|fragment| fragment.name == entry.name) {
+                    storage.remove(fragments.join(&entry.name).path())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What removes a new array that is not completed.
+    fn guard(&self) -> Guard {
+        Guard { location: (!self.existed).then(|| self.location.clone()) }
+    }
+}
+
+/// Removes the folder of a new array on drop, unless the array was completed.
+struct Guard {
+    location: Option<Location>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(location) = self.location.take() {
+            // Nothing more can be done about what cannot be removed; without a schema it is not an array.
+            let _ = location.storage().remove(location.path());
+        }
+    }
+}
+
+/// Takes batches and makes an array of them.
+struct ArraySink {
+    target: Target,
+    columns: Vec<ColumnPlan>,
+    inner: Box<dyn Cells>,
+    driver: Driver,
+    rows: u64,
+    // The last field, for it is dropped last: the files inside of the folder are closed by then.
+    guard: Guard,
+}
+
+impl Sink for ArraySink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.driver.check_canceled()?;
+        let attributes = self.columns.iter_mut().map(|column| column.cells(batch)).collect::<Result<_>>()?;
+        let (driver, inner) = (&self.driver, &mut self.inner);
+        driver.install(|| inner.write(batch, attributes))?;
+        self.rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Summary> {
+        let Self { target, columns, inner, driver, rows, mut guard } = *self;
+        let (fragments, mut schema) = driver.install(|| inner.finish())?;
+        let enumerations = columns.iter().filter_map(|column| column.enumeration().transpose());
+        let enumerations = enumerations.collect::<Result<Vec<_>>>()?;
+        schema.enumerations =
+            enumerations.iter().map(|list| (list.name.clone(), list.file.clone())).collect();
+        for (attribute, column) in schema.attributes.iter_mut().zip(&columns) {
+            attribute.enumeration.clone_from(&column.attribute.enumeration);
+        }
+        target.complete(&fragments, &NewSchema { schema, enumerations })?;
+        guard.location = None;
+        Ok(Summary {
+            rows,
+            bytes: fragments.iter().map(|fragment| fragment.bytes).sum(),
+            pieces: fragments.iter().map(|fragment| fragment.tiles).sum(),
+        })
+    }
+}
+
+/// A schema of these attributes with the orders and filters of the settings.
+fn schema_of(settings: &SinkSettings, dims: &[DimensionPlan], columns: &[ColumnPlan]) -> Result<ArraySchema> {
+    let builder = match settings.kind {
+        ArrayKind::Dense => super::schema::SchemaBuilder::dense(),
+        ArrayKind::Sparse => super::schema::SchemaBuilder::sparse(),
+    };
+    let mut schema = builder
+        .tile_order(settings.tile_order)
+        .cell_order(settings.cell_order)
+        .capacity(settings.capacity)
+        .allows_dups(settings.dups)
+        .draft();
+    schema.dimensions = dims.iter().map(|dim| dim.dimension.clone()).collect();
+    schema.attributes = columns.iter().map(|column| column.attribute.clone()).collect();
+    if schema.attributes.is_empty() && settings.kind == ArrayKind::Dense {
+        return Err(Error::invalid("a dense array needs a column beside its dimensions"));
+    }
+    Ok(schema)
+}

@@ -1,0 +1,113 @@
+//! Rows as a dense array along one dimension, `row`.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use tesselle_core::{Error, Result, Scalar};
+
+use super::columns::{ColumnPlan, DimensionPlan};
+use super::settings::SinkSettings;
+use super::{Cells as Rows, Target, schema_of};
+use crate::Datatype;
+use crate::meta::dimension::Dimension;
+use crate::meta::schema::ArraySchema;
+use crate::meta::value::Range;
+use crate::write::cells::Cells;
+use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, TileSet};
+
+/// Cells per tile unless a setting says otherwise.
+const EXTENT: u64 = 50_000;
+
+/// Fills tile after tile.
+pub(super) struct RowCells {
+    target: Target,
+    schema: ArraySchema,
+    extent: usize,
+    pending: Vec<Vec<Cells>>,
+    pending_rows: usize,
+    rows: u64,
+    writer: Option<FragmentWriter>,
+}
+
+impl RowCells {
+    pub(super) fn new(target: &Target, settings: &SinkSettings, columns: &[ColumnPlan]) -> Result<Self> {
+        let extent = settings.extent.unwrap_or(EXTENT);
+        let extent_cells = usize::try_from(extent).ok().filter(|extent| *extent > 0 && *extent <= 1 << 30);
+        let extent = extent_cells.ok_or_else(|| Error::invalid(format!("tiles of {extent} rows")))?;
+        let taken = |name: &str| columns.iter().any(|column| column.attribute.name == name);
+        let name =
+            ["row", "row_number", "tesselle_row"].into_iter().find(|name| !taken(name)).unwrap_or("row_");
+        let dimension = Dimension::new(name, Datatype::Uint64, 0_u64, 0_u64, 1_u64);
+        let schema = schema_of(settings, &[DimensionPlan { dimension, index: 0, cast: None }], columns)?;
+        Ok(Self {
+            target: target.clone(),
+            schema,
+            extent,
+            pending: vec![Vec::new(); columns.len()],
+            pending_rows: 0,
+            rows: 0,
+            writer: None,
+        })
+    }
+
+    /// Writes the pending rows: whole tiles, and with `last` the rest in a tile of `cells`.
+    fn flush(&mut self, last: Option<usize>) -> Result<()> {
+        let columns: Vec<Cells> =
+            self.pending.iter_mut().filter_map(|parts| Cells::concat(std::mem::take(parts))).collect();
+        let cells = last.unwrap_or(self.extent);
+        let whole = if last.is_some() { self.pending_rows } else { self.pending_rows / cells * cells };
+        let tile = |start: usize| {
+            let end = (start + cells).min(whole);
+            let indexes: Vec<u32> = (start as u32..end as u32).collect();
+            let fields = columns.iter().map(|column| column.gather_padded(&indexes, cells)).collect();
+            TileSet { fields, real: std::iter::once(0..end - start).collect() }
+        };
+        let tiles: Vec<TileSet> = (0..whole).step_by(cells).map(tile).collect();
+        if self.writer.is_none() {
+            self.writer = Some(FragmentWriter::create(self.target.plan(&Arc::new(self.schema.clone())))?);
+        }
+        if let Some(writer) = &mut self.writer {
+            writer.append(&tiles)?;
+        }
+        for (parts, column) in self.pending.iter_mut().zip(&columns) {
+            if whole < self.pending_rows {
+                parts.push(column.slice(whole, self.pending_rows));
+            }
+        }
+        self.pending_rows -= whole;
+        Ok(())
+    }
+}
+
+impl Rows for RowCells {
+    fn write(&mut self, batch: &RecordBatch, attributes: Vec<Cells>) -> Result<()> {
+        for (parts, cells) in self.pending.iter_mut().zip(attributes) {
+            parts.push(cells);
+        }
+        self.pending_rows += batch.num_rows();
+        self.rows += batch.num_rows() as u64;
+        // A few tiles at once, so that several are filtered in parallel.
+        if self.pending_rows >= self.extent * 4 { self.flush(None) } else { Ok(()) }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(Vec<FinishedFragment>, ArraySchema)> {
+        // An array with fewer rows than a tile would have has one tile of just these.
+        let cells = if self.writer.is_none() { self.extent.min(self.pending_rows) } else { self.extent };
+        let last = self.rows.max(1) - 1;
+        if self.pending_rows > 0 {
+            self.flush(Some(cells))?;
+        }
+        let extent = if self.rows == 0 { 1 } else { cells.max(1).min(self.rows as usize) };
+        if let Some(dimension) = self.schema.dimensions.first_mut() {
+            dimension.domain = Some(Range { low: Scalar::Int(0), high: Scalar::from(last) });
+            dimension.extent = Some(Scalar::from(extent as u64));
+        }
+        let end = FragmentEnd {
+            domain: Some(vec![Range { low: Scalar::Int(0), high: Scalar::from(last) }]),
+            last_tile_cells: extent as u64,
+            ..FragmentEnd::default()
+        };
+        let fragment = self.writer.map(|writer| writer.finish(&end)).transpose()?;
+        Ok((fragment.into_iter().collect(), self.schema))
+    }
+}
