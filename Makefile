@@ -4,7 +4,7 @@
 CARGO ?= cargo
 
 demo: ## build tess and walk through a sample of each format
-	$(CARGO) run --release --quiet -p tess -- demo
+	$(CARGO) run --release --quiet -p tess -- demo target/demo --force
 
 test: lint docs ## every check and every test
 	$(CARGO) test --workspace --quiet

@@ -49,8 +49,13 @@ enum Verb {
     Search(verbs::search::Search),
     Diff(verbs::diff::Diff),
     Reduce(verbs::reduce::Reduce),
+    #[command(name = "tsfile")]
+    TsFile(verbs::tsfile::TsFile),
+    Tatami(verbs::tatami::TatamiVerb),
     Demo(verbs::demo::Demo),
     Completions(verbs::completions::Completions),
+    #[command(hide = true)]
+    Reference(verbs::reference::Reference),
 }
 
 /// What a verb did: fine, or fine but the data is bad.
@@ -101,8 +106,11 @@ impl Verb {
             Self::Search(verb) => verb.run(),
             Self::Diff(verb) => verb.run(),
             Self::Reduce(verb) => verb.run(),
+            Self::TsFile(verb) => verb.run(),
+            Self::Tatami(verb) => verb.run(),
             Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
+            Self::Reference(verb) => verb.run(&Cli::command()),
         }
     }
 
@@ -118,7 +126,9 @@ impl Verb {
             Self::Search(verb) => verb.json,
             Self::Diff(verb) => verb.json,
             Self::Reduce(verb) => verb.json,
-            Self::Demo(_) | Self::Completions(_) => false,
+            Self::TsFile(verb) => verb.json,
+            Self::Tatami(verb) => verb.json,
+            Self::Demo(_) | Self::Completions(_) | Self::Reference(_) => false,
         }
     }
 }

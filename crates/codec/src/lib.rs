@@ -20,6 +20,7 @@ pub mod difference;
 #[cfg(feature = "digest")]
 pub mod digest;
 mod error;
+pub mod freq;
 #[cfg(feature = "fsst")]
 pub mod fsst;
 pub mod gorilla;

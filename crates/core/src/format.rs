@@ -205,6 +205,18 @@ pub struct WriteOptions {
 pub struct Settings(BTreeMap<String, String>);
 
 impl Settings {
+    /// Reads `NAME=VALUE` pairs.
+    pub fn from_pairs<S: AsRef<str>>(pairs: &[S]) -> Result<Self> {
+        let mut settings = Self::default();
+        for pair in pairs {
+            let (name, value) = pair.as_ref().split_once('=').ok_or_else(|| {
+                Error::invalid(format!("setting '{}' has no value", pair.as_ref())).hint("write NAME=VALUE")
+            })?;
+            settings.set(name, value);
+        }
+        Ok(settings)
+    }
+
     /// Adds or replaces a setting.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.0.insert(name.into(), value.into());

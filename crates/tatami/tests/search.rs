@@ -1,6 +1,7 @@
 //! Search segments of the original engine: postings, hits and scores bit for bit.
 //!
 //! Runs over the fixture set that the environment variable `TESSELLE_FIXTURES` names; skipped without it.
+#![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -33,6 +33,10 @@ pub use source::{RowStream, Source};
 pub use tesselle_core::*;
 pub use tesselle_tatami::search;
 pub use uri::Uri;
+/// What only one format has.
+pub use {
+    tesselle_tatami as tatami, tesselle_tet as tet, tesselle_tiledb as tiledb, tesselle_tsfile as tsfile,
+};
 
 /// Runs `scan` over `table`, in the table's row order.
 pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver) -> Result<driver::Rows> {

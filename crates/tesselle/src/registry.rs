@@ -2,7 +2,8 @@
 
 use tesselle_core::{Confidence, Error, Format, Location, Probe, Result};
 
-static FORMATS: [&dyn Format; 3] = [&tesselle_tet::Tet, &tesselle_tsfile::TsFile, &tesselle_tatami::Tatami];
+static FORMATS: [&dyn Format; 4] =
+    [&tesselle_tet::Tet, &tesselle_tiledb::TileDb, &tesselle_tsfile::TsFile, &tesselle_tatami::Tatami];
 
 /// All formats, in the order they are asked.
 pub fn formats() -> &'static [&'static dyn Format] {

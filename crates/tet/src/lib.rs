@@ -8,6 +8,7 @@
 //! [`Driver`](tesselle_core::Driver).
 #![forbid(unsafe_code)]
 
+mod exercise;
 mod layout;
 mod meta;
 mod read;
@@ -20,9 +21,12 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use tesselle_core::{
-    Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Repaired, Result, Sink, WriteOptions,
+    ArrayView, Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Repaired, Result, Sink,
+    Summary, WriteOptions,
 };
 
+#[doc(hidden)]
+pub use exercise::exercise;
 pub use meta::footer::HistoryRow;
 pub use meta::index::{Codec, MemoryBudget};
 pub use meta::metadata::{AxisLabels, DatasetMetadata, FileMetadata, Metadata};
@@ -72,6 +76,20 @@ impl Format for Tet {
         driver: &Driver,
     ) -> Result<Box<dyn Sink>> {
         Ok(Box::new(write::TetSink::new(location, &schema, options, driver)?))
+    }
+
+    fn create_from_array(
+        &self,
+        location: &Location,
+        source: &dyn ArrayView,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Summary> {
+        write::create_from_array(location, source, options, driver)
+    }
+
+    fn takes_arrays(&self) -> bool {
+        true
     }
 
     fn repair(

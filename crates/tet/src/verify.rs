@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use rayon::prelude::*;
 use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
 
+use crate::meta::directory::Dataset;
 use crate::meta::index::{Codec, Row};
 use crate::meta::limits;
 use crate::meta::secondary::SecondaryDocument;
@@ -125,7 +126,7 @@ fn chunk_coords(opened: &Opened, report: &mut Report) {
         if catalog.index.datasets.get(id).is_none_or(|rows| rows.regular) {
             continue;
         }
-        let rank = catalog.datasets.get(id).map_or(0, |dataset| dataset.rank());
+        let rank = catalog.datasets.get(id).map_or(0, Dataset::rank);
         if !seen.insert((id, row.tile(rank).to_vec())) {
             let message = format!("chunk {number} has the coordinates of another one");
             let piece = format!("chunk {:?} of '{}'", row.tile(rank), opened.name(id));

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tesselle_codec::cipher::Key;
-use tesselle_core::{Context, ErrorKind, Limits, Location, OpenOptions};
+use tesselle_core::{Context, ErrorKind, Limits, Location, OpenOptions, Secret};
 
 use crate::directory::{ArrayDirectory, OLD_SCHEMA};
 use crate::fragment::{Fragment, FragmentContext};
@@ -44,6 +44,8 @@ pub(crate) struct Array {
     pub(crate) range: RangeInclusive<u64>,
     /// The key, if the array is encrypted.
     pub(crate) key: Option<Key>,
+    /// The bytes of the key, for arrays inside of this one.
+    pub(crate) secret: Option<Secret>,
     pub(crate) limits: Limits,
 }
 
@@ -77,6 +79,11 @@ impl Array {
         let mut enumerations = BTreeMap::new();
         for (name, file) in &schema.enumerations {
             let path = format!("__schema/__enumerations/{file}");
+            if !directory.enumerations.contains(&path) {
+                return Err(Error::corrupt(format!("the file of enumeration '{name}' is missing"))
+                    .class("missing_enumeration")
+                    .file(path));
+            }
             let payload = loader.payload(&path)?;
             let enumeration = Enumeration::parse(&payload).in_file(&path)?;
             enumerations.insert(name.clone(), Arc::new(enumeration));
@@ -100,6 +107,7 @@ impl Array {
             columns,
             range,
             key,
+            secret: options.key.clone(),
             limits,
         })
     }

@@ -14,77 +14,77 @@ use crate::meta::commits::{parse_consolidated, parse_lines, stem};
 use crate::meta::name::TimestampedName;
 
 /// The schema file of arrays before version 10.
-pub const OLD_SCHEMA: &str = "__array_schema.tdb";
+pub(crate) const OLD_SCHEMA: &str = "__array_schema.tdb";
 /// The metadata file of every fragment.
-pub const FRAGMENT_METADATA: &str = "__fragment_metadata.tdb";
+pub(crate) const FRAGMENT_METADATA: &str = "__fragment_metadata.tdb";
 
 /// A fragment that is committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FragmentEntry {
+pub(crate) struct FragmentEntry {
     /// Its name.
-    pub name: TimestampedName,
+    pub(crate) name: TimestampedName,
     /// Its folder, relative to the array.
-    pub path: String,
+    pub(crate) path: String,
 }
 
 /// A delete or update condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConditionEntry {
+pub(crate) struct ConditionEntry {
     /// Its name.
-    pub name: TimestampedName,
+    pub(crate) name: TimestampedName,
     /// Its file, relative to the array; what fragments name as processed.
-    pub path: String,
+    pub(crate) path: String,
     /// Its bytes, where they lie in a consolidated file.
-    pub image: Option<Vec<u8>>,
+    pub(crate) image: Option<Vec<u8>>,
 }
 
 /// A list of superseded fragments or metadata files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VacuumEntry {
+pub(crate) struct VacuumEntry {
     /// The name of what supersedes them.
-    pub name: TimestampedName,
+    pub(crate) name: TimestampedName,
     /// The file, relative to the array.
-    pub path: String,
+    pub(crate) path: String,
     /// The names of the superseded.
-    pub names: BTreeSet<String>,
+    pub(crate) names: BTreeSet<String>,
 }
 
 /// A file with a timestamped name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileEntry {
+pub(crate) struct FileEntry {
     /// Its name.
-    pub name: TimestampedName,
+    pub(crate) name: TimestampedName,
     /// Its path, relative to the array.
-    pub path: String,
+    pub(crate) path: String,
 }
 
 /// The contents of an array's folder.
 #[derive(Debug, Clone, Default)]
-pub struct ArrayDirectory {
+pub(crate) struct ArrayDirectory {
     /// Schema files in the order of their names, the old one first.
-    pub schemas: Vec<String>,
+    pub(crate) schemas: Vec<String>,
     /// Enumeration files.
-    pub enumerations: Vec<String>,
+    pub(crate) enumerations: Vec<String>,
     /// Committed fragments in order of application.
-    pub fragments: Vec<FragmentEntry>,
+    pub(crate) fragments: Vec<FragmentEntry>,
     /// Delete conditions in order.
-    pub deletes: Vec<ConditionEntry>,
+    pub(crate) deletes: Vec<ConditionEntry>,
     /// Update conditions in order.
-    pub updates: Vec<ConditionEntry>,
+    pub(crate) updates: Vec<ConditionEntry>,
     /// Lists of superseded fragments.
-    pub vacuums: Vec<VacuumEntry>,
+    pub(crate) vacuums: Vec<VacuumEntry>,
     /// Array metadata in order.
-    pub metadata: Vec<FileEntry>,
+    pub(crate) metadata: Vec<FileEntry>,
     /// Lists of superseded metadata files.
-    pub metadata_vacuums: Vec<VacuumEntry>,
+    pub(crate) metadata_vacuums: Vec<VacuumEntry>,
     /// Consolidated footers.
-    pub consolidated_footers: Vec<FileEntry>,
+    pub(crate) consolidated_footers: Vec<FileEntry>,
     /// Consolidated commits files and ignore files.
-    pub commit_lists: Vec<String>,
+    pub(crate) commit_lists: Vec<String>,
     /// Fragment folders without a commit.
-    pub uncommitted: Vec<String>,
+    pub(crate) uncommitted: Vec<String>,
     /// Commits whose fragment is not there.
-    pub missing: Vec<String>,
+    pub(crate) missing: Vec<String>,
 }
 
 /// The folders of one array, each listed once.
@@ -110,7 +110,7 @@ impl<'a> Listing<'a> {
 
 impl ArrayDirectory {
     /// Lists the folder at `root`; commit lists of more than `limit` bytes are refused.
-    pub fn load(root: &Location, limit: u64) -> Result<Self> {
+    pub(crate) fn load(root: &Location, limit: u64) -> Result<Self> {
         let listing = Listing::new(root)?;
         let mut out = Self::default();
         out.load_schemas(&listing)?;
@@ -160,13 +160,13 @@ impl ArrayDirectory {
                 }
             }
         }
-        let ignored = self.load_ignored(listing, &commits, limit)?;
+        let ignored = load_ignored(listing, &commits, limit)?;
         let mut committed: BTreeSet<String> = BTreeSet::new();
         let mut conditions: BTreeMap<String, ConditionEntry> = BTreeMap::new();
         for entry in &commits {
             let path = format!("__commits/{}", entry.name);
             let Some(name) = TimestampedName::parse(&entry.name) else { continue };
-            match entry.name.rsplit_once('.').map(|(_, suffix)| suffix) {
+            match suffix_of(&entry.name) {
                 Some("wrt") => drop(committed.insert(name.name)),
                 Some("del" | "upd") => {
                     conditions.insert(path.clone(), ConditionEntry { name, path, image: None });
@@ -195,7 +195,7 @@ impl ArrayDirectory {
         }
         for entry in listing.entries.iter().filter(|entry| entry.kind == EntryKind::File) {
             let Some(name) = TimestampedName::parse(&entry.name) else { continue };
-            match entry.name.rsplit_once('.').map(|(_, suffix)| suffix) {
+            match suffix_of(&entry.name) {
                 Some("ok") => drop(committed.insert(name.name)),
                 Some("vac") => self.vacuums.push(vacuum(listing, name, entry.name.clone(), limit)?),
                 Some("meta") => self.consolidated_footers.push(FileEntry { name, path: entry.name.clone() }),
@@ -204,19 +204,11 @@ impl ArrayDirectory {
         }
         self.place_fragments(listing, &folders, committed)?;
         for (path, entry) in conditions {
-            if path.ends_with(".upd") { self.updates.push(entry) } else { self.deletes.push(entry) }
+            if suffix_of(&path) == Some("upd") { self.updates.push(entry) } else { self.deletes.push(entry) }
         }
         self.deletes.sort_by(|a, b| a.name.cmp(&b.name));
         self.updates.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(())
-    }
-
-    fn load_ignored(&self, listing: &Listing<'_>, commits: &[Entry], limit: u64) -> Result<BTreeSet<String>> {
-        let mut ignored = BTreeSet::new();
-        for entry in commits.iter().filter(|entry| entry.name.ends_with(".ign")) {
-            ignored.extend(parse_lines(&listing.read(&format!("__commits/{}", entry.name), limit)?));
-        }
-        Ok(ignored)
     }
 
     fn place_fragments(
@@ -245,7 +237,7 @@ impl ArrayDirectory {
         for entry in listing.folder("__meta")?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
             let path = format!("__meta/{}", entry.name);
             let Some(name) = TimestampedName::parse(&entry.name) else { continue };
-            match entry.name.rsplit_once('.').map(|(_, suffix)| suffix) {
+            match suffix_of(&entry.name) {
                 None => self.metadata.push(FileEntry { name, path }),
                 Some("vac") => self.metadata_vacuums.push(vacuum(listing, name, path, limit)?),
                 // Writers rename `.tmp` files into place; others are not ours.
@@ -257,7 +249,7 @@ impl ArrayDirectory {
     }
 
     /// The schema that a read up to `end` uses: the last one not written later, else the first.
-    pub fn schema_at(&self, end: u64) -> Option<&str> {
+    pub(crate) fn schema_at(&self, end: u64) -> Option<&str> {
         let visible = self
             .schemas
             .iter()
@@ -267,7 +259,7 @@ impl ArrayDirectory {
     }
 
     /// The fragments that a read of `[start, end]` uses, in order of application.
-    pub fn visible_fragments(&self, range: &RangeInclusive<u64>, dense: bool) -> Vec<&FragmentEntry> {
+    pub(crate) fn visible_fragments(&self, range: &RangeInclusive<u64>, dense: bool) -> Vec<&FragmentEntry> {
         let sees = |name: &TimestampedName| is_visible(name, range, dense);
         let gone: BTreeSet<&str> = self
             .vacuums
@@ -279,7 +271,7 @@ impl ArrayDirectory {
     }
 
     /// Commits without a fragment that a read of `[start, end]` would need.
-    pub fn visible_missing(&self, range: &RangeInclusive<u64>, dense: bool) -> Vec<&str> {
+    pub(crate) fn visible_missing(&self, range: &RangeInclusive<u64>, dense: bool) -> Vec<&str> {
         let vacuumed = |name: &str| self.vacuums.iter().any(|vacuum| vacuum.names.contains(name));
         let missing = self.missing.iter().filter(|name| !vacuumed(name));
         let parsed = missing.filter_map(|name| Some((name, TimestampedName::parse(name)?)));
@@ -287,12 +279,12 @@ impl ArrayDirectory {
     }
 
     /// The delete conditions that a read of `[start, end]` applies.
-    pub fn visible_deletes(&self, range: &RangeInclusive<u64>) -> Vec<&ConditionEntry> {
+    pub(crate) fn visible_deletes(&self, range: &RangeInclusive<u64>) -> Vec<&ConditionEntry> {
         self.deletes.iter().filter(|entry| entry.name.is_within(range)).collect()
     }
 
     /// The metadata files that a read of `[start, end]` applies, in order.
-    pub fn visible_metadata(&self, range: &RangeInclusive<u64>) -> Vec<&FileEntry> {
+    pub(crate) fn visible_metadata(&self, range: &RangeInclusive<u64>) -> Vec<&FileEntry> {
         let gone: BTreeSet<&str> = self
             .metadata_vacuums
             .iter()
@@ -307,6 +299,19 @@ impl ArrayDirectory {
 /// Sparse fragments of version 15 and later carry timestamps per cell, so a part of them may be visible.
 fn is_visible(name: &TimestampedName, range: &RangeInclusive<u64>, dense: bool) -> bool {
     if dense || name.version < 15 { name.is_within(range) } else { name.overlaps(range) }
+}
+
+/// The commits that ignore files take back.
+fn load_ignored(listing: &Listing<'_>, commits: &[Entry], limit: u64) -> Result<BTreeSet<String>> {
+    let mut ignored = BTreeSet::new();
+    for entry in commits.iter().filter(|entry| suffix_of(&entry.name) == Some("ign")) {
+        ignored.extend(parse_lines(&listing.read(&format!("__commits/{}", entry.name), limit)?));
+    }
+    Ok(ignored)
+}
+
+fn suffix_of(name: &str) -> Option<&str> {
+    name.rsplit_once('.').map(|(_, suffix)| suffix)
 }
 
 fn named_file(entry: &Entry, suffix: &str) -> Option<TimestampedName> {

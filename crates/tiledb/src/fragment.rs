@@ -26,45 +26,45 @@ use crate::{Cursor, Error, Result};
 
 /// Where the tiles of one field lie in its files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TileIndex {
+pub(crate) struct TileIndex {
     /// Starts in the file of fixed data, or of offsets.
-    pub offsets: Vec<u64>,
+    pub(crate) offsets: Vec<u64>,
     /// Starts in the file of variable data.
-    pub var_offsets: Vec<u64>,
+    pub(crate) var_offsets: Vec<u64>,
     /// Decoded sizes of the variable data.
-    pub var_sizes: Vec<u64>,
+    pub(crate) var_sizes: Vec<u64>,
     /// Starts in the file of validity.
-    pub validity_offsets: Vec<u64>,
+    pub(crate) validity_offsets: Vec<u64>,
 }
 
 /// The tile grid of a dense fragment.
 #[derive(Debug, Clone)]
-pub struct DenseExtent {
+pub(crate) struct DenseExtent {
     /// The cells it holds.
-    pub region: Region,
+    pub(crate) region: Region,
     /// The tiles it stores.
-    pub tiles: Region,
+    pub(crate) tiles: Region,
 }
 
 /// A fragment with its metadata.
 #[derive(Debug)]
-pub struct Fragment {
+pub(crate) struct Fragment {
     /// Its name.
-    pub name: TimestampedName,
+    pub(crate) name: TimestampedName,
     /// Its folder, relative to the array.
-    pub path: String,
+    pub(crate) path: String,
     /// The schema it was written with.
-    pub schema: Arc<ArraySchema>,
+    pub(crate) schema: Arc<ArraySchema>,
     /// Its footer; of versions 1 and 2 made from what they store instead.
-    pub footer: Footer,
+    pub(crate) footer: Footer,
     /// Its slots.
-    pub slots: Slots,
+    pub(crate) slots: Slots,
     /// How many tiles it has.
-    pub tiles: u64,
+    pub(crate) tiles: u64,
     /// Its place on the grid, if dense.
-    pub dense: Option<DenseExtent>,
+    pub(crate) dense: Option<DenseExtent>,
     /// Where the footer starts in the metadata file.
-    pub footer_offset: u64,
+    pub(crate) footer_offset: u64,
     metadata: Bytes,
     metadata_path: String,
     key: Option<Key>,
@@ -76,22 +76,22 @@ pub struct Fragment {
 }
 
 /// What opening a fragment needs to know of its array.
-pub struct FragmentContext<'a> {
+pub(crate) struct FragmentContext<'a> {
     /// The array's folder.
-    pub root: &'a Location,
+    pub(crate) root: &'a Location,
     /// Finds a schema by its name.
-    pub schema: &'a dyn Fn(&str) -> Result<Arc<ArraySchema>>,
+    pub(crate) schema: &'a dyn Fn(&str) -> Result<Arc<ArraySchema>>,
     /// The schema of fragments that name none.
-    pub default_schema: &'a Arc<ArraySchema>,
+    pub(crate) default_schema: &'a Arc<ArraySchema>,
     /// The key of an encrypted array.
-    pub key: Option<&'a Key>,
+    pub(crate) key: Option<&'a Key>,
     /// The largest metadata structure to accept.
-    pub limit: u64,
+    pub(crate) limit: u64,
 }
 
 impl Fragment {
     /// Opens a fragment: reads its metadata file and parses the footer.
-    pub fn open(entry: &FragmentEntry, context: &FragmentContext<'_>) -> Result<Self> {
+    pub(crate) fn open(entry: &FragmentEntry, context: &FragmentContext<'_>) -> Result<Self> {
         let metadata_path = format!("{}/{FRAGMENT_METADATA}", entry.path);
         let metadata = context.root.join(&metadata_path).read_all(context.limit)?;
         Self::parse(entry, context, metadata, &metadata_path).in_file(&metadata_path)
@@ -161,27 +161,27 @@ impl Fragment {
     }
 
     /// The format version.
-    pub fn version(&self) -> u32 {
+    pub(crate) fn version(&self) -> u32 {
         self.footer.version
     }
 
     /// The path of the metadata file, relative to the array.
-    pub fn metadata_path(&self) -> &str {
+    pub(crate) fn metadata_path(&self) -> &str {
         &self.metadata_path
     }
 
     /// The bytes of the metadata file.
-    pub fn metadata(&self) -> &Bytes {
+    pub(crate) fn metadata(&self) -> &Bytes {
         &self.metadata
     }
 
     /// Cells of tile `tile` of a sparse fragment.
-    pub fn cells_of(&self, tile: u64) -> u64 {
+    pub(crate) fn cells_of(&self, tile: u64) -> u64 {
         if tile.saturating_add(1) == self.tiles { self.footer.last_tile_cells } else { self.schema.capacity }
     }
 
     /// Cells of a sparse fragment.
-    pub fn cells(&self) -> u64 {
+    pub(crate) fn cells(&self) -> u64 {
         match self.tiles.checked_sub(1) {
             Some(full) => {
                 full.saturating_mul(self.schema.capacity).saturating_add(self.footer.last_tile_cells)
@@ -191,12 +191,12 @@ impl Fragment {
     }
 
     /// The file of a field, relative to the array, with the given ending (``, `_var`, `_validity`).
-    pub fn file_of(&self, field: Field, ending: &str) -> String {
+    pub(crate) fn file_of(&self, field: Field, ending: &str) -> String {
         format!("{}/{}{ending}.tdb", self.path, file_stem(&self.schema, self.version(), field))
     }
 
     /// A generic tile of the metadata file.
-    pub fn generic_tile(&self, offset: u64) -> Result<GenericTile> {
+    pub(crate) fn generic_tile(&self, offset: u64) -> Result<GenericTile> {
         let bytes = usize::try_from(offset).ok().and_then(|offset| self.metadata.get(offset..));
         let bytes = bytes.ok_or_else(|| {
             Error::corrupt("a list of the fragment metadata lies beyond its file")
@@ -209,7 +209,7 @@ impl Fragment {
     }
 
     /// Where the tiles of a field lie.
-    pub fn index(&self, field: Field) -> Result<Arc<TileIndex>> {
+    pub(crate) fn index(&self, field: Field) -> Result<Arc<TileIndex>> {
         let slot = self.slot(field)?;
         cached(self.indexes.get(slot), || self.load_index(field, slot).in_file(&self.metadata_path))
     }
@@ -273,7 +273,7 @@ impl Fragment {
     }
 
     /// Whether a field is of variable length, and whether it is nullable.
-    pub fn shape_of(&self, field: Field) -> (bool, bool) {
+    pub(crate) fn shape_of(&self, field: Field) -> (bool, bool) {
         match field {
             Field::Attribute(i) => {
                 self.schema.attributes.get(i).map_or((false, false), |a| (a.is_var(), a.nullable))
@@ -284,7 +284,7 @@ impl Fragment {
     }
 
     /// The byte range of tile `tile` in the file that `starts` describe.
-    pub fn tile_range(starts: &[u64], tile: u64, file_size: u64) -> Result<std::ops::Range<u64>> {
+    pub(crate) fn tile_range(starts: &[u64], tile: u64, file_size: u64) -> Result<std::ops::Range<u64>> {
         let at = usize::try_from(tile).ok();
         let start = at.and_then(|at| starts.get(at));
         let end = at.and_then(|at| starts.get(at.saturating_add(1))).unwrap_or(&file_size);
@@ -295,7 +295,7 @@ impl Fragment {
     }
 
     /// The sizes of a field's files: fixed data or offsets, variable data, validity.
-    pub fn file_sizes(&self, field: Field) -> [u64; 3] {
+    pub(crate) fn file_sizes(&self, field: Field) -> [u64; 3] {
         let footer = &self.footer;
         let slot = self.slots.index(field).unwrap_or(usize::MAX);
         [&footer.file_sizes, &footer.var_file_sizes, &footer.validity_file_sizes]
@@ -303,7 +303,7 @@ impl Fragment {
     }
 
     /// The statistics of a field; empty where the version has none.
-    pub fn statistics(&self, field: Field) -> Result<Arc<TileStatistics>> {
+    pub(crate) fn statistics(&self, field: Field) -> Result<Arc<TileStatistics>> {
         let slot = self.slot(field)?;
         cached(self.statistics.get(slot), || self.load_statistics(field, slot).in_file(&self.metadata_path))
     }
@@ -338,22 +338,21 @@ impl Fragment {
     }
 
     /// The statistics of the whole fragment, slot by slot (12+).
-    pub fn summary(&self) -> Result<Option<Vec<FieldSummary>>> {
+    pub(crate) fn summary(&self) -> Result<Option<Vec<FieldSummary>>> {
         let Some(offset) = self.footer.summary else { return Ok(None) };
         let tile = self.generic_tile(offset)?;
         parse_summary(&tile.payload, self.slots.len()).in_file(&self.metadata_path).map(Some)
     }
 
     /// The R-tree of a sparse fragment.
-    pub fn rtree(&self) -> Result<Arc<RTree>> {
+    pub(crate) fn rtree(&self) -> Result<Arc<RTree>> {
         cached(Some(&self.rtree), || {
-            let tree = match &self.old {
-                Some(old) => old.rtree.clone(),
-                None => {
-                    let tile = self.generic_tile(self.footer.rtree)?;
-                    RTree::parse(&tile.payload, self.version(), &self.schema.dimensions)
-                        .in_file(&self.metadata_path)?
-                }
+            let tree = if let Some(old) = &self.old {
+                old.rtree.clone()
+            } else {
+                let tile = self.generic_tile(self.footer.rtree)?;
+                RTree::parse(&tile.payload, self.version(), &self.schema.dimensions)
+                    .in_file(&self.metadata_path)?
             };
             let leaves = tree.leaves().map_or(0, |leaves| leaves.len() as u64);
             if !self.footer.dense && leaves != self.tiles {
@@ -368,7 +367,7 @@ impl Fragment {
     }
 
     /// The commit paths of delete conditions that the fragment's cells already carry (16+).
-    pub fn processed_conditions(&self) -> Result<Vec<String>> {
+    pub(crate) fn processed_conditions(&self) -> Result<Vec<String>> {
         let Some(offset) = self.footer.processed_conditions else { return Ok(Vec::new()) };
         let tile = self.generic_tile(offset)?;
         let mut cursor = Cursor::new(&tile.payload, 0, "processed conditions");
@@ -381,7 +380,7 @@ impl Fragment {
     }
 
     /// The number of the tile at grid position `index` of a dense fragment.
-    pub fn dense_tile(&self, grid: &Grid, index: &[u64]) -> Option<u64> {
+    pub(crate) fn dense_tile(&self, grid: &Grid, index: &[u64]) -> Option<u64> {
         let dense = self.dense.as_ref()?;
         let inside = Region { low: index.to_vec(), high: index.to_vec() };
         dense.tiles.covers(&inside).then(|| grid.tile_number(&dense.tiles, index))?

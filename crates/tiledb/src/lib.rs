@@ -2,19 +2,39 @@
 //!
 //! The crate knows the bytes of the format and nothing of queries, runtimes or the command line. `FORMAT.md` beside this
 //! crate maps the words of the format to those of the shared model.
+//!
+//! ```no_run
+//! use tesselle_core::{Format, Location, OpenOptions};
+//!
+//! let array = tesselle_tiledb::TileDb.open(&Location::local("measurements")?, &OpenOptions::default())?;
+//! println!("{}", array.describe()?.to_json());
+//! # Ok::<(), tesselle_core::Error>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
 mod array;
+mod container;
+mod describe;
 mod directory;
 pub mod filter;
 mod fragment;
+mod group;
+mod layout;
 pub mod meta;
 pub mod order;
 mod read;
+mod table;
+mod verify;
 pub mod write;
 
-use tesselle_core::{Cursor, Error, Result};
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use tesselle_core::{
+    ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe,
+    Result, Sink, Summary, WriteOptions,
+};
 
 pub use meta::attribute::Attribute;
 pub use meta::datatype::{Datatype, Physical};
@@ -24,3 +44,73 @@ pub use meta::group::{Member, MemberKind};
 pub use meta::key_value::MetadataValue;
 pub use meta::layout::Layout;
 pub use meta::value::Range;
+
+/// The TileDB format.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TileDb;
+
+impl Format for TileDb {
+    fn name(&self) -> &'static str {
+        "tiledb"
+    }
+
+    fn summary(&self) -> &'static str {
+        "TileDB arrays and groups, dense and sparse, format versions 1 to 23"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["tiledb", "tdb"]
+    }
+
+    fn sniff(&self, probe: &Probe) -> Confidence {
+        let Some(entries) = &probe.entries else { return Confidence::No };
+        let has = |name: &str| entries.iter().any(|entry| entry == name);
+        let marks = ["__schema", directory::OLD_SCHEMA, group::MARKER, "__group", "__fragments", "__commits"];
+        if marks.into_iter().any(has) {
+            Confidence::Content
+        } else if probe.has_extension("tiledb") || probe.has_extension("tdb") {
+            Confidence::Name
+        } else {
+            Confidence::No
+        }
+    }
+
+    fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        let opened = if is_group(location)? {
+            group::Group::open(location, options).map(|group| Arc::new(group) as Arc<dyn Container>)
+        } else {
+            container::open_array(location, options)
+        };
+        opened.in_file(location.path())
+    }
+
+    fn create(
+        &self,
+        location: &Location,
+        schema: SchemaRef,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Box<dyn Sink>> {
+        write::sink::create(location, &schema, options, driver)
+    }
+
+    fn create_from_array(
+        &self,
+        location: &Location,
+        source: &dyn ArrayView,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Summary> {
+        write::sink::create_from_array(location, source, options, driver)
+    }
+
+    fn takes_arrays(&self) -> bool {
+        true
+    }
+}
+
+/// Groups bear a marker; object stores may have dropped it where it is empty.
+fn is_group(location: &Location) -> Result<bool> {
+    let is_array = location.join(directory::OLD_SCHEMA).is_file()? || location.join("__schema").is_dir()?;
+    Ok(!is_array && (location.join(group::MARKER).is_file()? || location.join("__group").is_dir()?))
+}

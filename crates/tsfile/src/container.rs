@@ -2,7 +2,9 @@
 
 use crate::archive::Archive;
 use crate::describe;
+use crate::layout;
 use crate::table::{DeviceTable, LONG, LongTable, ModelTableView};
+use crate::verify;
 use serde_json::Value as Json;
 use std::sync::Arc;
 use tesselle_core::{Container, Depth, Description, Driver, LayoutMap, Report, Result, Table};
@@ -42,10 +44,10 @@ impl Container for TsContainer {
     }
 
     fn layout(&self) -> Result<LayoutMap> {
-        Ok(LayoutMap::default())
+        layout::layout(&self.archive)
     }
 
-    fn verify(&self, _depth: Depth, _driver: &Driver, _report: &mut Report) -> Result<()> {
-        Ok(())
+    fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
+        verify::verify(&self.archive, depth, driver, report)
     }
 }

@@ -106,9 +106,9 @@ fn column_extra(archive: &Archive, column: &ColumnData) -> Result<Map<String, Js
             extra.insert("compression".into(), json!(header.compression.name()));
         }
     }
-    let declared =
+    let mut declared =
         archive.files.iter().flat_map(|f| f.file.metadata.measurements.iter().map(move |m| (f, m)));
-    if let Some((file, schema)) = declared.filter(|(_, m)| *m.name == *column.name).next_back() {
+    if let Some((file, schema)) = declared.rfind(|(_, m)| *m.name == *column.name) {
         extra.entry("encoding").or_insert_with(|| json!(schema.encoding.name(file.file.version)));
         extra.entry("compression").or_insert_with(|| json!(schema.compression.name()));
         if !schema.properties.is_empty() {

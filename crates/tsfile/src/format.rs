@@ -3,11 +3,12 @@
 use crate::archive::Archive;
 use crate::container::TsContainer;
 use crate::meta::version::MAGIC;
+use crate::repair;
 use crate::write;
 use arrow_schema::SchemaRef;
 use std::sync::Arc;
 use tesselle_core::{
-    Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Result, Sink, WriteOptions,
+    Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Repaired, Result, Sink, WriteOptions,
 };
 
 /// TsFile: files of every version, and data directories of them.
@@ -58,5 +59,15 @@ impl Format for TsFile {
         driver: &Driver,
     ) -> Result<Box<dyn Sink>> {
         write::create(location, &schema, options, driver)
+    }
+
+    fn repair(
+        &self,
+        source: &Location,
+        target: &Location,
+        options: &OpenOptions,
+        _driver: &Driver,
+    ) -> Result<Repaired> {
+        repair::repair(source, target, &options.limits)
     }
 }

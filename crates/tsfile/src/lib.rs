@@ -1,4 +1,27 @@
-//! tsfile
+//! TsFile: time series of devices, in the five layouts that Apache IoTDB and Apache TsFile have written since 0.8.
+//!
+//! [`TsFile`] opens a file or a data directory of files as a container. Each device is a table: `time`, then its
+//! measurements, joined on time. The table `*` has one row per point of the whole container, and files of the table
+//! model (version 4) show their tables with tag columns. Deletions beside a file are applied; of two points of a series
+//! at one time the later one counts.
+//!
+//! ```text
+//! meta/    the structures on disk, parse and write side by side        legacy/  0.8 and 000001, which have no index tree
+//! read/    file -> assemble -> plan -> task -> source -> join -> batches
+//! write/   rows -> pages -> chunk groups -> tail
+//! walk     the data section front to back: layout, verify, repair, tools
+//! ```
+//!
+//! ```no_run
+//! use tesselle_core::{Format, Location, OpenOptions};
+//!
+//! let container = tesselle_tsfile::TsFile.open(&Location::local("plant.tsfile")?, &OpenOptions::default())?;
+//! for name in container.table_names() {
+//!     let table = container.table(&name)?;
+//!     assert_eq!(table.schema().field(0).name(), "time");
+//! }
+//! # Ok::<(), tesselle_core::Error>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
@@ -6,10 +29,16 @@ mod archive;
 mod container;
 mod describe;
 mod format;
+mod layout;
 mod legacy;
 pub mod meta;
+mod points;
 mod read;
+mod repair;
 mod table;
+pub mod tools;
+mod verify;
+mod walk;
 pub mod write;
 
 pub use format::TsFile;

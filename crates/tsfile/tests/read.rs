@@ -1,14 +1,150 @@
-//! Files of the original engines, read completely.
+//! Files of the original engines, read completely and with conditions.
+
+#![allow(clippy::unwrap_used, reason = "functions of a test")]
 
 mod golden;
+
+use serde_json::Value;
+use tesselle_core::Scan;
+
+fn whole(folder: &str) -> impl Iterator<Item = (String, std::path::PathBuf, Value)> {
+    golden::cases(folder).into_iter().filter(|(_, _, expected)| {
+        expected.get("complete").is_none_or(|c| c == true) && expected.get("devices").is_some()
+    })
+}
 
 #[test]
 fn every_fixture_reads_as_the_original_engine_reads_it() {
     for folder in ["tsfile", "tsfile-upstream"] {
-        for (name, path, expected) in golden::cases(folder) {
-            let whole = expected.get("complete").is_none_or(|c| c == true);
-            if whole && expected.get("devices").is_some() && expected.get("rows").is_none() {
-                golden::check_devices(&name, &path.join("data.tsfile"), &expected);
+        for (name, path, expected) in whole(folder).filter(|(_, _, e)| e.get("rows").is_none()) {
+            golden::check_devices(&name, &path.join("data.tsfile"), &expected);
+        }
+    }
+}
+
+#[test]
+fn tables_of_the_table_model_have_their_tags() {
+    for (name, path, expected) in whole("tsfile").filter(|(_, _, e)| e.get("rows").is_some()) {
+        let container = golden::open(&path.join("data.tsfile"), false).unwrap();
+        for (table, columns) in expected["tables"].as_object().unwrap() {
+            let (schema, batches) = golden::rows(&*container, table, &Scan::all()).unwrap();
+            let names: Vec<&str> =
+                columns.as_array().unwrap().iter().map(|c| c[0].as_str().unwrap()).collect();
+            let found: Vec<&str> = schema.fields().iter().skip(1).map(|f| f.name().as_str()).collect();
+            assert_eq!(found, names, "{name}");
+            let kinds = std::iter::once("TIMESTAMP")
+                .chain(columns.as_array().unwrap().iter().map(|c| c[1].as_str().unwrap()));
+            let kinds: Vec<&str> = kinds.collect();
+            let mut want: Vec<Vec<Option<golden::Plain>>> = Vec::new();
+            for row in expected["rows"].as_array().unwrap() {
+                let cells = std::iter::once("time").chain(names.iter().copied()).zip(&kinds);
+                want.push(
+                    cells
+                        .map(|(n, k)| if row[n].is_null() { None } else { golden::wanted(k, &row[n]) })
+                        .collect(),
+                );
+            }
+            let mut got: Vec<Vec<Option<golden::Plain>>> = Vec::new();
+            for batch in &batches {
+                for row in 0..batch.num_rows() {
+                    got.push(batch.columns().iter().map(|c| golden::cell(c, row)).collect());
+                }
+            }
+            want.sort();
+            got.sort();
+            assert_eq!(got, want, "{name}: {table}");
+        }
+    }
+}
+
+/// The same rows come out whether statistics leave pieces out or a filter looks at every row.
+#[test]
+fn pruning_changes_nothing_but_the_cost() {
+    for (name, path, expected) in whole("tsfile").filter(|(_, _, e)| e.get("rows").is_none()) {
+        if golden::needs_binary(&expected) {
+            continue;
+        }
+        let container = golden::open(&path.join("data.tsfile"), false).unwrap();
+        for (device, series) in expected["devices"].as_object().unwrap().iter().take(3) {
+            let (schema, all) = golden::rows(&*container, device, &Scan::all()).unwrap();
+            for (column, s) in series.as_object().unwrap().iter().take(6) {
+                let Some(middle) = s.get("points").and_then(|p| p.get(p.as_array()?.len() / 2)) else {
+                    continue;
+                };
+                let mut conditions = vec![format!("time > {}", middle[0]), format!("time < {}", middle[0])];
+                if matches!(s["type"].as_str(), Some("INT32" | "INT64" | "FLOAT" | "DOUBLE"))
+                    && middle[1].is_number()
+                {
+                    let quoted = format!("\"{column}\"");
+                    conditions.push(format!("{quoted} > {}", middle[1]));
+                    conditions.push(format!("{quoted} = {} OR time = {}", middle[1], middle[0]));
+                    conditions.push(format!("NOT {quoted} <= {} AND time >= {}", middle[1], middle[0]));
+                }
+                for condition in conditions {
+                    let predicate: tesselle_core::Predicate = condition.parse().unwrap();
+                    let want: usize = all.iter().map(|b| predicate.filter(b).unwrap().num_rows()).sum();
+                    let scan = Scan::all().filter(predicate);
+                    let (_, got) = golden::rows(&*container, device, &scan).unwrap();
+                    let found: usize = got.iter().map(|b| b.num_rows()).sum();
+                    assert_eq!(found, want, "{name}: {device}: {condition}");
+                    let (_, narrow) =
+                        golden::rows(&*container, device, &scan.columns([column.as_str()])).unwrap();
+                    assert_eq!(
+                        narrow.iter().map(|b| b.num_rows()).sum::<usize>(),
+                        want,
+                        "{name}: {device}: {condition}"
+                    );
+                    let _ = &schema;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_data_directory_reads_as_one_with_its_deletions() {
+    let cases = golden::cases("tsfile");
+    let bytes = |path: &std::path::Path| std::fs::read(path).unwrap();
+    for (name, path, expected) in cases.iter().filter(|(_, _, e)| e.get("mods").is_some()) {
+        let mut devices = serde_json::json!({});
+        for file in expected["resource"].as_object().unwrap().keys() {
+            let mine = bytes(&path.join(file));
+            let known = cases
+                .iter()
+                .find(|(_, p, _)| p.join("data.tsfile").is_file() && bytes(&p.join("data.tsfile")) == mine);
+            for (device, series) in known.unwrap().2["devices"].as_object().unwrap() {
+                for (column, s) in series.as_object().unwrap() {
+                    let mut s = s.clone();
+                    let mods = expected["mods"].get(file).and_then(Value::as_array).into_iter().flatten();
+                    let path = format!("{device}.{column}");
+                    let gone: Vec<i64> = mods
+                        .filter(|m| m["path"] == *path)
+                        .map(|m| m["timestamp"].as_i64().unwrap())
+                        .collect();
+                    let points = s["points"].as_array_mut().unwrap();
+                    points.retain(|p| !gone.iter().any(|t| p[0].as_i64().unwrap() <= *t));
+                    devices[device][column] = s;
+                }
+            }
+        }
+        golden::check_devices(name, path, &serde_json::json!({ "devices": devices }));
+    }
+}
+
+#[test]
+fn resource_files_name_devices_and_times() {
+    for folder in ["tsfile", "tsfile-upstream"] {
+        for (name, path, expected) in
+            golden::cases(folder).into_iter().filter(|(_, _, e)| e.get("resource").is_some())
+        {
+            let location = tesselle_core::Location::local(&path).unwrap();
+            let shown = tesselle_tsfile::tools::resources(&location).unwrap();
+            let want = expected["resource"].as_object().unwrap();
+            assert_eq!(shown["files"].as_array().unwrap().len(), want.len(), "{name}");
+            for file in shown["files"].as_array().unwrap() {
+                let known = file["file"].as_str().unwrap();
+                let devices = want.get(known).or_else(|| want.get(known.strip_suffix(".resource").unwrap()));
+                assert_eq!(&file["devices"], devices.unwrap(), "{name}: {known}");
             }
         }
     }

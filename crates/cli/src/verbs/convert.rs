@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use clap::Args;
-use tesselle::{Conversion, Error, Predicate, Result, Scan, Settings, WriteOptions};
+use tesselle::{Conversion, Predicate, Result, Scan, Settings, WriteOptions};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -66,13 +66,7 @@ pub(crate) struct Convert {
 impl Convert {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
-        let mut settings = Settings::default();
-        for setting in &self.settings {
-            let (name, value) = setting.split_once('=').ok_or_else(|| {
-                Error::invalid(format!("setting '{setting}' has no value")).hint("write --set NAME=VALUE")
-            })?;
-            settings.set(name, value);
-        }
+        let settings = Settings::from_pairs(&self.settings)?;
         let conversion = Conversion {
             from: self.read.format.clone(),
             to: self.to.clone(),

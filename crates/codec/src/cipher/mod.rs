@@ -27,6 +27,11 @@ impl Key {
         Self(bytes)
     }
 
+    /// The raw bytes.
+    pub fn expose(&self) -> &[u8; KEY_LEN] {
+        &self.0
+    }
+
     fn cipher(&self) -> Aes256Gcm {
         Aes256Gcm::new(&self.0.into())
     }

@@ -62,11 +62,15 @@ pub fn delete(
                 return Err(Error::invalid(format!("document {doc} does not exist"))
                     .hint(format!("the segment has {} documents", segment.docs())));
             }
-            docs.iter().for_each(|doc| drop(live.delete(*doc)));
+            for doc in docs {
+                live.delete(*doc);
+            }
         }
         Deletion::Ids(ids) => delete_ids(&segment, ids, &mut live, driver)?,
         Deletion::Where(predicate) => {
-            filter::allowed(&segment, predicate, driver)?.iter().for_each(|doc| drop(live.delete(doc)));
+            for doc in filter::allowed(&segment, predicate, driver)?.iter() {
+                live.delete(doc);
+            }
         }
     }
     let deleted = Deleted { deleted: before - live.count(), live: live.count() };

@@ -1,5 +1,8 @@
 //! The inverted index of one segment, ready to be asked.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use bytes::Bytes;
 use tesselle_codec::{Error, Result};
 
@@ -27,7 +30,12 @@ pub(crate) struct InvertedIndex {
     postings: Postings,
     skips: Skips,
     live: Option<LiveDocs>,
+    /// What was looked up lately: a query asks for each of its terms more than once, people ask for the same terms.
+    known: Mutex<HashMap<Box<[u8]>, Option<Entry>>>,
 }
+
+/// Most terms that are remembered.
+const KNOWN: usize = 4096;
 
 impl InvertedIndex {
     /// Parses the dictionary, finds all lists; their blocks are decoded when a query needs them.
@@ -42,7 +50,7 @@ impl InvertedIndex {
             ));
         }
         let live = runs.live.map(|run| LiveDocs::parse(&run, docs)).transpose()?;
-        Ok(Self { docs, dictionary, postings, skips, live })
+        Ok(Self { docs, dictionary, postings, skips, live, known: Mutex::default() })
     }
 
     /// Documents, deleted ones included.
@@ -70,7 +78,16 @@ impl InvertedIndex {
 
     /// What the dictionary says about `term`.
     pub(crate) fn lookup(&self, term: &[u8]) -> Result<Option<Entry>> {
-        self.dictionary.lookup(term)
+        if let Some(entry) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(term) {
+            return Ok(*entry);
+        }
+        let entry = self.dictionary.lookup(term)?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KNOWN {
+            known.clear();
+        }
+        known.insert(term.into(), entry);
+        Ok(entry)
     }
 
     /// The postings that `entry` names.

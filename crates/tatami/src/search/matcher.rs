@@ -90,7 +90,7 @@ fn node_accepts<E: From<tesselle_codec::Error>>(
 fn postings<'a>(index: &'a InvertedIndex, term: &str) -> Result<Option<PostingCursor<'a>>> {
     let Some(entry) = index.lookup(term.as_bytes())? else { return Ok(None) };
     let mut cursor = index.cursor(entry)?;
-    cursor.start()?;
+    cursor.start();
     Ok(Some(cursor))
 }
 

@@ -1,4 +1,35 @@
-//! Keyword search over search segments.
+//! Keyword search over search segments: files whose rows are documents, with an inverted index over their words.
+//!
+//! [`search`] answers a query from one segment or a folder of them; [`index`] makes a segment from record batches;
+//! [`delete`] takes documents out of one for good, [`merge_segments`] makes several one. Hits and scores are those of the original engine, to the last
+//! bit. `FORMAT.md` beside this file describes the bytes.
+//!
+//! ```text
+//! query ─ parse ─> tokens ─ dictionary ─> lists ─ block-max walk ─> best documents ─ forward columns ─> hits
+//! rows ─ analyze ─> term map ─ spill ─> sorted runs ─ merge ─> lists, skips, dictionary ─> segment
+//! ```
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use arrow_array::{ArrayRef, RecordBatch, StringArray};
+//! use tesselle_core::storage::MemoryStorage;
+//! use tesselle_core::{Driver, DriverOptions, Location, OpenOptions};
+//! use tesselle_tatami::search::{IndexOptions, SearchOptions, index, search};
+//!
+//! # fn main() -> tesselle_core::Result<()> {
+//! let driver = Driver::new(&DriverOptions::default())?;
+//! let location = Location::new(Arc::new(MemoryStorage::default()), "notes.tatami");
+//! let notes = StringArray::from(vec!["a stone bridge", "the river", "a bridge over the river"]);
+//! let rows = RecordBatch::try_from_iter([("body", Arc::new(notes) as ArrayRef)])?;
+//! index([Ok(rows.clone())], &rows.schema(), &location, &IndexOptions::text(["body"]), &driver)?;
+//!
+//! let found = search(&location, "+river bridge", &SearchOptions::default(), &OpenOptions::default(), &driver)?;
+//! let docs: Vec<u32> = found.hits.iter().map(|hit| hit.doc).collect();
+//! assert_eq!(docs, [2, 1]);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod analyzer;
 pub mod bm25;
@@ -41,4 +72,4 @@ pub use routing::{BigramBuilder, BigramIndex, Route, RoutingIndex, ShardTerm};
 pub use searcher::{Ranked, SearchOptions, Searcher, search};
 pub use segment::{Segment, Shape};
 pub use snippet::{DEFAULT_SNIPPET_CHARS, snippet};
-pub use write::{IndexOptions, SegmentBuilder, index};
+pub use write::{IndexOptions, SegmentBuilder, index, merge_segments};

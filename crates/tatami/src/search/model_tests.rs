@@ -38,8 +38,12 @@ fn counts(documents: &[Document]) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
     let mut terms: BTreeMap<&str, Vec<(u32, u32)>> = BTreeMap::new();
     for (doc, words) in documents.iter().enumerate() {
         let mut freqs: BTreeMap<&str, u32> = BTreeMap::new();
-        words.iter().for_each(|word| *freqs.entry(word).or_default() += 1);
-        freqs.into_iter().for_each(|(word, freq)| terms.entry(word).or_default().push((doc as u32, freq)));
+        for word in words {
+            *freqs.entry(word).or_default() += 1;
+        }
+        for (word, freq) in freqs {
+            terms.entry(word).or_default().push((doc as u32, freq));
+        }
     }
     terms
 }
@@ -122,7 +126,13 @@ fn found(index: &InvertedIndex, query: &Query, k: usize, phrases: &mut impl Phra
 /// Documents whose words get rarer along [`WORDS`], up to several blocks of 128.
 fn documents(max: usize) -> impl Strategy<Value = Vec<Document>> {
     let word = (0usize..8).prop_perturb(|i, mut rng| WORDS[i.min(rng.random_range(0..8))]);
-    prop::collection::vec(prop::collection::vec(word, 0..12), 0..max)
+    // Long stretches without documents worth mentioning, as rare words have them.
+    let some = prop::collection::vec(word, 0..12);
+    let run = prop_oneof![3 => (some, Just(1usize)), 1 => (Just(Vec::new()), 1usize..200)];
+    prop::collection::vec(run, 0..max).prop_map(move |runs| {
+        let documents = runs.into_iter().flat_map(|(words, times)| vec![words; times]);
+        documents.take(max * 2).collect()
+    })
 }
 
 fn plain_query() -> impl Strategy<Value = String> {
@@ -158,7 +168,9 @@ proptest! {
     ) {
         let mut live = LiveDocs::all(documents.len() as u32);
         if !documents.is_empty() {
-            deleted.iter().for_each(|i| drop(live.delete(i.index(documents.len()) as u32)));
+            for i in &deleted {
+                live.delete(i.index(documents.len()) as u32);
+            }
         }
         let index = build(&documents, Some(&live));
         let query = Query::parse(&text, Syntax::Boolean).unwrap();

@@ -43,7 +43,9 @@ impl<'a> Retrieval<'a> {
                 let clause = match index.lookup(token.as_bytes())? {
                     Some(entry) => {
                         let weight = Weight::new(statistics.idf(token));
-                        clauses.push(Clause { cursor: index.cursor(entry)?, weight, times: 0 });
+                        let cursor = index.cursor(entry)?;
+                        let list_bound = weight.of(cursor.list_max());
+                        clauses.push(Clause { cursor, weight, times: 0, list_bound });
                         Some(clauses.len() - 1)
                     }
                     None => None,
@@ -97,7 +99,7 @@ impl<'a> Retrieval<'a> {
     fn score_all(&mut self, docs: &[u32], mut take: impl FnMut(Scored)) -> Result<()> {
         let Disjunction { clauses, tokens, .. } = &mut self.terms;
         for clause in clauses.iter_mut() {
-            clause.cursor.start()?;
+            clause.cursor.start();
         }
         for &doc in docs {
             for clause in clauses.iter_mut() {

@@ -13,6 +13,7 @@ use super::segment::Segment;
 use super::statistics::Statistics;
 use super::stored::StoredPhrases;
 use super::top::{Collector, Scored, TopDocs, TopScores};
+use crate::collection::{Collection, MANIFEST_NAME};
 
 /// How a search is done.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,19 +67,28 @@ pub struct Searcher {
 }
 
 impl Searcher {
-    /// Opens a segment, or all segments directly inside a folder, by name. Other files of the folder are left
-    /// alone, unless there is no segment among them.
+    /// Opens a segment, or all segments of a folder: the members of its collection where it has a manifest, else
+    /// the files named `*.tatami` directly inside it. Files without an index are left alone, unless there is nothing
+    /// else.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
-        if !location.is_dir()? {
+        let is_manifest = location.name().ends_with(".manifest");
+        if !is_manifest && !location.is_dir()? {
             return Ok(Self { segments: vec![Segment::open(location, options)?], folder: false });
+        }
+        let mut opened: Vec<Result<Segment>> = Vec::new();
+        if is_manifest || location.join(MANIFEST_NAME).exists()? {
+            let collection = Collection::open(location, &Segment::options(options))?;
+            opened
+                .extend(collection.members().iter().map(|m| collection.open_member(m).and_then(Segment::of)));
+        } else {
+            let names = location.list()?.into_iter().map(|entry| entry.name);
+            let named = names.filter(|name| name.ends_with(".tatami"));
+            opened.extend(named.map(|name| Segment::open(&location.join(&name), options)));
         }
         let mut segments = Vec::new();
         let mut other = None;
-        for entry in location.list()? {
-            if !entry.name.ends_with(".tatami") {
-                continue;
-            }
-            match Segment::open(&location.join(&entry.name), options) {
+        for segment in opened {
+            match segment {
                 Ok(segment) => segments.push(segment),
                 Err(error) if error.class_name() == "not_search_segment" => other = Some(error),
                 Err(error) => return Err(error),

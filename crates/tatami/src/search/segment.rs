@@ -46,9 +46,13 @@ pub struct Segment {
 impl Segment {
     /// Opens a segment: the runs of its inverted index are read and their checksums compared.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
-        // Documents may hold bytes that are not UTF-8; as hits they are shown, not refused.
-        let options = OpenOptions { text_as_binary: true, ..options.clone() };
-        Self::of(File::open(location, &options)?)
+        Self::of(File::open(location, &Self::options(options))?)
+    }
+
+    /// How the file of a segment is opened: documents may hold bytes that are not UTF-8, and as hits they are shown,
+    /// not refused.
+    pub(crate) fn options(options: &OpenOptions) -> OpenOptions {
+        OpenOptions { text_as_binary: true, ..options.clone() }
     }
 
     /// The segment in an open file, which reads text as bytes.

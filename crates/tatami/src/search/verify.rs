@@ -7,9 +7,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt16Type;
 use tesselle_core::driver::Order;
-use tesselle_core::{
-    Context, Depth, Driver, Error, Finding, OpenOptions, Report, Result, Scan, Severity, Table,
-};
+use tesselle_core::{Context, Depth, Driver, Error, Finding, Report, Result, Scan, Severity, Table};
 
 use super::inverted::InvertedIndex;
 use super::meta::{Dictionary, Entry};
@@ -42,8 +40,7 @@ pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Re
         }
         return Ok(());
     }
-    let options = OpenOptions { text_as_binary: true, ..file.options().clone() };
-    let segment = match File::open(file.location(), &options).and_then(Segment::of) {
+    let segment = match File::open(file.location(), &Segment::options(file.options())).and_then(Segment::of) {
         Ok(segment) => segment,
         Err(error) => {
             report.error(error.class_name(), &error);
@@ -94,59 +91,51 @@ impl Check<'_> {
         self.add(kind, Error::from(error).message().to_owned(), piece);
     }
 
-    /// Decodes every list; gives the number of tokens of each document.
+    /// Decodes every list, term by term; gives the number of tokens of each document.
     fn lists(&mut self, index: &InvertedIndex, postings_offset: u64) -> Vec<u64> {
-        let mut entries = Vec::new();
-        let mut terms = 0u64;
-        let result = index.dictionary().for_each(|term, entry| {
-            terms += 1;
-            entries.push((String::from_utf8_lossy(term).into_owned(), entry));
-        });
-        if let Err(error) = result {
-            self.failed(DICTIONARY, error, "term dictionary");
-        }
-        if terms != index.dictionary().len() {
-            let stated = index.dictionary().len();
-            self.add(
-                DICTIONARY,
-                format!("the dictionary states {stated} terms and holds {terms}"),
-                "term dictionary",
-            );
-        }
-        if let Dictionary::BlockTree(tree) = index.dictionary() {
+        let dictionary = index.dictionary();
+        if let Dictionary::BlockTree(tree) = dictionary {
             let blocks = if tree.block_terms() == 0 { 0 } else { tree.len().div_ceil(tree.block_terms()) };
             if blocks != tree.blocks() as u64 {
                 let found = tree.blocks();
                 self.add(
                     DICTIONARY,
-                    format!("the dictionary has {found} blocks, its terms need {blocks}"),
+                    format!("{found} blocks, but the terms need {blocks}"),
                     "term dictionary",
                 );
             }
         }
-        self.offset = postings_offset;
+        let dictionary_offset = std::mem::replace(&mut self.offset, postings_offset);
         let mut totals = vec![0u64; index.docs() as usize];
-        let mut lists = 0;
-        for (term, entry) in entries {
+        let (mut terms, mut lists) = (0u64, 0u32);
+        let result = dictionary.for_each(|term, entry| {
+            terms += 1;
+            let term = String::from_utf8_lossy(term);
             if let Entry::List { list, .. } = entry {
                 if list != lists {
-                    self.add(
-                        DICTIONARY,
-                        format!("list {list} is named where {lists} is next"),
-                        format!("term '{term}'"),
-                    );
+                    let piece = format!("term '{term}'");
+                    self.add(DICTIONARY, format!("list {list} is named where {lists} is next"), piece);
                 }
                 lists = list.saturating_add(1);
             }
             self.list(index, &term, entry, &mut totals);
-        }
-        if lists as usize != index.lists() {
+        });
+        if lists as usize != index.lists() && result.is_ok() {
             let found = index.lists();
             self.add(
                 POSTINGS,
                 format!("the terms name {lists} posting lists, there are {found}"),
                 "postings",
             );
+        }
+        self.offset = dictionary_offset;
+        match result {
+            Err(error) => self.failed(DICTIONARY, error, "term dictionary"),
+            Ok(()) if terms != dictionary.len() => {
+                let stated = dictionary.len();
+                self.add(DICTIONARY, format!("{stated} terms stated, {terms} there"), "term dictionary");
+            }
+            Ok(()) => {}
         }
         totals
     }
@@ -218,11 +207,8 @@ impl Check<'_> {
         let plan = table.plan(&Scan::all().columns(names))?;
         let (mut row, mut differing) = (0, 0u64);
         for batch in driver.for_run().batches(table.storage(), plan, Order::Plan) {
-            let batch = match batch {
-                Ok(batch) => batch,
-                // Damaged pages are found where pages are checked.
-                Err(_) => return Ok(()),
-            };
+            // Damaged pages are found where pages are checked.
+            let Ok(batch) = batch else { return Ok(()) };
             for i in 0..batch.num_rows() {
                 let norms =
                     batch.columns().iter().filter_map(|column| column.as_primitive_opt::<UInt16Type>());

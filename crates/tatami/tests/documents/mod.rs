@@ -1,5 +1,9 @@
 //! Small corpora and a folder to index them in.
-#![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
+#![allow(
+    clippy::unwrap_used,
+    dead_code,
+    reason = "a failing helper is a failing test; not every test uses all of them"
+)]
 
 use std::sync::Arc;
 
@@ -55,9 +59,8 @@ pub(crate) fn texts(bodies: &[Option<String>]) -> RecordBatch {
 
 /// Documents of made-up words, some frequent, some not.
 pub(crate) fn many(docs: usize) -> RecordBatch {
-    let body = |doc: usize| {
-        (0..doc % 23).map(|i| format!("w{} ", (doc * 7 + i * i) % (3 + doc % 40))).collect::<String>()
-    };
+    let word = |doc: usize, i: usize| format!("w{}", (doc * 7 + i * i) % (3 + doc % 40));
+    let body = |doc: usize| (0..doc % 23).map(|i| word(doc, i)).collect::<Vec<_>>().join(" ");
     texts(&(0..docs).map(|doc| Some(body(doc))).collect::<Vec<_>>())
 }
 

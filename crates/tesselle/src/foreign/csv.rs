@@ -9,10 +9,11 @@ use tesselle_core::{Error, Location, Result, Sink, Summary};
 
 use super::ForeignBatches;
 use super::reader::LocationReader;
-use super::writer::{StagedWriter, damaged, refused};
+use super::writer::{Failure, StagedWriter, damaged};
 
 struct CsvSink {
     writer: Writer<StagedWriter>,
+    failed: Failure,
     schema: SchemaRef,
     rows: u64,
 }
@@ -28,13 +29,14 @@ pub(super) fn sink(out: Box<dyn Staged>, schema: &SchemaRef) -> Result<Box<dyn S
         return Err(Error::invalid(format!("column '{}' holds lists, which CSV cannot", field.name()))
             .hint("use --as jsonl, arrow or parquet, or leave the column out with --columns"));
     }
-    Ok(Box::new(CsvSink { writer: Writer::new(StagedWriter(out)), schema: schema.clone(), rows: 0 }))
+    let (out, failed) = StagedWriter::new(out);
+    Ok(Box::new(CsvSink { writer: Writer::new(out), failed, schema: schema.clone(), rows: 0 }))
 }
 
 impl Sink for CsvSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.rows += batch.num_rows() as u64;
-        self.writer.write(batch).map_err(|e| refused("CSV", e))
+        self.writer.write(batch).map_err(|e| self.failed.or_refused("CSV", e))
     }
 
     fn finish(mut self: Box<Self>) -> Result<Summary> {
@@ -42,7 +44,7 @@ impl Sink for CsvSink {
             // The header line also stands where there is no row.
             self.write(&RecordBatch::new_empty(self.schema.clone()))?;
         }
-        let out = self.writer.into_inner().0;
+        let out = self.writer.into_inner().into_inner();
         let summary = Summary { rows: self.rows, bytes: out.position(), pieces: 0 };
         out.commit()?;
         Ok(summary)

@@ -11,7 +11,7 @@ use tesselle_core::{Location, Result, Sink, Summary};
 
 use super::ForeignBatches;
 use super::reader::LocationReader;
-use super::writer::{StagedWriter, damaged, refused};
+use super::writer::{Failure, StagedWriter, damaged};
 
 /// Which of the two forms of Arrow IPC is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,38 +23,45 @@ pub enum IpcKind {
     Stream,
 }
 
-enum IpcSink {
-    File(FileWriter<StagedWriter>, u64),
-    Stream(StreamWriter<StagedWriter>, u64),
+enum Writer {
+    File(FileWriter<StagedWriter>),
+    Stream(StreamWriter<StagedWriter>),
+}
+
+struct IpcSink {
+    writer: Writer,
+    failed: Failure,
+    rows: u64,
 }
 
 pub(super) fn sink(out: Box<dyn Staged>, schema: &SchemaRef, kind: IpcKind) -> Result<Box<dyn Sink>> {
-    let out = StagedWriter(out);
-    let sink = match kind {
-        IpcKind::File => FileWriter::try_new(out, schema).map(|w| IpcSink::File(w, 0)),
-        IpcKind::Stream => StreamWriter::try_new(out, schema).map(|w| IpcSink::Stream(w, 0)),
+    let (out, failed) = StagedWriter::new(out);
+    let writer = match kind {
+        IpcKind::File => FileWriter::try_new(out, schema).map(Writer::File),
+        IpcKind::Stream => StreamWriter::try_new(out, schema).map(Writer::Stream),
     };
-    Ok(Box::new(sink.map_err(|e| refused("Arrow", e))?))
+    let writer = writer.map_err(|e| failed.or_refused("Arrow", e))?;
+    Ok(Box::new(IpcSink { writer, failed, rows: 0 }))
 }
 
 impl Sink for IpcSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let (result, rows) = match self {
-            Self::File(writer, rows) => (writer.write(batch), rows),
-            Self::Stream(writer, rows) => (writer.write(batch), rows),
+        self.rows += batch.num_rows() as u64;
+        let written = match &mut self.writer {
+            Writer::File(writer) => writer.write(batch),
+            Writer::Stream(writer) => writer.write(batch),
         };
-        *rows += batch.num_rows() as u64;
-        result.map_err(|e| refused("Arrow", e))
+        written.map_err(|e| self.failed.or_refused("Arrow", e))
     }
 
     fn finish(self: Box<Self>) -> Result<Summary> {
         // `into_inner` writes the end of the file or stream first.
-        let (out, rows) = match *self {
-            Self::File(writer, rows) => (writer.into_inner(), rows),
-            Self::Stream(writer, rows) => (writer.into_inner(), rows),
+        let out = match self.writer {
+            Writer::File(writer) => writer.into_inner(),
+            Writer::Stream(writer) => writer.into_inner(),
         };
-        let out = out.map_err(|e| refused("Arrow", e))?.0;
-        let summary = Summary { rows, bytes: out.position(), pieces: 0 };
+        let out = out.map_err(|e| self.failed.or_refused("Arrow", e))?.into_inner();
+        let summary = Summary { rows: self.rows, bytes: out.position(), pieces: 0 };
         out.commit()?;
         Ok(summary)
     }

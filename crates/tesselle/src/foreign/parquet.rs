@@ -11,29 +11,31 @@ use tesselle_core::{Location, Result, Sink, Summary};
 
 use super::ForeignBatches;
 use super::reader::LocationReader;
-use super::writer::{StagedWriter, damaged, refused};
+use super::writer::{Failure, StagedWriter, damaged};
 
 struct ParquetSink {
     writer: ArrowWriter<StagedWriter>,
+    failed: Failure,
     rows: u64,
 }
 
 pub(super) fn sink(out: Box<dyn Staged>, schema: &SchemaRef) -> Result<Box<dyn Sink>> {
-    let level = ZstdLevel::try_new(3).map_err(|e| refused("Parquet", e))?;
+    let (out, failed) = StagedWriter::new(out);
+    let level = ZstdLevel::try_new(3).map_err(|e| failed.or_refused("Parquet", e))?;
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-    let writer = ArrowWriter::try_new(StagedWriter(out), schema.clone(), Some(properties))
-        .map_err(|e| refused("Parquet", e))?;
-    Ok(Box::new(ParquetSink { writer, rows: 0 }))
+    let writer = ArrowWriter::try_new(out, schema.clone(), Some(properties));
+    let writer = writer.map_err(|e| failed.or_refused("Parquet", e))?;
+    Ok(Box::new(ParquetSink { writer, failed, rows: 0 }))
 }
 
 impl Sink for ParquetSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.rows += batch.num_rows() as u64;
-        self.writer.write(batch).map_err(|e| refused("Parquet", e))
+        self.writer.write(batch).map_err(|e| self.failed.or_refused("Parquet", e))
     }
 
     fn finish(self: Box<Self>) -> Result<Summary> {
-        let out = self.writer.into_inner().map_err(|e| refused("Parquet", e))?.0;
+        let out = self.writer.into_inner().map_err(|e| self.failed.or_refused("Parquet", e))?.into_inner();
         let summary = Summary { rows: self.rows, bytes: out.position(), pieces: 0 };
         out.commit()?;
         Ok(summary)

@@ -1,17 +1,42 @@
 //! A staged file as `std::io::Write`, for writers of other crates.
 
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use tesselle_core::Error;
 use tesselle_core::storage::Staged;
-use tesselle_core::{Error, ErrorKind};
 
-/// Writes to a staged file.
-pub(super) struct StagedWriter(pub(super) Box<dyn Staged>);
+/// Writes to a staged file. Writers of other crates turn an error of the storage into text, so the first one is kept
+/// where the sink finds it.
+pub(super) struct StagedWriter {
+    staged: Box<dyn Staged>,
+    failed: Failure,
+}
+
+/// The first error of a storage, shared between a writer and its sink.
+#[derive(Clone, Default)]
+pub(super) struct Failure(Arc<Mutex<Option<Error>>>);
+
+impl StagedWriter {
+    pub(super) fn new(staged: Box<dyn Staged>) -> (Self, Failure) {
+        let failed = Failure::default();
+        (Self { staged, failed: failed.clone() }, failed)
+    }
+
+    pub(super) fn into_inner(self) -> Box<dyn Staged> {
+        self.staged
+    }
+}
 
 impl io::Write for StagedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(io::Error::other)?;
-        Ok(bytes.len())
+        match self.staged.write(bytes) {
+            Ok(()) => Ok(bytes.len()),
+            Err(error) => {
+                *self.failed.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                Err(io::Error::other("the storage failed"))
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -19,16 +44,18 @@ impl io::Write for StagedWriter {
     }
 }
 
-/// A writer of another crate refused: the storage failed, or the columns do not fit its format.
-pub(super) fn refused(format: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    while let Some(cause) = source {
-        if cause.is::<io::Error>() {
-            return Error::new(ErrorKind::Io, format!("writing {format} failed")).source(error);
-        }
-        source = cause.source();
+impl Failure {
+    /// A writer of another crate refused: the storage failed, or the columns do not fit its format.
+    pub(super) fn or_refused(
+        &self,
+        format: &str,
+        error: impl std::error::Error + Send + Sync + 'static,
+    ) -> Error {
+        let failed = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        failed.unwrap_or_else(|| {
+            Error::invalid(format!("these columns cannot be written as {format}")).source(error)
+        })
     }
-    Error::invalid(format!("these columns cannot be written as {format}")).source(error)
 }
 
 /// A reader of another crate refused.

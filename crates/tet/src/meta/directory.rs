@@ -130,7 +130,9 @@ pub(crate) fn parse(blob: &[u8], dataset_count: u32) -> Result<Vec<Dataset>> {
 /// The records of all datasets, as they follow the directory length.
 pub(crate) fn write(datasets: &[Dataset]) -> Vec<u8> {
     let mut blob = Vec::with_capacity(datasets.iter().map(Dataset::record_len).sum());
-    datasets.iter().for_each(|dataset| dataset.write(&mut blob));
+    for dataset in datasets {
+        dataset.write(&mut blob);
+    }
     blob
 }
 

@@ -77,7 +77,9 @@ pub(crate) fn bands(tiles: &TileGrid, element: u64, raw: bool) -> Vec<Band> {
             })
             .collect();
     }
-    bands.iter_mut().for_each(|band| band.extend(trailing.iter().cloned()));
+    for band in &mut bands {
+        band.extend(trailing.iter().cloned());
+    }
     bands
 }
 

@@ -79,6 +79,10 @@ impl Table for TetTable {
         Arc::clone(self.opened.location.storage())
     }
 
+    fn sort_columns(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
     fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
         (column == VALUE).then(|| Arc::clone(&self.array) as Arc<dyn ArrayView>)
     }

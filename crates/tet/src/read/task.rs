@@ -9,8 +9,8 @@ use arrow_data::ArrayData;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
-use tesselle_core::array::{TileGrid, TilePart};
-use tesselle_core::{ByteRange, Cost, Error, Region, Result, Step, Task};
+use tesselle_core::array::{TileGrid, TilePart, coordinates};
+use tesselle_core::{ByteRange, Cost, Error, Region, Result, Span, Step, Task};
 
 use super::band::Band;
 use super::copy::{AxisCopy, BoxCopy};
@@ -125,12 +125,20 @@ enum State {
 pub(crate) struct BandTask {
     shared: Arc<Shared>,
     band: Band,
+    /// The band as a region of the dataset.
+    region: Region,
     state: State,
 }
 
 impl BandTask {
     pub(crate) fn new(shared: &Arc<Shared>, band: Band) -> Self {
-        Self { shared: Arc::clone(shared), band, state: State::Start }
+        let axes = band.iter().zip(&shared.tiles.axes).zip(&shared.region.spans);
+        let spans = axes.map(|((in_band, tiles), span)| {
+            let start = span.start + in_band.first(tiles) * span.step;
+            Span { start, stop: start + in_band.len.saturating_sub(1) * span.step + 1, step: span.step }
+        });
+        let region = Region { spans: spans.collect() };
+        Self { shared: Arc::clone(shared), band, region, state: State::Start }
     }
 
     fn cells(&self) -> u64 {
@@ -254,7 +262,10 @@ impl BandTask {
         *row += count;
         let rows = address(start)?..address(start + count)?;
         let columns = self.shared.columns.iter().map(|column| match column {
-            Column::Axis(axis) => Ok(positions(&self.shared, &self.band, *axis, start, count)),
+            Column::Axis(axis) => {
+                let positions = coordinates(&self.region, *axis, start..start + count, 0);
+                Ok(Arc::new(Int64Array::from(positions)) as ArrayRef)
+            }
             Column::Value => values_of(&self.shared.grid, values.as_ref(), &rows),
         });
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
@@ -333,34 +344,4 @@ fn values_of(grid: &Grid, values: Option<&Buffer>, rows: &Range<usize>) -> Resul
     let part = values.slice_with_length(rows.start * size, rows.len() * size);
     let data = ArrayData::try_new(grid.dtype.arrow(), rows.len(), None, 0, vec![part], Vec::new())?;
     Ok(make_array(data))
-}
-
-/// The positions of an axis for `count` rows of a band from row `from` on.
-fn positions(shared: &Shared, band: &Band, axis: usize, from: u64, count: u64) -> ArrayRef {
-    let inner: u64 = band.iter().skip(axis + 1).map(|later| later.len).product();
-    let (len, first) = match (band.get(axis), shared.tiles.axes.get(axis)) {
-        (Some(in_band), Some(tiles)) => (in_band.len.max(1), in_band.first(tiles)),
-        _ => (1, 0),
-    };
-    let (start, step) = shared.region.spans.get(axis).map_or((0, 1), |span| (span.start, span.step));
-    let at = |index: u64| (start + (first + index) * step).cast_signed();
-    let mut out = Vec::with_capacity(count as usize);
-    let mut index = (from / inner) % len;
-    let mut run = (inner - from % inner).min(count);
-    let mut left = count;
-    while left > 0 {
-        if inner == 1 {
-            // The last axis: positions in a row.
-            let n = (len - index).min(left);
-            out.extend((index..index + n).map(at));
-            left -= n;
-            index = 0;
-            continue;
-        }
-        out.extend(std::iter::repeat_n(at(index), run as usize));
-        left -= run;
-        index = (index + 1) % len;
-        run = inner.min(left);
-    }
-    Arc::new(Int64Array::from(out))
 }

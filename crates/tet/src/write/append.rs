@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 use tesselle_core::array::read_region;
-use tesselle_core::{ArrayView, Driver, Error, Location, OpenOptions, Region, Result, Span, Summary};
+use tesselle_core::{ArrayView, DType, Driver, Error, Location, OpenOptions, Region, Result, Span, Summary};
 
 use super::encode::Encoded;
 use super::spec::{DatasetSpec, FooterSpec, WriterOptions};
@@ -20,13 +20,14 @@ const WINDOW: u64 = 32 << 20;
 const BATCH: u64 = 256;
 
 impl Writer {
-    /// Writes all of an array, whatever its own tiles are.
+    /// Writes all of an array, whatever its own tiles are. An array of `i8` may go into a dataset of `i16`.
     pub fn put_array(&mut self, id: usize, array: &dyn ArrayView) -> Result<()> {
         let Some(output) = self.datasets.get(id) else {
             return Err(Error::invalid(format!("there is no dataset {id}")));
         };
         let (shape, dtype) = (output.grid.shape.clone(), output.grid.dtype);
-        if array.shape() != shape || array.dtype() != dtype {
+        let widened = array.dtype() == DType::I8 && dtype == DType::I16;
+        if array.shape() != shape || (array.dtype() != dtype && !widened) {
             return Err(Error::invalid(format!(
                 "the array is {} {:?}, dataset '{}' is {} {shape:?}",
                 array.dtype().name(),
@@ -52,9 +53,15 @@ impl Writer {
             }
             let size = usize::try_from((stop - start) * row_bytes)
                 .map_err(|_| Error::limit("a band of tiles exceeds the address space"))?;
-            window.resize(size, 0);
+            window.resize(if widened { size / 2 } else { size }, 0);
             read_region(array, &region, &mut window, &driver)?;
-            self.push_rows(id, &window)?;
+            if widened {
+                let wide: Vec<u8> =
+                    window.iter().flat_map(|byte| i16::from(byte.cast_signed()).to_le_bytes()).collect();
+                self.push_rows(id, &wide)?;
+            } else {
+                self.push_rows(id, &window)?;
+            }
             start = stop;
         }
         Ok(())
@@ -87,8 +94,14 @@ impl Writer {
         }
         let kept = specs.len();
         specs.extend_from_slice(added);
-        let footer = merged_footer(&file, options.footer.clone());
-        let mut writer = Self::start(location, &specs, kept, WriterOptions { footer, ..options }, driver)?;
+        let footer = merged_footer(&file, options.footer);
+        let mut writer = Self::start(
+            location,
+            &specs,
+            kept,
+            WriterOptions { footer, overwrite: true, alignment: options.alignment },
+            driver,
+        )?;
         for id in 0..kept {
             writer.copy_dataset(id, &file, id)?;
         }

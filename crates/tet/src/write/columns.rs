@@ -62,8 +62,8 @@ fn own_face(schema: &Schema) -> usize {
     let fields = schema.fields();
     let marked = |field: &Field| field.metadata().get(TYPE_KEY).is_some_and(|kind| kind == AXIS_TYPE);
     let Some((last, before)) = fields.split_last() else { return 0 };
-    let axes =
-        before.iter().all(|field| marked(field) || (field.data_type().is_integer() && !field.is_nullable()));
+    // Readers of text call every column nullable; a coordinate that is missing is refused when it is met.
+    let axes = before.iter().all(|field| marked(field) || field.data_type().is_integer());
     let leading = fields.iter().take_while(|field| marked(field)).count();
     if last.name() == VALUE && axes && before.len() <= MAX_RANK { before.len() } else { leading }
 }

@@ -4,6 +4,7 @@ mod append;
 mod columns;
 mod encode;
 mod finish;
+mod from_array;
 mod odometer;
 mod settings;
 mod sink;
@@ -11,6 +12,7 @@ mod spec;
 mod writer;
 
 pub use append::{RewriteOptions, rewrite, write_array};
+pub(crate) use from_array::create_from_array;
 pub(crate) use sink::TetSink;
 pub use spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions, default_chunk_shape};
 pub use writer::Writer;

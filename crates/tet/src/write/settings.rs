@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use tesselle_core::{Error, Result, Settings, WriteOptions};
 
-use super::spec::Alignment;
+use super::spec::{Alignment, DatasetSpec, FooterSpec};
 use crate::meta::footer::HistoryRow;
 use crate::meta::index::{Codec, MemoryBudget};
+use crate::meta::metadata::{DatasetMetadata, FileMetadata, Metadata};
+
+/// The name of a dataset that was given none.
+pub(super) const UNNAMED: &str = "data";
 
 /// Every setting there is.
 const KNOWN: [&str; 11] = [
@@ -123,8 +127,43 @@ impl SinkSettings {
     }
 }
 
+impl SinkSettings {
+    /// The footer for datasets over these axes: by default none, unless there is something to say.
+    pub(super) fn footer(&self, specs: &[DatasetSpec], axes: &[String]) -> Option<FooterSpec> {
+        let defaults = axes.iter().enumerate().all(|(axis, name)| *name == format!("i{axis}"));
+        let own_names = Some(axes.to_vec()).filter(|names| !names.is_empty() && !defaults);
+        let mut attrs = self.attrs.clone();
+        if let Some(fill) = &self.fill {
+            attrs.entry("_FillValue".to_owned()).or_insert_with(|| fill.clone());
+        }
+        let about = DatasetMetadata { attrs, dim_names: self.dim_names.clone().or(own_names), coords: None };
+        let datasets: BTreeMap<String, DatasetMetadata> = if about.is_empty() {
+            BTreeMap::new()
+        } else {
+            specs.iter().map(|spec| (spec.name.clone(), about.clone())).collect()
+        };
+        let said = !datasets.is_empty() || self.tool.is_some();
+        match self.footer {
+            FooterChoice::None => return None,
+            FooterChoice::Auto if !said && self.history.is_empty() => return None,
+            _ => {}
+        }
+        let file = said.then(|| FileMetadata {
+            tool: self.tool.clone(),
+            library_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            created_at: Some(now()),
+        });
+        let metadata = Metadata { file, datasets };
+        Some(FooterSpec {
+            history: self.history.clone(),
+            metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
+            indexes: self.footer == FooterChoice::Indexed,
+        })
+    }
+}
+
 /// Unix seconds, in decimal.
-pub(super) fn now() -> String {
+fn now() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs()).to_string()
 }

@@ -3,22 +3,16 @@
 //! With a known shape and rows in row-major order, tiles are written as bands of them fill up. Where the shape shows
 //! only at the end, the values wait in memory, within the driver's budget.
 
-use std::collections::BTreeMap;
-
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use tesselle_core::{Driver, Error, Location, Result, Sink, Summary, WriteOptions};
 
 use super::columns::{Roles, coordinates};
 use super::odometer::Odometer;
-use super::settings::{FooterChoice, RowOrder, SinkSettings, now, parse_numbers};
-use super::spec::{DatasetSpec, FooterSpec, WriterOptions, default_chunk_shape};
+use super::settings::{RowOrder, SinkSettings, UNNAMED, parse_numbers};
+use super::spec::{DatasetSpec, WriterOptions, default_chunk_shape};
 use super::writer::Writer;
-use crate::meta::metadata::{DatasetMetadata, FileMetadata, Metadata};
 use crate::read::axes::{CHUNK_KEY, VALUE};
-
-/// The name of a dataset that was given none.
-const UNNAMED: &str = "data";
 
 /// Takes batches of axis columns and values.
 pub(crate) struct TetSink {
@@ -116,43 +110,9 @@ impl TetSink {
         let options = WriterOptions {
             overwrite: self.overwrite,
             alignment: settings.alignment,
-            footer: self.footer(&specs),
+            footer: settings.footer(&specs, &self.roles.axes),
         };
         Writer::create(&self.location, &specs, options, &self.driver)
-    }
-
-    fn footer(&self, specs: &[DatasetSpec]) -> Option<FooterSpec> {
-        let settings = &self.settings;
-        let defaults = self.roles.axes.iter().enumerate().all(|(axis, name)| *name == format!("i{axis}"));
-        let own_names = Some(self.roles.axes.clone()).filter(|names| !names.is_empty() && !defaults);
-        let mut attrs = settings.attrs.clone();
-        if let Some(fill) = &settings.fill {
-            attrs.entry("_FillValue".to_owned()).or_insert_with(|| fill.clone());
-        }
-        let about =
-            DatasetMetadata { attrs, dim_names: settings.dim_names.clone().or(own_names), coords: None };
-        let datasets: BTreeMap<String, DatasetMetadata> = if about.is_empty() {
-            BTreeMap::new()
-        } else {
-            specs.iter().map(|spec| (spec.name.clone(), about.clone())).collect()
-        };
-        let said = !datasets.is_empty() || settings.tool.is_some();
-        match settings.footer {
-            FooterChoice::None => return None,
-            FooterChoice::Auto if !said && settings.history.is_empty() => return None,
-            _ => {}
-        }
-        let file = said.then(|| FileMetadata {
-            tool: settings.tool.clone(),
-            library_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
-            created_at: Some(now()),
-        });
-        let metadata = Metadata { file, datasets };
-        Some(FooterSpec {
-            history: settings.history.clone(),
-            metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
-            indexes: settings.footer == FooterChoice::Indexed,
-        })
     }
 
     /// The coordinates of a batch; a table without axes counts its rows.

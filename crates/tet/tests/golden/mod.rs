@@ -1,5 +1,6 @@
 //! Golden files: those beside this crate, and the full set that `TESSELLE_FIXTURES` names.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -66,7 +67,8 @@ pub fn open_bytes(bytes: impl Into<bytes::Bytes>) -> Result<File> {
 
 /// All cases: of `tests/data`, and of the fixtures where they are given.
 pub fn cases() -> Vec<Case> {
-    let mut roots = vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/tetration-0.8.3")];
+    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut roots = vec![data.join("tetration-0.8.3"), data.join("built")];
     if let Some(fixtures) = std::env::var_os("TESSELLE_FIXTURES") {
         roots.extend(["tet", "tet-upstream"].map(|name| Path::new(&fixtures).join(name)));
     }

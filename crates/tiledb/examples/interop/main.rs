@@ -2,6 +2,7 @@
 //!
 //! `interop/tiledb/run.sh` runs it and compares. Usage: `interop FOLDER`.
 
+mod consolidated;
 mod data;
 mod dense;
 mod sparse;
@@ -48,6 +49,7 @@ fn run(folder: &Path) -> Result {
     sparse::write(&mut cases)?;
     upkeep::write(&mut cases)?;
     streams::write(&mut cases)?;
+    consolidated::write(&mut cases)?;
     let text = serde_json::to_string_pretty(&cases.list).map_err(|e| Error::internal(e.to_string()))?;
     let path = folder.join("cases.json");
     std::fs::write(&path, text).map_err(|e| Error::io("cannot write the list of cases", e))

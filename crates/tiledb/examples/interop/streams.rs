@@ -17,7 +17,7 @@ fn write_stream(cases: &Cases, name: &str, rows: &RecordBatch, settings: &[(&str
     for (name, value) in settings {
         options.settings.set(*name, *value);
     }
-    let mut sink = sink::create(&cases.place(name)?, rows.schema(), &options, &driver)?;
+    let mut sink = sink::create(&cases.place(name)?, &rows.schema(), &options, &driver)?;
     for start in (0..rows.num_rows()).step_by(70) {
         sink.write(&rows.slice(start, 70.min(rows.num_rows() - start)))?;
     }

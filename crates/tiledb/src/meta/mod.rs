@@ -3,6 +3,7 @@
 pub mod attribute;
 pub mod commits;
 pub mod condition;
+pub mod consolidated;
 pub mod datatype;
 pub mod dimension;
 pub mod enumeration;

@@ -157,6 +157,24 @@ impl Grid {
         Some(number)
     }
 
+    /// The place on the grid of tile `number` of a fragment that stores the tiles of `span`.
+    pub fn tile_index(&self, span: &Region, number: u64) -> Option<Vec<u64>> {
+        let mut out = span.low.clone();
+        let mut rest = number;
+        let mut step = |axis: usize| {
+            let len = span.len(axis);
+            let position = out.get_mut(axis)?;
+            *position = position.checked_add(rest % len)?;
+            rest /= len;
+            Some(())
+        };
+        match self.tile_order {
+            Layout::ColMajor => (0..span.low.len()).try_for_each(&mut step)?,
+            _ => (0..span.low.len()).rev().try_for_each(&mut step)?,
+        }
+        (rest == 0).then_some(out)
+    }
+
     /// The runs that bring the cells of `part` from the tile at `index` to their places in the row-major `target`;
     /// `None` when the target wants none of them.
     ///
@@ -388,6 +406,14 @@ mod tests {
         assert_eq!(grid(Layout::RowMajor, Layout::RowMajor).tile_number(&span, &[2, 1, 0]), Some(4));
         assert_eq!(grid(Layout::RowMajor, Layout::ColMajor).tile_number(&span, &[2, 1, 0]), Some(3));
         assert_eq!(grid(Layout::RowMajor, Layout::ColMajor).tile_number(&span, &[0, 1, 0]), None);
+        for order in [Layout::RowMajor, Layout::ColMajor] {
+            let grid = grid(Layout::RowMajor, order);
+            for number in 0..6 {
+                let index = grid.tile_index(&span, number).unwrap();
+                assert_eq!(grid.tile_number(&span, &index), Some(number));
+            }
+            assert_eq!(grid.tile_index(&span, 6), None);
+        }
     }
 
     #[test]

@@ -61,11 +61,6 @@ impl Projection {
         self.columns.get(..self.tested).unwrap_or_default()
     }
 
-    /// The other columns.
-    pub(crate) fn others(&self) -> &[Column] {
-        self.columns.get(self.tested..).unwrap_or_default()
-    }
-
     /// The rows that satisfy the predicate, given its columns; `None` means all.
     pub(crate) fn passing(&self, tested: &[ArrayRef], rows: usize) -> Result<Option<Vec<u32>>> {
         let Some(predicate) = &self.predicate else { return Ok(None) };

@@ -13,6 +13,13 @@ pub(crate) fn put(location: &Location, bytes: &[u8]) -> Result<()> {
     file.commit()
 }
 
+/// Writes a small file of lines in one step.
+pub(crate) fn put_lines(location: &Location, lines: &[String]) -> Result<()> {
+    let mut text = lines.join("\n");
+    text.push('\n');
+    put(location, text.as_bytes())
+}
+
 /// Makes fragments visible. One has its marker; several appear together through one consolidated list.
 pub(crate) fn commit(array: &Location, fragments: &[String], timestamps: (u64, u64)) -> Result<()> {
     let commits = array.join("__commits");

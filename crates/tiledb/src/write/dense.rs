@@ -374,7 +374,7 @@ fn pad_like_neighbours(data: &mut [u8], size: usize, real: &[Span<usize>]) {
     let mut from = first.start;
     let mut at = 0;
     let ends = data.len() / size.max(1);
-    for run in real.iter().cloned().chain([ends..ends]) {
+    for run in real.iter().cloned().chain(std::iter::once(ends..ends)) {
         for cell in at..run.start {
             data.copy_within(from * size..(from + 1) * size, cell * size);
         }

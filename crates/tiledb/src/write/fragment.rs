@@ -165,16 +165,6 @@ impl FragmentWriter {
         self.codecs.iter().map(|codec| codec.field).collect()
     }
 
-    /// The name of the fragment.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Tiles appended so far.
-    pub(crate) fn tiles(&self) -> usize {
-        self.tiles
-    }
-
     /// Appends tiles, filtered in parallel.
     pub(crate) fn append(&mut self, tiles: &[TileSet]) -> Result<()> {
         let codecs = &self.codecs;

@@ -6,7 +6,8 @@
 //! ```
 //! use std::sync::Arc;
 //! use arrow_array::{ArrayRef, Int32Array, RecordBatch};
-//! use tesselle_core::{Location, MemoryStorage};
+//! use tesselle_core::Location;
+//! use tesselle_core::storage::MemoryStorage;
 //! use tesselle_tiledb::write::{ArrayWriter, CellOrder, SchemaBuilder};
 //! use tesselle_tiledb::{Attribute, Datatype, Dimension, Range};
 //!
@@ -27,8 +28,9 @@
 //! ```
 
 mod array;
-mod cells;
+pub(crate) mod cells;
 mod commit;
+mod consolidate;
 mod delete;
 mod dense;
 mod enumerated;
@@ -37,13 +39,17 @@ mod fragment;
 mod group;
 mod metadata;
 mod name;
-mod order;
+pub(crate) mod order;
 mod schema;
 pub mod sink;
 mod sparse;
-mod statistics;
+pub(crate) mod statistics;
+#[cfg(test)]
+mod tests;
+mod vacuum;
 
 pub use array::{ArrayWriter, Written};
+pub use consolidate::Consolidation;
 pub use delete::OnNull;
 pub use dense::CellOrder;
 pub use evolve::Evolution;
@@ -51,3 +57,4 @@ pub use group::GroupWriter;
 pub use name::WRITE_VERSION;
 pub use schema::{DEFAULT_CAPACITY, NewSchema, SchemaBuilder};
 pub use sparse::{OnDuplicate, SparseOptions};
+pub use vacuum::Vacuum;

@@ -14,47 +14,63 @@ use crate::order::hilbert;
 use crate::{Error, Physical, Result};
 
 /// One criterion of the order.
-enum Key<'a> {
+#[derive(Debug)]
+enum Key {
     Words(Vec<u64>),
-    Texts(&'a Cells),
+    Texts(Cells),
 }
 
 /// The order of some cells: criteria from the most significant on, and how many of them are not coordinates.
-pub(crate) struct GlobalOrder<'a> {
-    keys: Vec<Key<'a>>,
+#[derive(Debug)]
+pub(crate) struct GlobalOrder {
+    keys: Vec<Key>,
     coordinates: usize,
     count: usize,
 }
 
-impl<'a> GlobalOrder<'a> {
+impl GlobalOrder {
     /// The order of the cells with these coordinates, one column per dimension. Refuses what lies outside of the domain.
-    pub(crate) fn new(schema: &ArraySchema, coords: &'a [Cells]) -> Result<Self> {
-        let count = coords.first().map_or(0, |column| column.count);
+    pub(crate) fn new(schema: &ArraySchema, coords: &[Cells]) -> Result<Self> {
         for (i, (dimension, column)) in schema.dimensions.iter().zip(coords).enumerate() {
             let current = schema.current_domain.as_ref().and_then(|ranges| ranges.get(i));
             check_inside(dimension, current.or(dimension.domain.as_ref()), column)?;
         }
+        let mut order = Self::comparable(schema, coords);
+        // A criterion that all cells share decides nothing.
+        let varies = |key: &Key| match key {
+            Key::Words(words) => words.windows(2).any(|pair| pair.first() != pair.last()),
+            Key::Texts(_) => true,
+        };
+        let coordinates = order.keys.split_off(order.coordinates);
+        order.keys.retain(varies);
+        order.coordinates = order.keys.len();
+        order.keys.extend(coordinates);
+        Ok(order)
+    }
+
+    /// An order that can be compared with that of other cells of the array.
+    pub(crate) fn comparable(schema: &ArraySchema, coords: &[Cells]) -> Self {
+        let count = coords.first().map_or(0, |column| column.count);
         let mut keys = Vec::new();
         if schema.cell_order == Layout::Hilbert {
             keys.push(Key::Words(hilbert_positions(schema, coords)));
         } else {
             let tiles =
                 schema.dimensions.iter().zip(coords).filter_map(|(dim, column)| tile_indexes(dim, column));
-            let tiles = tiles.filter(|tiles| tiles.windows(2).any(|pair| pair.first() != pair.last()));
-            let mut tiles: Vec<Key<'a>> = tiles.map(Key::Words).collect();
+            let mut tiles: Vec<Key> = tiles.map(Key::Words).collect();
             if schema.tile_order == Layout::ColMajor {
                 tiles.reverse();
             }
             keys.append(&mut tiles);
         }
         let coordinates = keys.len();
-        let mut columns: Vec<Key<'a>> = schema
+        let mut columns: Vec<Key> = schema
             .dimensions
             .iter()
             .zip(coords)
             .map(
                 |(dim, column)| {
-                    if dim.is_var() { Key::Texts(column) } else { Key::Words(ranks(dim, column)) }
+                    if dim.is_var() { Key::Texts(column.clone()) } else { Key::Words(ranks(dim, column)) }
                 },
             )
             .collect();
@@ -62,7 +78,31 @@ impl<'a> GlobalOrder<'a> {
             columns.reverse();
         }
         keys.append(&mut columns);
-        Ok(Self { keys, coordinates, count })
+        Self { keys, coordinates, count }
+    }
+
+    fn compare_with(&self, first: usize, a: usize, other: &Self, b: usize) -> Ordering {
+        for (mine, theirs) in self.keys.iter().zip(&other.keys).skip(first) {
+            let order = match (mine, theirs) {
+                (Key::Words(mine), Key::Words(theirs)) => mine.get(a).cmp(&theirs.get(b)),
+                (Key::Texts(mine), Key::Texts(theirs)) => compare_texts(mine.cell(a), theirs.cell(b)),
+                _ => Ordering::Equal,
+            };
+            if order != Ordering::Equal {
+                return order;
+            }
+        }
+        Ordering::Equal
+    }
+
+    /// How cell `a` lies to cell `b` of `other`; both orders must be comparable ones.
+    pub(crate) fn compare_across(&self, a: usize, other: &Self, b: usize) -> Ordering {
+        self.compare_with(0, a, other, b)
+    }
+
+    /// Whether cell `a` has the coordinates of cell `b` of `other`.
+    pub(crate) fn same_across(&self, a: usize, other: &Self, b: usize) -> bool {
+        self.compare_with(self.coordinates, a, other, b) == Ordering::Equal
     }
 
     fn compare_from(&self, first: usize, a: usize, b: usize) -> Ordering {
@@ -92,16 +132,36 @@ impl<'a> GlobalOrder<'a> {
     pub(crate) fn sorted(&self) -> Result<Vec<u32>> {
         let count =
             u32::try_from(self.count).map_err(|_| Error::limit("a write takes at most 2^32 cells"))?;
-        if let Some(Key::Words(first)) = self.keys.first() {
-            let mut pairs: Vec<(u64, u32)> = first.iter().copied().zip(0..count).collect();
+        let (packed, taken) = self.packed();
+        let mut pairs: Vec<(u64, u32)> = packed.into_iter().zip(0..count).collect();
+        if taken == self.keys.len() {
+            pairs.par_sort_unstable();
+        } else {
             pairs.par_sort_unstable_by(|(a, i), (b, j)| {
-                a.cmp(b).then_with(|| self.compare_from(1, *i as usize, *j as usize)).then(i.cmp(j))
+                a.cmp(b).then_with(|| self.compare_from(taken, *i as usize, *j as usize)).then(i.cmp(j))
             });
-            return Ok(pairs.into_iter().map(|(_, index)| index).collect());
         }
-        let mut indexes: Vec<u32> = (0..count).collect();
-        indexes.par_sort_unstable_by(|i, j| self.compare(*i as usize, *j as usize).then(i.cmp(j)));
-        Ok(indexes)
+        Ok(pairs.into_iter().map(|(_, index)| index).collect())
+    }
+
+    /// As many criteria as fit one word per cell, and how many they are: mostly all, so that sorting looks no further.
+    fn packed(&self) -> (Vec<u64>, usize) {
+        let mut packed = vec![0_u64; self.count];
+        let mut room = u64::BITS;
+        for (taken, key) in self.keys.iter().enumerate() {
+            let Key::Words(words) = key else { return (packed, taken) };
+            let (low, high) =
+                words.iter().fold((u64::MAX, 0), |(low, high), word| (low.min(*word), high.max(*word)));
+            let bits = u64::BITS - high.saturating_sub(low).leading_zeros();
+            if bits > room {
+                return (packed, taken);
+            }
+            for (slot, word) in packed.iter_mut().zip(words) {
+                *slot = slot.checked_shl(bits).unwrap_or(0) | (word - low);
+            }
+            room -= bits;
+        }
+        (packed, self.keys.len())
     }
 
     /// The first cell that comes before its predecessor, if the cells are not in order.

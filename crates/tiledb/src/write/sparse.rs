@@ -92,7 +92,7 @@ impl ArrayWriter {
                 .par_iter()
                 .map(|indexes| TileSet {
                     fields: columns.iter().map(|column| column.gather(indexes)).collect(),
-                    real: vec![0..indexes.len()],
+                    real: std::iter::once(0..indexes.len()).collect(),
                 })
                 .collect();
             for set in &sets {

@@ -107,7 +107,8 @@ pub(crate) fn summarize(tiles: &[TileStats], kind: CellType, presence: Presence)
             summary.max.resize(kind.cell_size(), 0);
         }
     }
-    if presence.sum {
+    // The engine sums characters by tile, but not by fragment.
+    if presence.sum && kind.datatype != Datatype::Char {
         summary.sum = add_sums(kind.datatype, counted().map(|tile| tile.sum));
     }
     summary
@@ -294,7 +295,7 @@ mod tests {
         let kind = CellType { datatype, cell_val_num: 1, nullable: validity.is_some() };
         let data = values.iter().flat_map(|v| v.put()).collect();
         let tile = TileCells { data, offsets: None, validity };
-        of_tile(&tile, kind, Presence::of(kind, false), &[0..values.len()])
+        of_tile(&tile, kind, Presence::of(kind, false), std::slice::from_ref(&(0..values.len())))
     }
 
     #[test]

@@ -194,7 +194,9 @@ mod tests {
         for version in [Version::V1, Version::V2, Version::V3, Version::V4] {
             let mut filter = BloomFilter::with_capacity(100, version);
             let names: Vec<String> = (0..100).map(|i| format!("root.βeta.d{i}.温度{i}")).collect();
-            names.iter().for_each(|n| filter.insert(n));
+            for name in &names {
+                filter.insert(name);
+            }
             let mut out = Vec::new();
             filter.write(&mut out).unwrap();
             let read = BloomFilter::parse(&mut Cursor::new(&out, 0, "bloom"), version).unwrap().unwrap();

@@ -169,13 +169,11 @@ impl FileMetadata {
     }
 
     fn write_root(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
-        match self.roots.first() {
-            Some((_, root)) => root.write(out, Level::Device, version),
-            None => {
-                out.put_i32(0);
-                Ok(())
-            }
+        if let Some((_, root)) = self.roots.first() {
+            return root.write(out, Level::Device, version);
         }
+        out.put_i32(0);
+        Ok(())
     }
 
     fn write_flat(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {

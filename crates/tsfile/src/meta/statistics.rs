@@ -250,8 +250,8 @@ impl Statistics {
             self.last.clone_from(&next.last);
         }
         // A value that cannot be compared (NaN) never replaces the one that is there.
-        keep(&mut self.min, next.min.as_ref(), std::cmp::Ordering::Less);
-        keep(&mut self.max, next.max.as_ref(), std::cmp::Ordering::Greater);
+        keep(&mut self.min, next.min.as_ref(), std::cmp::Ordering::Less, version);
+        keep(&mut self.max, next.max.as_ref(), std::cmp::Ordering::Greater, version);
         self.sum = match (self.sum, next.sum) {
             (Some(Sum::Integer(a)), Some(Sum::Integer(b))) => Some(Sum::Integer(a.wrapping_add(b))),
             (Some(Sum::Float(a)), Some(Sum::Float(b))) => Some(Sum::Float(a + b)),
@@ -302,9 +302,9 @@ impl Statistics {
     }
 }
 
-fn keep(mine: &mut Option<Value>, other: Option<&Value>, when: std::cmp::Ordering) {
+fn keep(mine: &mut Option<Value>, other: Option<&Value>, when: std::cmp::Ordering, version: Version) {
     match (&mine, other) {
-        (Some(a), Some(b)) if b.compare(a) == Some(when) => *mine = Some(b.clone()),
+        (Some(a), Some(b)) if b.compare(a, version) == Some(when) => *mine = Some(b.clone()),
         (None, Some(b)) => *mine = Some(b.clone()),
         _ => {}
     }

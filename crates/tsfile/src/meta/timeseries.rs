@@ -13,6 +13,11 @@ const TIME_COLUMN: u8 = 0x80;
 /// Set by the Java library for the value columns of an aligned device.
 const VALUE_COLUMN: u8 = 0x40;
 
+/// Whether each chunk of the list has statistics of its own: any bit but those of aligned columns says so.
+fn has_many_chunks(kind: u8) -> bool {
+    kind & !(TIME_COLUMN | VALUE_COLUMN) != 0
+}
+
 /// One series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimeseriesMetadata {
@@ -61,7 +66,7 @@ impl TimeseriesMetadata {
         while !list.is_empty() {
             let offset = list.offset64()?;
             // With a single chunk the statistics of the series stand for it.
-            let statistics = if kind & 0x3f == 0 {
+            let statistics = if !has_many_chunks(kind) {
                 statistics.clone()
             } else {
                 Statistics::parse(&mut list, data_type, version)?
@@ -79,7 +84,7 @@ impl TimeseriesMetadata {
         let mut list = Vec::new();
         for chunk in &self.chunks {
             list.put_i64(chunk.offset.cast_signed());
-            if self.kind & 0x3f != 0 {
+            if has_many_chunks(self.kind) {
                 chunk.statistics.write(&mut list, self.data_type, version)?;
             }
         }

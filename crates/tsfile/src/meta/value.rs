@@ -1,7 +1,7 @@
 //! One value in metadata: a bound, a first or a last value.
 
 use super::primitive::Primitives as _;
-use super::{DataType, Physical, PutPrimitives};
+use super::{DataType, Physical, PutPrimitives, Version};
 use serde_json::{Value as Json, json};
 use std::cmp::Ordering;
 use tesselle_core::{Cursor, Result};
@@ -70,15 +70,16 @@ impl Value {
         Ok(value)
     }
 
-    /// The order of the format: numbers by value (NaN has no place), text by signed bytes, a prefix first.
-    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+    /// The order of the format: numbers by value (NaN has no place), text by bytes, a prefix first. The bytes count as
+    /// signed in the first two versions.
+    pub fn compare(&self, other: &Self, version: Version) -> Option<Ordering> {
         match (self, other) {
             (Self::Boolean(a), Self::Boolean(b)) => Some(a.cmp(b)),
             (Self::Int32(a), Self::Int32(b)) => Some(a.cmp(b)),
             (Self::Int64(a), Self::Int64(b)) => Some(a.cmp(b)),
             (Self::Float(a), Self::Float(b)) => a.partial_cmp(b),
             (Self::Double(a), Self::Double(b)) => a.partial_cmp(b),
-            (Self::Binary(a), Self::Binary(b)) => Some(compare_signed(a, b)),
+            (Self::Binary(a), Self::Binary(b)) => Some(compare_text(a, b, version)),
             _ => None,
         }
     }
@@ -142,8 +143,12 @@ pub(crate) fn float_json(v: f64, shortest: impl FnOnce() -> String) -> Json {
     json!(shortest().parse::<f64>().unwrap_or(v))
 }
 
-/// Java compares the bytes of text as signed numbers.
-pub fn compare_signed(a: &[u8], b: &[u8]) -> Ordering {
+/// The order of text in statistics: 0.8 and 000001 compare bytes as Java has them, signed; version 4 (no version
+/// between keeps bounds of text) as they are.
+pub fn compare_text(a: &[u8], b: &[u8], version: Version) -> Ordering {
+    if !version.is_flat() {
+        return a.cmp(b);
+    }
     let differing = a.iter().zip(b).find(|(x, y)| x != y);
     differing.map_or(a.len().cmp(&b.len()), |(x, y)| x.cast_signed().cmp(&y.cast_signed()))
 }
@@ -153,10 +158,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_ordered_by_signed_bytes() {
-        assert_eq!(compare_signed("β".as_bytes(), b"a"), Ordering::Less);
-        assert_eq!(compare_signed(b"ab", b"abc"), Ordering::Less);
-        assert_eq!(compare_signed(b"", b""), Ordering::Equal);
+    fn text_is_ordered_by_signed_bytes_in_the_first_versions() {
+        assert_eq!(compare_text("β".as_bytes(), b"a", Version::V1), Ordering::Less);
+        assert_eq!(compare_text("β".as_bytes(), b"a", Version::V4), Ordering::Greater);
+        assert_eq!(compare_text(b"ab", b"abc", Version::V1), Ordering::Less);
+        assert_eq!(compare_text(b"", b"", Version::V1), Ordering::Equal);
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Column {
 
     /// Bytes of the buffers.
     pub(crate) fn bytes(&self) -> usize {
-        each!(self, v => std::mem::size_of_val(v.as_slice()), s => s.data.len() + s.offsets.len() * 4)
+        each!(self, v => size_of_val(v.as_slice()), s => s.data.len() + s.offsets.len() * 4)
     }
 
     /// Appends `n` values that stand for nothing.

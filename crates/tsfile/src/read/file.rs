@@ -138,12 +138,6 @@ impl File {
         Ok(devices)
     }
 
-    /// The device of that path.
-    pub(crate) fn device(&self, path: &str) -> Option<&Device> {
-        let at = self.devices.partition_point(|d| d.path.as_str() < path);
-        self.devices.get(at).filter(|d| d.path == path)
-    }
-
     /// The series of a device in the order of the file, the time column of an aligned device among them.
     pub(crate) fn series(&self, device: &Device) -> Result<Vec<Series>> {
         let piece = || format!("device '{}'", device.path.escape_debug());

@@ -6,6 +6,7 @@
 
 use super::column::NONE;
 use super::output::Output;
+use super::run::Run;
 use super::source::{Material, Source, TimeCache};
 use tesselle_core::Result;
 
@@ -20,7 +21,7 @@ pub(crate) fn join_window(
     let mut end: Option<i64> = None;
     for source in sources.iter_mut() {
         source.fill(material, cache)?;
-        let rest = source.run.as_ref().map(|run| run.rest()).unwrap_or_default();
+        let rest = source.run.as_ref().map(Run::rest).unwrap_or_default();
         let last = rest.get(most.min(rest.len()).saturating_sub(1));
         end = match (end, last) {
             (Some(end), Some(last)) => Some(end.min(*last)),

@@ -81,11 +81,6 @@ impl Pruner {
         Self { predicate, constants }
     }
 
-    /// The predicate.
-    pub(crate) fn predicate(&self) -> Option<&Predicate> {
-        self.predicate.as_ref()
-    }
-
     fn is_never(&self, time: Option<(i64, i64)>, column: Option<(&str, &ColumnBounds)>) -> bool {
         let Some(predicate) = &self.predicate else { return false };
         let bounds = |name: &str| match (column, time) {

@@ -78,16 +78,6 @@ impl Run {
         }
         Ok(())
     }
-
-    /// Keeps only rows in `[lo, hi]`; times must be ascending.
-    pub(crate) fn trim(&mut self, lo: i64, hi: i64) {
-        let from = self.times.partition_point(|t| *t < lo);
-        self.position = self.position.max(from);
-        if self.times.last().is_some_and(|last| *last > hi) {
-            let to = self.times.partition_point(|t| *t <= hi);
-            Arc::make_mut(&mut self.times).truncate(to);
-        }
-    }
 }
 
 impl RunColumn {
@@ -125,14 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn trimming_and_deleting_keep_rows_and_values_together() {
+    fn deleting_keeps_rows_and_values_together() {
         let mut run = run(&[1, 2, 3, 4, 5, 6], &[1, 2, 3, 4, 5, 6]);
         run.delete(&[(2, 3)]).unwrap();
-        run.trim(4, 5);
-        assert_eq!(run.rest(), [4, 5]);
+        assert_eq!(run.rest(), [1, 4, 5, 6]);
         assert!(matches!(&run.columns[0].values, Column::Int32(v) if *v == [1, 4, 5, 6]));
         let mut column = run.columns[0].clone();
-        column.hide(&[1, 4, 5], &[(4, 4)]);
-        assert_eq!(column.picks, Some(vec![0, NONE, 2]));
+        column.hide(&[1, 4, 5, 6], &[(4, 4)]);
+        assert_eq!(column.picks, Some(vec![0, NONE, 2, 3]));
     }
 }

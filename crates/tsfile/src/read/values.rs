@@ -8,8 +8,8 @@ use tesselle_codec::plain::{ByteOrder, LengthPrefix};
 use tesselle_codec::rlbe::Difference;
 use tesselle_codec::sprintz::{Prediction, Product};
 use tesselle_codec::{
-    camel, chimp, decimal, delta_binary, dictionary, gorilla, plain, regular, rlbe, rle_hybrid, sprintz,
-    zigzag,
+    camel, chimp, decimal, delta_binary, dictionary, freq, gorilla, plain, regular, rlbe, rle_hybrid,
+    sprintz, zigzag,
 };
 use tesselle_core::{Error, Result};
 
@@ -60,6 +60,7 @@ pub(crate) fn decode(
             Encoding::Sprintz => sprintz::decode(bytes, Prediction::Learned(Product::Wrapping), count, v)?,
             Encoding::Rlbe => rlbe::decode(bytes, Difference::Bits, count, v)?,
             Encoding::Bitmap => tesselle_codec::bitmap::decode(bytes, count, v)?,
+            Encoding::Freq => v.extend(waves(bytes, count)?.iter().map(|&x| round(x) as i32)),
             _ => return Err(no_such(encoding, "32-bit integers", version)),
         },
         Column::Int64(v) => match encoding {
@@ -76,6 +77,7 @@ pub(crate) fn decode(
                 });
             }
             Encoding::Rlbe => rlbe::decode(bytes, Difference::Bits, count, v)?,
+            Encoding::Freq => v.extend(waves(bytes, count)?.iter().map(|&x| round(x))),
             _ => return Err(no_such(encoding, "64-bit integers", version)),
         },
         Column::Float(v) => match encoding {
@@ -91,6 +93,7 @@ pub(crate) fn decode(
                     rlbe_with(column, bytes, count, first)
                 });
             }
+            Encoding::Freq => v.extend(waves(bytes, count)?.iter().map(|&x| x as f32)),
             _ => return Err(no_such(encoding, "FLOAT", version)),
         },
         Column::Double(v) => match encoding {
@@ -111,6 +114,7 @@ pub(crate) fn decode(
                     rlbe_with(column, bytes, count, first)
                 });
             }
+            Encoding::Freq => freq::decode(bytes, count, v)?,
             _ => return Err(no_such(encoding, "DOUBLE", version)),
         },
         Column::Binary(Strings { offsets, data }) => match encoding {
@@ -122,6 +126,18 @@ pub(crate) fn decode(
         },
     }
     Ok(())
+}
+
+/// The values of a lossy column of frequencies, before they are narrowed to their type.
+fn waves(bytes: &[u8], count: usize) -> Result<Vec<f64>> {
+    let mut values = Vec::new();
+    freq::decode(bytes, count, &mut values)?;
+    Ok(values)
+}
+
+/// Half up, as Java rounds.
+fn round(x: f64) -> i64 {
+    (x + 0.5).floor() as i64
 }
 
 /// Which of two libraries is taken to have written the page.
@@ -179,8 +195,9 @@ fn two_ways(
 /// Whether first, last, least and greatest value are those of the statistics.
 fn is_as_stated(values: &Column, count: usize, statistics: &Statistics) -> bool {
     let all = || (0..count).filter_map(|i| values.value(i));
-    let least = all().reduce(|a, b| if b.compare(&a) == Some(Ordering::Less) { b } else { a });
-    let greatest = all().reduce(|a, b| if b.compare(&a) == Some(Ordering::Greater) { b } else { a });
+    let least = all().reduce(|a, b| if b.compare(&a, Version::V4) == Some(Ordering::Less) { b } else { a });
+    let greatest =
+        all().reduce(|a, b| if b.compare(&a, Version::V4) == Some(Ordering::Greater) { b } else { a });
     let same = |found: Option<Value>, stated: &Option<Value>| match (found, stated) {
         (Some(found), Some(stated)) => found.is_same(stated),
         (_, stated) => stated.is_none(),
@@ -204,8 +221,10 @@ pub(crate) fn decode_times(
             Some(statistics) => usize::try_from(statistics.count).unwrap_or(usize::MAX),
             None => count_times(bytes, encoding)?,
         };
-        if count > MAX_POINTS {
-            return Err(Error::limit(format!("a page of {count} points passes the limit of {MAX_POINTS}")));
+        let most = most_times(encoding, bytes.len());
+        if count > most {
+            let text = format!("{} bytes of times cannot hold {count} points", bytes.len());
+            return Err(Error::corrupt(text).class("bad_count"));
         }
         let mut times = Vec::new();
         match encoding {
@@ -244,6 +263,18 @@ pub(crate) fn decode_times(
     let other = others.filter_map(|encoding| attempt(encoding).ok()).find(|found| fits(found));
     times.extend(other.map_or(usual, Ok)?);
     Ok(())
+}
+
+/// Most times that a writer puts into so many bytes. Equal steps take no bytes of their own, so a decoder alone would
+/// believe any number; but blocks end after 129 (TS_2DIFF, 24 bytes or more) and 128 values (REGULAR, 21).
+fn most_times(encoding: Encoding, bytes: usize) -> usize {
+    let most = match encoding {
+        Encoding::Ts2Diff => bytes.saturating_mul(6),
+        Encoding::Regular => bytes.saturating_mul(7),
+        Encoding::Plain => bytes / 8,
+        _ => MAX_POINTS,
+    };
+    most.min(MAX_POINTS)
 }
 
 /// How many times `bytes` holds, where no statistics say so.

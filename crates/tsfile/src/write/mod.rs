@@ -6,20 +6,50 @@
 //!
 //! Rows gather per device until `group_bytes` are there. Then every device's points are sorted if they have to be,
 //! cut into pages, encoded and appended as one chunk group. What the index at the end needs stays in memory.
+//!
+//! # Settings
+//!
+//! [`create`] takes these by name (`--set name=value` on the command line):
+//!
+//! | name | value | without it |
+//! |---|---|---|
+//! | `version` | `4`, `3`, `2` (000002), `1` (000001), `0.8` | `4` |
+//! | `device` | the device of all rows | the table's name, else `root.data` |
+//! | `device_column` | the column that names the device of each row | |
+//! | `model` | `tree` or `table` (version 4) | `tree`, with `tags` `table` |
+//! | `tags` | columns that tell the devices of a table apart | none |
+//! | `time` | the time column, or `@row` to number the rows | `time`, else the only timestamp |
+//! | `aligned` | `true`: the series of a device share their times (versions 3 and 4) | `false`, tables `true` |
+//! | `encoding` | for every column whose type it can hold | by type, see [`Encoding::default_for`] |
+//! | `encodings` | `column:NAME,column:NAME` | |
+//! | `compression`, `compressions` | the same for compressors | LZ4, before 000002 SNAPPY |
+//! | `decimals` | what RLE and TS_2DIFF keep of floats | 2 |
+//! | `time_encoding` | TS_2DIFF, PLAIN, RLE, REGULAR | TS_2DIFF, which readers expect |
+//! | `order` | `refuse` or `sort` points that are not in order of time | `refuse` |
+//! | `page_points`, `page_bytes` | most of a column in a page | 10000, 256 KiB |
+//! | `group_bytes` | what is gathered before a flush | 64 MiB |
+//! | `degree` | entries of an index node | 256, in 000002 1024 |
+//!
+//! Rows with the columns `device`, `measurement`, `time` and values of which one is filled are points of many series
+//! (the table `*` of a file has that form).
+//!
+//! [`Encoding::default_for`]: crate::meta::Encoding::default_for
 
 mod arrow;
 mod buffer;
 mod chunk;
 mod encode;
+#[cfg(test)]
+mod golden;
 mod options;
-mod output;
+pub(crate) mod output;
 mod settings;
 mod sink;
-mod statistics;
+pub(crate) mod statistics;
 pub(crate) mod tail;
 #[cfg(test)]
 mod tests;
-mod values;
+pub(crate) mod values;
 mod writer;
 
 pub use buffer::Column;

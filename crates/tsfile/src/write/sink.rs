@@ -19,7 +19,7 @@ const DEFAULT_TABLE: &str = "data";
 /// As the time column: number the rows.
 const ROW_NUMBERS: &str = "@row";
 
-/// Starts a file that takes batches of `schema`. FORMAT.md lists the settings.
+/// Starts a file that takes batches of `schema`. The module's page lists the settings.
 pub fn create(
     location: &Location,
     schema: &SchemaRef,

@@ -1,7 +1,7 @@
 //! Statistics of the points of a page.
 
 use super::values::Slice;
-use crate::meta::value::compare_signed;
+use crate::meta::value::compare_text;
 use crate::meta::{Statistics, Sum, Value, Version};
 use std::cmp::Ordering;
 
@@ -32,16 +32,16 @@ pub(crate) fn of_points(times: &[i64], values: Slice<'_>, version: Version) -> S
             stats.sum = Some(Sum::Float(list.iter().fold(0.0, |sum, &v| sum + v as f64)));
         }
         Slice::Float(list) => {
-            fill(&mut stats, list, |&v| Value::Float(v), order);
-            stats.sum = Some(Sum::Float(list.iter().fold(0.0, |sum, &v| sum + f64::from(v))));
+            fill(&mut stats, list, |&v| Value::Float(if v.is_nan() { f32::NAN } else { v }), order);
+            stats.sum = Some(float_sum(list.iter().map(|&v| f64::from(v))));
         }
         Slice::Double(list) => {
-            fill(&mut stats, list, |&v| Value::Double(v), order);
-            stats.sum = Some(Sum::Float(list.iter().fold(0.0, |sum, &v| sum + v)));
+            fill(&mut stats, list, |&v| Value::Double(if v.is_nan() { f64::NAN } else { v }), order);
+            stats.sum = Some(float_sum(list.iter().copied()));
         }
         Slice::Binary(strings, start, len) => {
             let list: Vec<&[u8]> = Slice::strings(strings, start, len).collect();
-            fill(&mut stats, &list, |v| Value::Binary(v.to_vec()), |a, b| compare_signed(b, a));
+            fill(&mut stats, &list, |v| Value::Binary(v.to_vec()), |a, b| compare_text(b, a, version));
             stats.sum = flat.then_some(Sum::Float(0.0));
         }
     }
@@ -54,6 +54,12 @@ pub(crate) fn of_times(times: &[i64]) -> Statistics {
         return Statistics::default();
     };
     Statistics { count: times.len() as u64, start_time, end_time, ..Statistics::default() }
+}
+
+/// Added value by value. Java writes one NaN only; which one arithmetic yields depends on the machine.
+fn float_sum(values: impl Iterator<Item = f64>) -> Sum {
+    let sum = values.fold(0.0, |sum, v| sum + v);
+    Sum::Float(if sum.is_nan() { f64::NAN } else { sum })
 }
 
 /// What cannot be compared (NaN) replaces nothing, and is replaced by nothing.

@@ -1,7 +1,13 @@
 //! Fixtures of the original engines and what they must read as. The folder is named by `TESSELLE_FIXTURES`; without
 //! it the tests that need it pass without looking.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a fixture that does not fit fails the test"
+)]
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -44,8 +50,17 @@ pub fn rows(
     table: &str,
     scan: &Scan,
 ) -> tesselle_core::Result<(SchemaRef, Vec<RecordBatch>)> {
+    rows_with(container, table, scan, &driver())
+}
+
+pub fn rows_with(
+    container: &dyn Container,
+    table: &str,
+    scan: &Scan,
+    driver: &Driver,
+) -> tesselle_core::Result<(SchemaRef, Vec<RecordBatch>)> {
     let table = container.table(table)?;
-    let rows = tesselle_core::driver::scan(&*table, scan, &driver(), Order::Plan)?;
+    let rows = tesselle_core::driver::scan(&*table, scan, driver, Order::Plan)?;
     let schema = rows.schema();
     Ok((schema, rows.collect::<tesselle_core::Result<_>>()?))
 }

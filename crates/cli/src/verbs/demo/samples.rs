@@ -36,6 +36,8 @@ pub(super) fn all() -> [Sample; 5] {
             settings: &[
                 ("kind", "dense"),
                 ("dims", "lat,lon"),
+                ("domain.lat", "0:255"),
+                ("domain.lon", "0:255"),
                 ("extent", "64"),
                 ("filters", "byteshuffle,zstd"),
             ],

@@ -23,6 +23,7 @@ static LETTERS: [u64; END as usize / 64] = bitset();
 /// What an ASCII byte becomes inside a token; 0 separates.
 static ASCII: [u8; 128] = ascii();
 
+#[allow(clippy::large_stack_arrays, reason = "it is evaluated when the crate is compiled")]
 const fn bitset() -> [u64; END as usize / 64] {
     let mut bits = [0u64; END as usize / 64];
     let mut i = 0;

@@ -143,11 +143,6 @@ impl BlockTree {
         Ok(())
     }
 
-    /// The first block that may hold terms with this prefix.
-    pub(crate) fn block_of_prefix(&self, prefix: &[u8]) -> usize {
-        self.blocks.partition_point(|block| self.first(block) <= prefix).saturating_sub(1)
-    }
-
     fn first(&self, block: &BlockRef) -> &[u8] {
         self.run.get(block.first.clone()).unwrap_or_default()
     }

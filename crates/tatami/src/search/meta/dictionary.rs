@@ -46,47 +46,20 @@ impl Dictionary {
 
     /// Calls `visit` with every term in ascending order.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], Entry)) -> Result<()> {
-        self.for_each_from(&[], |term, entry| {
-            visit(term, entry);
-            true
-        })
-    }
-
-    /// Calls `visit` with the terms that begin with `prefix`, ascending, until it answers false.
-    pub(crate) fn for_each_prefixed(
-        &self,
-        prefix: &[u8],
-        mut visit: impl FnMut(&[u8], Entry) -> bool,
-    ) -> Result<()> {
-        self.for_each_from(
-            prefix,
-            |term, entry| {
-                if term.starts_with(prefix) { visit(term, entry) } else { term < prefix }
-            },
-        )
-    }
-
-    /// Visits the terms from the first that may be at least `from`; earlier ones of its block come along.
-    fn for_each_from(&self, from: &[u8], mut visit: impl FnMut(&[u8], Entry) -> bool) -> Result<()> {
         match self {
             Self::Flat(flat) => {
                 for i in 0..flat.len() {
-                    if let Some((term, entry)) = flat.get(i)?
-                        && !visit(term, entry)
-                    {
-                        return Ok(());
+                    if let Some((term, entry)) = flat.get(i)? {
+                        visit(term, entry);
                     }
                 }
             }
             Self::BlockTree(tree) => {
-                let mut more = true;
-                let mut number = tree.block_of_prefix(from);
-                while more && number < tree.blocks() {
+                for number in 0..tree.blocks() {
                     tree.scan(number, |term, entry| {
-                        more = visit(term, entry);
-                        more
+                        visit(term, entry);
+                        true
                     })?;
-                    number += 1;
                 }
             }
         }

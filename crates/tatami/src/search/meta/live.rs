@@ -16,7 +16,7 @@ impl LiveDocs {
     pub fn all(docs: u32) -> Self {
         let mut words = vec![u64::MAX; docs.div_ceil(64) as usize];
         if let Some(last) = words.last_mut()
-            && docs % 64 != 0
+            && !docs.is_multiple_of(64)
         {
             *last = u64::MAX >> (64 - docs % 64);
         }
@@ -36,7 +36,7 @@ impl LiveDocs {
             *word = u64::from_le_bytes(*bytes);
         }
         if let Some(last) = set.words.last_mut()
-            && docs % 64 != 0
+            && !docs.is_multiple_of(64)
         {
             *last &= u64::MAX >> (64 - docs % 64);
         }
@@ -83,6 +83,24 @@ impl LiveDocs {
         for (i, word) in self.words.iter_mut().enumerate() {
             *word &= other.words.get(i).copied().unwrap_or(0);
         }
+    }
+
+    /// How many documents are live before each group of 64.
+    pub(crate) fn ranks(&self) -> Vec<u32> {
+        let mut sum = 0;
+        let before = self.words.iter().map(|word| {
+            let before = sum;
+            sum += word.count_ones();
+            before
+        });
+        before.collect()
+    }
+
+    /// How many documents are live before `doc`, given [`LiveDocs::ranks`]; `None` when it is deleted.
+    pub(crate) fn rank(&self, ranks: &[u32], doc: u32) -> Option<u32> {
+        let word = self.words.get(doc as usize / 64).filter(|word| **word >> (doc % 64) & 1 == 1)?;
+        let before = word & ((1 << (doc % 64)) - 1);
+        Some(ranks.get(doc as usize / 64)? + before.count_ones())
     }
 
     /// The live documents, ascending.

@@ -92,7 +92,9 @@ impl Group {
     /// Documents that contain any of `tokens`.
     fn any(tokens: Vec<String>) -> Self {
         let mut group = Self::default();
-        tokens.into_iter().for_each(|token| group.push_should(Node::Term(token)));
+        for token in tokens {
+            group.push_should(Node::Term(token));
+        }
         group
     }
 

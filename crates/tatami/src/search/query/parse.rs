@@ -203,7 +203,9 @@ fn put(list: &mut Group, sign: Sign, mut nodes: Vec<Node>) {
             1 => list.must_not.append(&mut nodes),
             _ => {
                 let mut all = Group::default();
-                nodes.into_iter().for_each(|node| all.push_must(node));
+                for node in nodes {
+                    all.push_must(node);
+                }
                 list.must_not.push(Node::Group(all));
             }
         },

@@ -65,13 +65,11 @@ impl Spool {
             staged.write(&std::mem::take(&mut self.memory))?;
             self.file = Some((staged, location));
         }
-        match &mut self.file {
-            Some((staged, _)) => staged.write(bytes),
-            None => {
-                self.memory.extend_from_slice(bytes);
-                Ok(())
-            }
+        if let Some((staged, _)) = &mut self.file {
+            return staged.write(bytes);
         }
+        self.memory.extend_from_slice(bytes);
+        Ok(())
     }
 
     /// Everything written, ready to be read.

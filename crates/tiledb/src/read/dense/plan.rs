@@ -71,7 +71,7 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     };
     let fields = fields_of(array, &projection, &bounds)?;
     let row_bytes: u64 = projection.columns.iter().map(|column| column.cell_size().max(16) as u64).sum();
-    let cells = PIECE_CELLS.min(PIECE_BYTES / row_bytes.max(1)).max(1 << 12);
+    let cells = PIECE_CELLS.min(PIECE_BYTES / row_bytes.max(1)).max(1);
     let mut pieces = grid.split(&selected, cells, MOST_PIECES)?;
     if let Some(limit) = scan.limit.filter(|_| scan.predicate.is_none()) {
         truncate(&mut pieces, limit);

@@ -10,6 +10,7 @@ use tesselle_core::{ArrayView, DType, Region as Selected, Scan, Span};
 use super::plan::{DenseScan, field_of};
 use crate::array::Array;
 use crate::order::grid::Grid;
+use crate::read::column::{Column, Source};
 use crate::read::copy::{copy_runs, fill, fill_runs};
 use crate::read::projection::Projection;
 use crate::{Datatype, Error, Physical, Result};
@@ -26,16 +27,22 @@ pub(crate) struct DenseView {
 }
 
 impl DenseView {
+    /// Whether a column can have a view.
+    pub(crate) fn suits(array: &Array, column: &Column) -> bool {
+        array.is_dense()
+            && matches!(column.source, Source::Attribute(_))
+            && column.cell_val_num == 1
+            && !column.nullable
+            && column.dictionary.is_none()
+            && dtype_of(column.datatype).is_some()
+    }
+
     /// The view of a column, if it can have one.
     pub(crate) fn try_new(array: &Arc<Array>, name: &str) -> Result<Option<Self>> {
         let column = array.column(name)?;
-        let Some(dtype) = dtype_of(column.datatype).filter(|_| column.cell_val_num == 1 && !column.nullable)
-        else {
+        let Some(dtype) = dtype_of(column.datatype).filter(|_| Self::suits(array, column)) else {
             return Ok(None);
         };
-        if !array.is_dense() || array.schema.attribute(name).is_none() {
-            return Ok(None);
-        }
         let grid = array.schema.grid()?;
         let readable = array.schema.readable(&grid)?;
         let projection = Projection::new(array, &Scan::all().columns([name]))?;

@@ -9,9 +9,15 @@ use crate::array::Array;
 use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::datatype::{Datatype, Physical};
+use crate::meta::dimension::Dimension;
 use crate::meta::slots::Field;
+use crate::meta::value::{Range, parse_scalar, text_or_bytes};
 use crate::read::tile::{FieldTiles, StoredTile, VarCells};
+use crate::write::order::compare_texts;
 use crate::{Error, Result};
+
+/// Most bytes of fill values that one tile is given.
+const MOST_FILLED: usize = 1 << 28;
 
 /// Where the cells of a column come from in one fragment.
 #[derive(Debug, Clone)]
@@ -74,13 +80,13 @@ impl ColumnTiles {
                 if field.is_var() {
                     return Ok(Decoded::Var { cells: field.decode_var(stored, tile, cells)?, validity });
                 }
-                let len = field.fixed_len(stored, cells).map_err(|error| field.place(error, tile, 0))?;
+                let len = field.fixed_len(stored, cells).map_err(|error| field.place(&error, tile, 0))?;
                 let mut bytes = vec![0; len];
                 field.decode_fixed(stored, tile, &mut bytes)?;
                 Ok(Decoded::Fixed { bytes, width: field.cell_size(), validity })
             }
             Self::Coords { field, dim, dims, zipped } => {
-                let len = field.fixed_len(stored, cells).map_err(|error| field.place(error, tile, 0))?;
+                let len = field.fixed_len(stored, cells).map_err(|error| field.place(&error, tile, 0))?;
                 let mut bytes = vec![0; len];
                 field.decode_fixed(stored, tile, &mut bytes)?;
                 let width = field.value_size();
@@ -95,6 +101,12 @@ impl ColumnTiles {
                 Ok(Decoded::Fixed { bytes, width, validity: None })
             }
             Self::Fill { value, valid, is_var } => {
+                // Nothing on disk vouches for the number of cells here.
+                if count.saturating_mul(value.len().max(8)) > MOST_FILLED {
+                    return Err(Error::limit(format!(
+                        "a tile of {count} cells has no values to show for it"
+                    )));
+                }
                 let validity = valid.map(|valid| vec![u8::from(valid); count]);
                 if *is_var {
                     let offsets = (0..=count as u64).map(|i| i * value.len() as u64).collect();
@@ -124,7 +136,7 @@ pub(crate) fn decode_validity(
     if !field.is_nullable() {
         return Ok(None);
     }
-    let len = field.validity_len(stored, cells).map_err(|error| field.place(error, tile, 2))?;
+    let len = field.validity_len(stored, cells).map_err(|error| field.place(&error, tile, 2))?;
     let mut validity = vec![0; len];
     field.decode_validity(stored, tile, &mut validity)?;
     Ok(Some(validity))
@@ -159,6 +171,27 @@ impl Decoded {
         match self {
             Self::Fixed { bytes, .. } => Some(order_keys(datatype.physical(), bytes)),
             Self::Var { .. } => None,
+        }
+    }
+
+    /// The least and the greatest coordinate, as the engine orders them.
+    pub(crate) fn range(&self, dim: &Dimension) -> Option<Range> {
+        match self {
+            Self::Fixed { bytes, width, .. } => {
+                let keys = order_keys(dim.datatype.physical(), bytes);
+                let at = |cell: usize| {
+                    parse_scalar(dim.datatype, bytes.get(cell * width..(cell + 1) * width)?).ok()
+                };
+                let low = keys.iter().enumerate().min_by_key(|(_, key)| **key)?.0;
+                let high = keys.iter().enumerate().max_by_key(|(_, key)| **key)?.0;
+                Some(Range { low: at(low)?, high: at(high)? })
+            }
+            Self::Var { cells, .. } => {
+                let all = || (0..cells.offsets.len().saturating_sub(1)).map(|cell| cells.get(cell));
+                let low = all().min_by(|a, b| compare_texts(a, b))?;
+                let high = all().max_by(|a, b| compare_texts(a, b))?;
+                Some(Range { low: text_or_bytes(low), high: text_or_bytes(high) })
+            }
         }
     }
 

@@ -4,7 +4,7 @@ mod assemble;
 mod cells;
 mod dedup;
 mod plan;
-mod survive;
+pub(crate) mod survive;
 mod task;
 
 pub(crate) use cells::{ColumnTiles, Decoded};

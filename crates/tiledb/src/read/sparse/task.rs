@@ -38,13 +38,26 @@ impl Chosen {
 pub(crate) struct SparseTask {
     scan: Arc<SparseScan>,
     tiles: Vec<TileRef>,
+    /// Whether cells of several tiles, or several versions of one, may share coordinates.
+    disputed: bool,
     slab: Option<Slab>,
     state: State,
 }
 
 impl SparseTask {
-    pub(super) fn new(scan: Arc<SparseScan>, tiles: Vec<TileRef>, slab: Option<Slab>) -> Self {
-        Self { scan, tiles, slab, state: State::Start }
+    /// A task over tiles of which nobody disputes a cell.
+    pub(super) fn alone(scan: Arc<SparseScan>, tiles: Vec<TileRef>) -> Self {
+        Self { scan, tiles, disputed: false, slab: None, state: State::Start }
+    }
+
+    /// A task over tiles that may share coordinates; it answers for the cells in `slab`.
+    pub(super) fn disputed(scan: Arc<SparseScan>, tiles: Vec<TileRef>, slab: Option<Slab>) -> Self {
+        let first = tiles.first().map(|tile| tile.fragment);
+        let versions = |tile: &TileRef| {
+            scan.fragments.get(&tile.fragment).is_some_and(|fields| fields.fragment.footer.has_timestamps)
+        };
+        let disputed = tiles.iter().any(|tile| Some(tile.fragment) != first || versions(tile));
+        Self { scan, tiles, disputed, slab, state: State::Start }
     }
 
     fn fields(&self, tile: TileRef) -> Result<&FragmentFields> {
@@ -52,17 +65,6 @@ impl SparseTask {
             .fragments
             .get(&tile.fragment)
             .ok_or_else(|| Error::internal("a tile belongs to no fragment"))
-    }
-
-    /// Whether cells of several tiles, or several versions of one, may share coordinates.
-    fn disputed(&self) -> bool {
-        let first = self.tiles.first().map(|tile| tile.fragment);
-        let versions = |tile: &TileRef| {
-            self.scan.fragments.get(&tile.fragment).is_some_and(|f| f.fragment.footer.has_timestamps)
-        };
-        let array = &self.scan.array;
-        !array.schema.allows_dups
-            && (self.tiles.iter().any(|tile| Some(tile.fragment) != first) || self.tiles.iter().any(versions))
     }
 
     /// What must be read before rows can be chosen.
@@ -106,7 +108,7 @@ impl SparseTask {
             self.by_time(tile, times.as_deref());
             self.by_slab(tile)?;
         }
-        if self.disputed() {
+        if self.disputed {
             self.by_age(&mut chosen, &times)?;
         }
         for ((tile, times), deletions) in chosen.iter_mut().zip(&times).zip(&deletions) {
@@ -131,32 +133,29 @@ impl SparseTask {
         let at = keys.iter().position(|key| key.name == dim.name);
         let decoded = at.and_then(|at| tile.keys.get(at));
         let decoded = decoded.ok_or_else(|| Error::internal("a slab's dimension was not read"))?;
-        let inside: Vec<bool> = match decoded.order_keys(dim.datatype) {
-            Some(keys) => {
-                let bound = |cut: &Option<Cut>| match cut {
-                    Some(Cut::Key(key)) => Some(*key),
-                    _ => None,
-                };
-                let (low, high) = (bound(&slab.low), bound(&slab.high));
-                keys.iter()
-                    .map(|key| low.is_none_or(|low| *key >= low) && high.is_none_or(|high| *key < high))
-                    .collect()
-            }
-            None => {
-                let bound = |cut: &Option<Cut>| match cut {
-                    Some(Cut::Text(text)) => Some(text.clone()),
-                    _ => None,
-                };
-                let (low, high) = (bound(&slab.low), bound(&slab.high));
-                let text = |cell: usize| decoded.var_cell(cell);
-                let cells = 0..tile.tile.cells as usize;
-                cells
-                    .map(|cell| {
-                        low.as_ref().is_none_or(|low| text(cell) >= low.as_slice())
-                            && high.as_ref().is_none_or(|high| text(cell) < high.as_slice())
-                    })
-                    .collect()
-            }
+        let inside: Vec<bool> = if let Some(keys) = decoded.order_keys(dim.datatype) {
+            let bound = |cut: &Option<Cut>| match cut {
+                Some(Cut::Key(key)) => Some(*key),
+                _ => None,
+            };
+            let (low, high) = (bound(&slab.low), bound(&slab.high));
+            keys.iter()
+                .map(|key| low.is_none_or(|low| *key >= low) && high.is_none_or(|high| *key < high))
+                .collect()
+        } else {
+            let bound = |cut: &Option<Cut>| match cut {
+                Some(Cut::Text(text)) => Some(text.clone()),
+                _ => None,
+            };
+            let (low, high) = (bound(&slab.low), bound(&slab.high));
+            let text = |cell: usize| decoded.var_cell(cell);
+            let cells = 0..tile.tile.cells as usize;
+            cells
+                .map(|cell| {
+                    low.as_ref().is_none_or(|low| text(cell) >= low.as_slice())
+                        && high.as_ref().is_none_or(|high| text(cell) < high.as_slice())
+                })
+                .collect()
         };
         retain(tile, |cell| inside.get(cell).copied().unwrap_or(false));
         Ok(())
@@ -320,7 +319,7 @@ impl Task for SparseTask {
                     return Err(Error::limit(format!("tile {} has {} cells", tile.tile, tile.cells)));
                 }
                 let ranges = self.key_ranges()?;
-                let plain = ranges.is_empty() && self.scan.projection.predicate.is_none() && !self.disputed();
+                let plain = ranges.is_empty() && self.scan.projection.predicate.is_none() && !self.disputed;
                 if plain
                     && self.slab.is_none()
                     && self.tiles.iter().all(|tile| self.fields(*tile).is_ok_and(|f| f.deletes.is_empty()))

@@ -164,10 +164,10 @@ fn renamed(inner: &Arc<Field>, to: DataType) -> Arc<Field> {
 
 /// The datatype of one value, and what to cast it to first.
 fn element(data_type: &DataType, hint: Option<Datatype>) -> Option<(Datatype, Option<DataType>)> {
-    if let Some(hint) = hint.filter(|hint| !hint.is_text() && !hint.is_bytes()) {
-        if element_type(hint, false) == *data_type {
-            return Some((hint, None));
-        }
+    let fits =
+        |hint: &Datatype| !hint.is_text() && !hint.is_bytes() && element_type(*hint, false) == *data_type;
+    if let Some(hint) = hint.filter(fits) {
+        return Some((hint, None));
     }
     Some(match data_type {
         DataType::Boolean => (Datatype::Bool, None),

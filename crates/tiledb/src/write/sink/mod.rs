@@ -12,7 +12,7 @@ mod settings;
 mod sparse;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::Schema;
 use tesselle_core::{Driver, Error, Location, Result, Sink, Summary, WriteOptions};
 
 use self::columns::{ColumnPlan, DimensionPlan};
@@ -29,13 +29,13 @@ pub use from_array::create_from_array;
 /// Starts a new array for rows of `schema`. The settings are those of [`SETTINGS`].
 pub fn create(
     location: &Location,
-    schema: SchemaRef,
+    schema: &Schema,
     options: &WriteOptions,
     driver: &Driver,
 ) -> Result<Box<dyn Sink>> {
-    let settings = SinkSettings::parse(&options.settings, &schema)?;
+    let settings = SinkSettings::parse(&options.settings, schema)?;
     let target = Target::new(location, options.overwrite, &settings)?;
-    let (dims, columns) = columns::plan(&schema, &settings)?;
+    let (dims, columns) = columns::plan(schema, &settings)?;
     let inner: Box<dyn Cells> = match (settings.kind, dims.is_empty()) {
         (ArrayKind::Sparse, true) => {
             return Err(

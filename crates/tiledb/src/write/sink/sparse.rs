@@ -127,10 +127,8 @@ impl Rows for SparseCells {
         let mut schema = ArraySchema::clone(&self.array.schema);
         let ranges = self.box_of_all.take().unwrap_or_default();
         for (i, (dimension, open)) in schema.dimensions.iter_mut().zip(&self.open).enumerate() {
-            if *open {
-                if let Some(range) = ranges.get(i) {
-                    dimension.domain = Some(range.clone());
-                }
+            if let (true, Some(range)) = (*open, ranges.get(i)) {
+                dimension.domain = Some(range.clone());
             }
         }
         Ok((self.fragments, schema))

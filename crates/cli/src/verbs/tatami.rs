@@ -1,0 +1,201 @@
+//! `tess tatami`: what only tatami files have.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use tesselle::search::{Deletion, delete};
+use tesselle::tatami::{Collection, Tatami, WriterOptions};
+use tesselle::{Error, Format, Location, OpenOptions, Predicate, Result, Settings, Uri, WriteOptions};
+
+use crate::args::ResourceArgs;
+use crate::format::{self, Align, TextTable};
+use crate::{Outcome, out};
+
+/// tatami tools: collections of files, persisted deletes in search segments
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tess tatami collection add crawl a.tatami b.tatami
+  tess tatami collection list crawl
+  tess tatami collection merge crawl all.tatami
+  tess tatami delete pages.tatami --id d07")]
+pub(crate) struct TatamiVerb {
+    #[command(subcommand)]
+    tool: Tool,
+
+    /// As JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Tool {
+    /// Manage a folder of files as one collection
+    #[command(subcommand, after_help = "Example:\n  tess tatami collection list crawl")]
+    Collection(CollectionTool),
+    /// Delete documents of a search segment for good
+    #[command(after_help = "\
+Examples:
+  tess tatami delete pages.tatami --id d07 --id d08
+  tess tatami delete pages.tatami --where \"url = 'https://example.org/'\"")]
+    Delete {
+        /// The segment; it is replaced in one step
+        segment: String,
+
+        /// The id of a document; may be repeated
+        #[arg(long, value_name = "DOC_ID")]
+        id: Vec<String>,
+
+        /// All documents whose stored columns fulfil this SQL condition
+        #[arg(long = "where", value_name = "EXPR", conflicts_with = "id")]
+        condition: Option<Predicate>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum CollectionTool {
+    /// Add files that lie inside the folder
+    #[command(after_help = "Example:\n  tess tatami collection add crawl a.tatami b.tatami")]
+    Add {
+        /// The folder
+        folder: String,
+        /// The files, by their paths inside the folder
+        #[arg(required = true)]
+        files: Vec<String>,
+    },
+    /// Take files out of the collection; they stay on disk
+    #[command(after_help = "Example:\n  tess tatami collection remove crawl a.tatami")]
+    Remove {
+        /// The folder
+        folder: String,
+        /// The files
+        #[arg(required = true)]
+        files: Vec<String>,
+    },
+    /// List the files with their rows, sizes and key ranges
+    #[command(after_help = "Example:\n  tess tatami collection list crawl")]
+    List {
+        /// The folder, or a manifest
+        folder: String,
+    },
+    /// Rewrite the manifest as one entry per file
+    #[command(after_help = "Example:\n  tess tatami collection compact crawl")]
+    Compact {
+        /// The folder
+        folder: String,
+    },
+    /// Merge files into a new one, sorted by their key, and swap them for it
+    #[command(after_help = "Example:\n  tess tatami collection merge crawl all.tatami a.tatami b.tatami")]
+    Merge {
+        /// The folder
+        folder: String,
+        /// The new file, by its path inside the folder
+        output: String,
+        /// The files to merge [default: all]
+        files: Vec<String>,
+        /// A setting of the new file, e.g. level=9; may be repeated
+        #[arg(long = "set", value_name = "NAME=VALUE")]
+        settings: Vec<String>,
+    },
+}
+
+impl TatamiVerb {
+    pub(crate) fn run(self) -> Result<Outcome> {
+        match &self.tool {
+            Tool::Collection(tool) => self.collection(tool),
+            Tool::Delete { segment, id, condition } => {
+                let deletion = match condition {
+                    Some(predicate) => Deletion::Where(predicate.clone()),
+                    None if id.is_empty() => {
+                        return Err(Error::invalid("nothing says which documents to delete")
+                            .hint("add --id DOC_ID or --where EXPR"));
+                    }
+                    None => Deletion::Ids(id.iter().map(|id| id.clone().into_bytes()).collect()),
+                };
+                let location = Location::local(segment)?;
+                let deleted = delete(&location, &location, &deletion, true, &self.resources.driver()?)?;
+                self.tell(
+                    &json!({ "deleted": deleted.deleted, "live": deleted.live }),
+                    &format!("{} documents deleted, {} live\n", deleted.deleted, deleted.live),
+                )
+            }
+        }
+    }
+
+    fn tell(&self, object: &Value, text: &str) -> Result<Outcome> {
+        if self.json {
+            out::print_json(object)?;
+        } else {
+            out::print(text)?;
+        }
+        Ok(Outcome::Fine)
+    }
+
+    fn collection(&self, tool: &CollectionTool) -> Result<Outcome> {
+        let open = |folder: &str| Collection::open(&Uri::parse(folder)?.location, &OpenOptions::default());
+        let names = |files: &[String]| format!("{} files", files.len());
+        match tool {
+            CollectionTool::Add { folder, files } => {
+                let paths: Vec<&str> = files.iter().map(String::as_str).collect();
+                open(folder)?.add(&paths)?;
+                self.tell(&json!({ "added": files }), &format!("{} added\n", names(files)))
+            }
+            CollectionTool::Remove { folder, files } => {
+                let paths: Vec<&str> = files.iter().map(String::as_str).collect();
+                open(folder)?.remove(&paths)?;
+                self.tell(&json!({ "removed": files }), &format!("{} removed\n", names(files)))
+            }
+            CollectionTool::List { folder } => self.list(folder),
+            CollectionTool::Compact { folder } => {
+                let mut collection = open(folder)?;
+                collection.compact()?;
+                let members = collection.members().len();
+                self.tell(&json!({ "members": members }), &format!("{members} files\n"))
+            }
+            CollectionTool::Merge { folder, output, files, settings } => {
+                let mut collection = open(folder)?;
+                let all: Vec<String> =
+                    collection.members().iter().map(|member| member.path.clone()).collect();
+                let inputs: Vec<&str> =
+                    if files.is_empty() { &all } else { files }.iter().map(String::as_str).collect();
+                let options =
+                    WriteOptions { settings: Settings::from_pairs(settings)?, ..WriteOptions::default() };
+                let merged = collection.merge(
+                    &inputs,
+                    output,
+                    WriterOptions::from_settings(&options)?,
+                    &self.resources.driver()?,
+                )?;
+                let (rows, bytes) = (merged.summary.rows, merged.summary.bytes);
+                self.tell(
+                    &json!({ "output": output, "rows": rows, "bytes": bytes }),
+                    &format!("{output}: {} rows, {}\n", format::count(rows), format::bytes(bytes)),
+                )
+            }
+        }
+    }
+
+    fn list(&self, folder: &str) -> Result<Outcome> {
+        let description = Tatami.open(&Uri::parse(folder)?.location, &OpenOptions::default())?.describe()?;
+        let Some(members) = description.extra.get("members") else {
+            return Err(Error::invalid(format!("'{folder}' is not a collection"))
+                .hint("name a folder with tatami.manifest"));
+        };
+        let right = Align::Right;
+        let mut table = TextTable::new(&[
+            ("path", Align::Left),
+            ("rows", right),
+            ("bytes", right),
+            ("tier", right),
+            ("sorted by", Align::Left),
+        ]);
+        for member in members.as_array().into_iter().flatten() {
+            let number = |key: &str| member[key].as_u64().map_or_else(String::new, format::count);
+            let word = |key: &str| member[key].as_str().unwrap_or_default().to_owned();
+            table.row([word("path"), number("rows"), number("bytes"), number("tier"), word("sort_column")]);
+        }
+        self.tell(&json!({ "members": members }), &table.render(""))
+    }
+}

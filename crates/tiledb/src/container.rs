@@ -1,0 +1,115 @@
+//! An array as a container.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use tesselle_core::{Container, Depth, Description, Driver, LayoutMap, Location, OpenOptions, Report, Table};
+
+use crate::array::Array;
+use crate::fragment::Fragment;
+use crate::meta::slots::Field;
+use crate::table::ArrayTable;
+use crate::{Error, Result, describe, layout, verify};
+
+pub(crate) struct ArrayContainer {
+    array: Arc<Array>,
+}
+
+/// Opens the array in the folder `location`.
+pub(crate) fn open_array(location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+    Ok(Arc::new(ArrayContainer { array: Arc::new(Array::open(location, options)?) }))
+}
+
+impl Container for ArrayContainer {
+    fn describe(&self) -> Result<Description> {
+        describe::describe(&self.array)
+    }
+
+    fn table_names(&self) -> Vec<String> {
+        vec![String::new()]
+    }
+
+    fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
+        if !name.is_empty() {
+            return Err(Error::unknown_name("table", name, [""]).hint("an array is one table without a name"));
+        }
+        Ok(Arc::new(ArrayTable::new(Arc::clone(&self.array))))
+    }
+
+    fn chunks(&self, limit: Option<usize>) -> Result<Vec<Json>> {
+        let limit = limit.unwrap_or(usize::MAX);
+        let mut out = Vec::new();
+        for fragment in &self.array.fragments {
+            for field in stored_fields(fragment) {
+                let index = fragment.index(field)?;
+                let statistics = fragment.statistics(field)?;
+                let [size, var_size, validity_size] = fragment.file_sizes(field);
+                for tile in 0..fragment.tiles {
+                    if out.len() >= limit {
+                        return Ok(out);
+                    }
+                    let range = Fragment::tile_range(&index.offsets, tile, size)?;
+                    let at = usize::try_from(tile).unwrap_or(usize::MAX);
+                    let stored = |starts: &[u64], size: u64| {
+                        Fragment::tile_range(starts, tile, size).map_or(0, |range| range.end - range.start)
+                    };
+                    let (is_var, nullable) = fragment.shape_of(field);
+                    let mut bytes = range.end - range.start;
+                    if is_var {
+                        bytes += stored(&index.var_offsets, var_size);
+                    }
+                    if nullable {
+                        bytes += stored(&index.validity_offsets, validity_size);
+                    }
+                    out.push(json!({
+                        "fragment": fragment.name.name,
+                        "column": field_name(fragment, field),
+                        "tile": tile,
+                        "file": fragment.file_of(field, ""),
+                        "offset": range.start,
+                        "stored_bytes": bytes,
+                        "cells": if fragment.footer.dense { Json::Null } else { fragment.cells_of(tile).into() },
+                        "nulls": statistics.null_counts.get(at),
+                    }));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn chunk_count(&self) -> Option<u64> {
+        let counts = self.array.fragments.iter().map(|f| f.tiles.checked_mul(stored_fields(f).len() as u64));
+        counts.into_iter().try_fold(0_u64, |sum, count| sum.checked_add(count?))
+    }
+
+    fn layout(&self) -> Result<LayoutMap> {
+        layout::layout(&self.array)
+    }
+
+    fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
+        verify::verify(&self.array, depth, driver, report)
+    }
+}
+
+/// The fields of a fragment that have files of their own.
+pub(crate) fn stored_fields(fragment: &Fragment) -> Vec<Field> {
+    let stored = |field: &Field| match field {
+        Field::Coords => fragment.version() < 5 && !fragment.footer.dense,
+        Field::Dimension(_) => !fragment.footer.dense,
+        _ => true,
+    };
+    fragment.slots.fields().into_iter().filter(stored).collect()
+}
+
+/// The name of a field as the schema has it.
+pub(crate) fn field_name(fragment: &Fragment, field: Field) -> String {
+    let schema = &fragment.schema;
+    match field {
+        Field::Attribute(i) => schema.attributes.get(i).map(|a| a.name.clone()).unwrap_or_default(),
+        Field::Dimension(i) => schema.dimensions.get(i).map(|d| d.name.clone()).unwrap_or_default(),
+        Field::Coords => "__coords".to_owned(),
+        Field::Timestamps => "__timestamps".to_owned(),
+        Field::DeleteTimestamps => "__delete_timestamps".to_owned(),
+        Field::DeleteCondition => "__delete_condition_index".to_owned(),
+    }
+}

@@ -1,0 +1,126 @@
+//! The answer of `info` for arrays.
+
+use serde_json::{Map, Value as Json, json};
+use tesselle_core::{ColumnDescription, Description, TableDescription};
+
+use crate::Result;
+use crate::array::Array;
+use crate::filter::Pipeline;
+use crate::meta::dimension::VAR;
+use crate::meta::key_value::MetadataValue;
+use crate::meta::label::DimensionLabel;
+use crate::meta::value::Range;
+use crate::read::column::Source;
+
+/// Describes an array.
+pub(crate) fn describe(array: &Array) -> Result<Description> {
+    let schema = &array.schema;
+    let mut out = Description::new("tiledb", schema.version.to_string());
+    out.metadata = metadata_json(&array.metadata)?;
+    let kind = if array.is_dense() { "dense" } else { "sparse" };
+    let mut extra = Map::new();
+    extra.insert("kind".into(), kind.into());
+    extra.insert("allows_dups".into(), schema.allows_dups.into());
+    extra.insert("tile_order".into(), schema.tile_order.name().into());
+    extra.insert("cell_order".into(), schema.cell_order.name().into());
+    extra.insert("capacity".into(), schema.capacity.into());
+    extra.insert("encrypted".into(), array.key.is_some().into());
+    extra.insert("fragments".into(), array.fragments.iter().map(|f| fragment_json(f)).collect());
+    let mut enumerations = Map::new();
+    for (name, enumeration) in &array.enumerations {
+        let entry = json!({
+            "type": enumeration.datatype.name(),
+            "ordered": enumeration.ordered,
+            "values": enumeration.values_json()?,
+        });
+        enumerations.insert(name.clone(), entry);
+    }
+    extra.insert("enumerations".into(), Json::Object(enumerations));
+    let current = schema.current_domain.as_ref();
+    extra.insert(
+        "current_domain".into(),
+        current.map_or(Json::Null, |d| d.iter().map(Range::to_json).collect()),
+    );
+    let labels = schema.labels.iter().map(|label| (label.name.clone(), label_json(label)));
+    extra.insert("labels".into(), Json::Object(labels.collect()));
+    out.extra = extra;
+    let columns = array.columns.iter().map(|column| column_description(array, column)).collect();
+    out.tables =
+        vec![TableDescription { name: String::new(), rows: array.rows(), columns, extra: Map::new() }];
+    Ok(out)
+}
+
+/// Metadata by key; keys that are not text are shown as far as they are.
+pub(crate) fn metadata_json<'a>(
+    entries: impl IntoIterator<Item = (&'a Vec<u8>, &'a MetadataValue)>,
+) -> Result<Json> {
+    let entries = entries.into_iter();
+    let entries =
+        entries.map(|(key, value)| Ok((String::from_utf8_lossy(key).into_owned(), value.to_json()?)));
+    Ok(Json::Object(entries.collect::<Result<_>>()?))
+}
+
+fn fragment_json(fragment: &crate::fragment::Fragment) -> Json {
+    let domain = fragment.footer.non_empty_domain.as_ref();
+    json!({
+        "name": fragment.name.name,
+        "version": fragment.version(),
+        "timestamps": [fragment.name.start, fragment.name.end],
+        "tiles": fragment.tiles,
+        "cells": if fragment.footer.dense { Json::Null } else { fragment.cells().into() },
+        "non_empty_domain": domain.map(|d| d.iter().map(Range::to_json).collect::<Vec<_>>()),
+        "has_timestamps": fragment.footer.has_timestamps,
+    })
+}
+
+fn label_json(label: &DimensionLabel) -> Json {
+    json!({
+        "dim": label.dimension,
+        "order": label.order.name(),
+        "uri": label.uri,
+        "attribute": label.attribute,
+        "type": label.datatype.name(),
+        "cell_val_num": count_json(label.cell_val_num),
+    })
+}
+
+fn count_json(cell_val_num: u32) -> Json {
+    if cell_val_num == VAR { "var".into() } else { cell_val_num.into() }
+}
+
+fn filters_json(pipeline: &Pipeline) -> Json {
+    pipeline.filters.iter().map(|filter| Json::from(filter.name())).collect()
+}
+
+fn column_description(array: &Array, column: &crate::read::column::Column) -> ColumnDescription {
+    let mut extra = Map::new();
+    extra.insert("cell_val_num".into(), count_json(column.cell_val_num));
+    let role = match column.source {
+        Source::Dimension(index) => {
+            let dim = array.schema.dimensions.get(index);
+            let domain = dim.and_then(|dim| dim.domain.as_ref()).map_or(Json::Null, Range::to_json);
+            extra.insert("domain".into(), domain);
+            let extent =
+                dim.and_then(|dim| dim.extent.as_ref()).map_or(Json::Null, tesselle_core::Scalar::to_json);
+            extra.insert("extent".into(), extent);
+            extra.insert("filters".into(), dim.map_or(Json::Null, |dim| filters_json(&dim.filters)));
+            "dimension"
+        }
+        Source::Attribute(index) => {
+            let attribute = array.schema.attributes.get(index);
+            let enumeration = attribute.and_then(|attribute| attribute.enumeration.clone());
+            extra.insert("domain".into(), Json::Null);
+            extra.insert("enumeration".into(), enumeration.into());
+            extra.insert("filters".into(), attribute.map_or(Json::Null, |a| filters_json(&a.filters)));
+            "attribute"
+        }
+    };
+    extra.entry("enumeration").or_insert(Json::Null);
+    ColumnDescription {
+        name: column.name.clone(),
+        kind: column.datatype.name().to_owned(),
+        role,
+        nullable: column.nullable,
+        extra,
+    }
+}

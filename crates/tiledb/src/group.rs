@@ -1,0 +1,189 @@
+//! Groups: folders whose members are arrays and other groups.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json, json};
+use tesselle_core::storage::EntryKind;
+use tesselle_core::{
+    Container, Context, Depth, Description, Driver, Extent, FileLayout, LayoutMap, Location, OpenOptions,
+    Report, Role, Table,
+};
+
+use crate::array::{Array, Loader, key_of};
+use crate::describe::metadata_json;
+use crate::directory::{ArrayDirectory, FileEntry};
+use crate::meta::group::{GroupDetails, Member, MemberKind};
+use crate::meta::key_value::{self, MetadataValue};
+use crate::meta::name::TimestampedName;
+use crate::table::ArrayTable;
+use crate::{Error, Result};
+
+/// The file that marks a folder as a group.
+pub(crate) const MARKER: &str = "__tiledb_group.tdb";
+
+/// An opened group.
+pub(crate) struct Group {
+    root: Location,
+    options: OpenOptions,
+    version: u32,
+    members: Vec<Member>,
+    metadata: BTreeMap<Vec<u8>, MetadataValue>,
+    details: Vec<FileEntry>,
+    directory: ArrayDirectory,
+}
+
+impl Group {
+    /// Opens the group in the folder `root`.
+    pub(crate) fn open(root: &Location, options: &OpenOptions) -> Result<Self> {
+        let limit = options.limits.metadata_bytes;
+        let (start, end) = options.between.unwrap_or((0, u64::MAX));
+        let range = start..=end;
+        let key = options.key.as_ref().map(|secret| key_of(secret.expose())).transpose()?;
+        let loader = Loader { root, key: key.as_ref(), limit };
+        // Metadata of groups lies where that of arrays does.
+        let directory = ArrayDirectory::load(root, limit)?;
+        let mut metadata = BTreeMap::new();
+        for file in directory.visible_metadata(&range) {
+            let payload = loader.payload(&file.path)?;
+            key_value::apply(key_value::parse(&payload).in_file(&file.path)?, &mut metadata);
+        }
+        let mut details = detail_files(root)?;
+        details.retain(|file| file.name.is_within(&range));
+        let mut version = 2;
+        let mut members: Vec<Member> = Vec::new();
+        for file in &details {
+            let payload = loader.payload(&file.path)?;
+            let parsed = GroupDetails::parse(&payload).in_file(&file.path)?;
+            version = parsed.version;
+            if version == 1 {
+                // Before version 2 every file told the whole story.
+                members.clear();
+            }
+            for member in parsed.members {
+                members.retain(|known| known.key() != member.key());
+                if !member.deleted {
+                    members.push(member);
+                }
+            }
+        }
+        Ok(Self {
+            root: root.clone(),
+            options: options.clone(),
+            version,
+            members,
+            metadata,
+            details,
+            directory,
+        })
+    }
+
+    fn location_of(&self, member: &Member) -> Result<Location> {
+        if member.relative {
+            return Ok(self.root.join(&member.uri));
+        }
+        let local = member.uri.strip_prefix("file://").unwrap_or(&member.uri);
+        if local.contains("://") {
+            return Err(Error::unsupported(format!("the member '{}' lies on another storage", member.uri)));
+        }
+        Ok(Location::new(Arc::clone(self.root.storage()), local))
+    }
+
+    fn arrays(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| member.kind == MemberKind::Array)
+    }
+}
+
+/// Whether a relative path stays below its start.
+pub(crate) fn leads_down(path: &str) -> bool {
+    path.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+}
+
+fn detail_files(root: &Location) -> Result<Vec<FileEntry>> {
+    if !root.join("__group").is_dir()? {
+        return Ok(Vec::new());
+    }
+    let files = root.join("__group").list()?;
+    let files = files.into_iter().filter(|entry| entry.kind == EntryKind::File && !entry.name.contains('.'));
+    let mut out: Vec<FileEntry> = files
+        .filter_map(|entry| {
+            let name = TimestampedName::parse(&entry.name)?;
+            Some(FileEntry { name, path: format!("__group/{}", entry.name) })
+        })
+        .collect();
+    out.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(out)
+}
+
+impl Container for Group {
+    fn describe(&self) -> Result<Description> {
+        let mut out = Description::new("tiledb", self.version.to_string());
+        out.metadata = metadata_json(&self.metadata)?;
+        let member =
+            |member: &Member| json!({ "name": member.name, "type": member.kind.name(), "uri": member.uri });
+        let mut extra = Map::new();
+        extra.insert("kind".into(), "group".into());
+        extra.insert("members".into(), self.members.iter().map(member).collect());
+        out.extra = extra;
+        Ok(out)
+    }
+
+    fn table_names(&self) -> Vec<String> {
+        self.arrays().map(|member| member.key().to_owned()).collect()
+    }
+
+    fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
+        let member = self.arrays().find(|member| member.key() == name);
+        let member =
+            member.ok_or_else(|| Error::unknown_name("member", name, self.arrays().map(Member::key)))?;
+        let location = self.location_of(member)?;
+        let array = Array::open(&location, &self.options).in_file(location.path())?;
+        Ok(Arc::new(ArrayTable::new(Arc::new(array))))
+    }
+
+    fn chunks(&self, _limit: Option<usize>) -> Result<Vec<Json>> {
+        Ok(Vec::new())
+    }
+
+    fn layout(&self) -> Result<LayoutMap> {
+        let mut files = Vec::new();
+        let mut add = |path: &str, content: &str| {
+            let location = self.root.join(path);
+            if location.is_file()? {
+                let size = location.size()?;
+                let extents = vec![Extent::new(0..size, Role::Metadata, content)];
+                files.push(FileLayout { file: path.to_owned(), size, extents });
+            }
+            Ok::<(), Error>(())
+        };
+        add(MARKER, "group marker")?;
+        self.details.iter().try_for_each(|file| add(&file.path, "group details (generic tile)"))?;
+        self.directory
+            .metadata
+            .iter()
+            .try_for_each(|file| add(&file.path, "group metadata (generic tile)"))?;
+        files.sort_by(|a, b| a.file.cmp(&b.file));
+        Ok(LayoutMap { files })
+    }
+
+    fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
+        for member in &self.members {
+            // Only what lies below the group is walked: other members may lead back here.
+            if !member.relative || !leads_down(&member.uri) {
+                continue;
+            }
+            let location = self.location_of(member)?;
+            let checked = match member.kind {
+                MemberKind::Array => crate::container::open_array(&location, &self.options),
+                MemberKind::Group => {
+                    Self::open(&location, &self.options).map(|group| Arc::new(group) as Arc<dyn Container>)
+                }
+            };
+            match checked.in_file(location.path()).in_piece(|| format!("member '{}'", member.key())) {
+                Ok(container) => container.verify(depth, driver, report)?,
+                Err(error) => report.error(error.class_name(), &error),
+            }
+        }
+        Ok(())
+    }
+}

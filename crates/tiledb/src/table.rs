@@ -1,0 +1,104 @@
+//! The one table of an array.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+use tesselle_core::{
+    ArrayView, ColumnStats, Known, Plan, Predicate, Pushdown, Scan, Storage, Table, TableStats,
+};
+
+use crate::Result;
+use crate::array::Array;
+use crate::meta::value::Range;
+use crate::read::{dense, sparse};
+
+/// Dimensions and attributes as columns.
+pub(crate) struct ArrayTable {
+    array: Arc<Array>,
+    schema: SchemaRef,
+}
+
+impl ArrayTable {
+    pub(crate) fn new(array: Arc<Array>) -> Self {
+        let fields: Vec<_> = array.columns.iter().map(|column| Arc::clone(&column.field)).collect();
+        Self { array, schema: Arc::new(Schema::new(fields)) }
+    }
+}
+
+impl Table for ArrayTable {
+    fn name(&self) -> &'static str {
+        ""
+    }
+
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn stats(&self) -> TableStats {
+        let array = &self.array;
+        let rows = match array.rows() {
+            Some(rows) => Known::Exact(rows),
+            None => Known::Bound(array.fragments.iter().map(|f| f.cells()).fold(0, u64::saturating_add)),
+        };
+        let bytes = array.fragments.iter().flat_map(|fragment| {
+            let footer = &fragment.footer;
+            footer.file_sizes.iter().chain(&footer.var_file_sizes).chain(&footer.validity_file_sizes)
+        });
+        let bytes = Known::Exact(bytes.fold(0_u64, |sum, size| sum.saturating_add(*size)));
+        TableStats { rows, bytes, columns: column_stats(array) }
+    }
+
+    fn pushdown(&self, _predicate: &Predicate) -> Pushdown {
+        Pushdown::Exact
+    }
+
+    fn plan(&self, scan: &Scan) -> Result<Plan> {
+        if self.array.is_dense() { dense::plan(&self.array, scan) } else { sparse::plan(&self.array, scan) }
+    }
+
+    fn storage(&self) -> Arc<dyn Storage> {
+        Arc::clone(self.array.root.storage())
+    }
+
+    fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
+        // A column without a view, or a fragment that cannot be read, has no face; reading rows tells why.
+        let view = dense::DenseView::try_new(&self.array, column).ok().flatten()?;
+        Some(Arc::new(view))
+    }
+
+    fn array_columns(&self) -> Vec<String> {
+        let columns = self.array.columns.iter().filter(|column| dense::DenseView::suits(&self.array, column));
+        columns.map(|column| column.name.clone()).collect()
+    }
+}
+
+/// The ends of the dimensions: exact for dense arrays, bounds for sparse ones.
+fn column_stats(array: &Array) -> BTreeMap<String, ColumnStats> {
+    let mut out = BTreeMap::new();
+    let mut ends: Option<Vec<Range>> = None;
+    if array.is_dense() {
+        ends = array
+            .schema
+            .current_domain
+            .clone()
+            .or_else(|| array.schema.dimensions.iter().map(|dim| dim.domain.clone()).collect());
+    } else {
+        for domain in array.fragments.iter().filter_map(|fragment| fragment.footer.non_empty_domain.as_ref())
+        {
+            match &mut ends {
+                None => ends = Some(domain.clone()),
+                Some(all) => all.iter_mut().zip(domain).for_each(|(all, range)| all.extend(range)),
+            }
+        }
+    }
+    for (dim, range) in array.schema.dimensions.iter().zip(ends.unwrap_or_default()) {
+        let (min, max) = if array.is_dense() {
+            (Known::Exact(range.low), Known::Exact(range.high))
+        } else {
+            (Known::Bound(range.low), Known::Bound(range.high))
+        };
+        out.insert(dim.name.clone(), ColumnStats { min, max, sum: Known::Absent, nulls: Known::Exact(0) });
+    }
+    out
+}

@@ -1,0 +1,118 @@
+//! Checking an array at three depths: structure, checksums, every tile decoded with its statistics recomputed.
+//!
+//! Damage is an error; what the original engine is known to write wrongly, and what readers pass over (fragments
+//! without a commit, stale caches), is a warning.
+
+mod field;
+mod structure;
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use tesselle_core::{Depth, Driver, Finding, Report, Severity};
+
+use crate::array::Array;
+use crate::container::stored_fields;
+use crate::filter::Filter;
+use crate::fragment::Fragment;
+use crate::meta::slots::Field;
+use crate::{Error, Result};
+
+/// Tiles that one piece of work checks.
+const TILES_AT_ONCE: u64 = 16;
+
+/// Checks the fragments that a read would use, and what lies around them.
+pub(crate) fn verify(array: &Arc<Array>, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
+    structure::directory(array, report);
+    for fragment in &array.fragments {
+        driver.check_canceled()?;
+        let intact = structure::fragment(array, fragment, report);
+        if depth > Depth::Quick && intact {
+            tiles(array, fragment, depth, driver, report)?;
+        }
+    }
+    structure::labels(array, depth, driver, report)
+}
+
+/// Decodes the tiles of a fragment, in parallel.
+fn tiles(
+    array: &Arc<Array>,
+    fragment: &Fragment,
+    depth: Depth,
+    driver: &Driver,
+    report: &mut Report,
+) -> Result<()> {
+    let mut checkers = Vec::new();
+    for field in stored_fields(fragment) {
+        match field::Checker::new(array, fragment, field) {
+            Ok(checker) => checkers.push(checker),
+            Err(error) => report.error(error.class_name(), &error),
+        }
+    }
+    let mut work = Vec::new();
+    for (at, checker) in checkers.iter().enumerate() {
+        let every = depth == Depth::Deep || has_checksum(array, fragment, checker.field);
+        let mut start = 0;
+        while start < fragment.tiles {
+            let end = start.saturating_add(TILES_AT_ONCE).min(fragment.tiles);
+            // Without a checksum a sample must do: the first tile of each field and the last.
+            if every {
+                work.push((at, start..end));
+            } else if start == 0 {
+                work.push((at, 0..1));
+                if fragment.tiles > 1 {
+                    work.push((at, fragment.tiles - 1..fragment.tiles));
+                }
+                break;
+            }
+            start = end;
+        }
+    }
+    let deep = depth == Depth::Deep;
+    let checked: Vec<(usize, Vec<field::TileOutcome>)> = driver.install(|| {
+        let run = |(at, tiles): (usize, std::ops::Range<u64>)| {
+            driver.check_canceled()?;
+            let checker = checkers.get(at).ok_or_else(|| Error::internal("there is no such field"))?;
+            Ok((at, tiles.map(|tile| checker.check(tile, deep)).collect()))
+        };
+        work.into_par_iter().map(run).collect::<Result<Vec<_>>>()
+    })?;
+    let mut by_field: Vec<Vec<field::TileOutcome>> = checkers.iter().map(|_| Vec::new()).collect();
+    for (at, outcomes) in checked {
+        report.pieces += outcomes.len() as u64;
+        if let Some(slot) = by_field.get_mut(at) {
+            slot.extend(outcomes);
+        }
+    }
+    for (checker, outcomes) in checkers.iter().zip(&mut by_field) {
+        for outcome in outcomes.iter_mut() {
+            outcome.findings.drain(..).for_each(|finding| report.add(finding));
+        }
+        if deep {
+            checker.check_summary(outcomes, report);
+        }
+    }
+    if deep && !fragment.footer.dense {
+        structure::coordinates(array, fragment, driver, report)?;
+    }
+    Ok(())
+}
+
+/// Whether the tiles of a field prove themselves: by a digest in their pipeline or by encryption.
+fn has_checksum(array: &Array, fragment: &Fragment, field: Field) -> bool {
+    let schema = &fragment.schema;
+    let filters = match field {
+        Field::Attribute(i) => schema.attributes.get(i).map(|attribute| &attribute.filters),
+        Field::Dimension(i) => {
+            schema.dimensions.get(i).map(|dim| &dim.filters).filter(|filters| !filters.is_empty())
+        }
+        _ => None,
+    };
+    let filters = filters.unwrap_or(&schema.coords_filters);
+    array.key.is_some() || filters.filters.iter().any(|filter| matches!(filter, Filter::Checksum(_)))
+}
+
+/// A finding at a file of the array.
+fn finding(severity: Severity, kind: &'static str, message: String, file: impl Into<String>) -> Finding {
+    Finding::new(severity, kind, message).file(file)
+}

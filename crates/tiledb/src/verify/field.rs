@@ -1,0 +1,290 @@
+//! One field of a fragment: every tile decoded, every statistic recomputed.
+
+use std::sync::Arc;
+
+use tesselle_core::{Finding, Region as Selected, Report, Severity, Span};
+
+use super::finding;
+use super::structure::read;
+use crate::array::Array;
+use crate::container::field_name;
+use crate::filter::Filter;
+use crate::fragment::Fragment;
+use crate::meta::datatype::Datatype;
+use crate::meta::slots::Field;
+use crate::meta::statistics::TileStatistics;
+use crate::order::grid::Grid;
+use crate::read::sparse::{ColumnTiles, Decoded};
+use crate::read::tile::FieldTiles;
+use crate::write::cells::{CellType, TileCells};
+use crate::write::statistics::{Presence, TileStats, of_tile, summarize};
+use crate::{Error, Result};
+
+/// Checks the tiles of one field.
+pub(super) struct Checker<'a> {
+    array: &'a Array,
+    fragment: &'a Fragment,
+    pub(super) field: Field,
+    name: String,
+    tiles: ColumnTiles,
+    kind: CellType,
+    presence: Presence,
+    statistics: Arc<TileStatistics>,
+    /// Filters that lose digits make statistics of what was written, not of what is read.
+    lossy: bool,
+    grid: Option<(Grid, u64)>,
+    conditions: u64,
+}
+
+/// What became of one tile.
+pub(super) struct TileOutcome {
+    pub(super) findings: Vec<Finding>,
+    /// Its statistics, where they were recomputed and agree with the stored ones.
+    agreed: Option<TileStats>,
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn new(array: &'a Array, fragment: &'a Fragment, field: Field) -> Result<Self> {
+        let schema = &fragment.schema;
+        let missing = || Error::internal("there is no such field");
+        let (kind, is_dimension, lossy) = match field {
+            Field::Attribute(i) => {
+                let attribute = schema.attributes.get(i).ok_or_else(missing)?;
+                let lossy = attribute.filters.filters.iter();
+                let mut lossy =
+                    lossy.filter(|f| matches!(f, Filter::FloatScale { .. } | Filter::Webp { .. }));
+                (CellType::of_attribute(attribute), false, lossy.next().is_some())
+            }
+            Field::Dimension(i) => {
+                let dim = schema.dimensions.get(i).ok_or_else(missing)?;
+                let lossy = dim.filters.filters.iter().any(|f| matches!(f, Filter::FloatScale { .. }));
+                (CellType::of_dimension(dim), true, lossy)
+            }
+            _ => (CellType::special(), true, true),
+        };
+        let grid = match &fragment.dense {
+            Some(_) => {
+                let grid = schema.grid()?;
+                let cells = grid.cells_per_tile()?;
+                Some((grid, cells))
+            }
+            None => None,
+        };
+        let has_statistics = fragment.version() >= 11 && !matches!(field, Field::Coords);
+        let presence = Presence::of(kind, is_dimension);
+        let presence =
+            if has_statistics { presence } else { Presence { extremes: false, sum: false, nulls: false } };
+        Ok(Self {
+            array,
+            fragment,
+            field,
+            name: field_name(fragment, field),
+            tiles: ColumnTiles::Field(Arc::new(FieldTiles::new(array, fragment, field)?)),
+            kind,
+            presence,
+            statistics: fragment.statistics(field)?,
+            lossy,
+            grid,
+            conditions: fragment.processed_conditions()?.len() as u64,
+        })
+    }
+
+    /// Decodes a tile, and compares its statistics if `deep`.
+    pub(super) fn check(&self, tile: u64, deep: bool) -> TileOutcome {
+        let cells = self.grid.as_ref().map_or_else(|| self.fragment.cells_of(tile), |(_, cells)| *cells);
+        match read(self.array, &self.tiles, tile, cells) {
+            Err(error) => {
+                let error = error.piece(format!("tile {tile} of '{}'", self.name));
+                TileOutcome { findings: vec![Finding::from_error(error.class_name(), &error)], agreed: None }
+            }
+            Ok(decoded) if deep => self.compare(tile, cells, decoded),
+            Ok(_) => TileOutcome { findings: Vec::new(), agreed: None },
+        }
+    }
+
+    fn compare(&self, tile: u64, cells: u64, decoded: Decoded) -> TileOutcome {
+        let mut findings = Vec::new();
+        self.check_values(tile, &decoded, &mut findings);
+        if self.lossy || !(self.presence.extremes || self.presence.sum || self.presence.nulls) {
+            return TileOutcome { findings, agreed: None };
+        }
+        let tile_cells = match decoded {
+            Decoded::Fixed { bytes, validity, .. } => TileCells { data: bytes, offsets: None, validity },
+            Decoded::Var { cells, validity } => {
+                let mut offsets = cells.offsets;
+                offsets.pop();
+                TileCells { data: cells.data, offsets: Some(offsets), validity }
+            }
+        };
+        let count = usize::try_from(cells).unwrap_or(0);
+        let whole: Vec<std::ops::Range<usize>> = std::iter::once(0..count).collect();
+        let real = self.real_cells(tile, count).unwrap_or_else(|| whole.clone());
+        let mut wrong = Vec::new();
+        let mut agreed = None;
+        // A consolidated dense fragment counts the filling of its border tiles as cells.
+        for cells in [real, whole] {
+            let stats = of_tile(&tile_cells, self.kind, self.presence, &cells);
+            wrong = self.differences(tile, &stats);
+            if wrong.is_empty() {
+                agreed = Some(stats);
+                break;
+            }
+        }
+        if agreed.is_none() {
+            let known = self.is_known_defect();
+            let severity = if known { Severity::Warning } else { Severity::Error };
+            let message = format!(
+                "the stored {} of tile {tile} of '{}' {} not that of its cells",
+                wrong.join(" and "),
+                self.name,
+                if wrong.len() == 1 { "is" } else { "are" }
+            );
+            findings.push(
+                finding(severity, "tile_statistics", message, self.fragment.metadata_path())
+                    .piece(format!("tile {tile} of '{}'", self.name)),
+            );
+        }
+        TileOutcome { findings, agreed }
+    }
+
+    /// Values that no writer may store.
+    fn check_values(&self, tile: u64, decoded: &Decoded, findings: &mut Vec<Finding>) {
+        let mut add = |kind: &'static str, message: String| {
+            let found = finding(Severity::Error, kind, message, self.fragment.path.clone());
+            findings.push(found.piece(format!("tile {tile} of '{}'", self.name)));
+        };
+        let times = self.fragment.name.start..=self.fragment.name.end;
+        match self.field {
+            Field::Timestamps => {
+                if let Some(time) = decoded.numbers().iter().find(|time| !times.contains(time)) {
+                    add("timestamps", format!("a cell has timestamp {time}, outside of its fragment's"));
+                }
+            }
+            Field::DeleteCondition => {
+                let known = |index: u64| index == u64::MAX || index < self.conditions;
+                if let Some(index) = decoded.numbers().iter().find(|index| !known(**index)) {
+                    add(
+                        "delete_condition",
+                        format!("a cell names delete condition {index} of {}", self.conditions),
+                    );
+                }
+            }
+            _ => {}
+        }
+        if decoded.validity().is_some_and(|validity| validity.iter().any(|valid| *valid > 1)) {
+            add("validity", "a validity byte is neither 0 nor 1".to_owned());
+        }
+    }
+
+    /// The cells of a dense tile that were written, as runs; the others are padding.
+    fn real_cells(&self, tile: u64, count: usize) -> Option<Vec<std::ops::Range<usize>>> {
+        let (grid, _) = self.grid.as_ref()?;
+        let dense = self.fragment.dense.as_ref()?;
+        let index = grid.tile_index(&dense.tiles, tile)?;
+        let part = grid.tile_region(&index).intersect(&dense.region)?;
+        let spans = part.low.iter().zip(&part.high);
+        let spans =
+            spans.map(|(low, high)| Span { start: *low, stop: high.saturating_add(1), step: 1 }).collect();
+        let runs = grid.runs(&index, &part, &Selected { spans })?;
+        let mut written = vec![false; count];
+        for run in &runs.starts {
+            for i in 0..runs.len {
+                *written.get_mut(run.source + i * runs.step)? = true;
+            }
+        }
+        let mut out: Vec<std::ops::Range<usize>> = Vec::new();
+        for (cell, _) in written.iter().enumerate().filter(|(_, written)| **written) {
+            match out.last_mut() {
+                Some(run) if run.end == cell => run.end += 1,
+                _ => out.push(cell..cell + 1),
+            }
+        }
+        Some(out)
+    }
+
+    /// What of the stored statistics differs from the recomputed ones.
+    fn differences(&self, tile: u64, stats: &TileStats) -> Vec<&'static str> {
+        let mut out = Vec::new();
+        let Ok(at) = usize::try_from(tile) else { return out };
+        let stored = &self.statistics;
+        let all_null = stats.nulls == stats.cells;
+        if self.presence.extremes && !stored.mins.fixed.is_empty() {
+            let (min, max) = if self.kind.is_var() {
+                (stored.mins.var_at(at), stored.maxs.var_at(at))
+            } else {
+                let size = self.kind.cell_size();
+                (stored.mins.fixed_at(at, size), stored.maxs.fixed_at(at, size))
+            };
+            // A tile of nulls has zeros.
+            let same = |stored: Option<&[u8]>, found: &[u8]| match stored {
+                Some(stored) if all_null => stored.iter().all(|byte| *byte == 0),
+                Some(stored) => stored == found || both_nan(self.kind.datatype, stored, found),
+                None => false,
+            };
+            if !same(min, &stats.min) {
+                out.push("least value");
+            }
+            if !same(max, &stats.max) {
+                out.push("greatest value");
+            }
+        }
+        if self.presence.sum && !stored.sums.is_empty() {
+            let same = stored.sums.get(at).is_some_and(|sum| {
+                let nan = |bits: u64| self.kind.datatype.is_float() && f64::from_bits(bits).is_nan();
+                *sum == stats.sum || (nan(*sum) && nan(stats.sum))
+            });
+            if !same {
+                out.push("sum");
+            }
+        }
+        if self.presence.nulls
+            && !stored.null_counts.is_empty()
+            && stored.null_counts.get(at) != Some(&stats.nulls)
+        {
+            out.push("null count");
+        }
+        out
+    }
+
+    /// Statistics that released engines are known to write wrongly (spec §20): extremes of strings and anything about
+    /// nulls in dense tiles, null counts where there are no extremes.
+    fn is_known_defect(&self) -> bool {
+        let text = matches!(self.kind.datatype, Datatype::StringAscii | Datatype::Char);
+        let null_counts = self.kind.nullable && (self.kind.is_var() || !self.presence.extremes);
+        null_counts || (self.fragment.footer.dense && (text || self.kind.nullable))
+    }
+
+    /// Compares the summary of the fragment with what its tiles give, where these were right.
+    pub(super) fn check_summary(&self, outcomes: &[TileOutcome], report: &mut Report) {
+        let agreed: Option<Vec<TileStats>> = outcomes.iter().map(|outcome| outcome.agreed.clone()).collect();
+        let (Some(stats), Ok(Some(summary))) = (agreed.filter(|s| !s.is_empty()), self.fragment.summary())
+        else {
+            return;
+        };
+        let slot = self.fragment.slots.index(self.field);
+        let Some(stored) = slot.and_then(|slot| summary.get(slot)) else { return };
+        let found = summarize(&stats, self.kind, self.presence);
+        let nan = |bits: u64| self.kind.datatype.is_float() && f64::from_bits(bits).is_nan();
+        let same_value = |a: &[u8], b: &[u8]| a == b || both_nan(self.kind.datatype, a, b);
+        let same = (!self.presence.extremes
+            || (same_value(&stored.min, &found.min) && same_value(&stored.max, &found.max)))
+            && (!self.presence.sum || stored.sum == found.sum || (nan(stored.sum) && nan(found.sum)))
+            && (!self.presence.nulls || stored.null_count == found.null_count);
+        if !same {
+            // Over tiles the engine compares characters in another way than inside of them.
+            let known = self.is_known_defect() || self.kind.datatype == Datatype::Char;
+            let severity = if known { Severity::Warning } else { Severity::Error };
+            let message = format!("the summary of '{}' does not follow from its tiles", self.name);
+            report.add(finding(severity, "fragment_statistics", message, self.fragment.metadata_path()));
+        }
+    }
+}
+
+fn both_nan(datatype: Datatype, a: &[u8], b: &[u8]) -> bool {
+    let is_nan = |bytes: &[u8]| match datatype {
+        Datatype::Float32 => bytes.try_into().is_ok_and(|bytes| f32::from_le_bytes(bytes).is_nan()),
+        Datatype::Float64 => bytes.try_into().is_ok_and(|bytes| f64::from_le_bytes(bytes).is_nan()),
+        _ => false,
+    };
+    is_nan(a) && is_nan(b)
+}

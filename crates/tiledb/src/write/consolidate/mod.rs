@@ -1,0 +1,74 @@
+//! Consolidation: many fragments, commits or metadata files into one, in bounded memory (spec §11, §12.1, §14, §16).
+//!
+//! What is consolidated stays until it is vacuumed: readers of an earlier time still need it.
+
+mod dense;
+mod lists;
+mod source;
+mod sparse;
+
+#[cfg(test)]
+pub(super) use dense::runs_in_tile;
+#[cfg(test)]
+pub(super) use source::read_cells;
+
+use std::sync::Arc;
+
+use tesselle_core::{OpenOptions, Secret};
+
+use super::array::{ArrayWriter, Written};
+use super::commit::{commit, put_lines};
+use crate::array::Array;
+use crate::fragment::Fragment;
+use crate::meta::schema::ArrayKind;
+use crate::{Error, Result};
+
+/// Which fragments to consolidate, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Consolidation {
+    /// Only fragments inside of these times, both included.
+    pub between: Option<(u64, u64)>,
+    /// Leaves deleted cells out for good, so that no time travel finds them.
+    pub purge: bool,
+}
+
+impl ArrayWriter {
+    /// Consolidates fragments into one. Does nothing where there are fewer than two.
+    pub fn consolidate(&self, consolidation: &Consolidation) -> Result<Written> {
+        let array = self.open_for_reading()?;
+        let chosen = self.choose(&array, consolidation)?;
+        if chosen.len() < 2 {
+            return Ok(Written::default());
+        }
+        let start = chosen.iter().map(|fragment| fragment.name.start).min().unwrap_or(0);
+        let end = chosen.iter().map(|fragment| fragment.name.end).max().unwrap_or(0);
+        let (fragment, cells) = match self.schema.kind {
+            ArrayKind::Dense => self.merge_dense(&array, &chosen, (start, end))?,
+            ArrayKind::Sparse => self.merge_sparse(&array, &chosen, (start, end), consolidation.purge)?,
+        };
+        commit(&self.location, std::slice::from_ref(&fragment.name), (start, end))?;
+        let lines: Vec<String> = chosen.iter().map(|old| format!("/{}", old.path)).collect();
+        let list = self.location.join("__commits").join(&format!("{}.vac", fragment.name));
+        put_lines(&list, &lines)?;
+        Ok(Written { fragments: vec![fragment.name], cells, tiles: fragment.tiles, bytes: fragment.bytes })
+    }
+
+    pub(crate) fn open_for_reading(&self) -> Result<Array> {
+        let key = self.key.as_ref().map(|key| Secret::new(key.expose().to_vec()));
+        Array::open(&self.location, &OpenOptions { key, ..OpenOptions::default() })
+    }
+
+    fn choose(&self, array: &Array, consolidation: &Consolidation) -> Result<Vec<Arc<Fragment>>> {
+        let (start, end) = consolidation.between.unwrap_or((0, u64::MAX));
+        let inside = |fragment: &Fragment| fragment.name.is_within(&(start..=end));
+        let chosen: Vec<Arc<Fragment>> =
+            array.fragments.iter().filter(|f| inside(f)).map(Arc::clone).collect();
+        if self.schema.kind == ArrayKind::Dense && chosen.len() > 1 {
+            dense::refuse_hiding(array, &chosen)?;
+        }
+        if self.schema.kind == ArrayKind::Dense && consolidation.purge {
+            return Err(Error::invalid("dense arrays have no deleted cells to purge"));
+        }
+        Ok(chosen)
+    }
+}

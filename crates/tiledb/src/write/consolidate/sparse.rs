@@ -1,0 +1,333 @@
+//! Sparse fragments into one: all versions of every cell in global order, each with its timestamp (spec §12.1).
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+
+use super::source;
+use crate::array::Array;
+use crate::fragment::Fragment;
+use crate::meta::schema::ArraySchema;
+use crate::meta::slots::Field;
+use crate::read::sparse::survive::{Tested, evaluate};
+use crate::read::sparse::{ColumnTiles, Decoded};
+use crate::write::array::ArrayWriter;
+use crate::write::cells::{Cells, TileCells};
+use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentPlan, FragmentWriter, TileSet};
+use crate::write::order::GlobalOrder;
+use crate::{Error, Result};
+
+/// Tiles that are filtered at once.
+const GROUP: usize = 16;
+/// The delete timestamp of a living cell, and the number of no condition.
+const NEVER: u64 = u64::MAX;
+
+/// A fragment that is read from front to back.
+struct Source<'a> {
+    fragment: &'a Fragment,
+    /// Attributes of the newest schema, then dimensions.
+    columns: Vec<ColumnTiles>,
+    timestamps: Option<ColumnTiles>,
+    deletes: Option<(ColumnTiles, ColumnTiles)>,
+    processed: Vec<String>,
+    next: u64,
+}
+
+/// A decoded tile of a source.
+struct Tile {
+    columns: Vec<Cells>,
+    order: GlobalOrder,
+    timestamps: Vec<u64>,
+    delete_timestamps: Vec<u64>,
+    conditions: Vec<u64>,
+}
+
+/// A cell that waits for its turn.
+struct Head {
+    tile: Arc<Tile>,
+    row: usize,
+    source: usize,
+}
+
+impl Head {
+    fn timestamp(&self) -> u64 {
+        self.tile.timestamps.get(self.row).copied().unwrap_or(0)
+    }
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // The heap gives the greatest: the first cell in order, the newest among equals.
+        let place = self.tile.order.compare_across(self.row, &other.tile.order, other.row);
+        place
+            .reverse()
+            .then_with(|| self.timestamp().cmp(&other.timestamp()))
+            .then_with(|| self.source.cmp(&other.source))
+            .then_with(|| other.row.cmp(&self.row))
+    }
+}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Head {}
+
+impl ArrayWriter {
+    pub(super) fn merge_sparse(
+        &self,
+        array: &Array,
+        chosen: &[Arc<Fragment>],
+        timestamps: (u64, u64),
+        purge: bool,
+    ) -> Result<(FinishedFragment, u64)> {
+        let mut sources: Vec<Source<'_>> = chosen
+            .iter()
+            .map(|fragment| Source::open(array, &self.schema, fragment))
+            .collect::<Result<_>>()?;
+        let mut conditions: Vec<String> = array
+            .deletes
+            .iter()
+            .filter(|delete| delete.timestamp >= timestamps.0)
+            .map(|delete| delete.path.clone())
+            .collect();
+        for path in sources.iter().flat_map(|source| &source.processed) {
+            if !conditions.iter().any(|known| file_name(known) == file_name(path)) {
+                conditions.push(path.clone());
+            }
+        }
+        let with_deletes = !conditions.is_empty() && !purge;
+        let plan = FragmentPlan { with_timestamps: true, with_deletes, ..self.plan(timestamps) };
+        let mut output = Output {
+            array: self,
+            writer: FragmentWriter::create(plan)?,
+            with_deletes,
+            capacity: usize::try_from(self.schema.capacity).unwrap_or(usize::MAX),
+            picks: Vec::new(),
+            tiles: Vec::new(),
+            end: FragmentEnd {
+                processed_conditions: if purge { Vec::new() } else { conditions.clone() },
+                ..FragmentEnd::default()
+            },
+            cells: 0,
+        };
+        let mut heap = BinaryHeap::new();
+        for (number, source) in sources.iter_mut().enumerate() {
+            let tile = source.next_tile(array, &self.schema, &conditions)?;
+            heap.extend(tile.map(|tile| Head { tile, row: 0, source: number }));
+        }
+        let mut purged: Option<(Arc<Tile>, usize)> = None;
+        while let Some(head) = heap.pop() {
+            let deleted = head.tile.delete_timestamps.get(head.row).is_some_and(|time| *time != NEVER);
+            let shadowed =
+                |(tile, row): &(Arc<Tile>, usize)| tile.order.same_across(*row, &head.tile.order, head.row);
+            if purge && (deleted || (!self.schema.allows_dups && purged.as_ref().is_some_and(shadowed))) {
+                // Older versions of a cell that is gone must not come back.
+                purged = Some((Arc::clone(&head.tile), head.row));
+            } else {
+                output.push(&head.tile, head.row)?;
+            }
+            let next = if head.row + 1 < head.tile.timestamps.len() {
+                Some(Head { tile: head.tile, row: head.row + 1, source: head.source })
+            } else {
+                let source =
+                    sources.get_mut(head.source).ok_or_else(|| Error::internal("a source is missing"))?;
+                let tile = source.next_tile(array, &self.schema, &conditions)?;
+                tile.map(|tile| Head { tile, row: 0, source: head.source })
+            };
+            heap.extend(next);
+        }
+        output.finish()
+    }
+}
+
+/// Fragments name conditions by paths of which only the last component is sure.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+impl<'a> Source<'a> {
+    fn open(array: &Array, schema: &ArraySchema, fragment: &'a Fragment) -> Result<Self> {
+        let attributes = schema.attributes.iter().map(|wanted| source::attribute(array, fragment, wanted));
+        let dimensions = (0..schema.dimensions.len()).map(|dim| ColumnTiles::dimension(array, fragment, dim));
+        let columns = attributes.chain(dimensions).collect::<Result<_>>()?;
+        let special = |field: Field| source::field(array, fragment, field);
+        let timestamps = fragment.footer.has_timestamps.then(|| special(Field::Timestamps)).transpose()?;
+        let deletes = if fragment.footer.has_deletes {
+            Some((special(Field::DeleteTimestamps)?, special(Field::DeleteCondition)?))
+        } else {
+            None
+        };
+        let processed = fragment.processed_conditions()?;
+        Ok(Self { fragment, columns, timestamps, deletes, processed, next: 0 })
+    }
+
+    /// The next tile with cells, all deletes applied.
+    fn next_tile(
+        &mut self,
+        array: &Array,
+        schema: &ArraySchema,
+        conditions: &[String],
+    ) -> Result<Option<Arc<Tile>>> {
+        while self.next < self.fragment.tiles {
+            let tile = self.next;
+            self.next += 1;
+            let cells = self.fragment.cells_of(tile);
+            if cells > 0 {
+                return self.tile(array, schema, conditions, tile, cells).map(|tile| Some(Arc::new(tile)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn tile(
+        &self,
+        array: &Array,
+        schema: &ArraySchema,
+        conditions: &[String],
+        tile: u64,
+        cells: u64,
+    ) -> Result<Tile> {
+        let count = usize::try_from(cells).map_err(|_| Error::limit("a tile has too many cells"))?;
+        let read = |tiles: &ColumnTiles| source::read(array, tiles, tile, cells);
+        let decoded: Vec<Decoded> = self.columns.iter().map(read).collect::<Result<_>>()?;
+        let timestamps = match &self.timestamps {
+            Some(tiles) => read(tiles)?.numbers(),
+            None => vec![self.fragment.name.start; count],
+        };
+        let (mut delete_timestamps, mut numbers) = (vec![NEVER; count], vec![NEVER; count]);
+        if let Some((times, indexes)) = &self.deletes {
+            delete_timestamps = read(times)?.numbers();
+            // Conditions are numbered anew.
+            let renumber = |index: u64| -> u64 {
+                let old = usize::try_from(index).ok().and_then(|index| self.processed.get(index));
+                let new = old
+                    .and_then(|old| conditions.iter().position(|known| file_name(known) == file_name(old)));
+                new.map_or(NEVER, |new| new as u64)
+            };
+            numbers = read(indexes)?.numbers().into_iter().map(renumber).collect();
+        }
+        for delete in &array.deletes {
+            let same = |known: &String| file_name(known) == file_name(&delete.path);
+            if self.processed.iter().any(same) {
+                continue;
+            }
+            let Some(number) = conditions.iter().position(same) else { continue };
+            let field = |name: &str| tested(schema, &decoded, name);
+            let survives = evaluate(&delete.survives, count, &field)?;
+            for (cell, survives) in survives.into_iter().enumerate() {
+                let (Some(time), Some(given), Some(slot)) =
+                    (delete_timestamps.get_mut(cell), timestamps.get(cell), numbers.get_mut(cell))
+                else {
+                    continue;
+                };
+                if !survives && delete.timestamp >= *given && *time == NEVER {
+                    (*time, *slot) = (delete.timestamp, number as u64);
+                }
+            }
+        }
+        let sizes =
+            schema.attributes.iter().map(|a| a.datatype.size()).chain(schema.dimensions.iter().map(|_| 1));
+        let columns: Vec<Cells> = decoded
+            .into_iter()
+            .zip(sizes)
+            .map(|(decoded, size)| source::cells_of(decoded, count, size))
+            .collect();
+        let coords = columns.get(schema.attributes.len()..).unwrap_or_default();
+        let order = GlobalOrder::comparable(schema, coords);
+        Ok(Tile { order, columns, timestamps, delete_timestamps, conditions: numbers })
+    }
+}
+
+fn tested<'a>(schema: &ArraySchema, decoded: &'a [Decoded], name: &str) -> Option<Tested<'a>> {
+    if let Some((i, attribute)) = schema.attribute(name) {
+        return Some(Tested { datatype: attribute.datatype, cells: decoded.get(i)? });
+    }
+    let (i, dimension) = schema.dimension(name)?;
+    Some(Tested { datatype: dimension.datatype, cells: decoded.get(schema.attributes.len() + i)? })
+}
+
+/// Gathers picked cells into tiles.
+struct Output<'a> {
+    array: &'a ArrayWriter,
+    writer: FragmentWriter,
+    with_deletes: bool,
+    capacity: usize,
+    picks: Vec<(Arc<Tile>, usize)>,
+    tiles: Vec<TileSet>,
+    end: FragmentEnd,
+    cells: u64,
+}
+
+impl Output<'_> {
+    fn push(&mut self, tile: &Arc<Tile>, row: usize) -> Result<()> {
+        self.picks.push((Arc::clone(tile), row));
+        self.cells += 1;
+        if self.picks.len() == self.capacity { self.cut() } else { Ok(()) }
+    }
+
+    fn cut(&mut self) -> Result<()> {
+        let picks = std::mem::take(&mut self.picks);
+        let stored = self.array.schema.attributes.len() + self.array.schema.dimensions.len();
+        let mut fields: Vec<TileCells> = (0..stored).map(|field| gather(&picks, field)).collect();
+        let special = |pick: fn(&Tile) -> &Vec<u64>| {
+            let number = |(tile, row): &(Arc<Tile>, usize)| pick(tile).get(*row).copied().unwrap_or(NEVER);
+            let data = picks.iter().flat_map(|picked| number(picked).to_le_bytes()).collect();
+            TileCells { data, offsets: None, validity: None }
+        };
+        fields.push(special(|tile| &tile.timestamps));
+        if self.with_deletes {
+            fields.extend([special(|tile| &tile.delete_timestamps), special(|tile| &tile.conditions)]);
+        }
+        let set = TileSet { fields, real: std::iter::once(0..picks.len()).collect() };
+        self.end.mbrs.push(self.array.mbr(&self.writer.fields(), &set)?);
+        self.end.last_tile_cells = picks.len() as u64;
+        self.tiles.push(set);
+        if self.tiles.len() == GROUP { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.writer.append(&std::mem::take(&mut self.tiles))
+    }
+
+    fn finish(mut self) -> Result<(FinishedFragment, u64)> {
+        if !self.picks.is_empty() {
+            self.cut()?;
+        }
+        self.flush()?;
+        Ok((self.writer.finish(&self.end)?, self.cells))
+    }
+}
+
+fn gather(picks: &[(Arc<Tile>, usize)], field: usize) -> TileCells {
+    let empty =
+        Cells { count: 0, size: 1, data: Buffer::from_vec(Vec::<u8>::new()), offsets: None, validity: None };
+    let column = |tile: &'_ Arc<Tile>| tile.columns.get(field).cloned();
+    let first = picks.first().and_then(|(tile, _)| column(tile)).unwrap_or(empty);
+    let mut out = TileCells {
+        data: Vec::with_capacity(picks.len() * first.size),
+        offsets: first.offsets.as_ref().map(|_| Vec::with_capacity(picks.len())),
+        validity: first.validity.as_ref().map(|_| Vec::with_capacity(picks.len())),
+    };
+    for (tile, row) in picks {
+        let Some(cells) = tile.columns.get(field) else { continue };
+        if let Some(offsets) = &mut out.offsets {
+            offsets.push(out.data.len() as u64);
+        }
+        out.data.extend_from_slice(cells.cell(*row));
+        if let (Some(all), Some(own)) = (&mut out.validity, &cells.validity) {
+            all.push(own.get(*row).copied().unwrap_or_default());
+        }
+    }
+    out
+}

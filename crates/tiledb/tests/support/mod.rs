@@ -1,0 +1,51 @@
+//! Fixtures and the comparison of what is read with what their `expected.json` says.
+
+#![allow(dead_code, clippy::panic, clippy::unwrap_used, reason = "shared by several test binaries")]
+
+pub(crate) mod values;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use serde_json::Value as Json;
+use tesselle_core::driver::{Order, scan};
+use tesselle_core::{Container, Driver, DriverOptions, Format, Location, OpenOptions, Result, Scan, Secret};
+use tesselle_tiledb::TileDb;
+
+/// The folders of all fixtures, or none where they are not to be found.
+pub(crate) fn cases() -> Vec<PathBuf> {
+    let Some(root) = std::env::var_os("TESSELLE_FIXTURES") else { return Vec::new() };
+    let mut out = Vec::new();
+    for family in ["tiledb", "tiledb-upstream"] {
+        let folder = Path::new(&root).join(family);
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        out.extend(entries.map(|entry| entry.path()).filter(|path| path.join("expected.json").is_file()));
+    }
+    out.sort();
+    out
+}
+
+pub(crate) fn expected(case: &Path) -> Json {
+    serde_json::from_slice(&std::fs::read(case.join("expected.json")).unwrap()).unwrap()
+}
+
+pub(crate) fn driver() -> Driver {
+    Driver::new(&DriverOptions { threads: Some(2), ..DriverOptions::default() }).unwrap()
+}
+
+pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+    TileDb.open(&Location::local(path)?, options)
+}
+
+/// Options with the key that a fixture names.
+pub(crate) fn options(expected: &Json) -> OpenOptions {
+    let key = expected.pointer("/encryption/key_utf8").and_then(Json::as_str);
+    OpenOptions { key: key.map(|key| Secret::new(key.as_bytes())), ..OpenOptions::default() }
+}
+
+/// All batches of a scan over the only table.
+pub(crate) fn read(container: &dyn Container, request: &Scan) -> Result<Vec<RecordBatch>> {
+    let table = container.default_table()?;
+    scan(&*table, request, &driver(), Order::Plan)?.collect()
+}

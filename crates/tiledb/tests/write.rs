@@ -1,0 +1,387 @@
+//! What is written comes back through the reader; what cannot be written is refused; a write that is cut short leaves the
+//! old state or the new one.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
+use bytes::Bytes;
+use support::read;
+use tesselle_core::storage::{Entry, EntryKind, IoHints, MemoryStorage, Staged};
+use tesselle_core::{
+    Comparison, Container, Error, Format, Location, OpenOptions, Predicate, Result, Scan, Secret, Storage,
+    WriteOptions,
+};
+use tesselle_tiledb::filter::{Filter, Key};
+use tesselle_tiledb::write::{
+    ArrayWriter, CellOrder, Consolidation, GroupWriter, NewSchema, OnDuplicate, OnNull, SchemaBuilder,
+    SparseOptions, Vacuum,
+};
+use tesselle_tiledb::{
+    Attribute, Datatype, Dimension, Enumeration, Layout, Member, MemberKind, MetadataValue, Range, TileDb,
+};
+
+fn place() -> Location {
+    Location::new(Arc::new(MemoryStorage::new()), "array")
+}
+
+fn range(low: i32, high: i32) -> Range {
+    Range { low: low.into(), high: high.into() }
+}
+
+fn dim(name: &str, low: i32, high: i32, extent: i32) -> Dimension {
+    Dimension::new(name, Datatype::Int32, low, high, extent)
+}
+
+fn ints(values: impl IntoIterator<Item = i32>) -> ArrayRef {
+    Arc::new(Int32Array::from_iter_values(values))
+}
+
+fn at(timestamp: u64) -> SparseOptions {
+    SparseOptions { timestamp: Some(timestamp), ..SparseOptions::default() }
+}
+
+fn batch<'a>(columns: impl IntoIterator<Item = (&'a str, ArrayRef)>) -> RecordBatch {
+    let nullable = |column: &ArrayRef| column.null_count() > 0;
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| {
+        let nullable = nullable(&column);
+        (name, column, nullable)
+    }))
+    .unwrap()
+}
+
+fn open(location: &Location, options: &OpenOptions) -> Arc<dyn Container> {
+    TileDb.open(location, options).unwrap()
+}
+
+/// The cells of a sparse array of one dimension and one attribute, sorted.
+fn cells(location: &Location, options: &OpenOptions) -> Vec<(i32, i32)> {
+    let mut out = Vec::new();
+    for batch in read(&*open(location, options), &Scan::all()).unwrap() {
+        let column = |i: usize| batch.column(i).as_primitive::<Int32Type>().values().to_vec();
+        out.extend(column(0).into_iter().zip(column(1)));
+    }
+    out.sort_unstable();
+    out
+}
+
+fn line(capacity: u64) -> NewSchema {
+    SchemaBuilder::sparse()
+        .dimension(dim("x", 0, 999, 10))
+        .attribute(Attribute::new("a", Datatype::Int32))
+        .capacity(capacity)
+        .build()
+        .unwrap()
+}
+
+fn rows(x: &[i32], add: i32) -> RecordBatch {
+    batch([("x", ints(x.iter().copied())), ("a", ints(x.iter().map(|x| x + add)))])
+}
+
+#[test]
+fn dense_boxes_come_back_in_every_order() {
+    for tile in [Layout::RowMajor, Layout::ColMajor] {
+        for cell in [Layout::RowMajor, Layout::ColMajor] {
+            let schema = SchemaBuilder::dense()
+                .dimension(dim("y", -2, 6, 4))
+                .dimension(dim("x", 0, 9, 3))
+                .attribute(
+                    Attribute::new("a", Datatype::Int32).with_filters([Filter::Bitshuffle, Filter::lz4()]),
+                )
+                .attribute(
+                    Attribute::new("s", Datatype::StringUtf8).var().with_filters([Filter::Rle { level: -1 }]),
+                )
+                .tile_order(tile)
+                .cell_order(cell)
+                .build()
+                .unwrap();
+            let location = place();
+            let array = ArrayWriter::create(&location, &schema, None, None).unwrap();
+            let texts: ArrayRef =
+                Arc::new(StringArray::from_iter_values((0..90).map(|i| "é".repeat(i / 20))));
+            let given = batch([("a", ints(0..90)), ("s", texts)]);
+            array.write_dense(&[range(-2, 6), range(0, 9)], &given, CellOrder::RowMajor, None).unwrap();
+            let found = read(&*open(&location, &OpenOptions::default()), &Scan::all()).unwrap();
+            let found = arrow_select::concat::concat_batches(&found[0].schema(), &found).unwrap();
+            assert_eq!(found.column_by_name("a").unwrap(), given.column(0));
+            assert_eq!(
+                found.column_by_name("s").unwrap().as_string::<i32>(),
+                given.column(1).as_string::<i32>()
+            );
+        }
+    }
+}
+
+#[test]
+fn encrypted_arrays_need_their_key() {
+    let location = place();
+    let key = Key::new([7; 32]);
+    let array = ArrayWriter::create(&location, &line(4), Some(key.clone()), Some(1)).unwrap();
+    array.write_sparse(&[rows(&[3, 1, 2], 10)], &at(2)).unwrap();
+    let with_key = OpenOptions { key: Some(Secret::new([7; 32])), ..OpenOptions::default() };
+    assert_eq!(cells(&location, &with_key), [(1, 11), (2, 12), (3, 13)]);
+    assert!(TileDb.open(&location, &OpenOptions::default()).is_err());
+    assert!(ArrayWriter::open(&location, None).is_err());
+    ArrayWriter::open(&location, Some(key)).unwrap().consolidate_commits().unwrap();
+}
+
+#[test]
+fn time_travel_sees_each_state() {
+    let location = place();
+    let array = ArrayWriter::create(&location, &line(4), None, Some(1)).unwrap();
+    array.write_sparse(&[rows(&[1, 2], 0)], &at(10)).unwrap();
+    array.write_sparse(&[rows(&[2, 3], 100)], &at(20)).unwrap();
+    array.delete(&Predicate::compare("x", Comparison::Eq, 1), OnNull::Refuse, Some(30)).unwrap();
+    array.consolidate(&Consolidation::default()).unwrap();
+    let when = |time| OpenOptions { between: Some((0, time)), ..OpenOptions::default() };
+    for vacuum in [false, true] {
+        if vacuum {
+            array.vacuum(Vacuum::Fragments).unwrap();
+        }
+        assert_eq!(cells(&location, &when(15)), [(1, 1), (2, 2)], "vacuumed: {vacuum}");
+        assert_eq!(cells(&location, &when(25)), [(1, 1), (2, 102), (3, 103)], "vacuumed: {vacuum}");
+        assert_eq!(cells(&location, &when(35)), [(2, 102), (3, 103)], "vacuumed: {vacuum}");
+    }
+}
+
+#[test]
+fn duplicates_and_disorder_are_refused_or_handled() {
+    let location = place();
+    let array = ArrayWriter::create(&location, &line(2), None, None).unwrap();
+    assert!(array.write_sparse(&[rows(&[1, 1], 0)], &SparseOptions::default()).is_err());
+    let last = SparseOptions { on_duplicate: OnDuplicate::KeepLast, ..SparseOptions::default() };
+    let twice = batch([("x", ints([1, 0, 1])), ("a", ints([5, 6, 7]))]);
+    array.write_sparse(&[twice], &last).unwrap();
+    assert_eq!(cells(&location, &OpenOptions::default()), [(0, 6), (1, 7)]);
+    let global = SparseOptions { in_global_order: true, ..SparseOptions::default() };
+    assert!(array.write_sparse(&[rows(&[5, 4], 0)], &global).is_err());
+    assert!(
+        array.write_sparse(&[rows(&[1000], 0)], &SparseOptions::default()).is_err(),
+        "outside of the domain"
+    );
+    // Nothing of the refused writes is left.
+    assert_eq!(location.join("__fragments").list().unwrap().len(), 1);
+}
+
+#[test]
+fn schemas_that_break_the_rules_are_refused() {
+    let dense = || SchemaBuilder::dense().attribute(Attribute::new("a", Datatype::Int32));
+    let refused = |builder: SchemaBuilder, why: &str| {
+        assert!(builder.build().is_err(), "{why}");
+    };
+    refused(dense(), "no dimension");
+    refused(dense().dimension(dim("x", 0, 9, 0)), "extent 0");
+    refused(dense().dimension(dim("x", 0, 9, 11)), "extent beyond the domain");
+    refused(dense().dimension(dim("x", 0, i32::MAX, 10)), "last tile beyond the type");
+    refused(dense().dimension(Dimension::text("x")), "string dimension");
+    refused(dense().dimension(dim("a", 0, 9, 5)), "name twice");
+    refused(dense().dimension(dim("__x", 0, 9, 5)), "reserved name");
+    refused(dense().dimension(dim("x", 0, 9, 5)).cell_order(Layout::Hilbert), "dense Hilbert");
+    refused(SchemaBuilder::dense().dimension(dim("x", 0, 9, 5)), "no attribute");
+    refused(dense().dimension(dim("x", 0, 9, 5)).current_domain([range(0, 10)]), "current domain too wide");
+    let attribute =
+        |attribute: Attribute| SchemaBuilder::dense().dimension(dim("x", 0, 9, 5)).attribute(attribute);
+    let dictionary = Filter::Dictionary { level: -1 };
+    refused(
+        attribute(Attribute::new("b", Datatype::Int32).with_filters([dictionary])),
+        "dictionary of numbers",
+    );
+    refused(attribute(Attribute::new("b", Datatype::Int32).with_fill([0; 3], true)), "fill of another size");
+    refused(attribute(Attribute::new("b", Datatype::Int32).with_enumeration("e")), "unknown enumeration");
+    let double = Filter::DoubleDelta { level: -1, reinterpret: None };
+    refused(
+        attribute(Attribute::new("b", Datatype::Float64).with_filters([double])),
+        "double delta of floats",
+    );
+    assert!(Enumeration::of_texts("e", ["a", "a"], false).is_err());
+}
+
+#[test]
+fn columns_that_do_not_fit_are_refused() {
+    let location = place();
+    let schema =
+        SchemaBuilder::dense().dimension(dim("x", 0, 2, 3)).attribute(Attribute::new("a", Datatype::Int32));
+    let array = ArrayWriter::create(&location, &schema.build().unwrap(), None, None).unwrap();
+    let write = |column: ArrayRef| {
+        array.write_dense(&[range(0, 2)], &batch([("a", column)]), CellOrder::RowMajor, None)
+    };
+    assert!(write(Arc::new(Float64Array::from(vec![1.0, 2.0, 3.0]))).is_err());
+    assert!(write(Arc::new(Int32Array::from(vec![Some(1), None, Some(3)]))).is_err());
+    assert!(write(ints(0..2)).is_err());
+    assert!(
+        array.write_dense(&[range(0, 3)], &batch([("a", ints(0..4))]), CellOrder::RowMajor, None).is_err()
+    );
+    assert!(
+        array.write_dense(&[range(0, 2)], &batch([("b", ints(0..3))]), CellOrder::RowMajor, None).is_err()
+    );
+    write(ints(0..3)).unwrap();
+}
+
+#[test]
+fn groups_and_metadata_change_in_steps() {
+    let location = place();
+    let group = GroupWriter::create(&location, None).unwrap();
+    ArrayWriter::create(&location.join("one"), &line(3), None, Some(1)).unwrap();
+    group.change(&[Member::relative(MemberKind::Array, "one", "first")], &[], Some(1)).unwrap();
+    assert!(group.change(&[], &["second"], Some(2)).is_err());
+    group.change(&[Member::relative(MemberKind::Group, "two", "second")], &["first"], Some(2)).unwrap();
+    assert_eq!(group.members().unwrap().into_keys().collect::<Vec<_>>(), ["second"]);
+    group.write_metadata(&vec![(b"k".to_vec(), Some(MetadataValue::integer(4)))], Some(3)).unwrap();
+    let info = open(&location, &OpenOptions::default()).describe().unwrap().to_json();
+    assert_eq!(info["members"][0]["name"], "second");
+    assert_eq!(info["metadata"]["k"]["value"], 4);
+}
+
+#[test]
+fn a_sink_that_is_dropped_or_fails_leaves_nothing() {
+    let location = place();
+    let given = rows(&[1, 2, 3], 0);
+    let mut options = WriteOptions::default();
+    options.settings.set("dims", "x");
+    let mut sink = TileDb.create(&location, given.schema(), &options, &support::driver()).unwrap();
+    sink.write(&given).unwrap();
+    drop(sink);
+    assert!(!location.exists().unwrap());
+    let mut sink = TileDb.create(&location, given.schema(), &options, &support::driver()).unwrap();
+    sink.write(&given).unwrap();
+    sink.write(&given).unwrap();
+    assert!(sink.finish().is_err(), "duplicates");
+    assert!(!location.exists().unwrap());
+    let mut sink = TileDb.create(&location, given.schema(), &options, &support::driver()).unwrap();
+    sink.write(&given).unwrap();
+    assert_eq!(sink.finish().unwrap().rows, 3);
+    assert_eq!(cells(&location, &OpenOptions::default()), [(1, 1), (2, 2), (3, 3)]);
+    assert!(TileDb.create(&location, given.schema(), &options, &support::driver()).is_err(), "it exists");
+    options.overwrite = true;
+    let mut sink = TileDb.create(&location, given.schema(), &options, &support::driver()).unwrap();
+    sink.write(&rows(&[7], 1)).unwrap();
+    assert_eq!(cells(&location, &OpenOptions::default()).len(), 3, "the old array is there until the end");
+    sink.finish().unwrap();
+    assert_eq!(cells(&location, &OpenOptions::default()), [(7, 8)]);
+}
+
+/// A storage whose writing calls fail once their number is used up.
+#[derive(Debug, Clone)]
+struct Failing {
+    inner: MemoryStorage,
+    left: Arc<AtomicUsize>,
+}
+
+impl Failing {
+    fn step(&self) -> Result<()> {
+        let took = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        took.map(drop).map_err(|_| Error::io("the storage is gone", std::io::ErrorKind::BrokenPipe.into()))
+    }
+}
+
+impl Storage for Failing {
+    fn size(&self, path: &str) -> Result<u64> {
+        self.inner.size(path)
+    }
+    fn kind(&self, path: &str) -> Result<Option<EntryKind>> {
+        self.inner.kind(path)
+    }
+    fn read(&self, path: &str, ranges: &[std::ops::Range<u64>]) -> Result<Vec<Bytes>> {
+        self.inner.read(path, ranges)
+    }
+    fn list(&self, path: &str) -> Result<Vec<Entry>> {
+        self.inner.list(path)
+    }
+    fn create(&self, path: &str) -> Result<Box<dyn Staged>> {
+        self.step()?;
+        Ok(Box::new(FailingFile { inner: self.inner.create(path)?, storage: self.clone() }))
+    }
+    fn create_dir(&self, path: &str) -> Result<()> {
+        self.inner.create_dir(path)
+    }
+    fn remove(&self, path: &str) -> Result<()> {
+        self.step()?;
+        self.inner.remove(path)
+    }
+    fn hints(&self) -> IoHints {
+        self.inner.hints()
+    }
+}
+
+struct FailingFile {
+    inner: Box<dyn Staged>,
+    storage: Failing,
+}
+
+impl Staged for FailingFile {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.storage.step()?;
+        self.inner.write(bytes)
+    }
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.storage.step()?;
+        self.inner.write_at(offset, bytes)
+    }
+    fn position(&self) -> u64 {
+        self.inner.position()
+    }
+    fn commit(self: Box<Self>) -> Result<()> {
+        self.storage.step()?;
+        self.inner.commit()
+    }
+}
+
+/// Runs `change` on copies of an array, stopped after each number of steps; what is read then is the old or the new state.
+fn old_or_new(change: fn(&ArrayWriter) -> Result<()>, old: &[(i32, i32)], new: &[(i32, i32)]) {
+    for steps in 0.. {
+        let storage = Failing { inner: MemoryStorage::new(), left: Arc::new(AtomicUsize::new(usize::MAX)) };
+        let location = Location::new(Arc::new(storage.clone()), "array");
+        let array = ArrayWriter::create(&location, &line(3), None, Some(1)).unwrap();
+        array.write_sparse(&[rows(&[1, 2, 3, 4, 5], 0)], &at(10)).unwrap();
+        array.write_sparse(&[rows(&[4, 5, 6, 7], 100)], &at(20)).unwrap();
+        storage.left.store(steps, Ordering::SeqCst);
+        let outcome = change(&array);
+        let found = cells(&location, &OpenOptions::default());
+        assert!(found == old || found == new, "after {steps} steps: {found:?}");
+        if outcome.is_ok() {
+            assert_eq!(found, new);
+            return;
+        }
+        assert!(steps < 500, "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_write_that_is_cut_short_leaves_the_old_state_or_the_new() {
+    let old = [(1, 1), (2, 2), (3, 3), (4, 104), (5, 105), (6, 106), (7, 107)];
+    old_or_new(
+        |array| array.write_sparse(&[rows(&[1, 8], 200)], &at(30)).map(drop),
+        &old,
+        &[(1, 201), (2, 2), (3, 3), (4, 104), (5, 105), (6, 106), (7, 107), (8, 208)],
+    );
+    old_or_new(
+        |array| array.delete(&Predicate::compare("x", Comparison::Gt, 2), OnNull::Refuse, Some(30)).map(drop),
+        &old,
+        &[(1, 1), (2, 2)],
+    );
+    old_or_new(|array| array.consolidate(&Consolidation::default()).map(drop), &old, &old);
+    old_or_new(
+        |array| {
+            array.consolidate(&Consolidation::default())?;
+            array.vacuum(Vacuum::Fragments)
+        },
+        &old,
+        &old,
+    );
+    old_or_new(
+        |array| {
+            array.consolidate_commits()?;
+            array.vacuum(Vacuum::Commits)?;
+            array.consolidate(&Consolidation::default())?;
+            array.vacuum(Vacuum::Fragments)?;
+            array.consolidate_commits()?;
+            array.vacuum(Vacuum::Commits)
+        },
+        &old,
+        &old,
+    );
+}

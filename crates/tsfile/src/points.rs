@@ -1,0 +1,88 @@
+//! The points of loaded chunks, page by page, outside of scans: for statistics and dumps.
+
+use crate::meta::{DataType, Statistics, Version};
+use crate::read::column::{Column, NONE};
+use crate::read::loaded::Loaded;
+use crate::read::page;
+use crate::write::statistics;
+use crate::write::values::{Slice, Strings};
+use tesselle_core::{Error, Result};
+
+/// Times and values of a page; values are absent for a time column.
+#[derive(Debug)]
+pub(crate) struct PagePoints {
+    /// One per point.
+    pub(crate) times: Vec<i64>,
+    /// One per point.
+    pub(crate) values: Option<Column>,
+}
+
+/// Decodes a page of a chunk. `times` are those of the time page beside it, for a column of an aligned group;
+/// `statistics` those that stand for a page without its own.
+pub(crate) fn decode(
+    loaded: &Loaded,
+    number: usize,
+    version: Version,
+    times: Option<&[i64]>,
+    statistics: Option<&Statistics>,
+) -> Result<PagePoints> {
+    let missing = || Error::internal("a page is missing");
+    let page = loaded.pages.get(number).ok_or_else(missing)?;
+    let header = &loaded.header;
+    if header.is_time_column() {
+        let mut times = Vec::new();
+        page::decode_time_page(page, header, statistics, &mut times)?;
+        return Ok(PagePoints { times, values: None });
+    }
+    let physical = header.data_type.physical().ok_or_else(missing)?;
+    if header.is_value_column() {
+        let times = times.ok_or_else(|| {
+            Error::corrupt("a column of an aligned group has no time column")
+                .class("bad_chunk")
+                .offset(page.offset)
+        })?;
+        let decoded = page::decode_aligned(page, header, version, physical, statistics, times.len())?;
+        let there = times.iter().zip(&decoded.picks).filter(|(_, pick)| **pick != NONE);
+        return Ok(PagePoints {
+            times: there.map(|(time, _)| *time).collect(),
+            values: Some(decoded.values),
+        });
+    }
+    let mut times = Vec::new();
+    let mut values = Column::new(physical);
+    page::decode_points(page, header, version, statistics, &mut times, Some(&mut values))?;
+    Ok(PagePoints { times, values: Some(values) })
+}
+
+impl PagePoints {
+    /// The statistics as a writer of `version` keeps them.
+    pub(crate) fn statistics(&self, data_type: DataType, version: Version) -> Statistics {
+        let mut found = match &self.values {
+            None => statistics::of_times(&self.times),
+            Some(column) => {
+                let mut strings = Strings::default();
+                let slice = match column {
+                    Column::Boolean(v) => Slice::Boolean(v),
+                    Column::Int32(v) => Slice::Int32(v),
+                    Column::Int64(v) => Slice::Int64(v),
+                    Column::Float(v) => Slice::Float(v),
+                    Column::Double(v) => Slice::Double(v),
+                    Column::Binary(s) => {
+                        (0..s.len()).for_each(|i| strings.push(s.get(i)));
+                        Slice::Binary(&strings, 0, s.len())
+                    }
+                };
+                statistics::of_points(&self.times, slice, version)
+            }
+        };
+        if !version.is_flat() {
+            // Later versions state the bounds, whatever the order of writing.
+            found.start_time = self.times.iter().copied().min().unwrap_or(found.start_time);
+            found.end_time = self.times.iter().copied().max().unwrap_or(found.end_time);
+        }
+        if data_type == DataType::Blob {
+            found = Statistics { min: None, max: None, first: None, last: None, sum: None, ..found };
+        }
+        found
+    }
+}

@@ -1,0 +1,206 @@
+//! What the original's command-line tools print, as JSON: resource files, a data directory, a file front to back.
+
+use crate::archive::{data_files, find};
+use crate::meta::resource::{Resource, TimeRange};
+use crate::meta::{DeviceId, Statistics, Version};
+use crate::points::{self, PagePoints};
+use crate::walk::{Record, WalkedChunk, Walker};
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+use tesselle_core::{Context as _, Error, Location, Result};
+
+/// The ending of resource files.
+const RESOURCE: &str = ".tsfile.resource";
+/// Largest side file that is read.
+const MAX_SIDE_BYTES: u64 = 1 << 28;
+
+/// The devices and times of a resource file, or of all those below a folder:
+/// `{"files": [{"file": ..., "devices": {"root.a": [0, 595]}}]}`.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use tesselle_core::{Location, storage::MemoryStorage};
+/// let storage = MemoryStorage::new();
+/// storage.put("1.tsfile.resource", vec![0, 0, 0, 0, 0, 0, 0, 0]);
+/// let location = Location::new(Arc::new(storage), "1.tsfile.resource");
+/// let shown = tesselle_tsfile::tools::resources(&location)?;
+/// assert_eq!(shown["files"][0]["file"], "1.tsfile.resource");
+/// # Ok::<(), tesselle_core::Error>(())
+/// ```
+pub fn resources(location: &Location) -> Result<Json> {
+    let mut files = Vec::new();
+    if location.is_dir()? {
+        for relative in find(location, RESOURCE)? {
+            files.push(resource_json(&location.join(&relative), &relative)?);
+        }
+    } else {
+        files.push(resource_json(location, location.name())?);
+    }
+    Ok(json!({ "files": files }))
+}
+
+fn read_resource(location: &Location) -> Result<Resource> {
+    Resource::parse(&location.read_all(MAX_SIDE_BYTES)?).in_file(location.path())
+}
+
+fn resource_json(location: &Location, name: &str) -> Result<Json> {
+    let resource = read_resource(location)?;
+    let mut object = Map::new();
+    object.insert("file".into(), json!(name));
+    object.insert("devices".into(), devices_json(&resource.devices));
+    if let Some((start, end)) = resource.whole_file {
+        object.insert("times".into(), json!([start, end]));
+    }
+    if !resource.historical_versions.is_empty() {
+        object.insert("historical_versions".into(), json!(resource.historical_versions));
+    }
+    Ok(Json::Object(object))
+}
+
+fn devices_json(devices: &BTreeMap<String, TimeRange>) -> Json {
+    let devices: Map<String, Json> =
+        devices.iter().map(|(device, (start, end))| (device.clone(), json!([start, end]))).collect();
+    Json::Object(devices)
+}
+
+/// The files of a data directory in the order in which their points count, the last one most: sequence files, then
+/// those out of sequence, each with its size, version, deletions, and the devices of its resource file.
+pub fn data_directory(location: &Location) -> Result<Json> {
+    if !location.is_dir()? {
+        return Err(Error::invalid("a data directory is a folder").file(location.path()));
+    }
+    let mut files = Vec::new();
+    for (relative, unsequence) in data_files(location)? {
+        let file = location.join(&relative);
+        let size = file.size()?;
+        let head = file.read_range(0..size.min(12))?;
+        let mut object = Map::new();
+        object.insert("file".into(), json!(relative));
+        object.insert("sequence".into(), json!(!unsequence));
+        object.insert("size".into(), json!(size));
+        object.insert("version".into(), Version::recognise(&head).in_file(file.path())?.name().into());
+        let mods = location.join(&format!("{relative}.mods"));
+        if mods.is_file()? {
+            let deletions = crate::meta::mods::Deletion::parse_all(&mods.read_all(MAX_SIDE_BYTES)?);
+            let shown = deletions
+                .in_file(mods.path())?
+                .into_iter()
+                .map(|d| json!({ "path": d.path, "before": d.before, "start": d.start, "end": d.end }));
+            object.insert("deletions".into(), shown.collect());
+        }
+        let resource = location.join(&format!("{relative}.resource"));
+        if resource.is_file()? {
+            object.insert("devices".into(), devices_json(&read_resource(&resource)?.devices));
+        }
+        files.push(Json::Object(object));
+    }
+    Ok(json!({ "files": files }))
+}
+
+/// Every record of the data section in the order of the file, with the points of every page where `points` is set.
+/// A file that ends early, or is damaged, is told up to there; `stopped` says why.
+pub fn read(location: &Location, points: bool) -> Result<Json> {
+    let size = location.size()?;
+    let head = location.read_range(0..size.min(12))?;
+    let version = Version::recognise(&head).in_file(location.path())?;
+    let mut walker = Walker::new(location, version, size);
+    let mut records = Vec::new();
+    let mut times: Vec<Vec<i64>> = Vec::new();
+    let mut stopped = Json::Null;
+    loop {
+        match walker.next() {
+            Ok(Some((_, Record::Separator))) => {
+                records.push(json!({ "record": "separator", "offset": walker.position().saturating_sub(1) }));
+                break;
+            }
+            Ok(Some((at, record))) => records.push(record_json(at, &record, version, points, &mut times)),
+            Ok(None) => break,
+            Err(error) if error.kind() == tesselle_core::ErrorKind::Io => return Err(error),
+            Err(error) => {
+                stopped = json!(error.to_string());
+                break;
+            }
+        }
+    }
+    Ok(json!({ "version": version.name(), "records": records, "stopped": stopped }))
+}
+
+fn record_json(
+    at: u64,
+    record: &Record,
+    version: Version,
+    with_points: bool,
+    times: &mut Vec<Vec<i64>>,
+) -> Json {
+    let device_json = |device: &DeviceId| json!(device.path());
+    match record {
+        Record::GroupHeader(device) => {
+            json!({ "record": "chunk_group_header", "offset": at, "device": device_json(device) })
+        }
+        Record::GroupFooter(footer) => json!({
+            "record": "chunk_group_footer", "offset": at, "device": device_json(&footer.device),
+            "data_size": footer.data_size, "chunks": footer.chunks,
+        }),
+        Record::Version(number) => json!({ "record": "version", "offset": at, "version": number }),
+        Record::OperationRange(least, most) => {
+            json!({ "record": "operation_range", "offset": at, "min": least, "max": most })
+        }
+        Record::Separator => json!({ "record": "separator", "offset": at }),
+        Record::Chunk(chunk) => chunk_json(at, chunk, version, with_points, times),
+    }
+}
+
+fn chunk_json(
+    at: u64,
+    chunk: &WalkedChunk,
+    version: Version,
+    with_points: bool,
+    times: &mut Vec<Vec<i64>>,
+) -> Json {
+    let header = &chunk.loaded.header;
+    if header.is_time_column() {
+        times.clear();
+    }
+    let mut pages = Vec::with_capacity(chunk.loaded.pages.len());
+    for (number, page) in chunk.loaded.pages.iter().enumerate() {
+        let mut object = Map::new();
+        object.insert("offset".into(), json!(page.offset));
+        object.insert("uncompressed_size".into(), json!(page.header.uncompressed_size));
+        object.insert("compressed_size".into(), json!(page.header.compressed_size));
+        if let Some(statistics) = &page.header.statistics {
+            object.insert("statistics".into(), Json::Object(statistics.to_json(header.data_type)));
+        }
+        if with_points || header.is_time_column() {
+            let beside = times.get(number).map(Vec::as_slice);
+            match points::decode(&chunk.loaded, number, version, beside, None::<&Statistics>) {
+                Ok(found) => {
+                    if with_points {
+                        object.insert("points".into(), points_json(&found, header.data_type));
+                    }
+                    if header.is_time_column() {
+                        times.push(found.times);
+                    }
+                }
+                Err(error) => {
+                    object.insert("error".into(), json!(error.to_string()));
+                }
+            }
+        }
+        pages.push(Json::Object(object));
+    }
+    json!({
+        "record": "chunk", "offset": at, "measurement": header.measurement, "type": header.data_type.name(),
+        "encoding": header.encoding.name(version), "compression": header.compression.name(),
+        "data_size": header.data_size, "aligned": header.is_time_column() || header.is_value_column(), "pages": pages,
+    })
+}
+
+fn points_json(points: &PagePoints, data_type: crate::meta::DataType) -> Json {
+    let value =
+        |row: usize| points.values.as_ref().and_then(|v| v.value(row)).map(|v| v.to_json_as(data_type));
+    let point = |(row, time): (usize, &i64)| match &points.values {
+        Some(_) => json!([time, value(row)]),
+        None => json!([time]),
+    };
+    points.times.iter().enumerate().map(point).collect()
+}

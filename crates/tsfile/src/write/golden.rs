@@ -1,0 +1,287 @@
+//! The writer against files of the original libraries: decode each chunk, write it again, compare the bytes.
+//!
+//! Runs where `TESSELLE_FIXTURES` names the fixtures.
+
+use super::chunk::{PageLimits, Setting, aligned_times, aligned_values, ordinary_pages};
+use super::output::Output;
+use super::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
+use super::values::{Strings, Values};
+use crate::meta::schema::MeasurementSchema;
+use crate::meta::{ChunkHeader, Compression, DataType, DeviceId, Encoding, Statistics, Version};
+use crate::read::column::{Column, NONE};
+use crate::read::file::{Chunk, File};
+use crate::read::page::{self, Page};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tesselle_core::storage::MemoryStorage;
+use tesselle_core::{Cursor, Limits, Location};
+
+/// The whole files among the fixtures, by case.
+fn cases(prefix: &str) -> Vec<(String, Location)> {
+    let Some(root) = std::env::var_os("TESSELLE_FIXTURES") else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(PathBuf::from(root).join("tsfile")) else { return Vec::new() };
+    let mut cases: Vec<(String, Location)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let file = entry.path().join("data.tsfile");
+            let wanted = name.starts_with(prefix) && !name.contains("truncated") && file.exists();
+            wanted.then(|| (name, Location::local(file).unwrap()))
+        })
+        .collect();
+    cases.sort_by(|a, b| a.0.cmp(&b.0));
+    cases
+}
+
+fn open(location: &Location) -> File {
+    File::open(location, &Limits::default()).unwrap()
+}
+
+/// A chunk as the file holds it.
+struct Stored {
+    header: ChunkHeader,
+    bytes: Vec<u8>,
+    pages: Vec<Page>,
+}
+
+fn stored(location: &Location, file: &File, offset: u64) -> Stored {
+    let rest = location.read_range(offset..file.data_end).unwrap();
+    let mut cursor = Cursor::new(&rest, offset, "chunk");
+    let header = ChunkHeader::parse(&mut cursor, file.version).unwrap();
+    let start = cursor.position();
+    let end = start + header.data_size as usize;
+    let body = rest.slice(start..end);
+    let pages = page::split(&header, file.version, &body, offset + start as u64).unwrap();
+    Stored { header, bytes: rest[..end].to_vec(), pages }
+}
+
+fn values(column: Column) -> Values {
+    match column {
+        Column::Boolean(v) => Values::Boolean(v),
+        Column::Int32(v) => Values::Int32(v),
+        Column::Int64(v) => Values::Int64(v),
+        Column::Float(v) => Values::Float(v),
+        Column::Double(v) => Values::Double(v),
+        Column::Binary(s) => Values::Binary((0..s.len()).map(|i| s.get(i)).collect::<Strings>()),
+    }
+}
+
+/// The schema of a chunk. Scaled floats say their decimals in front of the data.
+fn schema(stored: &Stored) -> MeasurementSchema {
+    let header = &stored.header;
+    let float = matches!(header.data_type, DataType::Float | DataType::Double);
+    let mut properties = Vec::new();
+    if float && matches!(header.encoding, Encoding::Rle | Encoding::Ts2Diff) && !header.is_value_column() {
+        let raw = stored.pages[0].unfold(header.compression).unwrap();
+        let (_, column) = page::split_columns(&raw, 0).unwrap();
+        properties.push((super::chunk::MAX_POINT_NUMBER.to_string(), column[0].to_string()));
+    }
+    MeasurementSchema {
+        name: header.measurement.clone(),
+        data_type: header.data_type,
+        encoding: header.encoding,
+        compression: header.compression,
+        properties,
+    }
+}
+
+fn setting(version: Version, time_encoding: Encoding) -> Setting {
+    Setting { version, time_encoding, pages: PageLimits { points: 1, bytes: 1 }, exact: false }
+}
+
+/// Compares what was written with what was stored: to the byte, or page by page where a compressor lies between.
+fn compare(name: &str, stored: &Stored, written: &super::chunk::EncodedChunk, version: Version) -> bool {
+    let mut bytes = Vec::new();
+    written.write(&mut bytes, version).unwrap();
+    if bytes == stored.bytes {
+        return true;
+    }
+    let header = &stored.header;
+    assert_eq!(written.header.marker, header.marker, "{name}");
+    let pages = page::split(&written.header, version, &Bytes::from(written.body.clone()), 0).unwrap();
+    assert_eq!(pages.len(), stored.pages.len(), "{name}");
+    let lossy = header.encoding.is_lossy(header.data_type);
+    for (i, (ours, theirs)) in pages.iter().zip(&stored.pages).enumerate() {
+        let (a, b) = (ours.unfold(header.compression).unwrap(), theirs.unfold(header.compression).unwrap());
+        assert_eq!(a, b, "{name}: page {i} of {header:?}");
+        if !lossy {
+            // As text, for a NaN is not equal to itself.
+            let text = |page: &Page| format!("{:?}", page.header.statistics);
+            assert_eq!(text(ours), text(theirs), "{name}: page {i} of {header:?}");
+        }
+    }
+    // The same bytes in, but another compressor, or statistics of values before they were rounded.
+    assert!(lossy || header.compression != Compression::Uncompressed, "{name}: {header:?}");
+    false
+}
+
+/// Writes the chunks of a case again; gives how many are equal to the byte, and how many there are.
+fn rewrite(name: &str, location: &Location, skip: impl Fn(&ChunkHeader) -> bool) -> (usize, usize) {
+    let file = open(location);
+    let (mut equal, mut all) = (0, 0);
+    for device in &file.devices {
+        let series = file.series(device).unwrap();
+        let times: Vec<&Chunk> =
+            series.iter().filter(|s| s.is_time_column()).flat_map(|s| &s.chunks).collect();
+        for (series, chunk) in series.iter().flat_map(|s| s.chunks.iter().map(move |c| (s, c))) {
+            let stored = stored(location, &file, chunk.offset);
+            if stored.pages.is_empty() || skip(&stored.header) {
+                continue;
+            }
+            let name = format!("{name} {} {}", device.path, series.name);
+            let written = if times.is_empty() {
+                write_ordinary(&file, chunk, &stored)
+            } else {
+                let time =
+                    times.iter().filter(|t| t.offset <= chunk.offset).max_by_key(|t| t.offset).unwrap();
+                let time_stored = self::stored(location, &file, time.offset);
+                write_aligned(&file, chunk, &stored, time, &time_stored)
+            };
+            all += 1;
+            equal += usize::from(compare(&name, &stored, &written, file.version));
+            if !stored.header.encoding.is_lossy(stored.header.data_type) {
+                let bytes = |stats: &Statistics| {
+                    let mut out = Vec::new();
+                    if file.version.is_flat() {
+                        stats.write_digest(&mut out, file.version).unwrap();
+                    } else {
+                        stats.write(&mut out, series.data_type, file.version).unwrap();
+                    }
+                    out
+                };
+                let (ours, theirs) = (&written.statistics, &chunk.statistics);
+                assert_eq!(bytes(ours), bytes(theirs), "{name}: {ours:?} for {theirs:?}");
+            }
+        }
+    }
+    (equal, all)
+}
+
+fn write_ordinary(file: &File, chunk: &Chunk, stored: &Stored) -> super::chunk::EncodedChunk {
+    let physical = stored.header.data_type.physical().unwrap();
+    let (mut times, mut column, mut ranges) = (Vec::new(), Column::new(physical), Vec::new());
+    for page in &stored.pages {
+        let start = times.len();
+        let stats = Some(&chunk.statistics);
+        page::decode_points(page, &stored.header, file.version, stats, &mut times, Some(&mut column))
+            .unwrap();
+        ranges.push(start..times.len());
+    }
+    let setting = setting(file.version, Encoding::Ts2Diff);
+    ordinary_pages(&schema(stored), &times, &values(column), &setting, &ranges).unwrap()
+}
+
+fn write_aligned(
+    file: &File,
+    chunk: &Chunk,
+    stored: &Stored,
+    time: &Chunk,
+    time_stored: &Stored,
+) -> super::chunk::EncodedChunk {
+    let (mut times, mut ranges) = (Vec::new(), Vec::new());
+    for page in &time_stored.pages {
+        let start = times.len();
+        page::decode_time_page(page, &time_stored.header, Some(&time.statistics), &mut times).unwrap();
+        ranges.push(start..times.len());
+    }
+    let setting = setting(file.version, time_stored.header.encoding);
+    if stored.header.is_time_column() {
+        return aligned_times(&times, stored.header.compression, &setting, &ranges).unwrap();
+    }
+    let physical = stored.header.data_type.physical().unwrap();
+    let mut present = Vec::new();
+    let mut rows = Values::empty(stored.header.data_type);
+    for (page, range) in stored.pages.iter().zip(&ranges) {
+        let stats = Some(&chunk.statistics);
+        let decoded =
+            page::decode_aligned(page, &stored.header, file.version, physical, stats, range.len()).unwrap();
+        let picks: Vec<usize> =
+            decoded.picks.iter().map(|&p| if p == NONE { 0 } else { p as usize }).collect();
+        present.extend(decoded.picks.iter().map(|&p| p != NONE));
+        let mut list = values(decoded.values);
+        if list.is_empty() {
+            list = super::buffer::blanks(stored.header.data_type, 1);
+        }
+        rows.append(&list, super::values::Rows::At(&picks)).unwrap();
+    }
+    aligned_values(&schema(stored), &times, &rows, &present, &setting, &ranges).unwrap()
+}
+
+#[test]
+fn chunks_of_the_original_libraries_are_reproduced() {
+    let mut totals = BTreeMap::new();
+    for prefix in ["v08-", "v09-", "v2-", "v3-", "v4-"] {
+        for (name, location) in cases(prefix) {
+            // What their decoders lose cannot be written again.
+            let lost = |header: &ChunkHeader| {
+                let float = matches!(header.data_type, DataType::Float | DataType::Double);
+                let cut = name.ends_with("extremes") && float;
+                let rounded = matches!(header.encoding, Encoding::Sprintz | Encoding::Rlbe) && float;
+                (cut && header.encoding.is_lossy(header.data_type))
+                    || rounded
+                    || (name.ends_with("extremes") && header.encoding == Encoding::Sprintz)
+            };
+            let (equal, all) = rewrite(&name, &location, lost);
+            let total: &mut (usize, usize) = totals.entry(prefix).or_default();
+            *total = (total.0 + equal, total.1 + all);
+        }
+    }
+    for (prefix, (equal, all)) in totals {
+        println!("{prefix}: {equal} of {all} chunks equal to the byte, the others page by page");
+        assert!(equal > 0);
+    }
+}
+
+/// What the metadata of a file says, as the writer would have recorded it.
+fn records(location: &Location, file: &File) -> BTreeMap<DeviceId, DeviceRecord> {
+    let mut records = BTreeMap::new();
+    for device in &file.devices {
+        let mut chunks = Vec::new();
+        for series in file.series(device).unwrap() {
+            for chunk in &series.chunks {
+                let header = stored(location, file, chunk.offset).header;
+                chunks.push(ChunkRecord::new(&header, chunk.offset, chunk.statistics.clone()));
+            }
+        }
+        chunks.sort_by_key(|c| c.offset);
+        let group = GroupRecord { start: 0, end: 0, version: 0, chunks };
+        records.insert(device.id.clone(), DeviceRecord { groups: vec![group] });
+    }
+    records
+}
+
+#[test]
+fn index_trees_of_the_java_libraries_are_reproduced() {
+    for prefix in ["v2-", "v3-", "v4-"] {
+        for (name, location) in cases(prefix) {
+            let file = open(&location);
+            let storage = Location::new(Arc::new(MemoryStorage::new()), "tail");
+            let mut out = Output::new(storage.create(true).unwrap());
+            out.buffer().extend_from_slice(&location.read_range(0..file.data_end).unwrap());
+            let records = records(&location, &file);
+            let tail = Tail {
+                version: file.version,
+                devices: &records,
+                measurements: Vec::new(),
+                tables: file.metadata.tables.clone(),
+                versions: file.metadata.versions.clone(),
+                properties: Vec::new(),
+                degree: if file.version == Version::V2 { 16 } else { 256 },
+            };
+            tail.write(&mut out).unwrap();
+            out.commit().unwrap();
+            // Everything up to the file metadata is equal to the byte; what that says is equal but for words of
+            // the writer's own.
+            let ours = storage.read_all(1 << 30).unwrap();
+            let theirs = location.read_all(1 << 30).unwrap();
+            let end = file.metadata_start as usize;
+            assert_eq!(ours[..end], theirs[..end], "{name}");
+            let mut written = open(&storage);
+            assert_eq!(written.metadata_start, file.metadata_start, "{name}");
+            written.metadata.properties.clone_from(&file.metadata.properties);
+            assert_eq!(written.metadata, file.metadata, "{name}");
+        }
+    }
+}
