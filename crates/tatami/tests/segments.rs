@@ -6,11 +6,11 @@ use documents::*;
 use proptest::prelude::*;
 use serde_json::json;
 use tesselle_core::{Comparison, Depth, Format, OpenOptions, Predicate, Report};
-use tesselle_tatami::{Collection, Tatami};
 use tesselle_tatami::search::{
     Deletion, DictionaryKind, IndexOptions, SearchOptions, Searcher, Segment, Shape, analyzer, delete, index,
     search,
 };
+use tesselle_tatami::{Collection, Tatami};
 
 #[test]
 fn stored_columns_come_back_with_the_hits() {
@@ -142,7 +142,8 @@ fn a_manifest_says_which_segments_count() {
     }
     let mut collection = Collection::open(&folder, &OpenOptions::default()).unwrap();
     collection.add(&["b.tatami"]).unwrap();
-    let hits = search(&folder, "river", &SearchOptions::default(), &OpenOptions::default(), &driver()).unwrap();
+    let hits =
+        search(&folder, "river", &SearchOptions::default(), &OpenOptions::default(), &driver()).unwrap();
     assert!(hits.hits.iter().all(|hit| hit.segment == "b.tatami"));
     assert_eq!(hits.segments.total, 1);
 }
