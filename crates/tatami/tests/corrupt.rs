@@ -111,7 +111,7 @@ fn exercise(bytes: Vec<u8>) -> Result<()> {
     let rows: Vec<_> = scan(table.as_ref(), &Scan::all(), &shared_driver(), Order::Plan)?.collect();
     let column = table.schema().field(0).name().clone();
     let filtered = Scan::all().filter(format!("\"{column}\" = 7 OR \"{column}\" IS NULL").parse()?);
-    let _ = scan(table.as_ref(), &filtered, &shared_driver(), Order::Plan).map(|rows| rows.count());
+    let _ = scan(table.as_ref(), &filtered, &shared_driver(), Order::Plan).map(std::iter::Iterator::count);
     let file = File::open(&location, &options)?;
     let _ = file.lookup(&Scalar::Int(7));
     let _ = file.take(&[0, file.rows() / 2], None);

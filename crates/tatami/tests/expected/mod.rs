@@ -17,12 +17,12 @@ use tesselle_core::{Container, Driver, DriverOptions, Format, Location, OpenOpti
 use tesselle_tatami::Tatami;
 
 /// The folder of the tatami fixtures.
-pub fn fixtures() -> Option<PathBuf> {
+pub(crate) fn fixtures() -> Option<PathBuf> {
     std::env::var_os("TESSELLE_FIXTURES").map(|root| Path::new(&root).join("tatami"))
 }
 
 /// All cases with their expectations.
-pub fn cases() -> Vec<(PathBuf, Value)> {
+pub(crate) fn cases() -> Vec<(PathBuf, Value)> {
     let Some(root) = fixtures() else { return Vec::new() };
     let mut folders: Vec<PathBuf> =
         std::fs::read_dir(root).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()).collect();
@@ -30,26 +30,26 @@ pub fn cases() -> Vec<(PathBuf, Value)> {
     folders.into_iter().map(|folder| (folder.clone(), read_json(&folder.join("expected.json")))).collect()
 }
 
-pub fn case(name: &str) -> Option<(PathBuf, Value)> {
+pub(crate) fn case(name: &str) -> Option<(PathBuf, Value)> {
     let folder = fixtures()?.join(name);
     let expected = read_json(&folder.join("expected.json"));
     Some((folder, expected))
 }
 
-pub fn read_json(path: &Path) -> Value {
+pub(crate) fn read_json(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-pub fn driver() -> Driver {
+pub(crate) fn driver() -> Driver {
     Driver::new(&DriverOptions { threads: Some(2), memory: Some(256 << 20) }).unwrap()
 }
 
-pub fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Container>> {
     Tatami.open(&Location::local(path).unwrap(), options)
 }
 
 /// Reads rows; with text as binary where the file's text is not UTF-8.
-pub fn read(path: &Path, request: &Scan, options: &OpenOptions) -> Result<Vec<RecordBatch>> {
+pub(crate) fn read(path: &Path, request: &Scan, options: &OpenOptions) -> Result<Vec<RecordBatch>> {
     let table = open(path, options)?.default_table()?;
     scan(table.as_ref(), request, &driver(), Order::Plan)?.collect()
 }
@@ -71,7 +71,7 @@ fn matches_bytes(got: &[u8], want: &Value) -> bool {
 }
 
 /// Whether one value of an array is the rendered one.
-pub fn matches(array: &dyn Array, row: usize, want: &Value) -> bool {
+pub(crate) fn matches(array: &dyn Array, row: usize, want: &Value) -> bool {
     if want.is_null() || array.is_null(row) {
         return want.is_null() && array.is_null(row);
     }
@@ -106,7 +106,7 @@ pub fn matches(array: &dyn Array, row: usize, want: &Value) -> bool {
 }
 
 /// Compares a column over all batches.
-pub fn check_column(what: &str, batches: &[RecordBatch], name: &str, want: &[Value]) {
+pub(crate) fn check_column(what: &str, batches: &[RecordBatch], name: &str, want: &[Value]) {
     let mut at = 0;
     for batch in batches {
         let array = batch.column_by_name(name).unwrap();
@@ -124,7 +124,7 @@ pub fn check_column(what: &str, batches: &[RecordBatch], name: &str, want: &[Val
 }
 
 /// Whether a string of the case is not UTF-8, so that it must be read as binary.
-pub fn needs_binary(schema: &[Value], columns: &serde_json::Map<String, Value>) -> bool {
+pub(crate) fn needs_binary(schema: &[Value], columns: &serde_json::Map<String, Value>) -> bool {
     let not_text = |v: &Value| v.get("hex").is_some();
     schema.iter().any(|f| {
         f["type"] == "string"
