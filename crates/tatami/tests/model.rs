@@ -1,4 +1,10 @@
 //! Random tables, written with random options and read with random requests, against the rows in memory.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failing helper is a failing test"
+)]
 
 mod expected;
 
