@@ -30,8 +30,7 @@ pub(crate) fn decode(
     let page = loaded.pages.get(number).ok_or_else(missing)?;
     let header = &loaded.header;
     if header.is_time_column() {
-        let mut times = Vec::new();
-        page::decode_time_page(page, header, statistics, &mut times)?;
+        let times = page::decode_time_page(page, header, statistics)?;
         return Ok(PagePoints { times, values: None });
     }
     let physical = header.data_type.physical().ok_or_else(missing)?;

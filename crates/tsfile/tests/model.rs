@@ -135,10 +135,15 @@ fn file() -> impl Strategy<Value = FileModel> {
         Just(Version::V3),
         Just(Version::V4)
     ];
-    let row = (0..40_i64, prop::option::of(-5..5_i32), prop::option::of(-5..5_i32), prop::option::of("[a-cä]{0,3}"));
+    let row = (
+        0..40_i64,
+        prop::option::of(-5..5_i32),
+        prop::option::of(-5..5_i32),
+        prop::option::of("[a-cä]{0,3}"),
+    );
     let deletion = prop::option::weighted(0.3, (0..4_usize, 0..20_i64, 10..40_i64));
-    (version, any::<bool>(), any::<bool>(), prop::collection::vec(row, 1..30), 0..20_usize, deletion).prop_map(
-        |(version, late, aligned, rows, flush_at, deletion)| {
+    (version, any::<bool>(), any::<bool>(), prop::collection::vec(row, 1..30), 0..20_usize, deletion)
+        .prop_map(|(version, late, aligned, rows, flush_at, deletion)| {
             let rows: BTreeMap<i64, Row> = rows
                 .into_iter()
                 .filter(|(_, a, b, c)| a.is_some() || b.is_some() || c.is_some())
@@ -146,8 +151,7 @@ fn file() -> impl Strategy<Value = FileModel> {
                 .collect();
             let aligned = aligned && version >= Version::V3;
             FileModel { version, late, aligned, rows: rows.into_values().collect(), flush_at, deletion }
-        },
-    )
+        })
 }
 
 const CONDITIONS: [&str; 9] = [

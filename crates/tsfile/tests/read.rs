@@ -85,12 +85,12 @@ fn pruning_changes_nothing_but_the_cost() {
                     let want: usize = all.iter().map(|b| predicate.filter(b).unwrap().num_rows()).sum();
                     let scan = Scan::all().filter(predicate);
                     let (_, got) = golden::rows(&*container, device, &scan).unwrap();
-                    let found: usize = got.iter().map(|b| b.num_rows()).sum();
+                    let found: usize = got.iter().map(arrow_array::RecordBatch::num_rows).sum();
                     assert_eq!(found, want, "{name}: {device}: {condition}");
                     let (_, narrow) =
                         golden::rows(&*container, device, &scan.columns([column.as_str()])).unwrap();
                     assert_eq!(
-                        narrow.iter().map(|b| b.num_rows()).sum::<usize>(),
+                        narrow.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(),
                         want,
                         "{name}: {device}: {condition}"
                     );

@@ -86,16 +86,14 @@ impl Slot {
     }
 
     fn range(&mut self, column: &RunColumn, from: usize, to: usize) -> Result<()> {
-        match &column.picks {
-            Some(picks) => self.picks(&column.values, picks.get(from..to).unwrap_or_default()),
-            None => {
-                if let Some(values) = &mut self.values {
-                    values.extend_range(&column.values, from, to)?;
-                }
-                self.nulls.append_n_non_nulls(to.saturating_sub(from));
-                Ok(())
-            }
+        if let Some(picks) = &column.picks {
+            return self.picks(&column.values, picks.get(from..to).unwrap_or_default());
         }
+        if let Some(values) = &mut self.values {
+            values.extend_range(&column.values, from, to)?;
+        }
+        self.nulls.append_n_non_nulls(to.saturating_sub(from));
+        Ok(())
     }
 }
 

@@ -100,7 +100,7 @@ pub(crate) fn decode_points(
     let (time_bytes, value_bytes) = split_columns(&bytes, page.offset)?;
     let statistics = page.header.statistics.as_ref().or(statistics);
     let before = times.len();
-    values::decode_times(time_bytes, None, statistics, times).at_offset(page.offset)?;
+    times.extend(values::decode_times(time_bytes, None, statistics).at_offset(page.offset)?);
     if let Some(column) = column {
         let count = times.len() - before;
         values::decode(column, header.encoding, version, value_bytes, count, statistics)
@@ -114,19 +114,18 @@ pub(crate) fn decode_time_page(
     page: &Page,
     header: &ChunkHeader,
     statistics: Option<&Statistics>,
-    times: &mut Vec<i64>,
-) -> Result<()> {
+) -> Result<Vec<i64>> {
     if page.header.uncompressed_size == 0 {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let bytes = page.unfold(header.compression)?;
     let statistics = page.header.statistics.as_ref().or(statistics);
     // A time column of an encoding that was never built for times is one of the usual encoding: some writers leave
     // the field at PLAIN.
-    values::decode_times(&bytes, Some(header.encoding), statistics, times)
+    values::decode_times(&bytes, Some(header.encoding), statistics)
         .or_else(|error| match header.encoding {
             Encoding::Ts2Diff => Err(error),
-            _ => values::decode_times(&bytes, None, statistics, times),
+            _ => values::decode_times(&bytes, None, statistics),
         })
         .at_offset(page.offset)
 }

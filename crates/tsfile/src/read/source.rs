@@ -229,8 +229,7 @@ impl Material {
                 let bytes = page.unfold(loaded.header.compression)?;
                 let (time_bytes, value_bytes) = page::split_columns(&bytes, page.offset)?;
                 let times = cache.times(TimeBytes::Encoded, time_bytes, || {
-                    let mut times = Vec::new();
-                    values::decode_times(time_bytes, None, statistics, &mut times).map(|()| times)
+                    values::decode_times(time_bytes, None, statistics)
                 });
                 let times = times.at_offset(page.offset)?;
                 if let Some(column) = &mut column {
@@ -268,10 +267,7 @@ impl Material {
         let (task, loaded, _) = self.get(chunk)?;
         let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
         let statistics = loaded.page_statistics(number, &task.chunk);
-        cache.times(TimeBytes::Page, &page.data, || {
-            let mut times = Vec::new();
-            page::decode_time_page(page, &loaded.header, statistics, &mut times).map(|()| times)
-        })
+        cache.times(TimeBytes::Page, &page.data, || page::decode_time_page(page, &loaded.header, statistics))
     }
 
     fn aligned_page(&self, (chunk, number): PageId, rows: usize) -> Result<RunColumn> {
@@ -291,9 +287,12 @@ fn physical(data_type: DataType) -> Result<crate::meta::Physical> {
 /// Series that are written together have the same times, byte for byte: each such column is decoded once.
 #[derive(Debug, Default)]
 pub(crate) struct TimeCache {
-    entries: Vec<(TimeBytes, Box<[u8]>, Arc<Vec<i64>>)>,
+    entries: Vec<CachedTimes>,
     next: usize,
 }
+
+/// What the bytes are, the bytes, and the times they stand for.
+type CachedTimes = (TimeBytes, Box<[u8]>, Arc<Vec<i64>>);
 
 /// What the bytes of a cached column are: the same bytes mean different times as one or the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -106,9 +106,9 @@ impl ScanTask {
     }
 
     /// Takes the headers and says which pages are wanted.
-    fn need_pages(&mut self, fetched: Vec<Bytes>) -> Result<Vec<ByteRange>> {
+    fn need_pages(&mut self, fetched: &[Bytes]) -> Result<Vec<ByteRange>> {
         let mut headers = Vec::with_capacity(fetched.len());
-        for (i, (task, bytes)) in self.material.chunks.iter().zip(&fetched).enumerate() {
+        for (i, (task, bytes)) in self.material.chunks.iter().zip(fetched).enumerate() {
             let (_, facts) = self.file(task)?;
             let parsed = parse_header(&task.chunk, (&task.name, task.data_type), facts, bytes);
             headers.push(Some(parsed.map_err(|e| self.material.place((i, 0), e))?));
@@ -210,7 +210,7 @@ impl Task for ScanTask {
             }
             State::Headers => {
                 self.state = State::Pages;
-                let ranges = self.need_pages(fetched)?;
+                let ranges = self.need_pages(&fetched)?;
                 if ranges.is_empty() {
                     return self.step(Vec::new());
                 }

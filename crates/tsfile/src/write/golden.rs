@@ -180,10 +180,10 @@ fn write_aligned(
     time: &Chunk,
     time_stored: &Stored,
 ) -> super::chunk::EncodedChunk {
-    let (mut times, mut ranges) = (Vec::new(), Vec::new());
+    let (mut times, mut ranges): (Vec<i64>, Vec<_>) = (Vec::new(), Vec::new());
     for page in &time_stored.pages {
         let start = times.len();
-        page::decode_time_page(page, &time_stored.header, Some(&time.statistics), &mut times).unwrap();
+        times.extend(page::decode_time_page(page, &time_stored.header, Some(&time.statistics)).unwrap());
         ranges.push(start..times.len());
     }
     let setting = setting(file.version, time_stored.header.encoding);
