@@ -61,6 +61,19 @@ impl ArchiveFile {
 
     fn open(location: Location, label: String, limits: &Limits) -> Result<Self> {
         let file = File::open(&location, limits)?;
+        Self::new(file, location, label)
+    }
+
+    /// A database that runs has files in its directory that it still writes to: their whole chunk groups are read.
+    fn open_in_directory(location: Location, label: String, limits: &Limits) -> Result<Self> {
+        let file = match File::open(&location, limits) {
+            Err(error) if error.class_name() == "incomplete" => File::recover(&location)?,
+            other => other?,
+        };
+        Self::new(file, location, label)
+    }
+
+    fn new(file: File, location: Location, label: String) -> Result<Self> {
         let deletions = read_deletions(&location)?;
         Ok(Self { file, location, label, deletions })
     }
@@ -73,7 +86,7 @@ impl Archive {
         let mut files = Vec::new();
         if location.is_dir()? {
             for (relative, _) in data_files(location)? {
-                files.push(ArchiveFile::open(location.join(&relative), relative, limits)?);
+                files.push(ArchiveFile::open_in_directory(location.join(&relative), relative, limits)?);
             }
         } else {
             files.push(ArchiveFile::open(location.clone(), location.name().to_string(), limits)?);

@@ -57,7 +57,7 @@ pub(crate) fn describe(archive: &Archive) -> Result<Description> {
     }
     description.metadata = Json::Object(metadata);
     if archive.files.len() != 1 {
-        let files = archive.files.iter().map(|f| json!({ "file": f.label, "version": f.file.version.name(), "size": f.file.size, "deletions": f.deletions.len() }));
+        let files = archive.files.iter().map(|f| json!({ "file": f.label, "version": f.file.version.name(), "size": f.file.size, "deletions": f.deletions.len(), "closed": !f.file.recovered }));
         description.extra.insert("files".into(), files.collect());
     }
     for path in archive.tree_devices() {
