@@ -23,6 +23,8 @@ pub(crate) struct Archive {
     pub(crate) location: Location,
     /// The files; of two points at one time that of the later file counts.
     pub(crate) files: Vec<ArchiveFile>,
+    /// Paths and facts of the files, as tasks share them.
+    pub(crate) facts: Arc<[(Arc<str>, FileFacts)]>,
     /// All devices by path: file, and device in that file.
     pub(crate) devices: BTreeMap<String, Vec<(usize, usize)>>,
     /// The tables of the table model, by name.
@@ -91,9 +93,11 @@ impl Archive {
         } else {
             files.push(ArchiveFile::open(location.clone(), location.name().to_string(), limits)?);
         }
+        let facts = files.iter().map(|f| (Arc::clone(&f.file.path), f.facts())).collect();
         let mut archive = Self {
             location: location.clone(),
             files,
+            facts,
             devices: BTreeMap::new(),
             tables: BTreeMap::new(),
             show: Show::new(options),
@@ -124,17 +128,18 @@ impl Archive {
         }
     }
 
-    /// Whether a device belongs to a table of the table model.
-    pub(crate) fn is_model_device(&self, places: &[(usize, usize)]) -> bool {
-        places.iter().any(|(file, device)| {
-            let device = self.files.get(*file).and_then(|f| f.file.devices.get(*device));
-            device.is_some_and(|d| d.table.is_some())
+    /// The table of the table model that a device belongs to.
+    pub(crate) fn table_of(&self, places: &[(usize, usize)]) -> Option<&str> {
+        places.iter().find_map(|(file, device)| {
+            let file = &self.files.get(*file)?.file;
+            let table = file.devices.get(*device)?.table?;
+            file.metadata.tables.get(table).map(|t| t.name.as_str())
         })
     }
 
     /// The paths of devices that are tables of their own.
     pub(crate) fn tree_devices(&self) -> impl Iterator<Item = &String> {
-        self.devices.iter().filter(|(_, places)| !self.is_model_device(places)).map(|(path, _)| path)
+        self.devices.iter().filter(|(_, places)| self.table_of(places).is_none()).map(|(path, _)| path)
     }
 
     /// A device over all files.

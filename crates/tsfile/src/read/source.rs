@@ -17,7 +17,7 @@ pub(crate) struct Material {
     /// Their bytes; `None` for chunks that were left out.
     pub(crate) loaded: Vec<Option<Loaded>>,
     /// The files of the archive.
-    pub(crate) files: Vec<(Arc<str>, FileFacts)>,
+    pub(crate) files: Arc<[(Arc<str>, FileFacts)]>,
     /// The device, for messages.
     pub(crate) device: String,
 }
