@@ -41,11 +41,13 @@ pub(crate) fn decode(
                 .offset(page.offset)
         })?;
         let decoded = page::decode_aligned(page, header, version, physical, statistics, times.len())?;
-        let there = times.iter().zip(&decoded.picks).filter(|(_, pick)| **pick != NONE);
-        return Ok(PagePoints {
-            times: there.map(|(time, _)| *time).collect(),
-            values: Some(decoded.values),
-        });
+        let times = match &decoded.picks {
+            None => times.to_vec(),
+            Some(picks) => {
+                times.iter().zip(picks).filter(|(_, pick)| **pick != NONE).map(|(time, _)| *time).collect()
+            }
+        };
+        return Ok(PagePoints { times, values: Some(decoded.values) });
     }
     let mut times = Vec::new();
     let mut values = Column::new(physical);

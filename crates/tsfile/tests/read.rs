@@ -169,7 +169,7 @@ fn exact_statistics_are_those_of_the_rows() {
                 let Some(known) = stats.columns.get(field.name()) else { continue };
                 let arrays = || batches.iter().map(|b| b.column(column));
                 if let Some(nulls) = known.nulls.exact() {
-                    let found: usize = arrays().map(|a| arrow_array::Array::null_count(a)).sum();
+                    let found: usize = arrays().map(arrow_array::Array::null_count).sum();
                     assert_eq!(*nulls as usize, found, "{name}: {table}.{}: nulls", field.name());
                 }
                 let numbers = || {

@@ -7,7 +7,7 @@ use super::source::SourceColumn;
 use crate::meta::DataType;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
-use arrow_buffer::NullBufferBuilder;
+use arrow_buffer::{BooleanBuffer, NullBuffer, NullBufferBuilder};
 use arrow_schema::SchemaRef;
 use std::sync::Arc;
 use tesselle_core::{Error, Result};
@@ -79,9 +79,8 @@ impl Slot {
         if let Some(values) = &mut self.values {
             values.extend_picks(from, picks)?;
         }
-        for pick in picks {
-            self.nulls.append(*pick != NONE);
-        }
+        let there = BooleanBuffer::collect_bool(picks.len(), |i| picks.get(i) != Some(&NONE));
+        self.nulls.append_buffer(&NullBuffer::new(there));
         Ok(())
     }
 
@@ -251,7 +250,7 @@ fn check_text<'a>(
     values: &Column,
     data_type: DataType,
     show: Show,
-    nulls: Option<&arrow_buffer::NullBuffer>,
+    nulls: Option<&NullBuffer>,
     name: impl Fn(usize) -> &'a str,
     times: &[i64],
 ) -> Result<()> {

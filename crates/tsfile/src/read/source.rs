@@ -251,10 +251,13 @@ impl Material {
             PointPage::Aligned { time, value } => {
                 let times = self.time_page(time, cache)?;
                 let column = self.aligned_page(value, times.len())?;
-                let picks = column.picks.unwrap_or_default();
-                let there =
-                    times.iter().zip(&picks).filter(|(_, pick)| **pick != NONE).map(|(time, _)| *time);
-                let there = Arc::new(there.collect());
+                let there = match column.picks {
+                    None => times,
+                    Some(picks) => {
+                        let there = times.iter().zip(&picks).filter(|(_, pick)| **pick != NONE);
+                        Arc::new(there.map(|(time, _)| *time).collect())
+                    }
+                };
                 let mut run = Run::new(there, vec![RunColumn { values: column.values, picks: None }]);
                 let deleted = self.chunks.get(value.0).map(|t| Arc::clone(&t.chunk.deleted));
                 run.delete(&deleted.unwrap_or_default())?;
@@ -276,7 +279,7 @@ impl Material {
         let statistics = loaded.page_statistics(number, &task.chunk);
         let physical = physical(task.data_type)?;
         let decoded = page::decode_aligned(page, &loaded.header, facts.version, physical, statistics, rows)?;
-        Ok(RunColumn { values: decoded.values, picks: Some(decoded.picks) })
+        Ok(RunColumn { values: decoded.values, picks: decoded.picks })
     }
 }
 
