@@ -32,11 +32,11 @@ pub use registry::{detect, format_by_extension, format_by_name, formats};
 pub use source::{RowStream, Source};
 pub use tesselle_core::*;
 pub use tesselle_tatami::search;
+pub use uri::Uri;
 /// What only one format has.
 pub use {
     tesselle_tatami as tatami, tesselle_tet as tet, tesselle_tiledb as tiledb, tesselle_tsfile as tsfile,
 };
-pub use uri::Uri;
 
 /// Runs `scan` over `table`, in the table's row order.
 pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver) -> Result<driver::Rows> {

@@ -9,6 +9,7 @@ use crate::filter::Pipeline;
 use crate::meta::dimension::VAR;
 use crate::meta::key_value::MetadataValue;
 use crate::meta::label::DimensionLabel;
+use crate::meta::value::Range;
 use crate::read::column::Source;
 
 /// Describes an array.
@@ -38,7 +39,7 @@ pub(crate) fn describe(array: &Array) -> Result<Description> {
     let current = schema.current_domain.as_ref();
     extra.insert(
         "current_domain".into(),
-        current.map(|d| d.iter().map(|r| r.to_json()).collect()).unwrap_or(Json::Null),
+        current.map_or(Json::Null, |d| d.iter().map(Range::to_json).collect()),
     );
     let labels = schema.labels.iter().map(|label| (label.name.clone(), label_json(label)));
     extra.insert("labels".into(), Json::Object(labels.collect()));
@@ -67,7 +68,7 @@ fn fragment_json(fragment: &crate::fragment::Fragment) -> Json {
         "timestamps": [fragment.name.start, fragment.name.end],
         "tiles": fragment.tiles,
         "cells": if fragment.footer.dense { Json::Null } else { fragment.cells().into() },
-        "non_empty_domain": domain.map(|d| d.iter().map(|r| r.to_json()).collect::<Vec<_>>()),
+        "non_empty_domain": domain.map(|d| d.iter().map(Range::to_json).collect::<Vec<_>>()),
         "has_timestamps": fragment.footer.has_timestamps,
     })
 }
@@ -97,9 +98,7 @@ fn column_description(array: &Array, column: &crate::read::column::Column) -> Co
     let role = match column.source {
         Source::Dimension(index) => {
             let dim = array.schema.dimensions.get(index);
-            let domain = dim
-                .and_then(|dim| dim.domain.as_ref())
-                .map_or(Json::Null, crate::meta::value::Range::to_json);
+            let domain = dim.and_then(|dim| dim.domain.as_ref()).map_or(Json::Null, Range::to_json);
             extra.insert("domain".into(), domain);
             let extent =
                 dim.and_then(|dim| dim.extent.as_ref()).map_or(Json::Null, tesselle_core::Scalar::to_json);

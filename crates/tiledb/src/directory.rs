@@ -160,13 +160,13 @@ impl ArrayDirectory {
                 }
             }
         }
-        let ignored = self.load_ignored(listing, &commits, limit)?;
+        let ignored = load_ignored(listing, &commits, limit)?;
         let mut committed: BTreeSet<String> = BTreeSet::new();
         let mut conditions: BTreeMap<String, ConditionEntry> = BTreeMap::new();
         for entry in &commits {
             let path = format!("__commits/{}", entry.name);
             let Some(name) = TimestampedName::parse(&entry.name) else { continue };
-            match entry.name.rsplit_once('.').map(|(_, suffix)| suffix) {
+            match suffix_of(&entry.name) {
                 Some("wrt") => drop(committed.insert(name.name)),
                 Some("del" | "upd") => {
                     conditions.insert(path.clone(), ConditionEntry { name, path, image: None });
@@ -195,7 +195,7 @@ impl ArrayDirectory {
         }
         for entry in listing.entries.iter().filter(|entry| entry.kind == EntryKind::File) {
             let Some(name) = TimestampedName::parse(&entry.name) else { continue };
-            match entry.name.rsplit_once('.').map(|(_, suffix)| suffix) {
+            match suffix_of(&entry.name) {
                 Some("ok") => drop(committed.insert(name.name)),
                 Some("vac") => self.vacuums.push(vacuum(listing, name, entry.name.clone(), limit)?),
                 Some("meta") => self.consolidated_footers.push(FileEntry { name, path: entry.name.clone() }),
@@ -204,19 +204,11 @@ impl ArrayDirectory {
         }
         self.place_fragments(listing, &folders, committed)?;
         for (path, entry) in conditions {
-            if path.ends_with(".upd") { self.updates.push(entry) } else { self.deletes.push(entry) }
+            if suffix_of(&path) == Some("upd") { self.updates.push(entry) } else { self.deletes.push(entry) }
         }
         self.deletes.sort_by(|a, b| a.name.cmp(&b.name));
         self.updates.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(())
-    }
-
-    fn load_ignored(&self, listing: &Listing<'_>, commits: &[Entry], limit: u64) -> Result<BTreeSet<String>> {
-        let mut ignored = BTreeSet::new();
-        for entry in commits.iter().filter(|entry| entry.name.ends_with(".ign")) {
-            ignored.extend(parse_lines(&listing.read(&format!("__commits/{}", entry.name), limit)?));
-        }
-        Ok(ignored)
     }
 
     fn place_fragments(
@@ -245,7 +237,7 @@ impl ArrayDirectory {
         for entry in listing.folder("__meta")?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
             let path = format!("__meta/{}", entry.name);
             let Some(name) = TimestampedName::parse(&entry.name) else { continue };
-            match entry.name.rsplit_once('.').map(|(_, suffix)| suffix) {
+            match suffix_of(&entry.name) {
                 None => self.metadata.push(FileEntry { name, path }),
                 Some("vac") => self.metadata_vacuums.push(vacuum(listing, name, path, limit)?),
                 // Writers rename `.tmp` files into place; others are not ours.
@@ -307,6 +299,19 @@ impl ArrayDirectory {
 /// Sparse fragments of version 15 and later carry timestamps per cell, so a part of them may be visible.
 fn is_visible(name: &TimestampedName, range: &RangeInclusive<u64>, dense: bool) -> bool {
     if dense || name.version < 15 { name.is_within(range) } else { name.overlaps(range) }
+}
+
+/// The commits that ignore files take back.
+fn load_ignored(listing: &Listing<'_>, commits: &[Entry], limit: u64) -> Result<BTreeSet<String>> {
+    let mut ignored = BTreeSet::new();
+    for entry in commits.iter().filter(|entry| suffix_of(&entry.name) == Some("ign")) {
+        ignored.extend(parse_lines(&listing.read(&format!("__commits/{}", entry.name), limit)?));
+    }
+    Ok(ignored)
+}
+
+fn suffix_of(name: &str) -> Option<&str> {
+    name.rsplit_once('.').map(|(_, suffix)| suffix)
 }
 
 fn named_file(entry: &Entry, suffix: &str) -> Option<TimestampedName> {

@@ -347,13 +347,12 @@ impl Fragment {
     /// The R-tree of a sparse fragment.
     pub(crate) fn rtree(&self) -> Result<Arc<RTree>> {
         cached(Some(&self.rtree), || {
-            let tree = match &self.old {
-                Some(old) => old.rtree.clone(),
-                None => {
-                    let tile = self.generic_tile(self.footer.rtree)?;
-                    RTree::parse(&tile.payload, self.version(), &self.schema.dimensions)
-                        .in_file(&self.metadata_path)?
-                }
+            let tree = if let Some(old) = &self.old {
+                old.rtree.clone()
+            } else {
+                let tile = self.generic_tile(self.footer.rtree)?;
+                RTree::parse(&tile.payload, self.version(), &self.schema.dimensions)
+                    .in_file(&self.metadata_path)?
             };
             let leaves = tree.leaves().map_or(0, |leaves| leaves.len() as u64);
             if !self.footer.dense && leaves != self.tiles {

@@ -32,8 +32,8 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use tesselle_core::{
-    ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe, Result, Sink,
-    Summary, WriteOptions,
+    ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe,
+    Result, Sink, Summary, WriteOptions,
 };
 
 pub use meta::attribute::Attribute;

@@ -27,7 +27,7 @@ impl ArrayTable {
 }
 
 impl Table for ArrayTable {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         ""
     }
 

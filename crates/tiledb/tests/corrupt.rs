@@ -1,6 +1,8 @@
 //! Damaged arrays: every file of small arrays cut and flipped. Nothing panics; what is read either fails with an error
 //! that names its place, or gives rows.
 
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::path::{Path, PathBuf};
@@ -29,7 +31,7 @@ fn files(root: &Path, folder: &Path, out: &mut Vec<(String, Vec<u8>)>) {
 fn stored(files: &[(String, Vec<u8>)]) -> Location {
     let storage = MemoryStorage::new();
     for (name, bytes) in files {
-        storage.put(&format!("array/{name}"), bytes.clone());
+        storage.put(format!("array/{name}"), bytes.clone());
     }
     Location::new(Arc::new(storage), "array")
 }

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use support::read;
 use tesselle_codec::digest::Digest;
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Comparison, Format, Location, OpenOptions, Predicate, Scan};
+use tesselle_core::{Comparison, Depth, Format, Location, OpenOptions, Predicate, Report, Scan};
 use tesselle_tiledb::filter::Filter;
 use tesselle_tiledb::write::{
     ArrayWriter, CellOrder, Consolidation, OnNull, SchemaBuilder, SparseOptions, Vacuum,
@@ -56,6 +56,14 @@ fn read_all(location: &Location) -> RecordBatch {
     let batches = read(&*container, &Scan::all()).unwrap();
     let schema = container.default_table().unwrap().schema();
     arrow_select::concat::concat_batches(&schema, &batches).unwrap()
+}
+
+/// Everything that was written decodes, and its statistics are right.
+fn verify(location: &Location) {
+    let mut report = Report::new(Depth::Deep);
+    let container = TileDb.open(location, &OpenOptions::default()).unwrap();
+    container.verify(Depth::Deep, &support::driver(), &mut report).unwrap();
+    assert!(report.ok(), "{}", report.to_json());
 }
 
 #[derive(Debug, Clone)]
@@ -129,6 +137,7 @@ proptest! {
             array.consolidate(&Consolidation::default()).unwrap();
             array.vacuum(Vacuum::Fragments).unwrap();
         }
+        verify(&location);
         let found = read_all(&location);
         let (a, f) = (found.column(2).as_primitive::<Int64Type>(), found.column(3).as_primitive::<Float64Type>());
         let s = found.column(4).as_string::<i32>();
@@ -187,5 +196,6 @@ proptest! {
             found.sort_unstable();
             prop_assert_eq!(found, model.clone().into_iter().collect::<Vec<_>>(), "after step {}", i);
         }
+        verify(&location);
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! The fixtures are found through `TESSELLE_FIXTURES`; without it these tests pass over them.
 
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Intact arrays of the original engine verify without an error at every depth, and damage is found.
 
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::sync::Arc;

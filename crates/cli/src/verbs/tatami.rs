@@ -109,7 +109,8 @@ impl TatamiVerb {
                 let deletion = match condition {
                     Some(predicate) => Deletion::Where(predicate.clone()),
                     None if id.is_empty() => {
-                        return Err(Error::invalid("nothing says which documents to delete").hint("add --id DOC_ID or --where EXPR"));
+                        return Err(Error::invalid("nothing says which documents to delete")
+                            .hint("add --id DOC_ID or --where EXPR"));
                     }
                     None => Deletion::Ids(id.iter().map(|id| id.clone().into_bytes()).collect()),
                 };
@@ -155,11 +156,18 @@ impl TatamiVerb {
             }
             CollectionTool::Merge { folder, output, files, settings } => {
                 let mut collection = open(folder)?;
-                let all: Vec<String> = collection.members().iter().map(|member| member.path.clone()).collect();
-                let inputs: Vec<&str> = if files.is_empty() { &all } else { files }.iter().map(String::as_str).collect();
-                let options = WriteOptions { settings: Settings::from_pairs(settings)?, ..WriteOptions::default() };
-                let merged =
-                    collection.merge(&inputs, output, WriterOptions::from_settings(&options)?, &self.resources.driver()?)?;
+                let all: Vec<String> =
+                    collection.members().iter().map(|member| member.path.clone()).collect();
+                let inputs: Vec<&str> =
+                    if files.is_empty() { &all } else { files }.iter().map(String::as_str).collect();
+                let options =
+                    WriteOptions { settings: Settings::from_pairs(settings)?, ..WriteOptions::default() };
+                let merged = collection.merge(
+                    &inputs,
+                    output,
+                    WriterOptions::from_settings(&options)?,
+                    &self.resources.driver()?,
+                )?;
                 let (rows, bytes) = (merged.summary.rows, merged.summary.bytes);
                 self.tell(
                     &json!({ "output": output, "rows": rows, "bytes": bytes }),
@@ -172,10 +180,17 @@ impl TatamiVerb {
     fn list(&self, folder: &str) -> Result<Outcome> {
         let description = Tatami.open(&Uri::parse(folder)?.location, &OpenOptions::default())?.describe()?;
         let Some(members) = description.extra.get("members") else {
-            return Err(Error::invalid(format!("'{folder}' is not a collection")).hint("name a folder with tatami.manifest"));
+            return Err(Error::invalid(format!("'{folder}' is not a collection"))
+                .hint("name a folder with tatami.manifest"));
         };
         let right = Align::Right;
-        let mut table = TextTable::new(&[("path", Align::Left), ("rows", right), ("bytes", right), ("tier", right), ("sorted by", Align::Left)]);
+        let mut table = TextTable::new(&[
+            ("path", Align::Left),
+            ("rows", right),
+            ("bytes", right),
+            ("tier", right),
+            ("sorted by", Align::Left),
+        ]);
         for member in members.as_array().into_iter().flatten() {
             let number = |key: &str| member[key].as_u64().map_or_else(String::new, format::count);
             let word = |key: &str| member[key].as_str().unwrap_or_default().to_owned();

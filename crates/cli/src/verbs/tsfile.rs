@@ -77,7 +77,8 @@ fn word(value: &Value) -> String {
 }
 
 fn devices_text(text: &mut String, file: &Value) {
-    let mut table = TextTable::new(&[("device", Align::Left), ("start", Align::Right), ("end", Align::Right)]);
+    let mut table =
+        TextTable::new(&[("device", Align::Left), ("start", Align::Right), ("end", Align::Right)]);
     for (device, range) in file["devices"].as_object().into_iter().flatten() {
         table.row([device.clone(), word(&range[0]), word(&range[1])]);
     }
@@ -96,7 +97,11 @@ fn resource_text(answer: &Value) -> String {
 fn directory_text(answer: &Value) -> String {
     let mut text = String::new();
     for file in list(answer, "files") {
-        let facts = file.as_object().into_iter().flatten().filter(|(key, value)| !matches!(key.as_str(), "file" | "devices") && !value.is_null());
+        let facts = file
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(key, value)| !matches!(key.as_str(), "file" | "devices") && !value.is_null());
         let facts: Vec<String> = facts.map(|(key, value)| format!("{key} {}", word(value))).collect();
         let _ = writeln!(text, "{}: {}", word(&file["file"]), facts.join(", "));
         devices_text(&mut text, file);

@@ -79,8 +79,7 @@ impl Driver {
         let driver = self.clone();
         driver.counters.add(&plan.stats());
         driver.progress.expect(plan.tasks.iter().map(|task| task.cost().bytes_in).sum());
-        let state =
-            State { waiting: plan.tasks.into(), started: 0, active: 0, slots: BTreeMap::new() };
+        let state = State { waiting: plan.tasks.into(), started: 0, active: 0, slots: BTreeMap::new() };
         let run = Run {
             driver,
             storage,

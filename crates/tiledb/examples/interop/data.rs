@@ -51,7 +51,7 @@ pub(crate) fn numbers(rows: usize) -> Vec<Column> {
         column!("time", TimeMs, DurationMillisecondArray, |i| i as i64 * 11),
         (
             Attribute::new("bool", Datatype::Bool),
-            Arc::new(BooleanArray::from_iter((0..rows).map(|i| Some(mix(i) % 2 == 0)))),
+            Arc::new(BooleanArray::from_iter((0..rows).map(|i| Some(mix(i).is_multiple_of(2))))),
         ),
     ]
 }
@@ -64,7 +64,7 @@ pub(crate) fn various(rows: usize) -> Vec<Column> {
     let mut pairs = FixedSizeListBuilder::new(Int32Builder::new(), 2);
     let mut fixed = FixedSizeBinaryBuilder::new(3);
     for i in 0..rows {
-        lists.append_value((0..1 + i % 4).map(|k| Some((i * 10 + k) as i32)));
+        lists.append_value((0..=(i % 4)).map(|k| Some((i * 10 + k) as i32)));
         pairs.values().append_slice(&[i as i32, -(i as i32)]);
         pairs.append(true);
         // Three bytes always fit.

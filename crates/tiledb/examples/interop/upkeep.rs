@@ -103,7 +103,7 @@ fn deletes(cases: &mut Cases) -> Result {
     let again = keep(&all, |x| x == 1 || x == 35)?;
     array.write_sparse(std::slice::from_ref(&again), &at(5))?;
     let null = |x: i32| x % 4 == 0;
-    let expected = keep(&all, |x| x == 1 || x == 35 || (x >= 3 && x <= 30 && !null(x)))?;
+    let expected = keep(&all, |x| x == 1 || x == 35 || ((3..=30).contains(&x) && !null(x)))?;
     cases.expect(name, &expected, json!({ "fragments": 2 }))
 }
 

@@ -22,7 +22,7 @@ pub fn parse_consolidated(file: &[u8]) -> Result<Vec<ConsolidatedCommit>> {
         };
         let path = cursor.utf8(len as u64)?.to_owned();
         cursor.skip(1)?;
-        let image = if path.ends_with(".del") {
+        let image = if path.rsplit_once('.').is_some_and(|(_, suffix)| suffix == "del") {
             let size = cursor.u64_le()?;
             Some(cursor.bytes_u64(size)?.to_vec())
         } else {

@@ -141,7 +141,7 @@ impl Condition {
                 put_bytes64(out, value);
                 if matches!(op, Op::In | Op::NotIn) {
                     out.extend_from_slice(&(offsets.len() as u64 * 8).to_le_bytes());
-                    offsets.iter().for_each(|offset| out.extend_from_slice(&offset.to_le_bytes()));
+                    out.extend(offsets.iter().flat_map(|offset| offset.to_le_bytes()));
                 }
                 Ok(())
             }

@@ -43,7 +43,9 @@ impl ConsolidatedFooters {
             out.extend_from_slice(&offset.to_le_bytes());
             offset += footer.len() as u64;
         }
-        footers.iter().for_each(|(_, footer)| out.extend_from_slice(footer));
+        for (_, footer) in footers {
+            out.extend_from_slice(footer);
+        }
         out
     }
 

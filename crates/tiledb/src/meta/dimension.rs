@@ -41,12 +41,11 @@ impl Dimension {
     /// Reads a dimension. `domain_type` is the type that all dimensions share before version 5.
     pub fn parse(cursor: &mut Cursor<'_>, version: u32, domain_type: Option<Datatype>) -> Result<Self> {
         let name = name32(cursor)?;
-        let (datatype, cell_val_num, filters) = match domain_type {
-            Some(datatype) => (datatype, 1, Pipeline::default()),
-            None => {
-                let datatype = Datatype::from_id(cursor.u8()?)?;
-                (datatype, cursor.u32_le()?, Pipeline::parse(cursor, version)?)
-            }
+        let (datatype, cell_val_num, filters) = if let Some(datatype) = domain_type {
+            (datatype, 1, Pipeline::default())
+        } else {
+            let datatype = Datatype::from_id(cursor.u8()?)?;
+            (datatype, cursor.u32_le()?, Pipeline::parse(cursor, version)?)
         };
         let is_var = cell_val_num == VAR;
         let fits = if is_var {

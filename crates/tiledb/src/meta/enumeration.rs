@@ -69,7 +69,7 @@ impl Enumeration {
         put_bytes64(&mut out, &self.data);
         if self.cell_val_num == VAR {
             out.extend_from_slice(&(self.offsets.len() as u64 * 8).to_le_bytes());
-            self.offsets.iter().for_each(|offset| out.extend_from_slice(&offset.to_le_bytes()));
+            out.extend(self.offsets.iter().flat_map(|offset| offset.to_le_bytes()));
         }
         Ok(out)
     }
@@ -86,7 +86,7 @@ impl Enumeration {
             return ranges.map(|r| r.and_then(|(a, b)| self.data.get(a..b)).ok_or_else(damaged)).collect();
         }
         let size = self.datatype.size().checked_mul(self.cell_val_num as usize).filter(|size| *size > 0);
-        let size = size.filter(|size| self.data.len() % size == 0).ok_or_else(damaged)?;
+        let size = size.filter(|size| self.data.len().is_multiple_of(*size)).ok_or_else(damaged)?;
         Ok(self.data.chunks_exact(size).collect())
     }
 

@@ -192,7 +192,7 @@ impl Footer {
             None => out.resize(out.len() + dims.iter().map(|dim| 2 * dim.datatype.size()).sum::<usize>(), 0),
         }
         let put = |out: &mut Vec<u8>, numbers: &[u64]| {
-            numbers.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+            out.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
         };
         put(&mut out, &[self.sparse_tiles, self.last_tile_cells]);
         if self.version >= 14 {
@@ -214,9 +214,9 @@ impl Footer {
             put(&mut out, &self.validity_offsets);
         }
         if self.version >= 11 {
-            [&self.mins, &self.maxs, &self.sums, &self.null_counts]
-                .into_iter()
-                .for_each(|list| put(&mut out, list));
+            for list in [&self.mins, &self.maxs, &self.sums, &self.null_counts] {
+                put(&mut out, list);
+            }
         }
         if self.version >= 12 {
             put(&mut out, &[self.summary.unwrap_or_default()]);

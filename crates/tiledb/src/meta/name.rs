@@ -81,9 +81,7 @@ pub fn fresh_uuid(counter: Option<u32>) -> Result<String> {
     let [a, b, c, d, tail @ ..] = bytes;
     let head = counter.unwrap_or(u32::from_be_bytes([a, b, c, d]) & 0x7fff_ffff);
     let mut out = format!("{head:08x}");
-    for byte in tail {
-        out.push_str(&format!("{byte:02x}"));
-    }
+    out.push_str(&tesselle_core::hex(&tail));
     Ok(out)
 }
 

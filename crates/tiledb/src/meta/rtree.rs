@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn leaves(count: i32) -> Vec<Vec<Range>> {
-        let text = |i: i32| Scalar::from(format!("{:04}", i).as_str());
+        let text = |i: i32| Scalar::from(format!("{i:04}").as_str());
         (0..count)
             .map(|i| {
                 vec![

@@ -41,6 +41,11 @@ impl Slots {
         self.attributes + 1 + self.dimensions + usize::from(self.timestamps) + 2 * usize::from(self.deletes)
     }
 
+    /// Never: the slot of the coordinates is always there.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The slot of a field, if the fragment has it.
     pub fn index(&self, field: Field) -> Option<usize> {
         let special = self.attributes + 1 + self.dimensions;
@@ -91,6 +96,11 @@ pub fn file_stem(schema: &ArraySchema, version: u32, field: Field) -> String {
     }
 }
 
+/// An upper-case hexadecimal digit.
+fn digit(value: u32) -> char {
+    char::from_digit(value, 16).unwrap_or('0').to_ascii_uppercase()
+}
+
 /// Reserved characters to their codes; four of them to codes that are not theirs, as version 8 does.
 fn percent_encoded(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
@@ -101,7 +111,9 @@ fn percent_encoded(name: &str) -> String {
             '\\' => out.push_str("%30"),
             '|' => out.push_str("%3C"),
             '!' | '#' | '$' | '%' | '&' | '\'' | '(' | ')' | '*' | '+' | ',' | '/' | ':' | ';' | '='
-            | '?' | '@' | '[' | ']' | '"' => out.push_str(&format!("%{:02X}", u32::from(c))),
+            | '?' | '@' | '[' | ']' | '"' => {
+                out.extend(['%', digit(u32::from(c) >> 4), digit(u32::from(c) & 15)]);
+            }
             _ => out.push(c),
         }
     }

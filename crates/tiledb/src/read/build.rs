@@ -37,7 +37,7 @@ pub(crate) fn array(column: &Column, cells: Cells) -> Result<ArrayRef> {
     let raw = column.presentation.raw;
     let Cells { data, offsets, rows, .. } = cells;
     if let Some(values) = &column.dictionary {
-        return encoded(column, data.into(), rows, nulls, values);
+        return encoded(column, data.into(), rows, nulls.as_ref(), values);
     }
     if let Some(offsets) = offsets {
         return variable(column, data.into(), offsets, nulls);
@@ -85,7 +85,7 @@ fn elements(
         DataType::Boolean => {
             Ok(Arc::new(BooleanArray::new(bits(data.get(..len).unwrap_or_default()), nulls)))
         }
-        DataType::Date32 => days(data, len, nulls),
+        DataType::Date32 => days(data, len, nulls.as_ref()),
         DataType::Int8 => primitive::<Int8Type>(data, len, nulls),
         DataType::Int16 => primitive::<Int16Type>(data, len, nulls),
         DataType::Int32 => primitive::<Int32Type>(data, len, nulls),
@@ -115,12 +115,12 @@ fn elements(
 }
 
 /// Days since the epoch; not-a-time is null.
-fn days(data: Buffer, len: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+fn days(data: Buffer, len: usize, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
     let stored = ScalarBuffer::<i64>::new(data, 0, len);
     let mut valid = BooleanBufferBuilder::new(len);
     let mut out = Vec::with_capacity(len);
     for (i, day) in stored.iter().enumerate() {
-        let is_null = *day == i64::MIN || nulls.as_ref().is_some_and(|nulls| nulls.is_null(i));
+        let is_null = *day == i64::MIN || nulls.is_some_and(|nulls| nulls.is_null(i));
         valid.append(!is_null);
         out.push(if is_null {
             0
@@ -189,7 +189,7 @@ fn encoded(
     column: &Column,
     data: Buffer,
     rows: usize,
-    nulls: Option<NullBuffer>,
+    nulls: Option<&NullBuffer>,
     values: &ArrayRef,
 ) -> Result<ArrayRef> {
     fn keyed<K: ArrowDictionaryKeyType>(
@@ -217,7 +217,6 @@ fn encoded(
         Ok(Arc::new(DictionaryArray::try_new(keys, Arc::clone(values))?))
     }
     let codes = elements(column.datatype, data, rows, None, true)?;
-    let nulls = nulls.as_ref();
     match codes.data_type() {
         DataType::Int8 => keyed::<Int8Type>(&codes, nulls, values),
         DataType::Int16 => keyed::<Int16Type>(&codes, nulls, values),

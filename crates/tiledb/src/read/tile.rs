@@ -181,7 +181,7 @@ impl FieldTiles {
 
     /// Decodes fixed cells into their place.
     pub(crate) fn decode_fixed(&self, stored: &StoredTile, tile: u64, dst: &mut [u8]) -> Result<()> {
-        self.data.decode(&stored.data, dst, None).map_err(|error| self.place(error, tile, 0))
+        self.data.decode(&stored.data, dst, None).map_err(|error| self.place(&error, tile, 0))
     }
 
     /// Decodes the rows of fixed cells that lie in `cells`, at least: `dst` has room for the whole tile, and chunks
@@ -204,7 +204,7 @@ impl FieldTiles {
             }
             Ok(())
         };
-        run().map_err(|error| self.place(error, tile, 0))
+        run().map_err(|error| self.place(&error, tile, 0))
     }
 
     /// Bytes of `cells` fixed cells, refused where the stored bytes cannot decode to that many.
@@ -238,7 +238,7 @@ impl FieldTiles {
     pub(crate) fn decode_var(&self, stored: &StoredTile, tile: u64, cells: u64) -> Result<VarCells> {
         let len = self
             .checked_len(stored.data.len(), self.var_size(tile), 1)
-            .map_err(|e| self.place(e, tile, 1))?;
+            .map_err(|e| self.place(&e, tile, 1))?;
         let mut out = VarCells { offsets: Vec::new(), data: vec![0; len] };
         out.offsets = self.decode_var_into(stored, tile, cells, &mut out.data)?;
         Ok(out)
@@ -253,13 +253,13 @@ impl FieldTiles {
         dst: &mut [u8],
     ) -> Result<Vec<u64>> {
         let stated = if self.offsets.is_some() { stored.offsets.len() } else { stored.data.len() };
-        let count = self.checked_len(stated, cells, 8).map_err(|e| self.place(e, tile, 0))? / 8;
+        let count = self.checked_len(stated, cells, 8).map_err(|e| self.place(&e, tile, 0))? / 8;
         let mut offsets = vec![0_u64; count];
         let room = self.data.makes_offsets().then_some(offsets.as_mut_slice());
-        self.data.decode(&stored.data, dst, room).map_err(|error| self.place(error, tile, 1))?;
+        self.data.decode(&stored.data, dst, room).map_err(|error| self.place(&error, tile, 1))?;
         if let Some(codec) = &self.offsets {
             let mut bytes = vec![0_u8; count * 8];
-            codec.decode(&stored.offsets, &mut bytes, None).map_err(|error| self.place(error, tile, 0))?;
+            codec.decode(&stored.offsets, &mut bytes, None).map_err(|error| self.place(&error, tile, 0))?;
             for (slot, chunk) in offsets.iter_mut().zip(bytes.as_chunks::<8>().0) {
                 *slot = u64::from_le_bytes(*chunk);
             }
@@ -267,25 +267,27 @@ impl FieldTiles {
         // Old writers counted from the start of the file.
         let first = offsets.first().copied().unwrap_or(0);
         if first != 0 {
-            offsets.iter_mut().for_each(|offset| *offset = offset.wrapping_sub(first));
+            for offset in &mut offsets {
+                *offset = offset.wrapping_sub(first);
+            }
         }
         offsets.push(dst.len() as u64);
         if offsets.windows(2).any(|pair| pair.first() > pair.last()) {
             let error = Error::corrupt("the offsets of variable-length cells do not rise within their tile");
-            return Err(self.place(error.class("bad_offsets"), tile, 0));
+            return Err(self.place(&error.class("bad_offsets"), tile, 0));
         }
         Ok(offsets)
     }
 
     /// Bytes that the values of a variable-length tile decode to, checked.
     pub(crate) fn var_len(&self, stored: &StoredTile, tile: u64) -> Result<usize> {
-        self.checked_len(stored.data.len(), self.var_size(tile), 1).map_err(|e| self.place(e, tile, 1))
+        self.checked_len(stored.data.len(), self.var_size(tile), 1).map_err(|e| self.place(&e, tile, 1))
     }
 
     /// Decodes validity: one byte per cell.
     pub(crate) fn decode_validity(&self, stored: &StoredTile, tile: u64, dst: &mut [u8]) -> Result<()> {
         let codec = self.validity.as_ref().ok_or_else(|| Error::internal("the field is not nullable"))?;
-        codec.decode(&stored.validity, dst, None).map_err(|error| self.place(error, tile, 2))
+        codec.decode(&stored.validity, dst, None).map_err(|error| self.place(&error, tile, 2))
     }
 
     /// Bytes of one value.
@@ -294,7 +296,7 @@ impl FieldTiles {
     }
 
     /// Names the tile and the file in an error.
-    pub(crate) fn place(&self, error: Error, tile: u64, file: usize) -> Error {
+    pub(crate) fn place(&self, error: &Error, tile: u64, file: usize) -> Error {
         let file = if self.is_var() || file == 2 { file } else { 0 };
         let starts = match file {
             0 => &self.index.offsets,

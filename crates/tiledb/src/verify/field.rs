@@ -117,7 +117,7 @@ impl<'a> Checker<'a> {
             }
         };
         let count = usize::try_from(cells).unwrap_or(0);
-        let whole = vec![0..count];
+        let whole: Vec<std::ops::Range<usize>> = std::iter::once(0..count).collect();
         let real = self.real_cells(tile, count).unwrap_or_else(|| whole.clone());
         let mut wrong = Vec::new();
         let mut agreed = None;

@@ -23,7 +23,7 @@ use crate::write::cells::Cells;
 use crate::write::order::{GlobalOrder, compare_texts};
 
 /// Checks the files around the fragments.
-pub(super) fn directory(array: &Array, report: &mut Report) -> Result<()> {
+pub(super) fn directory(array: &Array, report: &mut Report) {
     let directory = &array.directory;
     for path in &directory.uncommitted {
         let superseded =
@@ -50,7 +50,6 @@ pub(super) fn directory(array: &Array, report: &mut Report) -> Result<()> {
     for file in &directory.consolidated_footers {
         consolidated(array, &loader, &file.path, report);
     }
-    Ok(())
 }
 
 /// Consolidated footers are a cache that we do not need; damage in it is worth a warning.

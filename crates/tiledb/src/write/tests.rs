@@ -24,7 +24,8 @@ fn arrays() -> Vec<(String, Array)> {
         let Ok(text) = std::fs::read(entry.path().join("expected.json")) else { continue };
         let expected: serde_json::Value = serde_json::from_slice(&text).unwrap();
         let key = expected.pointer("/encryption/key_utf8").and_then(serde_json::Value::as_str);
-        let options = OpenOptions { key: key.map(|key| Secret::new(key.as_bytes())), ..OpenOptions::default() };
+        let options =
+            OpenOptions { key: key.map(|key| Secret::new(key.as_bytes())), ..OpenOptions::default() };
         let location = Location::local(entry.path().join("array")).unwrap();
         if let Ok(array) = Array::open(&location, &options) {
             out.push((name, array));
@@ -34,7 +35,11 @@ fn arrays() -> Vec<(String, Array)> {
 }
 
 /// The tiles of a field with the cells that count.
-fn tiles_of(array: &Array, fragment: &Fragment, field: Field) -> Vec<(TileCells, Vec<std::ops::Range<usize>>)> {
+fn tiles_of(
+    array: &Array,
+    fragment: &Fragment,
+    field: Field,
+) -> Vec<(TileCells, Vec<std::ops::Range<usize>>)> {
     (0..fragment.tiles)
         .map(|tile| {
             let count = match fragment.dense {
@@ -95,7 +100,8 @@ fn statistics_are_those_of_the_original_engine() {
                         failures.push(format!("{place}: {what} {got:x?}, stored {want:x?}"));
                     }
                 };
-                let sums = |present: bool| if present { stats.iter().map(|s| s.sum).collect() } else { Vec::new() };
+                let sums =
+                    |present: bool| if present { stats.iter().map(|s| s.sum).collect() } else { Vec::new() };
                 check("sums", sums(presence.sum), &stored.sums);
                 // The engine counts no nulls of texts without extremes, nor of other variable-length fields.
                 let uncounted = kind.is_var() || (kind.datatype.is_string() && kind.cell_val_num == 1);
@@ -108,7 +114,10 @@ fn statistics_are_those_of_the_original_engine() {
                         let (min, max) = if kind.is_var() {
                             (stored.mins.var_at(tile), stored.maxs.var_at(tile))
                         } else {
-                            (stored.mins.fixed_at(tile, kind.cell_size()), stored.maxs.fixed_at(tile, kind.cell_size()))
+                            (
+                                stored.mins.fixed_at(tile, kind.cell_size()),
+                                stored.maxs.fixed_at(tile, kind.cell_size()),
+                            )
                         };
                         let padded = |value: &[u8]| {
                             let mut value = value.to_vec();
@@ -118,7 +127,9 @@ fn statistics_are_those_of_the_original_engine() {
                             value
                         };
                         compared += 1;
-                        if (Some(padded(&own.min).as_slice()), Some(padded(&own.max).as_slice())) != (min, max) {
+                        if (Some(padded(&own.min).as_slice()), Some(padded(&own.max).as_slice()))
+                            != (min, max)
+                        {
                             failures.push(format!("{place}: tile {tile} {own:?}, stored {min:?} {max:?}"));
                         }
                     }

@@ -1,6 +1,6 @@
 //! Fixtures and the comparison of what is read with what their `expected.json` says.
 
-#![allow(dead_code, clippy::unwrap_used, reason = "shared by several test binaries")]
+#![allow(dead_code, clippy::panic, clippy::unwrap_used, reason = "shared by several test binaries")]
 
 pub(crate) mod values;
 

@@ -99,7 +99,7 @@ impl<'a> Assembler<'a> {
                 continue;
             };
             let width = field.cell_size();
-            let len = field.fixed_len(tile, cells).map_err(|error| field.place(error, part.tile, 0))?;
+            let len = field.fixed_len(tile, cells).map_err(|error| field.place(&error, part.tile, 0))?;
             if let ([run], 1) = (runs.starts.as_slice(), runs.step)
                 && runs.len * width == len
             {
@@ -135,7 +135,7 @@ impl<'a> Assembler<'a> {
     /// Cells of a tile, refused where the stored bytes cannot hold that many.
     fn tile_cells(&self, field: &FieldTiles, tile: &StoredTile, part: &Part) -> Result<usize> {
         let cells = self.scan.cells_per_tile;
-        field.validity_len(tile, cells).map_err(|error| field.place(error, part.tile, 2))
+        field.validity_len(tile, cells).map_err(|error| field.place(&error, part.tile, 2))
     }
 
     fn variable(

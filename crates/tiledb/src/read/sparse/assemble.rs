@@ -65,7 +65,7 @@ pub(super) fn assemble(
                     }
                 } else {
                     let len =
-                        field.fixed_len(&stored, cells).map_err(|error| field.place(error, number, 0))?;
+                        field.fixed_len(&stored, cells).map_err(|error| field.place(&error, number, 0))?;
                     field.decode_fixed(&stored, number, out.place(len)?)?;
                 }
             }
@@ -107,7 +107,7 @@ impl Output<'_> {
             match &tile.picks {
                 None => all.extend_from_slice(validity),
                 Some(picks) => {
-                    all.extend(picks.iter().map(|cell| validity.get(*cell as usize).copied().unwrap_or(1)))
+                    all.extend(picks.iter().map(|cell| validity.get(*cell as usize).copied().unwrap_or(1)));
                 }
             }
         }

@@ -80,13 +80,13 @@ impl ColumnTiles {
                 if field.is_var() {
                     return Ok(Decoded::Var { cells: field.decode_var(stored, tile, cells)?, validity });
                 }
-                let len = field.fixed_len(stored, cells).map_err(|error| field.place(error, tile, 0))?;
+                let len = field.fixed_len(stored, cells).map_err(|error| field.place(&error, tile, 0))?;
                 let mut bytes = vec![0; len];
                 field.decode_fixed(stored, tile, &mut bytes)?;
                 Ok(Decoded::Fixed { bytes, width: field.cell_size(), validity })
             }
             Self::Coords { field, dim, dims, zipped } => {
-                let len = field.fixed_len(stored, cells).map_err(|error| field.place(error, tile, 0))?;
+                let len = field.fixed_len(stored, cells).map_err(|error| field.place(&error, tile, 0))?;
                 let mut bytes = vec![0; len];
                 field.decode_fixed(stored, tile, &mut bytes)?;
                 let width = field.value_size();
@@ -136,7 +136,7 @@ pub(crate) fn decode_validity(
     if !field.is_nullable() {
         return Ok(None);
     }
-    let len = field.validity_len(stored, cells).map_err(|error| field.place(error, tile, 2))?;
+    let len = field.validity_len(stored, cells).map_err(|error| field.place(&error, tile, 2))?;
     let mut validity = vec![0; len];
     field.decode_validity(stored, tile, &mut validity)?;
     Ok(Some(validity))

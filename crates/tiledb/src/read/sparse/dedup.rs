@@ -78,7 +78,9 @@ pub(crate) fn newest(dims: &[Dimension], tiles: &[Candidate<'_>]) -> Result<Vec<
             picks.push(cell.cell);
         }
     }
-    out.iter_mut().for_each(|picks| picks.sort_unstable());
+    for picks in &mut out {
+        picks.sort_unstable();
+    }
     Ok(out)
 }
 

@@ -5,9 +5,10 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use tesselle_core::{ColumnBounds, Plan, Predicate, Scalar, Scan, Task, Verdict};
+use tesselle_core::{ColumnBounds, Plan, Scalar, Scan, Task, Verdict};
 
 use super::cells::{ColumnTiles, order_keys};
 use super::task::SparseTask;
@@ -102,9 +103,9 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     let read = alone.len() + disputed.len();
     let mut fragments = HashMap::new();
     for entry in alone.iter().chain(&disputed) {
-        if !fragments.contains_key(&entry.fragment) {
+        if let Entry::Vacant(slot) = fragments.entry(entry.fragment) {
             let is_contested = contested.get(entry.fragment).copied().unwrap_or(false);
-            fragments.insert(entry.fragment, fields_of(array, entry.fragment, &projection, is_contested)?);
+            slot.insert(fields_of(array, entry.fragment, &projection, is_contested)?);
         }
     }
     let scanned = Arc::new(SparseScan { array: Arc::clone(array), projection, fragments });
@@ -177,13 +178,11 @@ fn tiles_of(
     }
     let leaves = tree.leaves();
     let mut failed = None;
-    found.retain(|tile| {
-        match (|| prune_tile(fragment, projection, predicate, leaves, *tile, &by_box, array))() {
-            Ok(keep) => keep,
-            Err(error) => {
-                failed.get_or_insert(error);
-                true
-            }
+    found.retain(|tile| match prune_tile(fragment, projection, leaves, *tile, &by_box, array) {
+        Ok(keep) => keep,
+        Err(error) => {
+            failed.get_or_insert(error);
+            true
         }
     });
     failed.map_or(Ok(found), Err)
@@ -195,7 +194,6 @@ type ByBox<'a> = dyn Fn(&[Range], &dyn Fn(&str) -> Option<ColumnBounds>) -> Verd
 fn prune_tile(
     fragment: &Fragment,
     projection: &Projection,
-    _predicate: &Predicate,
     leaves: Option<&crate::meta::rtree::Mbrs>,
     tile: usize,
     by_box: &ByBox<'_>,
@@ -272,13 +270,13 @@ fn fields_of(
             continue;
         }
         let known = projection.columns.iter().position(|column| column.name == name);
-        let (datatype, tiles) = match known.and_then(|i| Some((projection.columns.get(i)?, columns.get(i)?)))
+        let (datatype, tiles) = if let Some((column, tiles)) =
+            known.and_then(|i| Some((projection.columns.get(i)?, columns.get(i)?)))
         {
-            Some((column, tiles)) => (column.datatype, tiles.clone()),
-            None => {
-                let column = array.column(name)?;
-                (column.datatype, column_tiles(array, fragment, column)?)
-            }
+            (column.datatype, tiles.clone())
+        } else {
+            let column = array.column(name)?;
+            (column.datatype, column_tiles(array, fragment, column)?)
         };
         keys.push(KeyField { name: name.to_owned(), datatype, tiles });
     }

@@ -30,7 +30,9 @@ pub(crate) fn evaluate<'a>(
                 Combination::Or => fold(parts, cells, false, |a, b| a | b),
                 Combination::Not => {
                     let mut inner = fold(parts, cells, false, |a, b| a | b)?;
-                    inner.iter_mut().for_each(|value| *value = !*value);
+                    for value in &mut inner {
+                        *value = !*value;
+                    }
                     Ok(inner)
                 }
             }

@@ -133,32 +133,29 @@ impl SparseTask {
         let at = keys.iter().position(|key| key.name == dim.name);
         let decoded = at.and_then(|at| tile.keys.get(at));
         let decoded = decoded.ok_or_else(|| Error::internal("a slab's dimension was not read"))?;
-        let inside: Vec<bool> = match decoded.order_keys(dim.datatype) {
-            Some(keys) => {
-                let bound = |cut: &Option<Cut>| match cut {
-                    Some(Cut::Key(key)) => Some(*key),
-                    _ => None,
-                };
-                let (low, high) = (bound(&slab.low), bound(&slab.high));
-                keys.iter()
-                    .map(|key| low.is_none_or(|low| *key >= low) && high.is_none_or(|high| *key < high))
-                    .collect()
-            }
-            None => {
-                let bound = |cut: &Option<Cut>| match cut {
-                    Some(Cut::Text(text)) => Some(text.clone()),
-                    _ => None,
-                };
-                let (low, high) = (bound(&slab.low), bound(&slab.high));
-                let text = |cell: usize| decoded.var_cell(cell);
-                let cells = 0..tile.tile.cells as usize;
-                cells
-                    .map(|cell| {
-                        low.as_ref().is_none_or(|low| text(cell) >= low.as_slice())
-                            && high.as_ref().is_none_or(|high| text(cell) < high.as_slice())
-                    })
-                    .collect()
-            }
+        let inside: Vec<bool> = if let Some(keys) = decoded.order_keys(dim.datatype) {
+            let bound = |cut: &Option<Cut>| match cut {
+                Some(Cut::Key(key)) => Some(*key),
+                _ => None,
+            };
+            let (low, high) = (bound(&slab.low), bound(&slab.high));
+            keys.iter()
+                .map(|key| low.is_none_or(|low| *key >= low) && high.is_none_or(|high| *key < high))
+                .collect()
+        } else {
+            let bound = |cut: &Option<Cut>| match cut {
+                Some(Cut::Text(text)) => Some(text.clone()),
+                _ => None,
+            };
+            let (low, high) = (bound(&slab.low), bound(&slab.high));
+            let text = |cell: usize| decoded.var_cell(cell);
+            let cells = 0..tile.tile.cells as usize;
+            cells
+                .map(|cell| {
+                    low.as_ref().is_none_or(|low| text(cell) >= low.as_slice())
+                        && high.as_ref().is_none_or(|high| text(cell) < high.as_slice())
+                })
+                .collect()
         };
         retain(tile, |cell| inside.get(cell).copied().unwrap_or(false));
         Ok(())
