@@ -52,8 +52,12 @@ pub(crate) struct Array {
 impl Array {
     /// Opens the array in the folder `root`.
     pub(crate) fn open(root: &Location, options: &OpenOptions) -> Result<Self> {
+        Self::of_directory(root, ArrayDirectory::load(root, options.limits.metadata_bytes)?, options)
+    }
+
+    /// Opens what `directory` lists of the array in the folder `root`.
+    pub(crate) fn of_directory(root: &Location, directory: ArrayDirectory, options: &OpenOptions) -> Result<Self> {
         let limits = options.limits.clone();
-        let directory = ArrayDirectory::load(root, limits.metadata_bytes)?;
         let (start, end) = options.between.unwrap_or((0, u64::MAX));
         let range = start..=end;
         let given = options.key.as_ref().map(|secret| key_of(secret.expose())).transpose()?;

@@ -24,6 +24,7 @@ mod layout;
 pub mod meta;
 pub mod order;
 mod read;
+mod repair;
 mod table;
 mod verify;
 pub mod write;
@@ -32,7 +33,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use tesselle_core::{
-    ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe,
+    ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe, Repaired,
     Result, Sink, Summary, WriteOptions,
 };
 
@@ -106,6 +107,19 @@ impl Format for TileDb {
 
     fn takes_arrays(&self) -> bool {
         true
+    }
+
+    fn repair(
+        &self,
+        source: &Location,
+        target: &Location,
+        options: &OpenOptions,
+        driver: &Driver,
+    ) -> Result<Repaired> {
+        if is_group(source)? {
+            return Err(Error::unsupported("a group holds no data of its own; repair its arrays"));
+        }
+        repair::repair(source, target, options, driver)
     }
 }
 
