@@ -1,6 +1,8 @@
 //! What is written comes back through the reader; what cannot be written is refused; a write that is cut short leaves the
 //! old state or the new one.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
 mod support;
 
 use std::sync::Arc;
@@ -412,9 +414,13 @@ fn repair_keeps_whole_fragments_and_leaves_the_source_alone() {
     assert_eq!(outcome.notes.len(), 1, "{outcome:?}");
     let info = open(&saved, &OpenOptions::default()).describe().unwrap().to_json();
     assert_eq!(info["metadata"]["k"]["value"], 1);
-    let untouched: Vec<String> = storage.paths().into_iter().filter(|path| path.starts_with("array/")).collect();
+    let untouched: Vec<String> =
+        storage.paths().into_iter().filter(|path| path.starts_with("array/")).collect();
     assert_eq!(untouched, before);
-    assert!(TileDb.repair(&location, &saved, &OpenOptions::default(), &support::driver()).is_err(), "it exists");
+    assert!(
+        TileDb.repair(&location, &saved, &OpenOptions::default(), &support::driver()).is_err(),
+        "it exists"
+    );
 }
 
 #[test]
@@ -429,4 +435,27 @@ fn repair_falls_back_to_what_a_damaged_consolidation_was_made_from() {
     let saved = Location::new(Arc::new(storage), "saved");
     TileDb.repair(&location, &saved, &OpenOptions::default(), &support::driver()).unwrap();
     assert_eq!(cells(&saved, &OpenOptions::default()), [(1, 1), (2, 102), (3, 103)]);
+}
+
+#[test]
+fn arrays_of_other_formats_come_over_tile_by_tile() {
+    use tesselle_core::DType;
+    use tesselle_core::testing::TiledArray;
+
+    let cells: Vec<u8> = (0..11 * 7 * 3).flat_map(|i: i32| i.to_le_bytes()).collect();
+    let source = TiledArray::new(DType::I32, &[11, 7, 3], &[4, 3, 2], &cells).unwrap();
+    let location = place();
+    let mut options = WriteOptions { table: Some("t".to_owned()), ..WriteOptions::default() };
+    options.settings.set("filters", "byteshuffle,zstd:3");
+    let summary = TileDb.create_from_array(&location, &source, &options, &support::driver()).unwrap();
+    assert_eq!((summary.rows, summary.pieces), (231, 18));
+    let found = read(&*open(&location, &OpenOptions::default()), &Scan::all()).unwrap();
+    let found = arrow_select::concat::concat_batches(&found[0].schema(), &found).unwrap();
+    let values = found.column_by_name("t").unwrap().as_primitive::<Int32Type>();
+    assert_eq!(values.values().to_vec(), (0..231).collect::<Vec<i32>>());
+    options.settings.set("colour", "red");
+    assert!(
+        TileDb.create_from_array(&place(), &source, &options, &support::driver()).is_err(),
+        "unknown setting"
+    );
 }

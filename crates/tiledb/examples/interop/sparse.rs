@@ -38,7 +38,7 @@ fn write_case(
     let half = rows.num_rows() / 2;
     let parts = [rows.slice(0, half), rows.slice(half, rows.num_rows() - half)];
     array.write_sparse(&parts, &SparseOptions { timestamp: Some(2), ..SparseOptions::default() })?;
-    cases.expect(name, &rows, facts)
+    cases.expect(name, &rows, &facts)
 }
 
 fn rows_of(coords: &Coords, columns: &[Column]) -> Result<RecordBatch> {
@@ -187,7 +187,7 @@ fn duplicates(cases: &mut Cases) -> Result {
         std::slice::from_ref(&rows),
         &SparseOptions { timestamp: Some(2), ..SparseOptions::default() },
     )?;
-    cases.expect("sparse_dups", &rows, json!({}))?;
+    cases.expect("sparse_dups", &rows, &json!({}))?;
     let array = ArrayWriter::create(&cases.place("sparse_keep_last")?, &schema(false)?, None, Some(1))?;
     let refused = array.write_sparse(std::slice::from_ref(&rows), &SparseOptions::default());
     assert!(refused.is_err(), "duplicates were not refused");
@@ -196,7 +196,7 @@ fn duplicates(cases: &mut Cases) -> Result {
     array.write_sparse(std::slice::from_ref(&rows), &options)?;
     let x: ArrayRef = Arc::new(Int32Array::from(vec![1, 3, 5]));
     let a: ArrayRef = Arc::new(Int32Array::from(vec![5, 6, 4]));
-    cases.expect("sparse_keep_last", &batch([("x", x), ("a", a)])?, json!({ "fragments": 1 }))
+    cases.expect("sparse_keep_last", &batch([("x", x), ("a", a)])?, &json!({ "fragments": 1 }))
 }
 
 /// Several fragments, one in global order; later cells win.
@@ -222,7 +222,7 @@ fn several(cases: &mut Cases) -> Result {
         &rows(vec![], 0)?.schema(),
         &[rows((0..40).collect(), 1000)?, rows((40..60).collect(), 2000)?],
     )?;
-    cases.expect("sparse_several", &expected, json!({ "fragments": 2 }))
+    cases.expect("sparse_several", &expected, &json!({ "fragments": 2 }))
 }
 
 fn current_domain(cases: &mut Cases) -> Result {
