@@ -24,7 +24,7 @@ fn write_case(
     columns: &[Column],
     setup: impl Fn(SchemaBuilder) -> SchemaBuilder,
     key: Option<Key>,
-    facts: serde_json::Value,
+    facts: &serde_json::Value,
 ) -> Result {
     let mut builder = SchemaBuilder::sparse().capacity(7);
     for (dimension, _) in coords {
@@ -38,7 +38,7 @@ fn write_case(
     let half = rows.num_rows() / 2;
     let parts = [rows.slice(0, half), rows.slice(half, rows.num_rows() - half)];
     array.write_sparse(&parts, &SparseOptions { timestamp: Some(2), ..SparseOptions::default() })?;
-    cases.expect(name, &rows, &facts)
+    cases.expect(name, &rows, facts)
 }
 
 fn rows_of(coords: &Coords, columns: &[Column]) -> Result<RecordBatch> {
@@ -67,7 +67,7 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
         [("sparse_numbers", numbers(900)), ("sparse_various", various(90)), ("sparse_nullable", nullable(90))]
     {
         let coords = plane(if name == "sparse_numbers" { 900 } else { 90 });
-        write_case(cases, name, &coords, &columns, |b| b, None, json!({}))?;
+        write_case(cases, name, &coords, &columns, |b| b, None, &json!({}))?;
     }
     for (name, tile, cell) in [
         ("sparse_row_col", Layout::RowMajor, Layout::ColMajor),
@@ -89,8 +89,8 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
     let key = "0123456789abcdef0123456789ABCDEF";
     let columns: Vec<Column> = various(60).into_iter().chain(nullable(60)).collect();
     let secret = Some(Key::new(*b"0123456789abcdef0123456789ABCDEF"));
-    write_case(cases, "sparse_encrypted", &plane(60), &columns, |b| b, secret, json!({ "key": key }))?;
-    write_case(cases, "sparse_no_attributes", &plane(60), &[], |b| b, None, json!({}))?;
+    write_case(cases, "sparse_encrypted", &plane(60), &columns, |b| b, secret, &json!({ "key": key }))?;
+    write_case(cases, "sparse_no_attributes", &plane(60), &[], |b| b, None, &json!({}))?;
     dimensions(cases)?;
     duplicates(cases)?;
     several(cases)?;
@@ -153,7 +153,7 @@ fn dimensions(cases: &mut Cases) -> Result {
         ),
     ];
     for (what, coords) in &all {
-        write_case(cases, &format!("sparse_dims_{what}"), coords, &columns(), |b| b, None, json!({}))?;
+        write_case(cases, &format!("sparse_dims_{what}"), coords, &columns(), |b| b, None, &json!({}))?;
         if *what != "long" && *what != "text_long" {
             let hilbert = |b: SchemaBuilder| b.cell_order(Layout::Hilbert);
             write_case(
@@ -232,5 +232,5 @@ fn current_domain(cases: &mut Cases) -> Result {
     let ranges = [Range { low: 0.into(), high: 11.into() }, Range { low: "a".into(), high: "mm".into() }];
     let columns: Vec<Column> = numbers(3).into_iter().take(2).collect();
     let setup = move |b: SchemaBuilder| b.current_domain(ranges.clone());
-    write_case(cases, "sparse_current_domain", &coords, &columns, setup, None, json!({}))
+    write_case(cases, "sparse_current_domain", &coords, &columns, setup, None, &json!({}))
 }
