@@ -83,7 +83,7 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
             &columns,
             |b| b.tile_order(tile).cell_order(cell),
             None,
-            json!({}),
+            &json!({}),
         )?;
     }
     let key = "0123456789abcdef0123456789ABCDEF";
@@ -163,7 +163,7 @@ fn dimensions(cases: &mut Cases) -> Result {
                 &columns(),
                 hilbert,
                 None,
-                json!({}),
+                &json!({}),
             )?;
         }
     }
