@@ -59,6 +59,9 @@ fn sparse(cases: &mut Cases) -> Result {
     write_stream(cases, "stream_sparse", &rows, &[("dims", "x,s"), ("capacity", "50")])?;
     let lists = json!({ "w": ["green", "blue", "red"] });
     cases.expect("stream_sparse", &columns(Arc::new(codes.clone()))?, &json!({ "enumerations": lists }))?;
+    let none = columns(Arc::new(codes.clone()))?.slice(0, 0);
+    write_stream(cases, "stream_empty", &none, &[("dims", "x,s")])?;
+    cases.expect("stream_empty", &none, &json!({ "fragments": 0 }))?;
     let hilbert = [
         ("dims", "x"),
         ("cell_order", "hilbert"),
