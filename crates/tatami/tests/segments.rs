@@ -6,11 +6,11 @@ use documents::*;
 use proptest::prelude::*;
 use serde_json::json;
 use tesselle_core::{Comparison, Depth, Format, OpenOptions, Predicate, Report};
-use tesselle_tatami::{Collection, Tatami};
 use tesselle_tatami::search::{
     Deletion, DictionaryKind, IndexOptions, SearchOptions, Searcher, Segment, Shape, analyzer, delete, index,
-    search,
+    merge_segments, search,
 };
+use tesselle_tatami::{Collection, Tatami};
 
 #[test]
 fn stored_columns_come_back_with_the_hits() {
@@ -134,6 +134,36 @@ fn several_segments_show_a_document_once() {
 }
 
 #[test]
+fn a_merge_drops_deleted_documents_for_good() {
+    let place = Place::new();
+    let text = || IndexOptions::text(["title", "body"]);
+    place.index("a.tatami", &corpus().slice(0, 4), &text());
+    place.index(
+        "b.tatami",
+        &corpus().slice(4, 2),
+        &IndexOptions { dictionary: DictionaryKind::Flat, ..text() },
+    );
+    place.index("lead.tatami", &corpus(), &text().stored(["url"]));
+    let (a, b, merged) =
+        (place.location("a.tatami"), place.location("b.tatami"), place.location("merged.tatami"));
+    delete(&a, &a, &Deletion::Docs(vec![1]), false, &driver()).unwrap();
+    let summary = merge_segments(&[a.clone(), b], &merged, false, &driver()).unwrap();
+    assert_eq!(summary.rows, 5);
+    // The same as if the document had never been there.
+    let kept = arrow_select::concat::concat_batches(
+        &corpus().schema(),
+        [&corpus().slice(0, 1), &corpus().slice(2, 4)],
+    );
+    place.index("wanted.tatami", &kept.unwrap(), &text());
+    assert_eq!(place.bytes("merged.tatami"), place.bytes("wanted.tatami"));
+    place.verify("merged.tatami");
+    let mixed =
+        merge_segments(&[a, place.location("lead.tatami")], &place.location("x.tatami"), false, &driver());
+    assert!(mixed.unwrap_err().to_string().contains("do not store the same columns"));
+    assert!(merge_segments(&[], &place.location("x.tatami"), false, &driver()).is_err());
+}
+
+#[test]
 fn a_manifest_says_which_segments_count() {
     let place = Place::new();
     let folder = place.location("");
@@ -142,7 +172,8 @@ fn a_manifest_says_which_segments_count() {
     }
     let mut collection = Collection::open(&folder, &OpenOptions::default()).unwrap();
     collection.add(&["b.tatami"]).unwrap();
-    let hits = search(&folder, "river", &SearchOptions::default(), &OpenOptions::default(), &driver()).unwrap();
+    let hits =
+        search(&folder, "river", &SearchOptions::default(), &OpenOptions::default(), &driver()).unwrap();
     assert!(hits.hits.iter().all(|hit| hit.segment == "b.tatami"));
     assert_eq!(hits.segments.total, 1);
 }

@@ -248,3 +248,30 @@ fn whole_regions_of_packed_files_are_borrowed() {
         assert_eq!(bytes, copy);
     }
 }
+
+#[test]
+fn zone_maps_and_axis_conditions_skip_tiles() {
+    for case in golden::cases().iter().filter(|case| case.name == "session_weather_v2") {
+        let file = case.open().unwrap();
+        let table = file.table("temperature").unwrap();
+        let plan = |condition: &str| table.plan(&Scan::all().filter(condition.parse().unwrap())).unwrap().stats();
+        assert_eq!((plan("value > 280").pieces, plan("value > 280").pruned), (4, 3));
+        assert_eq!(plan("value > 1000").pruned, 4);
+        assert_eq!(plan("value < 1000").pruned, 0);
+        assert_eq!(plan("station = 5").pruned, 2);
+        assert_eq!(plan("time < 2 AND station >= 3").pruned, 3);
+        assert_eq!(plan("time = 0 OR value > 280").pruned, 1);
+    }
+}
+
+#[test]
+fn limits_and_columns_shorten_the_plan() {
+    for case in golden::cases().iter().filter(|case| case.name == "rank3_raw") {
+        let file = case.open().unwrap();
+        let table = file.table_at(0).unwrap();
+        let plan = table.plan(&Scan::all().columns(["i0"])).unwrap();
+        assert_eq!((plan.pieces, plan.tasks.iter().map(|task| task.cost().bytes_in).sum::<u64>()), (0, 0));
+        assert!(table.plan(&Scan::all().limit(0)).unwrap().tasks.is_empty());
+        assert!(table.plan(&Scan::all().columns(["nope"])).is_err());
+    }
+}

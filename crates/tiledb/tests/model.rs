@@ -1,165 +1,201 @@
-//! Pushdown proven: what a scan with a condition gives is what filtering everything gives, for every fixture and many
-//! conditions; and plans leave out what they can.
-
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+//! Random arrays and random histories against a naive model.
 
 mod support;
 
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::DataType;
-use serde_json::Value as Json;
-use support::values::{cell, column};
-use support::{cases, expected, open, options, read};
-use tesselle_core::{Comparison, OpenOptions, Predicate, Scalar, Scan};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// A value of a column as a literal, if conditions can hold it.
-fn literal(array: &dyn Array, row: usize) -> Option<Scalar> {
-    if array.is_null(row) {
-        return None;
-    }
-    let value = cell(array, row);
-    match array.data_type() {
-        DataType::Float32 | DataType::Float64 => value.as_str()?.parse().ok().map(Scalar::Float),
-        DataType::Utf8 => {
-            use arrow_array::cast::AsArray;
-            Some(Scalar::Text(array.as_string::<i32>().value(row).to_owned()))
-        }
-        DataType::Boolean => Some(Scalar::Bool(value == 1)),
-        data_type if data_type.is_integer() => {
-            value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from)).map(Scalar::Int)
-        }
-        _ => None,
-    }
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use proptest::prelude::*;
+use support::read;
+use tesselle_codec::digest::Digest;
+use tesselle_core::storage::MemoryStorage;
+use tesselle_core::{Comparison, Depth, Format, Location, OpenOptions, Predicate, Report, Scan};
+use tesselle_tiledb::filter::Filter;
+use tesselle_tiledb::write::{
+    ArrayWriter, CellOrder, Consolidation, OnNull, SchemaBuilder, SparseOptions, Vacuum,
+};
+use tesselle_tiledb::{Attribute, Datatype, Dimension, Layout, Range, TileDb};
+
+fn place() -> Location {
+    Location::new(Arc::new(MemoryStorage::new()), "array")
 }
 
-fn rows(batches: &[RecordBatch]) -> Vec<String> {
-    let Some(first) = batches.first() else { return Vec::new() };
-    let schema = first.schema();
-    let columns: Vec<Vec<Json>> = schema.fields().iter().map(|field| column(batches, field.name())).collect();
-    let count = columns.first().map_or(0, Vec::len);
-    let row = |i: usize| columns.iter().map(|column| column[i].to_string()).collect::<Vec<_>>().join(" | ");
-    let mut out: Vec<String> = (0..count).map(row).collect();
-    out.sort();
-    out
+fn dim(name: &str, low: i32, high: i32, extent: i32) -> Dimension {
+    Dimension::new(name, Datatype::Int32, low, high, extent)
 }
 
-#[test]
-fn conditions_pushed_down_keep_exactly_the_matching_rows() {
-    let mut random = 0x2545_f491_4f6c_dd1d_u64;
-    let mut below = |bound: usize| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        (random % bound.max(1) as u64) as usize
-    };
-    for case in cases() {
-        let expected = expected(&case);
-        if expected["kind"] != "dense" && expected["kind"] != "sparse" {
-            continue;
-        }
-        let options = OpenOptions { raw: true, text_as_binary: true, ..options(&expected) };
-        let container = open(&case.join("array"), &options).unwrap();
-        let whole = read(&*container, &Scan::all()).unwrap();
-        let total: usize = whole.iter().map(RecordBatch::num_rows).sum();
-        if total == 0 {
-            continue;
-        }
-        let fields = whole[0].num_columns();
-        let mut draw = || {
-            let batch = &whole[below(whole.len())];
-            let (at, row) = (below(fields), below(batch.num_rows()));
-            if batch.num_rows() == 0 {
-                return None;
-            }
-            let value = literal(&**batch.column(at), row)?;
-            let ops = [
-                Comparison::Eq,
-                Comparison::Ne,
-                Comparison::Lt,
-                Comparison::Le,
-                Comparison::Gt,
-                Comparison::Ge,
-            ];
-            Some(Predicate::Compare {
-                column: batch.schema().field(at).name().clone(),
-                op: ops[below(6)],
-                value,
-            })
-        };
-        for round in 0..12 {
-            let (Some(a), Some(b)) = (draw(), draw()) else { continue };
-            let predicate = match round % 4 {
-                0 => a,
-                1 => Predicate::And(vec![a, b]),
-                2 => Predicate::Or(vec![a, b]),
-                _ => Predicate::And(vec![Predicate::Not(Box::new(a)), b]),
+/// Filters that take any numbers.
+fn filters() -> impl Strategy<Value = Vec<Filter>> {
+    let one = prop_oneof![
+        Just(Filter::zstd(1)),
+        Just(Filter::gzip(2)),
+        Just(Filter::lz4()),
+        Just(Filter::Bitshuffle),
+        Just(Filter::Byteshuffle),
+        Just(Filter::Checksum(Digest::Md5)),
+    ];
+    let first = prop_oneof![
+        Just(Filter::None),
+        Just(Filter::Xor),
+        Just(Filter::Rle { level: -1 }),
+        Just(Filter::BitWidthReduction { max_window: 64 }),
+        Just(Filter::Delta { level: -1, reinterpret: None }),
+    ];
+    (first, prop::collection::vec(one, 0..3)).prop_map(|(first, rest)| [vec![first], rest].concat())
+}
+
+fn order() -> impl Strategy<Value = Layout> {
+    prop_oneof![Just(Layout::RowMajor), Just(Layout::ColMajor)]
+}
+
+fn read_all(location: &Location) -> RecordBatch {
+    let container = TileDb.open(location, &OpenOptions::default()).unwrap();
+    let batches = read(&*container, &Scan::all()).unwrap();
+    let schema = container.default_table().unwrap().schema();
+    arrow_select::concat::concat_batches(&schema, &batches).unwrap()
+}
+
+/// Everything that was written decodes, and its statistics are right.
+fn verify(location: &Location) {
+    let mut report = Report::new(Depth::Deep);
+    let container = TileDb.open(location, &OpenOptions::default()).unwrap();
+    container.verify(Depth::Deep, &support::driver(), &mut report).unwrap();
+    assert!(report.ok(), "{}", report.to_json());
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Write(Vec<i32>),
+    Delete(i32, i32),
+    Consolidate { purge: bool },
+    Vacuum,
+    Commits,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => prop::collection::btree_set(0..60_i32, 1..25).prop_map(|cells| Step::Write(cells.into_iter().collect())),
+        2 => (0..60_i32, 0..60_i32).prop_map(|(low, len)| Step::Delete(low, low + len / 4)),
+        1 => any::<bool>().prop_map(|purge| Step::Consolidate { purge }),
+        1 => Just(Step::Vacuum),
+        1 => Just(Step::Commits),
+    ];
+    prop::collection::vec(step, 1..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn dense_boxes_come_back(
+        shape in (1..12_i32, 1..12_i32), extents in (1..6_i32, 1..6_i32), low in (-5..5_i32, -5..5_i32),
+        tile in order(), cell in order(), int_filters in filters(), float_filters in filters(),
+        boxes in prop::collection::vec((0.0..1.0_f64, 0.0..1.0_f64, 0.0..1.0_f64, 0.0..1.0_f64), 1..4),
+        col_major in any::<bool>(), consolidate in any::<bool>(),
+    ) {
+        let schema = SchemaBuilder::dense()
+            .dimension(dim("y", low.0, low.0 + shape.0 - 1, extents.0.min(shape.0)))
+            .dimension(dim("x", low.1, low.1 + shape.1 - 1, extents.1.min(shape.1)))
+            .attribute(Attribute::new("a", Datatype::Int64).with_filters(int_filters))
+            .attribute(Attribute::new("f", Datatype::Float64).nullable().with_filters(
+                float_filters.into_iter().filter(|f| !matches!(f, Filter::Delta { .. }))))
+            .attribute(Attribute::new("s", Datatype::StringUtf8).var())
+            .tile_order(tile).cell_order(cell).build().unwrap();
+        let location = place();
+        let array = ArrayWriter::create(&location, &schema, None, Some(1)).unwrap();
+        let mut model: Vec<Option<i64>> = vec![None; (shape.0 * shape.1) as usize];
+        for (time, (y0, y1, x0, x1)) in boxes.into_iter().enumerate() {
+            let pick = |a: f64, b: f64, n: i32| {
+                let (a, b) = ((a * f64::from(n)) as i32, (b * f64::from(n)) as i32);
+                (a.min(b), a.max(b))
             };
-            let kept: Vec<RecordBatch> = whole.iter().map(|batch| predicate.filter(batch).unwrap()).collect();
-            let got = read(&*container, &Scan::all().filter(predicate.clone())).unwrap();
-            assert_eq!(rows(&got), rows(&kept), "{}: {predicate}", case.display());
+            let ((y0, y1), (x0, x1)) = (pick(y0, y1, shape.0), pick(x0, x1, shape.1));
+            let mut places: Vec<(i32, i32)> = (y0..=y1).flat_map(|y| (x0..=x1).map(move |x| (y, x))).collect();
+            if col_major {
+                places.sort_by_key(|(y, x)| (*x, *y));
+            }
+            let values: Vec<i64> = places.iter().map(|(y, x)| i64::from(y * 100 + x) + time as i64 * 100_000).collect();
+            for ((y, x), value) in places.iter().zip(&values) {
+                model[(y * shape.1 + x) as usize] = Some(*value);
+            }
+            let columns: [(&str, ArrayRef); 3] = [
+                ("a", Arc::new(Int64Array::from(values.clone()))),
+                ("f", Arc::new(values.iter().map(|v| (v % 3 != 0).then_some(*v as f64)).collect::<Float64Array>())),
+                ("s", Arc::new(StringArray::from_iter_values(values.iter().map(|v| "ü".repeat((v % 4) as usize))))),
+            ];
+            let region = [
+                Range { low: (low.0 + y0).into(), high: (low.0 + y1).into() },
+                Range { low: (low.1 + x0).into(), high: (low.1 + x1).into() },
+            ];
+            let order = if col_major { CellOrder::ColMajor } else { CellOrder::RowMajor };
+            array.write_dense(&region, &RecordBatch::try_from_iter(columns).unwrap(), order, Some(10 + time as u64)).unwrap();
+        }
+        if consolidate {
+            array.consolidate(&Consolidation::default()).unwrap();
+            array.vacuum(Vacuum::Fragments).unwrap();
+        }
+        verify(&location);
+        let found = read_all(&location);
+        let (a, f) = (found.column(2).as_primitive::<Int64Type>(), found.column(3).as_primitive::<Float64Type>());
+        let s = found.column(4).as_string::<i32>();
+        for (i, want) in model.iter().enumerate() {
+            prop_assert_eq!(a.value(i), want.unwrap_or(i64::MIN));
+            let number = want.filter(|v| v % 3 != 0).map(|v| v as f64);
+            prop_assert_eq!(f.is_valid(i).then(|| f.value(i)), number);
+            let text = want.map_or("\0".to_owned(), |v| "ü".repeat((v % 4) as usize));
+            prop_assert_eq!(s.value(i), text);
         }
     }
-}
 
-#[test]
-fn columns_come_in_the_order_they_were_asked_for() {
-    let Some(case) = cases().into_iter().find(|case| case.ends_with("sparse_2d_i64")) else { return };
-    let container = open(&case.join("array"), &OpenOptions::default()).unwrap();
-    let table = container.default_table().unwrap();
-    let mut names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
-    names.reverse();
-    let text = format!("\"{}\" >= 0", names.last().unwrap());
-    for scan in [Scan::all(), Scan::all().filter(text.parse().unwrap())] {
-        let batches = read(&*container, &scan.columns(names.clone())).unwrap();
-        let got: Vec<String> =
-            batches[0].schema().fields().iter().map(|field| field.name().clone()).collect();
-        assert_eq!(got, names);
-    }
-}
-
-#[test]
-fn tiles_outside_of_a_condition_are_not_planned() {
-    for (name, condition) in [("sparse_rtree_levels", 0_i128), ("sparse_rtree_string", 1)] {
-        let Some(case) = cases().into_iter().find(|case| case.ends_with(name)) else { return };
-        let container = open(&case.join("array"), &OpenOptions::default()).unwrap();
-        let table = container.default_table().unwrap();
-        let dim = table.schema().field(0).name().clone();
-        let batches = read(&*container, &Scan::all()).unwrap();
-        let value = literal(&**batches[0].column(0), 0).unwrap();
-        let predicate = Predicate::Compare { column: dim, op: Comparison::Eq, value };
-        let plan = table.plan(&Scan::all().filter(predicate)).unwrap();
-        assert!(plan.pieces >= 20 && plan.pruned >= plan.pieces - 3, "{name} {condition}: {plan:?}");
-    }
-}
-
-#[test]
-fn the_array_face_reads_regions_as_rows_do() {
-    for name in ["dense_2d_multi_fragment", "dense_3d_col", "dense_2d_partial_fill", "current_domain_dense"] {
-        let Some(case) = cases().into_iter().find(|case| case.ends_with(name)) else { return };
-        let container = open(&case.join("array"), &OpenOptions::default()).unwrap();
-        let table = container.default_table().unwrap();
-        for attribute in table.array_columns() {
-            let view = table.array(&attribute).unwrap();
-            let text = vec!["1:"; view.shape().len()].join(",");
-            let origin = view.origin();
-            let starts: Vec<String> = origin.iter().map(|first| format!("{}:", first + 1)).collect();
-            let region =
-                starts.join(",").parse::<tesselle_core::Selection>().unwrap().resolve(&origin, view.shape());
-            let region = region.unwrap();
-            let cells = region.cells().unwrap() as usize;
-            let mut bytes = vec![0; cells * view.dtype().size()];
-            tesselle_core::array::read_region(&*view, &region, &mut bytes, &support::driver()).unwrap();
-            let scan = Scan::all().columns([attribute.clone()]).select(starts.join(",").parse().unwrap());
-            let batches = read(&*container, &scan).unwrap();
-            let rows: Vec<u8> = batches
-                .iter()
-                .flat_map(|batch| {
-                    let data = batch.column(0).to_data();
-                    let size = view.dtype().size();
-                    data.buffers()[0].as_slice()[data.offset() * size..][..data.len() * size].to_vec()
-                })
-                .collect();
-            assert_eq!(bytes, rows, "{name} {attribute} {text}");
+    #[test]
+    fn histories_of_a_sparse_array_come_to_what_the_model_says(
+        history in steps(), capacity in 1..8_u64, hilbert in any::<bool>(), filters in filters(),
+    ) {
+        let schema = SchemaBuilder::sparse()
+            .dimension(dim("x", 0, 79, 9))
+            .attribute(Attribute::new("a", Datatype::Int32).with_filters(filters))
+            .cell_order(if hilbert { Layout::Hilbert } else { Layout::RowMajor })
+            .capacity(capacity).build().unwrap();
+        let location = place();
+        let array = ArrayWriter::create(&location, &schema, None, Some(1)).unwrap();
+        let mut model: BTreeMap<i32, i32> = BTreeMap::new();
+        for (i, step) in history.iter().enumerate() {
+            let time = Some(10 + i as u64);
+            match step {
+                Step::Write(cells) => {
+                    let values: Vec<i32> = cells.iter().map(|x| x + 1000 * i as i32).collect();
+                    model.extend(cells.iter().copied().zip(values.iter().copied()));
+                    let columns: [(&str, ArrayRef); 2] =
+                        [("x", Arc::new(Int32Array::from(cells.clone()))), ("a", Arc::new(Int32Array::from(values)))];
+                    let options = SparseOptions { timestamp: time, ..SparseOptions::default() };
+                    array.write_sparse(&[RecordBatch::try_from_iter(columns).unwrap()], &options).unwrap();
+                }
+                Step::Delete(low, high) => {
+                    let predicate = Predicate::And(vec![
+                        Predicate::compare("x", Comparison::Ge, *low),
+                        Predicate::compare("x", Comparison::Le, *high),
+                    ]);
+                    array.delete(&predicate, OnNull::Refuse, time).unwrap();
+                    model.retain(|x, _| x < low || x > high);
+                }
+                Step::Consolidate { purge } => {
+                    array.consolidate(&Consolidation { purge: *purge, ..Consolidation::default() }).unwrap();
+                }
+                Step::Vacuum => {
+                    array.vacuum(Vacuum::Fragments).unwrap();
+                    array.vacuum(Vacuum::Commits).unwrap();
+                }
+                Step::Commits => array.consolidate_commits().unwrap(),
+            }
+            let found = read_all(&location);
+            let column = |i: usize| found.column(i).as_primitive::<Int32Type>().values().to_vec();
+            let mut found: Vec<(i32, i32)> = column(0).into_iter().zip(column(1)).collect();
+            found.sort_unstable();
+            prop_assert_eq!(found, model.clone().into_iter().collect::<Vec<_>>(), "after step {}", i);
         }
+        verify(&location);
     }
 }

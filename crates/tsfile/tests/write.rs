@@ -497,3 +497,57 @@ fn rows_can_be_numbered() {
     let times: BTreeSet<String> = rows(&read(&location, "d")).iter().map(|row| row["time"].clone()).collect();
     assert_eq!(times.len(), 6);
 }
+
+/// Rows of every type, a few of them null.
+fn sample() -> Model {
+    let column = |i: usize, kind: &'static str, encoding: &'static str| Column {
+        name: format!("s{i}"),
+        kind,
+        encoding,
+        seeds: (0..50u32).map(|n| (n % 7 != i as u32).then_some(n * 977)).collect(),
+    };
+    let columns = KINDS.iter().enumerate().map(|(i, (kind, encodings))| column(i, kind, encodings[0].0));
+    Model {
+        version: 4,
+        times: (0..50).map(|i| i * 10).collect(),
+        columns: columns.collect(),
+        aligned: true,
+        page_points: 8,
+        group_bytes: 2000,
+        batch: 20,
+        compression: "LZ4",
+    }
+}
+
+#[test]
+fn the_sink_keeps_the_rules_of_all_sinks() {
+    let model = sample();
+    let mut settings = model.settings();
+    settings.push(("aligned", "true".into()));
+    let folder = tempfile::tempdir().unwrap();
+    for (name, table) in [("device", "root.d"), ("table", "weather")] {
+        let target = Location::local(folder.path().join(format!("{name}.tsfile"))).unwrap();
+        if name == "table" {
+            settings.push(("model", "table".into()));
+        }
+        let options = options(table, &settings);
+        tesselle_core::testing::sink_conformance(&TsFile, &target, &model.batches(&[]), &options, &driver());
+    }
+}
+
+#[test]
+fn a_write_that_is_stopped_leaves_nothing() {
+    let model = sample();
+    for version in ["1", "3", "4"] {
+        let mut settings = vec![("version", version.to_string()), ("group_bytes", "2000".to_string())];
+        if version != "1" {
+            settings.push(("aligned", "true".to_string()));
+        }
+        let mut model = model.clone();
+        model.columns.truncate(if version == "4" { 10 } else { 6 });
+        let options = options("root.d", &settings);
+        let operations =
+            tesselle_core::testing::crash_conformance(&TsFile, &model.batches(&[]), &options, &driver());
+        assert!(operations > 1);
+    }
+}

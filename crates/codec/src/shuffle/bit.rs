@@ -4,7 +4,7 @@
 //! bytes, and bit `q` of its byte `p` is bit `k` of byte `j` of value `8 p + q`.
 
 use super::byte::{byteshuffle, byteunshuffle};
-use super::transpose::{bits, bytes, load, store};
+use super::transpose::bits_in_place;
 use crate::Result;
 use crate::int::same_length;
 
@@ -17,11 +17,11 @@ pub const BLOCK: usize = 8192;
 pub fn bitshuffle(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     blocks(width, src, dst, |src, scratch, dst| {
         byteshuffle(width, src, scratch)?;
+        // Eight bytes of a plane hold eight values; transposed, each holds one bit of all of them.
+        bits_in_place(scratch);
         let plane = src.len() / width;
-        for j in 0..width {
-            split(&scratch[j * plane..(j + 1) * plane], &mut dst[j * plane..(j + 1) * plane]);
-        }
-        Ok(())
+        let mut planes = scratch.chunks_exact(plane).zip(dst.chunks_exact_mut(plane));
+        planes.try_for_each(|(bytes, bits)| byteshuffle(8, bytes, bits))
     })
 }
 
@@ -29,9 +29,9 @@ pub fn bitshuffle(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
 pub fn bitunshuffle(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     blocks(width, src, dst, |src, scratch, dst| {
         let plane = src.len() / width;
-        for j in 0..width {
-            join(&src[j * plane..(j + 1) * plane], &mut scratch[j * plane..(j + 1) * plane]);
-        }
+        let mut planes = src.chunks_exact(plane).zip(scratch.chunks_exact_mut(plane));
+        planes.try_for_each(|(bits, bytes)| byteunshuffle(8, bits, bytes))?;
+        bits_in_place(scratch);
         byteunshuffle(width, scratch, dst)
     })
 }
@@ -59,36 +59,4 @@ fn blocks(
         }
     }
     Ok(())
-}
-
-/// One byte plane of `8 p` values into 8 bit planes of `p` bytes.
-fn split(plane: &[u8], dst: &mut [u8]) {
-    let stride = plane.len() / 8;
-    for p in (0..stride - stride % 8).step_by(8) {
-        let rows = bytes(std::array::from_fn(|i| bits(load(plane, (p + i) * 8))));
-        for (k, row) in rows.into_iter().enumerate() {
-            store(dst, k * stride + p, row);
-        }
-    }
-    for p in stride - stride % 8..stride {
-        let row = bits(load(plane, p * 8)).to_le_bytes();
-        for (k, byte) in row.into_iter().enumerate() {
-            dst[k * stride + p] = byte;
-        }
-    }
-}
-
-/// Undoes [`split`].
-fn join(src: &[u8], plane: &mut [u8]) {
-    let stride = src.len() / 8;
-    for p in (0..stride - stride % 8).step_by(8) {
-        let rows = bytes(std::array::from_fn(|k| load(src, k * stride + p)));
-        for (i, row) in rows.into_iter().enumerate() {
-            store(plane, (p + i) * 8, bits(row));
-        }
-    }
-    for p in stride - stride % 8..stride {
-        let row = std::array::from_fn(|k| src[k * stride + p]);
-        store(plane, p * 8, bits(u64::from_le_bytes(row)));
-    }
 }

@@ -1,27 +1,24 @@
 //! Byte shuffle: all first bytes of the values, then all second bytes, and so on; the rest of a broken value as is.
+//!
+//! Widths that are powers of two go through passes that each split bytes in two, or join two streams: loops simple
+//! enough that the compiler turns them into vector instructions.
 
-use super::transpose::{bytes, load, store};
+use super::transpose::{unzip, zip};
 use crate::Result;
 use crate::int::same_length;
+
+/// Values per block; what a block needs between passes stays in the nearest cache.
+const VALUES: usize = 128;
 
 /// Splits values of `width` bytes into byte planes.
 pub fn byteshuffle(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     same_length("byte shuffle", src, dst)?;
     match width {
         0 | 1 => dst.copy_from_slice(src),
-        2 => split::<2>(src, dst),
-        4 => split::<4>(src, dst),
+        2 => split_2(src, dst),
+        4 => split_4(src, dst),
         8 => split_8(src, dst),
-        _ => {
-            let n = src.len() / width;
-            for (j, plane) in dst.chunks_exact_mut(n.max(1)).take(if n == 0 { 0 } else { width }).enumerate()
-            {
-                for (out, value) in plane.iter_mut().zip(src.chunks_exact(width)) {
-                    *out = value[j];
-                }
-            }
-            dst[n * width..].copy_from_slice(&src[n * width..]);
-        }
+        _ => split_from(width, 0, src, dst),
     }
     Ok(())
 }
@@ -34,84 +31,101 @@ pub fn byteunshuffle(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
         2 => join_2(src, dst),
         4 => join_4(src, dst),
         8 => join_8(src, dst),
-        _ => {
-            let n = src.len() / width;
-            for (i, value) in dst.chunks_exact_mut(width).enumerate() {
-                for (j, out) in value.iter_mut().enumerate() {
-                    *out = src[j * n + i];
-                }
-            }
-            dst[n * width..].copy_from_slice(&src[n * width..]);
-        }
+        _ => join_from(width, 0, src, dst),
     }
     Ok(())
 }
 
-fn split<const W: usize>(src: &[u8], dst: &mut [u8]) {
-    let n = src.len() / W;
-    let (body, tail) = src.split_at(n * W);
-    let (planes, rest) = dst.split_at_mut(n * W);
-    rest.copy_from_slice(tail);
-    let (values, _) = body.as_chunks::<W>();
-    for j in 0..W {
-        for (out, value) in planes[j * n..(j + 1) * n].iter_mut().zip(values) {
-            *out = value[j];
+/// The values from `first` on, one by one, and what is no whole value.
+fn split_from(width: usize, first: usize, src: &[u8], dst: &mut [u8]) {
+    let n = src.len() / width;
+    for i in first..n {
+        for j in 0..width {
+            dst[j * n + i] = src[i * width + j];
         }
     }
+    dst[n * width..].copy_from_slice(&src[n * width..]);
+}
+
+fn join_from(width: usize, first: usize, src: &[u8], dst: &mut [u8]) {
+    let n = src.len() / width;
+    for i in first..n {
+        for j in 0..width {
+            dst[i * width + j] = src[j * n + i];
+        }
+    }
+    dst[n * width..].copy_from_slice(&src[n * width..]);
+}
+
+fn split_2(src: &[u8], dst: &mut [u8]) {
+    let n = src.len() / 2;
+    let (even, rest) = dst.split_at_mut(n);
+    unzip(&src[..2 * n], even, &mut rest[..n]);
+    split_from(2, n, src, dst);
+}
+
+fn split_4(src: &[u8], dst: &mut [u8]) {
+    let n = src.len() / 4;
+    let (mut even, mut odd) = ([0; 2 * VALUES], [0; 2 * VALUES]);
+    for (block, values) in src.chunks_exact(4 * VALUES).enumerate() {
+        unzip(values, &mut even, &mut odd);
+        for (halves, first) in [(&even, 0), (&odd, 1)] {
+            let (low, high) = dst.split_at_mut((first + 2) * n);
+            let at = block * VALUES;
+            unzip(halves, &mut low[first * n + at..][..VALUES], &mut high[at..][..VALUES]);
+        }
+    }
+    split_from(4, n - n % VALUES, src, dst);
 }
 
 fn split_8(src: &[u8], dst: &mut [u8]) {
     let n = src.len() / 8;
-    for first in (0..n - n % 8).step_by(8) {
-        let rows: [u64; 8] = std::array::from_fn(|i| load(src, (first + i) * 8));
-        for (j, row) in bytes(rows).into_iter().enumerate() {
-            store(dst, j * n + first, row);
+    let (mut even, mut odd) = ([0; 4 * VALUES], [0; 4 * VALUES]);
+    let (mut low, mut high) = ([0; 2 * VALUES], [0; 2 * VALUES]);
+    for (block, values) in src.chunks_exact(8 * VALUES).enumerate() {
+        unzip(values, &mut even, &mut odd);
+        for (halves, first) in [(&even, 0), (&odd, 1)] {
+            unzip(halves, &mut low, &mut high);
+            for (quarters, plane) in [(&low, first), (&high, first + 2)] {
+                let (front, back) = dst.split_at_mut((plane + 4) * n);
+                let at = block * VALUES;
+                unzip(quarters, &mut front[plane * n + at..][..VALUES], &mut back[at..][..VALUES]);
+            }
         }
     }
-    for i in n - n % 8..n {
-        for j in 0..8 {
-            dst[j * n + i] = src[i * 8 + j];
-        }
-    }
-    dst[n * 8..].copy_from_slice(&src[n * 8..]);
+    split_from(8, n - n % VALUES, src, dst);
 }
 
 fn join_2(src: &[u8], dst: &mut [u8]) {
     let n = src.len() / 2;
-    let (low, rest) = src.split_at(n);
-    let (high, tail) = rest.split_at(n);
-    let (values, end) = dst.as_chunks_mut::<2>();
-    for ((out, a), b) in values.iter_mut().zip(low).zip(high) {
-        *out = [*a, *b];
-    }
-    end.copy_from_slice(tail);
+    zip(&src[..n], &src[n..2 * n], &mut dst[..2 * n]);
+    join_from(2, n, src, dst);
 }
 
 fn join_4(src: &[u8], dst: &mut [u8]) {
     let n = src.len() / 4;
-    let (first, rest) = src.split_at(n);
-    let (second, rest) = rest.split_at(n);
-    let (third, rest) = rest.split_at(n);
-    let (fourth, tail) = rest.split_at(n);
-    let (values, end) = dst.as_chunks_mut::<4>();
-    for ((((out, a), b), c), d) in values.iter_mut().zip(first).zip(second).zip(third).zip(fourth) {
-        *out = [*a, *b, *c, *d];
+    let (mut even, mut odd) = ([0; 2 * VALUES], [0; 2 * VALUES]);
+    for (block, values) in dst.chunks_exact_mut(4 * VALUES).enumerate() {
+        let plane = |j: usize| &src[j * n + block * VALUES..][..VALUES];
+        zip(plane(0), plane(2), &mut even);
+        zip(plane(1), plane(3), &mut odd);
+        zip(&even, &odd, values);
     }
-    end.copy_from_slice(tail);
+    join_from(4, n - n % VALUES, src, dst);
 }
 
 fn join_8(src: &[u8], dst: &mut [u8]) {
     let n = src.len() / 8;
-    for first in (0..n - n % 8).step_by(8) {
-        let rows: [u64; 8] = std::array::from_fn(|j| load(src, j * n + first));
-        for (i, row) in bytes(rows).into_iter().enumerate() {
-            store(dst, (first + i) * 8, row);
+    let (mut even, mut odd) = ([0; 4 * VALUES], [0; 4 * VALUES]);
+    let (mut low, mut high) = ([0; 2 * VALUES], [0; 2 * VALUES]);
+    for (block, values) in dst.chunks_exact_mut(8 * VALUES).enumerate() {
+        let plane = |j: usize| &src[j * n + block * VALUES..][..VALUES];
+        for (halves, first) in [(&mut even, 0), (&mut odd, 1)] {
+            zip(plane(first), plane(first + 4), &mut low);
+            zip(plane(first + 2), plane(first + 6), &mut high);
+            zip(&low, &high, halves);
         }
+        zip(&even, &odd, values);
     }
-    for i in n - n % 8..n {
-        for j in 0..8 {
-            dst[i * 8 + j] = src[j * n + i];
-        }
-    }
-    dst[n * 8..].copy_from_slice(&src[n * 8..]);
+    join_from(8, n - n % VALUES, src, dst);
 }

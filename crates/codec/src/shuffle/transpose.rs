@@ -1,27 +1,21 @@
-//! Transposes of 8 x 8 bytes and 8 x 8 bits in 64-bit words. Plain integer code on arrays, which vectorises.
+//! The steps that shuffles are made of, as loops that vectorise.
 
-/// Transposes 8 rows of 8 bytes (row `r` is word `r`, column `c` its byte `c`, least significant first).
+/// Bytes of `a` and `b` in turn.
 #[inline]
-pub(super) fn bytes(mut rows: [u64; 8]) -> [u64; 8] {
-    const QUADS: u64 = 0x0000_0000_FFFF_FFFF;
-    const PAIRS: u64 = 0x0000_FFFF_0000_FFFF;
-    const ONES: u64 = 0x00FF_00FF_00FF_00FF;
-    for i in 0..4 {
-        let (a, b) = (rows[i], rows[i + 4]);
-        rows[i] = (a & QUADS) | (b << 32);
-        rows[i + 4] = (a >> 32) | (b & !QUADS);
+pub(super) fn zip(a: &[u8], b: &[u8], out: &mut [u8]) {
+    for ((pair, x), y) in out.as_chunks_mut::<2>().0.iter_mut().zip(a).zip(b) {
+        *pair = [*x, *y];
     }
-    for i in [0, 1, 4, 5] {
-        let (a, b) = (rows[i], rows[i + 2]);
-        rows[i] = (a & PAIRS) | ((b & PAIRS) << 16);
-        rows[i + 2] = ((a >> 16) & PAIRS) | (b & !PAIRS);
+}
+
+/// Undoes [`zip`].
+#[inline]
+pub(super) fn unzip(src: &[u8], even: &mut [u8], odd: &mut [u8]) {
+    for ((pair, x), y) in src.as_chunks::<2>().0.iter().zip(even).zip(odd) {
+        let both = u16::from_le_bytes(*pair);
+        *x = both as u8;
+        *y = (both >> 8) as u8;
     }
-    for i in [0, 2, 4, 6] {
-        let (a, b) = (rows[i], rows[i + 1]);
-        rows[i] = (a & ONES) | ((b & ONES) << 8);
-        rows[i + 1] = ((a >> 8) & ONES) | (b & !ONES);
-    }
-    rows
 }
 
 /// Transposes 8 rows of 8 bits (row `r` is byte `r`, column `c` its bit `c`). Its own inverse.
@@ -35,16 +29,10 @@ pub(super) fn bits(mut x: u64) -> u64 {
     x ^ t ^ (t << 28)
 }
 
-/// Eight bytes of `src` from `at`; zero beyond the end, which no caller reaches.
+/// [`bits`] of every eight bytes, in place.
 #[inline]
-pub(super) fn load(src: &[u8], at: usize) -> u64 {
-    src.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
-}
-
-/// Stores eight bytes at `at`.
-#[inline]
-pub(super) fn store(dst: &mut [u8], at: usize, value: u64) {
-    if let Some(space) = dst.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-        *space = value.to_le_bytes();
+pub(super) fn bits_in_place(bytes: &mut [u8]) {
+    for eight in bytes.as_chunks_mut::<8>().0 {
+        *eight = bits(u64::from_le_bytes(*eight)).to_le_bytes();
     }
 }

@@ -148,7 +148,7 @@ fn open_runs_do_not_hold_up_each_other() {
 fn a_thread_of_the_pool_may_consume() {
     let driver = driver(1, 100);
     let count = driver.install(|| {
-        driver.batches(storage(), numbers(5, 9, &Arc::default()), Order::Plan).map(|b| b.unwrap()).count()
+        driver.batches(storage(), numbers(5, 9, &Arc::default()), Order::Plan).filter(Result::is_ok).count()
     });
     assert_eq!(count, 45);
 }
@@ -159,9 +159,8 @@ fn the_memory_budget_bounds_the_tasks_under_way() {
     for (memory, most) in [(50, 2), (100, 1), (1000, 1)] {
         let watch = Arc::new(Watch::default());
         let tasks = (0..20).map(|i| Numbers::new(i, 3, memory, &watch)).collect();
-        let mut batches = driver.batches(storage(), plan(tasks), Order::Any);
         let mut rows = 0;
-        while let Some(batch) = batches.next() {
+        for batch in driver.batches(storage(), plan(tasks), Order::Any) {
             batch.unwrap();
             rows += 1;
             assert!(driver.budget().used() <= 100);

@@ -12,6 +12,7 @@
 
 mod array;
 mod counting;
+mod exercise;
 mod faulty;
 mod memory_table;
 mod rows;
@@ -26,6 +27,7 @@ mod toy;
 
 pub use array::TiledArray;
 pub use counting::{CountingStorage, Counts};
+pub use exercise::{exercise, exercise_at};
 pub use faulty::FaultyStorage;
 pub use memory_table::MemoryTable;
 pub use rows::{read_all, rows_as_text};

@@ -108,8 +108,8 @@ impl Table for CollectionTable {
             let mut part = scan.clone();
             part.limit = left;
             let plan = plan::plan(&self.open(member)?, &part)?;
-            all.pieces += plan.pieces;
-            all.pruned += plan.pruned;
+            all.pieces = all.pieces.saturating_add(plan.pieces);
+            all.pruned = all.pruned.saturating_add(plan.pruned);
             all.tasks.extend(plan.tasks);
             if scan.predicate.is_none() {
                 left = left.map(|n| n.saturating_sub(member.rows));

@@ -164,6 +164,11 @@ impl ColumnBuilder {
             Values::List { offsets, items } => {
                 only_plain(encoding)?;
                 let page = values::ListPage::parse(body, present, offsets)?;
+                let width = items.logical.scalar_width().unwrap_or(4) as u64;
+                if page.items as u64 * width > decoding.limit {
+                    let (items, limit) = (page.items, decoding.limit);
+                    return Err(Error::limit(format!("a page of {items} list elements exceeds the limit of {limit} bytes")));
+                }
                 items.append(page.encoding, page.body, page.items, page.validity.as_ref(), decoding)?;
                 spread_offsets(offsets, rows, present, validity);
             }

@@ -43,15 +43,15 @@ pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
     let survivors = survivors(file, scan.predicate.as_ref());
     for (group, entry) in file.footer().groups.iter().enumerate() {
         let pieces = wanted.pieces(entry);
-        plan.pieces += pieces;
+        plan.pieces = plan.pieces.saturating_add(pieces);
         let Some(survivor) = survivors.get(&group).filter(|_| left > 0) else {
-            plan.pruned += pieces;
+            plan.pruned = plan.pruned.saturating_add(pieces);
             continue;
         };
         if entry.rows == 0 {
             continue;
         }
-        plan.pruned += survivor.pruned_pages;
+        plan.pruned = plan.pruned.saturating_add(survivor.pruned_pages);
         if survivor.verdict == Verdict::Always {
             left = left.saturating_sub(entry.rows);
         }

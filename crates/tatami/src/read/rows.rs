@@ -105,7 +105,7 @@ impl File {
                 }
             }
             if let Some(row) = self.lookup_in_group(g, group, column, field.logical, &key)? {
-                return Ok(Some(group.first_row + row));
+                return Ok(Some(group.first_row.saturating_add(row)));
             }
             if all_bounded {
                 return Ok(None);
@@ -235,8 +235,8 @@ impl File {
                     builder.append_null();
                     continue;
                 }
-                Some(bits) => self.blob_base(column, *g) + bits.slice(0, row).count_set_bits() as u64,
-                None => self.blob_base(column, *g) + row as u64,
+                Some(bits) => self.blob_base(column, *g).saturating_add(bits.slice(0, row).count_set_bits() as u64),
+                None => self.blob_base(column, *g).saturating_add(row as u64),
             };
             let run = index.run_of(ordinal)?;
             let decoded = self.run(&index, column, run)?;

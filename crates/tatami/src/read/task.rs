@@ -267,8 +267,9 @@ impl GroupTask {
     /// Cuts the rows into windows that end where pages of the first column end.
     fn cut_windows(&mut self, columns: &[usize]) -> Result<()> {
         let entry = self.entry()?;
-        let decoded: u64 =
-            self.wanted.columns().iter().filter_map(|c| entry.chunk(*c)).map(|c| c.uncompressed).sum();
+        let chunks = self.wanted.columns();
+        let sizes = chunks.iter().filter_map(|c| entry.chunk(*c)).map(|c| c.uncompressed);
+        let decoded = sizes.fold(0u64, u64::saturating_add);
         let by_bytes = WINDOW_BYTES / (decoded / entry.rows.max(1)).max(1);
         let target = by_bytes.clamp(1, WINDOW_ROWS);
         let ends: Vec<u64> = match columns.first().and_then(|c| self.readers.get(c)) {

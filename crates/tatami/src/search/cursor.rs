@@ -193,16 +193,8 @@ impl<'a> PostingCursor<'a> {
         self.pos = 0;
         self.freqs_at = None;
         self.decoded = self.single;
-        match self.block_bounds(block) {
-            Some((first, _, _)) => {
-                self.len = usize::from(self.table.count.get(block).copied().unwrap_or(0));
-                self.doc = first;
-            }
-            None => {
-                self.len = 0;
-                self.doc = END;
-            }
-        }
+        self.len = usize::from(self.table.count.get(block).copied().unwrap_or(0));
+        self.doc = self.table.first.get(block).copied().unwrap_or(END);
     }
 
     #[inline]

@@ -148,13 +148,17 @@ impl Disjunction<'_> {
     fn drain(&mut self, window: &mut Window) -> Result<()> {
         let Window { base, end, order, aside, sums, parts, touched } = window;
         for &(number, _, _) in order.get(*aside..).unwrap_or_default() {
-            let (Some(clause), Some(parts)) = (self.clauses.get_mut(number), parts.get_mut(number)) else { continue };
+            let (Some(clause), Some(parts)) = (self.clauses.get_mut(number), parts.get_mut(number)) else {
+                continue;
+            };
             let Clause { cursor, weight, times, .. } = clause;
             let times = *times as f32;
             cursor.drain(*end, |doc, freq| {
                 let at = (doc - *base) as usize;
                 let once = weight.of(freq);
-                if let (Some(part), Some(sum), Some(word)) = (parts.get_mut(at), sums.get_mut(at), touched.get_mut(at / 64)) {
+                if let (Some(part), Some(sum), Some(word)) =
+                    (parts.get_mut(at), sums.get_mut(at), touched.get_mut(at / 64))
+                {
                     *part = once;
                     *sum += once * times;
                     *word |= 1 << (at % 64);
@@ -187,7 +191,13 @@ impl Disjunction<'_> {
     }
 
     /// Looks a document up in the lists set aside, the most promising first, and scores it in query order.
-    fn complete(&mut self, window: &mut Window, at: usize, mut sum: f32, collector: &mut impl Collector) -> Result<()> {
+    fn complete(
+        &mut self,
+        window: &mut Window,
+        at: usize,
+        mut sum: f32,
+        collector: &mut impl Collector,
+    ) -> Result<()> {
         let doc = window.base + at as u32;
         let mut admitted = true;
         let aside = window.order.get(..window.aside).unwrap_or_default();
@@ -208,7 +218,9 @@ impl Disjunction<'_> {
         }
         if admitted {
             // A clause that does not contain the document adds zero, which changes no bit.
-            let part = |clause: usize| window.parts.get(clause).and_then(|parts| parts.get(at)).copied().unwrap_or(0.0);
+            let part = |clause: usize| {
+                window.parts.get(clause).and_then(|parts| parts.get(at)).copied().unwrap_or(0.0)
+            };
             let score = self.tokens.iter().fold(0.0, |sum, token| sum + part(*token));
             if collector.admits(score) {
                 collector.collect(doc, score);
@@ -279,7 +291,9 @@ impl Window {
                 sums.fill(0.0);
             }
             for clause in &essential {
-                if let Some(parts) = self.parts.get_mut(*clause).and_then(|parts| parts.get_mut(range.clone())) {
+                if let Some(parts) =
+                    self.parts.get_mut(*clause).and_then(|parts| parts.get_mut(range.clone()))
+                {
                     parts.fill(0.0);
                 }
             }

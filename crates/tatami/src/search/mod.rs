@@ -1,7 +1,7 @@
 //! Keyword search over search segments: files whose rows are documents, with an inverted index over their words.
 //!
 //! [`search`] answers a query from one segment or a folder of them; [`index`] makes a segment from record batches;
-//! [`delete`] takes documents out of one for good. Hits and scores are those of the original engine, to the last
+//! [`delete`] takes documents out of one for good, [`merge_segments`] makes several one. Hits and scores are those of the original engine, to the last
 //! bit. `FORMAT.md` beside this file describes the bytes.
 //!
 //! ```text
@@ -72,4 +72,4 @@ pub use routing::{BigramBuilder, BigramIndex, Route, RoutingIndex, ShardTerm};
 pub use searcher::{Ranked, SearchOptions, Searcher, search};
 pub use segment::{Segment, Shape};
 pub use snippet::{DEFAULT_SNIPPET_CHARS, snippet};
-pub use write::{IndexOptions, SegmentBuilder, index};
+pub use write::{IndexOptions, SegmentBuilder, index, merge_segments};

@@ -38,8 +38,12 @@ fn counts(documents: &[Document]) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
     let mut terms: BTreeMap<&str, Vec<(u32, u32)>> = BTreeMap::new();
     for (doc, words) in documents.iter().enumerate() {
         let mut freqs: BTreeMap<&str, u32> = BTreeMap::new();
-        words.iter().for_each(|word| *freqs.entry(word).or_default() += 1);
-        freqs.into_iter().for_each(|(word, freq)| terms.entry(word).or_default().push((doc as u32, freq)));
+        for word in words {
+            *freqs.entry(word).or_default() += 1;
+        }
+        for (word, freq) in freqs {
+            terms.entry(word).or_default().push((doc as u32, freq));
+        }
     }
     terms
 }
@@ -164,7 +168,9 @@ proptest! {
     ) {
         let mut live = LiveDocs::all(documents.len() as u32);
         if !documents.is_empty() {
-            deleted.iter().for_each(|i| drop(live.delete(i.index(documents.len()) as u32)));
+            for i in &deleted {
+                live.delete(i.index(documents.len()) as u32);
+            }
         }
         let index = build(&documents, Some(&live));
         let query = Query::parse(&text, Syntax::Boolean).unwrap();

@@ -78,7 +78,8 @@ impl Searcher {
         let mut opened: Vec<Result<Segment>> = Vec::new();
         if is_manifest || location.join(MANIFEST_NAME).exists()? {
             let collection = Collection::open(location, &Segment::options(options))?;
-            opened.extend(collection.members().iter().map(|m| collection.open_member(m).and_then(Segment::of)));
+            opened
+                .extend(collection.members().iter().map(|m| collection.open_member(m).and_then(Segment::of)));
         } else {
             let names = location.list()?.into_iter().map(|entry| entry.name);
             let named = names.filter(|name| name.ends_with(".tatami"));

@@ -7,9 +7,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt16Type;
 use tesselle_core::driver::Order;
-use tesselle_core::{
-    Context, Depth, Driver, Error, Finding, Report, Result, Scan, Severity, Table,
-};
+use tesselle_core::{Context, Depth, Driver, Error, Finding, Report, Result, Scan, Severity, Table};
 
 use super::inverted::InvertedIndex;
 use super::meta::{Dictionary, Entry};
@@ -100,7 +98,11 @@ impl Check<'_> {
             let blocks = if tree.block_terms() == 0 { 0 } else { tree.len().div_ceil(tree.block_terms()) };
             if blocks != tree.blocks() as u64 {
                 let found = tree.blocks();
-                self.add(DICTIONARY, format!("{found} blocks, but the terms need {blocks}"), "term dictionary");
+                self.add(
+                    DICTIONARY,
+                    format!("{found} blocks, but the terms need {blocks}"),
+                    "term dictionary",
+                );
             }
         }
         let dictionary_offset = std::mem::replace(&mut self.offset, postings_offset);
@@ -120,7 +122,11 @@ impl Check<'_> {
         });
         if lists as usize != index.lists() && result.is_ok() {
             let found = index.lists();
-            self.add(POSTINGS, format!("the terms name {lists} posting lists, there are {found}"), "postings");
+            self.add(
+                POSTINGS,
+                format!("the terms name {lists} posting lists, there are {found}"),
+                "postings",
+            );
         }
         self.offset = dictionary_offset;
         match result {

@@ -1,5 +1,9 @@
 //! Small corpora and a folder to index them in.
-#![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
+#![allow(
+    clippy::unwrap_used,
+    dead_code,
+    reason = "a failing helper is a failing test; not every test uses all of them"
+)]
 
 use std::sync::Arc;
 

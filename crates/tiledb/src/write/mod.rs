@@ -6,7 +6,8 @@
 //! ```
 //! use std::sync::Arc;
 //! use arrow_array::{ArrayRef, Int32Array, RecordBatch};
-//! use tesselle_core::{Location, MemoryStorage};
+//! use tesselle_core::Location;
+//! use tesselle_core::storage::MemoryStorage;
 //! use tesselle_tiledb::write::{ArrayWriter, CellOrder, SchemaBuilder};
 //! use tesselle_tiledb::{Attribute, Datatype, Dimension, Range};
 //!

@@ -132,16 +132,36 @@ impl GlobalOrder {
     pub(crate) fn sorted(&self) -> Result<Vec<u32>> {
         let count =
             u32::try_from(self.count).map_err(|_| Error::limit("a write takes at most 2^32 cells"))?;
-        if let Some(Key::Words(first)) = self.keys.first() {
-            let mut pairs: Vec<(u64, u32)> = first.iter().copied().zip(0..count).collect();
+        let (packed, taken) = self.packed();
+        let mut pairs: Vec<(u64, u32)> = packed.into_iter().zip(0..count).collect();
+        if taken == self.keys.len() {
+            pairs.par_sort_unstable();
+        } else {
             pairs.par_sort_unstable_by(|(a, i), (b, j)| {
-                a.cmp(b).then_with(|| self.compare_from(1, *i as usize, *j as usize)).then(i.cmp(j))
+                a.cmp(b).then_with(|| self.compare_from(taken, *i as usize, *j as usize)).then(i.cmp(j))
             });
-            return Ok(pairs.into_iter().map(|(_, index)| index).collect());
         }
-        let mut indexes: Vec<u32> = (0..count).collect();
-        indexes.par_sort_unstable_by(|i, j| self.compare(*i as usize, *j as usize).then(i.cmp(j)));
-        Ok(indexes)
+        Ok(pairs.into_iter().map(|(_, index)| index).collect())
+    }
+
+    /// As many criteria as fit one word per cell, and how many they are: mostly all, so that sorting looks no further.
+    fn packed(&self) -> (Vec<u64>, usize) {
+        let mut packed = vec![0_u64; self.count];
+        let mut room = u64::BITS;
+        for (taken, key) in self.keys.iter().enumerate() {
+            let Key::Words(words) = key else { return (packed, taken) };
+            let (low, high) =
+                words.iter().fold((u64::MAX, 0), |(low, high), word| (low.min(*word), high.max(*word)));
+            let bits = u64::BITS - high.saturating_sub(low).leading_zeros();
+            if bits > room {
+                return (packed, taken);
+            }
+            for (slot, word) in packed.iter_mut().zip(words) {
+                *slot = slot.checked_shl(bits).unwrap_or(0) | (word - low);
+            }
+            room -= bits;
+        }
+        (packed, self.keys.len())
     }
 
     /// The first cell that comes before its predecessor, if the cells are not in order.

@@ -221,8 +221,10 @@ pub(crate) fn decode_times(
             Some(statistics) => usize::try_from(statistics.count).unwrap_or(usize::MAX),
             None => count_times(bytes, encoding)?,
         };
-        if count > MAX_POINTS {
-            return Err(Error::limit(format!("a page of {count} points passes the limit of {MAX_POINTS}")));
+        let most = most_times(encoding, bytes.len());
+        if count > most {
+            let text = format!("{} bytes of times cannot hold {count} points", bytes.len());
+            return Err(Error::corrupt(text).class("bad_count"));
         }
         let mut times = Vec::new();
         match encoding {
@@ -261,6 +263,18 @@ pub(crate) fn decode_times(
     let other = others.filter_map(|encoding| attempt(encoding).ok()).find(|found| fits(found));
     times.extend(other.map_or(usual, Ok)?);
     Ok(())
+}
+
+/// Most times that a writer puts into so many bytes. Equal steps take no bytes of their own, so a decoder alone would
+/// believe any number; but blocks end after 129 (TS_2DIFF, 24 bytes or more) and 128 values (REGULAR, 21).
+fn most_times(encoding: Encoding, bytes: usize) -> usize {
+    let most = match encoding {
+        Encoding::Ts2Diff => bytes.saturating_mul(6),
+        Encoding::Regular => bytes.saturating_mul(7),
+        Encoding::Plain => bytes / 8,
+        _ => MAX_POINTS,
+    };
+    most.min(MAX_POINTS)
 }
 
 /// How many times `bytes` holds, where no statistics say so.

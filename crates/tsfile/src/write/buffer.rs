@@ -81,7 +81,7 @@ impl Timeline {
 
     fn flush(&mut self) {
         self.flushed = self.last.max(self.flushed);
-        self.times.clear();
+        self.times = Vec::new();
         self.sorted = true;
     }
 }
@@ -203,18 +203,20 @@ impl DeviceBuffer {
         }
     }
 
-    /// Forgets what has been written.
+    /// Forgets what has been written, and gives its memory back: the next points may be another device's.
     pub(crate) fn flushed(&mut self) {
         match self {
-            Self::Ordinary(series) => series.iter_mut().for_each(|s| {
-                s.timeline.flush();
-                s.values.clear();
-            }),
+            Self::Ordinary(series) => {
+                for series in series.iter_mut().filter(|s| !s.timeline.times.is_empty()) {
+                    series.timeline.flush();
+                    series.values = Values::empty(series.schema.data_type);
+                }
+            }
             Self::Aligned(buffer) => {
                 buffer.timeline.flush();
                 for column in &mut buffer.columns {
-                    column.values.clear();
-                    column.present.clear();
+                    column.values = Values::empty(column.schema.data_type);
+                    column.present = Vec::new();
                 }
             }
         }

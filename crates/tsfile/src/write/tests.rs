@@ -1,6 +1,6 @@
 use super::*;
 use crate::meta::schema::MeasurementSchema;
-use crate::meta::{Compression, DataType, Encoding, Version};
+use crate::meta::{Compression, DataType, Encoding, Value, Version};
 use std::sync::Arc;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Driver, DriverOptions, Location};
@@ -70,6 +70,22 @@ fn version_3_is_the_documented_example() {
     assert_eq!(bytes[..start.len()], start);
     let end = hex("80 02 05 00 00 00 41 54 73 46 69 6c 65");
     assert!(bytes.ends_with(&end));
+}
+
+#[test]
+fn rows_and_columns_give_the_same_file() {
+    let location = memory();
+    let mut writer =
+        Writer::create(&location, false, WriterOptions::for_version(Version::V1), &driver()).unwrap();
+    let id = writer.device_id("d");
+    writer.add_device(id.clone(), vec![series("s", DataType::Int32, Encoding::Plain)]).unwrap();
+    for (time, value) in [(1, 7), (2, 9)] {
+        writer.write_row(&id, time, &[("s", Value::Int32(value))]).unwrap();
+    }
+    assert!(writer.write_row(&id, 3, &[("s", Value::Int64(1))]).is_err());
+    assert!(writer.write_row(&id, 3, &[("t", Value::Int32(1))]).is_err());
+    writer.finish().unwrap();
+    assert_eq!(location.read_all(1 << 20).unwrap().to_vec(), two_points(Version::V1, "d"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Values of one column on their way into pages.
 
-use crate::meta::{DataType, Physical};
+use crate::meta::{DataType, Physical, Value};
 use std::ops::Range;
 use tesselle_core::{Error, Result};
 
@@ -50,6 +50,20 @@ impl Strings {
         let start = i.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let end = self.ends.get(i).copied().unwrap_or(start);
         self.data.get(start..end).unwrap_or_default()
+    }
+}
+
+impl From<&Value> for Values {
+    /// A column of one row.
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Boolean(v) => Self::Boolean(vec![*v]),
+            Value::Int32(v) => Self::Int32(vec![*v]),
+            Value::Int64(v) => Self::Int64(vec![*v]),
+            Value::Float(v) => Self::Float(vec![*v]),
+            Value::Double(v) => Self::Double(vec![*v]),
+            Value::Binary(v) => Self::Binary([v].into_iter().collect()),
+        }
     }
 }
 
@@ -198,14 +212,6 @@ impl Values {
             Self::Double(list) => Slice::Double(cut(list, range)),
             Self::Binary(list) => Slice::Binary(list, range.start, range.len()),
         }
-    }
-
-    /// Forgets all rows, but keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        each!(self, list => list.clear(), strings => {
-            strings.ends.clear();
-            strings.data.clear();
-        });
     }
 }
 

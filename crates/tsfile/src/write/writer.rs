@@ -4,9 +4,10 @@ use super::buffer::{Column, DeviceBuffer};
 use super::options::WriterOptions;
 use super::output::Output;
 use super::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
+use super::values::Values;
 use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
 use crate::meta::schema::{Category, MeasurementSchema, TableSchema};
-use crate::meta::{Compression, DataType, DeviceId, Version};
+use crate::meta::{Compression, DataType, DeviceId, Value, Version};
 use crate::write::chunk::EncodedChunk;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -221,6 +222,17 @@ impl Writer {
         self.buffered += bytes;
         self.summary.rows += times.len() as u64;
         if self.buffered >= self.options.group_bytes { self.flush() } else { Ok(()) }
+    }
+
+    /// Takes one row of a device in; see [`Writer::write`], which is faster for many.
+    pub fn write_row(&mut self, device: &DeviceId, time: i64, cells: &[(&str, Value)]) -> Result<()> {
+        let values: Vec<Values> = cells.iter().map(|(_, value)| value.into()).collect();
+        let columns: Vec<Column<'_>> = cells
+            .iter()
+            .zip(&values)
+            .map(|((name, _), values)| Column { name, values, present: None })
+            .collect();
+        self.write(device, &[time], &columns)
     }
 
     /// Writes what waits as one chunk group per device.

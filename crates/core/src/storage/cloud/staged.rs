@@ -111,7 +111,7 @@ async fn upload_parts(
     loop {
         upload.wait_for_capacity(PARTS_AT_ONCE).await.map_err(Failed::Store)?;
         let mut bytes = Vec::with_capacity(part);
-        spool.by_ref().take(part as u64).read_to_end(&mut bytes).map_err(Failed::Spool)?;
+        Read::by_ref(spool).take(part as u64).read_to_end(&mut bytes).map_err(Failed::Spool)?;
         if bytes.is_empty() {
             return Ok(());
         }

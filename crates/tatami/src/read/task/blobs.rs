@@ -64,12 +64,12 @@ impl BlobReader {
     /// The ordinals of the blobs of these rows, ascending rows of the group.
     fn ordinals(&self, rows: &[u64]) -> Vec<Option<u64>> {
         let Some(validity) = &self.validity else {
-            return rows.iter().map(|row| Some(self.base + row)).collect();
+            return rows.iter().map(|row| Some(self.base.saturating_add(*row))).collect();
         };
         let (mut seen, mut upto) = (self.base, 0usize);
         let ordinals = rows.iter().map(|row| {
             let row = *row as usize;
-            seen += validity.slice(upto, row - upto).count_set_bits() as u64;
+            seen = seen.saturating_add(validity.slice(upto, row - upto).count_set_bits() as u64);
             upto = row;
             validity.value(row).then_some(seen)
         });

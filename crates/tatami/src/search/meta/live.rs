@@ -85,6 +85,24 @@ impl LiveDocs {
         }
     }
 
+    /// How many documents are live before each group of 64.
+    pub(crate) fn ranks(&self) -> Vec<u32> {
+        let mut sum = 0;
+        let before = self.words.iter().map(|word| {
+            let before = sum;
+            sum += word.count_ones();
+            before
+        });
+        before.collect()
+    }
+
+    /// How many documents are live before `doc`, given [`LiveDocs::ranks`]; `None` when it is deleted.
+    pub(crate) fn rank(&self, ranks: &[u32], doc: u32) -> Option<u32> {
+        let word = self.words.get(doc as usize / 64).filter(|word| **word >> (doc % 64) & 1 == 1)?;
+        let before = word & ((1 << (doc % 64)) - 1);
+        Some(ranks.get(doc as usize / 64)? + before.count_ones())
+    }
+
     /// The live documents, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(i, &word)| {

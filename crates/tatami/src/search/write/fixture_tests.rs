@@ -10,8 +10,9 @@ use bytes::Bytes;
 use serde_json::Value;
 use tesselle_core::{Depth, Driver, DriverOptions, Location, OpenOptions, Report};
 
-use super::{IndexOptions, index};
+use super::{IndexOptions, index, merge_segments};
 use crate::read::file::File;
+use crate::search::delete::{Deletion, delete};
 use crate::search::meta::{Dictionary, DictionaryKind};
 use crate::search::segment::{Segment, Shape, descriptor};
 
@@ -136,4 +137,37 @@ fn built_segments_equal_those_of_the_original_engine() {
     // Scratch files are gone.
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| name == "built.tatami"), "{left:?}");
+}
+
+#[test]
+fn merged_segments_equal_those_of_the_original_engine() {
+    let Some(root) = std::env::var_os("TESSELLE_FIXTURES") else { return };
+    let case = Path::new(&root).join("tatami/search-multi");
+    let expected: Value = serde_json::from_slice(&fs::read(case.join("expected.json")).unwrap()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Driver::new(&DriverOptions { threads: Some(2), memory: None }).unwrap();
+    let mut inputs = Vec::new();
+    for (number, name) in expected["segment_order"].as_array().unwrap().iter().enumerate() {
+        let source = Location::local(case.join(name.as_str().unwrap())).unwrap();
+        let target = Location::local(folder.path().join(format!("{number}.tatami"))).unwrap();
+        let deletes = expected["merge_deletes"].as_array().unwrap().iter();
+        let here = deletes.filter(|d| d["segment"] == number);
+        let ids = here.clone().map(|d| d["doc_id"].as_str().unwrap().as_bytes().to_vec()).collect();
+        let deleted = delete(&source, &target, &Deletion::Ids(ids), false, &driver).unwrap();
+        assert_eq!(deleted.deleted as usize, here.filter(|d| d["deleted"] == true).count());
+        inputs.push(target);
+    }
+    let target = folder.path().join("merged.tatami");
+    merge_segments(&inputs, &Location::local(&target).unwrap(), false, &driver).unwrap();
+    let (built, original) = (segment(&target), segment(&case.join("merged.tatami")));
+    assert_eq!(dictionary(&built), dictionary(&original));
+    assert_eq!(run(built.file(), |i| i.postings), run(original.file(), |i| i.postings));
+    assert_eq!(run(built.file(), |i| i.skips), run(original.file(), |i| i.skips));
+    let docs: Vec<u32> = (0..original.docs()).collect();
+    let columns: Vec<usize> = (0..8).collect();
+    assert_eq!(built.take(&docs, &columns).unwrap(), original.take(&docs, &columns).unwrap());
+    assert_eq!(built.file().footer().schema, original.file().footer().schema);
+    let mut report = Report::new(Depth::Deep);
+    crate::search::verify(built.file(), Depth::Deep, &driver, &mut report).unwrap();
+    assert!(report.findings().is_empty(), "{:?}", report.findings());
 }

@@ -6,6 +6,7 @@
 
 mod accumulate;
 mod builder;
+mod combine;
 mod encode;
 #[cfg(test)]
 mod fixture_tests;
@@ -19,5 +20,6 @@ mod scratch;
 mod tests;
 
 pub use builder::{SegmentBuilder, index};
+pub use combine::merge_segments;
 pub use options::IndexOptions;
 pub(crate) use scratch::RunBytes;

@@ -1,0 +1,224 @@
+//! Several segments made one, deleted documents dropped (spec §23).
+//!
+//! Live documents keep their order and get new numbers; stored fields are copied as they are. Lists are put together
+//! from the inverted indexes: the text is not read again.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use arrow_array::BooleanArray;
+use arrow_select::filter::filter_record_batch;
+use tesselle_core::driver::Order;
+use tesselle_core::{Context, Driver, Error, Location, OpenOptions, Result, Scan, Sink, Summary, Table};
+
+use super::encode::RunEncoder;
+use super::scratch::Scratch;
+use crate::read::table::FileTable;
+use crate::search::cursor::END;
+use crate::search::meta::{Dictionary, DictionaryKind, Entry, LiveDocs};
+use crate::search::segment::{Segment, Shape, columns};
+use crate::write::options::WriterOptions;
+use crate::write::writer::Writer;
+
+/// Writes the live documents of `inputs`, in that order, as one segment to `target`.
+pub fn merge_segments(
+    inputs: &[Location],
+    target: &Location,
+    overwrite: bool,
+    driver: &Driver,
+) -> Result<Summary> {
+    let segments = inputs
+        .iter()
+        .map(|input| Segment::open(input, &OpenOptions::default()))
+        .collect::<Result<Vec<_>>>()?;
+    let Some(first) = segments.first() else { return Err(Error::invalid("no segment to merge is named")) };
+    if segments.iter().any(|segment| segment.file().schema() != first.file().schema()) {
+        return Err(Error::invalid("the segments do not store the same columns")
+            .hint("segments with bodies and segments with snippets cannot become one"));
+    }
+    let renumbering = Renumbering::of(&segments)?;
+    let mut scratch = Scratch::beside(target);
+    let mut writer = create(first, target, overwrite, driver)?;
+    for segment in &segments {
+        copy(segment, &mut writer, driver).in_file(segment.file().path())?;
+    }
+    let mut encoder = RunEncoder::new(DictionaryKind::BlockTree);
+    merge_lists(&segments, &renumbering, &mut encoder, &mut scratch)?;
+    writer.attach_inverted(encoder.finish()?.into_inverted(renumbering.docs));
+    Box::new(writer).finish()
+}
+
+fn create(first: &Segment, target: &Location, overwrite: bool, driver: &Driver) -> Result<Writer> {
+    let schema = first.file().schema();
+    let name = |column: usize| schema.fields().get(column).map(|field| field.name().clone());
+    let options = WriterOptions {
+        bloom: name(columns::DOC_ID).into_iter().collect(),
+        blobs: name(columns::TEXT).filter(|_| first.shape() == Shape::Body).into_iter().collect(),
+        ..WriterOptions::default()
+    };
+    Writer::create(target, &schema, options, overwrite, driver)
+}
+
+/// Copies the stored fields of the live documents.
+fn copy(segment: &Segment, writer: &mut Writer, driver: &Driver) -> Result<()> {
+    let table = FileTable::new(segment.file().clone());
+    let plan = table.plan(&Scan::all())?;
+    let mut doc = 0u32;
+    for batch in driver.for_run().batches(table.storage(), plan, Order::Plan) {
+        let batch = batch?;
+        let rows = batch.num_rows() as u32;
+        let batch = match segment.live() {
+            Some(live) => {
+                let mask: BooleanArray = (doc..doc + rows).map(|doc| Some(live.contains(doc))).collect();
+                filter_record_batch(&batch, &mask)?
+            }
+            None => batch,
+        };
+        writer.write(&batch)?;
+        doc += rows;
+    }
+    Ok(())
+}
+
+/// The new numbers of the live documents.
+struct Renumbering {
+    /// Per segment: the number of its first live document, and how many are live before each 64 documents.
+    segments: Vec<(u32, Option<Vec<u32>>)>,
+    docs: u64,
+}
+
+impl Renumbering {
+    fn of(segments: &[Segment]) -> Result<Self> {
+        let mut docs = 0u64;
+        let mut all = Vec::with_capacity(segments.len());
+        for segment in segments {
+            let base = u32::try_from(docs).ok().filter(|base| *base < END);
+            docs += u64::from(segment.live_docs());
+            let Some(base) = base.filter(|_| docs < u64::from(END)) else {
+                return Err(Error::limit("a segment holds fewer than 4294967295 documents"));
+            };
+            all.push((base, segment.live().map(LiveDocs::ranks)));
+        }
+        Ok(Self { segments: all, docs })
+    }
+
+    /// The new number of a document; `None` when it is deleted.
+    fn number(&self, segment: usize, live: Option<&LiveDocs>, doc: u32) -> Option<u32> {
+        let (base, ranks) = self.segments.get(segment)?;
+        match (live, ranks) {
+            (Some(live), Some(ranks)) => Some(base + live.rank(ranks, doc)?),
+            _ => Some(base + doc),
+        }
+    }
+}
+
+fn merge_lists(
+    segments: &[Segment],
+    renumbering: &Renumbering,
+    encoder: &mut RunEncoder,
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let mut streams: Vec<TermStream<'_>> =
+        segments.iter().map(|s| TermStream::new(s.index().dictionary())).collect();
+    let mut heap = BinaryHeap::new();
+    for (i, stream) in streams.iter_mut().enumerate() {
+        if let Some((term, entry)) = stream.next().of_class("bad_dictionary")? {
+            heap.push(Reverse((term, i, Opaque(entry))));
+        }
+    }
+    let (mut docs, mut freqs) = (Vec::new(), Vec::new());
+    let mut current: Option<Arc<[u8]>> = None;
+    while let Some(Reverse((term, i, Opaque(entry)))) = heap.pop() {
+        if current.as_ref().is_some_and(|current| *current != term) {
+            if let Some(done) = current.take() {
+                encoder.push(&done, &docs, &freqs, scratch)?;
+            }
+            docs.clear();
+            freqs.clear();
+        }
+        if let (Some(segment), Some(stream)) = (segments.get(i), streams.get_mut(i)) {
+            let path = segment.file().path();
+            let mut cursor = segment.index().cursor(entry).in_file(path)?;
+            for block in 0..cursor.blocks() {
+                let (from, counts) = cursor.read_block(block).in_file(path)?;
+                for (doc, freq) in from.iter().zip(counts) {
+                    if let Some(doc) = renumbering.number(i, segment.live(), *doc) {
+                        docs.push(doc);
+                        freqs.push(*freq);
+                    }
+                }
+            }
+            if let Some((term, entry)) = stream.next().of_class("bad_dictionary").in_file(path)? {
+                heap.push(Reverse((term, i, Opaque(entry))));
+            }
+        }
+        current = Some(term);
+    }
+    match current {
+        Some(last) => encoder.push(&last, &docs, &freqs, scratch),
+        None => Ok(()),
+    }
+}
+
+/// Something that has no order of its own: all are equal.
+struct Opaque<T>(T);
+
+impl<T> PartialEq for Opaque<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for Opaque<T> {}
+
+impl<T> PartialOrd for Opaque<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Opaque<T> {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+/// The terms of a dictionary one after the other, a block in memory at a time.
+struct TermStream<'a> {
+    dictionary: &'a Dictionary,
+    next: usize,
+    block: std::vec::IntoIter<(Arc<[u8]>, Entry)>,
+}
+
+impl<'a> TermStream<'a> {
+    fn new(dictionary: &'a Dictionary) -> Self {
+        Self { dictionary, next: 0, block: Vec::new().into_iter() }
+    }
+
+    fn next(&mut self) -> tesselle_codec::Result<Option<(Arc<[u8]>, Entry)>> {
+        loop {
+            if let Some(term) = self.block.next() {
+                return Ok(Some(term));
+            }
+            match self.dictionary {
+                Dictionary::Flat(flat) => {
+                    self.next += 1;
+                    return Ok(flat.get(self.next - 1)?.map(|(term, entry)| (term.into(), entry)));
+                }
+                Dictionary::BlockTree(tree) => {
+                    if self.next >= tree.blocks() {
+                        return Ok(None);
+                    }
+                    let mut block = Vec::new();
+                    tree.scan(self.next, |term, entry| {
+                        block.push((term.into(), entry));
+                        true
+                    })?;
+                    self.next += 1;
+                    self.block = block.into_iter();
+                }
+            }
+        }
+    }
+}

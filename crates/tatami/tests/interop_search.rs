@@ -1,0 +1,129 @@
+//! Live round trips with the original engine; `interop/tatami/search/README.md` says what is needed.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failing helper is a failing test")]
+
+mod documents;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use documents::{Place, driver};
+use serde_json::json;
+use tesselle_tatami::search::{Deletion, DictionaryKind, IndexOptions, SearchOptions, delete};
+
+const QUERIES: [&str; 9] = [
+    "w1",
+    "w2 w3 w5",
+    "w1 w1 w40",
+    "w7 w11 w13 w17 w19",
+    "solo400",
+    "https example p 77",
+    "ÉTÉ 日本",
+    "absent",
+    "",
+];
+const K: usize = 12;
+
+/// Documents with frequent, rare and single words, several posting blocks long.
+fn rows() -> RecordBatch {
+    let docs = 0..1500usize;
+    let text = |make: &dyn Fn(usize) -> String| -> ArrayRef {
+        Arc::new(StringArray::from(docs.clone().map(make).collect::<Vec<_>>()))
+    };
+    let body = |doc: usize| {
+        let mut words: Vec<String> =
+            (1..60).filter(|w| (doc * 31 + w * w) % w < 2).map(|w| format!("w{w}")).collect();
+        words.extend((0..doc % 5).map(|_| "w3".to_owned()));
+        words.push(format!("solo{doc}"));
+        if doc % 100 == 9 {
+            words.push("été 日本, L'ÉTÉ".to_owned());
+        }
+        words.join(" ")
+    };
+    RecordBatch::try_from_iter([
+        ("doc_id", text(&|doc| format!("{:016x}", (doc as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)))),
+        ("url", text(&|doc| format!("https://example.org/p/{doc}"))),
+        ("title", text(&|doc| format!("Title w{}", doc % 41))),
+        ("body", text(&body)),
+        ("anchor", text(&|doc| if doc % 7 == 0 { "w5 anchor".to_owned() } else { String::new() })),
+        ("rank", Arc::new(Int64Array::from_iter_values(docs.map(|doc| doc as i64))) as ArrayRef),
+    ])
+    .unwrap()
+}
+
+fn json_lines(rows: &RecordBatch) -> String {
+    let text = |column: usize, row: usize| {
+        rows.column(column).as_any().downcast_ref::<StringArray>().unwrap().value(row).to_owned()
+    };
+    let mut lines = String::new();
+    for row in 0..rows.num_rows() {
+        let [id, url, title, body, anchor] = [0, 1, 2, 3, 4].map(|column| text(column, row));
+        let line = json!({ "DocID": id, "URL": url, "Title": title, "Body": body, "Anchor": anchor });
+        writeln!(lines, "{line}").unwrap();
+    }
+    lines
+}
+
+fn original(arguments: &[&str]) -> String {
+    let program =
+        std::env::var_os("TESSELLE_TATAMI_ORIGINAL").expect("TESSELLE_TATAMI_ORIGINAL names a program");
+    let output = Command::new(Path::new(&program)).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Our answers in the form that the other program prints.
+fn ours(place: &Place, name: &str) -> String {
+    let mut lines = String::new();
+    for query in QUERIES {
+        let hits = place.search(name, query, &SearchOptions { k: K, ..Default::default() });
+        for hit in hits.hits {
+            let [id, url, title] =
+                [hit.fields.doc_id, hit.fields.url, hit.fields.title].map(|f| String::from_utf8(f).unwrap());
+            writeln!(lines, "{query}\t{}\t{:08x}\t{}", hit.doc, hit.score.to_bits(), json!([id, url, title]))
+                .unwrap();
+        }
+    }
+    lines
+}
+
+fn compare(place: &Place, name: &str) {
+    let location = place.location(name);
+    let k = K.to_string();
+    let mut arguments = vec!["query", location.path(), k.as_str()];
+    arguments.extend(QUERIES);
+    let (theirs, ours) = (original(&arguments), ours(place, name));
+    assert!(theirs.lines().count() > 50, "{name}");
+    assert_eq!(ours, theirs, "{name}");
+}
+
+#[test]
+#[ignore = "needs the original engine: TESSELLE_TATAMI_ORIGINAL"]
+fn both_engines_find_the_same_in_segments_of_either() {
+    let place = Place::new();
+    let rows = rows();
+    place.put("docs.jsonl", json_lines(&rows).as_bytes());
+    let docs = place.location("docs.jsonl");
+    let text = || IndexOptions::text(["body", "title", "anchor", "url"]);
+    for (shape, stored) in
+        [("0", &["doc_id", "url", "title", "body"][..]), ("1", &["doc_id", "url", "title"])]
+    {
+        let theirs = format!("theirs-{shape}.tatami");
+        original(&["build", docs.path(), place.location(&theirs).path(), shape]);
+        compare(&place, &theirs);
+        for dictionary in [DictionaryKind::BlockTree, DictionaryKind::Flat] {
+            let name = format!("ours-{shape}-{dictionary:?}.tatami");
+            place.index(&name, &rows, &IndexOptions { dictionary, ..text().stored(stored.iter().copied()) });
+            compare(&place, &name);
+            let location = place.location(&name);
+            let deletion = Deletion::Docs((0..1500).step_by(3).collect());
+            delete(&location, &location, &deletion, false, &driver()).unwrap();
+            compare(&place, &name);
+        }
+        let name = format!("extra-{shape}.tatami");
+        place.index(&name, &rows, &text().stored(stored.iter().copied().chain(["rank"])));
+        compare(&place, &name);
+    }
+}

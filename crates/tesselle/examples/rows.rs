@@ -1,0 +1,28 @@
+//! Prints the first rows of a table that match a condition, and what reading them cost.
+//!
+//! `cargo run -p tesselle --example rows -- 'target/demo/fleet.tsfile#root.fleet.truck1' 'speed > 80'`
+
+use tesselle::{Driver, DriverOptions, OpenOptions, Scan};
+
+fn main() -> tesselle::Result<()> {
+    let mut args = std::env::args().skip(1);
+    let (Some(uri), condition) = (args.next(), args.next()) else {
+        eprintln!("usage: rows URI [CONDITION]");
+        return Ok(());
+    };
+    let opened = tesselle::open(&uri, None, &OpenOptions::default())?;
+    let table = opened.table()?;
+    let mut scan = Scan::all().limit(10);
+    if let Some(condition) = condition {
+        scan = scan.filter(condition.parse()?);
+    }
+    let driver = Driver::new(&DriverOptions::default())?;
+    let mut rows = tesselle::scan(&*table, &scan, &driver)?;
+    for batch in rows.by_ref() {
+        let batch = batch?;
+        println!("{} rows of {} columns", batch.num_rows(), batch.num_columns());
+    }
+    let stats = rows.stats();
+    println!("{} pieces, {} pruned, {} bytes fetched", stats.pieces, stats.pruned, stats.bytes_fetched);
+    Ok(())
+}

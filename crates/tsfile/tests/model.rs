@@ -1,0 +1,211 @@
+//! Random data directories against a naive model: files in and out of sequence, of any version, aligned or not, with
+//! deletions; read whole, projected, and with conditions that prune.
+
+#![allow(clippy::unwrap_used, reason = "functions of a test")]
+
+mod golden;
+
+use golden::{Plain, cell};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use tesselle_core::storage::MemoryStorage;
+use tesselle_core::{Container, Driver, Format, Location, OpenOptions, Predicate, Scan};
+use tesselle_tsfile::TsFile;
+use tesselle_tsfile::meta::schema::MeasurementSchema;
+use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
+use tesselle_tsfile::write::{Column, Strings, Values, Writer, WriterOptions};
+
+/// A row: time, and a value or none for each column.
+type Row = (i64, Option<i32>, Option<f64>, Option<String>);
+
+#[derive(Debug, Clone)]
+struct FileModel {
+    version: Version,
+    late: bool,
+    aligned: bool,
+    rows: Vec<Row>,
+    flush_at: usize,
+    /// Column (3 is all of them), first and last time.
+    deletion: Option<(usize, i64, i64)>,
+}
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+fn schema(name: &str, data_type: DataType, encoding: Encoding) -> MeasurementSchema {
+    let compression = Compression::Snappy;
+    MeasurementSchema { name: name.into(), data_type, encoding, compression, properties: Vec::new() }
+}
+
+fn write_file(location: &Location, file: &FileModel, driver: &Driver) {
+    let options = WriterOptions { page_points: 3, ..WriterOptions::for_version(file.version) };
+    let mut writer = Writer::create(location, false, options, driver).unwrap();
+    let device = writer.device_id("root.d");
+    let series = vec![
+        schema("a", DataType::Int32, Encoding::Ts2Diff),
+        schema("b", DataType::Double, Encoding::Plain),
+        schema("c", DataType::Text, Encoding::Plain),
+    ];
+    if file.aligned {
+        writer.add_aligned_device(device.clone(), series).unwrap();
+    } else {
+        writer.add_device(device.clone(), series).unwrap();
+    }
+    let cut = file.flush_at.min(file.rows.len());
+    for part in [&file.rows[..cut], &file.rows[cut..]] {
+        if part.is_empty() {
+            continue;
+        }
+        let times: Vec<i64> = part.iter().map(|r| r.0).collect();
+        let a = Values::Int32(part.iter().map(|r| r.1.unwrap_or_default()).collect());
+        let b = Values::Double(part.iter().map(|r| r.2.unwrap_or_default()).collect());
+        let c = Values::Binary(part.iter().map(|r| r.3.clone().unwrap_or_default()).collect::<Strings>());
+        let present = [
+            part.iter().map(|r| r.1.is_some()).collect::<Vec<_>>(),
+            part.iter().map(|r| r.2.is_some()).collect(),
+            part.iter().map(|r| r.3.is_some()).collect(),
+        ];
+        let columns: Vec<Column<'_>> = [&a, &b, &c]
+            .into_iter()
+            .zip(&present)
+            .zip(NAMES)
+            .map(|((values, present), name)| Column { name, values, present: Some(present) })
+            .collect();
+        writer.write(&device, &times, &columns).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+/// What all files together must read as: by time the three columns.
+fn model(files: &[FileModel]) -> BTreeMap<i64, [Option<Plain>; 3]> {
+    let mut rows: BTreeMap<i64, [Option<Plain>; 3]> = BTreeMap::new();
+    let mut ordered: Vec<&FileModel> = files.iter().collect();
+    ordered.sort_by_key(|f| f.late);
+    for file in ordered {
+        let hits = |column: usize, time: i64| {
+            file.deletion.is_some_and(|(c, lo, hi)| (c == column || c == 3) && (lo..=hi).contains(&time))
+        };
+        let cells = |row: &Row| {
+            [
+                row.1.map(|v| Plain::Int(v.into())),
+                row.2.map(|v| Plain::Bits64(v.to_bits())),
+                row.3.clone().map(|v| Plain::Bytes(v.into_bytes())),
+            ]
+        };
+        let used: Vec<usize> = (0..3).filter(|c| file.rows.iter().any(|r| cells(r)[*c].is_some())).collect();
+        for row in &file.rows {
+            let gone = used.iter().all(|c| hits(*c, row.0));
+            if file.aligned && !gone {
+                rows.entry(row.0).or_default();
+            }
+            for (column, value) in cells(row).into_iter().enumerate() {
+                if value.is_some() && !hits(column, row.0) {
+                    rows.entry(row.0).or_default()[column] = value;
+                }
+            }
+        }
+    }
+    rows
+}
+
+fn build(files: &[FileModel], driver: &Driver) -> Arc<dyn Container> {
+    let storage = MemoryStorage::new();
+    let root = Location::new(Arc::new(storage.clone()), "data");
+    for (i, file) in files.iter().enumerate() {
+        let folder = if file.late { "unsequence" } else { "sequence" };
+        let name = format!("{folder}/g/{}-1-0.tsfile", 10 + i);
+        write_file(&root.join(&name), file, driver);
+        if let Some((column, lo, hi)) = file.deletion {
+            let mut text = String::new();
+            let node = NAMES.get(column).unwrap_or(&"*");
+            writeln!(text, "DELETION,root.d.{node},{},{lo},{hi}", i64::MAX).unwrap();
+            storage.put(format!("data/{name}.mods"), text.into_bytes());
+        }
+    }
+    TsFile.open(&root, &OpenOptions::default()).unwrap()
+}
+
+fn file() -> impl Strategy<Value = FileModel> {
+    let version = prop_oneof![
+        Just(Version::V08),
+        Just(Version::V1),
+        Just(Version::V2),
+        Just(Version::V3),
+        Just(Version::V4)
+    ];
+    let row = (0..40_i64, prop::option::of(-5..5_i32), prop::option::of(-5..5_i32), prop::option::of("[a-cä]{0,3}"));
+    let deletion = prop::option::weighted(0.3, (0..4_usize, 0..20_i64, 10..40_i64));
+    (version, any::<bool>(), any::<bool>(), prop::collection::vec(row, 1..30), 0..20_usize, deletion).prop_map(
+        |(version, late, aligned, rows, flush_at, deletion)| {
+            let rows: BTreeMap<i64, Row> = rows
+                .into_iter()
+                .filter(|(_, a, b, c)| a.is_some() || b.is_some() || c.is_some())
+                .map(|(time, a, b, c)| (time, (time, a, b.map(|b| f64::from(b) / 4.0), c)))
+                .collect();
+            let aligned = aligned && version >= Version::V3;
+            FileModel { version, late, aligned, rows: rows.into_values().collect(), flush_at, deletion }
+        },
+    )
+}
+
+const CONDITIONS: [&str; 9] = [
+    "time >= 20",
+    "time BETWEEN 5 AND 9 OR time = 33",
+    "a > 2",
+    "a > 2 AND b < 0.5",
+    "a = 1 OR time > 35",
+    "a IS NULL",
+    "NOT (a <= 0 OR b >= 0.25)",
+    "b < -1 AND time < 30",
+    "c = 'a' AND a IN (0, 1, 2)",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn directories_read_as_their_model(files in prop::collection::vec(file(), 1..4)) {
+        let driver = golden::driver();
+        let files: Vec<FileModel> = files.into_iter().filter(|f| !f.rows.is_empty()).collect();
+        prop_assume!(!files.is_empty());
+        let want = model(&files);
+        let container = build(&files, &driver);
+        let (schema, batches) = golden::rows_with(&*container, "root.d", &Scan::all(), &driver).unwrap();
+        let at = |name: &str| schema.index_of(name).ok();
+        let mut got = BTreeMap::new();
+        let mut last = i64::MIN;
+        for batch in &batches {
+            for row in 0..batch.num_rows() {
+                let Some(Plain::Int(time)) = cell(batch.column(0), row) else { panic!("a row without a time") };
+                prop_assert!(time > last || last == i64::MIN, "times ascend");
+                last = time;
+                let cells = NAMES.map(|n| at(n).and_then(|c| cell(batch.column(c), row)));
+                got.insert(time, cells);
+            }
+        }
+        prop_assert_eq!(&got, &want);
+        let points: usize = want.values().map(|cells| cells.iter().flatten().count()).sum();
+        let (_, long) = golden::rows_with(&*container, "*", &Scan::all(), &driver).unwrap();
+        prop_assert_eq!(long.iter().map(|b| b.num_rows()).sum::<usize>(), points);
+        for condition in CONDITIONS {
+            let predicate: Predicate = condition.parse().unwrap();
+            if predicate.columns().iter().any(|c| at(c).is_none()) {
+                continue;
+            }
+            let expected: usize = batches.iter().map(|b| predicate.filter(b).unwrap().num_rows()).sum();
+            let scan = Scan::all().filter(predicate);
+            let (_, all) = golden::rows_with(&*container, "root.d", &scan, &driver).unwrap();
+            prop_assert_eq!(all.iter().map(|b| b.num_rows()).sum::<usize>(), expected, "{}", condition);
+            let narrow = scan.columns(["time"]);
+            let (_, times) = golden::rows_with(&*container, "root.d", &narrow, &driver).unwrap();
+            prop_assert_eq!(times.iter().map(|b| b.num_rows()).sum::<usize>(), expected, "{} of time", condition);
+        }
+        for column in schema.fields() {
+            let scan = Scan::all().columns([column.name().as_str()]);
+            let (_, part) = golden::rows_with(&*container, "root.d", &scan, &driver).unwrap();
+            prop_assert_eq!(part.iter().map(|b| b.num_rows()).sum::<usize>(), want.len());
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Any bytes, taken for a tet file.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use tesselle::{Driver, DriverOptions};
+
+static DRIVER: LazyLock<Driver> =
+    LazyLock::new(|| Driver::new(&DriverOptions { threads: Some(1), memory: Some(256 << 20) }).unwrap());
+
+fuzz_target!(|bytes: &[u8]| {
+    let format = tesselle::format_by_name("tet").unwrap();
+    tesselle_core::testing::exercise(format, "data.tet", bytes, &DRIVER);
+});

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs every fuzz target for FUZZ_SECONDS (60) on a corpus seeded with the demo's samples.
+#   fuzz/run.sh [TARGET…]
+# Needs cargo-fuzz (cargo install cargo-fuzz) and a nightly compiler, or RUSTC_BOOTSTRAP=1 with the pinned one.
+set -euo pipefail
+cd "$(dirname "$0")"
+if ! cargo fuzz --version >/dev/null 2>&1; then
+    echo "cargo-fuzz is missing: cargo install cargo-fuzz" >&2
+    exit 1
+fi
+samples=$(mktemp -d)
+trap 'rm -rf "$samples"' EXIT
+(cd .. && cargo run --release --quiet -p tess -- demo "$samples" >/dev/null)
+mkdir -p seeds corpus/{tet,tsfile,tatami,tiledb,predicate}
+rm -rf seeds/tiledb && cp -r "$samples/points.tiledb" seeds/tiledb
+for format in tet tsfile tatami; do
+    cp "$samples"/*."$format" "corpus/$format/"
+done
+printf '"time" BETWEEN 1 AND 2 OR NOT a IN (1.5, X%s00%s)' "'" "'" > corpus/predicate/seed
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=(tet tsfile tatami tiledb predicate)
+for target in "${targets[@]}"; do
+    cargo fuzz run "$target" -- -max_total_time="${FUZZ_SECONDS:-60}" -rss_limit_mb=2048 -timeout=30 -max_len=200000
+done
