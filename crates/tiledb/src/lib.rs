@@ -33,8 +33,8 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use tesselle_core::{
-    ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe, Repaired,
-    Result, Sink, Summary, WriteOptions,
+    ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe,
+    Repaired, Result, Sink, Summary, WriteOptions,
 };
 
 pub use meta::attribute::Attribute;
@@ -105,10 +105,6 @@ impl Format for TileDb {
         write::sink::create_from_array(location, source, options, driver)
     }
 
-    fn takes_arrays(&self) -> bool {
-        true
-    }
-
     fn repair(
         &self,
         source: &Location,
@@ -117,9 +113,15 @@ impl Format for TileDb {
         driver: &Driver,
     ) -> Result<Repaired> {
         if is_group(source)? {
-            return Err(Error::unsupported("a group holds no data of its own; repair its arrays"));
+            return Err(
+                Error::unsupported("a group holds no data of its own").hint("repair its member arrays")
+            );
         }
         repair::repair(source, target, options, driver)
+    }
+
+    fn takes_arrays(&self) -> bool {
+        true
     }
 }
 

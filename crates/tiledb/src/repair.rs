@@ -1,203 +1,244 @@
-//! Repair: a new array of what is whole in a damaged one.
+//! Repair: a copy of the array with all that is intact and nothing else.
 //!
-//! Fragments are the unit: one whose every tile decodes is copied as it is, any other is left out. Where a consolidated
-//! fragment is damaged, those it was made from are used again if they are still there.
+//! A fragment is kept when every tile decodes; where only its statistics are wrong, they are rebuilt. Schemas, metadata
+//! and conditions are kept when they parse. Caches (consolidated footers and commits) are not copied: each kept
+//! fragment gets a marker of its own. What a dropped fragment superseded comes back to light.
 
+mod rebuild;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tesselle_core::{Depth, Driver, Location, OpenOptions, Repaired, Report};
+use tesselle_core::storage::EntryKind;
+use tesselle_core::{Driver, Location, OpenOptions, Repaired, Report, Severity};
 
 use crate::array::{Array, Loader, key_of};
-use crate::directory::{ArrayDirectory, FragmentEntry, OLD_SCHEMA};
+use crate::container::stored_fields;
+use crate::directory::{ConditionEntry, FileEntry};
+use crate::fragment::Fragment;
+use crate::group::leads_down;
 use crate::meta::condition::Condition;
 use crate::meta::enumeration::Enumeration;
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::key_value;
-use crate::verify::verify;
 use crate::write::make_folders;
 use crate::{Error, Result};
 
-/// Copies what is whole in the array at `source` to `target`, where nothing is yet.
+/// Findings about statistics alone: the data is fine, and they can be made anew.
+const REBUILT: [&str; 4] = ["tile_statistics", "fragment_statistics", "rtree", "mbr"];
+
+/// Writes what is intact of the array at `source` to `target`.
 pub(crate) fn repair(
     source: &Location,
     target: &Location,
     options: &OpenOptions,
     driver: &Driver,
 ) -> Result<Repaired> {
-    target.refuse_existing(false)?;
-    let directory = ArrayDirectory::load(source, options.limits.metadata_bytes)?;
-    let key = options.key.as_ref().map(|secret| key_of(secret.expose())).transpose()?;
-    let loader = Loader { root: source, key: key.as_ref(), limit: options.limits.metadata_bytes };
-    let mut copy = Copy { source, target, outcome: Repaired::default() };
-    make_folders(target)?;
-    let mut schemas = 0;
-    for path in &directory.schemas {
-        schemas += usize::from(copy.file_if(path, loader.schema(path).map(drop))?);
+    let (array, damage) = Array::salvage(source, options)?;
+    let array = Arc::new(array);
+    let mut job = Job { array: &array, target, repaired: Repaired::default() };
+    job.repaired.notes.extend(damage.iter().map(|error| format!("dropped: {error}")));
+    let result = job.run(options, driver);
+    if let Err(error) = result {
+        // A half-made copy helps nobody.
+        target.storage().remove(target.path())?;
+        return Err(error);
     }
-    if schemas == 0 {
-        return Err(
-            Error::corrupt("no schema of the array can be read, so nothing can be saved").class("no_schema")
-        );
-    }
-    for path in &directory.enumerations {
-        let whole = loader.payload(path).and_then(|payload| Enumeration::parse(&payload));
-        copy.file_if(path, whole.map(drop))?;
-    }
-    for file in &directory.metadata {
-        let whole = loader.payload(&file.path).and_then(|payload| key_value::parse(&payload));
-        copy.file_if(&file.path, whole.map(drop))?;
-    }
-    for list in &directory.metadata_vacuums {
-        let superseding = format!("__meta/{}", list.name.name);
-        if target.join(&superseding).exists()? {
-            copy.file(&list.path)?;
-        }
-    }
-    let labels = source.join("__labels");
-    if labels.is_dir()? {
-        copy.folder("__labels")?;
-    }
-    for entry in &directory.deletes {
-        let image = match &entry.image {
-            Some(image) => image.clone(),
-            None => source.join(&entry.path).read_all(options.limits.metadata_bytes)?.to_vec(),
-        };
-        let whole = GenericTile::parse(&image, 0, key.as_ref(), options.limits.metadata_bytes)
-            .and_then(|tile| Condition::parse(&tile.payload, options.limits.depth));
-        let path = format!("__commits/{}.del", entry.name.name);
-        match whole {
-            Ok(_) => copy.bytes(&path, &image)?,
-            Err(error) => copy.drop_file(&path, image.len() as u64, &error),
-        }
-    }
-    for entry in &directory.fragments {
-        driver.check_canceled()?;
-        match check(source, &directory, entry, options, driver) {
-            Ok(()) => {
-                copy.folder(&entry.path)?;
-                let name = &entry.name.name;
-                match entry.name.version {
-                    12.. => copy.bytes(&format!("__commits/{name}.wrt"), &[])?,
-                    5..12 => copy.bytes(&format!("{name}.ok"), &[])?,
-                    _ => {}
-                }
-            }
-            Err(error) => {
-                let size = size_of(&source.join(&entry.path))?;
-                copy.drop_file(&entry.path, size, &error);
-            }
-        }
-    }
-    for list in &directory.vacuums {
-        // A list counts only if what supersedes its fragments was saved.
-        let saved = directory.fragments.iter().find(|entry| entry.name.name == list.name.name);
-        if let Some(entry) = saved
-            && target.join(&entry.path).exists()?
-        {
-            copy.file(&list.path)?;
-        }
-    }
-    Ok(copy.outcome)
+    let mut repaired = job.repaired;
+    repaired.dropped_bytes = total_bytes(source, options.limits.depth)?.saturating_sub(repaired.kept_bytes);
+    Ok(repaired)
 }
 
-/// Decodes every tile of one fragment.
-fn check(
-    source: &Location,
-    directory: &ArrayDirectory,
-    entry: &FragmentEntry,
-    options: &OpenOptions,
-    driver: &Driver,
-) -> Result<()> {
-    let alone = ArrayDirectory {
-        schemas: directory.schemas.clone(),
-        enumerations: directory.enumerations.clone(),
-        fragments: vec![entry.clone()],
-        ..ArrayDirectory::default()
-    };
-    let options = OpenOptions { between: None, ..options.clone() };
-    let array = Arc::new(Array::of_directory(source, alone, &options)?);
-    let mut report = Report::new(Depth::Deep);
-    verify(&array, Depth::Deep, driver, &mut report)?;
-    if report.ok() {
-        return Ok(());
-    }
-    let first = report.findings().iter().find(|finding| finding.severity == tesselle_core::Severity::Error);
-    Err(Error::corrupt(first.map_or_else(|| "it is damaged".to_owned(), |finding| finding.message.clone())))
-}
-
-/// Copies files and keeps count.
-struct Copy<'a> {
-    source: &'a Location,
+struct Job<'a> {
+    array: &'a Arc<Array>,
     target: &'a Location,
-    outcome: Repaired,
+    repaired: Repaired,
 }
 
-impl Copy<'_> {
-    fn file(&mut self, path: &str) -> Result<()> {
-        let from = self.source.join(path);
-        let size = from.size()?;
-        let mut file = self.target.join(path).create(false)?;
+impl Job<'_> {
+    fn run(&mut self, options: &OpenOptions, driver: &Driver) -> Result<()> {
+        make_folders(self.target)?;
+        let mut kept = BTreeSet::new();
+        for fragment in &self.array.fragments {
+            if self.keep_fragment(fragment, driver)? {
+                kept.insert(fragment.name.name.clone());
+            }
+        }
+        for path in &self.array.directory.uncommitted {
+            self.note(format!("dropped: {path} has no commit"));
+        }
+        for name in &self.array.directory.missing {
+            self.note(format!("dropped: the commit of {name}, which is not there"));
+        }
+        self.keep_vacuums(&kept)?;
+        let key = options.key.as_ref().map(|secret| key_of(secret.expose())).transpose()?;
+        let loader =
+            Loader { root: &self.array.root, key: key.as_ref(), limit: options.limits.metadata_bytes };
+        self.keep_metadata(&loader)?;
+        let depth = options.limits.depth;
+        for entry in self.array.directory.deletes.iter().chain(&self.array.directory.updates) {
+            self.keep_condition(entry, &loader, depth)?;
+        }
+        self.keep_labels(options, driver)?;
+        // With its schema the array exists.
+        for path in self.array.directory.enumerations.clone() {
+            match loader.payload(&path).and_then(|payload| Enumeration::parse(&payload)) {
+                Ok(_) => self.copy(&path)?,
+                Err(error) => self.note(format!("dropped: {error}")),
+            }
+        }
+        self.array.directory.schemas.clone().iter().try_for_each(|path| self.copy(path))
+    }
+
+    fn note(&mut self, text: String) {
+        self.repaired.notes.push(text);
+    }
+
+    /// Copies a file of the array.
+    fn copy(&mut self, path: &str) -> Result<()> {
+        let source = self.array.root.join(path);
+        let size = source.size()?;
+        let mut staged = self.target.join(path).create(true)?;
         const STEP: u64 = 8 << 20;
         let mut at = 0;
         while at < size {
             let end = at.saturating_add(STEP).min(size);
-            file.write(&from.read_range(at..end)?)?;
+            staged.write(&source.read_range(at..end)?)?;
             at = end;
         }
-        file.commit()?;
-        self.outcome.kept_bytes += size;
+        staged.commit()?;
+        self.repaired.kept_bytes += size;
         Ok(())
     }
 
-    fn bytes(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
-        let mut file = self.target.join(path).create(true)?;
-        file.write(bytes)?;
-        self.outcome.kept_bytes += bytes.len() as u64;
-        file.commit()
+    fn put(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
+        let mut staged = self.target.join(path).create(true)?;
+        staged.write(bytes)?;
+        staged.commit()
     }
 
-    /// Copies a file that was found whole; says so where it was not. Gives whether it was.
-    fn file_if(&mut self, path: &str, whole: Result<()>) -> Result<bool> {
-        match whole {
+    /// Copies a fragment whose tiles all decode; says whether it did.
+    fn keep_fragment(&mut self, fragment: &Fragment, driver: &Driver) -> Result<bool> {
+        let report = crate::verify::verify_fragment(self.array, fragment, driver)?;
+        let errors = || report.findings().iter().filter(|finding| finding.severity == Severity::Error);
+        if let Some(fatal) = errors().find(|finding| !REBUILT.contains(&finding.kind)) {
+            let place = fatal.file.as_deref().unwrap_or(&fragment.path);
+            self.note(format!("dropped: {} ({}: {place})", fragment.path, fatal.message));
+            return Ok(false);
+        }
+        let folder = self.target.join(&fragment.path);
+        folder.storage().create_dir(folder.path())?;
+        for field in stored_fields(fragment) {
+            let (is_var, nullable) = fragment.shape_of(field);
+            for (ending, wanted) in [("", true), ("_var", is_var), ("_validity", nullable)] {
+                if wanted && fragment.tiles > 0 {
+                    self.copy(&fragment.file_of(field, ending))?;
+                }
+            }
+        }
+        self.keep_fragment_metadata(fragment, &report)?;
+        let name = &fragment.name.name;
+        if fragment.path.starts_with("__fragments/") {
+            self.put(&format!("__commits/{name}.wrt"), &[])?;
+        } else if fragment.name.version >= 5 {
+            self.put(&format!("{name}.ok"), &[])?;
+        }
+        Ok(true)
+    }
+
+    fn keep_fragment_metadata(&mut self, fragment: &Fragment, report: &Report) -> Result<()> {
+        let stale = report.findings().iter().any(|finding| REBUILT.contains(&finding.kind));
+        if stale && fragment.version() >= rebuild::OLDEST {
+            let bytes = rebuild::metadata(self.array, fragment)?;
+            self.repaired.kept_bytes += fragment.metadata().len() as u64;
+            self.note(format!("rebuilt: the statistics of {}", fragment.path));
+            return self.put(fragment.metadata_path(), &bytes);
+        }
+        self.copy(fragment.metadata_path())
+    }
+
+    /// Keeps the lists of what kept fragments and metadata files supersede.
+    fn keep_vacuums(&mut self, kept: &BTreeSet<String>) -> Result<()> {
+        let vacuums = self.array.directory.vacuums.iter().filter(|vacuum| kept.contains(&vacuum.name.name));
+        vacuums
+            .map(|vacuum| vacuum.path.clone())
+            .collect::<Vec<_>>()
+            .iter()
+            .try_for_each(|path| self.copy(path))
+    }
+
+    fn keep_metadata(&mut self, loader: &Loader<'_>) -> Result<()> {
+        let mut kept = BTreeSet::new();
+        let files: Vec<FileEntry> = self.array.directory.metadata.clone();
+        for file in files {
+            match loader.payload(&file.path).and_then(|payload| key_value::parse(&payload)) {
+                Ok(_) => {
+                    self.copy(&file.path)?;
+                    kept.insert(file.name.name);
+                }
+                Err(error) => self.note(format!("dropped: {error}")),
+            }
+        }
+        let vacuums =
+            self.array.directory.metadata_vacuums.iter().filter(|vacuum| kept.contains(&vacuum.name.name));
+        vacuums
+            .map(|vacuum| vacuum.path.clone())
+            .collect::<Vec<_>>()
+            .iter()
+            .try_for_each(|path| self.copy(path))
+    }
+
+    fn keep_condition(&mut self, entry: &ConditionEntry, loader: &Loader<'_>, depth: usize) -> Result<()> {
+        let bytes = match &entry.image {
+            Some(image) => image.clone(),
+            None => self.array.root.join(&entry.path).read_all(loader.limit)?.to_vec(),
+        };
+        let parsed = GenericTile::parse(&bytes, 0, loader.key, loader.limit);
+        // Update conditions have more behind the tree; they are copied if the tile is whole.
+        let is_delete = self.array.directory.deletes.contains(entry);
+        match parsed.and_then(|tile| {
+            if is_delete { Condition::parse(&tile.payload, depth).map(drop) } else { Ok(()) }
+        }) {
             Ok(()) => {
-                // The old schema may be named by a path of its own.
-                let path = if path.ends_with(OLD_SCHEMA) { OLD_SCHEMA } else { path };
-                self.file(path).map(|()| true)
+                self.repaired.kept_bytes += bytes.len() as u64;
+                self.put(&entry.path, &bytes)
             }
             Err(error) => {
-                let size = self.source.join(path).size().unwrap_or(0);
-                self.drop_file(path, size, &error);
-                Ok(false)
+                self.note(format!("dropped: {error} ({})", entry.path));
+                Ok(())
             }
         }
     }
 
-    fn drop_file(&mut self, path: &str, size: u64, error: &Error) {
-        self.outcome.dropped_bytes += size;
-        self.outcome.notes.push(format!("left out {path}: {}", error.message()));
-    }
-
-    fn folder(&mut self, path: &str) -> Result<()> {
-        let folder = self.target.join(path);
-        folder.storage().create_dir(folder.path())?;
-        for entry in self.source.join(path).list()? {
-            let inner = format!("{path}/{}", entry.name);
-            match entry.kind {
-                tesselle_core::storage::EntryKind::File => self.file(&inner)?,
-                tesselle_core::storage::EntryKind::Folder => self.folder(&inner)?,
+    /// Repairs the arrays of dimension labels that lie inside of this one.
+    fn keep_labels(&mut self, options: &OpenOptions, driver: &Driver) -> Result<()> {
+        let mut seen = BTreeSet::new();
+        for label in self.array.schema.labels.iter().filter(|label| label.relative && !label.external) {
+            if !leads_down(&label.uri) || !seen.insert(&label.uri) {
+                continue;
+            }
+            match repair(&self.array.root.join(&label.uri), &self.target.join(&label.uri), options, driver) {
+                Ok(inner) => {
+                    self.repaired.kept_bytes += inner.kept_bytes;
+                    self.repaired.notes.extend(inner.notes);
+                }
+                Err(error) => self.repaired.notes.push(format!("dropped: label '{}': {error}", label.name)),
             }
         }
         Ok(())
     }
 }
 
-/// The bytes of a file, or of all files in a folder.
-fn size_of(location: &Location) -> Result<u64> {
-    if !location.is_dir()? {
-        return Ok(if location.exists()? { location.size()? } else { 0 });
-    }
-    location
-        .list()?
-        .iter()
-        .try_fold(0_u64, |sum, entry| Ok(sum.saturating_add(size_of(&location.join(&entry.name))?)))
+/// The bytes of all files below a folder.
+fn total_bytes(folder: &Location, depth: usize) -> Result<u64> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(Error::limit("the folders of the array are nested too deeply"));
+    };
+    folder.list()?.iter().try_fold(0_u64, |sum, entry| {
+        let size = match entry.kind {
+            EntryKind::File => entry.size,
+            EntryKind::Folder => total_bytes(&folder.join(&entry.name), depth)?,
+        };
+        Ok(sum.saturating_add(size))
+    })
 }
