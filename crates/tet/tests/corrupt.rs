@@ -67,7 +67,7 @@ fn random_flips_are_survived() {
         let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ seed);
         for _ in 0..10_000 {
             let mut bytes = original.clone();
-            for _ in 0..1 + random.next() % 4 {
+            for _ in 0..=random.next() % 4 {
                 let at = random.next() as usize % bytes.len();
                 // Half of the time one bit, else a byte that lengths like.
                 bytes[at] = match random.next() % 4 {
