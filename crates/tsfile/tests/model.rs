@@ -192,7 +192,7 @@ proptest! {
         prop_assert_eq!(&got, &want);
         let points: usize = want.values().map(|cells| cells.iter().flatten().count()).sum();
         let (_, long) = golden::rows_with(&*container, "*", &Scan::all(), &driver).unwrap();
-        prop_assert_eq!(long.iter().map(|b| b.num_rows()).sum::<usize>(), points);
+        prop_assert_eq!(long.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(), points);
         for condition in CONDITIONS {
             let predicate: Predicate = condition.parse().unwrap();
             if predicate.columns().iter().any(|c| at(c).is_none()) {
@@ -201,15 +201,15 @@ proptest! {
             let expected: usize = batches.iter().map(|b| predicate.filter(b).unwrap().num_rows()).sum();
             let scan = Scan::all().filter(predicate);
             let (_, all) = golden::rows_with(&*container, "root.d", &scan, &driver).unwrap();
-            prop_assert_eq!(all.iter().map(|b| b.num_rows()).sum::<usize>(), expected, "{}", condition);
+            prop_assert_eq!(all.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(), expected, "{}", condition);
             let narrow = scan.columns(["time"]);
             let (_, times) = golden::rows_with(&*container, "root.d", &narrow, &driver).unwrap();
-            prop_assert_eq!(times.iter().map(|b| b.num_rows()).sum::<usize>(), expected, "{} of time", condition);
+            prop_assert_eq!(times.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(), expected, "{} of time", condition);
         }
         for column in schema.fields() {
             let scan = Scan::all().columns([column.name().as_str()]);
             let (_, part) = golden::rows_with(&*container, "root.d", &scan, &driver).unwrap();
-            prop_assert_eq!(part.iter().map(|b| b.num_rows()).sum::<usize>(), want.len());
+            prop_assert_eq!(part.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(), want.len());
         }
     }
 }

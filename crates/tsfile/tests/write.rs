@@ -1,5 +1,7 @@
 //! What is written reads back: random schemas, values, versions and settings through the sink and the reader.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "functions of a test")]
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{
@@ -28,7 +30,9 @@ fn options(table: &str, settings: &[(&str, String)]) -> WriteOptions {
     if table.is_empty() {
         options.table = None;
     }
-    settings.iter().for_each(|(name, value)| options.settings.set(*name, value));
+    for (name, value) in settings {
+        options.settings.set(*name, value);
+    }
     options
 }
 
@@ -180,7 +184,7 @@ impl Column {
             "SPRINTZ" => 21.5,
             "CAMEL" => f64::from(seed as i32) / 10f64.powi((row % 6) as i32),
             "GORILLA_V1" | "GORILLA" => f64::from(seed) * 1e-3,
-            _ if seed % 50 == 0 => f64::INFINITY,
+            _ if seed.is_multiple_of(50) => f64::INFINITY,
             _ if seed % 50 == 1 => -0.0,
             _ => f64::from(f32::from_bits(seed & 0xbfff_ffff)),
         }
@@ -266,7 +270,7 @@ fn models() -> impl Strategy<Value = Model> {
                     let columns =
                         columns.into_iter().enumerate().map(|(i, ((kind, encoding), mut seeds))| {
                             if encoding == "REGULAR" {
-                                seeds.iter_mut().for_each(|s| *s = Some(0));
+                                seeds.fill(Some(0));
                             }
                             Column { name: format!("s{i}"), kind, encoding, seeds }
                         });
