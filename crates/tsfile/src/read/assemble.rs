@@ -115,8 +115,12 @@ impl DeviceData {
     /// columns are asked for by name.
     pub(crate) fn shown_names(&self) -> Arc<[Arc<str>]> {
         let taken = |name: &str| name == TIME || self.columns.iter().any(|c| *c.name == *name);
-        let free =
-            |name: &str| (1..).map(|n| format!("{name}_{n}")).find(|name| !taken(name)).unwrap_or_default();
+        let free = |name: &str| {
+            (1..=self.columns.len())
+                .map(|n| format!("{name}_{n}"))
+                .find(|name| !taken(name))
+                .unwrap_or_default()
+        };
         let shown =
             |c: &ColumnData| if *c.name == *TIME { free(&c.name).into() } else { Arc::clone(&c.name) };
         self.columns.iter().map(shown).collect()
