@@ -1,5 +1,5 @@
 # make demo and make test are all that is needed; the other targets are slower suites with tools of their own.
-.PHONY: demo test lint docs bench fuzz interop conformance
+.PHONY: demo test lint docs bench fuzz hostile interop
 
 CARGO ?= cargo
 
@@ -21,6 +21,9 @@ bench: ## side by side with the original engines: benches/compare/README.md
 
 fuzz: ## FUZZ_SECONDS per target, needs a nightly toolchain and cargo-fuzz: fuzz/README.md
 	fuzz/run.sh
+
+hostile: ## every small golden file cut at every offset and flipped ten thousand times, in an optimised build
+	$(CARGO) test --release -p tesselle-tet --test corrupt -- --ignored
 
 interop: ## live round trips with the original engines: interop/README.md
 	interop/run.sh

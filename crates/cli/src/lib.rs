@@ -113,7 +113,7 @@ impl Verb {
             Self::TileDb(verb) => verb.run(),
             Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
-            Self::Reference(verb) => verb.run(&Cli::command()),
+            Self::Reference(_) => verbs::reference::Reference::run(&Cli::command()),
         }
     }
 

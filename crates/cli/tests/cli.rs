@@ -1,4 +1,5 @@
 //! The binary as a script sees it: exit codes, outputs, errors.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,4 +1,5 @@
 //! The examples run.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use std::process::Command;
 

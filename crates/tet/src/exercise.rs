@@ -25,7 +25,7 @@ pub fn exercise(bytes: &[u8], driver: &Driver) -> bool {
     let mapped = file.layout().map(|layout| layout.to_json());
     drop((described, listed, mapped));
     for id in 0..file.table_names().len().min(TABLES) {
-        read_table(&file, id, &*storage, driver);
+        read_table(&file, id, &storage, driver);
     }
     let mut report = Report::new(Depth::Deep);
     file.verify(Depth::Deep, driver, &mut report).is_ok()

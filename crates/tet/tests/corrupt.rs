@@ -52,6 +52,26 @@ impl Random {
     }
 }
 
+/// Flips a few bits or bytes of `original`, again and again; how often the result was refused.
+fn flip(original: &[u8], seed: u64, times: u32) -> u32 {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ seed);
+    let mut refused = 0;
+    for _ in 0..times {
+        let mut bytes = original.to_vec();
+        for _ in 0..=random.next() % 4 {
+            let at = random.next() as usize % bytes.len();
+            // Half of the time one bit, else a byte that lengths like.
+            bytes[at] = match random.next() % 4 {
+                0 => 0,
+                1 => 0xff,
+                _ => bytes[at] ^ (1 << (random.next() % 8)),
+            };
+        }
+        refused += u32::from(!exercise(&bytes, &driver()));
+    }
+    refused
+}
+
 #[test]
 fn random_flips_are_survived() {
     let names = [
@@ -61,25 +81,27 @@ fn random_flips_are_survived() {
         "odd_zstd_two_frames",
         "budget_both",
     ];
-    let mut refused = 0;
-    for (seed, case) in (1..).zip(small(&names)) {
-        let original = case.bytes();
-        let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ seed);
-        for _ in 0..10_000 {
-            let mut bytes = original.clone();
-            for _ in 0..1 + random.next() % 4 {
-                let at = random.next() as usize % bytes.len();
-                // Half of the time one bit, else a byte that lengths like.
-                bytes[at] = match random.next() % 4 {
-                    0 => 0,
-                    1 => 0xff,
-                    _ => bytes[at] ^ (1 << (random.next() % 8)),
-                };
-            }
-            refused += u32::from(!exercise(&bytes, &driver()));
-        }
-    }
+    let refused: u32 = (1..).zip(small(&names)).map(|(seed, case)| flip(&case.bytes(), seed, 10_000)).sum();
     assert!(refused > 1000, "{refused}");
+}
+
+/// The whole collection: `make hostile`, in an optimised build.
+#[test]
+#[ignore = "minutes of work; run by make hostile"]
+fn every_small_file_survives_every_cut_and_ten_thousand_flips() {
+    let mut files = 0;
+    for (seed, case) in (1..).zip(golden::cases()) {
+        let bytes = case.bytes();
+        if bytes.is_empty() || bytes.len() > 16 << 10 {
+            continue;
+        }
+        for end in 0..bytes.len() {
+            exercise(&bytes[..end], &driver());
+        }
+        flip(&bytes, seed, 10_000);
+        files += 1;
+    }
+    assert!(files > 5, "{files}");
 }
 
 #[test]

@@ -319,3 +319,23 @@ fn sinks_place_fill_and_refuse() {
         assert!(sink(std::slice::from_ref(&shuffled), &[bad]).is_err(), "{bad:?}");
     }
 }
+
+#[test]
+fn wide_bands_of_compressed_tiles_read_right() {
+    // One band of eight tiles, large enough to be decoded by several threads.
+    let cells: Vec<u8> = (0..4_u32 << 20).map(|i| (i / 7) as u8).collect();
+    let spec =
+        DatasetSpec::new("wide", DType::U8, [64, 1 << 16]).chunk_shape([64, 1 << 13]).codec(Codec::Zstd);
+    let (storage, target) = memory();
+    let mut writer = Writer::create(&target, &[spec], WriterOptions::default(), &driver()).unwrap();
+    writer.push_rows(0, &cells).unwrap();
+    writer.finish().unwrap();
+    let file = open_bytes(storage.get("data.tet").unwrap()).unwrap();
+    let table = file.table_at(0).unwrap();
+    let request = Scan::all().columns(["value"]);
+    assert_eq!(table.plan(&request).unwrap().tasks.len(), 1);
+    let rows = scan(&*table, &request, &driver(), Order::Plan).unwrap();
+    let got: Vec<u8> = rows.flat_map(|batch| golden::bytes_of(batch.unwrap().column(0))).collect();
+    assert!(got == cells);
+    assert!(tensor(&file, 0).unwrap() == cells);
+}

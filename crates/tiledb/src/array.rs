@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tesselle_codec::cipher::Key;
 use tesselle_core::{Context, ErrorKind, Limits, Location, OpenOptions, Secret};
 
-use crate::directory::{ArrayDirectory, OLD_SCHEMA};
+use crate::directory::{ArrayDirectory, FragmentEntry, OLD_SCHEMA};
 use crate::fragment::{Fragment, FragmentContext};
 use crate::meta::condition::Condition;
 use crate::meta::enumeration::Enumeration;
@@ -74,7 +74,9 @@ impl Array {
                 .file(update.path.clone())
                 .hint("read it as of an earlier time with --at"));
         }
-        let fragments = load_fragments(&directory, &loader, &schema_path, &schema, &range, key.as_ref())?;
+        let visible = directory.visible_fragments(&range, dense);
+        let fragments = load_fragments(&directory, &loader, &schema_path, &schema, visible, key.as_ref())?;
+        let fragments = fragments.into_iter().collect::<Result<_>>()?;
         let deletes = load_deletes(&directory, &loader, &range, dense, limits.depth)?;
         let mut enumerations = BTreeMap::new();
         for (name, file) in &schema.enumerations {
@@ -110,6 +112,56 @@ impl Array {
             secret: options.key.clone(),
             limits,
         })
+    }
+
+    /// Opens what can be opened of a damaged array, superseded fragments included, for its tiles to be looked at; and
+    /// says what could not. The result has no columns.
+    pub(crate) fn salvage(root: &Location, options: &OpenOptions) -> Result<(Self, Vec<Error>)> {
+        let limits = options.limits.clone();
+        let mut directory = ArrayDirectory::load(root, limits.metadata_bytes)?;
+        let given = options.key.as_ref().map(|secret| key_of(secret.expose())).transpose()?;
+        let loader = Loader { root, key: given.as_ref(), limit: limits.metadata_bytes };
+        let mut damage = Vec::new();
+        let mut newest = None;
+        directory.schemas.retain(|path| match loader.schema(path) {
+            Ok((schema, encrypted)) => {
+                newest = Some((path.clone(), schema, encrypted));
+                true
+            }
+            Err(error) => {
+                damage.push(error);
+                false
+            }
+        });
+        let Some((schema_path, schema, encrypted)) = newest else {
+            return Err(damage.pop().unwrap_or_else(|| no_schema(root)));
+        };
+        let key = given.clone().filter(|_| encrypted);
+        let opened =
+            load_fragments(&directory, &loader, &schema_path, &schema, &directory.fragments, key.as_ref())?;
+        let mut fragments = Vec::new();
+        for fragment in opened {
+            match fragment {
+                Ok(fragment) => fragments.push(fragment),
+                Err(error) => damage.push(error),
+            }
+        }
+        let array = Self {
+            root: root.clone(),
+            directory,
+            schema,
+            schema_path,
+            fragments,
+            deletes: Vec::new(),
+            enumerations: BTreeMap::new(),
+            metadata: BTreeMap::new(),
+            columns: Vec::new(),
+            range: 0..=u64::MAX,
+            key,
+            secret: options.key.clone(),
+            limits,
+        };
+        Ok((array, damage))
     }
 
     /// Whether the array is dense.
@@ -195,15 +247,14 @@ fn no_schema(root: &Location) -> Error {
     Error::corrupt("the folder has no array schema").class("no_schema").file(root.path())
 }
 
-fn load_fragments(
+fn load_fragments<'a>(
     directory: &ArrayDirectory,
     loader: &Loader<'_>,
     schema_path: &str,
     schema: &Arc<ArraySchema>,
-    range: &RangeInclusive<u64>,
+    entries: impl IntoIterator<Item = &'a FragmentEntry>,
     key: Option<&Key>,
-) -> Result<Vec<Arc<Fragment>>> {
-    let dense = schema.kind == ArrayKind::Dense;
+) -> Result<Vec<Result<Arc<Fragment>>>> {
     let known = std::cell::RefCell::new(BTreeMap::from([(schema_path.to_owned(), Arc::clone(schema))]));
     let find = |path: &str| -> Result<Arc<ArraySchema>> {
         if let Some(schema) = known.borrow().get(path) {
@@ -237,8 +288,7 @@ fn load_fragments(
         key,
         limit: loader.limit,
     };
-    let visible = directory.visible_fragments(range, dense);
-    visible.into_iter().map(|entry| Fragment::open(entry, &context).map(Arc::new)).collect()
+    Ok(entries.into_iter().map(|entry| Fragment::open(entry, &context).map(Arc::new)).collect())
 }
 
 fn load_deletes(

@@ -24,6 +24,7 @@ mod layout;
 pub mod meta;
 pub mod order;
 mod read;
+mod repair;
 mod table;
 mod verify;
 pub mod write;
@@ -33,7 +34,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use tesselle_core::{
     ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe,
-    Result, Sink, Summary, WriteOptions,
+    Repaired, Result, Sink, Summary, WriteOptions,
 };
 
 pub use meta::attribute::Attribute;
@@ -102,6 +103,21 @@ impl Format for TileDb {
         driver: &Driver,
     ) -> Result<Summary> {
         write::sink::create_from_array(location, source, options, driver)
+    }
+
+    fn repair(
+        &self,
+        source: &Location,
+        target: &Location,
+        options: &OpenOptions,
+        driver: &Driver,
+    ) -> Result<Repaired> {
+        if is_group(source)? {
+            return Err(
+                Error::unsupported("a group holds no data of its own").hint("repair its member arrays")
+            );
+        }
+        repair::repair(source, target, options, driver)
     }
 
     fn takes_arrays(&self) -> bool {

@@ -34,6 +34,15 @@ pub(crate) fn verify(array: &Arc<Array>, depth: Depth, driver: &Driver, report: 
     structure::labels(array, depth, driver, report)
 }
 
+/// Checks one fragment to the last cell.
+pub(crate) fn verify_fragment(array: &Arc<Array>, fragment: &Fragment, driver: &Driver) -> Result<Report> {
+    let mut report = Report::new(Depth::Deep);
+    if structure::fragment(array, fragment, &mut report) {
+        tiles(array, fragment, Depth::Deep, driver, &mut report)?;
+    }
+    Ok(report)
+}
+
 /// Decodes the tiles of a fragment, in parallel.
 fn tiles(
     array: &Arc<Array>,
@@ -97,6 +106,9 @@ fn tiles(
     }
     Ok(())
 }
+
+pub(crate) use field::recompute;
+pub(crate) use structure::read as tile_of;
 
 /// Whether the tiles of a field prove themselves: by a digest in their pipeline or by encryption.
 fn has_checksum(array: &Array, fragment: &Fragment, field: Field) -> bool {

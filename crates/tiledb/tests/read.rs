@@ -1,6 +1,6 @@
 //! Every fixture is opened, described and read, and what comes out is what the original engine read.
 //!
-//! The fixtures are found through `TESSELLE_FIXTURES`; without it these tests pass over them.
+//! A few fixtures lie beside the tests; `TESSELLE_FIXTURES` leads to all of them.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 

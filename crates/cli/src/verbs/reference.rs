@@ -12,7 +12,7 @@ use crate::{Outcome, out};
 pub(crate) struct Reference {}
 
 impl Reference {
-    pub(crate) fn run(self, command: &Command) -> Result<Outcome> {
+    pub(crate) fn run(command: &Command) -> Result<Outcome> {
         let mut text = String::from(
             "# Command line reference\n\nWritten by `tess reference` from the definitions that `--help` shows; a test \
              keeps it current.\n\nExit codes: 0 fine, 1 the data is bad (or two tables differ), 2 the call is wrong, 3 I/O failed.\n",

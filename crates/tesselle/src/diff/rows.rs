@@ -153,13 +153,11 @@ impl Comparison<'_> {
 
 fn refill(batch: &mut Option<RecordBatch>, more: &mut Batches) -> Result<()> {
     while batch.as_ref().is_none_or(|b| b.num_rows() == 0) {
-        match more.next() {
-            Some(next) => *batch = Some(next?),
-            None => {
-                *batch = None;
-                return Ok(());
-            }
-        }
+        let Some(next) = more.next() else {
+            *batch = None;
+            return Ok(());
+        };
+        *batch = Some(next?);
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
-use crate::meta::statistics::TileStatistics;
+use crate::meta::statistics::{Extremes, FieldSummary, TileStatistics};
 use crate::order::grid::Grid;
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::read::tile::FieldTiles;
@@ -102,12 +102,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn compare(&self, tile: u64, cells: u64, decoded: Decoded) -> TileOutcome {
-        let mut findings = Vec::new();
-        self.check_values(tile, &decoded, &mut findings);
-        if self.lossy || !(self.presence.extremes || self.presence.sum || self.presence.nulls) {
-            return TileOutcome { findings, agreed: None };
-        }
+    /// The statistics of a tile over the cells that were written, and over all of them.
+    fn statistics_of(&self, tile: u64, cells: u64, decoded: Decoded) -> [TileStats; 2] {
         let tile_cells = match decoded {
             Decoded::Fixed { bytes, validity, .. } => TileCells { data: bytes, offsets: None, validity },
             Decoded::Var { cells, validity } => {
@@ -119,11 +115,19 @@ impl<'a> Checker<'a> {
         let count = usize::try_from(cells).unwrap_or(0);
         let whole: Vec<std::ops::Range<usize>> = std::iter::once(0..count).collect();
         let real = self.real_cells(tile, count).unwrap_or_else(|| whole.clone());
+        [real, whole].map(|cells| of_tile(&tile_cells, self.kind, self.presence, &cells))
+    }
+
+    fn compare(&self, tile: u64, cells: u64, decoded: Decoded) -> TileOutcome {
+        let mut findings = Vec::new();
+        self.check_values(tile, &decoded, &mut findings);
+        if self.lossy || !(self.presence.extremes || self.presence.sum || self.presence.nulls) {
+            return TileOutcome { findings, agreed: None };
+        }
         let mut wrong = Vec::new();
         let mut agreed = None;
         // A consolidated dense fragment counts the filling of its border tiles as cells.
-        for cells in [real, whole] {
-            let stats = of_tile(&tile_cells, self.kind, self.presence, &cells);
+        for stats in self.statistics_of(tile, cells, decoded) {
             wrong = self.differences(tile, &stats);
             if wrong.is_empty() {
                 agreed = Some(stats);
@@ -277,6 +281,47 @@ impl<'a> Checker<'a> {
             let message = format!("the summary of '{}' does not follow from its tiles", self.name);
             report.add(finding(severity, "fragment_statistics", message, self.fragment.metadata_path()));
         }
+    }
+}
+
+/// The statistics of all tiles of a field, made from its cells, and their summary.
+pub(crate) fn recompute(
+    array: &Array,
+    fragment: &Fragment,
+    field: Field,
+) -> Result<(TileStatistics, FieldSummary)> {
+    let checker = Checker::new(array, fragment, field)?;
+    let (kind, presence) = (checker.kind, checker.presence);
+    let mut out = TileStatistics::default();
+    let mut all = Vec::new();
+    for tile in 0..fragment.tiles {
+        let cells = checker.grid.as_ref().map_or_else(|| fragment.cells_of(tile), |(_, cells)| *cells);
+        let decoded = read(array, &checker.tiles, tile, cells)?;
+        let [stats, _] = checker.statistics_of(tile, cells, decoded);
+        if presence.extremes {
+            push_extreme(&mut out.mins, &stats.min, kind);
+            push_extreme(&mut out.maxs, &stats.max, kind);
+        }
+        if presence.sum {
+            out.sums.push(stats.sum);
+        }
+        if presence.nulls {
+            out.null_counts.push(stats.nulls);
+        }
+        all.push(stats);
+    }
+    Ok((out, summarize(&all, kind, presence)))
+}
+
+/// Appends the extreme of one tile; zeros where a tile has none.
+fn push_extreme(extremes: &mut Extremes, value: &[u8], kind: CellType) {
+    if kind.is_var() {
+        extremes.fixed.extend_from_slice(&(extremes.var.len() as u64).to_le_bytes());
+        extremes.var.extend_from_slice(value);
+    } else {
+        let end = extremes.fixed.len().saturating_add(kind.cell_size());
+        extremes.fixed.extend_from_slice(value);
+        extremes.fixed.resize(end, 0);
     }
 }
 

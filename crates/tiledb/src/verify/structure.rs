@@ -272,7 +272,7 @@ fn tile_coordinates(
 }
 
 /// Reads and decodes one tile of a column.
-pub(super) fn read(array: &Array, column: &ColumnTiles, tile: u64, cells: u64) -> Result<Decoded> {
+pub(crate) fn read(array: &Array, column: &ColumnTiles, tile: u64, cells: u64) -> Result<Decoded> {
     let mut ranges = Vec::new();
     column.ranges(tile, &mut ranges)?;
     let mut fetched = Vec::with_capacity(ranges.len());

@@ -48,6 +48,7 @@ pub(crate) mod statistics;
 mod tests;
 mod vacuum;
 
+pub(crate) use array::make_folders;
 pub use array::{ArrayWriter, Written};
 pub use consolidate::Consolidation;
 pub use delete::OnNull;

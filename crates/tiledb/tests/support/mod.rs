@@ -4,6 +4,8 @@
 
 pub(crate) mod values;
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,17 +15,20 @@ use tesselle_core::driver::{Order, scan};
 use tesselle_core::{Container, Driver, DriverOptions, Format, Location, OpenOptions, Result, Scan, Secret};
 use tesselle_tiledb::TileDb;
 
-/// The folders of all fixtures, or none where they are not to be found.
+/// The folders of all fixtures: those beside the tests, and those that `TESSELLE_FIXTURES` leads to.
 pub(crate) fn cases() -> Vec<PathBuf> {
-    let Some(root) = std::env::var_os("TESSELLE_FIXTURES") else { return Vec::new() };
-    let mut out = Vec::new();
-    for family in ["tiledb", "tiledb-upstream"] {
-        let folder = Path::new(&root).join(family);
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        out.extend(entries.map(|entry| entry.path()).filter(|path| path.join("expected.json").is_file()));
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/libtiledb-2.30.0");
+    let root = std::env::var_os("TESSELLE_FIXTURES").map(PathBuf::from);
+    let families = ["tiledb", "tiledb-upstream"].map(|family| root.as_ref().map(|root| root.join(family)));
+    let mut out: BTreeMap<OsString, PathBuf> = BTreeMap::new();
+    for folder in families.into_iter().flatten().chain([own]) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.path().join("expected.json").is_file() {
+                out.entry(entry.file_name()).or_insert_with(|| entry.path());
+            }
+        }
     }
-    out.sort();
-    out
+    out.into_values().collect()
 }
 
 pub(crate) fn expected(case: &Path) -> Json {

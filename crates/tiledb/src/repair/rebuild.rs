@@ -1,0 +1,121 @@
+//! A fragment's metadata file made anew from its tiles: rectangles, R-tree and statistics recomputed.
+
+use crate::array::Array;
+use crate::container::stored_fields;
+use crate::fragment::Fragment;
+use crate::meta::footer::Footer;
+use crate::meta::generic_tile::GenericTile;
+use crate::meta::rtree::RTree;
+use crate::meta::slots::Field;
+use crate::meta::statistics::{Extremes, FieldSummary, TileStatistics, write_numbers, write_summary};
+use crate::meta::value::Range;
+use crate::meta::wire::put_bytes64;
+use crate::read::sparse::ColumnTiles;
+use crate::verify::{recompute, tile_of};
+use crate::{Error, Result};
+
+/// The oldest version whose metadata can be rebuilt: earlier ones have no statistics to be wrong.
+pub(super) const OLDEST: u32 = 12;
+
+/// The bytes of a metadata file, in the order of writers (spec §9.1).
+pub(super) fn metadata(array: &Array, fragment: &Fragment) -> Result<Vec<u8>> {
+    let fields = fragment.slots.fields();
+    let stored = stored_fields(fragment);
+    let version = fragment.version();
+    let mut file = File { array, version, bytes: Vec::new() };
+    let mut footer = Footer { version, ..fragment.footer.clone() };
+    if !footer.dense {
+        let rectangles = rectangles(array, fragment)?;
+        let tree = RTree::build(&fragment.schema.dimensions, &rectangles)?;
+        footer.rtree = file.add(&tree.write())?;
+        footer.non_empty_domain = domain(&rectangles);
+    } else {
+        footer.rtree = file.add(&fragment.rtree()?.write())?;
+    }
+    let tiles = usize::try_from(fragment.tiles).map_err(|_| Error::limit("a fragment has too many tiles"))?;
+    // Lists of slots that have no files are zeros.
+    let zeros = vec![0_u64; tiles];
+    let list = |numbers: &[u64]| write_numbers(if numbers.is_empty() { &zeros } else { numbers });
+    let mut indexes = Vec::with_capacity(fields.len());
+    for field in &fields {
+        indexes.push(if stored.contains(field) {
+            (*fragment.index(*field)?).clone()
+        } else {
+            Default::default()
+        });
+    }
+    footer.tile_offsets = indexes.iter().map(|i| file.add(&list(&i.offsets))).collect::<Result<_>>()?;
+    footer.var_offsets = indexes.iter().map(|i| file.add(&list(&i.var_offsets))).collect::<Result<_>>()?;
+    footer.var_sizes = indexes.iter().map(|i| file.add(&list(&i.var_sizes))).collect::<Result<_>>()?;
+    footer.validity_offsets =
+        indexes.iter().map(|i| file.add(&list(&i.validity_offsets))).collect::<Result<_>>()?;
+    let mut statistics = Vec::with_capacity(fields.len());
+    for field in &fields {
+        statistics.push(match stored.contains(field) && !matches!(field, Field::Coords) {
+            true => recompute(array, fragment, *field)?,
+            false => (TileStatistics::default(), FieldSummary::default()),
+        });
+    }
+    let extremes = |extremes: &Extremes| extremes.write();
+    footer.mins = statistics.iter().map(|(s, _)| file.add(&extremes(&s.mins))).collect::<Result<_>>()?;
+    footer.maxs = statistics.iter().map(|(s, _)| file.add(&extremes(&s.maxs))).collect::<Result<_>>()?;
+    footer.sums = statistics.iter().map(|(s, _)| file.add(&write_numbers(&s.sums))).collect::<Result<_>>()?;
+    footer.null_counts =
+        statistics.iter().map(|(s, _)| file.add(&write_numbers(&s.null_counts))).collect::<Result<_>>()?;
+    let summary: Vec<FieldSummary> = statistics.into_iter().map(|(_, summary)| summary).collect();
+    footer.summary = Some(file.add(&write_summary(&summary))?);
+    if version >= 15 {
+        let conditions = fragment.processed_conditions()?;
+        let mut payload = (conditions.len() as u64).to_le_bytes().to_vec();
+        for condition in &conditions {
+            put_bytes64(&mut payload, condition.as_bytes());
+        }
+        let offset = file.add(&payload)?;
+        footer.processed_conditions = (version >= 16).then_some(offset);
+    }
+    // Sections point into the old file.
+    footer.sections.clear();
+    file.bytes.extend_from_slice(&footer.write(&fragment.schema.dimensions)?);
+    Ok(file.bytes)
+}
+
+struct File<'a> {
+    array: &'a Array,
+    version: u32,
+    bytes: Vec<u8>,
+}
+
+impl File<'_> {
+    /// Appends a generic tile and gives its offset.
+    fn add(&mut self, payload: &[u8]) -> Result<u64> {
+        let offset = self.bytes.len() as u64;
+        self.bytes.extend_from_slice(&GenericTile::write(payload, self.version, self.array.key.as_ref())?);
+        Ok(offset)
+    }
+}
+
+/// The rectangle of each tile from its coordinates.
+fn rectangles(array: &Array, fragment: &Fragment) -> Result<Vec<Vec<Range>>> {
+    let dims = &fragment.schema.dimensions;
+    let columns = (0..dims.len()).map(|dim| ColumnTiles::dimension(array, fragment, dim));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let mut out = Vec::new();
+    for tile in 0..fragment.tiles {
+        let mut mbr = Vec::with_capacity(dims.len());
+        for (column, dim) in columns.iter().zip(dims) {
+            let decoded = tile_of(array, column, tile, fragment.cells_of(tile))?;
+            mbr.push(decoded.range(dim).ok_or_else(|| Error::corrupt("a tile has no cells"))?);
+        }
+        out.push(mbr);
+    }
+    Ok(out)
+}
+
+fn domain(rectangles: &[Vec<Range>]) -> Option<Vec<Range>> {
+    let (first, rest) = rectangles.split_first()?;
+    let mut union = first.clone();
+    for mbr in rest {
+        union.iter_mut().zip(mbr).for_each(|(all, range)| all.extend(range));
+    }
+    Some(union)
+}

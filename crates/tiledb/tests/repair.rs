@@ -1,0 +1,124 @@
+//! Repair keeps every intact fragment, drops the others, and makes wrong statistics right.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+use support::values::column;
+use support::{cases, driver, expected, open, options, read};
+use tesselle_core::{Depth, Format, Location, OpenOptions, Repaired, Report, Scan};
+use tesselle_tiledb::TileDb;
+
+fn case(name: &str) -> Option<PathBuf> {
+    cases().into_iter().find(|case| case.ends_with(name))
+}
+
+fn repair(source: &Path, target: &Path, options: &OpenOptions) -> Repaired {
+    let (source, target) = (Location::local(source).unwrap(), Location::local(target).unwrap());
+    TileDb.repair(&source, &target, options, &driver()).unwrap()
+}
+
+fn report(path: &Path, options: &OpenOptions) -> Report {
+    let mut report = Report::new(Depth::Deep);
+    open(path, options).unwrap().verify(Depth::Deep, &driver(), &mut report).unwrap();
+    report
+}
+
+fn rows(path: &Path, options: &OpenOptions) -> Vec<String> {
+    let container = open(path, options).unwrap();
+    let batches = read(&*container, &Scan::all()).unwrap();
+    let schema = container.default_table().unwrap().schema();
+    let columns: Vec<Vec<Json>> =
+        schema.fields().iter().map(|field| column(&batches, field.name())).collect();
+    let count = columns.first().map_or(0, Vec::len);
+    let row = |i: usize| columns.iter().map(|column| column[i].to_string()).collect::<Vec<_>>().join(" | ");
+    let mut out: Vec<String> = (0..count).map(row).collect();
+    out.sort();
+    out
+}
+
+#[test]
+fn intact_arrays_come_through_whole() {
+    for name in [
+        "sparse_multi_fragment",
+        "dense_2d_multi_fragment",
+        "deletes_commits_consolidated",
+        "deletes_consolidated_late",
+        "consolidated_sparse",
+        "encrypted_sparse",
+        "dimension_labels",
+        "evolution_sparse",
+        "pw_v3_sparse",
+        "bc_v7_sparse",
+        "old_v16_consolidated",
+    ] {
+        let Some(case) = case(name) else { return };
+        let options = options(&expected(&case));
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("repaired");
+        let repaired = repair(&case.join("array"), &target, &options);
+        assert!(repaired.kept_bytes > 0, "{name}");
+        assert_eq!(
+            rows(&target, &options),
+            rows(&case.join("array"), &options),
+            "{name}: {:?}",
+            repaired.notes
+        );
+        assert!(report(&target, &options).ok(), "{name}");
+    }
+}
+
+#[test]
+fn a_damaged_fragment_is_dropped_and_the_others_stay() {
+    let Some(case) = case("sparse_multi_fragment") else { return };
+    let options = OpenOptions::default();
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("array");
+    copy(&case.join("array"), &source);
+    let mut fragments: Vec<PathBuf> =
+        std::fs::read_dir(source.join("__fragments")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    fragments.sort();
+    let victim = fragments.last().unwrap().join("d0.tdb");
+    let bytes = std::fs::read(&victim).unwrap();
+    std::fs::write(&victim, &bytes[..bytes.len() - 1]).unwrap();
+    assert!(!report(&source, &options).ok());
+    let target = folder.path().join("repaired");
+    let repaired = repair(&source, &target, &options);
+    assert_eq!(repaired.notes.len(), 1, "{:?}", repaired.notes);
+    assert!(repaired.dropped_bytes > 0);
+    assert!(report(&target, &options).ok());
+    let left = open(&target, &options).unwrap().describe().unwrap().to_json();
+    assert_eq!(left["fragments"].as_array().unwrap().len(), fragments.len() - 1);
+}
+
+#[test]
+fn statistics_that_the_engine_wrote_wrongly_are_rebuilt() {
+    for name in ["dense_2d_partial_fill", "types_nullable_var", "sparse_1d_string"] {
+        let Some(case) = case(name) else { return };
+        let options = OpenOptions { text_as_binary: true, raw: true, ..OpenOptions::default() };
+        let before = report(&case.join("array"), &options);
+        assert!(before.findings().iter().any(|finding| finding.kind == "tile_statistics"), "{name}");
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("repaired");
+        repair(&case.join("array"), &target, &options);
+        let after = report(&target, &options);
+        assert!(after.findings().is_empty(), "{name}: {:?}", after.findings());
+        assert_eq!(rows(&target, &options), rows(&case.join("array"), &options), "{name}");
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
