@@ -82,9 +82,9 @@ fn time_column() -> ColumnDescription {
 fn describe_device(archive: &Archive, path: &str) -> Result<TableDescription> {
     let data = archive.device(path)?;
     let mut columns = vec![time_column()];
-    for column in &data.columns {
+    for (column, name) in data.columns.iter().zip(&*data.shown_names()) {
         columns.push(ColumnDescription {
-            name: column.name.to_string(),
+            name: name.to_string(),
             kind: column.data_type.name().to_string(),
             role: "measurement",
             nullable: true,

@@ -253,3 +253,26 @@ fn a_file_that_is_still_written_counts_up_to_its_last_whole_group() {
         assert_eq!(times, want, "{}", version.name());
     }
 }
+
+#[test]
+fn a_measurement_called_time_is_a_column_of_its_own() {
+    let driver = golden::driver();
+    let root = Location::new(Arc::new(MemoryStorage::new()), "f.tsfile");
+    let mut writer = Writer::create(&root, false, WriterOptions::default(), &driver).unwrap();
+    let device = writer.device_id("root.d");
+    let series = vec![
+        schema("time", DataType::Int32, Encoding::Plain),
+        schema("time_1", DataType::Int32, Encoding::Plain),
+    ];
+    writer.add_device(device.clone(), series).unwrap();
+    let (a, b) = (Values::Int32(vec![7]), Values::Int32(vec![8]));
+    let columns = [("time", &a), ("time_1", &b)].map(|(name, values)| Column { name, values, present: None });
+    writer.write(&device, &[1], &columns).unwrap();
+    writer.finish().unwrap();
+    let container = TsFile.open(&root, &OpenOptions::default()).unwrap();
+    let scan = Scan::all().filter("time_2 = 7 AND time_1 = 8 AND time = 1".parse().unwrap());
+    let (schema, batches) = golden::rows_with(&*container, "root.d", &scan, &driver).unwrap();
+    let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+    assert_eq!(names, ["time", "time_2", "time_1"]);
+    assert_eq!(batches.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(), 1);
+}

@@ -1,5 +1,6 @@
 //! A device over all files of an archive: its columns with their chunks, ranked, with deletions applied.
 
+use super::TIME;
 use super::file::{Chunk, File, Series};
 use super::loaded::ChunkRef;
 use super::prune::Stretches;
@@ -108,6 +109,21 @@ impl DeviceData {
             }
         }
         Ok(())
+    }
+
+    /// The names of its columns in a table. A measurement that is called like the time column gets a number, for
+    /// columns are asked for by name.
+    pub(crate) fn shown_names(&self) -> Arc<[Arc<str>]> {
+        let taken = |name: &str| name == TIME || self.columns.iter().any(|c| *c.name == *name);
+        let free = |name: &str| {
+            (1..=self.columns.len())
+                .map(|n| format!("{name}_{n}"))
+                .find(|name| !taken(name))
+                .unwrap_or_default()
+        };
+        let shown =
+            |c: &ColumnData| if *c.name == *TIME { free(&c.name).into() } else { Arc::clone(&c.name) };
+        self.columns.iter().map(shown).collect()
     }
 
     /// Whether rows come from time columns.

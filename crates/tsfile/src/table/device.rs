@@ -17,6 +17,7 @@ use tesselle_core::{Plan, Predicate, Pushdown, Result, Scan, Storage, Table, Tab
 pub(crate) struct DeviceTable {
     archive: Arc<Archive>,
     data: DeviceData,
+    names: Arc<[Arc<str>]>,
     schema: SchemaRef,
 }
 
@@ -26,8 +27,9 @@ impl DeviceTable {
         let data = archive.device(path)?;
         let show = archive.show;
         let mut fields: Vec<Field> = vec![show.field(TIME, DataType::Vector, false)];
-        fields.extend(data.columns.iter().map(|c| show.field(&c.name, c.data_type, true)));
-        Ok(Self { archive: Arc::clone(archive), data, schema: Arc::new(Schema::new(fields)) })
+        let names = data.shown_names();
+        fields.extend(data.columns.iter().zip(&*names).map(|(c, name)| show.field(name, c.data_type, true)));
+        Ok(Self { archive: Arc::clone(archive), data, names, schema: Arc::new(Schema::new(fields)) })
     }
 }
 
@@ -81,7 +83,7 @@ impl Table for DeviceTable {
             shape: Arc::new(shape),
             mode: Mode::Rows,
             slots,
-            names: self.data.columns.iter().map(|c| Arc::clone(&c.name)).collect(),
+            names: Arc::clone(&self.names),
             pruner: Arc::new(Pruner::new(scan.predicate.clone(), BTreeMap::new())),
         };
         let mut plan = Plan::empty();

@@ -50,12 +50,12 @@ pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
             ColumnStats { min: exact(lo), max: exact(hi), nulls: Known::Exact(0), ..ColumnStats::default() };
         stats.columns.insert(TIME.to_string(), time);
     }
-    for column in &data.columns {
+    for (column, name) in data.columns.iter().zip(&*data.shown_names()) {
         let count = column.chunks.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count));
         let nulls = rows.zip(count).and_then(|(rows, count)| rows.checked_sub(count));
         let mut known = if all <= MAX_HEADERS { values(archive, column) } else { None }.unwrap_or_default();
         known.nulls = nulls.map_or(Known::Absent, Known::Exact);
-        stats.columns.insert(column.name.to_string(), known);
+        stats.columns.insert(name.to_string(), known);
     }
     stats
 }
