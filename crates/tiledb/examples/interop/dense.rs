@@ -45,6 +45,7 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
     encrypted(cases)?;
     enumerated(cases)?;
     global(cases)?;
+    all_empty(cases)?;
     awkward_padding(cases)
 }
 
@@ -360,4 +361,34 @@ fn awkward_padding(cases: &mut Cases) -> Result {
     let rows = batch(columns)?;
     array.write_dense(&[range(10, 84)], &rows, CellOrder::RowMajor, Some(2))?;
     cases.expect(name, &rows, &json!({ "box": [[10, 84]] }))
+}
+
+/// Tiles whose every text is empty.
+fn all_empty(cases: &mut Cases) -> Result {
+    let name = "dense_all_empty";
+    let chains = [
+        ("plain", vec![]),
+        ("zstd", vec![Filter::zstd(1)]),
+        ("shuffled", vec![Filter::Byteshuffle, Filter::gzip(1)]),
+        ("rle", vec![Filter::Rle { level: -1 }]),
+        ("dict", vec![Filter::Dictionary { level: -1 }]),
+        ("dict_zstd", vec![Filter::Dictionary { level: -1 }, Filter::zstd(1)]),
+    ];
+    let mut columns: Vec<Column> = Vec::new();
+    for (chain, filters) in chains {
+        for datatype in [Datatype::StringAscii, Datatype::StringUtf8] {
+            let attribute = Attribute::new(format!("{chain}_{}", datatype.name()), datatype).var().nullable();
+            // The first tile is empty, the second is not.
+            let texts: arrow_array::StringArray = (0..8)
+                .map(|i| (i != 2).then(|| if i < 4 { String::new() } else { format!("t{i}") }))
+                .collect();
+            columns.push((attribute.with_filters(filters.clone()), Arc::new(texts)));
+        }
+    }
+    let builder = SchemaBuilder::dense().dimension(dim("x", 0, 7, 4));
+    let new = with_attributes(builder, &columns).build()?;
+    let array = ArrayWriter::create(&cases.place(name)?, &new, None, Some(1))?;
+    let rows = batch_of(&columns)?;
+    array.write_dense(&[range(0, 7)], &rows, CellOrder::RowMajor, Some(2))?;
+    cases.expect(name, &rows, &json!({ "box": [[0, 7]] }))
 }
