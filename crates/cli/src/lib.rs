@@ -49,6 +49,8 @@ enum Verb {
     Search(verbs::search::Search),
     Diff(verbs::diff::Diff),
     Reduce(verbs::reduce::Reduce),
+    #[command(name = "tiledb")]
+    TileDb(verbs::tiledb::TileDb),
     #[command(name = "tsfile")]
     TsFile(verbs::tsfile::TsFile),
     Tatami(verbs::tatami::TatamiVerb),
@@ -108,6 +110,7 @@ impl Verb {
             Self::Reduce(verb) => verb.run(),
             Self::TsFile(verb) => verb.run(),
             Self::Tatami(verb) => verb.run(),
+            Self::TileDb(verb) => verb.run(),
             Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
             Self::Reference(verb) => verb.run(&Cli::command()),
@@ -128,6 +131,7 @@ impl Verb {
             Self::Reduce(verb) => verb.json,
             Self::TsFile(verb) => verb.json,
             Self::Tatami(verb) => verb.json,
+            Self::TileDb(verb) => verb.json,
             Self::Demo(_) | Self::Completions(_) | Self::Reference(_) => false,
         }
     }

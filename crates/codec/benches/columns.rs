@@ -67,6 +67,16 @@ fn delta_binary_encode_i64(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench]
+fn gorilla_encode_f64(bencher: Bencher<'_, '_>) {
+    let values = readings();
+    let mut bytes = Vec::with_capacity(ROWS * 8);
+    bencher.counter(BytesCount::new(ROWS * 8)).bench_local(|| {
+        bytes.clear();
+        gorilla::encode(black_box(&values), &mut bytes);
+    });
+}
+
+#[divan::bench]
 fn gorilla_f64(bencher: Bencher<'_, '_>) {
     let mut bytes = Vec::new();
     gorilla::encode(&readings(), &mut bytes);

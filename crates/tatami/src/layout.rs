@@ -17,7 +17,9 @@ pub(crate) fn layout(file: &File) -> LayoutMap {
     regions(file, &mut extents);
     footer(file, &mut extents);
     let size = file.size();
-    extents.iter_mut().for_each(|e| e.range = e.range.start.min(size)..e.range.end.min(size));
+    for extent in &mut extents {
+        extent.range = extent.range.start.min(size)..extent.range.end.min(size);
+    }
     LayoutMap {
         files: vec![FileLayout { file: file.location().name().to_owned(), size, extents }.close_gaps()],
     }
@@ -33,7 +35,7 @@ fn header_text(file: &File) -> String {
 
 fn column_name(file: &File, column: u64) -> String {
     let field = usize::try_from(column).ok().and_then(|c| file.footer().schema.fields.get(c));
-    field.map_or_else(|| format!("column {column}"), |f| f.display_name())
+    field.map_or_else(|| format!("column {column}"), super::meta::schema::Field::display_name)
 }
 
 fn record(offset: u64, len: u64, role: Role, text: String) -> Extent {
@@ -45,27 +47,24 @@ fn chunks(file: &File, out: &mut Vec<Extent>) {
     for (g, group) in file.footer().groups.iter().enumerate() {
         for chunk in &group.chunks {
             let name = column_name(file, chunk.column);
-            match page_headers(file, chunk, g) {
-                Ok(pages) => {
-                    for (number, (offset, page)) in pages.into_iter().enumerate() {
-                        let text = format!(
-                            "row group {g}, {name}, page {number}: {} rows, {}, {}, {} of {} bytes",
-                            page.values,
-                            encoding_name(page.encoding),
-                            codec_name(page.codec),
-                            page.compressed,
-                            page.uncompressed,
-                        );
-                        out.push(
-                            record(offset, u64::from(page.compressed), Role::Data, text).column(name.clone()),
-                        );
-                    }
+            if let Ok(pages) = page_headers(file, chunk, g) {
+                for (number, (offset, page)) in pages.into_iter().enumerate() {
+                    let text = format!(
+                        "row group {g}, {name}, page {number}: {} rows, {}, {}, {} of {} bytes",
+                        page.values,
+                        encoding_name(page.encoding),
+                        codec_name(page.codec),
+                        page.compressed,
+                        page.uncompressed,
+                    );
+                    out.push(
+                        record(offset, u64::from(page.compressed), Role::Data, text).column(name.clone()),
+                    );
                 }
-                Err(_) => {
-                    let range = chunk.offset..chunk.offset.saturating_add(chunk.stored_len());
-                    let text = format!("row group {g}, {name}: pages that cannot be followed");
-                    out.push(Extent::new(range, Role::Data, text).column(name.clone()));
-                }
+            } else {
+                let range = chunk.offset..chunk.offset.saturating_add(chunk.stored_len());
+                let text = format!("row group {g}, {name}: pages that cannot be followed");
+                out.push(Extent::new(range, Role::Data, text).column(name.clone()));
             }
             if let Some(offset) = chunk.page_index {
                 let len = file.record(offset).map_or(0, |(r, _)| u64::from(r.compressed));

@@ -154,7 +154,7 @@ fn write(
         ..defaults
     };
     let arrow = to_arrow(&schema, true);
-    let minor = if header.minor == 0 { 0 } else { 1 };
+    let minor = u16::from(header.minor != 0);
     let mut writer = Writer::with_schema(target, schema, &arrow, options, true, driver)?.minor_version(minor);
     if let Some(inverted) = footer.inverted.filter(|_| with_index) {
         writer.attach_inverted(read_runs(file, &inverted)?);

@@ -162,7 +162,7 @@ mod tests {
     fn scalars_of_every_present_row() {
         let mut seen = Vec::new();
         for_each(&Int16Array::from(vec![Some(1), None, Some(-1)]), LogicalType::Int16, |s| {
-            seen.push(s.to_vec())
+            seen.push(s.to_vec());
         });
         assert_eq!(seen, [vec![1, 0], vec![255, 255]]);
         assert_eq!(bytes_at(&Int16Array::from(vec![258]), LogicalType::Int16, 0), [2, 1]);

@@ -1,4 +1,10 @@
 //! Damaged files: each one is refused with its own class, at its own stage, and nothing panics.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failing helper is a failing test"
+)]
 
 mod expected;
 
@@ -111,7 +117,7 @@ fn exercise(bytes: Vec<u8>) -> Result<()> {
     let rows: Vec<_> = scan(table.as_ref(), &Scan::all(), &shared_driver(), Order::Plan)?.collect();
     let column = table.schema().field(0).name().clone();
     let filtered = Scan::all().filter(format!("\"{column}\" = 7 OR \"{column}\" IS NULL").parse()?);
-    let _ = scan(table.as_ref(), &filtered, &shared_driver(), Order::Plan).map(|rows| rows.count());
+    let _ = scan(table.as_ref(), &filtered, &shared_driver(), Order::Plan).map(Iterator::count);
     let file = File::open(&location, &options)?;
     let _ = file.lookup(&Scalar::Int(7));
     let _ = file.take(&[0, file.rows() / 2], None);
@@ -124,15 +130,17 @@ fn shared_driver() -> tesselle_core::Driver {
 }
 
 fn small_files() -> Vec<(String, Vec<u8>)> {
-    let Some(root) = fixtures() else { return Vec::new() };
     let names = [
         "minimal/data.tatami",
-        "types-nulls/data.tatami",
+        "sorted-int/data.tatami",
         "corrupt/intact.tatami",
         "crafted-sorted/data.tatami",
         "v10-basic/data.tatami",
     ];
-    names.iter().map(|name| ((*name).to_owned(), std::fs::read(root.join(name)).unwrap())).collect()
+    let there = names
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), std::fs::read(fixtures().join(name)).ok()?)));
+    there.collect()
 }
 
 #[test]

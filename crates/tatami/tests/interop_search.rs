@@ -4,6 +4,7 @@
 mod documents;
 
 use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -126,4 +127,89 @@ fn both_engines_find_the_same_in_segments_of_either() {
         place.index(&name, &rows, &text().stored(stored.iter().copied().chain(["rank"])));
         compare(&place, &name);
     }
+}
+
+/// The original's server over a folder; it ends with the value.
+struct Server {
+    process: std::process::Child,
+    port: u16,
+}
+
+impl Server {
+    fn start(folder: &str) -> Self {
+        let program = std::env::var_os("TATAMI_BIN").expect("TATAMI_BIN names the original's command line");
+        // A port that was free a moment ago.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let address = format!("127.0.0.1:{port}");
+        let process =
+            Command::new(Path::new(&program)).args(["serve", folder, "--addr", &address]).spawn().unwrap();
+        let mut server = Self { process, port };
+        while server.get("/healthz").is_none() {
+            assert!(server.process.try_wait().unwrap().is_none(), "the server ended");
+            std::thread::yield_now();
+        }
+        server
+    }
+
+    /// The body of an answer; `None` while nobody listens.
+    fn get(&self, target: &str) -> Option<String> {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port)).ok()?;
+        write!(stream, "GET {target} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+#[ignore = "needs the original's command line: TATAMI_BIN"]
+fn a_folder_of_our_segments_is_served_by_the_original() {
+    let place = Place::new();
+    let rows = rows();
+    place.make_folder("served");
+    for (i, start) in [0, 500, 1000].into_iter().enumerate() {
+        let stored: &[&str] = if i == 1 { &["url", "title", "body"] } else { &["url", "title"] };
+        let options = IndexOptions::text(["body", "title", "url"]).stored(stored.iter().copied());
+        place.index(&format!("served/{i}.tatami"), &rows.slice(start, 500), &options);
+    }
+    let server = Server::start(place.location("served").path());
+    let mut compared = 0;
+    for query in ["w1", "w2+w3+w5", "w7+w11+w13+w17+w19", "solo400+w8", "example+77", "absent"] {
+        let body = server.get(&format!("/search?q={query}&k=12")).unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let theirs: Vec<(u32, String)> = answer["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| {
+                (
+                    (hit["score"].as_f64().unwrap() as f32).to_bits(),
+                    hit["doc_id"].as_str().unwrap().to_owned(),
+                )
+            })
+            .collect();
+        let hits =
+            place.search("served", &query.replace('+', " "), &SearchOptions { k: 12, ..Default::default() });
+        let ours: Vec<(u32, String)> = hits
+            .hits
+            .into_iter()
+            .map(|hit| (hit.score.to_bits(), String::from_utf8(hit.fields.doc_id).unwrap()))
+            .collect();
+        let scores = |hits: &[(u32, String)]| hits.iter().map(|hit| hit.0).collect::<Vec<_>>();
+        assert_eq!(scores(&ours), scores(&theirs), "{query}");
+        // Among documents that tie at the end the original may show others: it looks at the first few only.
+        let last = ours.last().map_or(0, |hit| hit.0);
+        let sure =
+            |hits: &[(u32, String)]| hits.iter().filter(|hit| hit.0 != last).cloned().collect::<Vec<_>>();
+        assert_eq!(sure(&ours), sure(&theirs), "{query}");
+        compared += ours.len();
+    }
+    assert!(compared > 40);
 }

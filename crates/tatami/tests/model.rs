@@ -1,4 +1,10 @@
 //! Random tables, written with random options and read with random requests, against the rows in memory.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failing helper is a failing test"
+)]
 
 mod expected;
 
@@ -21,13 +27,24 @@ fn shared() -> Driver {
 
 /// A column of small random values with nulls, of one of the types of the format.
 fn column(kind: u8, seed: &[u32], nulls: bool) -> (DataType, ArrayRef) {
-    let present = |i: usize, s: u32| !nulls || (s as usize + i) % 5 != 0;
+    let present = |i: usize, s: u32| !nulls || !(s as usize + i).is_multiple_of(5);
     macro_rules! ints {
         ($array:ty, $native:ty) => {
-            Arc::new(seed.iter().enumerate().map(|(i, s)| present(i, *s).then_some(*s as $native)).collect::<$array>()) as ArrayRef
+            Arc::new(
+                seed.iter()
+                    .enumerate()
+                    .map(|(i, s)| present(i, *s).then_some(*s as $native))
+                    .collect::<$array>(),
+            ) as ArrayRef
         };
     }
-    let text = |s: u32| if s % 3 == 0 { format!("word-{}", s % 7) } else { format!("{s:x}").repeat((s % 4) as usize) };
+    let text = |s: u32| {
+        if s.is_multiple_of(3) {
+            format!("word-{}", s % 7)
+        } else {
+            format!("{s:x}").repeat((s % 4) as usize)
+        }
+    };
     let array: ArrayRef = match kind % 12 {
         0 => ints!(Int8Array, i8),
         1 => ints!(Int16Array, i16),
@@ -38,13 +55,26 @@ fn column(kind: u8, seed: &[u32], nulls: bool) -> (DataType, ArrayRef) {
         6 => ints!(UInt32Array, u32),
         7 => ints!(UInt64Array, u64),
         8 => {
-            let value = |s: u32| if s % 11 == 0 { f64::NAN } else { f64::from(s as i32) / 8.0 };
-            Arc::new(seed.iter().enumerate().map(|(i, s)| present(i, *s).then(|| value(*s))).collect::<Float64Array>())
+            let value = |s: u32| if s.is_multiple_of(11) { f64::NAN } else { f64::from(s as i32) / 8.0 };
+            Arc::new(
+                seed.iter()
+                    .enumerate()
+                    .map(|(i, s)| present(i, *s).then(|| value(*s)))
+                    .collect::<Float64Array>(),
+            )
         }
-        9 => Arc::new(seed.iter().enumerate().map(|(i, s)| present(i, *s).then_some(s % 2 == 0)).collect::<BooleanArray>()),
-        10 => Arc::new(seed.iter().enumerate().map(|(i, s)| present(i, *s).then(|| text(*s))).collect::<StringArray>()),
+        9 => Arc::new(
+            seed.iter()
+                .enumerate()
+                .map(|(i, s)| present(i, *s).then_some(s % 2 == 0))
+                .collect::<BooleanArray>(),
+        ),
+        10 => Arc::new(
+            seed.iter().enumerate().map(|(i, s)| present(i, *s).then(|| text(*s))).collect::<StringArray>(),
+        ),
         _ => {
-            let micros = seed.iter().enumerate().map(|(i, s)| present(i, *s).then_some(i64::from(*s) * 1_000_003));
+            let micros =
+                seed.iter().enumerate().map(|(i, s)| present(i, *s).then_some(i64::from(*s) * 1_000_003));
             Arc::new(micros.collect::<TimestampMicrosecondArray>())
         }
     };
@@ -95,51 +125,73 @@ fn cases() -> impl Strategy<Value = Case> {
     let columns = prop::collection::vec((0u8..12, any::<bool>(), any::<bool>()), 1..5);
     let rows = prop::collection::vec(prop_oneof![0u32..40, any::<u32>()], 1..400);
     let knobs = (1usize..200, 1usize..90, any::<bool>(), 0u8..3, 1usize..150);
-    let conditions = prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0u8..8), 1..4);
-    (columns, rows, knobs, conditions, any::<bool>()).prop_map(|(columns, rows, knobs, conditions, all_of)| {
-        let mut fields = Vec::new();
-        let mut arrays = Vec::new();
-        let mut bloom = Vec::new();
-        for (i, (kind, nulls, filtered)) in columns.into_iter().enumerate() {
-            let seed: Vec<u32> = rows.iter().map(|r| r.wrapping_mul(i as u32 * 2 + 1)).collect();
-            let (data_type, array) = column(kind, &seed, nulls);
-            fields.push(Field::new(format!("c{i}"), data_type, nulls));
-            arrays.push(array);
-            if filtered {
-                bloom.push(format!("c{i}"));
+    let conditions =
+        prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0u8..8), 1..4);
+    (columns, rows, knobs, conditions, any::<bool>()).prop_map(
+        |(columns, rows, knobs, conditions, all_of)| {
+            let mut fields = Vec::new();
+            let mut arrays = Vec::new();
+            let mut bloom = Vec::new();
+            for (i, (kind, nulls, filtered)) in columns.into_iter().enumerate() {
+                let seed: Vec<u32> = rows.iter().map(|r| r.wrapping_mul(i as u32 * 2 + 1)).collect();
+                let (data_type, array) = column(kind, &seed, nulls);
+                fields.push(Field::new(format!("c{i}"), data_type, nulls));
+                arrays.push(array);
+                if filtered {
+                    bloom.push(format!("c{i}"));
+                }
             }
-        }
-        let schema: SchemaRef = Arc::new(Schema::new(fields));
-        let batch = RecordBatch::try_new(schema.clone(), arrays).unwrap();
-        let (row_group_rows, page_rows, extended, codec, piece) = knobs;
-        let codec = match codec {
-            0 => Codec::None,
-            1 if extended => Codec::Lz4,
-            _ => Codec::Zstd,
-        };
-        let profile = if extended { Profile::Extended } else { Profile::Plain };
-        let options = WriterOptions { row_group_rows, page_rows, profile, codec, bloom, level: 1, ..WriterOptions::default() };
-        let ops = [Comparison::Eq, Comparison::Ne, Comparison::Lt, Comparison::Le, Comparison::Gt, Comparison::Ge];
-        let parts = conditions.into_iter().map(|(column, row, op)| {
-            let at = column.index(schema.fields().len());
-            let name = schema.field(at).name().clone();
-            let value = literal(batch.column(at).as_ref(), row.index(batch.num_rows()));
-            match ops.get(op as usize) {
-                Some(op) => Predicate::Compare { column: name, op: *op, value },
-                None if op == 6 => Predicate::IsNull { column: name },
-                None => Predicate::Not(Box::new(Predicate::In { column: name, values: vec![value] })),
-            }
-        });
-        let parts: Vec<Predicate> = parts.collect();
-        let predicate = if all_of { Predicate::And(parts) } else { Predicate::Or(parts) };
-        let columns = schema.fields().iter().rev().step_by(2).map(|f| f.name().clone()).collect();
-        Case { batch, options, predicate, columns, piece }
-    })
+            let schema: SchemaRef = Arc::new(Schema::new(fields));
+            let batch = RecordBatch::try_new(schema.clone(), arrays).unwrap();
+            let (row_group_rows, page_rows, extended, codec, piece) = knobs;
+            let codec = match codec {
+                0 => Codec::None,
+                1 if extended => Codec::Lz4,
+                _ => Codec::Zstd,
+            };
+            let profile = if extended { Profile::Extended } else { Profile::Plain };
+            let options = WriterOptions {
+                row_group_rows,
+                page_rows,
+                profile,
+                codec,
+                bloom,
+                level: 1,
+                ..WriterOptions::default()
+            };
+            let ops = [
+                Comparison::Eq,
+                Comparison::Ne,
+                Comparison::Lt,
+                Comparison::Le,
+                Comparison::Gt,
+                Comparison::Ge,
+            ];
+            let parts = conditions.into_iter().map(|(column, row, op)| {
+                let at = column.index(schema.fields().len());
+                let name = schema.field(at).name().clone();
+                let value = literal(batch.column(at).as_ref(), row.index(batch.num_rows()));
+                match ops.get(op as usize) {
+                    Some(op) => Predicate::Compare { column: name, op: *op, value },
+                    None if op == 6 => Predicate::IsNull { column: name },
+                    None => Predicate::Not(Box::new(Predicate::In { column: name, values: vec![value] })),
+                }
+            });
+            let parts: Vec<Predicate> = parts.collect();
+            let predicate = if all_of { Predicate::And(parts) } else { Predicate::Or(parts) };
+            let columns = schema.fields().iter().rev().step_by(2).map(|f| f.name().clone()).collect();
+            Case { batch, options, predicate, columns, piece }
+        },
+    )
 }
 
 /// Equal as files see it: NaN bits are kept, so arrays are compared by their data.
 fn same(a: &RecordBatch, b: &RecordBatch) -> bool {
-    a.num_rows() == b.num_rows() && a.columns().iter().zip(b.columns()).all(|(x, y)| x.to_data() == y.to_data() || format!("{x:?}") == format!("{y:?}"))
+    a.num_rows() == b.num_rows()
+        && a.columns()
+            .iter()
+            .zip(b.columns())
+            .all(|(x, y)| x.to_data() == y.to_data() || format!("{x:?}") == format!("{y:?}"))
 }
 
 proptest! {

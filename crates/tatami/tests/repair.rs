@@ -1,4 +1,10 @@
 //! Repair: whole row groups are kept, indexes are rebuilt, the source is not touched.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failing helper is a failing test"
+)]
 
 mod expected;
 
@@ -90,7 +96,7 @@ fn the_records_of_a_file_without_footer_are_saved() {
 
 #[test]
 fn old_versions_and_search_segments_stay_what_they_are() {
-    let Some(root) = fixtures() else { return };
+    let root = fixtures();
     let work = tempfile::tempdir().unwrap();
     for name in [
         "v10-basic/data.tatami",
@@ -100,6 +106,9 @@ fn old_versions_and_search_segments_stay_what_they_are() {
     ] {
         let target = work.path().join("out.tatami");
         let _ = std::fs::remove_file(&target);
+        if !root.join(name).exists() {
+            continue;
+        }
         repair(&root.join(name), &target);
         let describe =
             |path: &Path| open(path, &OpenOptions::default()).unwrap().describe().unwrap().to_json();

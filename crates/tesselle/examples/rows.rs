@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p tesselle --example rows -- 'target/demo/fleet.tsfile#root.fleet.truck1' 'speed > 80'`
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "examples talk to the terminal")]
+
 use tesselle::{Driver, DriverOptions, OpenOptions, Scan};
 
 fn main() -> tesselle::Result<()> {

@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p tesselle --example tensor`
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "examples talk to the terminal")]
+
 use tesselle::foreign::npy::NpyArray;
 use tesselle::reduce::{ReduceOp, reduce};
 use tesselle::{Conversion, Driver, DriverOptions, Location, OpenOptions, Region};

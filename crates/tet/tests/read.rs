@@ -254,7 +254,8 @@ fn zone_maps_and_axis_conditions_skip_tiles() {
     for case in golden::cases().iter().filter(|case| case.name == "session_weather_v2") {
         let file = case.open().unwrap();
         let table = file.table("temperature").unwrap();
-        let plan = |condition: &str| table.plan(&Scan::all().filter(condition.parse().unwrap())).unwrap().stats();
+        let plan =
+            |condition: &str| table.plan(&Scan::all().filter(condition.parse().unwrap())).unwrap().stats();
         assert_eq!((plan("value > 280").pieces, plan("value > 280").pruned), (4, 3));
         assert_eq!(plan("value > 1000").pruned, 4);
         assert_eq!(plan("value < 1000").pruned, 0);

@@ -1,5 +1,7 @@
 //! Random arrays and random histories against a naive model.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
 mod support;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,8 @@
 //! What is written comes back through the reader; what cannot be written is refused; a write that is cut short leaves the
 //! old state or the new one.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
 mod support;
 
 use std::sync::Arc;
@@ -383,5 +385,73 @@ fn a_write_that_is_cut_short_leaves_the_old_state_or_the_new() {
         },
         &old,
         &old,
+    );
+}
+
+#[test]
+fn repair_keeps_whole_fragments_and_leaves_the_source_alone() {
+    let storage = MemoryStorage::new();
+    let location = Location::new(Arc::new(storage.clone()), "array");
+    let array = ArrayWriter::create(&location, &line(3), None, Some(1)).unwrap();
+    array.write_sparse(&[rows(&[1, 2, 3, 4], 0)], &at(10)).unwrap();
+    let middle = array.write_sparse(&[rows(&[4, 5, 6], 100)], &at(20)).unwrap();
+    array.delete(&Predicate::compare("x", Comparison::Eq, 1), OnNull::Refuse, Some(25)).unwrap();
+    array.write_metadata(&vec![(b"k".to_vec(), Some(MetadataValue::integer(1)))], Some(25)).unwrap();
+    array.write_sparse(&[rows(&[7], 200)], &at(30)).unwrap();
+    let damage = |path: String| {
+        let mut bytes = storage.get(&path).unwrap().to_vec();
+        let at = bytes.len() / 2;
+        bytes[at] ^= 0xff;
+        bytes.truncate(bytes.len() - 1);
+        storage.put(path, bytes);
+    };
+    damage(format!("array/__fragments/{}/a0.tdb", middle.fragments[0]));
+    let before = storage.paths();
+    let saved = Location::new(Arc::new(storage.clone()), "saved");
+    let outcome = TileDb.repair(&location, &saved, &OpenOptions::default(), &support::driver()).unwrap();
+    assert_eq!(cells(&saved, &OpenOptions::default()), [(2, 2), (3, 3), (4, 4), (7, 207)]);
+    assert!(outcome.kept_bytes > 0 && outcome.dropped_bytes > 0, "{outcome:?}");
+    assert_eq!(outcome.notes.len(), 1, "{outcome:?}");
+    let info = open(&saved, &OpenOptions::default()).describe().unwrap().to_json();
+    assert_eq!(info["metadata"]["k"]["value"], 1);
+    let untouched: Vec<String> =
+        storage.paths().into_iter().filter(|path| path.starts_with("array/")).collect();
+    assert_eq!(untouched, before);
+}
+
+#[test]
+fn repair_falls_back_to_what_a_damaged_consolidation_was_made_from() {
+    let storage = MemoryStorage::new();
+    let location = Location::new(Arc::new(storage.clone()), "array");
+    let array = ArrayWriter::create(&location, &line(3), None, Some(1)).unwrap();
+    array.write_sparse(&[rows(&[1, 2], 0)], &at(10)).unwrap();
+    array.write_sparse(&[rows(&[2, 3], 100)], &at(20)).unwrap();
+    let merged = array.consolidate(&Consolidation::default()).unwrap();
+    storage.put(format!("array/__fragments/{}/a0.tdb", merged.fragments[0]), vec![0; 3]);
+    let saved = Location::new(Arc::new(storage), "saved");
+    TileDb.repair(&location, &saved, &OpenOptions::default(), &support::driver()).unwrap();
+    assert_eq!(cells(&saved, &OpenOptions::default()), [(1, 1), (2, 102), (3, 103)]);
+}
+
+#[test]
+fn arrays_of_other_formats_come_over_tile_by_tile() {
+    use tesselle_core::DType;
+    use tesselle_core::testing::TiledArray;
+
+    let cells: Vec<u8> = (0..11 * 7 * 3).flat_map(|i: i32| i.to_le_bytes()).collect();
+    let source = TiledArray::new(DType::I32, &[11, 7, 3], &[4, 3, 2], &cells).unwrap();
+    let location = place();
+    let mut options = WriteOptions { table: Some("t".to_owned()), ..WriteOptions::default() };
+    options.settings.set("filters", "byteshuffle,zstd:3");
+    let summary = TileDb.create_from_array(&location, &source, &options, &support::driver()).unwrap();
+    assert_eq!((summary.rows, summary.pieces), (231, 18));
+    let found = read(&*open(&location, &OpenOptions::default()), &Scan::all()).unwrap();
+    let found = arrow_select::concat::concat_batches(&found[0].schema(), &found).unwrap();
+    let values = found.column_by_name("t").unwrap().as_primitive::<Int32Type>();
+    assert_eq!(values.values().to_vec(), (0..231).collect::<Vec<i32>>());
+    options.settings.set("colour", "red");
+    assert!(
+        TileDb.create_from_array(&place(), &source, &options, &support::driver()).is_err(),
+        "unknown setting"
     );
 }

@@ -23,6 +23,8 @@ pub(crate) struct Archive {
     pub(crate) location: Location,
     /// The files; of two points at one time that of the later file counts.
     pub(crate) files: Vec<ArchiveFile>,
+    /// Paths and facts of the files, as tasks share them.
+    pub(crate) facts: Arc<[(Arc<str>, FileFacts)]>,
     /// All devices by path: file, and device in that file.
     pub(crate) devices: BTreeMap<String, Vec<(usize, usize)>>,
     /// The tables of the table model, by name.
@@ -61,6 +63,19 @@ impl ArchiveFile {
 
     fn open(location: Location, label: String, limits: &Limits) -> Result<Self> {
         let file = File::open(&location, limits)?;
+        Self::new(file, location, label)
+    }
+
+    /// A database that runs has files in its directory that it still writes to: their whole chunk groups are read.
+    fn open_in_directory(location: Location, label: String, limits: &Limits) -> Result<Self> {
+        let file = match File::open(&location, limits) {
+            Err(error) if error.class_name() == "incomplete" => File::recover(&location)?,
+            other => other?,
+        };
+        Self::new(file, location, label)
+    }
+
+    fn new(file: File, location: Location, label: String) -> Result<Self> {
         let deletions = read_deletions(&location)?;
         Ok(Self { file, location, label, deletions })
     }
@@ -73,14 +88,16 @@ impl Archive {
         let mut files = Vec::new();
         if location.is_dir()? {
             for (relative, _) in data_files(location)? {
-                files.push(ArchiveFile::open(location.join(&relative), relative, limits)?);
+                files.push(ArchiveFile::open_in_directory(location.join(&relative), relative, limits)?);
             }
         } else {
             files.push(ArchiveFile::open(location.clone(), location.name().to_string(), limits)?);
         }
+        let facts = files.iter().map(|f| (Arc::clone(&f.file.path), f.facts())).collect();
         let mut archive = Self {
             location: location.clone(),
             files,
+            facts,
             devices: BTreeMap::new(),
             tables: BTreeMap::new(),
             show: Show::new(options),
@@ -111,17 +128,18 @@ impl Archive {
         }
     }
 
-    /// Whether a device belongs to a table of the table model.
-    pub(crate) fn is_model_device(&self, places: &[(usize, usize)]) -> bool {
-        places.iter().any(|(file, device)| {
-            let device = self.files.get(*file).and_then(|f| f.file.devices.get(*device));
-            device.is_some_and(|d| d.table.is_some())
+    /// The table of the table model that a device belongs to.
+    pub(crate) fn table_of(&self, places: &[(usize, usize)]) -> Option<&str> {
+        places.iter().find_map(|(file, device)| {
+            let file = &self.files.get(*file)?.file;
+            let table = file.devices.get(*device)?.table?;
+            file.metadata.tables.get(table).map(|t| t.name.as_str())
         })
     }
 
     /// The paths of devices that are tables of their own.
     pub(crate) fn tree_devices(&self) -> impl Iterator<Item = &String> {
-        self.devices.iter().filter(|(_, places)| !self.is_model_device(places)).map(|(path, _)| path)
+        self.devices.iter().filter(|(_, places)| self.table_of(places).is_none()).map(|(path, _)| path)
     }
 
     /// A device over all files.

@@ -4,7 +4,7 @@ use crate::archive::Archive;
 use crate::meta::{ChunkHeader, DataType};
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
-use crate::read::loaded::{ChunkRef, Loaded, header_range, parse_header};
+use crate::read::loaded::{ChunkRef, Loaded, header_range};
 use crate::table::{self};
 use bytes::Bytes;
 use serde_json::{Map, Value as Json, json};
@@ -57,7 +57,7 @@ pub(crate) fn describe(archive: &Archive) -> Result<Description> {
     }
     description.metadata = Json::Object(metadata);
     if archive.files.len() != 1 {
-        let files = archive.files.iter().map(|f| json!({ "file": f.label, "version": f.file.version.name(), "size": f.file.size, "deletions": f.deletions.len() }));
+        let files = archive.files.iter().map(|f| json!({ "file": f.label, "version": f.file.version.name(), "size": f.file.size, "deletions": f.deletions.len(), "closed": !f.file.recovered }));
         description.extra.insert("files".into(), files.collect());
     }
     for path in archive.tree_devices() {
@@ -157,7 +157,7 @@ pub(crate) fn chunks(archive: &Archive, limit: Option<usize>) -> Result<Vec<Json
     let mut all: Vec<(usize, u64, String, String, DataType, ChunkRef)> = Vec::new();
     for (path, places) in &archive.devices {
         let data = DeviceData::assemble(archive, path, places)?;
-        let table = table_of(archive, path);
+        let table = archive.table_of(places).unwrap_or(path).to_string();
         for column in &data.columns {
             for chunk in &column.chunks {
                 all.push((
@@ -191,9 +191,11 @@ pub(crate) fn chunks(archive: &Archive, limit: Option<usize>) -> Result<Vec<Json
         let Some(entry) = archive.files.get(*file) else { continue };
         let bytes: Bytes = entry.location.read_range(range.clone())?;
         let version = entry.file.version;
-        // Checks name and type once more, so that a damaged reference is an error here as it is in a read.
-        let head = entry.location.read_range(header_range(chunk, name, entry.facts()))?;
-        parse_header(chunk, (name, *data_type), entry.facts(), &head).in_file(&entry.file.path)?;
+        if header.measurement != *name || header.data_type != *data_type {
+            let text =
+                format!("a chunk of '{}' is referred to as '{}'", header.measurement.escape_debug(), name);
+            return Err(Error::corrupt(text).class("bad_chunk").offset(*offset).file(&*entry.file.path));
+        }
         let loaded = Loaded::new(header, version, &bytes, range.start).in_file(&entry.file.path)?;
         let pages: Vec<Json> =
             loaded.pages.iter().map(|page| page_json(&page.header, page.offset, *data_type)).collect();
@@ -213,12 +215,6 @@ pub(crate) fn chunks(archive: &Archive, limit: Option<usize>) -> Result<Vec<Json
         out.push(Json::Object(object));
     }
     Ok(out)
-}
-
-/// The table a device's chunks are listed under.
-pub(crate) fn table_of(archive: &Archive, path: &str) -> String {
-    let table = archive.tables.iter().find(|(_, table)| table.devices.iter().any(|d| d == path));
-    table.map_or_else(|| path.to_string(), |(name, _)| name.clone())
 }
 
 fn page_json(header: &crate::meta::PageHeader, offset: u64, data_type: DataType) -> Json {

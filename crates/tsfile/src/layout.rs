@@ -25,7 +25,9 @@ fn of_file(entry: &ArchiveFile) -> Result<FileLayout> {
         }
     }
     data_extents(entry, &statistics, &mut extents);
-    metadata_extents(entry, &mut extents);
+    if !file.recovered {
+        metadata_extents(entry, &mut extents);
+    }
     Ok(FileLayout { file: entry.label.clone(), size: file.size, extents }.close_gaps())
 }
 

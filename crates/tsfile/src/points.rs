@@ -30,8 +30,7 @@ pub(crate) fn decode(
     let page = loaded.pages.get(number).ok_or_else(missing)?;
     let header = &loaded.header;
     if header.is_time_column() {
-        let mut times = Vec::new();
-        page::decode_time_page(page, header, statistics, &mut times)?;
+        let times = page::decode_time_page(page, header, statistics)?;
         return Ok(PagePoints { times, values: None });
     }
     let physical = header.data_type.physical().ok_or_else(missing)?;
@@ -42,11 +41,13 @@ pub(crate) fn decode(
                 .offset(page.offset)
         })?;
         let decoded = page::decode_aligned(page, header, version, physical, statistics, times.len())?;
-        let there = times.iter().zip(&decoded.picks).filter(|(_, pick)| **pick != NONE);
-        return Ok(PagePoints {
-            times: there.map(|(time, _)| *time).collect(),
-            values: Some(decoded.values),
-        });
+        let times = match &decoded.picks {
+            None => times.to_vec(),
+            Some(picks) => {
+                times.iter().zip(picks).filter(|(_, pick)| **pick != NONE).map(|(time, _)| *time).collect()
+            }
+        };
+        return Ok(PagePoints { times, values: Some(decoded.values) });
     }
     let mut times = Vec::new();
     let mut values = Column::new(physical);

@@ -11,13 +11,17 @@ use crate::read::loaded::Loaded;
 use crate::walk::{Record, Walker};
 use crate::write::output::Output;
 use crate::write::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
+use bytes::Bytes;
 use std::collections::BTreeMap;
+use tesselle_core::storage::{MemoryStorage, Storage as _};
 use tesselle_core::{Error, Limits, Location, Repaired, Result};
 
 /// Entries of an index node, as the original writes by default.
 const DEGREE: usize = 256;
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;
+/// The name of a tail in memory.
+const TAIL: &str = "tail";
 
 /// What a scan found whole.
 #[derive(Debug, Default)]
@@ -57,6 +61,27 @@ impl Recovered {
         let record = GroupRecord { start: group.start, end, version: self.groups, chunks };
         self.devices.entry(device).or_default().groups.push(record);
         self.groups += 1;
+    }
+}
+
+impl Recovered {
+    /// Writes the tail; `known` is what the metadata of a whole file says besides.
+    fn write_tail(&self, version: Version, known: FileMetadata, out: &mut Output) -> Result<()> {
+        let mut measurements = self.measurements.clone();
+        for schema in known.measurements {
+            measurements.insert(schema.name.clone(), schema);
+        }
+        let properties = known.properties.into_iter().filter(|(key, _)| !key.starts_with("encrypt"));
+        let tail = Tail {
+            version,
+            devices: &self.devices,
+            measurements: if version.is_flat() { measurements.into_values().collect() } else { Vec::new() },
+            tables: known.tables,
+            versions: self.versions.clone(),
+            properties: properties.collect(),
+            degree: DEGREE,
+        };
+        tail.write(out)
     }
 }
 
@@ -145,6 +170,15 @@ pub(crate) fn scan(location: &Location, version: Version, size: u64) -> Result<(
     }
 }
 
+/// The tail that closes the whole groups of an incomplete file, as it would stand at their end.
+pub(crate) fn tail_of(version: Version, found: &Recovered) -> Result<Bytes> {
+    let storage = MemoryStorage::new();
+    let mut out = Output::at(storage.create(TAIL)?, found.end);
+    found.write_tail(version, FileMetadata::default(), &mut out)?;
+    out.commit()?;
+    storage.get(TAIL).ok_or_else(|| Error::internal("a tail was written and is gone"))
+}
+
 /// The statistics of a chunk: its page headers' where they have them, else decoded. `times` remembers the pages of the
 /// last time column for the columns that follow it.
 fn measure(loaded: &Loaded, version: Version, times: &mut Vec<Vec<i64>>) -> Result<Statistics> {
@@ -211,21 +245,7 @@ fn write(
         out.spill()?;
         at = stop;
     }
-    let mut measurements = found.measurements.clone();
-    for schema in known.measurements {
-        measurements.insert(schema.name.clone(), schema);
-    }
-    let properties = known.properties.into_iter().filter(|(key, _)| !key.starts_with("encrypt"));
-    let tail = Tail {
-        version,
-        devices: &found.devices,
-        measurements: if version.is_flat() { measurements.into_values().collect() } else { Vec::new() },
-        tables: known.tables,
-        versions: found.versions.clone(),
-        properties: properties.collect(),
-        degree: DEGREE,
-    };
-    tail.write(&mut out)?;
+    found.write_tail(version, known, &mut out)?;
     out.commit()?;
     Ok(())
 }

@@ -61,6 +61,10 @@ impl Check<'_> {
     /// What the metadata alone can tell.
     fn structure(&mut self) {
         let file = &self.entry.file;
+        if file.recovered {
+            let text = "the file was not closed; only its whole chunk groups are read";
+            self.add(Severity::Warning, "incomplete", file.data_end, "tail", text);
+        }
         if !is_separator(file.separator()) {
             self.add(
                 Severity::Error,

@@ -135,10 +135,15 @@ fn file() -> impl Strategy<Value = FileModel> {
         Just(Version::V3),
         Just(Version::V4)
     ];
-    let row = (0..40_i64, prop::option::of(-5..5_i32), prop::option::of(-5..5_i32), prop::option::of("[a-cä]{0,3}"));
+    let row = (
+        0..40_i64,
+        prop::option::of(-5..5_i32),
+        prop::option::of(-5..5_i32),
+        prop::option::of("[a-cä]{0,3}"),
+    );
     let deletion = prop::option::weighted(0.3, (0..4_usize, 0..20_i64, 10..40_i64));
-    (version, any::<bool>(), any::<bool>(), prop::collection::vec(row, 1..30), 0..20_usize, deletion).prop_map(
-        |(version, late, aligned, rows, flush_at, deletion)| {
+    (version, any::<bool>(), any::<bool>(), prop::collection::vec(row, 1..30), 0..20_usize, deletion)
+        .prop_map(|(version, late, aligned, rows, flush_at, deletion)| {
             let rows: BTreeMap<i64, Row> = rows
                 .into_iter()
                 .filter(|(_, a, b, c)| a.is_some() || b.is_some() || c.is_some())
@@ -146,8 +151,7 @@ fn file() -> impl Strategy<Value = FileModel> {
                 .collect();
             let aligned = aligned && version >= Version::V3;
             FileModel { version, late, aligned, rows: rows.into_values().collect(), flush_at, deletion }
-        },
-    )
+        })
 }
 
 const CONDITIONS: [&str; 9] = [
@@ -207,5 +211,45 @@ proptest! {
             let (_, part) = golden::rows_with(&*container, "root.d", &scan, &driver).unwrap();
             prop_assert_eq!(part.iter().map(|b| b.num_rows()).sum::<usize>(), want.len());
         }
+    }
+}
+
+/// A database that runs has not closed its last file: what is whole of it counts.
+#[test]
+fn a_file_that_is_still_written_counts_up_to_its_last_whole_group() {
+    let driver = golden::driver();
+    let row = |time: i64, a: i32| (time, Some(a), None, None);
+    for version in Version::ALL {
+        let file = |rows: Vec<Row>| FileModel {
+            version,
+            late: false,
+            aligned: false,
+            rows,
+            flush_at: 2,
+            deletion: None,
+        };
+        let storage = MemoryStorage::new();
+        let root = Location::new(Arc::new(storage.clone()), "data");
+        write_file(&root.join("sequence/g/1-1-0.tsfile"), &file(vec![row(1, 1), row(2, 2)]), &driver);
+        let open = file(vec![row(3, 3), row(4, 4), row(5, 5), row(6, 6)]);
+        write_file(&root.join("sequence/g/2-2-0.tsfile"), &open, &driver);
+        let bytes = storage.get("data/sequence/g/2-2-0.tsfile").unwrap();
+        // Both groups have one chunk; the second starts with the second marker of a group or chunk.
+        let location = root.join("sequence/g/2-2-0.tsfile");
+        let dump = tesselle_tsfile::tools::read(&location, false).unwrap();
+        let chunks: Vec<u64> = dump["records"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|r| r["record"] == "chunk")
+            .map(|r| r["offset"].as_u64().unwrap())
+            .collect();
+        storage.put("data/sequence/g/2-2-0.tsfile", bytes.slice(..chunks[1] as usize + 3));
+        let container = TsFile.open(&root, &OpenOptions::default()).unwrap();
+        let (_, batches) = golden::rows_with(&*container, "root.d", &Scan::all(), &driver).unwrap();
+        let times: Vec<Option<Plain>> =
+            batches.iter().flat_map(|b| (0..b.num_rows()).map(|row| cell(b.column(0), row))).collect();
+        let want: Vec<Option<Plain>> = (1..=4).map(|t| Some(Plain::Int(t))).collect();
+        assert_eq!(times, want, "{}", version.name());
     }
 }

@@ -85,12 +85,12 @@ fn pruning_changes_nothing_but_the_cost() {
                     let want: usize = all.iter().map(|b| predicate.filter(b).unwrap().num_rows()).sum();
                     let scan = Scan::all().filter(predicate);
                     let (_, got) = golden::rows(&*container, device, &scan).unwrap();
-                    let found: usize = got.iter().map(|b| b.num_rows()).sum();
+                    let found: usize = got.iter().map(arrow_array::RecordBatch::num_rows).sum();
                     assert_eq!(found, want, "{name}: {device}: {condition}");
                     let (_, narrow) =
                         golden::rows(&*container, device, &scan.columns([column.as_str()])).unwrap();
                     assert_eq!(
-                        narrow.iter().map(|b| b.num_rows()).sum::<usize>(),
+                        narrow.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(),
                         want,
                         "{name}: {device}: {condition}"
                     );
@@ -148,4 +148,62 @@ fn resource_files_name_devices_and_times() {
             }
         }
     }
+}
+
+/// What a table claims to know exactly is what its rows say.
+#[test]
+fn exact_statistics_are_those_of_the_rows() {
+    use tesselle_core::Scalar;
+    let mut checked = 0;
+    for (name, path, expected) in whole("tsfile").filter(|(_, _, e)| !golden::needs_binary(e)) {
+        let container = golden::open(&path.join("data.tsfile"), false).unwrap();
+        for table in container.table_names().iter().take(8) {
+            let stats = container.table(table).unwrap().stats();
+            let (schema, batches) = golden::rows(&*container, table, &Scan::all()).unwrap();
+            let rows: usize = batches.iter().map(arrow_array::RecordBatch::num_rows).sum();
+            if let Some(exact) = stats.rows.exact() {
+                assert_eq!(*exact as usize, rows, "{name}: {table}: rows");
+                checked += 1;
+            }
+            for (column, field) in schema.fields().iter().enumerate() {
+                let Some(known) = stats.columns.get(field.name()) else { continue };
+                let arrays = || batches.iter().map(|b| b.column(column));
+                if let Some(nulls) = known.nulls.exact() {
+                    let found: usize = arrays().map(arrow_array::Array::null_count).sum();
+                    assert_eq!(*nulls as usize, found, "{name}: {table}.{}: nulls", field.name());
+                }
+                let numbers = || {
+                    arrays().flat_map(|a| (0..a.len()).filter_map(move |row| golden::cell(a, row))).map(|v| {
+                        match v {
+                            golden::Plain::Int(v) => Scalar::from(v),
+                            golden::Plain::Bits32(v) => Scalar::from(f32::from_bits(v)),
+                            golden::Plain::Bits64(v) => Scalar::from(f64::from_bits(v)),
+                            golden::Plain::Bytes(v) => Scalar::Bytes(v),
+                        }
+                    })
+                };
+                let what = format!("{name}: {table}.{}", field.name());
+                if let Some(min) = known.min.exact() {
+                    let least = numbers().reduce(Scalar::min).unwrap();
+                    assert!(
+                        min.compare(&least).is_some_and(std::cmp::Ordering::is_eq),
+                        "{what}: {min} {least}"
+                    );
+                    checked += 1;
+                }
+                if let Some(max) = known.max.exact() {
+                    let most = numbers().reduce(Scalar::max).unwrap();
+                    assert!(
+                        max.compare(&most).is_some_and(std::cmp::Ordering::is_eq),
+                        "{what}: {max} {most}"
+                    );
+                }
+                if let Some(Scalar::Int(sum)) = known.sum.exact() {
+                    let found: i128 = numbers().map(|v| if let Scalar::Int(v) = v { v } else { 0 }).sum();
+                    assert_eq!(*sum, found, "{what}: sum");
+                }
+            }
+        }
+    }
+    assert!(checked > 0);
 }

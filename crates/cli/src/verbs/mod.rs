@@ -13,5 +13,6 @@ pub(crate) mod repair;
 pub(crate) mod search;
 pub(crate) mod sketch;
 pub(crate) mod tatami;
+pub(crate) mod tiledb;
 pub(crate) mod tsfile;
 pub(crate) mod verify;

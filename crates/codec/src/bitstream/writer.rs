@@ -1,11 +1,14 @@
 //! Writing fields of up to 64 bits.
 
+use crate::word::low_mask;
+
 /// Appends bits to a buffer, most significant first.
 #[derive(Debug)]
 pub struct BitWriter<'a> {
     dst: &'a mut Vec<u8>,
-    /// Pending bits, left aligned; always fewer than 8 between calls.
+    /// Pending bits, left aligned.
     acc: u64,
+    /// How many there are, fewer than 64 between calls.
     have: u32,
 }
 
@@ -18,45 +21,43 @@ impl<'a> BitWriter<'a> {
     /// Writes the low `n` bits of `value`, `n` at most 64.
     #[inline]
     pub fn write(&mut self, value: u64, n: u32) {
-        if n > 56 {
-            self.put(value >> 32, n - 32);
-            self.put(value, 32);
-        } else if n > 0 {
-            self.put(value, n);
+        if n == 0 {
+            return;
         }
+        let value = value & low_mask(n);
+        let free = 64 - self.have;
+        if n < free {
+            self.acc |= value << (free - n);
+            self.have += n;
+            return;
+        }
+        // The word is full; what does not fit begins the next one.
+        let rest = n - free;
+        self.dst.extend_from_slice(&(self.acc | value >> rest).to_be_bytes());
+        self.acc = if rest == 0 { 0 } else { value << (64 - rest) };
+        self.have = rest;
     }
 
     /// Writes one bit.
     #[inline]
     pub fn write_bit(&mut self, bit: bool) {
-        self.put(u64::from(bit), 1);
-    }
-
-    #[inline]
-    fn put(&mut self, value: u64, n: u32) {
-        self.acc |= (value << (64 - n)) >> self.have;
-        self.have += n;
-        let whole = (self.have / 8) as usize;
-        let bytes = self.acc.to_be_bytes();
-        self.dst.extend_from_slice(bytes.get(..whole).unwrap_or(&bytes));
-        self.acc = if whole == 8 { 0 } else { self.acc << (whole * 8) };
-        self.have %= 8;
+        self.write(u64::from(bit), 1);
     }
 
     /// True on a byte boundary.
     pub fn is_aligned(&self) -> bool {
-        self.have == 0
+        self.have.is_multiple_of(8)
     }
 
     /// Fills the last byte with zero bits.
     pub fn finish(self) {
-        if self.have > 0 {
-            self.dst.push((self.acc >> 56) as u8);
-        }
+        let bytes = self.have.div_ceil(8) as usize;
+        self.dst.extend_from_slice(self.acc.to_be_bytes().get(..bytes).unwrap_or_default());
     }
 
     /// Fills the last byte with zero bits, and adds a zero byte where the stream ends on a boundary.
     pub fn finish_with_spare_byte(self) {
-        self.dst.push((self.acc >> 56) as u8);
+        let bytes = self.have as usize / 8 + 1;
+        self.dst.extend_from_slice(self.acc.to_be_bytes().get(..bytes).unwrap_or_default());
     }
 }

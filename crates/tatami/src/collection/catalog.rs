@@ -74,27 +74,27 @@ impl Collection {
             let file = File::open(&self.root.join(path), &self.options)?;
             added.push(Member::of(&file, path));
         }
-        self.commit(added.iter().cloned().map(Edit::Add).collect())?;
+        self.commit(&added.iter().cloned().map(Edit::Add).collect::<Vec<_>>())?;
         Ok(added)
     }
 
     /// Takes files out of the collection; they stay on disk.
     pub fn remove(&mut self, paths: &[&str]) -> Result<()> {
         let edits =
-            paths.iter().map(|path| Ok(Edit::Remove(self.find(path)?.uuid))).collect::<Result<_>>()?;
-        self.commit(edits)
+            paths.iter().map(|path| Ok(Edit::Remove(self.find(path)?.uuid))).collect::<Result<Vec<_>>>()?;
+        self.commit(&edits)
     }
 
     /// Moves a file to another tier.
     pub fn set_tier(&mut self, path: &str, tier: u8) -> Result<()> {
         let uuid = self.find(path)?.uuid;
-        self.commit(vec![Edit::SetTier(uuid, tier)])
+        self.commit(&[Edit::SetTier(uuid, tier)])
     }
 
     /// Rewrites the log as one addition per live member.
     pub fn compact(&mut self) -> Result<()> {
         let edits: Vec<Edit> = self.members.iter().cloned().map(Edit::Add).collect();
-        self.replace(append(&[], 0, &edits))
+        self.replace(&append(&[], 0, &edits))
     }
 
     pub(super) fn find(&self, path: &str) -> Result<&Member> {
@@ -106,7 +106,7 @@ impl Collection {
     }
 
     /// Appends edits as one write: readers see all of them or none.
-    pub(super) fn commit(&mut self, edits: Vec<Edit>) -> Result<()> {
+    pub(super) fn commit(&mut self, edits: &[Edit]) -> Result<()> {
         let log = if self.manifest_at.exists()? {
             self.manifest_at.read_all(self.options.limits.metadata_bytes)?.to_vec()
         } else {
@@ -114,13 +114,13 @@ impl Collection {
         };
         // Another process may have appended since: what is there now is what counts.
         let current = Manifest::parse(&log).in_file(self.manifest_at.path())?;
-        self.replace(append(&log, current.valid, &edits))
+        self.replace(&append(&log, current.valid, edits))
     }
 
-    fn replace(&mut self, log: Vec<u8>) -> Result<()> {
-        let manifest = Manifest::parse(&log)?;
+    fn replace(&mut self, log: &[u8]) -> Result<()> {
+        let manifest = Manifest::parse(log)?;
         let mut staged = self.manifest_at.create(true)?;
-        staged.write(&log)?;
+        staged.write(log)?;
         staged.commit()?;
         self.members = manifest.members();
         self.manifest = manifest;

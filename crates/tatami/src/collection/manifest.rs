@@ -163,7 +163,9 @@ pub(crate) fn append(log: &[u8], valid: usize, edits: &[Edit]) -> Vec<u8> {
         out.extend_from_slice(&MAGIC);
         out.push(VERSION);
     }
-    edits.iter().for_each(|edit| edit.write(&mut out));
+    for edit in edits {
+        edit.write(&mut out);
+    }
     out
 }
 

@@ -82,7 +82,7 @@ impl Member {
             },
             rows: file.rows(),
             bytes: file.size(),
-            sort_column: key.map(|f| f.display_name()).unwrap_or_default(),
+            sort_column: key.map(super::super::meta::schema::Field::display_name).unwrap_or_default(),
             sort_type: key.map_or(0, |f| f.logical.id()),
             key_min,
             key_max,

@@ -60,7 +60,7 @@ impl Collection {
         let member = Member::of(&File::open(&target, self.options())?, output);
         let mut edits = vec![Edit::Add(member.clone())];
         edits.extend(members.iter().map(|m| Edit::Remove(m.uuid)));
-        self.commit(edits)?;
+        self.commit(&edits)?;
         Ok(Merged { member, summary })
     }
 }
@@ -68,11 +68,16 @@ impl Collection {
 /// The roles of the columns come from the inputs.
 fn inherit(file: &File, mut options: WriterOptions) -> WriterOptions {
     let fields = &file.footer().schema.fields;
-    let with = |flag: u8| fields.iter().filter(move |f| f.has(flag)).map(|f| f.display_name());
+    let with = |flag: u8| {
+        fields.iter().filter(move |f| f.has(flag)).map(super::super::meta::schema::Field::display_name)
+    };
     options.sort_key = with(flags::SORT_KEY).next();
     options.bloom = with(flags::BLOOM).collect();
-    options.blobs =
-        fields.iter().filter(|f| f.logical == LogicalType::BlobRef).map(|f| f.display_name()).collect();
+    options.blobs = fields
+        .iter()
+        .filter(|f| f.logical == LogicalType::BlobRef)
+        .map(super::super::meta::schema::Field::display_name)
+        .collect();
     options
 }
 

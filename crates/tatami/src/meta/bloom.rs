@@ -53,7 +53,7 @@ impl<'a> Bloom<'a> {
     pub(crate) fn may_contain_value(&self, logical: LogicalType, scalar: &[u8]) -> bool {
         let float = matches!(logical, LogicalType::Float32 | LogicalType::Float64);
         let is_zero =
-            scalar.split_last().is_some_and(|(top, rest)| top & 0x7f == 0 && rest.iter().all(|b| *b == 0));
+            scalar.split_last().is_some_and(|(top, rest)| top << 1 == 0 && rest.iter().all(|b| *b == 0));
         if float && is_zero {
             let mut other = scalar.to_vec();
             if let Some(top) = other.last_mut() {
@@ -112,7 +112,9 @@ mod tests {
 
     fn filter(keys: &[&[u8]]) -> Vec<u8> {
         let mut builder = BloomBuilder::default();
-        keys.iter().for_each(|key| builder.add(key));
+        for key in keys {
+            builder.add(key);
+        }
         builder.finish().unwrap()
     }
 

@@ -73,7 +73,9 @@ impl Extension {
         varint::write(self.features, out);
         varint::write(self.dictionaries.len() as u64, out);
         for one in &self.dictionaries {
-            [one.column, one.offset, one.stored, one.entries].into_iter().for_each(|n| varint::write(n, out));
+            for n in [one.column, one.offset, one.stored, one.entries] {
+                varint::write(n, out);
+            }
         }
     }
 }

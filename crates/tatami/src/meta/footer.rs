@@ -139,9 +139,9 @@ impl Footer {
         }
         section(tags::KEY_VALUE, &|body| write_pairs(&self.key_value, body));
         section(tags::STATS, &|body| {
-            [self.stats.rows, self.stats.uncompressed, self.stats.compressed]
-                .into_iter()
-                .for_each(|n| varint::write(n, body));
+            for n in [self.stats.rows, self.stats.uncompressed, self.stats.compressed] {
+                varint::write(n, body);
+            }
         });
         if self.extension.features != 0 {
             section(extension::TAG, &|body| self.extension.write(body));

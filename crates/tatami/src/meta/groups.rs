@@ -81,10 +81,12 @@ impl Chunk {
             self.nulls,
             self.pages,
         ];
-        numbers.into_iter().for_each(|n| varint::write(n, out));
-        let flags = u8::from(self.zone.is_some()) * CHUNK_ZONE
-            | u8::from(self.bloom.is_some()) * CHUNK_BLOOM
-            | u8::from(self.page_index.is_some()) * CHUNK_PAGE_INDEX;
+        for n in numbers {
+            varint::write(n, out);
+        }
+        let flags = (u8::from(self.zone.is_some()) * CHUNK_ZONE)
+            | (u8::from(self.bloom.is_some()) * CHUNK_BLOOM)
+            | (u8::from(self.page_index.is_some()) * CHUNK_PAGE_INDEX);
         if !has_indexes {
             out.extend([self.encoding, self.codec, 0]);
             return;
@@ -140,7 +142,9 @@ impl RowGroup {
     pub(crate) fn write_all(groups: &[Self], minor: u16, out: &mut Vec<u8>) {
         varint::write(groups.len() as u64, out);
         for group in groups {
-            [group.first_row, group.rows, group.bytes].into_iter().for_each(|n| varint::write(n, out));
+            for n in [group.first_row, group.rows, group.bytes] {
+                varint::write(n, out);
+            }
             if minor > 0 {
                 out.push(if group.bounds.is_some() { GROUP_BOUNDS } else { 0 });
                 if let Some(bounds) = &group.bounds {

@@ -42,8 +42,8 @@ impl Inverted {
             varint::write(run.offset, out);
             varint::write(run.len, out);
         }
-        [self.term_count, self.documents, self.live.offset, self.live.len]
-            .into_iter()
-            .for_each(|n| varint::write(n, out));
+        for n in [self.term_count, self.documents, self.live.offset, self.live.len] {
+            varint::write(n, out);
+        }
     }
 }

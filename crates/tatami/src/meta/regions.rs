@@ -52,9 +52,9 @@ impl BlobColumn {
             out.push(column.codec);
             varint::write(column.runs.len() as u64, out);
             for run in &column.runs {
-                [run.offset, run.compressed, run.uncompressed, run.values]
-                    .into_iter()
-                    .for_each(|n| varint::write(n, out));
+                for n in [run.offset, run.compressed, run.uncompressed, run.values] {
+                    varint::write(n, out);
+                }
             }
         }
     }

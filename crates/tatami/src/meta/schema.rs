@@ -13,8 +13,6 @@ pub(crate) mod flags {
     pub(crate) const SORT_KEY: u8 = 2;
     /// A hint that values are large; decides nothing.
     pub(crate) const BLOB_SEPARATED: u8 = 4;
-    /// A hint that values repeat.
-    pub(crate) const DICTIONARY_HINT: u8 = 8;
     /// A bloom filter is written per row group.
     pub(crate) const BLOOM: u8 = 16;
 }

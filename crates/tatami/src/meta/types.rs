@@ -9,7 +9,7 @@ macro_rules! numbered {
 
         impl $name {
             /// The value with this number, if there is one.
-            pub fn from_id(id: u8) -> Option<Self> {
+            $vis fn from_id(id: u8) -> Option<Self> {
                 match id {
                     $($id => Some(Self::$variant),)*
                     _ => None,
@@ -17,12 +17,12 @@ macro_rules! numbered {
             }
 
             /// The number in files.
-            pub fn id(self) -> u8 {
+            $vis fn id(self) -> u8 {
                 self as u8
             }
 
             /// The name in text output.
-            pub fn name(self) -> &'static str {
+            $vis fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
                 }
@@ -137,7 +137,7 @@ numbered! {
 
 numbered! {
     /// What a record holds.
-    pub enum RecordKind {
+    pub(crate) enum RecordKind {
         /// A data page.
         Data = 0, "data page";
         /// A dictionary.

@@ -60,7 +60,7 @@ impl ChunkReader {
     }
 
     /// The bytes to fetch first: what the footer states, cut off at the end of the file.
-    pub(crate) fn first_range(&self, chunk: &Chunk, file: &File) -> Range<u64> {
+    pub(crate) fn first_range(chunk: &Chunk, file: &File) -> Range<u64> {
         let start = chunk.offset.min(file.size());
         start..chunk.offset.saturating_add(chunk.stored_len()).clamp(start, file.size())
     }

@@ -167,7 +167,9 @@ impl ColumnBuilder {
                 let width = items.logical.scalar_width().unwrap_or(4) as u64;
                 if page.items as u64 * width > decoding.limit {
                     let (items, limit) = (page.items, decoding.limit);
-                    return Err(Error::limit(format!("a page of {items} list elements exceeds the limit of {limit} bytes")));
+                    return Err(Error::limit(format!(
+                        "a page of {items} list elements exceeds the limit of {limit} bytes"
+                    )));
                 }
                 items.append(page.encoding, page.body, page.items, page.validity.as_ref(), decoding)?;
                 spread_offsets(offsets, rows, present, validity);

@@ -60,7 +60,7 @@ pub(crate) fn describe(file: &File) -> Description {
             let (stored, raw) = b.runs.iter().fold((0u64, 0u64), |(s, r), run| {
                 (s.saturating_add(run.compressed), r.saturating_add(run.uncompressed))
             });
-            let name = footer.schema.fields.get(b.column as usize).map(|f| f.display_name());
+            let name = footer.schema.fields.get(b.column as usize).map(super::super::meta::schema::Field::display_name);
             json!({ "column": name, "runs": b.runs.len(), "stored_bytes": stored, "raw_bytes": raw, "dictionary": b.dictionary > 0 })
         });
         extra.insert("blob_columns".into(), blobs.collect());
@@ -84,7 +84,8 @@ fn ordered(group: &RowGroup) -> Vec<&Chunk> {
 
 fn describe_chunk(file: &File, group: usize, chunk: &Chunk) -> Result<Value> {
     let field = usize::try_from(chunk.column).ok().and_then(|c| file.footer().schema.fields.get(c));
-    let name = field.map_or_else(|| format!("column {}", chunk.column), |f| f.display_name());
+    let name = field
+        .map_or_else(|| format!("column {}", chunk.column), super::super::meta::schema::Field::display_name);
     let pages = page_headers(file, chunk, group)?.into_iter().map(|(offset, page)| {
         json!({
             "offset": offset, "encoding": encoding_name(page.encoding), "codec": codec_name(page.codec),

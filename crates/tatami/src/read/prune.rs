@@ -128,10 +128,12 @@ fn collect<'a>(predicate: &'a Predicate, negated: bool, out: &mut Vec<(&'a str, 
     match predicate {
         Predicate::Not(inner) => collect(inner, !negated, out),
         Predicate::And(parts) | Predicate::Or(parts) => {
-            parts.iter().for_each(|part| collect(part, negated, out))
+            for part in parts {
+                collect(part, negated, out);
+            }
         }
         Predicate::In { column, values } if !negated => {
-            out.extend(values.iter().map(|v| (column.as_str(), v)))
+            out.extend(values.iter().map(|v| (column.as_str(), v)));
         }
         Predicate::Compare { column, op, value } => {
             let op = if negated { opposite(*op) } else { *op };

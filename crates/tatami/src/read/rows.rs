@@ -202,13 +202,12 @@ impl File {
             let pages = self.directory(*g, column, self.chunk_of(*g, group, column)?)?;
             let number = pages.partition_point(|p| p.rows.end <= *row);
             let page = pages.get(number).ok_or_else(|| missing_row(*g, column, *row))?;
-            let slot = match known.get(&(*g, number)) {
-                Some(slot) => *slot,
-                None => {
-                    arrays.push(self.page(*g, column, number, page)?);
-                    known.insert((*g, number), arrays.len() - 1);
-                    arrays.len() - 1
-                }
+            let slot = if let Some(slot) = known.get(&(*g, number)) {
+                *slot
+            } else {
+                arrays.push(self.page(*g, column, number, page)?);
+                known.insert((*g, number), arrays.len() - 1);
+                arrays.len() - 1
             };
             picks.push((slot, (row - page.rows.start) as usize));
         }
@@ -235,7 +234,9 @@ impl File {
                     builder.append_null();
                     continue;
                 }
-                Some(bits) => self.blob_base(column, *g).saturating_add(bits.slice(0, row).count_set_bits() as u64),
+                Some(bits) => {
+                    self.blob_base(column, *g).saturating_add(bits.slice(0, row).count_set_bits() as u64)
+                }
                 None => self.blob_base(column, *g).saturating_add(row as u64),
             };
             let run = index.run_of(ordinal)?;

@@ -150,7 +150,7 @@ impl GroupTask {
         for &column in columns {
             let chunk = self.chunk(column)?;
             let reader = ChunkReader::new(self.group, column, chunk);
-            out.push((Purpose::Chunk(column), reader.first_range(chunk, &self.file)));
+            out.push((Purpose::Chunk(column), ChunkReader::first_range(chunk, &self.file)));
             if let Some(range) = self.file.missing_value_dictionary(column) {
                 out.push((Purpose::ValueDictionary(column), range));
             }

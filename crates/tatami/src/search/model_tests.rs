@@ -49,6 +49,10 @@ fn counts(documents: &[Document]) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
 }
 
 fn build(documents: &[Document], live: Option<&LiveDocs>) -> InvertedIndex {
+    InvertedIndex::parse(encode(documents, live), documents.len() as u32).unwrap()
+}
+
+fn encode(documents: &[Document], live: Option<&LiveDocs>) -> Runs {
     let mut tree = BlockTreeWriter::new();
     let (mut postings, mut skips, mut lists) = (Vec::new(), Vec::new(), 0);
     for (term, list) in counts(documents) {
@@ -70,14 +74,13 @@ fn build(documents: &[Document], live: Option<&LiveDocs>) -> InvertedIndex {
         run.extend(body);
         run.into()
     };
-    let runs = Runs {
+    Runs {
         kind: DictionaryKind::BlockTree,
         terms: tree.finish().unwrap().into(),
         postings: counted(postings),
         skips: counted(skips),
         live: live.map(|live| live.write().into()),
-    };
-    InvertedIndex::parse(runs, documents.len() as u32).unwrap()
+    }
 }
 
 /// Every document scored one by one, in the order of the specification.
@@ -189,6 +192,38 @@ proptest! {
             exhaustive(&documents, None, &query, k),
             "{}", text
         );
+    }
+
+    /// Past the checksums: damage that somebody took the trouble to sign.
+    #[test]
+    fn damaged_runs_are_refused_or_answer_something(
+        documents in documents(300),
+        text in prop_oneof![plain_query(), boolean_query()],
+        flips in prop::collection::vec((0usize..4, any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let docs = documents.len() as u32;
+        let mut runs = encode(&documents, Some(&LiveDocs::all(docs)));
+        for (run, at, value) in flips {
+            let run = match run {
+                0 => &mut runs.terms,
+                1 => &mut runs.postings,
+                2 => &mut runs.skips,
+                _ => runs.live.as_mut().unwrap(),
+            };
+            let mut bytes = run.to_vec();
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+            *run = bytes.into();
+        }
+        let (Ok(index), Ok(query)) = (InvertedIndex::parse(runs, docs), Query::parse(&text, Syntax::Boolean)) else {
+            return Ok(());
+        };
+        let Ok(statistics) = Statistics::of_segment(&index, &query.tokens()) else { return Ok(()) };
+        let Ok(retrieval) = Retrieval::new(&index, &query, &statistics, index.live()) else { return Ok(()) };
+        let mut top = TopDocs::new(10);
+        if retrieval.run(&mut top, &mut NoPhrases).is_ok() {
+            prop_assert!(top.into_sorted().iter().all(|hit| hit.doc < docs));
+        }
     }
 
     #[test]

@@ -152,7 +152,13 @@ impl Part<'_> {
         }
         let payload = self.file.profile().decompress(record, &stored, offset).in_piece(piece)?;
         let decoding = Decoding { text_as_binary: true, ..self.file.decoding(self.column) };
-        let element = self.file.footer().schema.fields.get(self.column).and_then(|f| f.element_type());
+        let element = self
+            .file
+            .footer()
+            .schema
+            .fields
+            .get(self.column)
+            .and_then(super::super::meta::schema::Field::element_type);
         let mut builder = ColumnBuilder::new(self.logical(), element);
         builder.append_page(record, &payload, &decoding).at_offset(offset).in_piece(piece)?;
         if self.logical() == LogicalType::BlobRef {

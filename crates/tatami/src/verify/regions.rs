@@ -37,7 +37,9 @@ fn blobs(file: &File, depth: Depth, out: &mut Findings) {
             .filter_map(|run| check_run(file, &index, column, run, depth).err())
             .collect();
         out.pieces += blob.runs.len() as u64;
-        failures.iter().for_each(|error| out.error(error));
+        for error in &failures {
+            out.error(error);
+        }
     }
 }
 

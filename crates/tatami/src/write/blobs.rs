@@ -113,7 +113,9 @@ impl BlobSpool {
             lengths = rest;
             let mut payload = Vec::new();
             varint::write(*values as u64, &mut payload);
-            mine.iter().for_each(|len| varint::write(*len as u64, &mut payload));
+            for len in mine {
+                varint::write(*len as u64, &mut payload);
+            }
             let (content, rest) = bytes.split_at(mine.iter().sum());
             bytes = rest;
             payload.extend_from_slice(content);
@@ -175,15 +177,12 @@ fn encode_all(
         .par_iter()
         .map(|(values, payload)| {
             let mut stored = Vec::new();
-            let codec = match dictionary {
-                Some(dictionary) => {
-                    dictionary.compress(packing.level, DICTIONARY_ID, payload, &mut stored)?;
-                    Codec::ZstdDict
-                }
-                None => {
-                    stored = packing.pack(payload)?;
-                    Codec::Zstd
-                }
+            let codec = if let Some(dictionary) = dictionary {
+                dictionary.compress(packing.level, DICTIONARY_ID, payload, &mut stored)?;
+                Codec::ZstdDict
+            } else {
+                stored = packing.pack(payload)?;
+                Codec::Zstd
             };
             let len = u32::try_from(payload.len()).ok().filter(|_| u32::try_from(stored.len()).is_ok());
             let len = len.ok_or_else(|| Error::limit("a blob exceeds 4 GiB"))?;

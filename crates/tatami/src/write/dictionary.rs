@@ -31,17 +31,16 @@ impl DictionaryBuilder {
         let before = self.codes.len();
         for row in (0..array.len()).filter(|row| array.is_valid(*row)) {
             let value = binary_at(array, row);
-            let code = match self.codes.get(value) {
-                Some(code) => *code,
-                None => {
-                    if self.codes.len() >= MAX_ENTRIES || self.payload.len() + value.len() > MAX_BYTES {
-                        return None;
-                    }
-                    let code = self.codes.len() as u32;
-                    self.codes.insert(value.to_vec(), code);
-                    write_bytes(value, &mut self.payload);
-                    code
+            let code = if let Some(code) = self.codes.get(value) {
+                *code
+            } else {
+                if self.codes.len() >= MAX_ENTRIES || self.payload.len() + value.len() > MAX_BYTES {
+                    return None;
                 }
+                let code = self.codes.len() as u32;
+                self.codes.insert(value.to_vec(), code);
+                write_bytes(value, &mut self.payload);
+                code
             };
             out.push(code);
         }
@@ -60,6 +59,6 @@ impl DictionaryBuilder {
 
     /// The payload and the number of entries, if a page refers to it.
     pub(crate) fn finish(self) -> Option<(Vec<u8>, u64)> {
-        self.used.then(|| (self.payload, self.codes.len() as u64))
+        self.used.then_some((self.payload, self.codes.len() as u64))
     }
 }

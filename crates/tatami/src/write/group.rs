@@ -25,10 +25,6 @@ impl Pending {
         self.pieces.push(piece);
     }
 
-    pub(crate) fn pieces(&self) -> &[ArrayRef] {
-        &self.pieces
-    }
-
     /// Some rows as one array; copied only where they span pieces.
     fn rows(&self, rows: Range<usize>) -> Result<ArrayRef> {
         let mut parts = Vec::new();

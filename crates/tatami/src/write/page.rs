@@ -30,7 +30,7 @@ pub(crate) struct Packing {
 
 impl Packing {
     /// The payload as it is stored.
-    pub(crate) fn pack(&self, payload: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) fn pack(self, payload: &[u8]) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         match self.codec {
             Codec::None => out.extend_from_slice(payload),

@@ -71,7 +71,7 @@ impl std::fmt::Debug for Writer {
         f.debug_struct("Writer")
             .field("rows", &self.footer.stats.rows)
             .field("position", &self.out.position())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

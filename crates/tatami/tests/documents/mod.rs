@@ -117,6 +117,10 @@ impl Place {
         std::fs::read(self.0.path().join(name)).unwrap()
     }
 
+    pub(crate) fn make_folder(&self, name: &str) {
+        std::fs::create_dir(self.0.path().join(name)).unwrap();
+    }
+
     pub(crate) fn put(&self, name: &str, bytes: &[u8]) {
         std::fs::write(self.0.path().join(name), bytes).unwrap();
     }

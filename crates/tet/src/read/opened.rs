@@ -27,6 +27,7 @@ pub(crate) struct Opened {
     pub(crate) catalog: Catalog,
     pub(crate) limits: Limits,
     zones: OnceLock<Option<Zones>>,
+    lends: OnceLock<bool>,
 }
 
 impl Opened {
@@ -117,6 +118,15 @@ impl Opened {
         self.zones.get_or_init(|| Zones::load(self)).as_ref()
     }
 
+    /// Whether the storage lends its bytes, rather than copying them: then it answers twice with the same address.
+    /// `at` is any byte of the file.
+    pub(crate) fn lends(&self, at: u64) -> bool {
+        *self.lends.get_or_init(|| {
+            let probe = || self.location.read_range(at..at.saturating_add(1)).ok();
+            probe().zip(probe()).is_some_and(|(first, second)| first.as_ptr() == second.as_ptr())
+        })
+    }
+
     /// The bytes of a spilled document, where it is small enough.
     pub(crate) fn spill(&self, range: std::ops::Range<u64>) -> Result<Bytes> {
         if range.end - range.start > self.limits.metadata_bytes {
@@ -158,7 +168,15 @@ impl File {
 
     pub(crate) fn with_catalog(location: &Location, catalog: Catalog, limits: &Limits) -> Self {
         let (location, limits) = (location.clone(), limits.clone());
-        Self { opened: Arc::new(Opened { location, catalog, limits, zones: OnceLock::new() }) }
+        Self {
+            opened: Arc::new(Opened {
+                location,
+                catalog,
+                limits,
+                zones: OnceLock::new(),
+                lends: OnceLock::new(),
+            }),
+        }
     }
 
     /// The history rows of the footer.

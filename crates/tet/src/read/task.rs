@@ -9,6 +9,7 @@ use arrow_data::ArrayData;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
+use rayon::prelude::*;
 use tesselle_core::array::{TileGrid, TilePart, coordinates};
 use tesselle_core::{ByteRange, Cost, Error, Region, Result, Span, Step, Task};
 
@@ -94,6 +95,9 @@ impl Shared {
         .unzip()
     }
 }
+
+/// Decoded bytes from which on the tiles of a band are decoded by several threads.
+const SHARED_BYTES: u64 = 2 << 20;
 
 const NOWHERE: TilePart = TilePart { tile: 0, first: 0, len: 0, index: 0, extent: 0 };
 
@@ -215,26 +219,55 @@ impl BandTask {
     /// Puts the values of all tiles into one buffer.
     fn assemble(&self, pieces: &[Piece], fetched: &[Bytes]) -> Result<Buffer> {
         let mut values = self.buffer()?;
-        let mut scratch = Vec::new();
-        for (piece, bytes) in pieces.iter().zip(fetched) {
-            let dst = values.as_slice_mut();
-            if piece.row.codec == Codec::Raw {
-                fits(piece.copy.copy(bytes, dst))?;
-                continue;
+        let dst = values.as_slice_mut();
+        let packed = pieces.iter().filter(|piece| piece.row.codec == Codec::Zstd);
+        // A wide band of compressed tiles is shared with the other threads of the pool, where there is one.
+        let shared = packed.map(|piece| piece.row.raw_len).sum::<u64>() >= SHARED_BYTES
+            && pieces.len() > 1
+            && rayon::current_thread_index().is_some();
+        if !shared {
+            let mut scratch = Vec::new();
+            for (piece, bytes) in pieces.iter().zip(fetched) {
+                self.place(piece, bytes, dst, &mut scratch)?;
             }
-            let size = address(piece.row.raw_len)?;
-            let opened = &self.shared.opened;
-            let whole = piece.copy.is_one_run() && piece.copy.run() == size;
-            let place = dst.get_mut(piece.copy.dst_start..piece.copy.dst_start + size).filter(|_| whole);
-            if let Some(place) = place {
-                opened.decode(self.shared.id, &piece.tile, &piece.row, bytes, place)?;
-                continue;
+            return Ok(values.into());
+        }
+        let group = rayon::current_num_threads() * 2;
+        for (pieces, fetched) in pieces.chunks(group).zip(fetched.chunks(group)) {
+            let decoded = pieces.par_iter().zip(fetched).map(|(piece, bytes)| match piece.row.codec {
+                Codec::Raw => Ok(None),
+                Codec::Zstd => {
+                    let mut tile = vec![0; address(piece.row.raw_len)?];
+                    self.decode(piece, bytes, &mut tile)?;
+                    Ok(Some(tile))
+                }
+            });
+            let decoded = decoded.collect::<Result<Vec<Option<Vec<u8>>>>>()?;
+            for ((piece, bytes), decoded) in pieces.iter().zip(fetched).zip(&decoded) {
+                fits(piece.copy.copy(decoded.as_deref().unwrap_or(bytes), dst))?;
             }
-            scratch.resize(size, 0);
-            opened.decode(self.shared.id, &piece.tile, &piece.row, bytes, &mut scratch)?;
-            fits(piece.copy.copy(&scratch, dst))?;
         }
         Ok(values.into())
+    }
+
+    fn decode(&self, piece: &Piece, bytes: &[u8], tile: &mut [u8]) -> Result<()> {
+        self.shared.opened.decode(self.shared.id, &piece.tile, &piece.row, bytes, tile)
+    }
+
+    /// Puts the values of one tile where they belong.
+    fn place(&self, piece: &Piece, bytes: &[u8], dst: &mut [u8], scratch: &mut Vec<u8>) -> Result<()> {
+        if piece.row.codec == Codec::Raw {
+            return fits(piece.copy.copy(bytes, dst));
+        }
+        let size = address(piece.row.raw_len)?;
+        let whole = piece.copy.is_one_run() && piece.copy.run() == size;
+        let place = dst.get_mut(piece.copy.dst_start..piece.copy.dst_start + size).filter(|_| whole);
+        if let Some(place) = place {
+            return self.decode(piece, bytes, place);
+        }
+        scratch.resize(size, 0);
+        self.decode(piece, bytes, scratch)?;
+        fits(piece.copy.copy(scratch, dst))
     }
 
     /// Values that lie in the file as they come out: borrowed where their alignment allows.

@@ -93,7 +93,7 @@ fn dense(cases: &mut Cases, vacuum: bool) -> Result {
     if vacuum {
         array.vacuum(Vacuum::Fragments)?;
     }
-    cases.expect(&name, &columns(&grid)?, json!({ "box": [[0, 9], [0, 9]] }))
+    cases.expect(&name, &columns(&grid)?, &json!({ "box": [[0, 9], [0, 9]] }))
 }
 
 fn with_key(mut facts: Value, key: Option<&str>) -> Value {
@@ -125,12 +125,12 @@ fn sparse(cases: &mut Cases, vacuum: bool, key: Option<&str>) -> Result {
             cells(newest, 3000)?,
         ])?;
         let then = joined(&[cells(0..40, 1000)?, cells(40..60, 2000)?])?;
-        cases.expect(&name, &now, with_key(json!({}), key))?;
+        cases.expect(&name, &now, &with_key(json!({}), key))?;
         // Cells keep their own times, so the past stays readable after vacuuming too.
         let past = format!("{name}_past");
         std::fs::create_dir_all(cases.folder.join(&past))
             .map_err(|e| tesselle_core::Error::io("cannot make a folder", e))?;
-        cases.expect(&past, &then, with_key(json!({ "timestamp": 25, "array": name }), key))?;
+        cases.expect(&past, &then, &with_key(json!({ "timestamp": 25, "array": name }), key))?;
     }
     Ok(())
 }
@@ -150,7 +150,7 @@ fn deletes(cases: &mut Cases, vacuum: bool, purge: bool) -> Result {
     }
     let expected =
         joined(&[cells((5..40).filter(|x| *x != 30), 1000)?, cells(40..50, 2000)?, cells([55], 5000)?])?;
-    cases.expect(&name, &expected, json!({}))
+    cases.expect(&name, &expected, &json!({}))
 }
 
 fn commits(cases: &mut Cases, vacuum: bool) -> Result {
@@ -164,7 +164,7 @@ fn commits(cases: &mut Cases, vacuum: bool) -> Result {
         array.vacuum(Vacuum::Commits)?;
     }
     array.write_sparse(&[cells(20..30, 1000)?], &at(30))?;
-    cases.expect(&name, &cells(5..30, 1000)?, json!({ "fragments": 3 }))
+    cases.expect(&name, &cells(5..30, 1000)?, &json!({ "fragments": 3 }))
 }
 
 fn footers_and_metadata(cases: &mut Cases, vacuum: bool) -> Result {
@@ -184,7 +184,7 @@ fn footers_and_metadata(cases: &mut Cases, vacuum: bool) -> Result {
         array.vacuum(Vacuum::Metadata)?;
     }
     let facts = json!({ "fragments": 4, "metadata": { "last": 3 }, "no_metadata": ["gone"] });
-    cases.expect(&name, &cells(0..40, 1000)?, facts)
+    cases.expect(&name, &cells(0..40, 1000)?, &facts)
 }
 
 /// A consolidated fragment is consolidated again.
@@ -200,7 +200,7 @@ fn twice(cases: &mut Cases) -> Result {
     array.consolidate(&Consolidation::default())?;
     array.vacuum(Vacuum::Fragments)?;
     let expected = joined(&[cells(3..10, 1000)?, cells(11..29, 2000)?, cells([0, 29], 3000)?])?;
-    cases.expect(name, &expected, json!({}))
+    cases.expect(name, &expected, &json!({}))
 }
 
 /// Fragments whose commits live in a list are vacuumed.
@@ -216,5 +216,5 @@ fn ignored(cases: &mut Cases) -> Result {
     array.vacuum(Vacuum::Fragments)?;
     let expected =
         joined(&[cells(0..10, 0)?, cells(10..20, 1000)?, cells(20..30, 2000)?, cells(30..45, 3000)?])?;
-    cases.expect(name, &expected, json!({}))
+    cases.expect(name, &expected, &json!({}))
 }

@@ -51,7 +51,7 @@ pub(crate) fn numbers(rows: usize) -> Vec<Column> {
         column!("time", TimeMs, DurationMillisecondArray, |i| i as i64 * 11),
         (
             Attribute::new("bool", Datatype::Bool),
-            Arc::new(BooleanArray::from_iter((0..rows).map(|i| Some(mix(i).is_multiple_of(2))))),
+            Arc::new((0..rows).map(|i| Some(mix(i).is_multiple_of(2))).collect::<BooleanArray>()),
         ),
     ]
 }

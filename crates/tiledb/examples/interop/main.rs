@@ -31,7 +31,7 @@ impl Cases {
     }
 
     /// Notes a case: the rows its array must hold, and what else the checker must know.
-    pub(crate) fn expect(&mut self, name: &str, rows: &RecordBatch, facts: Value) -> Result {
+    pub(crate) fn expect(&mut self, name: &str, rows: &RecordBatch, facts: &Value) -> Result {
         let path = self.folder.join(name).join("expected.arrow");
         let failed = |e: std::io::Error| Error::io(format!("cannot write '{}'", path.display()), e);
         let file = File::create(&path).map_err(failed)?;

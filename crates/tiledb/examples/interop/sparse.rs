@@ -24,7 +24,7 @@ fn write_case(
     columns: &[Column],
     setup: impl Fn(SchemaBuilder) -> SchemaBuilder,
     key: Option<Key>,
-    facts: serde_json::Value,
+    facts: &serde_json::Value,
 ) -> Result {
     let mut builder = SchemaBuilder::sparse().capacity(7);
     for (dimension, _) in coords {
@@ -67,7 +67,7 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
         [("sparse_numbers", numbers(900)), ("sparse_various", various(90)), ("sparse_nullable", nullable(90))]
     {
         let coords = plane(if name == "sparse_numbers" { 900 } else { 90 });
-        write_case(cases, name, &coords, &columns, |b| b, None, json!({}))?;
+        write_case(cases, name, &coords, &columns, |b| b, None, &json!({}))?;
     }
     for (name, tile, cell) in [
         ("sparse_row_col", Layout::RowMajor, Layout::ColMajor),
@@ -83,14 +83,14 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
             &columns,
             |b| b.tile_order(tile).cell_order(cell),
             None,
-            json!({}),
+            &json!({}),
         )?;
     }
     let key = "0123456789abcdef0123456789ABCDEF";
     let columns: Vec<Column> = various(60).into_iter().chain(nullable(60)).collect();
     let secret = Some(Key::new(*b"0123456789abcdef0123456789ABCDEF"));
-    write_case(cases, "sparse_encrypted", &plane(60), &columns, |b| b, secret, json!({ "key": key }))?;
-    write_case(cases, "sparse_no_attributes", &plane(60), &[], |b| b, None, json!({}))?;
+    write_case(cases, "sparse_encrypted", &plane(60), &columns, |b| b, secret, &json!({ "key": key }))?;
+    write_case(cases, "sparse_no_attributes", &plane(60), &[], |b| b, None, &json!({}))?;
     dimensions(cases)?;
     duplicates(cases)?;
     several(cases)?;
@@ -153,7 +153,7 @@ fn dimensions(cases: &mut Cases) -> Result {
         ),
     ];
     for (what, coords) in &all {
-        write_case(cases, &format!("sparse_dims_{what}"), coords, &columns(), |b| b, None, json!({}))?;
+        write_case(cases, &format!("sparse_dims_{what}"), coords, &columns(), |b| b, None, &json!({}))?;
         if *what != "long" && *what != "text_long" {
             let hilbert = |b: SchemaBuilder| b.cell_order(Layout::Hilbert);
             write_case(
@@ -163,7 +163,7 @@ fn dimensions(cases: &mut Cases) -> Result {
                 &columns(),
                 hilbert,
                 None,
-                json!({}),
+                &json!({}),
             )?;
         }
     }
@@ -187,7 +187,7 @@ fn duplicates(cases: &mut Cases) -> Result {
         std::slice::from_ref(&rows),
         &SparseOptions { timestamp: Some(2), ..SparseOptions::default() },
     )?;
-    cases.expect("sparse_dups", &rows, json!({}))?;
+    cases.expect("sparse_dups", &rows, &json!({}))?;
     let array = ArrayWriter::create(&cases.place("sparse_keep_last")?, &schema(false)?, None, Some(1))?;
     let refused = array.write_sparse(std::slice::from_ref(&rows), &SparseOptions::default());
     assert!(refused.is_err(), "duplicates were not refused");
@@ -196,7 +196,7 @@ fn duplicates(cases: &mut Cases) -> Result {
     array.write_sparse(std::slice::from_ref(&rows), &options)?;
     let x: ArrayRef = Arc::new(Int32Array::from(vec![1, 3, 5]));
     let a: ArrayRef = Arc::new(Int32Array::from(vec![5, 6, 4]));
-    cases.expect("sparse_keep_last", &batch([("x", x), ("a", a)])?, json!({ "fragments": 1 }))
+    cases.expect("sparse_keep_last", &batch([("x", x), ("a", a)])?, &json!({ "fragments": 1 }))
 }
 
 /// Several fragments, one in global order; later cells win.
@@ -222,7 +222,7 @@ fn several(cases: &mut Cases) -> Result {
         &rows(vec![], 0)?.schema(),
         &[rows((0..40).collect(), 1000)?, rows((40..60).collect(), 2000)?],
     )?;
-    cases.expect("sparse_several", &expected, json!({ "fragments": 2 }))
+    cases.expect("sparse_several", &expected, &json!({ "fragments": 2 }))
 }
 
 fn current_domain(cases: &mut Cases) -> Result {
@@ -232,5 +232,5 @@ fn current_domain(cases: &mut Cases) -> Result {
     let ranges = [Range { low: 0.into(), high: 11.into() }, Range { low: "a".into(), high: "mm".into() }];
     let columns: Vec<Column> = numbers(3).into_iter().take(2).collect();
     let setup = move |b: SchemaBuilder| b.current_domain(ranges.clone());
-    write_case(cases, "sparse_current_domain", &coords, &columns, setup, None, json!({}))
+    write_case(cases, "sparse_current_domain", &coords, &columns, setup, None, &json!({}))
 }

@@ -35,7 +35,7 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
     ] {
         let rows = batch_of(&columns)?;
         write_stream(cases, name, &rows, &[("extent", "64"), ("filters", "byteshuffle,zstd:5")])?;
-        cases.expect(name, &rows, json!({ "box": [[0, rows.num_rows() - 1]] }))?;
+        cases.expect(name, &rows, &json!({ "box": [[0, rows.num_rows() - 1]] }))?;
     }
     sparse(cases)?;
     grid(cases)
@@ -46,7 +46,7 @@ fn sparse(cases: &mut Cases) -> Result {
     let words = ["red", "green", "blue"];
     let enumerated: DictionaryArray<Int32Type> =
         (0..400).map(|i| (i % 7 != 0).then(|| words[i % 3])).collect();
-    let codes = Int32Array::from_iter((0..400).map(|i| (i % 7 != 0).then(|| [2, 0, 1][i % 3])));
+    let codes: Int32Array = (0..400).map(|i| (i % 7 != 0).then(|| [2, 0, 1][i % 3])).collect();
     let columns = |last: ArrayRef| {
         batch([
             ("s", Arc::new(StringArray::from_iter_values((0..400).map(texts))) as ArrayRef),
@@ -58,7 +58,10 @@ fn sparse(cases: &mut Cases) -> Result {
     let rows = columns(Arc::new(enumerated))?;
     write_stream(cases, "stream_sparse", &rows, &[("dims", "x,s"), ("capacity", "50")])?;
     let lists = json!({ "w": ["green", "blue", "red"] });
-    cases.expect("stream_sparse", &columns(Arc::new(codes.clone()))?, json!({ "enumerations": lists }))?;
+    cases.expect("stream_sparse", &columns(Arc::new(codes.clone()))?, &json!({ "enumerations": lists }))?;
+    let none = columns(Arc::new(codes.clone()))?.slice(0, 0);
+    write_stream(cases, "stream_empty", &none, &[("dims", "x,s")])?;
+    cases.expect("stream_empty", &none, &json!({ "fragments": 0 }))?;
     let hilbert = [
         ("dims", "x"),
         ("cell_order", "hilbert"),
@@ -67,7 +70,7 @@ fn sparse(cases: &mut Cases) -> Result {
         ("filters.s", "rle,gzip"),
     ];
     write_stream(cases, "stream_hilbert", &rows, &hilbert)?;
-    cases.expect("stream_hilbert", &columns(Arc::new(codes))?, json!({}))
+    cases.expect("stream_hilbert", &columns(Arc::new(codes))?, &json!({}))
 }
 
 fn grid(cases: &mut Cases) -> Result {
@@ -87,5 +90,5 @@ fn grid(cases: &mut Cases) -> Result {
     ];
     write_stream(cases, "stream_grid", &rows, &settings)?;
     let expected: ArrayRef = Arc::new(Int32Array::from_iter_values(0..cells));
-    cases.expect("stream_grid", &batch([("a", expected)])?, json!({ "box": [[0, 29], [0, 19]] }))
+    cases.expect("stream_grid", &batch([("a", expected)])?, &json!({ "box": [[0, 29], [0, 19]] }))
 }

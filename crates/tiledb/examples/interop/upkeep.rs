@@ -65,7 +65,7 @@ fn metadata(cases: &mut Cases, name: &str, key: Option<&str>) -> Result {
     if let (Some(key), Some(object)) = (key, facts.as_object_mut()) {
         object.insert("key".to_owned(), Value::from(key));
     }
-    cases.expect(name, &rows, facts)
+    cases.expect(name, &rows, &facts)
 }
 
 /// Cells with a nullable attribute and a text, for conditions to pick from.
@@ -104,7 +104,7 @@ fn deletes(cases: &mut Cases) -> Result {
     array.write_sparse(std::slice::from_ref(&again), &at(5))?;
     let null = |x: i32| x % 4 == 0;
     let expected = keep(&all, |x| x == 1 || x == 35 || ((3..=30).contains(&x) && !null(x)))?;
-    cases.expect(name, &expected, json!({ "fragments": 2 }))
+    cases.expect(name, &expected, &json!({ "fragments": 2 }))
 }
 
 /// Conditions of every sort. Null cells of a tested attribute always go.
@@ -144,7 +144,7 @@ fn delete_kinds(cases: &mut Cases) -> Result {
         let array = ArrayWriter::create(&cases.place(&name)?, &sample_schema()?, None, Some(1))?;
         let all = sample(&array, 2)?;
         array.delete(&predicate, OnNull::Delete, Some(3))?;
-        cases.expect(&name, &keep(&all, |x| !deleted(x))?, json!({}))?;
+        cases.expect(&name, &keep(&all, |x| !deleted(x))?, &json!({}))?;
     }
     Ok(())
 }
@@ -182,7 +182,7 @@ fn evolution(cases: &mut Cases) -> Result {
     cases.expect(
         name,
         &expected,
-        json!({ "fragments": 2, "enumerations": { "words": ["one", "two", "three"] } }),
+        &json!({ "fragments": 2, "enumerations": { "words": ["one", "two", "three"] } }),
     )
 }
 
@@ -205,5 +205,5 @@ fn groups(cases: &mut Cases) -> Result {
     group.write_metadata(&vec![(b"k".to_vec(), Some(MetadataValue::integer(3)))], Some(2))?;
     let nothing: ArrayRef = Arc::new(Int32Array::from(Vec::<i32>::new()));
     let facts = json!({ "group": { "one": "array", "nested": "group" }, "metadata": { "k": 3 } });
-    cases.expect(name, &batch([("a", nothing)])?, facts)
+    cases.expect(name, &batch([("a", nothing)])?, &facts)
 }

@@ -24,18 +24,15 @@ use crate::meta::value::Range;
 use crate::{Datatype, Error, Result};
 
 /// The codec of an attribute's data tiles.
-pub(crate) fn data_codec(
-    schema: &ArraySchema,
-    attribute: &Attribute,
-    key: Option<&Key>,
-) -> Result<TileCodec> {
+pub(crate) fn data_codec(attribute: &Attribute, key: Option<&Key>) -> Result<TileCodec> {
     let kind = CellType::of_attribute(attribute);
-    codec(&attribute.filters, kind, schema.version, key)
+    codec(&attribute.filters, kind, key)
 }
 
-fn codec(filters: &Pipeline, kind: CellType, version: u32, key: Option<&Key>) -> Result<TileCodec> {
+/// Readers go by the version of the fragment, whatever that of its schema.
+fn codec(filters: &Pipeline, kind: CellType, key: Option<&Key>) -> Result<TileCodec> {
     let tile = if kind.is_var() { TileKind::Var } else { TileKind::Fixed { cell_size: kind.cell_size() } };
-    TileCodec::try_new(filters, kind.datatype, tile, version, key)
+    TileCodec::try_new(filters, kind.datatype, tile, WRITE_VERSION, key)
 }
 
 /// What a fragment is made of.
@@ -145,7 +142,7 @@ impl FragmentWriter {
         let file = |suffix: &str| self.folder.join(&format!("{stem}{suffix}.tdb")).create(false);
         let plain = |filters: &Pipeline, datatype: Datatype| {
             let tile = TileKind::Fixed { cell_size: datatype.size() };
-            TileCodec::try_new(filters, datatype, tile, schema.version, key)
+            TileCodec::try_new(filters, datatype, tile, WRITE_VERSION, key)
         };
         let offsets = kind.is_var().then(|| plain(&schema.offsets_filters, Datatype::Uint64)).transpose()?;
         let validity = kind.nullable.then(|| plain(&schema.validity_filters, Datatype::Uint8)).transpose()?;
@@ -156,7 +153,7 @@ impl FragmentWriter {
             lists: Lists::default(),
         };
         let presence = Presence::of(kind, is_dimension);
-        let data = codec(filters, kind, schema.version, key)?;
+        let data = codec(filters, kind, key)?;
         Ok((FieldCodec { field, kind, presence, data, offsets, validity }, files))
     }
 

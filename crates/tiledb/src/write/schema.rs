@@ -481,5 +481,5 @@ fn check_attribute(schema: &ArraySchema, attribute: &Attribute, enumerations: &[
         }
     }
     // Building the codec finds filters that do not take this datatype.
-    super::fragment::data_codec(schema, attribute, None).map(drop)
+    super::fragment::data_codec(attribute, None).map(drop)
 }

@@ -66,10 +66,10 @@ impl TimeseriesMetadata {
         while !list.is_empty() {
             let offset = list.offset64()?;
             // With a single chunk the statistics of the series stand for it.
-            let statistics = if !has_many_chunks(kind) {
-                statistics.clone()
-            } else {
+            let statistics = if has_many_chunks(kind) {
                 Statistics::parse(&mut list, data_type, version)?
+            } else {
+                statistics.clone()
             };
             chunks.push(TimeseriesChunk { offset, statistics });
         }

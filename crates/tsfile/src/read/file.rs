@@ -7,6 +7,7 @@ use crate::legacy;
 use crate::meta::file_metadata::FileMetadata;
 use crate::meta::index_node::{IndexNode, Level, NodeType};
 use crate::meta::{DataType, DeviceId, Statistics, TimeseriesMetadata, Version, marker};
+use crate::repair;
 use bytes::Bytes;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -32,6 +33,8 @@ pub(crate) struct File {
     pub(crate) metadata: FileMetadata,
     /// All devices, sorted by path.
     pub(crate) devices: Vec<Device>,
+    /// Whether it was not closed, and the metadata is that of its repair.
+    pub(crate) recovered: bool,
     /// The bytes from `data_end` to the end of the metadata block.
     section: Bytes,
 }
@@ -105,7 +108,42 @@ impl File {
             metadata_start,
             metadata,
             devices: Vec::new(),
+            recovered: false,
             section,
+        };
+        file.devices = file.find_devices()?;
+        Ok(file)
+    }
+
+    /// Opens a file that was not closed, as its repair would read: the whole chunk groups.
+    pub(crate) fn recover(location: &Location) -> Result<Self> {
+        Self::recover_parts(location).in_file(location.path())
+    }
+
+    fn recover_parts(location: &Location) -> Result<Self> {
+        let size = location.size()?;
+        let head = location.read_range(0..size.min(12))?;
+        let version = Version::recognise(&head)?;
+        let (found, _) = repair::scan(location, version, size)?;
+        let tail = repair::tail_of(version, &found)?;
+        let end = tail.len().saturating_sub(version.tail().len() + 4);
+        let length = Cursor::new(tail.get(end..).unwrap_or_default(), found.end, "tail").i32_be()?;
+        let start = usize::try_from(length).ok().and_then(|n| end.checked_sub(n));
+        let start = start.ok_or_else(|| Error::internal("a tail was written with a wrong size"))?;
+        let metadata_start = found.end.saturating_add(start as u64);
+        let bytes = tail.slice(start..end);
+        let metadata =
+            FileMetadata::parse(&mut Cursor::new(&bytes, metadata_start, "file metadata"), version)?;
+        let mut file = Self {
+            path: location.path().into(),
+            version,
+            size,
+            data_end: found.end,
+            metadata_start,
+            metadata,
+            devices: Vec::new(),
+            recovered: true,
+            section: tail.slice(..end),
         };
         file.devices = file.find_devices()?;
         Ok(file)

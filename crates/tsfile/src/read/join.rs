@@ -8,6 +8,7 @@ use super::column::NONE;
 use super::output::Output;
 use super::run::Run;
 use super::source::{Material, Source, TimeCache};
+use std::sync::Arc;
 use tesselle_core::Result;
 
 /// Appends the next window of rows. `false` when all sources are used up.
@@ -58,8 +59,15 @@ pub(crate) fn join_window(
 /// All times of the window, ascending and distinct.
 fn union(sources: &[Source], parts: &[usize]) -> Vec<i64> {
     let mut all: Vec<i64> = Vec::new();
+    // Runs that share their decoded times need no comparison.
+    let mut last: Option<(&Arc<Vec<i64>>, usize, usize)> = None;
     for (source, n) in sources.iter().zip(parts) {
         let Some(run) = source.run.as_ref().filter(|_| *n > 0) else { continue };
+        if last.is_some_and(|(times, at, m)| Arc::ptr_eq(times, &run.times) && (at, m) == (run.position, *n))
+        {
+            continue;
+        }
+        last = Some((&run.times, run.position, *n));
         let mine = run.rest().get(..*n).unwrap_or_default();
         if all.is_empty() {
             all.extend_from_slice(mine);

@@ -7,7 +7,7 @@ use super::source::SourceColumn;
 use crate::meta::DataType;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
-use arrow_buffer::NullBufferBuilder;
+use arrow_buffer::{BooleanBuffer, NullBuffer, NullBufferBuilder};
 use arrow_schema::SchemaRef;
 use std::sync::Arc;
 use tesselle_core::{Error, Result};
@@ -79,23 +79,20 @@ impl Slot {
         if let Some(values) = &mut self.values {
             values.extend_picks(from, picks)?;
         }
-        for pick in picks {
-            self.nulls.append(*pick != NONE);
-        }
+        let there = BooleanBuffer::collect_bool(picks.len(), |i| picks.get(i) != Some(&NONE));
+        self.nulls.append_buffer(&NullBuffer::new(there));
         Ok(())
     }
 
     fn range(&mut self, column: &RunColumn, from: usize, to: usize) -> Result<()> {
-        match &column.picks {
-            Some(picks) => self.picks(&column.values, picks.get(from..to).unwrap_or_default()),
-            None => {
-                if let Some(values) = &mut self.values {
-                    values.extend_range(&column.values, from, to)?;
-                }
-                self.nulls.append_n_non_nulls(to.saturating_sub(from));
-                Ok(())
-            }
+        if let Some(picks) = &column.picks {
+            return self.picks(&column.values, picks.get(from..to).unwrap_or_default());
         }
+        if let Some(values) = &mut self.values {
+            values.extend_range(&column.values, from, to)?;
+        }
+        self.nulls.append_n_non_nulls(to.saturating_sub(from));
+        Ok(())
     }
 }
 
@@ -253,7 +250,7 @@ fn check_text<'a>(
     values: &Column,
     data_type: DataType,
     show: Show,
-    nulls: Option<&arrow_buffer::NullBuffer>,
+    nulls: Option<&NullBuffer>,
     name: impl Fn(usize) -> &'a str,
     times: &[i64],
 ) -> Result<()> {

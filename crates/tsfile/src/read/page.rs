@@ -100,7 +100,7 @@ pub(crate) fn decode_points(
     let (time_bytes, value_bytes) = split_columns(&bytes, page.offset)?;
     let statistics = page.header.statistics.as_ref().or(statistics);
     let before = times.len();
-    values::decode_times(time_bytes, None, statistics, times).at_offset(page.offset)?;
+    times.extend(values::decode_times(time_bytes, None, statistics).at_offset(page.offset)?);
     if let Some(column) = column {
         let count = times.len() - before;
         values::decode(column, header.encoding, version, value_bytes, count, statistics)
@@ -114,19 +114,18 @@ pub(crate) fn decode_time_page(
     page: &Page,
     header: &ChunkHeader,
     statistics: Option<&Statistics>,
-    times: &mut Vec<i64>,
-) -> Result<()> {
+) -> Result<Vec<i64>> {
     if page.header.uncompressed_size == 0 {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let bytes = page.unfold(header.compression)?;
     let statistics = page.header.statistics.as_ref().or(statistics);
     // A time column of an encoding that was never built for times is one of the usual encoding: some writers leave
     // the field at PLAIN.
-    values::decode_times(&bytes, Some(header.encoding), statistics, times)
+    values::decode_times(&bytes, Some(header.encoding), statistics)
         .or_else(|error| match header.encoding {
             Encoding::Ts2Diff => Err(error),
-            _ => values::decode_times(&bytes, None, statistics, times),
+            _ => values::decode_times(&bytes, None, statistics),
         })
         .at_offset(page.offset)
 }
@@ -136,8 +135,8 @@ pub(crate) fn decode_time_page(
 pub(crate) struct AlignedValues {
     /// The values that are there.
     pub(crate) values: Column,
-    /// For each row the index among them, or [`NONE`].
-    pub(crate) picks: Vec<u32>,
+    /// For each row the index among them, or [`NONE`]; absent when every row has a value.
+    pub(crate) picks: Option<Vec<u32>>,
 }
 
 /// Decodes a page of an aligned value column with `rows` rows.
@@ -151,7 +150,7 @@ pub(crate) fn decode_aligned(
 ) -> Result<AlignedValues> {
     let mut values = Column::new(physical);
     if page.header.uncompressed_size == 0 {
-        return Ok(AlignedValues { values, picks: vec![NONE; rows] });
+        return Ok(AlignedValues { values, picks: Some(vec![NONE; rows]) });
     }
     let bytes = page.unfold(header.compression)?;
     let mut cursor = Cursor::new(&bytes, 0, "aligned page");
@@ -161,16 +160,45 @@ pub(crate) fn decode_aligned(
         return Err(Error::corrupt(text).class("bad_count").offset(page.offset));
     }
     let bitmap = cursor.bytes(rows.div_ceil(8)).at_offset(page.offset)?;
-    let mut picks = Vec::with_capacity(rows);
-    let mut present = 0_u32;
-    for row in 0..rows {
-        let byte = bitmap.get(row / 8).copied().unwrap_or_default();
-        let is_present = byte & (0x80 >> (row % 8)) != 0;
-        picks.push(if is_present { present } else { NONE });
-        present += u32::from(is_present);
-    }
+    let (picks, present) = unpack(bitmap, rows);
     let statistics = page.header.statistics.as_ref().or(statistics);
-    values::decode(&mut values, header.encoding, version, cursor.rest(), present as usize, statistics)
+    values::decode(&mut values, header.encoding, version, cursor.rest(), present, statistics)
         .at_offset(page.offset)?;
     Ok(AlignedValues { values, picks })
+}
+
+/// Which value each row has, and how many there are; `None` when all rows have one.
+fn unpack(bitmap: &[u8], rows: usize) -> (Option<Vec<u32>>, usize) {
+    // Bits behind the last row do not count.
+    let bits = bitmap.iter().enumerate().map(|(i, byte)| {
+        let real = rows.saturating_sub(i * 8).min(8);
+        byte & !(0xff_u16 >> real) as u8
+    });
+    let present: usize = bits.clone().map(|byte| byte.count_ones() as usize).sum();
+    if present == rows {
+        return (None, rows);
+    }
+    let mut picks = Vec::with_capacity(rows);
+    let mut next = 0_u32;
+    for (i, byte) in bits.enumerate() {
+        for bit in 0..rows.saturating_sub(i * 8).min(8) {
+            let is_present = byte & (0x80 >> bit) != 0;
+            picks.push(if is_present { next } else { NONE });
+            next += u32::from(is_present);
+        }
+    }
+    (Some(picks), present)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bitmaps_start_with_the_most_significant_bit() {
+        assert_eq!(unpack(&[0b1010_0000], 3), (Some(vec![0, NONE, 1]), 2));
+        assert_eq!(unpack(&[0xff, 0b1100_0000], 10), (None, 10));
+        assert_eq!(unpack(&[0xff, 0b0111_1111], 10), (Some(vec![0, 1, 2, 3, 4, 5, 6, 7, NONE, 8]), 9));
+        assert_eq!(unpack(&[], 0), (None, 0));
+    }
 }

@@ -11,6 +11,7 @@ use super::source::TaskChunk;
 use super::task::{Component, ScanTask, Strand};
 use crate::archive::Archive;
 use crate::meta::DataType;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tesselle_core::{Plan, Task};
 
@@ -35,7 +36,7 @@ pub(crate) struct Request {
     /// For each column of the device the slot it fills.
     pub(crate) slots: Vec<Option<usize>>,
     /// For each column of the device what the predicate calls it.
-    pub(crate) names: Vec<Arc<str>>,
+    pub(crate) names: Arc<[Arc<str>]>,
     /// What statistics can rule out.
     pub(crate) pruner: Arc<Pruner>,
 }
@@ -110,16 +111,15 @@ fn choose(data: &DeviceData, request: &Request, plan: &mut Plan) -> Vec<Kept> {
     }
     let aligned_wanted = kept.iter().any(|k| k.chunk.time_chunk.is_some());
     if request.mode == Mode::Rows || aligned_wanted {
+        let used: HashSet<(usize, u64)> =
+            kept.iter().filter_map(|k| Some((k.chunk.file, k.chunk.time_chunk?))).collect();
         let mut times = Vec::new();
         for chunk in &data.times {
             plan.pieces += 1;
-            let used = || {
-                kept.iter().any(|k| k.chunk.file == chunk.file && k.chunk.time_chunk == Some(chunk.offset))
-            };
             let dead = chunk.is_deleted()
                 || excluded.covers(chunk.lo, chunk.hi)
                 || pruner.rules_out_time(chunk.lo, chunk.hi);
-            if (request.mode == Mode::Rows && !dead) || used() {
+            if (request.mode == Mode::Rows && !dead) || used.contains(&(chunk.file, chunk.offset)) {
                 times.push(Kept { column: None, chunk: chunk.clone(), values: true });
             } else {
                 plan.pruned += 1;
@@ -190,11 +190,21 @@ fn task(
     let mut components = Vec::with_capacity(parts.len());
     for part in parts {
         let mut component = Component::default();
+        let mut strands: HashMap<usize, usize> = HashMap::new();
         for kept in part {
             let at = chunks.len();
             let column = kept.column.and_then(|i| Some((i, data.columns.get(i)?)));
             match column {
-                Some((i, _)) => component.add(i, request.slots.get(i).copied().flatten(), at),
+                Some((i, _)) => {
+                    let strand = *strands.entry(i).or_insert(component.strands.len());
+                    if strand == component.strands.len() {
+                        let slot = request.slots.get(i).copied().flatten();
+                        component.strands.push(Strand { column: i, slot, chunks: Vec::new() });
+                    }
+                    if let Some(strand) = component.strands.get_mut(strand) {
+                        strand.chunks.push(at);
+                    }
+                }
                 None => component.times.push(at),
             }
             let empty: Arc<str> = "".into();
@@ -207,7 +217,7 @@ fn task(
         }
         components.push(component);
     }
-    let names = request.names.clone();
+    let names = Arc::clone(&request.names);
     Box::new(ScanTask::new(
         archive,
         &data.path,
@@ -218,13 +228,4 @@ fn task(
         chunks,
         components,
     ))
-}
-
-impl Component {
-    fn add(&mut self, column: usize, slot: Option<usize>, chunk: usize) {
-        match self.strands.iter_mut().find(|s| s.column == column) {
-            Some(strand) => strand.chunks.push(chunk),
-            None => self.strands.push(Strand { column, slot, chunks: vec![chunk] }),
-        }
-    }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Material {
     /// Their bytes; `None` for chunks that were left out.
     pub(crate) loaded: Vec<Option<Loaded>>,
     /// The files of the archive.
-    pub(crate) files: Vec<(Arc<str>, FileFacts)>,
+    pub(crate) files: Arc<[(Arc<str>, FileFacts)]>,
     /// The device, for messages.
     pub(crate) device: String,
 }
@@ -229,8 +229,7 @@ impl Material {
                 let bytes = page.unfold(loaded.header.compression)?;
                 let (time_bytes, value_bytes) = page::split_columns(&bytes, page.offset)?;
                 let times = cache.times(TimeBytes::Encoded, time_bytes, || {
-                    let mut times = Vec::new();
-                    values::decode_times(time_bytes, None, statistics, &mut times).map(|()| times)
+                    values::decode_times(time_bytes, None, statistics)
                 });
                 let times = times.at_offset(page.offset)?;
                 if let Some(column) = &mut column {
@@ -252,10 +251,13 @@ impl Material {
             PointPage::Aligned { time, value } => {
                 let times = self.time_page(time, cache)?;
                 let column = self.aligned_page(value, times.len())?;
-                let picks = column.picks.unwrap_or_default();
-                let there =
-                    times.iter().zip(&picks).filter(|(_, pick)| **pick != NONE).map(|(time, _)| *time);
-                let there = Arc::new(there.collect());
+                let there = match column.picks {
+                    None => times,
+                    Some(picks) => {
+                        let there = times.iter().zip(&picks).filter(|(_, pick)| **pick != NONE);
+                        Arc::new(there.map(|(time, _)| *time).collect())
+                    }
+                };
                 let mut run = Run::new(there, vec![RunColumn { values: column.values, picks: None }]);
                 let deleted = self.chunks.get(value.0).map(|t| Arc::clone(&t.chunk.deleted));
                 run.delete(&deleted.unwrap_or_default())?;
@@ -268,10 +270,7 @@ impl Material {
         let (task, loaded, _) = self.get(chunk)?;
         let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
         let statistics = loaded.page_statistics(number, &task.chunk);
-        cache.times(TimeBytes::Page, &page.data, || {
-            let mut times = Vec::new();
-            page::decode_time_page(page, &loaded.header, statistics, &mut times).map(|()| times)
-        })
+        cache.times(TimeBytes::Page, &page.data, || page::decode_time_page(page, &loaded.header, statistics))
     }
 
     fn aligned_page(&self, (chunk, number): PageId, rows: usize) -> Result<RunColumn> {
@@ -280,7 +279,7 @@ impl Material {
         let statistics = loaded.page_statistics(number, &task.chunk);
         let physical = physical(task.data_type)?;
         let decoded = page::decode_aligned(page, &loaded.header, facts.version, physical, statistics, rows)?;
-        Ok(RunColumn { values: decoded.values, picks: Some(decoded.picks) })
+        Ok(RunColumn { values: decoded.values, picks: decoded.picks })
     }
 }
 
@@ -291,9 +290,12 @@ fn physical(data_type: DataType) -> Result<crate::meta::Physical> {
 /// Series that are written together have the same times, byte for byte: each such column is decoded once.
 #[derive(Debug, Default)]
 pub(crate) struct TimeCache {
-    entries: Vec<(TimeBytes, Box<[u8]>, Arc<Vec<i64>>)>,
+    entries: Vec<CachedTimes>,
     next: usize,
 }
+
+/// What the bytes are, the bytes, and the times they stand for.
+type CachedTimes = (TimeBytes, Box<[u8]>, Arc<Vec<i64>>);
 
 /// What the bytes of a cached column are: the same bytes mean different times as one or the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

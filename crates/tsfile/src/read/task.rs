@@ -39,7 +39,7 @@ pub(crate) struct Strand {
 pub(crate) struct ScanTask {
     material: Material,
     pruner: Arc<Pruner>,
-    names: Vec<Arc<str>>,
+    names: Arc<[Arc<str>]>,
     mode: Mode,
     components: VecDeque<Component>,
     sources: Vec<Source>,
@@ -66,7 +66,7 @@ impl ScanTask {
         shape: Arc<Shape>,
         mode: Mode,
         pruner: Arc<Pruner>,
-        names: Vec<Arc<str>>,
+        names: Arc<[Arc<str>]>,
         chunks: Vec<TaskChunk>,
         components: Vec<Component>,
     ) -> Self {
@@ -75,7 +75,7 @@ impl ScanTask {
         let bytes_in = cells.saturating_mul(4).saturating_add(chunks.len() as u64 * 64);
         let memory = cells.saturating_mul(16).saturating_add(bytes_in);
         let cost = Cost { pieces: chunks.len() as u64, bytes_in, memory };
-        let files = archive.files.iter().map(|f| (Arc::clone(&f.file.path), f.facts())).collect();
+        let files = Arc::clone(&archive.facts);
         let material = Material { loaded: Vec::new(), files, device: device.to_string(), chunks };
         Self {
             material,
@@ -106,9 +106,9 @@ impl ScanTask {
     }
 
     /// Takes the headers and says which pages are wanted.
-    fn need_pages(&mut self, fetched: Vec<Bytes>) -> Result<Vec<ByteRange>> {
+    fn need_pages(&mut self, fetched: &[Bytes]) -> Result<Vec<ByteRange>> {
         let mut headers = Vec::with_capacity(fetched.len());
-        for (i, (task, bytes)) in self.material.chunks.iter().zip(&fetched).enumerate() {
+        for (i, (task, bytes)) in self.material.chunks.iter().zip(fetched).enumerate() {
             let (_, facts) = self.file(task)?;
             let parsed = parse_header(&task.chunk, (&task.name, task.data_type), facts, bytes);
             headers.push(Some(parsed.map_err(|e| self.material.place((i, 0), e))?));
@@ -178,7 +178,8 @@ impl ScanTask {
         while let Some(source) = self.sources.first_mut() {
             source.fill(&self.material, &mut self.cache)?;
             if let Some(run) = &mut source.run {
-                let rows = self.output.batch_rows().max(1);
+                // Each column of an aligned group gives so many rows in turn.
+                let rows = (self.output.batch_rows() / source.columns.len().max(1)).max(64);
                 self.output.points(run, &source.columns, rows)?;
                 return Ok(true);
             }
@@ -210,7 +211,7 @@ impl Task for ScanTask {
             }
             State::Headers => {
                 self.state = State::Pages;
-                let ranges = self.need_pages(fetched)?;
+                let ranges = self.need_pages(&fetched)?;
                 if ranges.is_empty() {
                     return self.step(Vec::new());
                 }

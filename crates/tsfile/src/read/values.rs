@@ -120,7 +120,7 @@ pub(crate) fn decode(
         Column::Binary(Strings { offsets, data }) => match encoding {
             Encoding::Plain => plain::decode_bytes(bytes, text_lengths, count, offsets, data)?,
             Encoding::Dictionary if version.is_compact() => {
-                dictionary::decode(bytes, count, MAX_TEXT, offsets, data)?
+                dictionary::decode(bytes, count, MAX_TEXT, offsets, data)?;
             }
             _ => return Err(no_such(encoding, "text", version)),
         },
@@ -208,14 +208,13 @@ fn is_as_stated(values: &Column, count: usize, statistics: &Statistics) -> bool 
         && same(greatest, &statistics.max)
 }
 
-/// Decodes all times of `bytes`, appending to `times`. `encoding` is that of the file where it is recorded;
+/// Decodes all times of `bytes`. `encoding` is that of the file where it is recorded;
 /// `expected` (count, first, last) tells the encodings apart where it is not.
 pub(crate) fn decode_times(
     bytes: &[u8],
     encoding: Option<Encoding>,
     expected: Option<&Statistics>,
-    times: &mut Vec<i64>,
-) -> Result<()> {
+) -> Result<Vec<i64>> {
     let attempt = |encoding: Encoding| -> Result<Vec<i64>> {
         let count = match expected {
             Some(statistics) => usize::try_from(statistics.count).unwrap_or(usize::MAX),
@@ -235,7 +234,7 @@ pub(crate) fn decode_times(
             Encoding::Zigzag => zigzag::decode(bytes, count, &mut times)?,
             Encoding::Chimp => chimp::decode(bytes, count, &mut times)?,
             Encoding::Sprintz => {
-                sprintz::decode(bytes, Prediction::Learned(Product::Wrapping), count, &mut times)?
+                sprintz::decode(bytes, Prediction::Learned(Product::Wrapping), count, &mut times)?;
             }
             Encoding::Rlbe => rlbe::decode(bytes, Difference::Bits, count, &mut times)?,
             Encoding::Ts2Diff => delta_binary::decode(bytes, count, &mut times)?,
@@ -244,8 +243,7 @@ pub(crate) fn decode_times(
         Ok(times)
     };
     if let Some(encoding) = encoding {
-        times.extend(attempt(encoding)?);
-        return Ok(());
+        return attempt(encoding);
     }
     let usual = attempt(Encoding::Ts2Diff);
     let fits = |found: &[i64]| {
@@ -256,13 +254,11 @@ pub(crate) fn decode_times(
     if let Ok(found) = &usual
         && fits(found)
     {
-        times.extend_from_slice(found);
-        return Ok(());
+        return usual;
     }
     let others = TIME_ENCODINGS.into_iter().skip(1);
     let other = others.filter_map(|encoding| attempt(encoding).ok()).find(|found| fits(found));
-    times.extend(other.map_or(usual, Ok)?);
-    Ok(())
+    other.map_or(usual, Ok)
 }
 
 /// Most times that a writer puts into so many bytes. Equal steps take no bytes of their own, so a decoder alone would

@@ -180,10 +180,10 @@ fn write_aligned(
     time: &Chunk,
     time_stored: &Stored,
 ) -> super::chunk::EncodedChunk {
-    let (mut times, mut ranges) = (Vec::new(), Vec::new());
+    let (mut times, mut ranges): (Vec<i64>, Vec<_>) = (Vec::new(), Vec::new());
     for page in &time_stored.pages {
         let start = times.len();
-        page::decode_time_page(page, &time_stored.header, Some(&time.statistics), &mut times).unwrap();
+        times.extend(page::decode_time_page(page, &time_stored.header, Some(&time.statistics)).unwrap());
         ranges.push(start..times.len());
     }
     let setting = setting(file.version, time_stored.header.encoding);
@@ -197,9 +197,10 @@ fn write_aligned(
         let stats = Some(&chunk.statistics);
         let decoded =
             page::decode_aligned(page, &stored.header, file.version, physical, stats, range.len()).unwrap();
+        let decoded_picks = decoded.picks.clone().unwrap_or_else(|| (0..range.len() as u32).collect());
         let picks: Vec<usize> =
-            decoded.picks.iter().map(|&p| if p == NONE { 0 } else { p as usize }).collect();
-        present.extend(decoded.picks.iter().map(|&p| p != NONE));
+            decoded_picks.iter().map(|&p| if p == NONE { 0 } else { p as usize }).collect();
+        present.extend(decoded_picks.iter().map(|&p| p != NONE));
         let mut list = values(decoded.values);
         if list.is_empty() {
             list = super::buffer::blanks(stored.header.data_type, 1);

@@ -24,6 +24,11 @@ impl Output {
         Self { staged, buffer: Vec::new(), spilled: 0 }
     }
 
+    /// The part of a file that starts at `position`: what is before it is none of its business.
+    pub(crate) fn at(staged: Box<dyn Staged>, position: u64) -> Self {
+        Self { staged, buffer: Vec::new(), spilled: position }
+    }
+
     /// Where the next byte of the buffer will stand in the file.
     pub(crate) fn position(&self) -> u64 {
         self.spilled + self.buffer.len() as u64

@@ -103,7 +103,9 @@ impl BlobReader {
             return Err(Error::limit("a blob of 2 GiB or more does not fit a column of a batch"));
         }
         let mut builder = BinaryBuilder::with_capacity(values.len(), bytes);
-        values.into_iter().for_each(|value| builder.append_option(value));
+        for value in values {
+            builder.append_option(value);
+        }
         let array: BinaryArray = builder.finish();
         Ok(Arc::new(array))
     }

@@ -127,8 +127,11 @@ impl Rows for SparseCells {
         let mut schema = ArraySchema::clone(&self.array.schema);
         let ranges = self.box_of_all.take().unwrap_or_default();
         for (i, (dimension, open)) in schema.dimensions.iter_mut().zip(&self.open).enumerate() {
-            if let (true, Some(range)) = (*open, ranges.get(i)) {
-                dimension.domain = Some(range.clone());
+            if *open {
+                // Without a cell any domain will do; the whole range of a type is one that engines refuse.
+                let zero = if dimension.datatype.is_float() { Scalar::Float(0.0) } else { Scalar::Int(0) };
+                let none = Range { low: zero.clone(), high: zero };
+                dimension.domain = Some(ranges.get(i).cloned().unwrap_or(none));
             }
         }
         Ok((self.fragments, schema))
