@@ -25,6 +25,7 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
     }
     sparse(cases, true, Some("0123456789abcdef0123456789ABCDEF"))?;
     twice(cases)?;
+    nothing_left(cases)?;
     ignored(cases)
 }
 
@@ -217,4 +218,27 @@ fn ignored(cases: &mut Cases) -> Result {
     let expected =
         joined(&[cells(0..10, 0)?, cells(10..20, 1000)?, cells(20..30, 2000)?, cells(30..45, 3000)?])?;
     cases.expect(name, &expected, &json!({}))
+}
+
+/// Every cell is deleted and purged; the array can be written to again.
+fn nothing_left(cases: &mut Cases) -> Result {
+    for again in [false, true] {
+        let name = format!("consolidated_nothing{}", if again { "_again" } else { "" });
+        let array =
+            ArrayWriter::create(&cases.place(&name)?, &sparse_schema(Layout::RowMajor)?, None, Some(1))?;
+        array.write_sparse(&[cells(0..20, 1000)?], &at(10))?;
+        array.write_sparse(&[cells(10..30, 2000)?], &at(20))?;
+        array.delete(&Predicate::compare("x", Comparison::Ge, 0), OnNull::Refuse, Some(25))?;
+        array.consolidate(&Consolidation { purge: true, ..Consolidation::default() })?;
+        array.vacuum(Vacuum::Fragments)?;
+        let mut expected = cells([3], 3000)?;
+        if again {
+            array.write_sparse(std::slice::from_ref(&expected), &at(30))?;
+        } else {
+            expected = expected.slice(0, 0);
+        }
+        let fragments = array.location().join("__fragments").list()?.len();
+        cases.expect(&name, &expected, &json!({ "fragments": fragments }))?;
+    }
+    Ok(())
 }

@@ -24,3 +24,5 @@ pub use codec::{TileCodec, TileKind};
 pub use kind::{Filter, ImageFormat};
 pub use pipeline::{MAX_CHUNK, Pipeline};
 pub use tesselle_codec::cipher::Key;
+pub use tesselle_codec::compress::Compressor;
+pub use tesselle_codec::digest::Digest;

@@ -33,7 +33,8 @@ pub struct Consolidation {
 }
 
 impl ArrayWriter {
-    /// Consolidates fragments into one. Does nothing where there are fewer than two.
+    /// Consolidates fragments into one. Does nothing where there are fewer than two, or where a purge leaves no cell:
+    /// the format knows no fragment without cells.
     pub fn consolidate(&self, consolidation: &Consolidation) -> Result<Written> {
         let array = self.open_for_reading()?;
         let chosen = self.choose(&array, consolidation)?;
@@ -42,10 +43,11 @@ impl ArrayWriter {
         }
         let start = chosen.iter().map(|fragment| fragment.name.start).min().unwrap_or(0);
         let end = chosen.iter().map(|fragment| fragment.name.end).max().unwrap_or(0);
-        let (fragment, cells) = match self.schema.kind {
-            ArrayKind::Dense => self.merge_dense(&array, &chosen, (start, end))?,
+        let merged = match self.schema.kind {
+            ArrayKind::Dense => Some(self.merge_dense(&array, &chosen, (start, end))?),
             ArrayKind::Sparse => self.merge_sparse(&array, &chosen, (start, end), consolidation.purge)?,
         };
+        let Some((fragment, cells)) = merged else { return Ok(Written::default()) };
         commit(&self.location, std::slice::from_ref(&fragment.name), (start, end))?;
         let lines: Vec<String> = chosen.iter().map(|old| format!("/{}", old.path)).collect();
         let list = self.location.join("__commits").join(&format!("{}.vac", fragment.name));

@@ -90,7 +90,7 @@ impl ArrayWriter {
         chosen: &[Arc<Fragment>],
         timestamps: (u64, u64),
         purge: bool,
-    ) -> Result<(FinishedFragment, u64)> {
+    ) -> Result<Option<(FinishedFragment, u64)>> {
         let mut sources: Vec<Source<'_>> = chosen
             .iter()
             .map(|fragment| Source::open(array, &self.schema, fragment))
@@ -300,12 +300,16 @@ impl Output<'_> {
         self.writer.append(&std::mem::take(&mut self.tiles))
     }
 
-    fn finish(mut self) -> Result<(FinishedFragment, u64)> {
+    /// Completes the fragment; `None` where it would hold nothing.
+    fn finish(mut self) -> Result<Option<(FinishedFragment, u64)>> {
+        if self.cells == 0 {
+            return Ok(None);
+        }
         if !self.picks.is_empty() {
             self.cut()?;
         }
         self.flush()?;
-        Ok((self.writer.finish(&self.end)?, self.cells))
+        Ok(Some((self.writer.finish(&self.end)?, self.cells)))
     }
 }
 
