@@ -79,7 +79,7 @@ impl Job<'_> {
         for entry in self.array.directory.deletes.iter().chain(&self.array.directory.updates) {
             self.keep_condition(entry, &loader, depth)?;
         }
-        self.keep_labels(options, driver)?;
+        self.keep_labels(options, driver);
         // With its schema the array exists.
         for path in self.array.directory.enumerations.clone() {
             match loader.payload(&path).and_then(|payload| Enumeration::parse(&payload)) {
@@ -211,7 +211,7 @@ impl Job<'_> {
     }
 
     /// Repairs the arrays of dimension labels that lie inside of this one.
-    fn keep_labels(&mut self, options: &OpenOptions, driver: &Driver) -> Result<()> {
+    fn keep_labels(&mut self, options: &OpenOptions, driver: &Driver) {
         let mut seen = BTreeSet::new();
         for label in self.array.schema.labels.iter().filter(|label| label.relative && !label.external) {
             if !leads_down(&label.uri) || !seen.insert(&label.uri) {
@@ -225,7 +225,6 @@ impl Job<'_> {
                 Err(error) => self.repaired.notes.push(format!("dropped: label '{}': {error}", label.name)),
             }
         }
-        Ok(())
     }
 }
 

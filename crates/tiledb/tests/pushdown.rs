@@ -102,6 +102,27 @@ fn conditions_pushed_down_keep_exactly_the_matching_rows() {
 }
 
 #[test]
+fn small_batches_hold_the_same_rows() {
+    // Tiny tasks also force the cutting of space where many tiles overlap.
+    for case in cases() {
+        let expected = expected(&case);
+        if expected["kind"] != "dense" && expected["kind"] != "sparse" {
+            continue;
+        }
+        let options = OpenOptions { raw: true, text_as_binary: true, ..options(&expected) };
+        let container = open(&case.join("array"), &options).unwrap();
+        let whole = rows(&read(&*container, &Scan::all()).unwrap());
+        if whole.len() > 2000 {
+            continue;
+        }
+        for batch_rows in [1, 5, 64] {
+            let scan = Scan { batch_rows: Some(batch_rows), ..Scan::all() };
+            assert_eq!(rows(&read(&*container, &scan).unwrap()), whole, "{} {batch_rows}", case.display());
+        }
+    }
+}
+
+#[test]
 fn columns_come_in_the_order_they_were_asked_for() {
     let Some(case) = cases().into_iter().find(|case| case.ends_with("sparse_2d_i64")) else { return };
     let container = open(&case.join("array"), &OpenOptions::default()).unwrap();

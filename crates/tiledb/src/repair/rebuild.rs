@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::container::stored_fields;
-use crate::fragment::Fragment;
+use crate::fragment::{Fragment, TileIndex};
 use crate::meta::footer::Footer;
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::rtree::RTree;
@@ -24,13 +24,13 @@ pub(super) fn metadata(array: &Array, fragment: &Fragment) -> Result<Vec<u8>> {
     let version = fragment.version();
     let mut file = File { array, version, bytes: Vec::new() };
     let mut footer = Footer { version, ..fragment.footer.clone() };
-    if !footer.dense {
+    if footer.dense {
+        footer.rtree = file.add(&fragment.rtree()?.write())?;
+    } else {
         let rectangles = rectangles(array, fragment)?;
         let tree = RTree::build(&fragment.schema.dimensions, &rectangles)?;
         footer.rtree = file.add(&tree.write())?;
         footer.non_empty_domain = domain(&rectangles);
-    } else {
-        footer.rtree = file.add(&fragment.rtree()?.write())?;
     }
     let tiles = usize::try_from(fragment.tiles).map_err(|_| Error::limit("a fragment has too many tiles"))?;
     // Lists of slots that have no files are zeros.
@@ -41,7 +41,7 @@ pub(super) fn metadata(array: &Array, fragment: &Fragment) -> Result<Vec<u8>> {
         indexes.push(if stored.contains(field) {
             (*fragment.index(*field)?).clone()
         } else {
-            Default::default()
+            TileIndex::default()
         });
     }
     footer.tile_offsets = indexes.iter().map(|i| file.add(&list(&i.offsets))).collect::<Result<_>>()?;
@@ -51,9 +51,10 @@ pub(super) fn metadata(array: &Array, fragment: &Fragment) -> Result<Vec<u8>> {
         indexes.iter().map(|i| file.add(&list(&i.validity_offsets))).collect::<Result<_>>()?;
     let mut statistics = Vec::with_capacity(fields.len());
     for field in &fields {
-        statistics.push(match stored.contains(field) && !matches!(field, Field::Coords) {
-            true => recompute(array, fragment, *field)?,
-            false => (TileStatistics::default(), FieldSummary::default()),
+        statistics.push(if stored.contains(field) && !matches!(field, Field::Coords) {
+            recompute(array, fragment, *field)?
+        } else {
+            (TileStatistics::default(), FieldSummary::default())
         });
     }
     let extremes = |extremes: &Extremes| extremes.write();

@@ -71,7 +71,8 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     };
     let fields = fields_of(array, &projection, &bounds)?;
     let row_bytes: u64 = projection.columns.iter().map(|column| column.cell_size().max(16) as u64).sum();
-    let cells = PIECE_CELLS.min(PIECE_BYTES / row_bytes.max(1)).max(1);
+    let wanted = scan.batch_rows.map_or(PIECE_CELLS, |rows| rows as u64);
+    let cells = wanted.min(PIECE_BYTES / row_bytes.max(1)).max(1);
     let mut pieces = grid.split(&selected, cells, MOST_PIECES)?;
     if let Some(limit) = scan.limit.filter(|_| scan.predicate.is_none()) {
         truncate(&mut pieces, limit);

@@ -27,8 +27,8 @@ use crate::{Error, Result};
 const TASK_CELLS: u64 = 1 << 18;
 /// Decoded bytes per task.
 const TASK_BYTES: u64 = 64 << 20;
-/// Cells of tiles that must be looked at together before their space is cut.
-const SLAB_CELLS: u64 = 1 << 21;
+/// Tasks' worth of tiles that must be looked at together before their space is cut.
+const SLAB_TASKS: u64 = 8;
 
 /// A field that is read before rows are chosen.
 pub(crate) struct KeyField {
@@ -109,17 +109,18 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
         }
     }
     let scanned = Arc::new(SparseScan { array: Arc::clone(array), projection, fragments });
+    let task_cells = scan.batch_rows.map_or(TASK_CELLS, |rows| rows.max(1) as u64);
     let mut tasks: Vec<Box<dyn Task>> = Vec::new();
     let exact = scan.predicate.is_none() && array.deletes.is_empty();
     let mut rows = 0_u64;
-    for tiles in grouped(&scanned, &alone) {
+    for tiles in grouped(&scanned, &alone, task_cells) {
         if exact && scan.limit.is_some_and(|limit| rows >= limit) {
             break;
         }
         rows = rows.saturating_add(tiles.iter().map(|tile| tile.cells).sum());
         tasks.push(Box::new(SparseTask::alone(Arc::clone(&scanned), tiles)));
     }
-    for (tiles, slab) in disputed_groups(array, disputed)? {
+    for (tiles, slab) in disputed_groups(array, disputed, task_cells)? {
         tasks.push(Box::new(SparseTask::disputed(Arc::clone(&scanned), tiles, slab)));
     }
     Ok(Plan { tasks, pieces: all, pruned: all.saturating_sub(read as u64) })
@@ -317,7 +318,7 @@ fn column_tiles(array: &Array, fragment: &Fragment, column: &Column) -> Result<C
 }
 
 /// Consecutive tiles in groups of a decent size.
-fn grouped(scan: &SparseScan, tiles: &[TileRef]) -> Vec<Vec<TileRef>> {
+fn grouped(scan: &SparseScan, tiles: &[TileRef], task_cells: u64) -> Vec<Vec<TileRef>> {
     let mut out: Vec<Vec<TileRef>> = Vec::new();
     let (mut cells, mut bytes) = (0_u64, 0_u64);
     for tile in tiles {
@@ -330,7 +331,7 @@ fn grouped(scan: &SparseScan, tiles: &[TileRef]) -> Vec<Vec<TileRef>> {
                 .fold(0, u64::saturating_add)
         });
         let full =
-            cells.saturating_add(tile.cells) > TASK_CELLS || bytes.saturating_add(tile_bytes) > TASK_BYTES;
+            cells.saturating_add(tile.cells) > task_cells || bytes.saturating_add(tile_bytes) > TASK_BYTES;
         match out.last_mut() {
             Some(group) if !full => group.push(*tile),
             _ => {
@@ -351,7 +352,12 @@ struct Boxed {
 }
 
 /// Groups of tiles that may hold equal coordinates, with the slab of space that each group answers for.
-fn disputed_groups(array: &Array, tiles: Vec<TileRef>) -> Result<Vec<(Vec<TileRef>, Option<Slab>)>> {
+fn disputed_groups(
+    array: &Array,
+    tiles: Vec<TileRef>,
+    task_cells: u64,
+) -> Result<Vec<(Vec<TileRef>, Option<Slab>)>> {
+    let slab_cells = task_cells.saturating_mul(SLAB_TASKS);
     if tiles.is_empty() {
         return Ok(Vec::new());
     }
@@ -383,15 +389,15 @@ fn disputed_groups(array: &Array, tiles: Vec<TileRef>) -> Result<Vec<(Vec<TileRe
     for group in groups {
         let cells: u64 =
             group.iter().filter_map(|i| boxed.get(*i)).map(|b| b.tile.cells).fold(0, u64::saturating_add);
-        if cells > SLAB_CELLS {
-            out.extend(slabs(array, &boxed, &group, dim)?);
+        if cells > slab_cells {
+            out.extend(slabs(array, &boxed, &group, dim, slab_cells)?);
             open_cells = u64::MAX;
             continue;
         }
         let members = group.iter().filter_map(|i| boxed.get(*i)).map(|b| b.tile);
         // Small groups share a task.
         match out.last_mut() {
-            Some((open, None)) if open_cells.saturating_add(cells) <= TASK_CELLS => {
+            Some((open, None)) if open_cells.saturating_add(cells) <= task_cells => {
                 open.extend(members);
                 open_cells = open_cells.saturating_add(cells);
             }
@@ -431,6 +437,7 @@ fn slabs(
     boxed: &[Boxed],
     group: &[usize],
     dim: usize,
+    slab_cells: u64,
 ) -> Result<Vec<(Vec<TileRef>, Option<Slab>)>> {
     let datatype = array.schema.dimensions.get(dim).map(|dim| dim.datatype);
     let datatype = datatype.ok_or_else(|| Error::internal("there is no such dimension"))?;
@@ -442,7 +449,7 @@ fn slabs(
     for (member, range) in &members {
         let last = cuts.last().copied().or(members.first().map(|(_, first)| &first.low));
         let rises = last.is_some_and(|last| range.low.compare(last) == Some(Ordering::Greater));
-        if cells >= SLAB_CELLS / 2 && rises {
+        if cells >= slab_cells / 2 && rises {
             cuts.push(&range.low);
             cells = 0;
         }
