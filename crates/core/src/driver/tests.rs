@@ -147,9 +147,8 @@ fn open_runs_do_not_hold_up_each_other() {
 #[test]
 fn a_thread_of_the_pool_may_consume() {
     let driver = driver(1, 100);
-    let count = driver.install(|| {
-        driver.batches(storage(), numbers(5, 9, &Arc::default()), Order::Plan).flatten().count()
-    });
+    let count = driver
+        .install(|| driver.batches(storage(), numbers(5, 9, &Arc::default()), Order::Plan).flatten().count());
     assert_eq!(count, 45);
 }
 
