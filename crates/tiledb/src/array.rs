@@ -10,6 +10,7 @@ use tesselle_core::{Context, ErrorKind, Limits, Location, OpenOptions, Secret};
 use crate::directory::{ArrayDirectory, FragmentEntry, OLD_SCHEMA};
 use crate::fragment::{Fragment, FragmentContext};
 use crate::meta::condition::Condition;
+use crate::meta::dimension::Dimension;
 use crate::meta::enumeration::Enumeration;
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::key_value::{self, MetadataValue};
@@ -261,9 +262,15 @@ fn load_fragments<'a>(
             return Ok(Arc::clone(schema));
         }
         let (found, _) = loader.schema(path)?;
+        let same_axis = |(a, b): (&Dimension, &Dimension)| {
+            let same_grid =
+                schema.kind == ArrayKind::Sparse || (a.domain == b.domain && a.extent == b.extent);
+            a.datatype == b.datatype && same_grid
+        };
         let same_shape = found.kind == schema.kind
+            && (found.tile_order, found.cell_order) == (schema.tile_order, schema.cell_order)
             && found.dimensions.len() == schema.dimensions.len()
-            && found.dimensions.iter().zip(&schema.dimensions).all(|(a, b)| a.datatype == b.datatype);
+            && found.dimensions.iter().zip(&schema.dimensions).all(same_axis);
         if !same_shape {
             return Err(Error::corrupt("the schemas of the array differ in their dimensions").file(path));
         }
