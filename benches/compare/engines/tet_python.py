@@ -130,7 +130,14 @@ def main():
     engine, job, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     verb, codec = job.split("-")
     rival = ENGINES[engine](folder, codec)
-    if verb == "write":
+    if verb == "make":
+        # A smooth field with two decimals and a little noise: it compresses, but not to nothing.
+        random = np.random.default_rng(7)
+        side = np.arange(SIDE, dtype=np.float32)
+        field = np.sin(side / 300)[:, None] * np.cos(side / 200)[None, :] * 100
+        field += random.integers(-8, 8, field.shape, dtype=np.int8)
+        np.save(folder / "base.npy", np.round(field, 2).astype(np.float32))
+    elif verb == "write":
         data = np.array(np.load(folder / "base.npy"))
         report(2, lambda: rival.write(data) or 0.0)
     elif verb == "read":

@@ -43,10 +43,18 @@ impl Writer {
         let band = output.grid.chunk_shape.first().copied().unwrap_or(1).min(rows);
         let step = band * (WINDOW / (band * row_bytes).max(1)).max(1);
         let driver = self.driver.clone();
+        // What lies in memory row by row already needs no window.
+        let lent = array.contiguous().filter(|bytes| !widened && bytes.len() as u64 == output.grid.bytes);
         let mut window = Vec::new();
         let mut start = 0;
         while start < rows {
             let stop = rows.min(start + step);
+            if let Some(bytes) = &lent {
+                let range = (start * row_bytes) as usize..(stop * row_bytes) as usize;
+                self.push_rows(id, bytes.get(range).unwrap_or_default())?;
+                start = stop;
+                continue;
+            }
             let mut region = Region::whole(&shape);
             if let Some(first) = region.spans.first_mut() {
                 *first = Span { start, stop, step: 1 };
