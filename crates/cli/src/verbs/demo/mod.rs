@@ -89,7 +89,7 @@ fn walk(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     let parquet = file("fleet.parquet");
     vec![
         ("What is in a file", on("info", "tensor.tet", &[])),
-        ("Every byte of it", on("sketch", "points.tiledb", &[])),
+        ("Every byte of one", on("sketch", "crawl.tatami", &[])),
         ("A corner of the tensor", on("cat", "tensor.tet", &["--slice", "0:1,0:2,0:4"])),
         (
             "Its mean along an axis",

@@ -97,9 +97,11 @@ impl SinkSettings {
 
     /// The tile extent of a dimension.
     pub(super) fn extent(&self, column: &str, datatype: Datatype) -> Result<Option<Scalar>> {
-        let Some(text) = self.raw.get(&format!("extent.{column}")) else { return Ok(None) };
+        // The extent of one dimension, else that of all.
+        let own = self.raw.get(&format!("extent.{column}"));
+        let Some(text) = own.or_else(|| self.raw.get("extent")) else { return Ok(None) };
         let extent = scalar(text, datatype);
-        extent.map(Some).ok_or_else(|| Error::invalid(format!("extent.{column}={text} is not a number")))
+        extent.map(Some).ok_or_else(|| Error::invalid(format!("extent {text} of '{column}' is not a number")))
     }
 }
 
