@@ -5,7 +5,7 @@
 //! and as an array. `FORMAT.md` beside this crate has the bytes.
 //!
 //! This crate must not know any other format, nor threads of its own: plans are run by a
-//! [`Driver`](tesselle_core::Driver).
+//! [`Driver`].
 #![forbid(unsafe_code)]
 
 mod exercise;
