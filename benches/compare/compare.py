@@ -14,17 +14,24 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOLERANCE = 1e-5
+PATIENCE_S = 60       # a job that takes longer is shown as such
 
 
 def run(command):
     """(seconds, answer, peak bytes) of one job; None where the engine does not do it."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen([str(part) for part in command], stdout=out, stderr=err)
+        timer = threading.Timer(PATIENCE_S, process.kill)
+        timer.start()
         _, status, usage = os.wait4(process.pid, 0)
+        timer.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode == -9:
+            return None
         out.seek(0)
         err.seek(0)
         if process.returncode != 0:
@@ -106,7 +113,7 @@ def main():
             command = suite.command(engine, job)
             result = run(command) if command else None
             if result is None:
-                cells.append("–")
+                cells.append(f"> {PATIENCE_S} s, or failed" if command else "–")
                 continue
             seconds, answer, peak = result
             if engine == "tesselle":

@@ -16,6 +16,23 @@ pub fn arguments() -> (String, PathBuf) {
     (job, folder.into())
 }
 
+/// Like [`report`], with something to do before each run that is not timed.
+pub fn report_after(runs: usize, mut before: impl FnMut(), mut work: impl FnMut()) {
+    let mut seconds = Vec::new();
+    for _ in 0..runs {
+        before();
+        let start = Instant::now();
+        work();
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    println!("{}", serde_json::json!({ "seconds": seconds, "answer": 0.0 }));
+}
+
+/// Removes a file of an earlier run: freeing its blocks is not part of writing a new one.
+pub fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
+}
+
 /// Runs `work` a few times and prints the seconds of each run and the answer, which all engines must agree on.
 pub fn report(runs: usize, mut work: impl FnMut() -> f64) {
     let mut seconds = Vec::new();

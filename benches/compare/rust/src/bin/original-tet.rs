@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tesselle_compare::{CHUNK, SIDE, arguments, base, report, windows};
+use tesselle_compare::{CHUNK, SIDE, arguments, base, remove, report, report_after, windows};
 use tetration::catalog::{CHUNK_PAYLOAD_CODEC_V1, DATASET_DTYPE_TAG_V1, RawArrayWrite, TetFile, write_raw_array_file};
 use tetration::prelude::*;
 use tetration::query::{DenseBuffer, materialize_query_selection};
@@ -37,10 +37,8 @@ fn main() {
             let tag = if codec == "raw" { CHUNK_PAYLOAD_CODEC_V1.raw } else { CHUNK_PAYLOAD_CODEC_V1.zstd };
             let (shape, chunk) = ([SIDE; 2], [CHUNK; 2]);
             let spec = RawArrayWrite::from_tensor(name, DATASET_DTYPE_TAG_V1.f32, &shape, &chunk, tag, &data, None);
-            report(2, || {
-                write_raw_array_file(&folder.join(format!("original-{codec}.tet")), &spec).unwrap();
-                0.0
-            });
+            let target = folder.join(format!("original-{codec}.tet"));
+            report_after(3, || remove(&target), || write_raw_array_file(&target, &spec).unwrap());
         }
         "read" => report(1, || {
             let values = dense(&file, &format!(r#"{{"dataset":"{name}",{BUDGET}}}"#));

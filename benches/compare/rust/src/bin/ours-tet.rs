@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tesselle::array::{TileBytes, read_region};
 use tesselle::reduce::{ReduceOp, reduce};
 use tesselle::{ArrayView, DType, Depth, Driver, DriverOptions, Location, OpenOptions, Region, Result, Span, WriteOptions};
-use tesselle_compare::{CHUNK, SIDE, arguments, base, cell, report, windows};
+use tesselle_compare::{CHUNK, SIDE, arguments, base, cell, remove, report, report_after, windows};
 
 /// A tensor in memory.
 struct Memory {
@@ -79,10 +79,8 @@ fn main() {
         "write" => {
             let names = vec!["i0".to_owned(), "i1".to_owned()];
             let memory = Memory { bytes: base(&folder).into(), shape: vec![SIDE; 2], tile: vec![CHUNK, SIDE], names };
-            report(2, || {
-                write(&file, &memory, &format!("{CHUNK},{CHUNK}"), codec, &driver);
-                0.0
-            });
+            let chunk = format!("{CHUNK},{CHUNK}");
+            report_after(3, || remove(&file), || write(&file, &memory, &chunk, codec, &driver));
         }
         "make" => {
             let bytes: Vec<u8> = (0..1_000_000_u32).flat_map(|i| ((i % 97) as f32).to_le_bytes()).collect();
