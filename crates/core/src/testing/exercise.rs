@@ -1,4 +1,4 @@
-//! What is done to strangers' bytes: by the tests of damaged files and by the fuzzers alike.
+//! What the fuzzers do to strangers' bytes.
 
 use std::sync::Arc;
 
