@@ -6,10 +6,11 @@ cd "$(dirname "$0")"
 suites=()
 while [ $# -gt 0 ] && [ "$1" != "--" ]; do suites+=("$1"); shift; done
 [ $# -gt 0 ] && shift
-[ ${#suites[@]} -gt 0 ] || suites=(tet)
-cargo build --release --quiet --manifest-path rust/Cargo.toml
-[ -d .venv ] || python3 -m venv .venv
-.venv/bin/pip install --quiet --requirement requirements.txt
+[ ${#suites[@]} -gt 0 ] || for file in suites/*.txt; do suites+=("$(basename "$file" .txt)"); done
 for suite in "${suites[@]}"; do
-    .venv/bin/python compare.py "$suite" "$@"
+    CARGO_TARGET_DIR=rust/target cargo build --release --quiet --manifest-path rust/Cargo.toml --package "compare-$suite"
+    venv=.venv/$suite
+    [ -d "$venv" ] || python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --requirement "suites/$suite.txt"
+    "$venv/bin/python" compare.py "$suite" "$@"
 done

@@ -1,12 +1,7 @@
-//! What the bench binaries share: the jobs' data and the way results are told.
+//! What the bench binaries share: the arguments they take and the way they tell results.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-/// Side of the square tensor.
-pub const SIDE: u64 = 16384;
-/// Side of a chunk, and of a window.
-pub const CHUNK: u64 = 512;
 
 /// The arguments every bench binary takes: a job and the folder with the data.
 pub fn arguments() -> (String, PathBuf) {
@@ -43,28 +38,4 @@ pub fn report(runs: usize, mut work: impl FnMut() -> f64) {
         seconds.push(start.elapsed().as_secs_f64());
     }
     println!("{}", serde_json::json!({ "seconds": seconds, "answer": answer }));
-}
-
-/// The upper left corners of the windows: the same sequence in every engine.
-pub fn windows() -> impl Iterator<Item = (u64, u64)> {
-    let mut state = 12345_u64;
-    let mut next = move || {
-        state = (state * 1_103_515_245 + 12345) % (1 << 31);
-        state % (SIDE - CHUNK)
-    };
-    (0..100).map(move |_| (next(), next()))
-}
-
-/// The tensor of `base.npy`, as bytes.
-pub fn base(folder: &Path) -> Vec<u8> {
-    let mut bytes = std::fs::read(folder.join("base.npy")).expect("base.npy is there");
-    let header = bytes.len() - (SIDE * SIDE * 4) as usize;
-    bytes.drain(..header);
-    bytes
-}
-
-/// One little-endian single.
-pub fn cell(bytes: &[u8], index: usize) -> f64 {
-    let at = index * 4;
-    f64::from(f32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]))
 }

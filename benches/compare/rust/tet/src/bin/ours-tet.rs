@@ -8,7 +8,8 @@ use bytes::Bytes;
 use tesselle::array::{TileBytes, read_region};
 use tesselle::reduce::{ReduceOp, reduce};
 use tesselle::{ArrayView, DType, Depth, Driver, DriverOptions, Location, OpenOptions, Region, Result, Span, WriteOptions};
-use tesselle_compare::{CHUNK, SIDE, arguments, base, cell, remove, report, report_after, windows};
+use compare_harness::{arguments, remove, report, report_after};
+use compare_tet::{CHUNK, SIDE, base, cell, windows};
 
 /// A tensor in memory.
 struct Memory {

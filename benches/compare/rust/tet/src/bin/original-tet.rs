@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use tesselle_compare::{CHUNK, SIDE, arguments, base, remove, report, report_after, windows};
+use compare_harness::{arguments, remove, report, report_after};
+use compare_tet::{CHUNK, SIDE, base, windows};
 use tetration::catalog::{CHUNK_PAYLOAD_CODEC_V1, DATASET_DTYPE_TAG_V1, RawArrayWrite, TetFile, write_raw_array_file};
 use tetration::prelude::*;
 use tetration::query::{DenseBuffer, materialize_query_selection};

@@ -1,0 +1,32 @@
+//! The jobs' data.
+
+use std::path::Path;
+
+/// Side of the square tensor.
+pub const SIDE: u64 = 16384;
+/// Side of a chunk, and of a window.
+pub const CHUNK: u64 = 512;
+
+/// The upper left corners of the windows: the same sequence in every engine.
+pub fn windows() -> impl Iterator<Item = (u64, u64)> {
+    let mut state = 12345_u64;
+    let mut next = move || {
+        state = (state * 1_103_515_245 + 12345) % (1 << 31);
+        state % (SIDE - CHUNK)
+    };
+    (0..100).map(move |_| (next(), next()))
+}
+
+/// The tensor of `base.npy`, as bytes.
+pub fn base(folder: &Path) -> Vec<u8> {
+    let mut bytes = std::fs::read(folder.join("base.npy")).expect("base.npy is there");
+    let header = bytes.len() - (SIDE * SIDE * 4) as usize;
+    bytes.drain(..header);
+    bytes
+}
+
+/// One little-endian single.
+pub fn cell(bytes: &[u8], index: usize) -> f64 {
+    let at = index * 4;
+    f64::from(f32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]))
+}
