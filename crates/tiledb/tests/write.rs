@@ -536,7 +536,7 @@ fn conditions_on_strings_leave_out_tiles_that_cannot_match() {
         .unwrap();
     let array = ArrayWriter::create(&place, &schema, None, Some(1)).unwrap();
     let texts = (0..100).map(|i| (i % 10 != 3).then(|| format!("{:02}-{}", i / 10, "x".repeat(i % 4))));
-    let texts: ArrayRef = Arc::new(StringArray::from_iter(texts));
+    let texts: ArrayRef = Arc::new(texts.collect::<StringArray>());
     let rows =
         RecordBatch::try_from_iter_with_nullable([("x", ints(0..100), false), ("s", texts, true)]).unwrap();
     array.write_sparse(&[rows], &at(2)).unwrap();

@@ -32,7 +32,7 @@ pub enum CellOrder {
 }
 
 /// Bytes of cells that are filtered at once.
-const GROUP: usize = 64 << 20;
+const GROUP: usize = 16 << 20;
 /// The largest tile that is written.
 const LARGEST_TILE: u64 = 1 << 32;
 
@@ -347,8 +347,17 @@ fn copy_fixed(source: &[u8], size: usize, runs: &[CopyRun], cells: usize) -> Vec
             *slot = *cell;
         }
     }
-    let mut tile = vec![0; cells * size];
+    let mut tile = Vec::with_capacity(cells * size);
     for run in runs {
+        if run.step == 1 && tile.len() == run.tile * size {
+            // The usual case: the next cells of the tile as they are.
+            let cells = source.get(run.source * size..(run.source + run.len) * size).unwrap_or_default();
+            tile.extend_from_slice(cells);
+            continue;
+        }
+        if tile.len() < cells * size {
+            tile.resize(cells * size, 0);
+        }
         let out = tile.get_mut(run.tile * size..(run.tile + run.len) * size).unwrap_or_default();
         match (run.step, size) {
             (1, _) => {
@@ -369,6 +378,7 @@ fn copy_fixed(source: &[u8], size: usize, runs: &[CopyRun], cells: usize) -> Vec
             }
         }
     }
+    tile.resize(cells * size, 0);
     tile
 }
 

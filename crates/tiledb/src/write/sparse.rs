@@ -38,7 +38,7 @@ pub struct SparseOptions {
 }
 
 /// Tiles that are filtered at once.
-const GROUP_BYTES: usize = 64 << 20;
+const GROUP_BYTES: usize = 16 << 20;
 
 impl ArrayWriter {
     /// Writes the cells of `batches`, one column per dimension and attribute, as one fragment.
