@@ -13,6 +13,8 @@ pub(crate) struct Run {
     pub(crate) columns: Vec<RunColumn>,
     /// Rows before this one are used up.
     pub(crate) position: usize,
+    /// Rows from this one on are another task's.
+    pub(crate) end: usize,
 }
 
 /// One column of a run.
@@ -27,12 +29,19 @@ pub(crate) struct RunColumn {
 impl Run {
     /// A run at these times.
     pub(crate) fn new(times: Arc<Vec<i64>>, columns: Vec<RunColumn>) -> Self {
-        Self { times, columns, position: 0 }
+        let end = times.len();
+        Self { times, columns, position: 0, end }
     }
 
     /// The times that are left.
     pub(crate) fn rest(&self) -> &[i64] {
-        self.times.get(self.position..).unwrap_or_default()
+        self.times.get(self.position..self.end).unwrap_or_default()
+    }
+
+    /// Leaves only the rows in `[from, to]`; they are in the order of time.
+    pub(crate) fn clip(&mut self, (from, to): (i64, i64)) {
+        self.position = self.times.partition_point(|time| *time < from);
+        self.end = self.times.partition_point(|time| *time <= to).max(self.position);
     }
 
     /// Puts the rows in the order of time; of rows at one time the last counts.
@@ -67,6 +76,7 @@ impl Run {
     fn keep(&mut self, rows: &[u32]) -> Result<()> {
         let pick = |all: &Vec<i64>| rows.iter().filter_map(|row| all.get(*row as usize).copied()).collect();
         self.times = Arc::new(pick(&self.times));
+        self.end = self.times.len();
         for column in &mut self.columns {
             match &mut column.picks {
                 Some(picks) => {
@@ -112,6 +122,15 @@ mod tests {
         run.normalise().unwrap();
         assert_eq!(*run.times, [10, 40, 50, 60]);
         assert!(matches!(&run.columns[0].values, Column::Int32(v) if *v == [4, 3, 0, 2]));
+    }
+
+    #[test]
+    fn a_clipped_run_has_the_rows_between_two_times() {
+        for (window, rest) in [((2, 4), &[3, 4][..]), ((0, 9), &[1, 3, 4, 7]), ((5, 6), &[]), ((8, 9), &[])] {
+            let mut run = run(&[1, 3, 4, 7], &[1, 2, 3, 4]);
+            run.clip(window);
+            assert_eq!(run.rest(), rest);
+        }
     }
 
     #[test]

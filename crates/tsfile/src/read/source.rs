@@ -20,6 +20,8 @@ pub(crate) struct Material {
     pub(crate) files: Arc<[(Arc<str>, FileFacts)]>,
     /// The device, for messages.
     pub(crate) device: String,
+    /// The times whose rows are this task's, where chunks are shared by several.
+    pub(crate) window: Option<(i64, i64)>,
 }
 
 /// A chunk of a task.
@@ -107,6 +109,9 @@ impl Source {
                 let text =
                     format!("the times of a page start at {first}, though the page before ends at {last}");
                 return Err(material.place(unit.first_page(), Error::corrupt(text).class("bad_statistics")));
+            }
+            if let Some(window) = material.window {
+                run.clip(window);
             }
             self.run = Some(run);
         }
