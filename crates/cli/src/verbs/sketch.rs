@@ -14,10 +14,15 @@ use crate::{Outcome, format, out};
 Examples:
   tess sketch run.tet
   tess sketch run.tet --json
+  tess sketch plant.tsfile --pages
   tess sketch run.tet -o run.txt")]
 pub(crate) struct Sketch {
     /// The container
     uri: String,
+
+    /// Go down to the pages inside chunks (TsFile); without it the map ends at chunks with their number of pages
+    #[arg(long)]
+    pages: bool,
 
     /// Write the map to FILE
     #[arg(short, value_name = "FILE")]
@@ -35,10 +40,18 @@ pub(crate) struct Sketch {
     read: ReadArgs,
 }
 
+/// How deep chunks lie: in their groups.
+const CHUNK_DEPTH: u8 = 1;
+
 impl Sketch {
     pub(crate) fn run(self) -> Result<Outcome> {
         let opened = self.read.open(&self.uri, None)?;
-        let map = opened.container.layout()?;
+        let mut map = opened.container.layout()?;
+        if !self.pages {
+            for file in &mut map.files {
+                file.extents.retain(|extent| extent.depth <= CHUNK_DEPTH);
+            }
+        }
         let text = if self.json { format!("{:#}\n", map.to_json()) } else { text(&map) };
         out::print_to(self.output.as_deref(), self.force, &text)?;
         Ok(Outcome::Fine)
