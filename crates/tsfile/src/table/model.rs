@@ -160,7 +160,7 @@ impl Table for ModelTableView {
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
-        self.archive.refuse_encrypted()?;
+        self.archive.refuse_unreadable()?;
         let wanted = wanted(scan, &self.schema)?;
         let mut plan = Plan::empty();
         for path in self.devices() {
