@@ -40,7 +40,8 @@ pub(crate) fn decode(
                 .class("bad_chunk")
                 .offset(page.offset)
         })?;
-        let decoded = page::decode_aligned(page, header, version, physical, statistics, times.len())?;
+        let decoded =
+            page::decode_aligned(page, header, version, physical, statistics, (times.len(), times.len()))?;
         let times = match &decoded.picks {
             None => times.to_vec(),
             Some(picks) => {

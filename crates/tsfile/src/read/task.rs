@@ -91,7 +91,9 @@ impl ScanTask {
         let cost = Cost { pieces, bytes_in, memory };
         let files = Arc::clone(&archive.facts);
         let window = share.window;
-        let material = Material { loaded: Vec::new(), files, device: device.to_string(), chunks, window };
+        let times = pruner.columns().contains(&super::TIME).then(|| Arc::clone(&pruner));
+        let device = device.to_string();
+        let material = Material { loaded: Vec::new(), files, device, chunks, window, times };
         Self {
             material,
             pruner,

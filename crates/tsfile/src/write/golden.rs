@@ -219,8 +219,15 @@ fn write_aligned(
     let mut rows = Values::empty(stored.header.data_type);
     for (page, range) in stored.pages.iter().zip(&ranges) {
         let stats = Some(&chunk.statistics);
-        let decoded =
-            page::decode_aligned(page, &stored.header, file.version, physical, stats, range.len()).unwrap();
+        let decoded = page::decode_aligned(
+            page,
+            &stored.header,
+            file.version,
+            physical,
+            stats,
+            (range.len(), range.len()),
+        )
+        .unwrap();
         let decoded_picks = decoded.picks.clone().unwrap_or_else(|| (0..range.len() as u32).collect());
         let picks: Vec<usize> =
             decoded_picks.iter().map(|&p| if p == NONE { 0 } else { p as usize }).collect();
