@@ -1,9 +1,11 @@
 //! `tess sketch`: every byte of a container with its meaning.
 
+mod html;
+
 use std::fmt::Write as _;
 
 use clap::Args;
-use tesselle::{FileLayout, LayoutMap, Result};
+use tesselle::{Error, FileLayout, LayoutMap, Result};
 
 use crate::args::ReadArgs;
 use crate::{Outcome, format, out};
@@ -14,10 +16,16 @@ use crate::{Outcome, format, out};
 Examples:
   tess sketch run.tet
   tess sketch run.tet --json
-  tess sketch run.tet -o run.txt")]
+  tess sketch run.tet -o run.txt
+  tess sketch --html run.tet -o run.html     a page to look at, in one file")]
 pub(crate) struct Sketch {
-    /// The container
-    uri: String,
+    /// The container; with --html also the page to write
+    #[arg(required = true, num_args = 1..=2, value_name = "URI")]
+    paths: Vec<String>,
+
+    /// As a page with drawings: one file that needs no network
+    #[arg(long, conflicts_with = "json")]
+    html: bool,
 
     /// Write the map to FILE
     #[arg(short, value_name = "FILE")]
@@ -37,10 +45,23 @@ pub(crate) struct Sketch {
 
 impl Sketch {
     pub(crate) fn run(self) -> Result<Outcome> {
-        let opened = self.read.open(&self.uri, None)?;
+        let (uri, output) = match (self.paths.as_slice(), &self.output) {
+            ([uri], output) => (uri, output.as_deref()),
+            ([uri, page], None) if self.html => (uri, Some(page.as_str())),
+            _ => {
+                return Err(
+                    Error::invalid("one container is drawn at a time").hint("name the output with -o FILE")
+                );
+            }
+        };
+        let opened = self.read.open(uri, None)?;
         let map = opened.container.layout()?;
-        let text = if self.json { format!("{:#}\n", map.to_json()) } else { text(&map) };
-        out::print_to(self.output.as_deref(), self.force, &text)?;
+        let text = match (self.html, self.json) {
+            (true, _) => html::page(opened.location.name(), &*opened.container, &map)?,
+            (_, true) => format!("{:#}\n", map.to_json()),
+            _ => text(&map),
+        };
+        out::print_to(output, self.force, &text)?;
         Ok(Outcome::Fine)
     }
 }
