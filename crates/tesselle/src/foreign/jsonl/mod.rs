@@ -1,5 +1,7 @@
 //! JSON lines. What JSON cannot say is named: `"NaN"`, `"Infinity"`, `{"hex": …}` for bytes that are not text.
 
+mod read;
+
 use std::fmt::Write as _;
 
 use arrow_array::cast::AsArray;
@@ -9,6 +11,8 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Error, Result, Sink, Summary, json_bytes, json_float};
+
+pub(super) use read::{read, schema};
 
 struct JsonlSink {
     out: Box<dyn Staged>,

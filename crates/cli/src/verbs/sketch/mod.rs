@@ -1,9 +1,11 @@
 //! `tess sketch`: every byte of a container with its meaning.
 
+mod html;
+
 use std::fmt::Write as _;
 
 use clap::Args;
-use tesselle::{FileLayout, LayoutMap, Result};
+use tesselle::{Error, FileLayout, LayoutMap, Result};
 
 use crate::args::ReadArgs;
 use crate::{Outcome, format, out};
@@ -15,10 +17,16 @@ Examples:
   tess sketch run.tet
   tess sketch run.tet --json
   tess sketch plant.tsfile --pages
-  tess sketch run.tet -o run.txt")]
+  tess sketch run.tet -o run.txt
+  tess sketch --html run.tet -o run.html     a page to look at, in one file")]
 pub(crate) struct Sketch {
-    /// The container
-    uri: String,
+    /// The container; with --html also the page to write
+    #[arg(required = true, num_args = 1..=2, value_name = "URI")]
+    paths: Vec<String>,
+
+    /// As a page with drawings: one file that needs no network
+    #[arg(long, conflicts_with = "json")]
+    html: bool,
 
     /// Go down to the pages inside chunks (TsFile); without it the map ends at chunks with their number of pages
     #[arg(long)]
@@ -45,15 +53,28 @@ const CHUNK_DEPTH: u8 = 1;
 
 impl Sketch {
     pub(crate) fn run(self) -> Result<Outcome> {
-        let opened = self.read.open(&self.uri, None)?;
+        let (uri, output) = match (self.paths.as_slice(), &self.output) {
+            ([uri], output) => (uri, output.as_deref()),
+            ([uri, page], None) if self.html => (uri, Some(page.as_str())),
+            _ => {
+                return Err(
+                    Error::invalid("one container is drawn at a time").hint("name the output with -o FILE")
+                );
+            }
+        };
+        let opened = self.read.open(uri, None)?;
         let mut map = opened.container.layout()?;
-        if !self.pages {
+        if opened.format.name() == "tsfile" && !self.pages && !self.html {
             for file in &mut map.files {
                 file.extents.retain(|extent| extent.depth <= CHUNK_DEPTH);
             }
         }
-        let text = if self.json { format!("{:#}\n", map.to_json()) } else { text(&map) };
-        out::print_to(self.output.as_deref(), self.force, &text)?;
+        let text = match (self.html, self.json) {
+            (true, _) => html::page(opened.location.name(), &*opened.container, &map)?,
+            (_, true) => format!("{:#}\n", map.to_json()),
+            _ => text(&map),
+        };
+        out::print_to(output, self.force, &text)?;
         Ok(Outcome::Fine)
     }
 }
