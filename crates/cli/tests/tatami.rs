@@ -43,7 +43,7 @@ fn pages(folder: &Path, name: &str, rows: std::ops::Range<usize>) -> PathBuf {
     let csv = folder.join(format!("{name}.csv"));
     let line = |row: usize| {
         let (a, b) = (WORDS[row % 5], WORDS[row * 3 % 5]);
-        let status = if row % 4 == 0 { 404 } else { 200 };
+        let status = if row.is_multiple_of(4) { 404 } else { 200 };
         format!("https://example.org/{row:03},{a} {row},{status},the {a} and the {b} number {row}\n")
     };
     let lines =

@@ -19,6 +19,7 @@ Examples:
   tess sketch plant.tsfile --pages
   tess sketch run.tet -o run.txt
   tess sketch --html run.tet -o run.html     a page to look at, in one file")]
+#[allow(clippy::struct_excessive_bools, reason = "flags")]
 pub(crate) struct Sketch {
     /// The container; with --html also the page to write
     #[arg(required = true, num_args = 1..=2, value_name = "URI")]
