@@ -1,7 +1,7 @@
 """TsFile: 100 devices with 10 mixed sensors of 10,000 points each, and single series of 10 M points.
 
 Version 4, the table model, pages of 10,000 points, times as TS_2DIFF. Every engine reads the file that the PyPI package
-wrote, so that the layout is the original's; what each one writes is read back by `read-own` of Tesselle and compared.
+wrote, so that the layout is the original's.
 """
 import pathlib
 import subprocess
@@ -40,10 +40,15 @@ class Suite:
             yield f"read-{name}", f"read {title}", work
             yield f"query-{name}", f"1 % of the time, {title}", None
             yield f"stats-{name}", f"count, min, max from statistics, {title}", None
+        # Bytes of decoded output; no rival has its decoders in reach.
+        yield "kernel-gorilla", "decode DOUBLE GORILLA, one thread", 80_000_000
+        yield "kernel-ts2diff", "decode INT64 TS_2DIFF, one thread", 80_000_000
 
     def command(self, engine, job):
         if engine == "tesselle":
             return [self.release / "ours-tsfile", job, self.folder]
+        if job.startswith("kernel"):
+            return None
         if engine == "pypi":
             return [sys.executable, HERE / "tsfile_python.py", job, self.folder]
         if self.java is None:

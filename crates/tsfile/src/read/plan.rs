@@ -71,7 +71,7 @@ pub(crate) fn plan_device(archive: &Arc<Archive>, data: &DeviceData, request: &R
         pending.push(component);
         if size >= TASK_VALUES || components.is_empty() {
             let parts = std::mem::take(&mut pending);
-            for share in shares(archive, &parts, size) {
+            for share in shares(archive, &request.pruner, &parts, size) {
                 plan.tasks.push(task(archive, data, request, &parts, &share));
             }
             size = 0;
@@ -81,8 +81,9 @@ pub(crate) fn plan_device(archive: &Arc<Archive>, data: &DeviceData, request: &R
 
 /// The tasks that read these components. One component of many values is read by several tasks, each for a stretch of
 /// time; that takes pages whose bounds can be trusted, and a storage where asking again for the same bytes is free.
-fn shares(archive: &Archive, parts: &[Vec<Kept>], values: u64) -> Vec<Share> {
-    let whole = vec![Share { window: None, parts: 1, first: true }];
+fn shares(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) -> Vec<Share> {
+    let loaded = Arc::default();
+    let whole = vec![Share { window: None, parts: 1, first: true, loaded: Arc::clone(&loaded) }];
     let count = (values / SHARED_VALUES).min(MAX_SHARES);
     let ([component], true) = (parts, count > 1) else { return whole };
     let one_each = {
@@ -101,9 +102,19 @@ fn shares(archive: &Archive, parts: &[Vec<Kept>], values: u64) -> Vec<Share> {
     let share = |i: u64| {
         let from = if i == 0 { i64::MIN } else { start(i) };
         let to = if i + 1 == count { i64::MAX } else { start(i + 1).saturating_sub(1) };
-        Share { window: Some((from, to)), parts: count, first: i == 0 }
+        (from, to)
     };
-    (0..count).map(share).filter(|s| s.window.is_some_and(|(from, to)| from <= to)).collect()
+    let is_wanted =
+        |(from, to): &(i64, i64)| from <= to && !pruner.rules_out_time(lo.max(*from), hi.min(*to));
+    let windows = (0..count).map(share).filter(is_wanted).enumerate();
+    windows
+        .map(|(i, window)| Share {
+            window: Some(window),
+            parts: count,
+            first: i == 0,
+            loaded: Arc::clone(&loaded),
+        })
+        .collect()
 }
 
 /// The chunks that may hold what the scan asks for.

@@ -43,6 +43,11 @@ impl Run {
         self.times.get(self.position..self.end).unwrap_or_default()
     }
 
+    /// Whether nothing of it is used up or another task's, and all rows have all values.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.position == 0 && self.end == self.times.len() && self.columns.iter().all(|c| c.picks.is_none())
+    }
+
     /// Puts the rows in the order of time; of rows at one time the last counts.
     pub(crate) fn normalise(&mut self) -> Result<()> {
         if is_ascending(&self.times) {

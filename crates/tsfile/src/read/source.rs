@@ -17,7 +17,7 @@ pub(crate) struct Material {
     /// The chunks of the task.
     pub(crate) chunks: Vec<TaskChunk>,
     /// Their bytes; `None` for chunks that were left out.
-    pub(crate) loaded: Vec<Option<Loaded>>,
+    pub(crate) loaded: Arc<Vec<Option<Loaded>>>,
     /// The files of the archive.
     pub(crate) files: Arc<[(Arc<str>, FileFacts)]>,
     /// The device, for messages.
@@ -83,6 +83,8 @@ pub(crate) struct Source {
     pub(crate) units: VecDeque<Unit>,
     /// Decoded and not used up.
     pub(crate) run: Option<Run>,
+    /// The last time of the runs before.
+    pub(crate) last: Option<i64>,
 }
 
 /// A column of a source.
@@ -100,11 +102,12 @@ impl Source {
     /// Makes sure that there is a run with rows left, unless all units are used up.
     pub(crate) fn fill(&mut self, material: &Material, cache: &mut TimeCache) -> Result<()> {
         while self.run.as_ref().is_none_or(|run| run.rest().is_empty()) {
-            let last = self.run.take().and_then(|run| run.times.last().copied());
+            self.last = self.run.take().and_then(|run| run.times.last().copied()).or(self.last);
+            let last = self.last;
             let Some(unit) = self.units.pop_front() else { return Ok(()) };
             let mut run = match &unit {
                 Unit::Points(pages) => self.decode_points(pages, material, cache)?,
-                Unit::Rows { time, values } => self.decode_rows(*time, values, material, cache)?,
+                Unit::Rows { time, values } => self.decode_rows(*time, values, material)?,
             };
             run.normalise()?;
             if let (Some(last), Some(first)) = (last, run.times.first())
@@ -144,14 +147,8 @@ impl Source {
         Ok(Run::new(Arc::new(times), columns.into_iter().collect()))
     }
 
-    fn decode_rows(
-        &self,
-        time: PageId,
-        values: &[Option<PageId>],
-        material: &Material,
-        cache: &mut TimeCache,
-    ) -> Result<Run> {
-        let times = material.time_page(time, cache).map_err(|e| material.place(time, e))?;
+    fn decode_rows(&self, time: PageId, values: &[Option<PageId>], material: &Material) -> Result<Run> {
+        let times = material.decode_time_page(time).map_err(|e| material.place(time, e))?;
         let last = material.wanted_rows(&times).end;
         let mut columns = Vec::with_capacity(self.columns.len());
         for (column, page) in self.columns.iter().zip(values) {
@@ -285,6 +282,14 @@ impl Material {
                 Ok(run)
             }
         }
+    }
+
+    /// The times of a page of a time column, for one reader: no other column has them.
+    fn decode_time_page(&self, (chunk, number): PageId) -> Result<Arc<Vec<i64>>> {
+        let (task, loaded, _) = self.get(chunk)?;
+        let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
+        let statistics = loaded.page_statistics(number, &task.chunk);
+        page::decode_time_page(page, &loaded.header, statistics).map(Arc::new)
     }
 
     fn time_page(&self, (chunk, number): PageId, cache: &mut TimeCache) -> Result<Arc<Vec<i64>>> {

@@ -184,7 +184,7 @@ impl Builder<'_> {
                 self.row_units(*time, beside.get(time).map(Vec::as_slice).unwrap_or_default(), &mut units)?;
             }
             let columns = strands.iter().filter_map(|s| self.column(s)).collect();
-            return Ok(vec![Source { columns, units, run: None }]);
+            return Ok(vec![Source { columns, units, run: None, last: None }]);
         }
         self.exploded(&times, &strands, &by_offset)
     }
@@ -256,7 +256,7 @@ impl Builder<'_> {
                 }
             }
             let columns = self.column(strand).into_iter().collect();
-            sources.push(Source { columns, units: self.merged(pages), run: None });
+            sources.push(Source { columns, units: self.merged(pages), run: None, last: None });
         }
         if self.mode == Mode::Rows {
             let mut pages = Vec::new();
@@ -271,7 +271,7 @@ impl Builder<'_> {
                     });
                 }
             }
-            sources.push(Source { columns: Vec::new(), units: self.merged(pages), run: None });
+            sources.push(Source { columns: Vec::new(), units: self.merged(pages), run: None, last: None });
         }
         Ok(sources)
     }
@@ -329,7 +329,7 @@ impl Builder<'_> {
         } else {
             self.merged(pages)
         };
-        Ok(Some(Source { columns, units, run: None }))
+        Ok(Some(Source { columns, units, run: None, last: None }))
     }
 
     /// Whether no point of a page can match, in the long table.

@@ -10,6 +10,7 @@ use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
 use arrow_schema::DataType;
 use compare_harness::{arguments, remove, report_after, report_known};
 use data::{Set, base, middle};
+use tesselle_codec::{delta_binary, gorilla};
 use tesselle_core::driver::{Order, scan};
 use tesselle_core::{Driver, DriverOptions, Format, Location, OpenOptions, Scalar, Scan, Table, WriteOptions};
 use tesselle_tsfile::TsFile;
@@ -78,6 +79,36 @@ fn statistics(path: &Path) -> f64 {
     total
 }
 
+/// The decoder of the column alone, page by page, on one thread.
+fn kernel(name: &str, batches: &[RecordBatch]) {
+    const PAGE: usize = 10_000;
+    fn run<T: Copy>(values: &[T], encode: impl Fn(&[T], &mut Vec<u8>), decode: impl Fn(&[u8], usize, &mut Vec<T>)) {
+        let pages: Vec<(usize, Vec<u8>)> = values
+            .chunks(PAGE)
+            .map(|page| {
+                let mut bytes = Vec::new();
+                encode(page, &mut bytes);
+                (page.len(), bytes)
+            })
+            .collect();
+        let mut out = Vec::with_capacity(PAGE);
+        report_known(5, 0.0, || {
+            for (rows, bytes) in &pages {
+                out.clear();
+                decode(bytes, *rows, &mut out);
+            }
+        });
+    }
+    let column = batches[0].column(2);
+    if name == "gorilla" {
+        let decode = |bytes: &[u8], n, out: &mut Vec<f64>| gorilla::decode(bytes, n, out).unwrap();
+        run(column.as_primitive::<Float64Type>().values(), gorilla::encode, decode);
+    } else {
+        let decode = |bytes: &[u8], n, out: &mut Vec<i64>| delta_binary::decode(bytes, n, out).unwrap();
+        run(column.as_primitive::<Int64Type>().values(), delta_binary::encode, decode);
+    }
+}
+
 fn main() {
     let (job, folder) = arguments();
     let threads = std::env::var("THREADS").ok().map(|n| n.parse().expect("THREADS is a number"));
@@ -96,6 +127,7 @@ fn main() {
             let batches = base(&folder, &set);
             report_after(3, || remove(&own), || write(&own, &set, &batches, &driver));
         }
+        "kernel" => kernel(name, &base(&folder, &set)),
         "stats" | "statsown" => report_known(5, statistics(file), || {
             statistics(file);
         }),
