@@ -45,7 +45,7 @@ fn types() -> Vec<DataType> {
 /// Three values of a type.
 fn values(data_type: &DataType) -> ArrayRef {
     let texts: ArrayRef = Arc::new(StringArray::from(vec!["one", "two", "six"]));
-    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 0, 86_400_000]));
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![0, 172_800_000, 86_400_000]));
     let small: ArrayRef = Arc::new(Int32Array::from(vec![1, 0, 7]));
     match data_type {
         DataType::Utf8
@@ -54,13 +54,20 @@ fn values(data_type: &DataType) -> ArrayRef {
         | DataType::LargeBinary
         | DataType::Dictionary(..) => cast(&texts, data_type),
         DataType::FixedSizeBinary(_) => cast(&cast(&texts, &DataType::Binary).unwrap(), data_type),
-        DataType::Timestamp(..) | DataType::Duration(_) | DataType::Date64 => {
-            // Whole milliseconds, whatever the unit.
-            let scaled: ArrayRef =
-                Arc::new(Int64Array::from(vec![86_400_000_000_000_i64, 0, 172_800_000_000_000]));
-            cast(if matches!(data_type, DataType::Date64) { &numbers } else { &scaled }, data_type)
+        DataType::Timestamp(unit, _) | DataType::Duration(unit) => {
+            // Whole days, whatever the unit.
+            let second = match unit {
+                TimeUnit::Second => 1,
+                TimeUnit::Millisecond => 1000,
+                TimeUnit::Microsecond => 1_000_000,
+                TimeUnit::Nanosecond => 1_000_000_000,
+            };
+            let days: ArrayRef =
+                Arc::new(Int64Array::from_iter_values([1, 0, 2].map(|day| day * 86_400 * second)));
+            cast(&days, data_type)
         }
-        DataType::Time64(_) => cast(&numbers, data_type),
+        DataType::Date64 => cast(&numbers, data_type),
+        DataType::Time64(_) => cast(&cast(&small, &DataType::Int64).unwrap(), data_type),
         _ => cast(&small, data_type),
     }
     .unwrap_or_else(|error| panic!("{data_type}: {error}"))
@@ -130,8 +137,9 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
             let name = if back.index_of("v").is_ok() { "v" } else { name };
             let found =
                 back.field_with_name(name).unwrap_or_else(|_| panic!("{case}: {back:?}")).data_type().clone();
-            let same =
-                plain(&found) == plain(&expected) || found.is_nested() && found.equals_datatype(&expected);
+            // Whether what is in a list may be null is another matter.
+            let shown = |data_type: &DataType| plain(data_type).to_string().replace("non-null ", "");
+            let same = shown(&found) == shown(&expected);
             assert!(same, "{case}: {found} instead of {expected}");
         }
     }
