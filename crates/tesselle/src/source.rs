@@ -144,6 +144,14 @@ impl Source {
         }
     }
 
+    /// The table itself, where the source is one: a table of a container, Parquet, npy, Zarr.
+    pub fn table(&self) -> Option<Arc<dyn Table>> {
+        match &self.kind {
+            Kind::Table { table, .. } => Some(Arc::clone(table)),
+            Kind::Foreign(_) => None,
+        }
+    }
+
     /// How many rows there are, where that is known without reading.
     pub fn row_count(&self) -> Option<u64> {
         match &self.kind {
