@@ -90,6 +90,8 @@ def main():
             cells.append(text)
             records.append({"job": job, "engine": engine, "seconds": seconds, "answer": answer, "peak_bytes": peak})
         print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
+    for line in suite.notes() if hasattr(suite, "notes") else ():
+        print(line)
     print("\nMiB is the peak resident memory of the process, pages of mapped files included. (2.00x): Tesselle took half the time.")
     if args.json:
         args.json.write_text(json.dumps(records, indent=1))

@@ -193,7 +193,8 @@ impl Cat {
     }
 }
 
-fn render(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
+/// A table for the eye.
+pub(crate) fn render(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
     let options = FormatOptions::new().with_types_info(true).with_null("∅").with_display_error(true);
     let empty = [RecordBatch::new_empty(Arc::clone(schema))];
     let batches = if batches.is_empty() { &empty } else { batches };

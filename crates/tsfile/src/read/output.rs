@@ -156,7 +156,7 @@ impl Output {
     /// Appends the points that are left in a run as rows of the long table, at most `rows` of them.
     pub(crate) fn points(&mut self, run: &mut Run, sources: &[SourceColumn], rows: usize) -> Result<()> {
         let from = run.position;
-        let to = run.times.len().min(from.saturating_add(rows));
+        let to = run.end.min(from.saturating_add(rows));
         for (column, source) in run.columns.iter().zip(sources) {
             let times = run.times.get(from..to).unwrap_or_default();
             let before = self.times.len();

@@ -35,6 +35,17 @@ pub(crate) struct Strand {
     pub(crate) chunks: Vec<usize>,
 }
 
+/// What part of its chunks a task reads: large chunks are shared by tasks that take a stretch of time each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    /// The times of its rows; `None` is all.
+    pub(crate) window: Option<(i64, i64)>,
+    /// How many tasks share the chunks.
+    pub(crate) parts: u64,
+    /// Whether it is the first of them, which counts the chunks as its pieces.
+    pub(crate) first: bool,
+}
+
 /// Reads a few components of one device.
 pub(crate) struct ScanTask {
     material: Material,
@@ -69,14 +80,20 @@ impl ScanTask {
         names: Arc<[Arc<str>]>,
         chunks: Vec<TaskChunk>,
         components: Vec<Component>,
+        share: &Share,
     ) -> Self {
-        let cells = chunks.iter().fold(0_u64, |n, c| n.saturating_add(c.chunk.statistics.count));
+        let cells =
+            chunks.iter().fold(0_u64, |n, c| n.saturating_add(c.chunk.statistics.count)) / share.parts.max(1);
         // A chunk's size stands only in its header; a value takes a few bytes with its time.
         let bytes_in = cells.saturating_mul(4).saturating_add(chunks.len() as u64 * 64);
         let memory = cells.saturating_mul(16).saturating_add(bytes_in);
-        let cost = Cost { pieces: chunks.len() as u64, bytes_in, memory };
+        let pieces = if share.first { chunks.len() as u64 } else { 0 };
+        let cost = Cost { pieces, bytes_in, memory };
         let files = Arc::clone(&archive.facts);
-        let material = Material { loaded: Vec::new(), files, device: device.to_string(), chunks };
+        let window = share.window;
+        let times = pruner.columns().contains(&super::TIME).then(|| Arc::clone(&pruner));
+        let device = device.to_string();
+        let material = Material { loaded: Vec::new(), files, device, chunks, window, times };
         Self {
             material,
             pruner,

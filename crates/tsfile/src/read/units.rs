@@ -131,7 +131,8 @@ impl Builder<'_> {
     }
 
     fn is_out(&self, (lo, hi): (i64, i64)) -> bool {
-        self.excluded.covers(lo, hi) || self.pruner.rules_out_time(lo, hi)
+        let elsewhere = self.material.window.is_some_and(|(from, to)| hi < from || lo > to);
+        elsewhere || self.excluded.covers(lo, hi) || self.pruner.rules_out_time(lo, hi)
     }
 
     /// The strands that have aligned chunks whose values are wanted.

@@ -60,6 +60,93 @@ pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
     stats
 }
 
+/// Most chunks of a table whose headers are looked at.
+const MAX_TABLE_CHUNKS: usize = 1 << 16;
+
+/// The statistics of a table of the table model: those of its devices taken together. `fields` are the columns that
+/// devices store.
+pub(crate) fn of_table(archive: &Archive, devices: &[DeviceData], fields: &[&str]) -> TableStats {
+    let mut total = 0_u64;
+    let chunks = devices.iter().flat_map(|d| &d.columns).map(|c| c.chunks.len()).sum::<usize>();
+    let mut columns: Vec<(&str, Joined)> =
+        fields.iter().copied().chain([TIME]).map(|name| (name, Joined::default())).collect();
+    for data in devices {
+        let Some(rows) = exact_rows(archive, data) else { return TableStats::default() };
+        total = total.saturating_add(rows);
+        if rows == 0 || chunks > MAX_TABLE_CHUNKS {
+            continue;
+        }
+        let mut stats = of_device(archive, data);
+        let shown = data.shown_names();
+        for (name, joined) in &mut columns {
+            let stored = data.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
+            let stored = stored.and_then(|i| shown.get(i)).map(|shown| &**shown);
+            let stored = if *name == TIME { Some(TIME) } else { stored };
+            let part = stored.and_then(|stored| stats.columns.remove(stored));
+            let all_null = || ColumnStats { nulls: Known::Exact(rows), ..ColumnStats::default() };
+            joined.add(part.unwrap_or_else(all_null), rows);
+        }
+    }
+    let mut table = TableStats { rows: Known::Exact(total), ..TableStats::default() };
+    if chunks <= MAX_TABLE_CHUNKS {
+        table.columns =
+            columns.into_iter().map(|(name, joined)| (name.to_string(), joined.finish())).collect();
+    }
+    table
+}
+
+/// What is known of a column over several devices.
+#[derive(Default)]
+struct Joined {
+    nulls: u64,
+    bounds: Bounds,
+    /// Whether the nulls of some device are not known.
+    vague: bool,
+}
+
+#[derive(Default)]
+enum Bounds {
+    /// No value so far.
+    #[default]
+    None,
+    /// Of all values so far.
+    Exact(Scalar, Scalar),
+    /// Some values have no bounds.
+    Unknown,
+}
+
+impl Joined {
+    fn add(&mut self, part: ColumnStats, rows: u64) {
+        let nulls = part.nulls.exact().copied();
+        self.vague |= nulls.is_none();
+        self.nulls = self.nulls.saturating_add(nulls.unwrap_or(0));
+        if nulls == Some(rows) {
+            return;
+        }
+        let bounds = std::mem::take(&mut self.bounds);
+        self.bounds = match (bounds, part.min, part.max) {
+            (Bounds::None, Known::Exact(min), Known::Exact(max)) => Bounds::Exact(min, max),
+            (Bounds::Exact(a, b), Known::Exact(min), Known::Exact(max)) => {
+                Bounds::Exact(a.min(min), b.max(max))
+            }
+            _ => Bounds::Unknown,
+        };
+    }
+
+    fn finish(self) -> ColumnStats {
+        let nulls = if self.vague { Known::Absent } else { Known::Exact(self.nulls) };
+        match self.bounds {
+            Bounds::Exact(min, max) => ColumnStats {
+                min: Known::Exact(min),
+                max: Known::Exact(max),
+                nulls,
+                ..ColumnStats::default()
+            },
+            Bounds::None | Bounds::Unknown => ColumnStats { nulls, ..ColumnStats::default() },
+        }
+    }
+}
+
 /// Bounds and sum of a column whose encodings keep the values as they were given.
 fn values(archive: &Archive, column: &ColumnData) -> Option<ColumnStats> {
     let headers = first_headers(archive, &column.name, &column.chunks).ok()?;

@@ -16,6 +16,7 @@ use crate::{Outcome, format, out};
 Examples:
   tess sketch run.tet
   tess sketch run.tet --json
+  tess sketch plant.tsfile --pages
   tess sketch run.tet -o run.txt
   tess sketch --html run.tet -o run.html     a page to look at, in one file")]
 pub(crate) struct Sketch {
@@ -26,6 +27,10 @@ pub(crate) struct Sketch {
     /// As a page with drawings: one file that needs no network
     #[arg(long, conflicts_with = "json")]
     html: bool,
+
+    /// Go down to the pages inside chunks (TsFile); without it the map ends at chunks with their number of pages
+    #[arg(long)]
+    pages: bool,
 
     /// Write the map to FILE
     #[arg(short, value_name = "FILE")]
@@ -43,6 +48,9 @@ pub(crate) struct Sketch {
     read: ReadArgs,
 }
 
+/// How deep chunks lie: in their groups.
+const CHUNK_DEPTH: u8 = 1;
+
 impl Sketch {
     pub(crate) fn run(self) -> Result<Outcome> {
         let (uri, output) = match (self.paths.as_slice(), &self.output) {
@@ -55,7 +63,12 @@ impl Sketch {
             }
         };
         let opened = self.read.open(uri, None)?;
-        let map = opened.container.layout()?;
+        let mut map = opened.container.layout()?;
+        if opened.format.name() == "tsfile" && !self.pages && !self.html {
+            for file in &mut map.files {
+                file.extents.retain(|extent| extent.depth <= CHUNK_DEPTH);
+            }
+        }
         let text = match (self.html, self.json) {
             (true, _) => html::page(opened.location.name(), &*opened.container, &map)?,
             (_, true) => format!("{:#}\n", map.to_json()),
