@@ -144,6 +144,14 @@ impl Source {
         }
     }
 
+    /// The table itself, where the source is one: a table of a container, Parquet, npy, Zarr.
+    pub fn table(&self) -> Option<Arc<dyn Table>> {
+        match &self.kind {
+            Kind::Table { table, .. } => Some(Arc::clone(table)),
+            Kind::Foreign(_) => None,
+        }
+    }
+
     /// How many rows there are, where that is known without reading.
     pub fn row_count(&self) -> Option<u64> {
         match &self.kind {
@@ -152,15 +160,21 @@ impl Source {
         }
     }
 
-    /// The array face, where the source is just one array.
+    /// The array face, where the source is just one array: its axes and one column.
     pub fn array(&self) -> Option<Arc<dyn ArrayView>> {
-        match &self.kind {
-            Kind::Table { table, .. } => match table.array_columns().as_slice() {
-                [only] => table.array(only),
-                _ => None,
-            },
-            Kind::Foreign(_) => None,
-        }
+        let Kind::Table { table, .. } = &self.kind else { return None };
+        let names = table.array_columns();
+        let [only] = names.as_slice() else { return None };
+        let array = table.array(only)?;
+        let values = self.schema.fields().len().checked_sub(array.shape().len());
+        (values == Some(1)).then_some(array)
+    }
+
+    /// The name of the only column that is not an axis, where it has one of its own.
+    pub(crate) fn array_name(&self) -> Option<String> {
+        let Kind::Table { table, .. } = &self.kind else { return None };
+        let names = table.array_columns();
+        names.first().filter(|name| *name != "value" && names.len() == 1).cloned()
     }
 
     /// The columns by which rows come sorted; empty where there is no such order.

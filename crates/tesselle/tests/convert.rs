@@ -229,6 +229,73 @@ fn dimensions_and_metadata_survive_the_way_through_other_formats() {
 }
 
 #[test]
+fn an_array_with_a_column_that_is_no_array_keeps_all_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = parquet(
+        folder.path(),
+        "mixed.parquet",
+        vec![
+            ("x", Arc::new(Int32Array::from_iter_values(0..40))),
+            ("n", Arc::new(Float64Array::from_iter_values((0..40).map(f64::from)))),
+            ("s", Arc::new(StringArray::from_iter_values((0..40).map(|i| format!("s{i}"))))),
+        ],
+    );
+    let array = folder.path().join("mixed.tiledb");
+    let dense = settings(&["kind=dense", "dims=x", "domain.x=0:39", "extent.x=8"]);
+    run(&source, &array, |c| c.write.settings = dense).unwrap();
+    for to in ["tiledb", "parquet", "tatami"] {
+        let target = folder.path().join(format!("copy.{to}"));
+        run(&array, &target, |_| ()).unwrap();
+        let found = compare(&array, &target);
+        assert!(found.is_equal(), "{to}: {found:?}");
+    }
+    // A text has no place in a tensor: it is refused rather than left out.
+    let error = run(&array, &folder.path().join("copy.tet"), |_| ()).unwrap_err().to_string();
+    assert!(error.contains("'s'"), "{error}");
+    let error = run(&array, &folder.path().join("copy.npy"), |_| ()).unwrap_err().to_string();
+    assert!(error.contains("npy"), "{error}");
+}
+
+/// Files of older versions, written by the original engines.
+#[test]
+fn old_versions_are_upgraded_with_equal_values() {
+    let Some(fixtures) = std::env::var_os("TESSELLE_FIXTURES").map(PathBuf::from) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = 0;
+    for (format, prefixes) in [("tiledb", ["bc_v", "zz"]), ("tsfile", ["v08-", "v2-"])] {
+        for case in std::fs::read_dir(fixtures.join(format)).unwrap().flatten() {
+            let name = case.file_name().to_string_lossy().into_owned();
+            if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
+                continue;
+            }
+            for (number, uri) in
+                tesselle::find(text(&case.path()), tesselle::Wanted::Containers).unwrap().iter().enumerate()
+            {
+                let opened = tesselle::open(uri, None, &OpenOptions::default()).unwrap();
+                if opened.container.table_names().is_empty() {
+                    continue;
+                }
+                let target = folder.path().join(format!("{name}-{number}.{format}"));
+                // Some texts are not UTF-8.
+                let open = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+                let conversion = Conversion { open: open.clone(), ..Conversion::default() };
+                let result = convert(uri, text(&target), &conversion, &driver());
+                result.unwrap_or_else(|error| panic!("{uri}: {error}"));
+                let table = if format == "tsfile" { "#*" } else { "" };
+                let (a, b) = (format!("{uri}{table}"), format!("{}{table}", text(&target)));
+                let key = Some(["device", "measurement", "time"].map(str::to_owned).to_vec());
+                let options =
+                    DiffOptions { key: key.filter(|_| format == "tsfile"), ..DiffOptions::default() };
+                let found = diff(&a, &b, &open, &options, &driver()).unwrap();
+                assert_eq!((found.values, found.unmatched), (0, (0, 0)), "{uri}: {found:?}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+#[test]
 fn types_that_do_not_fit_are_refused_until_they_are_cast() {
     let folder = tempfile::tempdir().unwrap();
     let source = parquet(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tesselle_core::{Description, hex};
 
 use crate::layout::LAYOUT_KEY;
@@ -22,6 +22,19 @@ pub(crate) struct About {
     pub(crate) attributes: Vec<Attribute>,
     /// What no conversion carries, a line each.
     pub(crate) rest: Vec<String>,
+    /// What only another tensor file can hold.
+    pub(crate) tensor: Option<TensorNotes>,
+}
+
+/// What a tensor file says beyond attributes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct TensorNotes {
+    /// Attributes, names of axes and labels by dataset.
+    pub(crate) datasets: Map<String, Value>,
+    /// The rows of its history.
+    pub(crate) history: Value,
+    /// What is lost elsewhere, a line each.
+    pub(crate) lost: Vec<String>,
 }
 
 impl About {
@@ -45,18 +58,38 @@ impl About {
                     about.rest.push(format!("the history of {fragments} fragments"));
                 }
             }
-            "tet" => {
-                let own = metadata.get("datasets").and_then(|datasets| datasets.get(table));
-                let attrs = own.and_then(|own| own["attrs"].as_object()).into_iter().flatten();
-                about.attributes.extend(attrs.map(|(name, value)| Attribute::new(name, value.clone())));
-                if own.is_some_and(|own| !own["coords"].is_null()) {
-                    about.rest.push("the labels of the axes".to_owned());
-                }
-                about.count(description, "history", "rows of history");
-            }
+            "tet" => about.tensor = Some(about.of_tensor(description, table)),
             _ => about.pairs(metadata),
         }
         about
+    }
+
+    /// The attributes of one dataset, or of all of them with the dataset's name before each.
+    fn of_tensor(&mut self, description: &Description, table: &str) -> TensorNotes {
+        let all = description.metadata.get("datasets").and_then(Value::as_object);
+        let meant = |name: &str| table == "*" || name == table;
+        let datasets: Map<String, Value> = all
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| meant(name))
+            .map(|(name, own)| (name.clone(), own.clone()))
+            .collect();
+        let mut lost = Vec::new();
+        for (dataset, own) in &datasets {
+            for (name, value) in own["attrs"].as_object().into_iter().flatten() {
+                let name = if table == "*" { format!("{dataset}.{name}") } else { name.clone() };
+                self.attributes.push(Attribute::new(&name, value.clone()));
+            }
+            if !own["coords"].is_null() {
+                lost.push(format!("the labels of the axes of '{dataset}'"));
+            }
+        }
+        let history = description.extra.get("history").cloned().unwrap_or_default();
+        let rows = history.as_array().map_or(0, Vec::len);
+        if rows > 0 {
+            lost.push(format!("{rows} rows of history"));
+        }
+        TensorNotes { datasets, history, lost }
     }
 
     /// Key/value pairs, as a list of pairs or an object.
@@ -84,13 +117,13 @@ impl About {
             .map(|(name, value)| Attribute::new(name, Value::from(value.as_str())))
             .collect();
         attributes.sort_by(|a, b| a.name.cmp(&b.name));
-        Self { attributes, rest: Vec::new() }
+        Self { attributes, ..Self::default() }
     }
 
     /// Attributes that are JSON.
-    pub(crate) fn of_attributes(attributes: &serde_json::Map<String, Value>) -> Self {
+    pub(crate) fn of_attributes(attributes: &Map<String, Value>) -> Self {
         let all = attributes.iter().map(|(name, value)| Attribute::new(name, value.clone()));
-        Self { attributes: all.collect(), rest: Vec::new() }
+        Self { attributes: all.collect(), ..Self::default() }
     }
 
     fn count(&mut self, description: &Description, key: &str, what: &str) {

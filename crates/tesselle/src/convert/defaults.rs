@@ -52,6 +52,24 @@ pub(super) fn fill(target: &str, options: &mut WriteOptions, rows: &Rows<'_>) {
     }
 }
 
+/// Buffers of a writer that are larger than the memory allows get smaller; those that fit keep their default.
+pub(super) fn fit_memory(target: &str, settings: &mut Settings, memory: u64) {
+    const LEAST: u64 = 1 << 20;
+    let mut bound = |name: &str, share: u64, default: u64| {
+        if memory / share < default {
+            set(settings, name, (memory / share).max(LEAST).to_string());
+        }
+    };
+    match target {
+        "tatami" => {
+            bound("row_group_bytes", 4, 256 << 20);
+            bound("blob_buffer_bytes", 8, 64 << 20);
+        }
+        "tsfile" => bound("group_bytes", 4, 64 << 20),
+        _ => {}
+    }
+}
+
 fn set(settings: &mut Settings, name: &str, value: impl Into<String>) {
     if settings.get(name).is_none() {
         settings.set(name, value);
@@ -165,5 +183,23 @@ fn documents(settings: &mut Settings, rows: &Rows<'_>) {
     let bloom = rows.in_role(&["bloom"]);
     if !bloom.is_empty() {
         set(settings, "bloom", names(&bloom));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_follow_a_small_memory_and_what_the_caller_said() {
+        let mut settings = Settings::default();
+        fit_memory("tatami", &mut settings, 64 << 20);
+        assert_eq!(settings.get("row_group_bytes"), Some("16777216"));
+        let mut large = Settings::default();
+        fit_memory("tatami", &mut large, 8 << 30);
+        assert_eq!(large, Settings::default());
+        let mut own = Settings::from_pairs(&["group_bytes=5"]).unwrap();
+        fit_memory("tsfile", &mut own, 1 << 20);
+        assert_eq!(own.get("group_bytes"), Some("5"));
     }
 }

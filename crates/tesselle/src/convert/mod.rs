@@ -5,6 +5,7 @@ mod cast;
 mod defaults;
 mod fit;
 mod target;
+mod watched;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ use crate::source::{Source, SourceOptions};
 use defaults::Rows;
 use fit::Place;
 use target::Target;
+use watched::Watched;
 
 /// What to convert, beyond the two names.
 #[derive(Debug, Clone, Default)]
@@ -89,21 +91,26 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     let layout = source.layout();
     let about = source.about();
     let mut write = conversion.write.clone();
-    let (note, kept, lost) = carry(&about, &layout, to, &mut write);
     let whole = conversion.scan == Scan::all();
+    let (note, kept, lost) = carry(&about, &layout, to, whole, &mut write);
+    // An array goes tile by tile. Rows keep more of one that is an array again: the types of its dimensions.
     if whole
         && conversion.casts.is_empty()
         && to.takes_arrays()
+        && (source.format(), to.name()) != ("tiledb", "tiledb")
         && let Some(array) = source.array()
     {
-        write.table = write.table.or_else(|| source.table_name().map(str::to_owned));
+        write.table =
+            write.table.or_else(|| source.table_name().map(str::to_owned)).or_else(|| source.array_name());
         let value = Field::new("value", array.dtype().arrow(), false);
         let changed = fit::check(to.name(), None, &[(&value, Place::Values)])?;
         let mut lost = lost;
         if array.origin().iter().any(|origin| *origin != 0) && to.name() != "tiledb" {
             lost.push("where the axes begin: the target counts positions from 0".to_owned());
         }
-        let summary = to.write_array(&target, &*array, &note, &write, driver)?;
+        let watched = Watched::new(&*array, to, driver);
+        let array: &dyn tesselle_core::ArrayView = watched.as_ref().map_or(&*array, |watched| watched);
+        let summary = to.write_array(&target, array, &note, &write, driver)?;
         return Ok(Converted { format: to.name(), summary, changed, kept, lost });
     }
     let rows = cast::cast(source.rows(&conversion.scan, driver)?, &conversion.casts)?;
@@ -119,6 +126,7 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         from: (source.format(), source.table_name()),
     };
     defaults::fill(to.name(), &mut write, &facts);
+    defaults::fit_memory(to.name(), &mut write.settings, driver.budget().total());
     let version = write.settings.get("version").map(str::to_owned);
     let changed = fit::check(to.name(), version.as_deref(), &places(to, &rows.schema, &write, &layout))?;
     let mut sink = to.sink(&target, &rows.schema, &note, &write, driver)?;
@@ -167,9 +175,25 @@ fn carry(
     about: &About,
     layout: &Layout,
     to: Target,
+    whole: bool,
     write: &mut WriteOptions,
 ) -> (BTreeMap<String, String>, Vec<String>, Vec<String>) {
     let mut lost = about.rest.clone();
+    if let Some(tensor) = &about.tensor {
+        // Labels belong to positions, so all of them must come, under the names they have.
+        if to.name() == "tet" && whole && write.table.is_none() {
+            if !tensor.datasets.is_empty() {
+                let datasets = serde_json::Value::Object(tensor.datasets.clone());
+                write.metadata.insert("datasets".to_owned(), datasets.to_string());
+            }
+            if tensor.history.as_array().is_some_and(|rows| !rows.is_empty()) {
+                write.metadata.insert("history".to_owned(), tensor.history.to_string());
+            }
+            let kept = about.attributes.iter().map(|attribute| attribute.name.clone()).collect();
+            return (BTreeMap::new(), kept, lost);
+        }
+        lost.extend(tensor.lost.iter().cloned());
+    }
     let names = || about.attributes.iter().map(|attribute| attribute.name.clone()).collect::<Vec<_>>();
     let Some(mut taken) = about.for_format(to.name()) else {
         lost.extend(names().into_iter().map(|name| format!("the attribute '{name}'")));

@@ -3,7 +3,9 @@
 mod rows;
 mod sort;
 
-use arrow_schema::{DataType, Schema};
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema};
 use serde_json::{Value, json};
 use tesselle_core::{Driver, Error, OpenOptions, Result, Scan};
 
@@ -128,9 +130,13 @@ pub fn diff_sources(
     Ok(Difference { schema, ..found })
 }
 
-/// The type that counts: large, view and dictionary variants hold the same values.
+/// The type that counts: large, view and dictionary variants hold the same values, and so do lists whatever the name and
+/// nullability of what is in them.
 pub(crate) fn plain_type(data_type: &DataType) -> DataType {
+    let item = |field: &Field| Arc::new(Field::new("item", plain_type(field.data_type()), true));
     match data_type {
+        DataType::List(field) | DataType::LargeList(field) => DataType::List(item(field)),
+        DataType::FixedSizeList(field, n) => DataType::FixedSizeList(item(field), *n),
         DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
         DataType::LargeBinary | DataType::BinaryView => DataType::Binary,
         DataType::Dictionary(_, values) => plain_type(values),
@@ -145,8 +151,7 @@ fn compare_schemas(left: &Schema, right: &Schema, wanted: impl Fn(&str) -> bool)
             Err(_) => lines.push(format!("column '{}' is only on the left", field.name())),
             Ok(other) => {
                 let (a, b) = (plain_type(field.data_type()), plain_type(other.data_type()));
-                // The names and nullability inside a list do not change its values.
-                if a != b && !(a.is_nested() && a.equals_datatype(&b)) {
+                if a != b {
                     lines.push(format!("column '{}' is {a} on the left and {b} on the right", field.name()));
                 }
             }

@@ -228,7 +228,7 @@ fn common_type(name: &str, a: &DataType, b: &DataType) -> Result<DataType> {
         ))
         .hint("leave the column out, or convert one side first")
     };
-    let common = if a == b || a.is_nested() && a.equals_datatype(&b) {
+    let common = if a == b {
         a.clone()
     } else if a.is_floating() || b.is_floating() {
         DataType::Float64
