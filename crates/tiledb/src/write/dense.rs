@@ -10,6 +10,7 @@ use super::array::{ArrayWriter, Written};
 use super::cells::{Cells, TileCells};
 use super::commit::commit;
 use super::fragment::{FragmentEnd, FragmentWriter, TileSet, stored_fields};
+use super::label::check_order;
 use super::name::stamp;
 use crate::filter::Filter;
 use crate::meta::layout::Layout;
@@ -58,6 +59,9 @@ impl ArrayWriter {
             )));
         }
         let columns = self.cells_of(batch, &stored_fields(&self.schema, false, false))?;
+        for (attribute, column) in self.schema.attributes.iter().zip(&columns) {
+            check_order(attribute, column)?;
+        }
         let timestamps = stamp(timestamp);
         let mut writer = FragmentWriter::create(self.plan(timestamps))?;
         let tiles = Tiler { schema: &self.schema, grid: &grid, region: &region, order };

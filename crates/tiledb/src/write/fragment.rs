@@ -191,12 +191,14 @@ impl FragmentWriter {
     pub(crate) fn finish(mut self, end: &FragmentEnd) -> Result<FinishedFragment> {
         let metadata = self.metadata(end)?;
         let mut bytes = metadata.len() as u64;
+        let mut files = Vec::new();
         for field in std::mem::take(&mut self.files) {
             bytes += field.lists.sizes.iter().sum::<u64>();
-            field.fixed_file.commit()?;
-            field.var_file.map_or(Ok(()), Staged::commit)?;
-            field.validity_file.map_or(Ok(()), Staged::commit)?;
+            files.push(field.fixed_file);
+            files.extend(field.var_file.into_iter().chain(field.validity_file));
         }
+        // Each waits for the disk: all at once.
+        files.into_par_iter().try_for_each(Staged::commit)?;
         commit::put(&self.folder.join("__fragment_metadata.tdb"), &metadata)?;
         self.done = true;
         Ok(FinishedFragment { name: std::mem::take(&mut self.name), bytes, tiles: self.tiles as u64 })
