@@ -26,7 +26,8 @@ fn path(path: &Path) -> &str {
 /// A file of two series with a few pages each, made of CSV.
 fn sample(folder: &Path, version: &str) -> PathBuf {
     let csv = folder.join("in.csv");
-    let rows: String = (0..25).map(|i| format!("{},{},{}.5\n", 1000 + i * 10, i * i, i)).collect();
+    let rows: Vec<String> = (0..25).map(|i| format!("{},{},{}.5\n", 1000 + i * 10, i * i, i)).collect();
+    let rows = rows.concat();
     std::fs::write(&csv, format!("time,a,b\n{rows}")).unwrap();
     let file = folder.join(format!("v{version}.tsfile"));
     let version = format!("version={version}");
