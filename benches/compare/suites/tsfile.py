@@ -26,11 +26,11 @@ class Suite:
         java = HERE.parent / ".java" / "tsfile"
         self.java = java if (java / "classes").exists() else None
 
-    def prepare(self):
+    def prepare(self, jobs):
         if not (self.folder / "words.txt").exists():
             subprocess.run([sys.executable, HERE / "tsfile_python.py", "make", self.folder], check=True)
         for name in SETS:
-            if not (self.folder / f"pypi-{name}.tsfile").exists():
+            if any(job.endswith(name) for job in jobs) and not (self.folder / f"pypi-{name}.tsfile").exists():
                 subprocess.run(self.command("pypi", f"write-{name}"), check=True, stdout=subprocess.DEVNULL)
 
     def jobs(self):

@@ -79,8 +79,11 @@ impl ArchiveFile {
 
     fn new(file: File, location: Location, label: String) -> Result<Self> {
         let deletions = read_deletions(&location)?;
-        let has_unknown_deletions = file.version.is_compact()
-            && beside(&location, "mods2").is_some_and(|mods| mods.size().is_ok_and(|n| n > 0));
+        let unread = beside(&location, "mods2").filter(|_| file.version.is_compact());
+        let has_unknown_deletions = match unread {
+            Some(mods) => mods.is_file()? && mods.size()? > 0,
+            None => false,
+        };
         Ok(Self { file, location, label, deletions, has_unknown_deletions })
     }
 }

@@ -7,7 +7,7 @@ use super::source::SourceColumn;
 use crate::meta::DataType;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer};
+use arrow_buffer::{BooleanBuffer, NullBuffer, NullBufferBuilder};
 use arrow_schema::SchemaRef;
 use std::sync::Arc;
 use tesselle_core::{Error, Result};
@@ -257,11 +257,14 @@ fn measurement_at(measurements: &[(Arc<str>, usize)], row: usize) -> Option<&str
 /// The same text in every row.
 fn constant(text: Option<&str>, rows: usize, data_type: &arrow_schema::DataType) -> Result<ArrayRef> {
     let Some(text) = text else { return Ok(new_null_array(data_type, rows)) };
-    let offsets = OffsetBuffer::from_repeated_length(text.len(), rows);
-    let data = Buffer::from_vec(text.as_bytes().repeat(rows));
+    if text.len().checked_mul(rows).is_none_or(|bytes| bytes > i32::MAX as usize) {
+        return Err(
+            Error::limit("the tags of one batch take more than 2 GiB").hint("read fewer rows per batch")
+        );
+    }
     Ok(match data_type {
-        arrow_schema::DataType::Binary => Arc::new(BinaryArray::try_new(offsets, data, None)?),
-        _ => Arc::new(StringArray::try_new(offsets, data, None)?),
+        arrow_schema::DataType::Binary => Arc::new(BinaryArray::new_repeated(text.as_bytes(), rows)),
+        _ => Arc::new(StringArray::new_repeated(text, rows)),
     })
 }
 

@@ -304,7 +304,9 @@ impl Material {
     fn wanted_rows(&self, times: &[i64]) -> Range<usize> {
         let all = 0..times.len();
         let (Some(first), Some(last)) = (times.first(), times.last()) else { return all };
-        if self.window.is_none() && self.times.is_none() || !is_ascending(times) {
+        // Whatever the order of times inside: where both ends are wanted, all rows are.
+        let inside = |time: &i64| self.window.is_none_or(|(from, to)| (from..=to).contains(time));
+        if self.times.is_none() && inside(first) && inside(last) || !is_ascending(times) {
             return all;
         }
         let mut rows = all;

@@ -1,11 +1,13 @@
 //! What is known of a device without reading its pages.
 
 use crate::archive::Archive;
-use crate::describe::first_headers;
-use crate::meta::{DataType, Sum};
+use crate::describe::read_headers;
+use crate::meta::{ChunkHeader, DataType, Sum};
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
+use crate::read::loaded::ChunkRef;
 use crate::read::prune::bounds_of;
+use std::ops::Range;
 use tesselle_core::{ColumnStats, Known, Scalar, TableStats};
 
 /// Most chunk headers that are looked at to tell whether bounds are exact.
@@ -18,9 +20,7 @@ pub(crate) fn exact_rows(archive: &Archive, data: &DeviceData) -> Option<u64> {
     if !compact || !data.is_plain() {
         return None;
     }
-    let total = |chunks: &[crate::read::loaded::ChunkRef]| {
-        chunks.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count))
-    };
+    let total = |chunks: &[ChunkRef]| chunks.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count));
     if data.is_aligned() {
         let aligned = data.columns.iter().flat_map(|c| &c.chunks).all(|c| c.time_chunk.is_some());
         return if aligned { total(&data.times) } else { None };
@@ -50,10 +50,15 @@ pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
             ColumnStats { min: exact(lo), max: exact(hi), nulls: Known::Exact(0), ..ColumnStats::default() };
         stats.columns.insert(TIME.to_string(), time);
     }
+    let mut headers = if all <= MAX_HEADERS { headers(archive, data) } else { None }.into_iter().flatten();
     for (column, name) in data.columns.iter().zip(&*data.shown_names()) {
+        let lossless = has_bounds(column)
+            && column.chunks.iter().fold(true, |ok, _| {
+                headers.next().is_some_and(|(header, _)| !header.encoding.is_lossy(column.data_type)) && ok
+            });
         let count = column.chunks.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count));
         let nulls = rows.zip(count).and_then(|(rows, count)| rows.checked_sub(count));
-        let mut known = if all <= MAX_HEADERS { values(archive, column) } else { None }.unwrap_or_default();
+        let mut known = if lossless { values(column) } else { None }.unwrap_or_default();
         known.nulls = nulls.map_or(Known::Absent, Known::Exact);
         stats.columns.insert(name.to_string(), known);
     }
@@ -147,12 +152,21 @@ impl Joined {
     }
 }
 
+/// Whether statistics of a column can have bounds that a predicate could use.
+fn has_bounds(column: &ColumnData) -> bool {
+    column.chunks.first().is_some_and(|chunk| bounds_of(&chunk.statistics, column.data_type).is_some())
+}
+
+/// The headers of all chunks of columns with bounds, which tell whether encodings keep values; one request for all.
+fn headers(archive: &Archive, data: &DeviceData) -> Option<Vec<(ChunkHeader, Range<u64>)>> {
+    let columns = data.columns.iter().filter(|column| has_bounds(column));
+    let wanted: Vec<(&ChunkRef, &str)> =
+        columns.flat_map(|column| column.chunks.iter().map(|chunk| (chunk, &*column.name))).collect();
+    read_headers(archive, &wanted).ok()
+}
+
 /// Bounds and sum of a column whose encodings keep the values as they were given.
-fn values(archive: &Archive, column: &ColumnData) -> Option<ColumnStats> {
-    let headers = first_headers(archive, &column.name, &column.chunks).ok()?;
-    if headers.iter().any(|h| h.encoding.is_lossy(column.data_type)) {
-        return None;
-    }
+fn values(column: &ColumnData) -> Option<ColumnStats> {
     let mut stats = ColumnStats::default();
     let mut bounds: Option<(Scalar, Scalar)> = None;
     let mut sum = Some(0_i128);
