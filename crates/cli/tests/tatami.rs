@@ -156,7 +156,12 @@ fn a_collection_is_kept_searched_and_merged() {
 
 /// The titles of the hits, best first.
 fn titles(found: &Value) -> Vec<String> {
-    found["hits"].as_array().unwrap().iter().map(|hit| hit["fields"]["title"].as_str().unwrap().to_owned()).collect()
+    found["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["fields"]["title"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]

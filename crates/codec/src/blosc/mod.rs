@@ -21,6 +21,8 @@ const BYTE_SHUFFLE: u8 = 1;
 const STORED: u8 = 2;
 const BIT_SHUFFLE: u8 = 4;
 const ONE_STREAM: u8 = 16;
+/// The upper three bits of the flags name a compressor; this is the last one there is, zstd.
+const LAST_FORMAT: u8 = 4;
 
 /// The decoded size that a buffer states.
 pub fn decoded_len(src: &[u8]) -> Result<usize> {
@@ -34,6 +36,9 @@ pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
         return Err(Error::Length { what: WHAT, expected: dst.len() as u64, found: found as u64 });
     }
     let (flags, width) = (src[2], usize::from(src[3]).max(1));
+    if flags >> 5 > LAST_FORMAT {
+        return Err(Error::Unsupported { what: WHAT, why: format!("its compressor {}", flags >> 5).into() });
+    }
     if flags & STORED != 0 {
         let body = src.get(HEADER..HEADER + found).ok_or_else(|| short(HEADER + found, src))?;
         dst.copy_from_slice(body);
@@ -83,10 +88,7 @@ fn decode_block(mut body: &[u8], format: u8, streams: usize, out: &mut [u8]) -> 
             1 => expand(Compressor::Lz4Block, stream, part)?,
             2 => expand(Compressor::Snappy, stream, part)?,
             3 => expand(Compressor::Zlib, stream, part)?,
-            4 => expand(Compressor::Zstd, stream, part)?,
-            other => {
-                return Err(Error::Unsupported { what: WHAT, why: format!("its compressor {other}").into() });
-            }
+            _ => expand(Compressor::Zstd, stream, part)?,
         }
     }
     Ok(())
