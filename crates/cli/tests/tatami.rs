@@ -43,7 +43,7 @@ fn pages(folder: &Path, name: &str, rows: std::ops::Range<usize>) -> PathBuf {
     let csv = folder.join(format!("{name}.csv"));
     let line = |row: usize| {
         let (a, b) = (WORDS[row % 5], WORDS[row * 3 % 5]);
-        let status = if row % 4 == 0 { 404 } else { 200 };
+        let status = if row.is_multiple_of(4) { 404 } else { 200 };
         format!("https://example.org/{row:03},{a} {row},{status},the {a} and the {b} number {row}\n")
     };
     let lines =
@@ -156,7 +156,12 @@ fn a_collection_is_kept_searched_and_merged() {
 
 /// The titles of the hits, best first.
 fn titles(found: &Value) -> Vec<String> {
-    found["hits"].as_array().unwrap().iter().map(|hit| hit["fields"]["title"].as_str().unwrap().to_owned()).collect()
+    found["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["fields"]["title"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn random_parquet_files_converted_by_the_original_read_equal() {
         let mut random = Random(case * 2 + 1);
         let rows = 1 + random.below(3000) as usize;
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
-        for number in 0..1 + random.below(8) {
+        for number in 0..=random.below(8) {
             let (kind, nullable) = (random.below(10), random.below(2) == 0);
             // The original keeps the values of a column of this name outside its pages.
             let name = if kind >= 8 && number % 2 == 0 && !fields.iter().any(|f: &Field| f.name() == "body") {

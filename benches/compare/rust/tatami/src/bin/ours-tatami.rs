@@ -1,5 +1,6 @@
 //! The tatami jobs, run by Tesselle. The folder's files are `NAME.tatami`: `plain`, `extended`, `small` (pages of 1,024
-//! rows) and `segment` (the search index). `plain8` and `lz4` are written only to see what the extended profile saves.
+//! rows) and `segment` (the search index). `lz4` and `levelN`
+//! (the plain profile at zstd level N) are written only to see what codecs and profile save.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,10 +33,13 @@ fn options(name: &str) -> WriterOptions {
     };
     match name {
         "extended" => (options.profile, options.level) = (Profile::Extended, 8),
-        "plain8" => options.level = 8,
         "lz4" => (options.profile, options.codec) = (Profile::Extended, Codec::Lz4),
         "small" => options.page_rows = 1024,
-        _ => {}
+        _ => {
+            if let Some(level) = name.strip_prefix("level") {
+                options.level = level.parse().expect("a zstd level");
+            }
+        }
     }
     options
 }
