@@ -299,7 +299,7 @@ fn a_page_holds_every_piece_and_needs_nothing_else() {
         assert!(!html.contains("{{") || html.matches("{{").count() == 0, "a part is missing");
         let data = html.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
         let data: serde_json::Value = serde_json::from_str(data).unwrap();
-        let sketch = tess(&["sketch", path(&container), "--json"]);
+        let sketch = tess(&["sketch", path(&container), "--json", "--pages"]);
         let sketch: serde_json::Value = serde_json::from_slice(&sketch.stdout).unwrap();
         let files = (data["files"].as_array().unwrap(), sketch["files"].as_array().unwrap());
         assert_eq!(files.0.len(), files.1.len());
