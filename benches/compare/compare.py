@@ -24,7 +24,7 @@ PATIENCE_S = 60       # a job that takes longer is shown as such
 
 
 def run(command):
-    """(seconds, answer, peak bytes) of one job; None where the engine does not do it."""
+    """What one job told, with the seconds of its best run and its peak bytes; None where the engine does not do it."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen([str(part) for part in command], stdout=out, stderr=err)
         timer = threading.Timer(PATIENCE_S, process.kill)
@@ -40,7 +40,7 @@ def run(command):
             print(f"  {' '.join(map(str, command))}: {err.read().decode(errors='replace').strip()[-200:]}", file=sys.stderr)
             return None
         result = json.loads(out.read())
-    return min(result["seconds"]), result["answer"], usage.ru_maxrss * 1024
+    return {**result, "seconds": min(result["seconds"]), "peak_bytes": usage.ru_maxrss * 1024}
 
 
 def rate(seconds, work):
@@ -52,6 +52,16 @@ def rate(seconds, work):
         return f"{count / seconds / 1e9:.2f} GB/s"
     per = count / seconds
     return f"{per / 1e6:.2f} M {unit}/s" if per >= 1e6 else f"{per:,.0f} {unit}/s"
+
+
+def extras(result):
+    """What some jobs tell besides their time: the size of what was written, the time 99 of 100 did not exceed."""
+    text = ""
+    if "bytes" in result:
+        text += f", {result['bytes'] / 1e6:.1f} MB"
+    if "p99" in result:
+        text += f", p99 {result['p99'] * 1e3:.3f} ms"
+    return text
 
 
 def main():
@@ -79,16 +89,18 @@ def main():
             if result is None:
                 cells.append(f"> {PATIENCE_S} s, or failed" if command else "–")
                 continue
-            seconds, answer, peak = result
+            # An engine that is slow at a job of many like parts may do only `done` of them.
+            share = work[0] / result["done"] if "done" in result else 1.0
+            seconds, answer = result["seconds"] * share, result["answer"]
             if engine == "tesselle":
-                ours = result
-            text = f"{rate(seconds, work)}, {peak >> 20} MiB"
+                ours = seconds, answer
+            text = f"{rate(seconds, work)}{extras(result)}, {result['peak_bytes'] >> 20} MiB"
             if ours and engine != "tesselle":
                 text += f" ({seconds / ours[0]:.2f}x)"
-                if abs(answer - ours[1]) > TOLERANCE * max(1.0, abs(ours[1])):
+                if share == 1.0 and abs(answer - ours[1]) > TOLERANCE * max(1.0, abs(ours[1])):
                     text += f" DIFFERS: {answer} against {ours[1]}"
             cells.append(text)
-            records.append({"job": job, "engine": engine, "seconds": seconds, "answer": answer, "peak_bytes": peak})
+            records.append({"job": job, "engine": engine, **result, "seconds": seconds})
         print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
     for line in suite.notes() if hasattr(suite, "notes") else ():
         print(line)

@@ -81,6 +81,11 @@ impl<'a> PostingCursor<'a> {
         self.table.list_max()
     }
 
+    /// A frequency that at least `n` documents of the list reach, if the skip table tells one.
+    pub(crate) fn reached_by(&self, n: usize) -> Option<u32> {
+        self.table.reached_by(n)
+    }
+
     pub(crate) fn blocks(&self) -> usize {
         self.table.len()
     }

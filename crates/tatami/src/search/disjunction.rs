@@ -35,6 +35,9 @@ pub(crate) struct Disjunction<'a> {
 impl Disjunction<'_> {
     /// Hands every document that may be kept to `collector`, in ascending order.
     pub(crate) fn run(&mut self, collector: &mut impl Collector) -> Result<()> {
+        if self.live.is_none() {
+            collector.expect(self.sure(collector.wanted()));
+        }
         match self.clauses.len() {
             0 => Ok(()),
             1 => self.run_single(collector),
@@ -46,6 +49,13 @@ impl Disjunction<'_> {
     pub(crate) fn bound(&self) -> f32 {
         let sum = self.clauses.iter().map(|clause| clause.list_bound * clause.times as f32).sum();
         self.loosen(sum)
+    }
+
+    /// A score that at least `k` documents reach by one term alone: adding the others cannot make it smaller. Lists are
+    /// pruned by it from their first document on.
+    fn sure(&self, k: usize) -> f32 {
+        let of = |clause: &Clause<'_>| clause.cursor.reached_by(k).map_or(0.0, |freq| clause.weight.of(freq));
+        self.clauses.iter().map(of).fold(0.0, f32::max)
     }
 
     /// Scores are sums of rounded numbers in query order, bounds are added in another; this much covers both.

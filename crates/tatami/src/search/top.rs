@@ -34,18 +34,26 @@ pub(crate) trait Collector {
     fn admits(&self, bound: f32) -> bool;
 
     fn collect(&mut self, doc: u32, score: f32);
+
+    /// How many hits are wanted.
+    fn wanted(&self) -> usize;
+
+    /// Says that as many documents as are wanted, none of them collected yet, will reach `score`.
+    fn expect(&mut self, score: f32);
 }
 
 /// The k best documents: score descending, then document ascending.
 #[derive(Debug)]
 pub(crate) struct TopDocs {
     k: usize,
+    /// What the worst hit will have at least.
+    least: f32,
     heap: BinaryHeap<Reverse<Scored>>,
 }
 
 impl TopDocs {
     pub(crate) fn new(k: usize) -> Self {
-        Self { k, heap: BinaryHeap::new() }
+        Self { k, least: 0.0, heap: BinaryHeap::new() }
     }
 
     pub(crate) fn into_sorted(self) -> Vec<Scored> {
@@ -56,8 +64,19 @@ impl TopDocs {
 impl Collector for TopDocs {
     #[inline]
     fn admits(&self, bound: f32) -> bool {
+        if self.heap.len() < self.k {
+            return bound >= self.least;
+        }
         // An equal score loses: its document comes later.
-        self.heap.len() < self.k || self.heap.peek().is_some_and(|Reverse(worst)| bound > worst.score)
+        self.heap.peek().is_some_and(|Reverse(worst)| bound > worst.score)
+    }
+
+    fn wanted(&self) -> usize {
+        self.k
+    }
+
+    fn expect(&mut self, score: f32) {
+        self.least = self.least.max(score);
     }
 
     fn collect(&mut self, doc: u32, score: f32) {
@@ -146,6 +165,14 @@ impl Collector for TopScores<'_> {
     #[inline]
     fn admits(&self, bound: f32) -> bool {
         self.k > 0 && bound >= self.threshold()
+    }
+
+    fn wanted(&self) -> usize {
+        self.k
+    }
+
+    fn expect(&mut self, score: f32) {
+        self.floor.raise(score);
     }
 
     fn collect(&mut self, doc: u32, score: f32) {

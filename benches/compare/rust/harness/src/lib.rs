@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use serde_json::{Value, json};
+
 /// The arguments every bench binary takes: a job and the folder with the data.
 pub fn arguments() -> (String, PathBuf) {
     let mut args = std::env::args().skip(1);
@@ -20,12 +22,12 @@ pub fn report_after(runs: usize, mut before: impl FnMut(), mut work: impl FnMut(
         work();
         seconds.push(start.elapsed().as_secs_f64());
     }
-    println!("{}", serde_json::json!({ "seconds": seconds, "answer": 0.0 }));
+    println!("{}", json!({ "seconds": seconds, "answer": 0.0 }));
 }
 
-/// Removes a file of an earlier run: freeing its blocks is not part of writing a new one.
+/// Removes a file or folder of an earlier run: freeing its blocks is not part of writing a new one.
 pub fn remove(path: &Path) {
-    let _ = std::fs::remove_file(path);
+    let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
 }
 
 /// Runs `work` a few times and prints the seconds of each run and the answer, which all engines must agree on.
@@ -37,7 +39,50 @@ pub fn report(runs: usize, mut work: impl FnMut() -> f64) {
         answer = work();
         seconds.push(start.elapsed().as_secs_f64());
     }
-    println!("{}", serde_json::json!({ "seconds": seconds, "answer": answer }));
+    println!("{}", json!({ "seconds": seconds, "answer": answer }));
+}
+
+/// Writes `target` a few times; prints the seconds and the size of what was written.
+pub fn report_written(runs: usize, target: &Path, mut work: impl FnMut()) {
+    let mut seconds = Vec::new();
+    for _ in 0..runs {
+        remove(target);
+        let start = Instant::now();
+        work();
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    println!("{}", json!({ "seconds": seconds, "answer": 0.0, "bytes": size(target) }));
+}
+
+/// The bytes of a file, or of all files in a folder.
+pub fn size(path: &Path) -> u64 {
+    if !path.is_dir() {
+        return path.metadata().map_or(0, |meta| meta.len());
+    }
+    std::fs::read_dir(path).unwrap().map(|entry| size(&entry.unwrap().path())).sum()
+}
+
+/// Does `work` for each of `items`, after one round to warm up; prints the seconds of each round, the sum of the
+/// answers, how many items there were, and the time that 99 of 100 did not exceed.
+pub fn report_each<T>(runs: usize, items: &[T], mut work: impl FnMut(&T) -> f64) {
+    let (mut seconds, mut each, mut answer) = (Vec::new(), Vec::new(), 0.0);
+    for run in 0..=runs {
+        let start = Instant::now();
+        answer = 0.0;
+        for item in items {
+            let begun = Instant::now();
+            answer += work(item);
+            if run > 0 {
+                each.push(begun.elapsed().as_secs_f64());
+            }
+        }
+        if run > 0 {
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+    }
+    each.sort_by(f64::total_cmp);
+    let p99: Value = each.get(each.len() * 99 / 100).copied().into();
+    println!("{}", json!({ "seconds": seconds, "answer": answer, "done": items.len(), "p99": p99 }));
 }
 
 /// Runs `work` a few times and prints the seconds of each run with an answer that was found before: adding up the

@@ -144,6 +144,15 @@ impl SkipTable {
         self.first.len()
     }
 
+    /// A frequency that at least `n` documents of the list reach, for every block has one that reaches its largest;
+    /// `None` where there are fewer blocks.
+    pub(crate) fn reached_by(&self, n: usize) -> Option<u32> {
+        let nth = n.checked_sub(1).filter(|nth| *nth < self.max_freq.len())?;
+        let mut largest = self.max_freq.clone();
+        let (_, freq, _) = largest.select_nth_unstable_by(nth, |a, b| b.cmp(a));
+        Some(*freq)
+    }
+
     /// The largest frequency of the list.
     pub(crate) fn list_max(&self) -> u32 {
         self.max_freq.iter().copied().max().unwrap_or(0)

@@ -1,16 +1,14 @@
 //! Postings in memory, in a compact form: a byte string per term.
 //!
-//! A list is its first document, then the bytes `freq (delta freq)*` as varints. Lists of consecutive document
-//! ranges are joined by writing one delta between them.
+//! A list is its first document, then the bytes `freq (delta freq)*` as varints.
 
 use std::collections::HashMap;
-use std::hash::BuildHasher;
 
 use rayon::prelude::*;
 use tesselle_codec::{Result, varint};
 
 use super::hash::TokenHash;
-use crate::search::analyzer;
+use super::shard::{Gathered, Shard};
 
 /// Memory of a term besides its bytes: the slot of the map, the key, the vector.
 const TERM_COST: usize = 96;
@@ -37,14 +35,6 @@ impl List {
         self.count += 1;
     }
 
-    /// Appends a list whose documents all come later.
-    fn append(&mut self, other: &Self) {
-        varint::write((other.first - self.last).into(), &mut self.bytes);
-        self.bytes.extend_from_slice(&other.bytes);
-        self.last = other.last;
-        self.count += other.count;
-    }
-
     /// Appends documents and frequencies.
     pub(crate) fn unpack(&self, docs: &mut Vec<u32>, freqs: &mut Vec<u32>) -> Result<()> {
         docs.reserve(self.count as usize);
@@ -62,74 +52,16 @@ impl List {
 }
 
 /// Parts that the terms are divided into by their hashes, each filled by one thread at a time.
-const PARTS: usize = 16;
+pub(crate) const PARTS: usize = 16;
 
 /// A term and its postings.
 pub(crate) type Term = (Box<str>, List);
-
-/// The terms of some consecutive documents, made by one thread.
-#[derive(Debug, Default)]
-pub(crate) struct Shard {
-    terms: HashMap<Box<str>, Open, TokenHash>,
-}
-
-/// A list whose last document may still be counting.
-#[derive(Debug, Default)]
-struct Open {
-    list: List,
-    doc: u32,
-    freq: u32,
-}
-
-impl Shard {
-    /// Counts the tokens of one field of `doc`; documents come in ascending order. Gives the number of tokens.
-    pub(crate) fn add(&mut self, doc: u32, text: &[u8]) -> usize {
-        let mut count = 0;
-        analyzer::tokenize(text, |token, _| {
-            count += 1;
-            if let Some(open) = self.terms.get_mut(token) {
-                if open.doc == doc {
-                    open.freq = open.freq.saturating_add(1);
-                } else {
-                    open.list.push(open.doc, open.freq);
-                    (open.doc, open.freq) = (doc, 1);
-                }
-            } else {
-                self.terms.insert(token.into(), Open { list: List::default(), doc, freq: 1 });
-            }
-        });
-        count
-    }
-
-    /// Closes the lists and divides them as `split` says, so that parts can be absorbed side by side.
-    pub(crate) fn divide(self, split: &Split) -> Vec<Vec<Term>> {
-        let mut parts: Vec<Vec<Term>> = (0..PARTS).map(|_| Vec::new()).collect();
-        for (term, Open { mut list, doc, freq }) in self.terms {
-            list.push(doc, freq);
-            if let Some(part) = parts.get_mut(split.part_of(&term)) {
-                part.push((term, list));
-            }
-        }
-        parts
-    }
-}
-
-/// Which part a term belongs to. Its hash has a seed of its own: one that a map shares would send all terms of a part
-/// to the same region of that map.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Split(TokenHash);
-
-impl Split {
-    fn part_of(&self, term: &str) -> usize {
-        (self.0.hash_one(term) >> 32) as usize % PARTS
-    }
-}
 
 /// All terms since the last spill.
 #[derive(Debug)]
 pub(crate) struct Accumulator {
     parts: Vec<Part>,
-    split: Split,
+    hash: TokenHash,
 }
 
 /// The terms of one part.
@@ -141,24 +73,22 @@ struct Part {
 
 impl Default for Accumulator {
     fn default() -> Self {
-        Self { parts: (0..PARTS).map(|_| Part::default()).collect(), split: Split::default() }
+        Self { parts: (0..PARTS).map(|_| Part::default()).collect(), hash: TokenHash::default() }
     }
 }
 
 impl Accumulator {
-    /// How shards are divided before they are absorbed.
-    pub(crate) fn split(&self) -> &Split {
-        &self.split
+    /// A shard to be absorbed once it is finished.
+    pub(crate) fn shard(&self) -> Shard {
+        Shard::new(self.hash.clone())
     }
 
-    /// Takes the divided shards of the documents that follow all before, in order. Uses all threads of the pool.
-    pub(crate) fn absorb(&mut self, shards: Vec<Vec<Vec<Term>>>) {
-        let mut by_part: Vec<Vec<Vec<Term>>> = (0..PARTS).map(|_| Vec::with_capacity(shards.len())).collect();
-        for shard in shards {
-            by_part.iter_mut().zip(shard).for_each(|(part, terms)| part.push(terms));
-        }
-        self.parts.par_iter_mut().zip(by_part).for_each(|(part, shards)| {
-            shards.into_iter().flatten().for_each(|(term, list)| part.take(term, list));
+    /// Takes the shards of the documents that follow all before, in order. Uses all threads of the pool.
+    pub(crate) fn absorb(&mut self, shards: &[Gathered]) {
+        self.parts.par_iter_mut().enumerate().for_each(|(number, part)| {
+            for shard in shards {
+                shard.part(number).for_each(|(term, postings)| part.take(term, postings));
+            }
         });
     }
 
@@ -177,13 +107,15 @@ impl Accumulator {
 }
 
 impl Part {
-    fn take(&mut self, term: Box<str>, list: List) {
-        self.memory += list.bytes.len();
-        if let Some(known) = self.terms.get_mut(&term) {
-            known.append(&list);
+    fn take(&mut self, term: &str, postings: &[(u32, u32)]) {
+        let list = if let Some(known) = self.terms.get_mut(term) {
+            known
         } else {
             self.memory += TERM_COST + term.len();
-            self.terms.insert(term, list);
-        }
+            self.terms.entry(term.into()).or_default()
+        };
+        let before = list.bytes.len();
+        postings.iter().for_each(|(doc, freq)| list.push(*doc, *freq));
+        self.memory += list.bytes.len() - before;
     }
 }

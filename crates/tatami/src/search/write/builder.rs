@@ -8,13 +8,14 @@ use arrow_schema::SchemaRef;
 use rayon::prelude::*;
 use tesselle_core::{Driver, Error, Location, Result, Sink, Summary};
 
-use super::accumulate::{Accumulator, Shard, Term};
+use super::accumulate::{Accumulator, PARTS};
 use super::encode::RunEncoder;
 use super::identity::doc_ids;
 use super::merge::{merge, spill};
 use super::options::IndexOptions;
 use super::roles::{Documents, Roles};
 use super::scratch::Scratch;
+use super::shard::{Gathered, Shard};
 use crate::search::cursor::END;
 use crate::search::segment::Shape;
 use crate::search::snippet::snippet;
@@ -106,17 +107,15 @@ impl SegmentBuilder {
         let starts: Vec<usize> = (0..documents.rows).step_by(SHARD_DOCS).collect();
         let accumulator = &mut self.accumulator;
         let forward = self.driver.install(|| {
-            let split = accumulator.split();
-            let tokenized: Vec<(Vec<Vec<Term>>, Part)> = starts
+            let tokenized: Vec<(Gathered, Part)> = starts
                 .into_par_iter()
                 .map(|start| {
                     let rows = start..documents.rows.min(start + SHARD_DOCS);
-                    let (shard, part) = tokenize(documents, rows, first);
-                    (shard.divide(split), part)
+                    tokenize(documents, rows, first, accumulator.shard())
                 })
                 .collect();
             let (shards, parts): (Vec<_>, Vec<_>) = tokenized.into_iter().unzip();
-            accumulator.absorb(shards);
+            accumulator.absorb(&shards);
             parts.into_iter().fold(Part::default(), |mut all, part| {
                 all.append(part);
                 all
@@ -198,8 +197,13 @@ impl Part {
 }
 
 /// Counts the tokens of some rows.
-fn tokenize(documents: &Documents, rows: std::ops::Range<usize>, first: u32) -> (Shard, Part) {
-    let (mut shard, mut part) = (Shard::default(), Part::default());
+fn tokenize(
+    documents: &Documents,
+    rows: std::ops::Range<usize>,
+    first: u32,
+    mut shard: Shard,
+) -> (Gathered, Part) {
+    let mut part = Part::default();
     let fields =
         [&documents.body, &documents.title, &documents.anchor, &documents.url].map(|field| field.as_ref());
     for row in rows {
@@ -209,7 +213,7 @@ fn tokenize(documents: &Documents, rows: std::ops::Range<usize>, first: u32) -> 
             norms.push(u16::try_from(tokens).unwrap_or(u16::MAX));
         }
     }
-    (shard, part)
+    (shard.finish(PARTS), part)
 }
 
 /// The bytes of a row; empty where there is no column or no value.

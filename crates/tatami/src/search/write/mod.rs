@@ -16,6 +16,7 @@ mod merge;
 mod options;
 mod roles;
 mod scratch;
+mod shard;
 #[cfg(test)]
 mod tests;
 

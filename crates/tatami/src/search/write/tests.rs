@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Location, Storage};
 
-use super::accumulate::{Accumulator, Shard};
+use super::accumulate::{Accumulator, PARTS};
 use super::encode::RunEncoder;
 use super::merge::{merge, spill};
 use super::scratch::{Scratch, Spool, Spooled};
@@ -17,12 +17,12 @@ fn encoded(documents: &[String], spill_every: usize, shard_docs: usize) -> (Vec<
     let mut accumulator = Accumulator::default();
     let (mut runs, mut doc) = (Vec::new(), 0);
     for (i, texts) in documents.chunks(shard_docs).enumerate() {
-        let mut shard = Shard::default();
+        let mut shard = accumulator.shard();
         for text in texts {
             shard.add(doc, text.as_bytes());
             doc += 1;
         }
-        accumulator.absorb(vec![shard.divide(accumulator.split())]);
+        accumulator.absorb(&[shard.finish(PARTS)]);
         if i % spill_every == spill_every - 1 {
             runs.push(spill(&mut accumulator, &mut scratch).unwrap());
             assert_eq!(accumulator.memory(), 0);

@@ -1,0 +1,220 @@
+//! The terms of some consecutive documents, made by one thread.
+//!
+//! Nothing is allocated per term or posting: the bytes of all terms lie in one arena, postings in one list in the order
+//! they are met, which is that of documents. They are gathered by term when the shard is done.
+
+use std::hash::{BuildHasher, Hasher};
+
+use super::hash::TokenHash;
+use crate::search::analyzer;
+
+/// A term: where its bytes end in the arena (they begin where those of the term before end), and its last posting.
+#[derive(Debug, Clone, Copy)]
+struct Term {
+    hash: u64,
+    end: usize,
+    /// Of its last document in the list of postings.
+    last: usize,
+    postings: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Posting {
+    term: u32,
+    doc: u32,
+    freq: u32,
+}
+
+/// Terms and postings of consecutive documents.
+#[derive(Debug)]
+pub(crate) struct Shard {
+    hash: TokenHash,
+    /// Numbers of terms by the low bits of their hashes; [`FREE`] where there is none. At most half full.
+    slots: Vec<u32>,
+    terms: Vec<Term>,
+    arena: Vec<u8>,
+    postings: Vec<Posting>,
+}
+
+const FREE: u32 = u32::MAX;
+const FIRST_SLOTS: usize = 1 << 12;
+
+impl Shard {
+    /// An empty shard; those that are absorbed together share their hash.
+    pub(crate) fn new(hash: TokenHash) -> Self {
+        Self {
+            hash,
+            slots: vec![FREE; FIRST_SLOTS],
+            terms: Vec::new(),
+            arena: Vec::new(),
+            postings: Vec::new(),
+        }
+    }
+
+    /// Counts the tokens of one field of `doc`; documents come in ascending order. Gives the number of tokens.
+    pub(crate) fn add(&mut self, doc: u32, text: &[u8]) -> usize {
+        let mut count = 0;
+        analyzer::tokenize(text, |token, _| {
+            count += 1;
+            self.count(doc, token.as_bytes());
+        });
+        count
+    }
+
+    fn count(&mut self, doc: u32, token: &[u8]) {
+        let mut hasher = self.hash.build_hasher();
+        hasher.write(token);
+        let number = self.term(hasher.finish(), token);
+        let Some(term) = self.terms.get_mut(number as usize) else { return };
+        match self.postings.get_mut(term.last) {
+            Some(posting) if posting.term == number && posting.doc == doc => {
+                posting.freq = posting.freq.saturating_add(1);
+            }
+            _ => {
+                term.last = self.postings.len();
+                term.postings += 1;
+                self.postings.push(Posting { term: number, doc, freq: 1 });
+            }
+        }
+    }
+
+    /// The number of a term, a new one if it was not met before.
+    #[inline]
+    fn term(&mut self, hash: u64, token: &[u8]) -> u32 {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let number = self.slots.get(at).copied().unwrap_or(FREE);
+            if number == FREE {
+                return self.new_term(hash, token, at);
+            }
+            if self.terms.get(number as usize).is_some_and(|term| term.hash == hash)
+                && self.bytes(number as usize) == token
+            {
+                return number;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn new_term(&mut self, hash: u64, token: &[u8], at: usize) -> u32 {
+        let number = self.terms.len() as u32;
+        if let Some(slot) = self.slots.get_mut(at) {
+            *slot = number;
+        }
+        self.arena.extend_from_slice(token);
+        self.terms.push(Term { hash, end: self.arena.len(), last: usize::MAX, postings: 0 });
+        if self.terms.len() * 2 > self.slots.len() {
+            self.grow();
+        }
+        number
+    }
+
+    fn grow(&mut self) {
+        let mask = self.slots.len() * 2 - 1;
+        let mut slots = vec![FREE; mask + 1];
+        for (number, term) in self.terms.iter().enumerate() {
+            let mut at = term.hash as usize & mask;
+            while slots.get(at).is_some_and(|slot| *slot != FREE) {
+                at = (at + 1) & mask;
+            }
+            if let Some(slot) = slots.get_mut(at) {
+                *slot = number as u32;
+            }
+        }
+        self.slots = slots;
+    }
+
+    fn bytes(&self, number: usize) -> &[u8] {
+        let start =
+            number.checked_sub(1).and_then(|before| self.terms.get(before)).map_or(0, |term| term.end);
+        let end = self.terms.get(number).map_or(start, |term| term.end);
+        self.arena.get(start..end).unwrap_or_default()
+    }
+
+    /// Gathers the postings by term, and the terms by part.
+    pub(crate) fn finish(self, parts: usize) -> Gathered {
+        let mut starts = Vec::with_capacity(self.terms.len() + 1);
+        let mut total = 0;
+        starts.push(0);
+        starts.extend(self.terms.iter().map(|term| {
+            total += term.postings as usize;
+            total
+        }));
+        let mut next = starts.clone();
+        let mut postings = vec![(0, 0); self.postings.len()];
+        for posting in &self.postings {
+            let Some(at) = next.get_mut(posting.term as usize) else { continue };
+            if let Some(slot) = postings.get_mut(*at) {
+                *slot = (posting.doc, posting.freq);
+            }
+            *at += 1;
+        }
+        let mut by_part: Vec<Vec<u32>> = vec![Vec::with_capacity(self.terms.len() / parts * 5 / 4); parts];
+        for (number, term) in self.terms.iter().enumerate() {
+            // The low bits choose the slot, so the part is chosen by the high ones.
+            if let Some(part) = by_part.get_mut((term.hash >> 40) as usize % parts) {
+                part.push(number as u32);
+            }
+        }
+        Gathered {
+            shard: Self { slots: Vec::new(), postings: Vec::new(), ..self },
+            starts,
+            postings,
+            by_part,
+        }
+    }
+}
+
+/// A finished shard.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    shard: Shard,
+    /// Where the postings of each term begin, and one past the last.
+    starts: Vec<usize>,
+    /// Documents and frequencies.
+    postings: Vec<(u32, u32)>,
+    by_part: Vec<Vec<u32>>,
+}
+
+impl Gathered {
+    /// The terms of one part with their postings, documents ascending.
+    pub(crate) fn part(&self, part: usize) -> impl Iterator<Item = (&str, &[(u32, u32)])> {
+        self.by_part.get(part).into_iter().flatten().map(|number| {
+            let number = *number as usize;
+            // Tokens are text, and nothing else was put into the arena.
+            let term = std::str::from_utf8(self.shard.bytes(number)).unwrap_or_default();
+            let range = self.starts.get(number).copied().zip(self.starts.get(number + 1).copied());
+            let postings = range.and_then(|(start, end)| self.postings.get(start..end));
+            (term, postings.unwrap_or_default())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn postings_are_gathered_by_term_whatever_the_number_of_parts() {
+        for parts in [1, 3, 16] {
+            let mut shard = Shard::new(TokenHash::default());
+            for doc in 0..500u32 {
+                let text = format!("all w{} w{} w{} all", doc % 7, doc % 7, doc % 3000);
+                assert_eq!(shard.add(doc, text.as_bytes()), 5);
+            }
+            assert_eq!(shard.add(499, b"late all"), 2);
+            let gathered = shard.finish(parts);
+            let mut terms: Vec<(&str, &[(u32, u32)])> =
+                (0..parts).flat_map(|part| gathered.part(part)).collect();
+            terms.sort_unstable();
+            assert_eq!(terms.len(), 502);
+            let find = |name: &str| terms.iter().find(|(term, _)| *term == name).unwrap().1;
+            assert_eq!(find("all").len(), 500);
+            assert_eq!((find("all")[0], find("all")[499]), ((0, 2), (499, 3)));
+            assert_eq!(find("w3")[..2], [(3, 3), (10, 2)]);
+            assert_eq!(find("w123"), [(123, 1)]);
+            assert_eq!(find("late"), [(499, 1)]);
+        }
+    }
+}
