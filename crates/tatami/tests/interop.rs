@@ -268,7 +268,7 @@ fn the_original_reads_random_schemas() {
             fields.push(Field::new("key", DataType::UInt64, false));
             arrays.push(Arc::new(UInt64Array::from_iter_values((0..rows as u64).map(|i| i * 5))));
         }
-        for column in 0..1 + random.below(7) {
+        for column in 0..=random.below(7) {
             let (kind, nullable) = (random.below(15), random.below(2) == 0);
             let name = format!("c{column}");
             if kind == 14 {
@@ -283,7 +283,7 @@ fn the_original_reads_random_schemas() {
         let schema = Arc::new(Schema::new(fields));
         let batch = RecordBatch::try_new(schema.clone(), arrays).unwrap();
         let out = work.path().join("random.tatami");
-        write(&out, &[batch.clone()], &schema, options);
+        write(&out, std::slice::from_ref(&batch), &schema, options);
         check_printed(&format!("case {case}"), &out, &[batch]);
     }
 }

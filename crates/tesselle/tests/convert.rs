@@ -252,6 +252,8 @@ fn an_array_with_a_column_that_is_no_array_keeps_all_columns() {
     // A text has no place in a tensor: it is refused rather than left out.
     let error = run(&array, &folder.path().join("copy.tet"), |_| ()).unwrap_err().to_string();
     assert!(error.contains("'s'"), "{error}");
+    let error = run(&array, &array.join("inside.parquet"), |_| ()).unwrap_err().to_string();
+    assert!(error.contains("must not lie in its source"), "{error}");
     let error = run(&array, &folder.path().join("copy.npy"), |_| ()).unwrap_err().to_string();
     assert!(error.contains("npy"), "{error}");
 }

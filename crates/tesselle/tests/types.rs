@@ -176,3 +176,23 @@ fn labels_and_history_of_a_tensor_file_stay_with_it() {
     assert!(converted.lost.iter().any(|line| line.contains("labels")), "{:?}", converted.lost);
     assert!(converted.lost.iter().any(|line| line.contains("history")), "{:?}", converted.lost);
 }
+
+#[test]
+fn a_dictionary_without_values_is_a_column_of_nulls() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Driver::new(&DriverOptions { threads: Some(1), memory: Some(64 << 20) }).unwrap();
+    let keys = Int32Array::from(vec![None, None]);
+    let empty: ArrayRef = Arc::new(StringArray::from(Vec::<&str>::new()));
+    let column: ArrayRef = Arc::new(arrow_array::DictionaryArray::new(keys, empty));
+    let batch = RecordBatch::try_from_iter_with_nullable([("v", column, true)]).unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let file = std::fs::File::create(path("a.arrow")).unwrap();
+    let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    for target in ["a.tiledb", "a.jsonl", "a.tatami", "a.csv", "a.parquet"] {
+        let converted = convert(&path("a.arrow"), &path(target), &Conversion::default(), &driver);
+        assert_eq!(converted.unwrap_or_else(|error| panic!("{target}: {error}")).summary.rows, 2, "{target}");
+    }
+    assert_eq!(std::fs::read_to_string(path("a.jsonl")).unwrap(), "{\"v\": null}\n{\"v\": null}\n");
+}

@@ -155,16 +155,21 @@ fn open(input: &str, to: Target, options: &SourceOptions) -> Result<Source> {
     }
 }
 
-/// A target that is the source would be read while it is replaced.
+/// A target that is the source would be read while it is replaced, and one inside of it would change it.
 fn refuse_same(input: &str, target: &Location) -> Result<()> {
     let source = crate::uri::Uri::parse(input)?.location;
-    let same = match (std::fs::canonicalize(source.path()), std::fs::canonicalize(target.path())) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    };
-    if same {
+    let Ok(source) = std::fs::canonicalize(source.path()) else { return Ok(()) };
+    let target = std::path::Path::new(target.path());
+    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = std::fs::canonicalize(parent.unwrap_or(std::path::Path::new(".")));
+    if std::fs::canonicalize(target).is_ok_and(|target| target == source) {
         return Err(Error::invalid("the target of a conversion must not be its source")
             .hint("write to another name; replace the source yourself when you are content"));
+    }
+    if parent.is_ok_and(|parent| parent.starts_with(&source)) {
+        return Err(
+            Error::invalid("the target of a conversion must not lie in its source").hint("write beside it")
+        );
     }
     Ok(())
 }

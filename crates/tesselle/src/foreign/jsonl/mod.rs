@@ -123,7 +123,9 @@ fn cell_writer(column: &ArrayRef) -> Result<CellWriter<'_>> {
         }
         DataType::Dictionary(_, _) => {
             let dictionary = column.as_any_dictionary();
-            let keys = dictionary.normalized_keys();
+            // Keys of a dictionary without values cannot be normalized; all of them are null.
+            let empty = dictionary.values().is_empty();
+            let keys = if empty { vec![0; column.len()] } else { dictionary.normalized_keys() };
             let value = cell_writer(dictionary.values())?;
             Box::new(move |row, text| value(keys[row], text))
         }
