@@ -83,6 +83,12 @@ pub(crate) struct ResourceArgs {
 }
 
 impl ResourceArgs {
+    /// Threads and memory, where they are given.
+    #[cfg(feature = "sql")]
+    pub(crate) fn parts(&self) -> (Option<usize>, Option<u64>) {
+        (self.threads, self.memory_limit)
+    }
+
     /// A driver with these resources.
     pub(crate) fn driver(&self) -> Result<Driver> {
         Driver::new(&DriverOptions { threads: self.threads, memory: self.memory_limit })

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use tesselle::Error;
 
-/// Reads, writes, verifies, repairs and converts chunked data files: TileDB arrays, TsFile, tet and tatami.
+/// Reads, writes, queries, verifies, repairs and converts chunked data files: TileDB arrays, TsFile, tet and tatami.
 #[derive(Debug, Parser)]
 #[command(name = "tess", version, max_term_width = 110, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {
@@ -31,6 +31,7 @@ Examples:
   tess demo                                  one sample of each format, walked through
   tess info run.tet                          what is in a file
   tess cat 'run.tet#temperature' --slice 0:2 a region of a tensor
+  tess sql                                   SQL over all of them, joins across formats
   tess convert field.npy field.tet           from NumPy into a tet file
   tess verify --deep run.tet                 decode everything and check it
 
@@ -43,6 +44,8 @@ enum Verb {
     Sketch(verbs::sketch::Sketch),
     #[command(visible_alias = "head")]
     Cat(verbs::cat::Cat),
+    #[cfg(feature = "sql")]
+    Sql(verbs::sql::Sql),
     Convert(verbs::convert::Convert),
     Verify(verbs::verify::Verify),
     Repair(verbs::repair::Repair),
@@ -107,6 +110,8 @@ impl Verb {
             Self::Info(verb) => verb.run(),
             Self::Sketch(verb) => verb.run(),
             Self::Cat(verb) => verb.run(),
+            #[cfg(feature = "sql")]
+            Self::Sql(verb) => verb.run(),
             Self::Convert(verb) => verb.run(),
             Self::Verify(verb) => verb.run(),
             Self::Repair(verb) => verb.run(),
@@ -128,6 +133,8 @@ impl Verb {
             Self::Info(verb) => verb.json,
             Self::Sketch(verb) => verb.json,
             Self::Cat(verb) => verb.json,
+            #[cfg(feature = "sql")]
+            Self::Sql(verb) => verb.json,
             Self::Convert(verb) => verb.json,
             Self::Verify(verb) => verb.json,
             Self::Repair(verb) => verb.json,

@@ -61,6 +61,12 @@ impl Table for ArrayTable {
         Arc::clone(self.array.root.storage())
     }
 
+    fn sort_columns(&self) -> Vec<String> {
+        // Dense rows come row-major whatever the order of tiles and cells; sparse ones in no order at all.
+        let dimensions = self.array.schema.dimensions.iter().filter(|_| self.array.is_dense());
+        dimensions.map(|dimension| dimension.name.clone()).collect()
+    }
+
     fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
         // A column without a view, or a fragment that cannot be read, has no face; reading rows tells why.
         let view = dense::DenseView::try_new(&self.array, column).ok().flatten()?;

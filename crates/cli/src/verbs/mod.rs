@@ -12,6 +12,8 @@ pub(crate) mod reference;
 pub(crate) mod repair;
 pub(crate) mod search;
 pub(crate) mod sketch;
+#[cfg(feature = "sql")]
+pub(crate) mod sql;
 pub(crate) mod tatami;
 pub(crate) mod tiledb;
 pub(crate) mod tsfile;

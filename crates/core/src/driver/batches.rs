@@ -201,11 +201,8 @@ impl Run {
     fn advance(self: &Arc<Self>, number: usize, mut running: Running) {
         let end = loop {
             let stopped = || self.stopped.load(Ordering::Relaxed);
-            let guarded = std::panic::AssertUnwindSafe(|| {
-                self.driver.next_batch(&*self.storage, &mut *running.task, running.cost, stopped)
-            });
-            match std::panic::catch_unwind(guarded) {
-                Ok(Ok(Some(batch))) => {
+            match self.driver.guarded_batch(&*self.storage, &mut *running.task, running.cost, stopped) {
+                Ok(Some(batch)) => {
                     let mut state = self.lock();
                     let Some(slot) = state.slots.get_mut(&number) else { return };
                     slot.batches.push_back(batch);
@@ -219,9 +216,8 @@ impl Run {
                     }
                     self.changed.notify_all();
                 }
-                Ok(Ok(None)) => break Ok(()),
-                Ok(Err(error)) => break Err(error),
-                Err(panic) => break Err(panicked(&*panic)),
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
             }
         };
         drop(running);
@@ -244,7 +240,7 @@ impl Driver {
         emit: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
     ) -> Result<()> {
         let cost = task.cost();
-        while let Some(batch) = self.next_batch(storage, task, cost, || false)? {
+        while let Some(batch) = self.step_to_batch(storage, task, cost, || false)? {
             if emit(batch).is_break() {
                 break;
             }
@@ -252,8 +248,31 @@ impl Driver {
         Ok(())
     }
 
+    /// The next batch of one task, decoded on this thread, for callers that bring their own threads and want to
+    /// rest between batches; `None` when there is no more. `cost` is what the task said before its first step. A
+    /// panic inside the task is an error.
+    pub fn next_batch(
+        &self,
+        storage: &dyn Storage,
+        task: &mut dyn Task,
+        cost: Cost,
+    ) -> Result<Option<RecordBatch>> {
+        self.guarded_batch(storage, task, cost, || false)
+    }
+
+    fn guarded_batch(
+        &self,
+        storage: &dyn Storage,
+        task: &mut dyn Task,
+        cost: Cost,
+        stopped: impl Fn() -> bool,
+    ) -> Result<Option<RecordBatch>> {
+        let step = std::panic::AssertUnwindSafe(|| self.step_to_batch(storage, task, cost, stopped));
+        std::panic::catch_unwind(step).unwrap_or_else(|panic| Err(panicked(&*panic)))
+    }
+
     /// The next batch of a task; `None` when there is no more, or none is wanted.
-    fn next_batch(
+    fn step_to_batch(
         &self,
         storage: &dyn Storage,
         task: &mut dyn Task,

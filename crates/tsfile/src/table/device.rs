@@ -94,4 +94,8 @@ impl Table for DeviceTable {
     fn storage(&self) -> Arc<dyn Storage> {
         Arc::clone(self.archive.location.storage())
     }
+
+    fn sort_columns(&self) -> Vec<String> {
+        vec![TIME.to_owned()]
+    }
 }

@@ -1,0 +1,166 @@
+//! `tess sql`: statements from the command line, a file, a pipe or a shell.
+
+mod output;
+mod render;
+mod shell;
+
+use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
+
+use clap::Args;
+use tesselle::{Error, Result};
+use tesselle_sql::{Interrupt, Session, SessionOptions};
+
+use crate::Outcome;
+use crate::args::{ReadArgs, ResourceArgs};
+use output::{Form, Output};
+
+/// Query files with SQL, join them across formats, write the answer to any format
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tess sql \"SELECT time, s1 FROM 'plant.tsfile#root.d1' WHERE s1 > 20 ORDER BY time LIMIT 5\"
+  tess sql \"SELECT i0, avg(value) FROM 'run.tet#temperature' GROUP BY i0\" --as csv -o means.csv
+  tess sql -t w=weather.tdb -t d=plant.tsfile#root.d1 \"SELECT * FROM w JOIN d ON w.hour = d.time\"
+  tess sql \"COPY (SELECT * FROM 'logs/*.parquet' ORDER BY id) TO 'logs.tatami'\"
+  tess sql \"EXPLAIN SELECT count(*) FROM 'run.tet' WHERE i0 < 10\"
+  tess sql -f report.sql --json
+  tess sql                                  an interactive shell; .help inside
+
+A quoted name after FROM is a file, a folder or a pattern; #NAME picks a table inside it. Parquet, CSV, JSON lines and
+Arrow files are read as well. tess_tables('f'), tess_chunks('f'), tess_layout('f') and search('f', 'words', 10) are
+tables too. docs/guides/sql.md has more.")]
+pub(crate) struct Sql {
+    /// The statements, separated by semicolons; without them a shell starts
+    #[arg(conflicts_with = "file")]
+    query: Option<String>,
+
+    /// Read the statements from FILE; - is standard input
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Make a file a table of this name; may be repeated
+    #[arg(short, long = "table", value_name = "NAME=URI", value_parser = parse_table)]
+    tables: Vec<(String, String)>,
+
+    /// The form of the output [default: by the name of -o FILE, else table]
+    #[arg(long = "as", value_name = "FORM")]
+    form: Option<Form>,
+
+    /// Write the answer of the last statement to FILE instead of standard output
+    #[arg(short, value_name = "FILE")]
+    output: Option<String>,
+
+    /// Replace FILE if it exists
+    #[arg(long)]
+    force: bool,
+
+    /// Rows that a table on the screen shows
+    #[arg(long, value_name = "N", default_value_t = output::SCREEN_ROWS)]
+    rows: usize,
+
+    /// The same as --as json; errors as JSON too
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+impl Sql {
+    pub(crate) fn run(self) -> Result<Outcome> {
+        if self.read.format.is_some() {
+            return Err(Error::invalid(
+                "--format does not apply to SQL, where every file may be of another format",
+            )
+            .hint("write CREATE EXTERNAL TABLE t STORED AS FORMAT LOCATION 'file'"));
+        }
+        let (threads, memory) = self.resources.parts();
+        let options =
+            SessionOptions { threads, memory, open: self.read.options()?, ..SessionOptions::default() };
+        let session = Session::new(&options)?;
+        for (name, uri) in &self.tables {
+            session.register(name, uri)?;
+        }
+        listen(session.interrupt());
+        let mut output = Output {
+            form: self.form.or_else(|| self.by_name()),
+            json: self.json,
+            rows: self.rows,
+            file: self.output.clone(),
+            force: self.force,
+            timer: true,
+        };
+        match self.statements()? {
+            Some(sql) => script(&session, &sql, &output)?,
+            None => shell::run(&session, &mut output)?,
+        }
+        Ok(Outcome::Fine)
+    }
+
+    fn by_name(&self) -> Option<Form> {
+        self.output.as_deref().and_then(Form::of_file)
+    }
+
+    /// What to run; `None` where a person is to be asked.
+    fn statements(&self) -> Result<Option<String>> {
+        let mut text = String::new();
+        match (&self.query, &self.file) {
+            (Some(query), _) => return Ok(Some(query.clone())),
+            (None, Some(path)) if path.as_os_str() != "-" => {
+                text = std::fs::read_to_string(path)
+                    .map_err(|e| Error::io(format!("cannot read '{}'", path.display()), e))?;
+            }
+            (None, None) if std::io::stdin().is_terminal() => return Ok(None),
+            _ => {
+                std::io::stdin()
+                    .read_to_string(&mut text)
+                    .map_err(|e| Error::io("cannot read standard input", e))?;
+            }
+        }
+        Ok(Some(text))
+    }
+}
+
+/// Runs statements in order. On a screen every answer is shown; in other forms the last one is the output.
+fn script(session: &Session, sql: &str, output: &Output) -> Result<()> {
+    let statements = session.parse(sql)?;
+    let Some(last) = statements.len().checked_sub(1) else {
+        return Err(Error::invalid("there is no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5"));
+    };
+    for (i, statement) in statements.into_iter().enumerate() {
+        let started = std::time::Instant::now();
+        let answer = session.run(statement)?;
+        if i == last || output.is_table() {
+            output.write(answer, started)?;
+        } else {
+            answer.finish()?;
+        }
+    }
+    Ok(())
+}
+
+/// Ctrl-C stops the statement, not the process: what is being written must be taken away again.
+fn listen(interrupt: Interrupt) {
+    let wait = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+        // Without a runtime Ctrl-C does what it does by default.
+        let Ok(runtime) = runtime else { return };
+        while runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+            interrupt.interrupt();
+        }
+    };
+    // The thread ends with the process.
+    let _ = std::thread::Builder::new().name("tess-signals".to_owned()).spawn(wait);
+}
+
+fn parse_table(text: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once('=') {
+        // SQL reads names without quotes in lower case.
+        Some((name, uri)) if !name.is_empty() && !uri.is_empty() => Ok((name.to_lowercase(), uri.to_owned())),
+        _ => Err("write NAME=URI, e.g. plant=plant.tsfile#root.d1".to_owned()),
+    }
+}

@@ -1,0 +1,189 @@
+//! Answers in the form that was asked for.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use tesselle::foreign::{Foreign, IpcKind};
+use tesselle::storage::Staged;
+use tesselle::{Error, Result};
+use tesselle_sql::Answer;
+
+use super::render;
+use crate::out;
+
+/// Rows a table on the screen shows when nothing else is said.
+pub(super) const SCREEN_ROWS: usize = 40;
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Form {
+    Table,
+    Csv,
+    Jsonl,
+    Json,
+    Arrow,
+    Parquet,
+}
+
+impl Form {
+    /// The form that a file's name asks for.
+    pub(super) fn of_file(name: &str) -> Option<Self> {
+        if name.to_ascii_lowercase().ends_with(".json") {
+            return Some(Self::Json);
+        }
+        match Foreign::from_extension(name)? {
+            Foreign::Csv => Some(Self::Csv),
+            Foreign::Jsonl => Some(Self::Jsonl),
+            Foreign::Arrow => Some(Self::Arrow),
+            Foreign::Parquet => Some(Self::Parquet),
+            Foreign::Npy | Foreign::Zarr => None,
+        }
+    }
+
+    fn foreign(self) -> Option<Foreign> {
+        match self {
+            Self::Table => None,
+            Self::Csv => Some(Foreign::Csv),
+            Self::Jsonl | Self::Json => Some(Foreign::Jsonl),
+            Self::Arrow => Some(Foreign::Arrow),
+            Self::Parquet => Some(Foreign::Parquet),
+        }
+    }
+}
+
+/// Where answers go and how they look.
+#[derive(Debug)]
+pub(super) struct Output {
+    pub(super) form: Option<Form>,
+    pub(super) json: bool,
+    pub(super) rows: usize,
+    pub(super) file: Option<String>,
+    pub(super) force: bool,
+    pub(super) timer: bool,
+}
+
+impl Output {
+    pub(super) fn form(&self) -> Form {
+        self.form.unwrap_or(if self.json { Form::Json } else { Form::Table })
+    }
+
+    pub(super) fn is_table(&self) -> bool {
+        self.form() == Form::Table
+    }
+
+    /// Writes one answer.
+    pub(super) fn write(&self, answer: Answer, started: Instant) -> Result<()> {
+        if answer.schema().fields().is_empty() && self.form() != Form::Json {
+            // A statement that only does something.
+            answer.finish()?;
+            if self.is_table() {
+                out::note(&format!("done{}", self.time(started)));
+            }
+            return Ok(());
+        }
+        match self.form().foreign() {
+            None => self.show(answer, started),
+            Some(kind) => self.stream(answer, kind),
+        }
+    }
+
+    /// A table for the eye, cut to what fits a screen.
+    fn show(&self, answer: Answer, started: Instant) -> Result<()> {
+        let schema = answer.schema();
+        let mut batches = Vec::new();
+        let mut count = 0;
+        for batch in answer {
+            let batch = batch?;
+            count += batch.num_rows();
+            let surplus = count.saturating_sub(self.rows);
+            batches.push(batch.slice(0, batch.num_rows() - surplus));
+            if surplus > 0 {
+                break;
+            }
+        }
+        let width = if self.file.is_none() { render::screen_width() } else { None };
+        let text = render::render(&schema, &batches, width)?;
+        out::print_to(self.file.as_deref(), self.force, &text)?;
+        let time = self.time(started);
+        if count > self.rows {
+            out::note(&format!(
+                "first {} rows{time}; --rows N shows more, --as csv|jsonl|json|arrow|parquet all",
+                self.rows
+            ));
+        } else {
+            out::note(&format!("{count} row{}{time}", if count == 1 { "" } else { "s" }));
+        }
+        Ok(())
+    }
+
+    fn stream(&self, answer: Answer, kind: Foreign) -> Result<()> {
+        let ipc = if self.file.is_some() { IpcKind::File } else { IpcKind::Stream };
+        let binary = matches!(kind, Foreign::Arrow | Foreign::Parquet);
+        if self.file.is_none() && binary && std::io::stdout().is_terminal() {
+            return Err(Error::invalid("binary data does not belong on a terminal")
+                .hint("name a file with -o FILE, or pipe it on"));
+        }
+        let mut target = out::target(self.file.as_deref(), self.force)?;
+        if self.form() == Form::Json {
+            target = Box::new(JsonArray { inner: target, state: State::Empty });
+        }
+        let mut sink = kind.sink(target, &answer.schema(), ipc)?;
+        for batch in answer {
+            sink.write(&batch?)?;
+        }
+        sink.finish().map(drop)
+    }
+
+    fn time(&self, started: Instant) -> String {
+        if self.timer { format!(" in {}", human(started.elapsed())) } else { String::new() }
+    }
+}
+
+fn human(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") }
+}
+
+/// Lines of JSON as one array: what ends a line separates two elements.
+struct JsonArray {
+    inner: Box<dyn Staged>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Empty,
+    InLine,
+    LineEnded,
+}
+
+impl Staged for JsonArray {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            match self.state {
+                State::Empty => self.inner.write(b"[\n")?,
+                State::LineEnded => self.inner.write(b",\n")?,
+                State::InLine => {}
+            }
+            // Text never holds a line end of its own: JSON escapes it.
+            let ended = line.strip_suffix(b"\n");
+            self.inner.write(ended.unwrap_or(line))?;
+            self.state = if ended.is_some() { State::LineEnded } else { State::InLine };
+        }
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.inner.write_at(offset, bytes)
+    }
+
+    fn position(&self) -> u64 {
+        self.inner.position()
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        self.inner.write(if self.state == State::Empty { b"[]\n" } else { b"\n]\n" })?;
+        self.inner.commit()
+    }
+}

@@ -1,0 +1,229 @@
+//! A table for the eye: types under the names, as wide as the screen and no wider.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+
+use arrow_array::RecordBatch;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::{DataType, SchemaRef};
+use tesselle::Result;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Text is not cut to less than this.
+const LEAST_WIDTH: usize = 12;
+
+/// The width of the terminal; `None` where there is none.
+pub(super) fn screen_width() -> Option<usize> {
+    if !std::io::stdout().is_terminal() {
+        return None;
+    }
+    terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+}
+
+/// One column, formatted.
+struct Column {
+    name: String,
+    kind: String,
+    cells: Vec<String>,
+    width: usize,
+    number: bool,
+}
+
+impl Column {
+    /// What stands for columns that are left out.
+    fn gap(rows: usize) -> Self {
+        let dots = || "…".to_owned();
+        Self { name: dots(), kind: dots(), cells: vec![dots(); rows], width: 1, number: false }
+    }
+
+    fn cell(&self, text: &str) -> String {
+        let text = fit(text, self.width);
+        let pad = " ".repeat(self.width - text.width());
+        if self.number { format!(" {pad}{text} ") } else { format!(" {text}{pad} ") }
+    }
+}
+
+/// Draws the rows; columns beyond `width` are cut, then left out.
+pub(super) fn render(schema: &SchemaRef, batches: &[RecordBatch], width: Option<usize>) -> Result<String> {
+    if is_plan(schema) {
+        return plans(batches);
+    }
+    let mut columns = columns(schema, batches)?;
+    let hidden = match width {
+        Some(width) => squeeze(&mut columns, width),
+        None => 0,
+    };
+    let mut text = String::new();
+    let line = |text: &mut String, [left, middle, right]: [&str; 3]| {
+        let parts: Vec<String> = columns.iter().map(|column| "─".repeat(column.width + 2)).collect();
+        let _ = writeln!(text, "{left}{}{right}", parts.join(middle));
+    };
+    let row = |text: &mut String, cell: &dyn Fn(&Column) -> String| {
+        let parts: Vec<String> = columns.iter().map(|column| column.cell(&cell(column))).collect();
+        let _ = writeln!(text, "│{}│", parts.join("│"));
+    };
+    line(&mut text, ["┌", "┬", "┐"]);
+    row(&mut text, &|column| column.name.clone());
+    row(&mut text, &|column| column.kind.clone());
+    line(&mut text, ["├", "┼", "┤"]);
+    let rows = batches.iter().map(RecordBatch::num_rows).sum();
+    for i in 0..rows {
+        row(&mut text, &|column| column.cells.get(i).cloned().unwrap_or_default());
+    }
+    line(&mut text, ["└", "┴", "┘"]);
+    if hidden > 0 {
+        let _ = writeln!(text, "{hidden} of {} columns do not fit", schema.fields().len());
+    }
+    Ok(text)
+}
+
+fn columns(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Vec<Column>> {
+    let options = FormatOptions::new().with_null("∅").with_display_error(true);
+    let mut columns = Vec::with_capacity(schema.fields().len());
+    for (i, field) in schema.fields().iter().enumerate() {
+        let mut cells = Vec::new();
+        for batch in batches {
+            let array = batch.column(i);
+            let formatter = ArrayFormatter::try_new(array, &options)?;
+            cells.extend((0..array.len()).map(|row| one_line(&formatter.value(row).to_string())));
+        }
+        let (name, kind) = (one_line(field.name()), field.data_type().to_string());
+        let width = cells.iter().chain([&name, &kind]).map(|text| text.width()).max().unwrap_or(0);
+        let number = field.data_type().is_numeric() && !matches!(field.data_type(), DataType::Dictionary(..));
+        columns.push(Column { name, kind, cells, width, number });
+    }
+    Ok(columns)
+}
+
+/// Brings the columns to `width`: first the widest texts are cut, then columns left out from the middle. Returns how
+/// many were.
+fn squeeze(columns: &mut Vec<Column>, width: usize) -> usize {
+    let total = |columns: &[Column]| columns.iter().map(|column| column.width + 3).sum::<usize>() + 1;
+    while total(columns) > width {
+        let excess = total(columns) - width;
+        let widest =
+            columns.iter_mut().filter(|c| !c.number && c.width > LEAST_WIDTH).max_by_key(|c| c.width);
+        let Some(column) = widest else { break };
+        // Not below the next widest at once: they shrink together.
+        column.width -= excess.min(column.width - LEAST_WIDTH).min(column.width.div_ceil(4));
+    }
+    let all = columns.len();
+    if total(columns) <= width {
+        return 0;
+    }
+    let gap = Column::gap(columns.first().map_or(0, |column| column.cells.len()));
+    while columns.len() > 1 && total(columns) + gap.width + 3 > width {
+        columns.remove(columns.len() / 2);
+    }
+    let hidden = all - columns.len();
+    if hidden > 0 {
+        columns.insert(columns.len().div_ceil(2), gap);
+    }
+    hidden
+}
+
+/// Cuts text to a width.
+fn fit(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut used = 1;
+    let kept: String = text
+        .chars()
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= width
+        })
+        .collect();
+    format!("{kept}…")
+}
+
+/// Control characters would break the lines of the table.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c == '\n' {
+                '↵'
+            } else if c.is_control() {
+                '·'
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
+/// EXPLAIN answers with text of many lines, which is best left as it is.
+fn is_plan(schema: &SchemaRef) -> bool {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    names == ["plan_type", "plan"]
+}
+
+fn plans(batches: &[RecordBatch]) -> Result<String> {
+    let options = FormatOptions::new();
+    let mut text = String::new();
+    for batch in batches {
+        let [kinds, plans] = batch.columns() else { continue };
+        let kinds = ArrayFormatter::try_new(kinds, &options)?;
+        let plans = ArrayFormatter::try_new(plans, &options)?;
+        for row in 0..batch.num_rows() {
+            let _ = writeln!(text, "{}:", kinds.value(row));
+            for line in plans.value(row).to_string().lines() {
+                let _ = writeln!(text, "  {line}");
+            }
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, StringArray};
+
+    use super::*;
+
+    fn sample(columns: usize) -> RecordBatch {
+        let numbers = Arc::new(Int64Array::from(vec![Some(1), None])) as ArrayRef;
+        let texts = Arc::new(StringArray::from(vec!["a longer text than fits", "日本\nx"])) as ArrayRef;
+        RecordBatch::try_from_iter(
+            (0..columns).map(|i| {
+                (format!("c{i}"), if i % 2 == 0 { Arc::clone(&numbers) } else { Arc::clone(&texts) })
+            }),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn every_line_is_as_wide_as_the_others() {
+        for columns in [1, 2, 3, 9] {
+            for width in [None, Some(200), Some(60), Some(30), Some(10)] {
+                let batch = sample(columns);
+                let text = render(&batch.schema(), &[batch], width).unwrap();
+                let lines: Vec<usize> =
+                    text.lines().filter(|l| l.starts_with(['│', '┌'])).map(UnicodeWidthStr::width).collect();
+                assert!(lines.iter().all(|line| *line == lines[0]), "{text}");
+                if let Some(width) = width.filter(|width| *width >= 30) {
+                    assert!(lines[0] <= width, "{columns} columns, {width}:\n{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_shows_types_nulls_and_line_ends() {
+        let batch = sample(2);
+        let text = render(&batch.schema(), &[batch], None).unwrap();
+        let want = "\
+┌───────┬─────────────────────────┐
+│    c0 │ c1                      │
+│ Int64 │ Utf8                    │
+├───────┼─────────────────────────┤
+│     1 │ a longer text than fits │
+│     ∅ │ 日本↵x                  │
+└───────┴─────────────────────────┘
+";
+        assert_eq!(text, want);
+    }
+}

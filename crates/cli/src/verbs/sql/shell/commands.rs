@@ -1,0 +1,117 @@
+//! Commands that begin with a dot.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use tesselle::{Error, Result};
+use tesselle_sql::Session;
+
+use super::super::output::{Form, Output};
+use crate::out;
+
+/// What the shell does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    Go,
+    Quit,
+}
+
+/// The commands, with what follows them and what they do.
+pub(super) const COMMANDS: [(&str, &str, &str); 7] = [
+    (".tables", "[FILE]", "the registered tables, or those inside a file"),
+    (".schema", "TABLE|FILE", "the columns of a table"),
+    (".mode", "table|csv|jsonl|json", "the form of answers"),
+    (".rows", "N", "how many rows a table shows"),
+    (".timer", "on|off", "whether the time is shown"),
+    (".help", "", "this list"),
+    (".quit", "", "leave; so does Ctrl-D"),
+];
+
+/// Runs one command.
+pub(super) fn run(session: &Session, output: &mut Output, line: &str) -> Result<Next> {
+    let line = line.trim_end_matches(';').trim();
+    let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    match command {
+        ".quit" | ".exit" | ".q" => return Ok(Next::Quit),
+        ".help" => out::print(&help())?,
+        ".tables" => tables(session, output, rest)?,
+        ".schema" => schema(session, output, rest)?,
+        ".mode" => output.form = Some(mode(rest)?),
+        ".rows" => {
+            output.rows =
+                rest.parse().map_err(|_| Error::invalid(format!("'{rest}' is not a number of rows")))?;
+        }
+        ".timer" => {
+            output.timer = match rest {
+                "on" => true,
+                "off" => false,
+                other => return Err(Error::invalid(format!("'{other}' is neither on nor off"))),
+            };
+        }
+        other => return Err(Error::unknown_name("command", other, COMMANDS.iter().map(|(name, ..)| *name))),
+    }
+    Ok(Next::Go)
+}
+
+fn help() -> String {
+    let mut text = String::new();
+    for (name, rest, what) in COMMANDS {
+        let _ = writeln!(text, "  {:<28} {what}", format!("{name} {rest}"));
+    }
+    text.push_str("\nStatements end with a semicolon and may span lines. Ctrl-C stops the one that runs.\n");
+    text
+}
+
+fn mode(name: &str) -> Result<Form> {
+    let form = Form::from_str(name, true).ok().filter(|form| !matches!(form, Form::Arrow | Form::Parquet));
+    form.ok_or_else(|| Error::unknown_name("mode", name, ["table", "csv", "jsonl", "json"]))
+}
+
+fn tables(session: &Session, output: &Output, file: &str) -> Result<()> {
+    if file.is_empty() {
+        let names = session.table_names();
+        if names.is_empty() {
+            out::note("no table is registered; files are named in quotes: SELECT * FROM 'run.tet'");
+        }
+        return names.iter().try_for_each(|name| out::print(&format!("{name}\n")));
+    }
+    let sql = format!(
+        "SELECT table_name, max(rows) AS rows, count(*) AS columns FROM tess_tables({}) GROUP BY 1 ORDER BY 1",
+        text_literal(file.trim_matches('\''))
+    );
+    let started = Instant::now();
+    output.write(session.query(&sql)?, started)
+}
+
+fn schema(session: &Session, output: &Output, name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid("which table?").hint("write .schema TABLE or .schema FILE"));
+    }
+    let quoted = match name {
+        name if name.starts_with(['\'', '"']) => name.to_owned(),
+        name if session.table_names().iter().any(|known| known == name) => {
+            format!("\"{}\"", name.replace('"', "\"\""))
+        }
+        name => text_literal(name),
+    };
+    let started = Instant::now();
+    output.write(session.query(&format!("DESCRIBE {quoted}"))?, started)
+}
+
+fn text_literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_and_unknown_commands_are_told_apart() {
+        assert_eq!(mode("CSV").unwrap(), Form::Csv);
+        assert!(mode("parquet").is_err());
+        assert!(help().contains(".timer on|off"));
+    }
+}

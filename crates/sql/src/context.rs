@@ -1,0 +1,55 @@
+//! DataFusion set up for our files.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use datafusion::catalog::{DynamicFileCatalog, UrlTableFactory};
+use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use tesselle::Result;
+
+use crate::error::ours;
+use crate::files::{ExternalTables, FileTables, Opener};
+use crate::functions::{Function, Listing};
+
+/// The largest users of memory that an error names.
+const NAMED_CONSUMERS: NonZeroUsize = NonZeroUsize::MIN;
+
+/// What a sort keeps aside for merging what it has spilled, per partition, where memory allows.
+const MERGE_RESERVE: usize = 10 << 20;
+
+/// A context whose operators share `memory` bytes and spill beyond, and the tables that are files.
+pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc<FileTables>)> {
+    let threads = opener.driver.threads();
+    let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+    let mut config = SessionConfig::new()
+        .with_target_partitions(threads)
+        .with_information_schema(true)
+        .with_default_catalog_and_schema("tess", "main");
+    let options = config.options_mut();
+    options.execution.sort_spill_reservation_bytes = MERGE_RESERVE.min(memory / (4 * threads.max(1)));
+    options.execution.collect_statistics = true;
+    let pool = TrackConsumersPool::new(FairSpillPool::new(memory), NAMED_CONSUMERS);
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool)).build_arc().map_err(ours)?;
+    let plain = SessionContext::new_with_config_rt(config, runtime);
+
+    let files = Arc::new(FileTables::new(opener.clone()));
+    let catalogs = Arc::clone(plain.state().catalog_list());
+    let catalogs = DynamicFileCatalog::new(catalogs, Arc::clone(&files) as Arc<dyn UrlTableFactory>);
+    let mut builder =
+        SessionStateBuilder::new_from_existing(plain.state()).with_catalog_list(Arc::new(catalogs));
+    for format in tesselle::formats() {
+        let factory = ExternalTables { opener: opener.clone(), format: format.name() };
+        builder = builder.with_table_factory(format.name().to_ascii_uppercase(), Arc::new(factory));
+    }
+    let context = SessionContext::new_with_state(builder.build());
+    let state = context.state_weak_ref();
+    files.attach(move || state.upgrade().map(|state| state.read().clone()));
+    for function in Function::ALL {
+        let (options, driver) = (opener.options.clone(), opener.driver.clone());
+        context.register_udtf(function.name(), Arc::new(Listing { function, options, driver }));
+    }
+    Ok((context, files))
+}

@@ -1,0 +1,132 @@
+//! Errors of the two worlds.
+
+use datafusion::common::{DataFusionError, SchemaError};
+use tesselle::{Error, ErrorKind};
+
+/// An error of ours on its way through DataFusion.
+pub(crate) fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// An error of DataFusion: ours again where it carries one, else a wrong call or a failure of its own.
+pub(crate) fn ours(error: DataFusionError) -> Error {
+    match error {
+        DataFusionError::External(inner) => match inner.downcast::<Error>() {
+            Ok(error) => *error,
+            Err(other) => match other.downcast::<DataFusionError>() {
+                Ok(error) => ours(*error),
+                Err(other) => Error::new(ErrorKind::Io, "the query failed").source(other),
+            },
+        },
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => ours(*inner),
+        DataFusionError::Shared(inner) => match std::sync::Arc::try_unwrap(inner) {
+            Ok(error) => ours(error),
+            Err(shared) => copied(&shared),
+        },
+        DataFusionError::Collection(all) => {
+            let first = all.into_iter().next();
+            first.map_or_else(|| Error::internal("the query failed without saying why"), ours)
+        }
+        other => copied(&other),
+    }
+}
+
+/// An error that several partitions share cannot be moved out; what it says is kept.
+fn copied(error: &DataFusionError) -> Error {
+    match error {
+        DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
+            Some(error) => copied_ours(error),
+            None => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
+        },
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => copied(inner),
+        DataFusionError::Shared(inner) => copied(inner),
+        DataFusionError::SchemaError(inner, _) => schema_error(inner),
+        DataFusionError::SQL(inner, _) => {
+            Error::invalid(one_line(&inner.to_string()).replace("sql parser error: ", "this is not SQL: "))
+        }
+        DataFusionError::ParquetError(inner) => Error::corrupt(one_line(&inner.to_string())),
+        DataFusionError::ObjectStore(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
+        DataFusionError::IoError(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
+        DataFusionError::ResourcesExhausted(text) => {
+            Error::limit(one_line(text)).hint("raise --memory-limit, or ask for less at a time")
+        }
+        DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_) => {
+            Error::internal(one_line(&error.strip_backtrace()))
+        }
+        DataFusionError::ArrowError(inner, _) => Error::invalid(one_line(&inner.to_string())),
+        DataFusionError::Plan(text)
+        | DataFusionError::Execution(text)
+        | DataFusionError::Configuration(text)
+        | DataFusionError::NotImplemented(text) => Error::invalid(one_line(text)),
+        other => Error::invalid(one_line(&other.strip_backtrace())),
+    }
+}
+
+fn copied_ours(error: &Error) -> Error {
+    let mut copy = Error::new(error.kind(), error.message().to_owned()).class(error.class_name());
+    if let Some(file) = error.file_name() {
+        copy = copy.file(file);
+    }
+    if let Some(offset) = error.byte_offset() {
+        copy = copy.offset(offset);
+    }
+    if let Some(piece) = error.piece_name() {
+        copy = copy.piece(piece);
+    }
+    if let Some(hint) = error.hint_text() {
+        copy = copy.hint(hint.to_owned());
+    }
+    copy
+}
+
+fn schema_error(error: &SchemaError) -> Error {
+    let SchemaError::FieldNotFound { field, valid_fields } = error else {
+        return Error::invalid(one_line(&error.to_string()));
+    };
+    let name = field.name.as_str();
+    let known = || valid_fields.iter().map(|field| field.name.as_str());
+    // Names without quotes are read in lower case.
+    match known().find(|known| *known != name && known.eq_ignore_ascii_case(name)) {
+        Some(other) => Error::not_found(format!("column '{name}' does not exist")).hint(format!(
+            "write \"{other}\" with its double quotes: names without them are read in lower case"
+        )),
+        None => Error::unknown_name("column", name, known()),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::common::Column;
+
+    use super::*;
+
+    #[test]
+    fn our_errors_come_back_whole() {
+        let error = Error::corrupt("bad page").class("page_checksum").file("a.tatami").offset(7).hint("look");
+        let wrapped = external(error).context("while scanning");
+        let shared = DataFusionError::Shared(std::sync::Arc::new(wrapped));
+        let DataFusionError::Shared(twin) = &shared else { unreachable!() };
+        let _held = std::sync::Arc::clone(twin);
+        let back = ours(shared);
+        assert_eq!((back.kind(), back.class_name()), (ErrorKind::Corrupt, "page_checksum"));
+        assert_eq!((back.file_name(), back.byte_offset()), (Some("a.tatami"), Some(7)));
+        assert_eq!(back.hint_text(), Some("look"));
+    }
+
+    #[test]
+    fn unknown_columns_come_with_a_suggestion() {
+        let hint = |name: &str| {
+            let error = SchemaError::FieldNotFound {
+                field: Box::new(Column::from_name(name)),
+                valid_fields: vec![Column::from_name("temperature"), Column::from_name("Humidity")],
+            };
+            schema_error(&error).hint_text().unwrap_or_default().to_owned()
+        };
+        assert_eq!(hint("temprature"), "did you mean 'temperature'?");
+        assert!(hint("humidity").contains("\"Humidity\""), "{}", hint("humidity"));
+    }
+}

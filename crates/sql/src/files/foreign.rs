@@ -1,0 +1,75 @@
+//! Files that DataFusion reads by itself: Parquet, CSV, JSON lines, Arrow.
+
+use std::sync::Arc;
+
+use datafusion::catalog::TableProvider;
+use datafusion::common::Result;
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::file_format::arrow::ArrowFormat;
+use datafusion::datasource::file_format::csv::CsvFormat;
+use datafusion::datasource::file_format::json::JsonFormat;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::execution::SessionState;
+use tesselle::foreign::Foreign;
+use tesselle::{Error, Location};
+
+use crate::error::external;
+
+/// What DataFusion reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Parquet,
+    Csv,
+    Json,
+    Arrow,
+    /// Known, but not as a table.
+    Array(Foreign),
+}
+
+impl Kind {
+    /// What a file is, by content first and name second; `None` where it may be one of ours.
+    pub(super) fn of(location: &Location) -> tesselle::Result<Option<Self>> {
+        let found = match Foreign::detect(location)? {
+            Some(Foreign::Parquet) => Some(Self::Parquet),
+            Some(Foreign::Csv) => Some(Self::Csv),
+            Some(Foreign::Jsonl) => Some(Self::Json),
+            Some(Foreign::Arrow) => Some(Self::Arrow),
+            Some(kind @ (Foreign::Npy | Foreign::Zarr)) => Some(Self::Array(kind)),
+            None if location.name().to_ascii_lowercase().ends_with(".json") && location.is_file()? => {
+                Some(Self::Json)
+            }
+            None => None,
+        };
+        Ok(found)
+    }
+
+    fn format(self, state: &SessionState) -> tesselle::Result<Arc<dyn FileFormat>> {
+        let defaults = state.default_table_options();
+        Ok(match self {
+            Self::Parquet => Arc::new(ParquetFormat::default().with_options(defaults.parquet)),
+            Self::Csv => Arc::new(CsvFormat::default().with_options(defaults.csv).with_has_header(true)),
+            Self::Json => Arc::new(JsonFormat::default().with_options(defaults.json)),
+            Self::Arrow => Arc::new(ArrowFormat),
+            Self::Array(kind) => {
+                let name = kind.name();
+                return Err(Error::unsupported(format!("{name} holds arrays, not tables"))
+                    .hint(format!("'tess convert x.{name} x.tet' makes a table of one")));
+            }
+        })
+    }
+}
+
+/// The files as one table of DataFusion's.
+pub(super) async fn provider(
+    state: &SessionState,
+    kind: Kind,
+    paths: &[String],
+) -> Result<Arc<dyn TableProvider>> {
+    let format = kind.format(state).map_err(external)?;
+    let urls = paths.iter().map(ListingTableUrl::parse).collect::<Result<Vec<_>>>()?;
+    let options = ListingOptions::new(format).with_file_extension("");
+    let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
+    let config = config.infer_schema(state).await?;
+    Ok(Arc::new(ListingTable::try_new(config)?))
+}

@@ -1,0 +1,75 @@
+//! The side of a comparison that is a column, seen through the casts that DataFusion puts around it.
+
+use arrow_schema::{DataType, Schema, TimeUnit};
+use datafusion::logical_expr::{Cast, Expr, TryCast};
+
+/// A column, and the factor between its values and those that are compared.
+pub(super) struct Operand<'e> {
+    pub(super) column: &'e str,
+    /// The column's own type; the type of the values where it is a dictionary.
+    pub(super) data_type: &'e DataType,
+    /// The type in which it is compared.
+    pub(super) compared: &'e DataType,
+    pub(super) scale: i128,
+}
+
+/// The column of an expression that keeps the order and the distinctions of its values.
+pub(super) fn operand<'e>(expr: &'e Expr, schema: &'e Schema) -> Option<Operand<'e>> {
+    let plain = |column: &'e str| {
+        let field = schema.field_with_name(column).ok()?;
+        let data_type = values(field.data_type());
+        Some(Operand { column, data_type, compared: data_type, scale: 1 })
+    };
+    match expr {
+        Expr::Column(column) => plain(&column.name),
+        Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field }) => {
+            let Expr::Column(column) = &**expr else { return None };
+            let inner = plain(&column.name)?;
+            let scale = widening(inner.data_type, values(field.data_type()))?;
+            Some(Operand { scale, compared: values(field.data_type()), ..inner })
+        }
+        _ => None,
+    }
+}
+
+fn values(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => values,
+        other => other,
+    }
+}
+
+/// The factor by which a cast multiplies, where it loses nothing.
+fn widening(from: &DataType, to: &DataType) -> Option<i128> {
+    use DataType as T;
+    let text = |t: &T| matches!(t, T::Utf8 | T::LargeUtf8 | T::Utf8View);
+    let bytes = |t: &T| matches!(t, T::Binary | T::LargeBinary | T::BinaryView);
+    if from == to || (text(from) && text(to)) || (bytes(from) && bytes(to)) {
+        return Some(1);
+    }
+    match (from, to) {
+        (T::Float16, T::Float32 | T::Float64) | (T::Float32, T::Float64) => Some(1),
+        // Literals beyond what a double counts exactly are refused where they are read.
+        (from, T::Float64) if from.is_integer() => Some(1),
+        (T::Int8 | T::UInt8, T::Int16 | T::Int32 | T::Int64) => Some(1),
+        (T::Int16 | T::UInt16, T::Int32 | T::Int64) => Some(1),
+        (T::Int32 | T::UInt32, T::Int64) => Some(1),
+        (T::UInt8, T::UInt16 | T::UInt32 | T::UInt64) => Some(1),
+        (T::UInt16, T::UInt32 | T::UInt64) | (T::UInt32, T::UInt64) => Some(1),
+        (T::Timestamp(from, None), T::Timestamp(to, None)) => {
+            let (from, to) = (per_second(*from), per_second(*to));
+            (to >= from).then(|| to / from)
+        }
+        (T::Date32, T::Timestamp(to, None)) => Some(86_400 * per_second(*to)),
+        _ => None,
+    }
+}
+
+fn per_second(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
+}

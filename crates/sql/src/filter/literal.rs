@@ -1,0 +1,61 @@
+//! The side of a comparison that is a value.
+
+use datafusion::common::ScalarValue;
+use tesselle::Scalar;
+
+use super::column::Operand;
+
+/// Doubles count integers exactly up to here.
+const EXACT_INTEGERS: f64 = 4_503_599_627_370_496.0;
+
+/// The value of a literal that is compared with this column.
+pub(super) fn scalar(value: &ScalarValue, operand: &Operand<'_>) -> Option<Scalar> {
+    let value = match value {
+        ScalarValue::Dictionary(_, inner) => inner,
+        other => other,
+    };
+    // Times count in their own unit: only literals of the compared type may be read as integers.
+    let given = value.data_type();
+    if (operand.compared.is_temporal() || given.is_temporal()) && given != *operand.compared {
+        return None;
+    }
+    let scalar = plain(value)?;
+    match scalar {
+        Scalar::Float(v) if operand.data_type.is_integer() && (v.is_nan() || v.abs() >= EXACT_INTEGERS) => {
+            None
+        }
+        scalar => Some(scalar),
+    }
+}
+
+fn plain(value: &ScalarValue) -> Option<Scalar> {
+    use ScalarValue as V;
+    Some(match value {
+        V::Boolean(v) => Scalar::Bool((*v)?),
+        V::Int8(v) => (*v)?.into(),
+        V::Int16(v) => (*v)?.into(),
+        V::Int32(v) | V::Date32(v) => (*v)?.into(),
+        V::Int64(v)
+        | V::Date64(v)
+        | V::TimestampSecond(v, _)
+        | V::TimestampMillisecond(v, _)
+        | V::TimestampMicrosecond(v, _)
+        | V::TimestampNanosecond(v, _)
+        | V::DurationSecond(v)
+        | V::DurationMillisecond(v)
+        | V::DurationMicrosecond(v)
+        | V::DurationNanosecond(v) => (*v)?.into(),
+        V::UInt8(v) => (*v)?.into(),
+        V::UInt16(v) => (*v)?.into(),
+        V::UInt32(v) => (*v)?.into(),
+        V::UInt64(v) => (*v)?.into(),
+        V::Float16(v) => Scalar::Float((*v)?.into()),
+        V::Float32(v) => (*v)?.into(),
+        V::Float64(v) => (*v)?.into(),
+        V::Utf8(v) | V::LargeUtf8(v) | V::Utf8View(v) => Scalar::Text(v.clone()?),
+        V::Binary(v) | V::LargeBinary(v) | V::BinaryView(v) | V::FixedSizeBinary(_, v) => {
+            Scalar::Bytes(v.clone()?)
+        }
+        _ => return None,
+    })
+}

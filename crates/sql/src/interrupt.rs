@@ -1,0 +1,51 @@
+//! Stopping a statement from another thread.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::future::{Either, select};
+use tesselle::{Error, ErrorKind, Result};
+use tokio::sync::Notify;
+
+/// Stops what its session is doing.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    wanted: AtomicBool,
+    changed: Notify,
+}
+
+impl Interrupt {
+    /// The statement under way ends with an error of the kind `Canceled`; without one nothing happens.
+    pub fn interrupt(&self) {
+        self.0.wanted.store(true, Ordering::SeqCst);
+        self.0.changed.notify_waiters();
+    }
+
+    /// Forgets what was wanted: a new statement begins.
+    pub(crate) fn reset(&self) {
+        self.0.wanted.store(false, Ordering::SeqCst);
+    }
+
+    /// Waits for `work`, or for the interruption.
+    pub(crate) async fn or<T>(&self, work: impl Future<Output = T>) -> Result<T> {
+        let mut changed = pin!(self.0.changed.notified());
+        // From here on a notification is not missed, even before the first poll.
+        changed.as_mut().enable();
+        if self.0.wanted.load(Ordering::SeqCst) {
+            return Err(canceled());
+        }
+        match select(pin!(work), changed).await {
+            Either::Left((done, _)) => Ok(done),
+            Either::Right(_) => Err(canceled()),
+        }
+    }
+}
+
+fn canceled() -> Error {
+    Error::new(ErrorKind::Canceled, "the statement was cancelled")
+}

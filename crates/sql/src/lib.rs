@@ -1,0 +1,37 @@
+//! SQL over everything the facade opens, on DataFusion.
+//!
+//! Files are tables (`FROM 'plant.tsfile#root.d1'`), predicates and projections reach the format's own pruning,
+//! row counts and bounds that metadata knows exactly answer aggregates without reading data, and `COPY … TO` writes
+//! every format the facade can write.
+//!
+//! ```no_run
+//! let session = tesselle_sql::Session::new(&tesselle_sql::SessionOptions::default())?;
+//! for batch in session.query("SELECT i0, avg(value) FROM 'run.tet' GROUP BY i0")? {
+//!     println!("{} rows", batch?.num_rows());
+//! }
+//! # Ok::<(), tesselle::Error>(())
+//! ```
+//!
+//! This crate must not know any single format.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod context;
+mod copy;
+mod error;
+mod files;
+mod filter;
+mod functions;
+mod interrupt;
+mod provider;
+mod scan;
+mod session;
+mod statistics;
+mod union;
+
+pub use answer::Answer;
+/// One parsed statement, as [`Session::parse`] gives and [`Session::run`] takes it.
+pub use datafusion::sql::parser::Statement;
+pub use interrupt::Interrupt;
+pub use provider::TesselleTable;
+pub use session::{Session, SessionOptions};

@@ -1,0 +1,142 @@
+//! A table of ours as a table of DataFusion.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{Result, Statistics};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use tesselle::{Driver, Predicate, Pushdown, Scan, Table};
+
+use crate::error::external;
+use crate::filter::{Translated, translate};
+use crate::scan::{Request, ScanExec};
+use crate::statistics::statistics;
+
+/// Scans that want no more rows than this are read by one partition: the first rows of the file, and no others.
+const FEW_ROWS: usize = 100_000;
+
+/// A [`Table`] that DataFusion can query.
+pub struct TesselleTable {
+    table: Arc<dyn Table>,
+    driver: Driver,
+    pushdown: bool,
+}
+
+impl std::fmt::Debug for TesselleTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TesselleTable").field("table", &self.table.name()).finish_non_exhaustive()
+    }
+}
+
+impl TesselleTable {
+    /// Queries `table` with the budget of `driver`.
+    pub fn new(table: Arc<dyn Table>, driver: Driver) -> Self {
+        Self { table, driver, pushdown: true }
+    }
+
+    /// Reads everything and lets DataFusion filter, limit and count: what answers with pushdown are compared with.
+    #[must_use]
+    pub fn without_pushdown(mut self) -> Self {
+        self.pushdown = false;
+        self
+    }
+
+    /// How well the table answers one filter by itself.
+    fn support(&self, filter: &Expr) -> TableProviderFilterPushDown {
+        let Some(Translated { predicate, exact }) = self.translate(filter) else {
+            return TableProviderFilterPushDown::Unsupported;
+        };
+        match self.table.pushdown(&predicate) {
+            Pushdown::Exact if exact => TableProviderFilterPushDown::Exact,
+            Pushdown::Exact | Pushdown::Inexact => TableProviderFilterPushDown::Inexact,
+            Pushdown::None => TableProviderFilterPushDown::Unsupported,
+        }
+    }
+
+    fn translate(&self, filter: &Expr) -> Option<Translated> {
+        self.pushdown.then(|| translate(filter, &self.table.schema())).flatten()
+    }
+
+    fn request(&self, schema: SchemaRef, filters: &[Expr], limit: Option<usize>) -> Request {
+        let mut promised = Vec::new();
+        let mut conditions = Vec::new();
+        for filter in filters {
+            let Some(Translated { predicate, .. }) = self.translate(filter) else { continue };
+            if self.support(filter) == TableProviderFilterPushDown::Exact {
+                promised.push(predicate.clone());
+            }
+            conditions.push(predicate);
+        }
+        let whole = promised.len() == filters.len();
+        let predicate = conjunction(conditions);
+        // A filter that the table answers exactly alone need not be answered exactly together with others.
+        let kept = predicate.as_ref().is_none_or(|p| self.table.pushdown(p) == Pushdown::Exact);
+        let residual = if kept { None } else { conjunction(promised) };
+        let mut columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        for name in residual.iter().flat_map(Predicate::columns) {
+            if !columns.iter().any(|column| column == name) {
+                columns.push(name.to_owned());
+            }
+        }
+        // Rows that are still filtered must not be counted.
+        let limit = limit.filter(|_| whole && self.pushdown).map(|n| n as u64);
+        let scan = Scan {
+            columns: Some(columns),
+            predicate,
+            limit: limit.filter(|_| residual.is_none()),
+            ..Scan::default()
+        };
+        Request { scan, schema, residual, limit }
+    }
+}
+
+fn conjunction(mut parts: Vec<Predicate>) -> Option<Predicate> {
+    if parts.len() > 1 { Some(Predicate::And(parts)) } else { parts.pop() }
+}
+
+#[async_trait]
+impl TableProvider for TesselleTable {
+    fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let schema = self.table.schema();
+        let schema = match projection {
+            Some(indices) => Arc::new(schema.project(indices)?),
+            None => schema,
+        };
+        let stats = match self.statistics() {
+            Some(_) if !self.pushdown => Statistics::new_unknown(&schema),
+            Some(stats) if filters.is_empty() && limit.is_none() => stats.project(projection),
+            Some(stats) => stats.project(projection).to_inexact(),
+            None => Statistics::new_unknown(&schema),
+        };
+        let few = limit.is_some_and(|rows| rows <= FEW_ROWS) && filters.is_empty();
+        let partitions = if few { 1 } else { state.config().target_partitions() };
+        let request = self.request(schema, filters, limit);
+        let exec = ScanExec::new(Arc::clone(&self.table), self.driver.clone(), request, stats, partitions);
+        Ok(Arc::new(exec.map_err(external)?))
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(filters.iter().map(|filter| self.support(filter)).collect())
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        Some(statistics(&self.table.stats(), &self.table.schema()))
+    }
+}

@@ -1,0 +1,202 @@
+//! Running a scan as a physical plan: its partitions are runs of tasks.
+
+mod partition;
+mod split;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_schema::{SchemaRef, SortOptions};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, Statistics};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use tesselle::{Driver, Predicate, RunStats, Scan, Table, Task};
+
+use crate::error::external;
+use partition::{Counts, Partition};
+
+/// What is read, and what is left to do with its batches.
+pub(crate) struct Request {
+    /// What the table is asked for; its columns begin with those of `schema`.
+    pub(crate) scan: Scan,
+    /// The columns that come out.
+    pub(crate) schema: SchemaRef,
+    /// What the table may have left of the predicate.
+    pub(crate) residual: Option<Predicate>,
+    /// At most this many rows of each partition are of use.
+    pub(crate) limit: Option<u64>,
+}
+
+/// Reads the tasks of one plan.
+pub(crate) struct ScanExec {
+    table: Arc<dyn Table>,
+    driver: Driver,
+    request: Arc<Request>,
+    statistics: Arc<Statistics>,
+    planned: RunStats,
+    groups: Vec<Range<usize>>,
+    /// The tasks of the plan, each taken once; another execution plans again.
+    tasks: Mutex<Vec<Option<Box<dyn Task>>>>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl ScanExec {
+    /// Plans the scan for at most so many partitions.
+    pub(crate) fn new(
+        table: Arc<dyn Table>,
+        driver: Driver,
+        request: Request,
+        statistics: Statistics,
+        partitions: usize,
+    ) -> tesselle::Result<Self> {
+        let plan = table.plan(&request.scan)?;
+        let planned = plan.stats();
+        let groups = split::split(&plan.tasks, partitions, driver.budget().total());
+        let tasks = Mutex::new(plan.tasks.into_iter().map(Some).collect());
+        let properties = Arc::new(PlanProperties::new(
+            equivalence(&*table, &request.schema),
+            Partitioning::UnknownPartitioning(groups.len()),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        ));
+        let metrics = ExecutionPlanMetricsSet::new();
+        let (request, statistics) = (Arc::new(request), Arc::new(statistics));
+        Ok(Self { table, driver, request, statistics, planned, groups, tasks, properties, metrics })
+    }
+
+    /// The tasks of one partition: those of the first plan, or of a new one when they have been run before.
+    fn take(&self, partition: usize) -> tesselle::Result<Vec<Box<dyn Task>>> {
+        let range = self.groups.get(partition).cloned().unwrap_or_default();
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = tasks.get_mut(range.clone()).unwrap_or_default();
+        let taken: Vec<_> = slots.iter_mut().filter_map(Option::take).collect();
+        if taken.len() == range.len() {
+            return Ok(taken);
+        }
+        drop(tasks);
+        let plan = self.table.plan(&self.request.scan)?;
+        Ok(plan.tasks.into_iter().skip(range.start).take(range.len()).collect())
+    }
+}
+
+/// The order the table promises, as far as its columns are read.
+fn equivalence(table: &dyn Table, schema: &SchemaRef) -> EquivalenceProperties {
+    let mut properties = EquivalenceProperties::new(Arc::clone(schema));
+    let options = SortOptions { descending: false, nulls_first: false };
+    let ordering: Vec<PhysicalSortExpr> = table
+        .sort_columns()
+        .iter()
+        .map_while(|name| schema.index_of(name).ok().map(|index| (name, index)))
+        .map(|(name, index)| PhysicalSortExpr::new(Arc::new(Column::new(name, index)), options))
+        .collect();
+    if !ordering.is_empty() {
+        properties.add_ordering(ordering);
+    }
+    properties
+}
+
+impl fmt::Debug for ScanExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScanExec")
+            .field("table", &self.table.name())
+            .field("scan", &self.request.scan)
+            .finish_non_exhaustive()
+    }
+}
+
+impl DisplayAs for ScanExec {
+    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RunStats { pieces, pruned, .. } = self.planned;
+        let names: Vec<&str> =
+            self.request.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let mut facts = vec![
+            format!("pieces={pieces}"),
+            format!("pruned={pruned}"),
+            format!("read={}", pieces.saturating_sub(pruned)),
+            format!("partitions={}", self.groups.len()),
+            format!("columns=[{}]", names.join(", ")),
+        ];
+        if !self.table.name().is_empty() {
+            facts.insert(0, format!("table={}", self.table.name()));
+        }
+        if let Some(predicate) = &self.request.scan.predicate {
+            facts.push(format!("predicate={predicate}"));
+        }
+        if let Some(residual) = &self.request.residual {
+            facts.push(format!("filter={residual}"));
+        }
+        if let Some(limit) = self.request.limit {
+            facts.push(format!("limit={limit}"));
+        }
+        match kind {
+            DisplayFormatType::TreeRender => f.write_str(&facts.join("\n")),
+            _ => write!(f, "TesselleScan: {}", facts.join(", ")),
+        }
+    }
+}
+
+impl ExecutionPlan for ScanExec {
+    fn name(&self) -> &'static str {
+        "TesselleScan"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let tasks = self.take(partition).map_err(external)?;
+        let counts = Counts::new(&self.metrics, partition);
+        Ok(Partition::new(&self.driver, self.table.storage(), Arc::clone(&self.request), tasks, counts)
+            .stream())
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        _inputs: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        Ok(match args.partition() {
+            None => Arc::clone(&self.statistics),
+            Some(_) => Arc::new(Statistics::new_unknown(&self.request.schema)),
+        })
+    }
+}

@@ -1,0 +1,211 @@
+//! One partition of a scan: tasks one after the other, batches out.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use datafusion::common::Result;
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, RecordOutput,
+};
+use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
+use futures::Stream;
+use tesselle::driver::Lease;
+use tesselle::{Cost, Driver, RunStats, Storage, Task};
+
+use super::Request;
+use crate::error::external;
+
+/// Batches that wait between a thread that fetches and its consumer.
+const AHEAD: usize = 2;
+
+/// The tasks of a partition and what is done with their batches.
+pub(super) struct Partition {
+    driver: Driver,
+    storage: Arc<dyn Storage>,
+    request: Arc<Request>,
+    waiting: VecDeque<Box<dyn Task>>,
+    running: Option<Running>,
+    left: Option<u64>,
+    counted: RunStats,
+    counts: Counts,
+}
+
+struct Running {
+    task: Box<dyn Task>,
+    cost: Cost,
+    _lease: Option<Lease>,
+}
+
+/// What one step of a partition gave.
+enum Step {
+    Batch(RecordBatch),
+    /// A task ended without a batch; others may follow.
+    Nothing,
+    End,
+}
+
+impl Partition {
+    pub(super) fn new(
+        driver: &Driver,
+        storage: Arc<dyn Storage>,
+        request: Arc<Request>,
+        tasks: Vec<Box<dyn Task>>,
+        counts: Counts,
+    ) -> Self {
+        Self {
+            driver: driver.for_run(),
+            storage,
+            waiting: tasks.into(),
+            running: None,
+            left: request.limit,
+            request,
+            counted: RunStats::default(),
+            counts,
+        }
+    }
+
+    /// Local files are mapped, so a partition decodes where it is polled and its batches are still in the cache when
+    /// they are consumed. A store with latency gets a thread that may wait.
+    pub(super) fn stream(self) -> SendableRecordBatchStream {
+        if self.storage.hints().concurrency <= 1 {
+            return Box::pin(self);
+        }
+        let mut builder = RecordBatchReceiverStreamBuilder::new(Arc::clone(&self.request.schema), AHEAD);
+        let sender = builder.tx();
+        let mut partition = self;
+        builder.spawn_blocking(move || {
+            while !sender.is_closed() {
+                match partition.step()? {
+                    Step::Batch(batch) => {
+                        // A consumer that has gone away wants no more.
+                        if sender.blocking_send(Ok(batch)).is_err() {
+                            break;
+                        }
+                    }
+                    Step::Nothing => {}
+                    Step::End => break,
+                }
+            }
+            Ok(())
+        });
+        builder.build()
+    }
+
+    fn step(&mut self) -> Result<Step> {
+        let clock = self.counts.baseline.elapsed_compute().clone();
+        let timer = clock.timer();
+        let step = self.advance();
+        timer.done();
+        let now = self.driver.counters().snapshot();
+        self.counts.add(&self.counted, &now);
+        self.counted = now;
+        if let Ok(Step::Batch(batch)) = &step {
+            let _ = batch.record_output(&self.counts.baseline);
+        }
+        step
+    }
+
+    fn advance(&mut self) -> Result<Step> {
+        if self.left == Some(0) {
+            return Ok(Step::End);
+        }
+        if self.running.is_none() {
+            let Some(task) = self.waiting.pop_front() else { return Ok(Step::End) };
+            let cost = task.cost();
+            // A partition that waited for memory here could hold up the one that is to free it. There are no more
+            // partitions than the budget allows, so going on is safe where somebody else holds the memory.
+            let lease = self.driver.budget().try_take(cost.memory);
+            self.running = Some(Running { task, cost, _lease: lease });
+        }
+        let Some(running) = &mut self.running else { return Ok(Step::End) };
+        let next =
+            self.driver.next_batch(&*self.storage, &mut *running.task, running.cost).map_err(external)?;
+        let Some(batch) = next else {
+            self.running = None;
+            return Ok(Step::Nothing);
+        };
+        let batch = self.finish(batch)?;
+        Ok(if batch.num_rows() == 0 { Step::Nothing } else { Step::Batch(batch) })
+    }
+
+    /// What the table left to do.
+    fn finish(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+        let batch = match &self.request.residual {
+            Some(predicate) => predicate.filter(&batch).map_err(external)?,
+            None => batch,
+        };
+        let batch = match &mut self.left {
+            Some(left) => {
+                let rows = (batch.num_rows() as u64).min(*left);
+                *left -= rows;
+                batch.slice(0, rows as usize)
+            }
+            None => batch,
+        };
+        let schema = &self.request.schema;
+        let columns = batch.columns().iter().take(schema.fields().len()).cloned().collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
+    }
+}
+
+impl Stream for Partition {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.step() {
+            Ok(Step::Batch(batch)) => Poll::Ready(Some(Ok(batch))),
+            // Between tasks a cancelled query must get its chance to stop.
+            Ok(Step::Nothing) => {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Ok(Step::End) => Poll::Ready(None),
+            Err(error) => {
+                self.waiting.clear();
+                self.running = None;
+                Poll::Ready(Some(Err(error)))
+            }
+        }
+    }
+}
+
+impl RecordBatchStream for Partition {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.request.schema)
+    }
+}
+
+/// What EXPLAIN ANALYZE shows.
+pub(super) struct Counts {
+    baseline: BaselineMetrics,
+    pieces: Count,
+    requests: Count,
+    bytes: Count,
+    decoded: Count,
+}
+
+impl Counts {
+    pub(super) fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        let counter = |name: &'static str| MetricBuilder::new(metrics).counter(name, partition);
+        Self {
+            baseline: BaselineMetrics::new(metrics, partition),
+            pieces: counter("pieces_read"),
+            requests: counter("requests"),
+            bytes: counter("bytes_fetched"),
+            decoded: counter("bytes_decoded"),
+        }
+    }
+
+    fn add(&self, before: &RunStats, now: &RunStats) {
+        self.pieces.add((now.read - before.read) as usize);
+        self.requests.add((now.requests - before.requests) as usize);
+        self.bytes.add((now.bytes_fetched - before.bytes_fetched) as usize);
+        self.decoded.add((now.bytes_decoded - before.bytes_decoded) as usize);
+    }
+}

@@ -1,0 +1,190 @@
+//! A session: statements in, batches out, on a runtime of its own.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
+use datafusion::catalog::UrlTableFactory;
+use datafusion::common::{DataFusionError, TableReference};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::prelude::SessionContext;
+use datafusion::sql::parser::{DFParser, Statement};
+use tesselle::{Driver, DriverOptions, Error, OpenOptions, Result};
+use tokio::runtime::Runtime;
+
+use crate::answer::Answer;
+use crate::context;
+use crate::copy::Copy;
+use crate::error::ours;
+use crate::files::{FileTables, Opener, looks_like_a_file};
+use crate::functions::Function;
+use crate::interrupt::Interrupt;
+
+/// How a session is set up.
+#[derive(Debug, Clone)]
+pub struct SessionOptions {
+    /// Threads that decode and compute; `None` is one per core.
+    pub threads: Option<usize>,
+    /// Memory for queries; beyond it operators spill to disk. `None` is three quarters of what is free.
+    pub memory: Option<u64>,
+    /// How files are opened: time travel, keys.
+    pub open: OpenOptions,
+    /// Whether filters, limits and counts reach the formats; off only to compare answers.
+    pub pushdown: bool,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self { threads: None, memory: None, open: OpenOptions::default(), pushdown: true }
+    }
+}
+
+/// Runs statements one after the other.
+///
+/// A session has threads of its own and waits for them: it must not be used inside an asynchronous task.
+pub struct Session {
+    context: SessionContext,
+    files: Arc<FileTables>,
+    driver: Driver,
+    runtime: Arc<Runtime>,
+    interrupt: Interrupt,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("driver", &self.driver).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Starts a session.
+    pub fn new(options: &SessionOptions) -> Result<Self> {
+        // A quarter is for pieces under way, the rest for what operators keep.
+        let pieces = options.memory.map(|memory| memory / 4);
+        let driver = Driver::new(&DriverOptions { threads: options.threads, memory: pieces })?;
+        let operators = match options.memory {
+            Some(memory) => memory - memory / 4,
+            None => driver.budget().total().saturating_mul(2),
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(driver.threads())
+            .thread_name("tesselle-sql")
+            .enable_all()
+            .build()
+            .map_err(|e| Error::io("cannot start threads", e))?;
+        let opener =
+            Opener { driver: driver.clone(), options: options.open.clone(), pushdown: options.pushdown };
+        let (context, files) = context::build(&opener, operators)?;
+        Ok(Self { context, files, driver, runtime: Arc::new(runtime), interrupt: Interrupt::default() })
+    }
+
+    /// DataFusion's side of the session, for those who want to register functions or tables of their own.
+    pub fn context(&self) -> &SessionContext {
+        &self.context
+    }
+
+    /// Stops this session's statements from another thread.
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+
+    /// Makes what `uri` names a table of this name.
+    pub fn register(&self, name: &str, uri: &str) -> Result<()> {
+        let provider = self.runtime.block_on(self.files.try_new(uri)).map_err(ours)?;
+        let provider = provider
+            .ok_or_else(|| Error::io(format!("cannot read '{uri}'"), std::io::ErrorKind::NotFound.into()))?;
+        self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
+        Ok(())
+    }
+
+    /// The names of the tables that were registered or created, sorted.
+    pub fn table_names(&self) -> Vec<String> {
+        let state = self.context.state();
+        let options = &state.config_options().catalog;
+        let catalog = state.catalog_list().catalog(&options.default_catalog);
+        let schema = catalog.and_then(|catalog| catalog.schema(&options.default_schema));
+        let mut names = schema.map(|schema| schema.table_names()).unwrap_or_default();
+        names.sort();
+        names
+    }
+
+    /// Reads statements, without running them.
+    pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
+        DFParser::parse_sql(sql).map(Vec::from).map_err(ours)
+    }
+
+    /// Runs all statements of `sql`; the answer is that of the last one.
+    pub fn query(&self, sql: &str) -> Result<Answer> {
+        let mut statements = self.parse(sql)?;
+        let Some(last) = statements.pop() else {
+            return Err(Error::invalid("there is no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5"));
+        };
+        for statement in statements {
+            self.run(statement)?.finish()?;
+        }
+        self.run(last)
+    }
+
+    /// Runs one statement. Those that change something have done so when this returns.
+    pub fn run(&self, statement: Statement) -> Result<Answer> {
+        self.interrupt.reset();
+        match &statement {
+            Statement::CopyTo(copy) => self.copy(&Copy::new(copy)?),
+            _ => self.start(statement),
+        }
+    }
+
+    fn start(&self, statement: Statement) -> Result<Answer> {
+        let names = self.context.state().resolve_table_references(&statement).unwrap_or_default();
+        let work = async {
+            let plan = self.context.state().statement_to_plan(statement).await?;
+            let frame = self.context.execute_logical_plan(plan).await?;
+            frame.execute_stream().await
+        };
+        let stream = self.runtime.block_on(self.interrupt.or(work))?;
+        let stream = stream.map_err(|error| self.explained(&names, error))?;
+        Ok(Answer::new(stream, Arc::clone(&self.runtime), self.interrupt.clone()))
+    }
+
+    /// A statement that cannot be planned and names a table nobody knows fails because of that: say which, and what
+    /// there is.
+    fn explained(&self, names: &[TableReference], error: DataFusionError) -> Error {
+        if !matches!(error.find_root(), DataFusionError::Plan(_)) {
+            return ours(error);
+        }
+        let known = self.table_names();
+        let is_known = |table: &str| {
+            known.iter().any(|known| known == table)
+                || Function::ALL.iter().any(|function| function.name() == table)
+                || looks_like_a_file(table)
+                || std::path::Path::new(table).exists()
+        };
+        let unknown = names.iter().find_map(|name| match name {
+            TableReference::Bare { table } if !is_known(table) => Some(table),
+            _ => None,
+        });
+        match unknown {
+            None => ours(error),
+            Some(name) if known.is_empty() => Error::not_found(format!("table '{name}' does not exist"))
+                .hint("name a file in quotes, FROM 'run.tet', or register one with --table NAME=FILE"),
+            Some(name) => Error::unknown_name("table", name, known.iter().map(String::as_str)),
+        }
+    }
+
+    /// Writes the answer of a query; the answer of COPY is the number of its rows.
+    fn copy(&self, copy: &Copy) -> Result<Answer> {
+        let answer = self.start(copy.query.clone())?;
+        let mut sink = copy.sink(&answer.schema(), &self.driver)?;
+        let mut rows = 0;
+        for batch in answer {
+            let batch = batch?;
+            rows += batch.num_rows() as u64;
+            sink.write(&batch)?;
+        }
+        sink.finish()?;
+        let schema = Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(UInt64Array::from(vec![rows]))])?;
+        let stream = RecordBatchStreamAdapter::new(schema, futures::stream::iter([Ok(batch)]));
+        Ok(Answer::new(Box::pin(stream), Arc::clone(&self.runtime), self.interrupt.clone()))
+    }
+}

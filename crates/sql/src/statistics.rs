@@ -1,0 +1,121 @@
+//! What a table knows of itself, in DataFusion's words.
+
+use arrow_schema::{DataType, Schema};
+use datafusion::common::stats::Precision;
+use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
+use tesselle::{ColumnStats, Known, Scalar, TableStats};
+
+/// The statistics of the columns of `schema`.
+pub(crate) fn statistics(stats: &TableStats, schema: &Schema) -> Statistics {
+    let columns = schema.fields().iter().map(|field| match stats.columns.get(field.name()) {
+        Some(known) => column(known, field.data_type()),
+        None => ColumnStatistics::new_unknown(),
+    });
+    Statistics {
+        num_rows: count(&stats.rows),
+        // Stored bytes say little about decoded ones.
+        total_byte_size: Precision::Absent,
+        column_statistics: columns.collect(),
+    }
+}
+
+fn column(known: &ColumnStats, data_type: &DataType) -> ColumnStatistics {
+    let mut column = ColumnStatistics::new_unknown();
+    column.min_value = value(&known.min, data_type);
+    column.max_value = value(&known.max, data_type);
+    column.null_count = count(&known.nulls);
+    if data_type.is_floating() {
+        // Tables hold a NaN for the largest value whatever its sign, and both zeros for equal; DataFusion does not.
+        // Two exact bounds that are numbers say that there is no NaN.
+        let safe = |known: &Known<Scalar>| matches!(known, Known::Exact(Scalar::Float(v)) if v.is_finite() && *v != 0.0);
+        if !(safe(&known.min) && safe(&known.max)) {
+            column.min_value = column.min_value.to_inexact();
+            column.max_value = column.max_value.to_inexact();
+        }
+    }
+    column
+}
+
+fn count(known: &Known<u64>) -> Precision<usize> {
+    match known {
+        Known::Exact(n) => usize::try_from(*n).map_or(Precision::Absent, Precision::Exact),
+        Known::Bound(n) => usize::try_from(*n).map_or(Precision::Absent, Precision::Inexact),
+        Known::Absent => Precision::Absent,
+    }
+}
+
+fn value(known: &Known<Scalar>, data_type: &DataType) -> Precision<ScalarValue> {
+    let value = known.value().and_then(|scalar| scalar_value(scalar, data_type));
+    match (value, known) {
+        (Some(value), Known::Exact(_)) => Precision::Exact(value),
+        (Some(value), _) => Precision::Inexact(value),
+        (None, _) => Precision::Absent,
+    }
+}
+
+/// A scalar in the type of its column; `None` where the type cannot hold it.
+fn scalar_value(scalar: &Scalar, data_type: &DataType) -> Option<ScalarValue> {
+    let value = match scalar {
+        Scalar::Null => return None,
+        Scalar::Bool(v) => ScalarValue::Boolean(Some(*v)),
+        Scalar::Int(v) => match i64::try_from(*v) {
+            Ok(v) => ScalarValue::Int64(Some(v)),
+            Err(_) => ScalarValue::UInt64(Some(u64::try_from(*v).ok()?)),
+        },
+        Scalar::Float(v) => ScalarValue::Float64(Some(*v)),
+        Scalar::Text(v) => ScalarValue::Utf8(Some(v.clone())),
+        Scalar::Bytes(v) => ScalarValue::Binary(Some(v.clone())),
+    };
+    // A 64-bit count of days does not cast to a date.
+    let value = match (data_type, &value) {
+        (DataType::Date32, ScalarValue::Int64(Some(v))) => ScalarValue::Date32(Some(i32::try_from(*v).ok()?)),
+        _ => value.cast_to(data_type).ok()?,
+    };
+    (!value.is_null()).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::{Field, TimeUnit};
+
+    use super::*;
+
+    fn of(
+        data_type: DataType,
+        min: Known<Scalar>,
+        max: Known<Scalar>,
+    ) -> (Precision<ScalarValue>, Precision<ScalarValue>) {
+        let stats = ColumnStats { min, max, ..ColumnStats::default() };
+        let table = TableStats { columns: [("x".to_owned(), stats)].into(), ..TableStats::default() };
+        let column = statistics(&table, &Schema::new(vec![Field::new("x", data_type, true)]))
+            .column_statistics
+            .remove(0);
+        (column.min_value, column.max_value)
+    }
+
+    #[test]
+    fn bounds_take_the_type_of_their_column() {
+        let (min, max) = of(
+            DataType::Timestamp(TimeUnit::Millisecond, None),
+            Known::Exact(5_i64.into()),
+            Known::Bound(9_i64.into()),
+        );
+        assert_eq!(min, Precision::Exact(ScalarValue::TimestampMillisecond(Some(5), None)));
+        assert_eq!(max, Precision::Inexact(ScalarValue::TimestampMillisecond(Some(9), None)));
+        let (min, _) = of(DataType::Date32, Known::Exact(Scalar::Int(-3)), Known::Absent);
+        assert_eq!(min, Precision::Exact(ScalarValue::Date32(Some(-3))));
+        let (min, _) = of(DataType::UInt64, Known::Exact(u64::MAX.into()), Known::Absent);
+        assert_eq!(min, Precision::Exact(ScalarValue::UInt64(Some(u64::MAX))));
+        let (min, _) = of(DataType::Int8, Known::Exact(Scalar::Int(1000)), Known::Absent);
+        assert_eq!(min, Precision::Absent);
+    }
+
+    #[test]
+    fn float_bounds_are_exact_only_where_no_nan_can_hide() {
+        let exact = |v: f64| Known::Exact(Scalar::Float(v));
+        let double = |v| ScalarValue::Float64(Some(v));
+        assert_eq!(of(DataType::Float64, exact(1.0), exact(2.0)).0, Precision::Exact(double(1.0)));
+        assert_eq!(of(DataType::Float64, exact(0.0), exact(2.0)).1, Precision::Inexact(double(2.0)));
+        assert_eq!(of(DataType::Float64, exact(1.0), Known::Absent).0, Precision::Inexact(double(1.0)));
+    }
+}

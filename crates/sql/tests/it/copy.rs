@@ -1,0 +1,80 @@
+//! Answers into every format, and back.
+
+use tesselle::ErrorKind;
+
+use crate::support::{self, rows};
+
+#[test]
+fn every_format_takes_an_answer_and_gives_it_back() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let session = support::session(true);
+    let tsfile = "to_timestamp_millis(1704067200000 + y * 1000) AS time, value AS v";
+    for (target, select, options) in [
+        ("out.tatami", "y, x, value", ""),
+        ("out.tet", "y, x, value", "OPTIONS ('chunk' '4,4', 'table' 'copy')"),
+        (
+            "out.tiledb",
+            "y, x, value",
+            "OPTIONS ('kind' 'dense', 'dims' 'y,x', 'domain.y' '0:19', 'domain.x' '0:19')",
+        ),
+        ("out.tsfile", tsfile, "OPTIONS ('device' 'root.copy')"),
+        ("out.parquet", "y, x, value", ""),
+        ("out.arrow", "y, x, value", ""),
+        ("out.csv", "y, x, value", ""),
+        ("out.jsonl", "y, x, value", ""),
+        ("out.json", "y, x, value", ""),
+    ] {
+        let filter = if target == "out.tsfile" { "x = 0" } else { "true" };
+        let query = format!(
+            "SELECT {select} FROM '{root}/grid.tet' WHERE {filter} AND NOT isnan(value) ORDER BY y, x"
+        );
+        let query = if target == "out.tet" || target == "out.tiledb" {
+            // A grid has no holes.
+            format!("SELECT {select} FROM '{root}/grid.tet' ORDER BY y, x")
+        } else {
+            query
+        };
+        let sql = format!("COPY ({query}) TO '{root}/{target}' {options}");
+        let count = rows(&session, &sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let names = if target == "out.tsfile" { "v" } else { "y, x" };
+        let want = rows(&session, &format!("SELECT {names} FROM ({query})")).unwrap();
+        assert_eq!(count, [want.len().to_string()], "{target}");
+        let got = rows(&session, &format!("SELECT {names} FROM '{root}/{target}'"));
+        assert_eq!(got.unwrap_or_else(|error| panic!("{target}: {error}")), want, "{target}");
+    }
+}
+
+#[test]
+fn a_copy_that_fails_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let session = support::session(true);
+    let before = names(root);
+    for sql in [
+        // Fails while rows are read.
+        format!("COPY (SELECT 1 / (y - 3) AS q FROM '{root}/grid.tet') TO '{root}/new.tatami'"),
+        format!("COPY (SELECT 1 / (y - 3) AS q FROM '{root}/grid.tet') TO '{root}/new.parquet'"),
+        // Fails because the format refuses the columns.
+        format!("COPY (SELECT 'text' AS value) TO '{root}/new.tet'"),
+        format!("COPY (SELECT 1 AS a) TO '{root}/new.csv' OPTIONS ('chunk' '3')"),
+    ] {
+        assert!(rows(&session, &sql).is_err(), "{sql}");
+        assert_eq!(names(root), before, "{sql}");
+    }
+    let error = rows(&session, &format!("COPY (SELECT 1 AS a) TO '{root}/mixed.tatami'")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let replace = format!("COPY (SELECT 1 AS a) TO '{root}/mixed.tatami' OPTIONS ('overwrite' 'true')");
+    assert_eq!(rows(&session, &replace).unwrap(), ["1"]);
+    assert_eq!(rows(&session, &format!("SELECT * FROM '{root}/mixed.tatami'")).unwrap(), ["1"]);
+}
+
+fn names(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}

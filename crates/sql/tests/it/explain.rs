@@ -1,0 +1,113 @@
+//! Plans say what was pruned, and metadata answers what it can.
+
+use tesselle_sql::Session;
+
+use crate::support;
+
+fn plan(session: &Session, sql: &str) -> String {
+    let rows = support::rows(session, sql).unwrap();
+    rows.join("\n")
+}
+
+/// The number after `name=`; large ones are written as `1.25 K`.
+fn number(plan: &str, name: &str) -> u64 {
+    let at = plan.find(&format!("{name}=")).unwrap_or_else(|| panic!("no {name} in {plan}"));
+    let text = plan[at + name.len() + 1..].split([',', ']', '\n']).next().unwrap_or_default();
+    let (digits, unit) = text.split_once(' ').unwrap_or((text, ""));
+    let factor = match unit {
+        "K" => 1e3,
+        "M" => 1e6,
+        _ => 1.0,
+    };
+    let number = digits.parse::<f64>().unwrap_or_else(|_| panic!("no number after {name} in {plan}"));
+    (number * factor) as u64
+}
+
+#[test]
+fn explain_shows_that_pieces_are_pruned() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let session = support::session(true);
+    for (from, condition) in [
+        ("grid.tet", "y < 5 AND x < 7"),
+        ("raster.tiledb", "y < 6 AND x = 3"),
+        ("points.tiledb", "id BETWEEN 30 AND 60"),
+        ("plant.tsfile", "time < TIMESTAMP '2023-11-14T22:14:00'"),
+        ("aligned.tsfile", "time < TIMESTAMP '2023-11-14T22:14:00'"),
+        ("mixed.tatami", "id = 33"),
+    ] {
+        let sql = format!("EXPLAIN SELECT * FROM '{root}/{from}' WHERE {condition}");
+        let plan = plan(&session, &sql);
+        let (pieces, pruned, read) =
+            (number(&plan, "pieces"), number(&plan, "pruned"), number(&plan, "read"));
+        assert!(pruned > 0 && read > 0, "{from}: {plan}");
+        assert_eq!(pieces, pruned + read, "{from}: {plan}");
+        let all = self::plan(&session, &format!("EXPLAIN SELECT * FROM '{root}/{from}'"));
+        assert_eq!(number(&all, "pruned"), 0, "{from}: {all}");
+    }
+}
+
+#[test]
+fn explain_analyze_counts_requests_and_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let session = support::session(true);
+    for from in ["grid.tet", "raster.tiledb", "points.tiledb", "plant.tsfile", "mixed.tatami"] {
+        let plan = plan(&session, &format!("EXPLAIN ANALYZE SELECT * FROM '{root}/{from}'"));
+        for name in ["pieces_read", "requests", "bytes_fetched", "bytes_decoded", "output_rows"] {
+            assert!(number(&plan, name) > 0, "{from}: {plan}");
+        }
+    }
+}
+
+#[test]
+fn counts_and_bounds_come_from_metadata_where_it_is_exact() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let session = support::session(true);
+    for (from, asked) in [
+        ("grid.tet", "count(*), min(y), max(x)"),
+        ("raster.tiledb", "count(*), min(y), max(x)"),
+        ("points.tiledb", "count(*)"),
+        ("aligned.tsfile", "count(*), min(time), max(time)"),
+        ("mixed.tatami", "count(*), min(id), max(id), count(word), max(at)"),
+        ("days", "count(*), max(y)"),
+    ] {
+        let plan = plan(&session, &format!("EXPLAIN SELECT {asked} FROM '{root}/{from}'"));
+        assert!(!plan.contains("TesselleScan"), "{from} is read for {asked}: {plan}");
+    }
+    // A filter makes it necessary to read.
+    let plan = plan(&session, &format!("EXPLAIN SELECT count(*) FROM '{root}/mixed.tatami' WHERE small > 3"));
+    assert!(plan.contains("TesselleScan"), "{plan}");
+}
+
+#[test]
+fn tables_that_are_sorted_are_not_sorted_again() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let session = support::session(true);
+    for (from, key) in [("grid.tet", "y, x"), ("raster.tiledb", "y, x"), ("plant.tsfile", "time")] {
+        let plan = plan(&session, &format!("EXPLAIN SELECT * FROM '{root}/{from}' ORDER BY {key}"));
+        assert!(!plan.contains("SortExec"), "{from}: {plan}");
+    }
+    let plan = plan(&session, &format!("EXPLAIN SELECT * FROM '{root}/points.tiledb' ORDER BY id"));
+    assert!(plan.contains("SortExec"), "{plan}");
+}
+
+#[test]
+fn a_limit_reads_the_first_pieces_only() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let session = support::session(true);
+    let read = |sql: &str| number(&plan(&session, sql), "bytes_fetched");
+    for from in ["mixed.tatami", "days"] {
+        let all = read(&format!("EXPLAIN ANALYZE SELECT * FROM '{root}/{from}'"));
+        let few = read(&format!("EXPLAIN ANALYZE SELECT * FROM '{root}/{from}' LIMIT 3"));
+        assert!(few < all, "{from}: {few} of {all} bytes");
+    }
+}

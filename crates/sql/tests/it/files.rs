@@ -1,0 +1,100 @@
+//! Names that are files, and names that are not.
+
+use tesselle::ErrorKind;
+use tesselle_sql::SessionOptions;
+
+use crate::support::{self, rows};
+
+#[test]
+fn errors_say_what_was_meant() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let session = support::session(true);
+    session.register("plant", &format!("{root}/plant.tsfile")).unwrap();
+    for (sql, kind, hint) in [
+        (format!("SELECT valu FROM '{root}/grid.tet'"), ErrorKind::NotFound, "did you mean 'value'?"),
+        (format!("SELECT * FROM '{root}/gird.tet'"), ErrorKind::Io, "did you mean 'grid.tet'?"),
+        (format!("SELECT * FROM '{root}/grid.tet#heet'"), ErrorKind::NotFound, "did you mean 'heat'?"),
+        ("SELECT * FROM plan".to_owned(), ErrorKind::NotFound, "did you mean 'plant'?"),
+        (format!("COPY (SELECT 1) TO '{root}/grid.tet'"), ErrorKind::Invalid, "overwrite"),
+        (format!("COPY (SELECT 1) TO '{root}/x.unknown'"), ErrorKind::Invalid, "STORED AS"),
+        ("SELEC 1".to_owned(), ErrorKind::Invalid, ""),
+        (format!("SELECT * FROM '{root}/days/*.tat'"), ErrorKind::NotFound, ""),
+        (format!("SELECT * FROM '{root}/mixed.*'"), ErrorKind::Invalid, "narrow"),
+        (format!("SELECT * FROM '{root}/*.tsfile' UNION SELECT * FROM '{root}/nothing'"), ErrorKind::Io, ""),
+        (
+            format!("SELECT * FROM tess_tables('{root}/grid.tet', 1)"),
+            ErrorKind::Invalid,
+            "tess_tables('FILE')",
+        ),
+        (
+            format!("CREATE EXTERNAL TABLE t STORED AS TET LOCATION '{root}/grid.tet' OPTIONS ('tabel' 'x')"),
+            ErrorKind::NotFound,
+            "did you mean 'table'?",
+        ),
+    ] {
+        let error = match session.query(&sql).and_then(tesselle_sql::Answer::finish) {
+            Ok(()) => panic!("{sql} succeeded"),
+            Err(error) => error,
+        };
+        assert_eq!(error.kind(), kind, "{sql}: {error}");
+        assert!(error.hint_text().unwrap_or_default().contains(hint), "{sql}: {error}");
+        assert_eq!(error.to_string().lines().count(), 1, "{error}");
+    }
+}
+
+#[test]
+fn damage_is_reported_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let path = folder.path().join("mixed.tatami");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[200] ^= 0xff;
+    std::fs::write(&path, bytes).unwrap();
+    let session = support::session(true);
+    let error = rows(&session, &format!("SELECT * FROM '{}'", path.display())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert!(error.file_name().is_some_and(|file| file.ends_with("mixed.tatami")), "{error}");
+    assert!(error.byte_offset().is_some(), "{error}");
+}
+
+#[test]
+fn drop_and_if_exists_work_on_names_that_are_not_files() {
+    let session = support::session(true);
+    session.query("DROP TABLE IF EXISTS nothing").unwrap().finish().unwrap();
+    session.query("CREATE TABLE t AS SELECT 1 AS a").unwrap().finish().unwrap();
+    assert_eq!(session.table_names(), ["t"]);
+    assert_eq!(rows(&session, "SELECT a FROM t").unwrap(), ["1"]);
+    session.query("DROP TABLE t").unwrap().finish().unwrap();
+    assert!(session.table_names().is_empty());
+}
+
+#[test]
+fn a_sort_larger_than_the_memory_spills() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("big.tatami");
+    support::write(&path, "tatami", None, &["row_group_rows=20000"], &support::mixed(200_000));
+    let options = SessionOptions { threads: Some(2), memory: Some(16 << 20), ..SessionOptions::default() };
+    let session = tesselle_sql::Session::new(&options).unwrap();
+    let sql = format!("EXPLAIN ANALYZE SELECT * FROM '{}' ORDER BY exact, id", path.display());
+    let plan = rows(&session, &sql).unwrap().join("\n");
+    let spilled = plan.split("spill_count=").nth(1).and_then(|rest| rest.split([',', ']']).next());
+    assert!(spilled.is_some_and(|count| count != "0"), "{plan}");
+}
+
+#[test]
+fn an_interrupted_statement_ends_and_the_next_one_runs() {
+    let session = support::session(true);
+    let interrupt = session.interrupt();
+    let mut answer = session
+        .query("SELECT count(*) FROM generate_series(1, 1000000000) a, generate_series(1, 1000) b")
+        .unwrap();
+    let stopper = std::thread::spawn(move || interrupt.interrupt());
+    let error = answer.next().unwrap().unwrap_err();
+    stopper.join().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Canceled);
+    assert!(answer.next().is_none());
+    drop(answer);
+    assert_eq!(rows(&session, "SELECT 1").unwrap(), ["1"]);
+}

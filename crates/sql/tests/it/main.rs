@@ -1,0 +1,9 @@
+//! SQL over files of every format. One binary: linking DataFusion takes longer than running the tests.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
+
+mod copy;
+mod explain;
+mod files;
+mod pushdown;
+mod slt;
+mod support;
