@@ -115,7 +115,9 @@ impl Part {
             self.terms.entry(term.into()).or_default()
         };
         let before = list.bytes.len();
-        postings.iter().for_each(|(doc, freq)| list.push(*doc, *freq));
+        for (doc, freq) in postings {
+            list.push(*doc, *freq);
+        }
         self.memory += list.bytes.len() - before;
     }
 }
