@@ -32,7 +32,7 @@ impl Place<'_> {
 /// All steps, in order.
 pub(super) fn steps(folder: &Path) -> Vec<Step> {
     let place = Place { folder };
-    [look(&place), read(&place), convert(&place), search(&place), health(&place)]
+    [look(&place), read(&place), query(&place), convert(&place), search(&place), health(&place)]
         .into_iter()
         .flatten()
         .collect()
@@ -76,6 +76,29 @@ fn read(place: &Place<'_>) -> Vec<Step> {
             ],
         ),
     ]
+}
+
+#[cfg(feature = "sql")]
+fn query(place: &Place<'_>) -> Vec<Step> {
+    let table = |name: &str, file: &str| format!("{name}={}", place.file(file));
+    vec![place.step(
+        "Two formats in one query: the raster beside the tensor",
+        &[
+            "sql",
+            "-t",
+            &table("raster", "weather.tiledb"),
+            "-t",
+            &table("wind", "tensor.tet"),
+            "SELECT r.lat, round(avg(r.temperature), 2) AS temperature, round(avg(w.value), 2) AS wind \
+                 FROM raster r JOIN wind w ON w.lat = r.lat AND w.lon = r.lon \
+                 GROUP BY r.lat ORDER BY wind DESC, r.lat LIMIT 3",
+        ],
+    )]
+}
+
+#[cfg(not(feature = "sql"))]
+fn query(_: &Place<'_>) -> Vec<Step> {
+    Vec::new()
 }
 
 fn convert(place: &Place<'_>) -> Vec<Step> {
