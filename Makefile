@@ -19,7 +19,7 @@ docs:
 bench: ## side by side with the original engines: benches/compare/README.md
 	benches/compare/run.sh
 
-fuzz: ## FUZZ_SECONDS per target, needs a nightly toolchain and cargo-fuzz: fuzz/README.md
+fuzz: ## FUZZ_SECONDS per target, needs cargo-fuzz: fuzz/README.md
 	fuzz/run.sh
 
 hostile: ## every small golden file cut at every offset and flipped ten thousand times, in an optimised build

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzz target for FUZZ_SECONDS (60) on a corpus seeded with the demo's samples.
 #   fuzz/run.sh [TARGET…]
-# Needs cargo-fuzz (cargo install cargo-fuzz) and a nightly compiler, or RUSTC_BOOTSTRAP=1 with the pinned one.
+# Needs cargo-fuzz (cargo install cargo-fuzz). The sanitizer flags are unstable: the pinned compiler is told to take them.
 set -euo pipefail
 cd "$(dirname "$0")"
 if ! cargo fuzz --version >/dev/null 2>&1; then
@@ -10,7 +10,7 @@ if ! cargo fuzz --version >/dev/null 2>&1; then
 fi
 samples=$(mktemp -d)
 trap 'rm -rf "$samples"' EXIT
-(cd .. && cargo run --release --quiet -p tess -- demo "$samples" >/dev/null)
+(cd .. && cargo run --quiet -p tess -- demo "$samples" --force >/dev/null)
 mkdir -p seeds corpus/{tet,tsfile,tatami,tiledb,predicate}
 rm -rf seeds/tiledb && cp -r "$samples/points.tiledb" seeds/tiledb
 for format in tet tsfile tatami; do
@@ -19,6 +19,7 @@ done
 printf '"time" BETWEEN 1 AND 2 OR NOT a IN (1.5, X%s00%s)' "'" "'" > corpus/predicate/seed
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(tet tsfile tatami tiledb predicate)
+export RUSTC_BOOTSTRAP=1
 for target in "${targets[@]}"; do
     cargo fuzz run "$target" -- -max_total_time="${FUZZ_SECONDS:-60}" -rss_limit_mb=2048 -timeout=30 -max_len=200000
 done

@@ -3,7 +3,8 @@
 
     compare.py SUITE [--folder DIR] [--only SUBSTR] [--json FILE]
 
-Each job runs in a process of its own (so that peak memory is its own), several times inside it; the median counts.
+Each job runs in a process of its own (so that peak memory is its own), several times inside it; the best run counts:
+what disturbs a run only makes it slower.
 All engines must give the same answer, or the row says so.
 """
 import argparse
@@ -11,7 +12,6 @@ import importlib
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -40,7 +40,7 @@ def run(command):
             print(f"  {' '.join(map(str, command))}: {err.read().decode(errors='replace').strip()[-200:]}", file=sys.stderr)
             return None
         result = json.loads(out.read())
-    return statistics.median(result["seconds"]), result["answer"], usage.ru_maxrss * 1024
+    return min(result["seconds"]), result["answer"], usage.ru_maxrss * 1024
 
 
 def rate(seconds, work):
@@ -65,14 +65,13 @@ def main():
     args.folder = args.folder or HERE / "data" / args.suite
     args.folder.mkdir(parents=True, exist_ok=True)
     suite = importlib.import_module(f"suites.{args.suite}").Suite(args.folder.resolve(), HERE / "rust" / "target" / "release")
-    suite.prepare()
+    jobs = [job for job in suite.jobs() if args.only in job[0]]
+    suite.prepare([job for job, _, _ in jobs])
     engines = args.engines.split(",") if args.engines else suite.ENGINES
     print("| job | " + " | ".join(f"{e}" for e in engines) + " |")
     print("|---|" + "---|" * len(engines))
     records = []
-    for job, title, work in suite.jobs():
-        if args.only not in job:
-            continue
+    for job, title, work in jobs:
         cells, ours = [], None
         for engine in engines:
             command = suite.command(engine, job)
@@ -91,6 +90,8 @@ def main():
             cells.append(text)
             records.append({"job": job, "engine": engine, "seconds": seconds, "answer": answer, "peak_bytes": peak})
         print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
+    for line in suite.notes() if hasattr(suite, "notes") else ():
+        print(line)
     print("\nMiB is the peak resident memory of the process, pages of mapped files included. (2.00x): Tesselle took half the time.")
     if args.json:
         args.json.write_text(json.dumps(records, indent=1))

@@ -12,5 +12,7 @@ for suite in "${suites[@]}"; do
     venv=.venv/$suite
     [ -d "$venv" ] || python3 -m venv "$venv"
     "$venv/bin/pip" install --quiet --requirement "suites/$suite.txt"
+    # Rivals that no package index has.
+    [ ! -x "suites/$suite.sh" ] || "suites/$suite.sh"
     "$venv/bin/python" compare.py "$suite" "$@"
 done

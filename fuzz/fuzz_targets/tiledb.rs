@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use tesselle::storage::MemoryStorage;
-use tesselle::{Driver, DriverOptions, Location, Storage};
+use tesselle::{Driver, DriverOptions, Location, OpenOptions, Storage};
 
 static DRIVER: LazyLock<Driver> =
     LazyLock::new(|| Driver::new(&DriverOptions { threads: Some(1), memory: Some(256 << 20) }).unwrap());
@@ -40,5 +40,5 @@ fuzz_target!(|bytes: &[u8]| {
     storage.put(name.clone(), bytes.to_vec());
     let location = Location::new(Arc::new(storage) as Arc<dyn Storage>, "array");
     let format = tesselle::format_by_name("tiledb").unwrap();
-    tesselle_core::testing::exercise_at(format, &location, &DRIVER);
+    let _ = tesselle_core::testing::exercise_at(format, &location, &OpenOptions::default(), &DRIVER);
 });

@@ -123,6 +123,8 @@ def check(folder, case):
         for name, values in facts.get("enumerations", {}).items():
             same(name, list(array.enum(name).values()), values)
         check_metadata(array, facts)
+        for name, (low, high, values) in facts.get("labels", {}).items():
+            same(f"label {name}", [plain(v) for v in array.label_index([name])[low:high]["a"]], values)
     if when:
         return
     info = tiledb.array_fragments(uri, ctx=ctx)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Live round trips with the original TsFile libraries: the PyPI package and Java 2.1.0 for version 4, Java 1.0.0 for
 # version 3, IoTDB 0.9.3 for version 000001. Makes its own environment under target/; what cannot be fetched is
-# skipped with a message. Usage: run.sh [--cases N] [--seed S]. TESS names a binary to test instead of building one.
+# skipped with a message. Usage: run.sh [--quick | --cases N] [--seed S]; --quick takes less than a minute once the
+# libraries are there. TESS names a binary to test instead of building one.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -51,10 +52,10 @@ if command -v javac >/dev/null && command -v mvn >/dev/null; then
     if library org.apache.iotdb 0.9.3 Points.java; then
         set -- "$@" --java "$work/jars-0.9.3/*:$work/classes-0.9.3"
     fi
-    if library org.apache.tsfile 1.0.0 Series.java; then
+    if library org.apache.tsfile 1.0.0 Series.java Rows.java; then
         set -- "$@" --java3 "$work/jars-1.0.0/*:$work/classes-1.0.0"
     fi
-    if library org.apache.tsfile 2.1.0 Series.java Tables.java; then
+    if library org.apache.tsfile 2.1.0 Series.java Rows.java Tables.java; then
         set -- "$@" --java4 "$work/jars-2.1.0/*:$work/classes-2.1.0"
     fi
 else

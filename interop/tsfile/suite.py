@@ -305,6 +305,36 @@ class Suite:
             self.compare(f"Java reads {settings} {column.name}", got, want)
             self.compare(f"own {settings}", self.ours(table, (column.name, column.kind)), self.wanted(times, column))
 
+    def java_new_to_tree(self, rng, class_path, encodings):
+        """A random device through a Java library of 1.x or 2.x; read by tess."""
+        rows = rng.choice([1, 9, 700, 3000])
+        times = random_times(rng, rows)
+        if times[0] < 0:
+            # The writer of 1.0 takes no times before 1970.
+            times = [time - times[0] for time in times]
+        columns = random_columns(rng, encodings, JAVA_COMPRESSORS, rows, rng.choice([0, 0.2]))
+        columns = [c for c in columns if any(v is not None for v in c.values)]
+        if not columns:
+            return
+        points, target = self.work / "rows.tsv", self.work / "java.tsfile"
+        target.unlink(missing_ok=True)
+        device, shape = rng.choice(["root.sg.d1", "root.a.b.c.d"]), rng.choice(["aligned", "ordinary"])
+        text = lambda v, kind: "-" if v is None else self.java_text(v, kind)
+        with open(points, "w", encoding="utf-8") as out:
+            for c in columns:
+                print("schema", c.name, c.kind, c.encoding, c.compression, sep="\t", file=out)
+            for i, time in enumerate(times):
+                print(time, *(text(c.values[i], c.kind) for c in columns), sep="\t", file=out)
+        command = ["java", "-cp", class_path, "Rows", target, device, shape, points]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, encoding="utf-8")
+        if done.returncode != 0:
+            raise RuntimeError(f"{[(c.kind, c.encoding) for c in columns]}: {done.stderr[-1500:]}")
+        table = self.cat(target, device)
+        for column in columns:
+            what = f"from Java, {shape}: {column.name} {column.encoding} {column.compression}"
+            self.compare(what, self.ours(table, (column.name, column.kind)), self.wanted(times, column))
+        self.run_tess("verify", target, "--deep")
+
     def table_to_others(self, rng):
         """A random table through tess; read by the package and by Java."""
         rows = rng.choice([1, 300, 3000])
@@ -506,9 +536,12 @@ def main():
     parser.add_argument("--java3", help="class path of the 1.0.0 library and Series")
     parser.add_argument("--java4", help="class path of the 2.1.0 library, Series and Tables")
     parser.add_argument("--no-package", action="store_true", help="leave the PyPI package out")
-    parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--cases", type=int, default=50)
+    parser.add_argument("--quick", action="store_true", help="three cases of each kind, for every commit")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if options.quick:
+        options.cases = 3
     suite = Suite(options)
     suite.work.mkdir(parents=True, exist_ok=True)
     kinds = []
@@ -521,11 +554,15 @@ def main():
     if suite.java4:
         case = lambda rng: suite.tree_to_java_new(rng, 4, suite.java4, JAVA_4_ENCODINGS)
         kinds.append(("version 4 to Java 2.1", case))
+        case = lambda rng: suite.java_new_to_tree(rng, suite.java4, JAVA_4_ENCODINGS)
+        kinds.append(("version 4 from Java 2.1", case))
     if suite.package or suite.java4:
         kinds.append(("table to the package and Java 2.1", suite.table_to_others))
     if suite.java3:
         case = lambda rng: suite.tree_to_java_new(rng, 3, suite.java3, JAVA_3_ENCODINGS)
         kinds.append(("version 3 to Java 1.0", case))
+        case = lambda rng: suite.java_new_to_tree(rng, suite.java3, JAVA_3_ENCODINGS)
+        kinds.append(("version 3 from Java 1.0", case))
     if suite.java:
         kinds += [("version 1 to 0.9.3", suite.tree_to_java), ("version 1 from 0.9.3", suite.java_to_tree)]
     for name, case in kinds:

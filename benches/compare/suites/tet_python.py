@@ -149,23 +149,23 @@ def main():
         np.save(folder / "base.npy", np.round(field, 2).astype(np.float32))
     elif verb == "write":
         data = np.array(np.load(folder / "base.npy"))
-        report(3, lambda: rival.write(data) or 0.0, lambda: remove(rival.path))
+        report(5, lambda: rival.write(data) or 0.0, lambda: remove(rival.path))
     elif verb == "read":
         def read():
             out = rival.read()
             return float(out[7, 5]) + float(out[-1, -1])
-        report(3, read)
+        report(5, read)
     elif verb == "windows":
         def cut():
             array, total = rival.open(), 0.0
             for row, column in windows():
                 total += float(np.array(array[row:row + CHUNK, column:column + CHUNK])[-1, -1])
             return total
-        report(3, cut)
+        report(5, cut)
     elif verb == "mean":
-        report(3, lambda: rival.mean(None))
+        report(5, lambda: rival.mean(None))
     elif verb == "mean0":
-        report(3, lambda: rival.mean(0)[77])
+        report(5, lambda: rival.mean(0)[77])
     else:
         sys.exit(f"{engine} has no job {verb}")
 

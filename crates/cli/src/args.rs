@@ -14,15 +14,15 @@ pub(crate) struct ReadArgs {
     pub(crate) format: Option<String>,
 
     /// Read the state as of TIME: milliseconds since the epoch, or ISO 8601
-    #[arg(long, value_name = "TIME", conflicts_with = "between", value_parser = parse_time)]
+    #[arg(long, global = true, value_name = "TIME", conflicts_with = "between", value_parser = parse_time)]
     at: Option<u64>,
 
     /// Read only what was written between two times, both included
-    #[arg(long, value_name = "T1,T2", value_parser = parse_times)]
+    #[arg(long, global = true, value_name = "T1,T2", value_parser = parse_times)]
     between: Option<(u64, u64)>,
 
     /// A file with the key of an encrypted array: 32 raw bytes, or hex: and 64 digits
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     key_file: Option<PathBuf>,
 
     /// The key itself, from the environment only: command lines are visible to others

@@ -6,6 +6,7 @@
 
 mod args;
 mod format;
+mod inputs;
 mod out;
 mod progress;
 mod verbs;
@@ -63,10 +64,14 @@ enum Verb {
     Reference(verbs::reference::Reference),
 }
 
-/// What a verb did: fine, or fine but the data is bad.
+/// What a verb did.
 enum Outcome {
+    /// All is fine.
     Fine,
+    /// The verb did its work, but the data is bad.
     BadData,
+    /// The verb went on after errors, which it has told; this is the exit code of the worst.
+    Code(u8),
 }
 
 /// Runs `tess` with these arguments, program name first.
@@ -83,6 +88,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli.verb.run() {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::BadData) => ExitCode::from(1),
+        Ok(Outcome::Code(code)) => ExitCode::from(code),
         Err(error) if out::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             report(&error, json);

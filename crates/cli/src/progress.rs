@@ -17,9 +17,11 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    pub(crate) fn new() -> Arc<Self> {
+    /// A bar behind these words.
+    pub(crate) fn new(words: &str) -> Arc<Self> {
         let bar = ProgressBar::hidden();
-        let template = "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+        bar.set_message(words.to_owned());
+        let template = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }

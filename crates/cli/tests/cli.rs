@@ -205,3 +205,182 @@ fn a_damaged_file_does_not_stop_the_others() {
     assert_eq!(report["reports"][0]["ok"], false);
     assert_eq!(report["reports"][1]["ok"], true);
 }
+
+/// A folder with good and bad files of several kinds.
+fn archive(folder: &Path) -> PathBuf {
+    let (npy, tet) = sample(folder);
+    let archive = folder.join("archive");
+    std::fs::create_dir_all(archive.join("deep")).unwrap();
+    std::fs::copy(&npy, archive.join("a.npy")).unwrap();
+    std::fs::copy(&tet, archive.join("deep/b.tet")).unwrap();
+    std::fs::write(archive.join("deep/cut.tet"), &std::fs::read(&tet).unwrap()[..100]).unwrap();
+    std::fs::write(archive.join("rows.csv"), "i,v\n1,2.5\n2,3.5\n").unwrap();
+    std::fs::write(archive.join("readme.md"), "# nothing of ours").unwrap();
+    archive
+}
+
+#[test]
+fn a_folder_is_converted_file_by_file_and_a_bad_one_does_not_stop_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = archive(folder.path());
+    let out = folder.path().join("out");
+    let result = tess(&["convert", path(&archive), path(&out), "--to", "parquet", "--json"]);
+    assert_eq!(result.status.code(), Some(1), "{}", text(&result.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&result.stdout).unwrap();
+    assert_eq!(
+        (report["ok"].as_bool(), report["converted"].as_u64(), report["failed"].as_u64()),
+        (Some(false), Some(3), Some(1))
+    );
+    for name in ["a.parquet", "deep/b.parquet", "rows.parquet"] {
+        assert!(out.join(name).is_file(), "{name}");
+    }
+    assert!(!out.join("deep/cut.parquet").exists());
+    assert!(text(&result.stderr).contains("cut.tet: FAILED"), "{}", text(&result.stderr));
+    // A pattern that no shell has expanded, and outputs that exist.
+    let pattern = format!("{}/*.csv", path(&archive));
+    let again = tess(&["convert", &pattern, path(&out), "--to", "parquet"]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(text(&again.stderr).contains("exists already"), "{}", text(&again.stderr));
+    let again = tess(&["convert", &pattern, path(&out), "--to", "parquet", "--force"]);
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("1 converted, 0 failed: 2 rows"), "{}", text(&again.stderr));
+    assert_eq!(tess(&["convert", path(&archive), path(&out)]).status.code(), Some(2), "no format is named");
+    assert_eq!(tess(&["convert", "none-*.csv", path(&out), "--to", "tet"]).status.code(), Some(3));
+}
+
+#[test]
+fn a_folder_is_verified_container_by_container() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = archive(folder.path());
+    let out = tess(&["verify", path(&archive), "--deep", "--json"]);
+    assert_eq!(out.status.code(), Some(1));
+    let report: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let list = report["reports"].as_array().unwrap();
+    assert_eq!((report["ok"].as_bool(), list.len()), (Some(false), 2), "{report}");
+    assert!(list[0]["uri"].as_str().unwrap().ends_with("b.tet") && list[0]["ok"] == true);
+    assert!(list[1]["uri"].as_str().unwrap().ends_with("cut.tet") && list[1]["ok"] == false);
+    let human = tess(&["verify", path(&archive)]);
+    assert!(
+        text(&human.stdout).ends_with("2 containers: 1 ok, 1 damaged, 0 not readable\n"),
+        "{}",
+        text(&human.stdout)
+    );
+    std::fs::remove_file(archive.join("deep/cut.tet")).unwrap();
+    assert_eq!(tess(&["verify", path(&archive)]).status.code(), Some(0));
+    // One container is one report, as scripts know it.
+    let one = tess(&["verify", path(&archive.join("deep/b.tet")), "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&one.stdout).unwrap();
+    assert_eq!(report["ok"], true);
+    assert_eq!(tess(&["verify", path(&archive.join("none.tet"))]).status.code(), Some(3));
+}
+
+#[test]
+fn a_page_holds_every_piece_and_needs_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, tet) = sample(folder.path());
+    let demo = folder.path().join("demo");
+    assert!(tess(&["demo", path(&demo)]).status.success());
+    let mut containers = vec![tet];
+    for name in ["tensor.tet", "weather.tiledb", "points.tiledb", "fleet.tsfile", "crawl.tatami"] {
+        containers.push(demo.join(name));
+    }
+    for container in containers {
+        let page = folder.path().join("page.html");
+        let out = tess(&["sketch", "--html", path(&container), "-o", path(&page), "--force"]);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        let html = std::fs::read_to_string(&page).unwrap();
+        assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"));
+        for outside in ["http:", "https:", "src=", "@import", "url(", "<link"] {
+            // Documents may quote addresses; the page itself has none.
+            let own = html.split("id=\"data\">").next().unwrap().to_owned()
+                + html.rsplit("</script>").next().unwrap();
+            assert!(!own.contains(outside), "{outside}");
+        }
+        assert!(!html.contains("{{") || html.matches("{{").count() == 0, "a part is missing");
+        let data = html.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        let sketch = tess(&["sketch", path(&container), "--json", "--pages"]);
+        let sketch: serde_json::Value = serde_json::from_slice(&sketch.stdout).unwrap();
+        let files = (data["files"].as_array().unwrap(), sketch["files"].as_array().unwrap());
+        assert_eq!(files.0.len(), files.1.len());
+        for (drawn, known) in files.0.iter().zip(files.1) {
+            let (drawn, known) = (drawn["pieces"].as_array().unwrap(), known["extents"].as_array().unwrap());
+            assert_eq!(drawn.len(), known.len());
+            for (piece, extent) in drawn.iter().zip(known) {
+                assert_eq!(piece[0], extent["start"]);
+                assert_eq!(piece[6], extent["content"]);
+            }
+        }
+        assert!(!data["encodings"].as_array().unwrap().is_empty(), "{}", container.display());
+    }
+}
+
+#[test]
+fn a_repair_in_place_keeps_the_original() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, tet) = sample(folder.path());
+    // A byte of a stored tile is wrong; the others can be saved.
+    let chunks = tess(&["info", path(&tet), "--chunks", "-n", "0", "--json"]);
+    let chunks: serde_json::Value = serde_json::from_slice(&chunks.stdout).unwrap();
+    let offset = chunks["chunks"][1]["offset"].as_u64().unwrap() as usize;
+    let mut bytes = std::fs::read(&tet).unwrap();
+    bytes[offset] ^= 0xff;
+    std::fs::write(&tet, &bytes).unwrap();
+    assert_eq!(tess(&["verify", "--deep", path(&tet)]).status.code(), Some(1));
+    let out = tess(&["repair", "--in-place", path(&tet), "--json"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let backup = report["backup"].as_str().unwrap();
+    assert!(backup.ends_with("a.tet.damaged"), "{backup}");
+    assert_eq!(std::fs::read(backup).unwrap(), bytes);
+    assert_eq!(tess(&["verify", "--deep", path(&tet)]).status.code(), Some(0));
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+    assert_eq!(tess(&["repair", path(&tet)]).status.code(), Some(2), "no target");
+}
+
+#[test]
+fn conversions_tell_what_changed_and_what_was_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("rows.csv");
+    std::fs::write(&csv, "time,speed\n1000,3\n2000,4\n").unwrap();
+    let target = folder.path().join("rows.tsfile");
+    let out = tess(&["convert", path(&csv), path(&target), "--cast", "speed=int8", "--json"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let changed = report["changed_types"].as_array().unwrap();
+    assert!(
+        changed.iter().any(|c| c["column"] == "speed" && c["from"] == "int8" && c["to"] == "int32"),
+        "{report}"
+    );
+    let out = tess(&["convert", path(&csv), path(&folder.path().join("r.csv")), "--schema", "speed=float32"]);
+    assert!(text(&out.stderr).contains("not carried over: the types"), "{}", text(&out.stderr));
+    let bad = tess(&["convert", path(&csv), path(&folder.path().join("x.tet")), "--cast", "speed=date"]);
+    assert_eq!(bad.status.code(), Some(2));
+    assert_eq!(text(&bad.stderr).lines().count(), 1, "{}", text(&bad.stderr));
+}
+
+/// The commands of the guides, as a reader would run them.
+#[test]
+fn the_guides_run_as_they_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(tess(&["demo", path(&folder.path().join("demo"))]).status.success());
+    let binary = Path::new(env!("CARGO_BIN_EXE_tess"));
+    let search = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let guides = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides");
+    for guide in ["convert.md", "tet.md"] {
+        let text = std::fs::read_to_string(guides.join(guide)).unwrap();
+        let blocks: Vec<&str> =
+            text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        assert!(blocks.len() > 4, "{guide}");
+        for block in blocks {
+            let out = Command::new("sh")
+                .args(["-ec", block])
+                .current_dir(folder.path())
+                .env("PATH", &search)
+                .output()
+                .unwrap();
+            assert!(out.status.success(), "{guide}: {block}\n{}", String::from_utf8_lossy(&out.stderr));
+        }
+    }
+}

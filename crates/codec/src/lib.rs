@@ -7,6 +7,7 @@
 
 pub mod bitmap;
 pub mod bitstream;
+pub mod blosc;
 pub mod camel;
 pub mod chimp;
 #[cfg(feature = "cipher")]

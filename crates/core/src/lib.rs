@@ -37,7 +37,7 @@ pub use error::{Context, Error, ErrorKind, Result};
 pub use format::{Confidence, Format, OpenOptions, Probe, Repaired, Secret, Settings, WriteOptions};
 pub use layout_map::{Extent, FileLayout, LayoutMap, Role};
 pub use limits::Limits;
-pub use predicate::{ColumnBounds, Comparison, Predicate, Verdict};
+pub use predicate::{ColumnBounds, Comparison, Leaf, Predicate, Verdict};
 pub use report::{Depth, Finding, Report, Severity};
 pub use scalar::{Scalar, hex, json_bytes, json_float};
 pub use scan::Scan;

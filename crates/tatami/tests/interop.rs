@@ -189,6 +189,105 @@ fn documents(rows: usize) -> (SchemaRef, RecordBatch) {
     (schema, batch)
 }
 
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % n
+    }
+}
+
+/// A column of any type of the format: constant, repeating, rising or wild values, with nulls or without.
+fn random_column(kind: u64, rows: usize, nullable: bool, random: &mut Random) -> ArrayRef {
+    let shape = random.below(4);
+    let start = random.below(1 << 40);
+    let mut bits = || -> Vec<Option<u64>> {
+        let value = |i: usize, random: &mut Random| match shape {
+            0 => start,
+            1 => start + random.below(9),
+            2 => start + i as u64 * 3 + random.below(3),
+            _ => random.below(u64::MAX),
+        };
+        let absent = |random: &mut Random| nullable && random.below(6) == 0;
+        (0..rows).map(|i| if absent(random) { None } else { Some(value(i, random)) }).collect()
+    };
+    macro_rules! numbers {
+        ($array:ty, $native:ty) => {
+            Arc::new(bits().into_iter().map(|v| v.map(|v| v as $native)).collect::<$array>()) as ArrayRef
+        };
+    }
+    let text = |v: u64| format!("{} \"{v:x}\" é日\n", "word ".repeat(v as usize % 4));
+    match kind {
+        0 => numbers!(Int8Array, i8),
+        1 => numbers!(Int16Array, i16),
+        2 => numbers!(Int32Array, i32),
+        3 => numbers!(Int64Array, i64),
+        4 => numbers!(UInt8Array, u8),
+        5 => numbers!(UInt16Array, u16),
+        6 => numbers!(UInt32Array, u32),
+        7 => numbers!(UInt64Array, u64),
+        8 => Arc::new(bits().into_iter().map(|v| v.map(|v| v as f32 / 7.0)).collect::<Float32Array>()),
+        9 => Arc::new(bits().into_iter().map(|v| v.map(|v| v as f64 / 7.0)).collect::<Float64Array>()),
+        10 => Arc::new(bits().into_iter().map(|v| v.map(|v| v % 3 == 0)).collect::<BooleanArray>()),
+        11 => numbers!(TimestampMicrosecondArray, i64),
+        12 => Arc::new(bits().into_iter().map(|v| v.map(text)).collect::<StringArray>()),
+        _ => {
+            let bytes = |v: u64| v.to_le_bytes().repeat(v as usize % 40);
+            Arc::new(bits().into_iter().map(|v| v.map(bytes)).collect::<BinaryArray>())
+        }
+    }
+}
+
+/// How many random schemas are tried: few in a quick run.
+fn random_cases() -> u64 {
+    std::env::var("INTEROP_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60)
+}
+
+#[test]
+#[ignore = "needs the original engine: interop/tatami/run.sh"]
+fn the_original_reads_random_schemas() {
+    let work = tempfile::tempdir().unwrap();
+    for case in 0..random_cases() {
+        let mut random = Random(case * 2 + 1);
+        let rows = 1 + random.below(900) as usize;
+        let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
+        let mut options = WriterOptions {
+            row_group_rows: 1 + random.below(500) as usize,
+            page_rows: 1 + random.below(200) as usize,
+            blob_run_bytes: 200 + random.below(5000),
+            codec: if random.below(4) == 0 { Codec::None } else { Codec::Zstd },
+            level: 1 + random.below(9) as i32,
+            ..WriterOptions::default()
+        };
+        if random.below(2) == 0 {
+            options.sort_key = Some("key".to_owned());
+            fields.push(Field::new("key", DataType::UInt64, false));
+            arrays.push(Arc::new(UInt64Array::from_iter_values((0..rows as u64).map(|i| i * 5))));
+        }
+        for column in 0..=random.below(7) {
+            let (kind, nullable) = (random.below(15), random.below(2) == 0);
+            let name = format!("c{column}");
+            if kind == 14 {
+                options.blobs.push(name.clone());
+            } else if random.below(3) == 0 {
+                options.bloom.push(name.clone());
+            }
+            let array = random_column(kind, rows, nullable, &mut random);
+            fields.push(Field::new(name, array.data_type().clone(), nullable));
+            arrays.push(array);
+        }
+        let schema = Arc::new(Schema::new(fields));
+        let batch = RecordBatch::try_new(schema.clone(), arrays).unwrap();
+        let out = work.path().join("random.tatami");
+        write(&out, std::slice::from_ref(&batch), &schema, options);
+        check_printed(&format!("case {case}"), &out, &[batch]);
+    }
+}
+
 #[test]
 #[ignore = "needs the original engine: interop/tatami/run.sh"]
 fn the_original_reads_blobs_with_and_without_dictionary_and_between_groups() {

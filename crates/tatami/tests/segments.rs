@@ -5,10 +5,10 @@ mod documents;
 use documents::*;
 use proptest::prelude::*;
 use serde_json::json;
-use tesselle_core::{Comparison, Depth, Format, OpenOptions, Predicate, Report};
+use tesselle_core::{Comparison, Depth, Driver, DriverOptions, Format, OpenOptions, Predicate, Report};
 use tesselle_tatami::search::{
-    Deletion, DictionaryKind, IndexOptions, SearchOptions, Searcher, Segment, Shape, analyzer, delete, index,
-    merge_segments, search,
+    Deletion, DictionaryKind, IndexOptions, Query, Ranked, SearchOptions, Searcher, Segment, Shape, Syntax,
+    analyzer, delete, index, merge_segments, search,
 };
 use tesselle_tatami::{Collection, Tatami};
 
@@ -131,6 +131,32 @@ fn several_segments_show_a_document_once() {
     ids.dedup();
     assert_eq!(ids.len(), 3);
     assert_eq!(hits.segments.total, 3);
+}
+
+#[test]
+fn the_number_of_threads_changes_no_hit() {
+    let place = Place::new();
+    let rows = many(3000);
+    for (i, start) in (0..3000).step_by(250).enumerate() {
+        place.index(&format!("{i:02}.tatami"), &rows.slice(start, 250), &IndexOptions::text(["body"]));
+    }
+    let searcher = Searcher::open(&place.location(""), &OpenOptions::default()).unwrap();
+    for query in ["w1", "w2 w30", "w1 w2 w3 w17", "+w5 -w6", "w38 absent"] {
+        let query = Query::parse(query, Syntax::default()).unwrap();
+        for k in [1, 10, 400] {
+            let ranked = searcher.rank(&query, k).unwrap();
+            for threads in [1, 3, 8] {
+                let driver = Driver::new(&DriverOptions { threads: Some(threads), memory: None }).unwrap();
+                let options = SearchOptions { k, ..Default::default() };
+                let found = searcher.search(&query, &options, &driver).unwrap();
+                let name = |hit: &Ranked| searcher.segments()[hit.segment].name().to_owned();
+                let wanted: Vec<_> = ranked.iter().map(|hit| (name(hit), hit.doc, hit.score)).collect();
+                let hits: Vec<_> =
+                    found.hits.iter().map(|hit| (hit.segment.clone(), hit.doc, hit.score)).collect();
+                assert_eq!(hits, wanted, "{query:?}, {k} hits on {threads} threads");
+            }
+        }
+    }
 }
 
 #[test]

@@ -56,3 +56,48 @@ pub fn repair(
     target.refuse_existing(overwrite)?;
     format.repair(&source, &target, options, driver)
 }
+
+/// Repairs the container at `uri` in its place. The original is kept beside it under the name that is given back.
+///
+/// The mended container is made first, under a name of its own; then the original takes the name of the backup and
+/// the mended one takes its place. A crash in between leaves both, each whole.
+pub fn repair_in_place(
+    uri: &str,
+    format: Option<&str>,
+    options: &OpenOptions,
+    driver: &Driver,
+) -> Result<(Repaired, String)> {
+    let source = Uri::parse(uri)?.location;
+    let path = source.path().trim_end_matches('/').to_owned();
+    let free = |ending: &str| {
+        let names = (0_u32..)
+            .map(|n| if n == 0 { format!("{path}.{ending}") } else { format!("{path}.{ending}.{n}") });
+        names.into_iter().find(|name| !std::path::Path::new(name).exists()).unwrap_or_default()
+    };
+    // The ending tells some formats, so the temporary name keeps it.
+    let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(folder, name)| (folder, name));
+    let beside = if folder.is_empty() && !path.starts_with('/') {
+        format!(".mended-{}-{name}", std::process::id())
+    } else {
+        format!("{folder}/.mended-{}-{name}", std::process::id())
+    };
+    let backup = free("damaged");
+    let repaired = repair(&path, &beside, format, options, false, driver)?;
+    let failed = |what: &str, error| Error::io(format!("cannot {what}"), error);
+    if let Err(error) = std::fs::rename(&path, &backup) {
+        // Nothing has happened to the original; what was made beside it goes.
+        let _ = source.storage().remove(&beside);
+        return Err(failed(&format!("move '{path}' to '{backup}'"), error));
+    }
+    if let Err(error) = std::fs::rename(&beside, &path) {
+        let undone = std::fs::rename(&backup, &path).is_ok();
+        let error = failed(&format!("put the mended container in the place of '{path}'"), error);
+        let place = if undone {
+            "the original is untouched"
+        } else {
+            "the original is the file that ends in .damaged"
+        };
+        return Err(error.hint(format!("{place}; the mended one is '{beside}'")));
+    }
+    Ok((repaired, backup))
+}

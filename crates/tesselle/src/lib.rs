@@ -19,20 +19,25 @@ mod convert;
 mod diff;
 pub mod foreign;
 mod health;
+mod layout;
 mod open;
 mod registry;
 mod source;
+mod types;
 mod uri;
+mod walk;
 
-pub use convert::{Conversion, Converted, convert};
+pub use convert::{Conversion, Converted, TypeChange, convert, target_format};
 pub use diff::{DiffOptions, Difference, diff, diff_sources};
-pub use health::{repair, verify};
+pub use health::{repair, repair_in_place, verify};
 pub use open::{Opened, open};
 pub use registry::{detect, format_by_extension, format_by_name, formats};
-pub use source::{RowStream, Source};
+pub use source::{RowStream, Source, SourceOptions};
 pub use tesselle_core::*;
 pub use tesselle_tatami::search;
+pub use types::{parse_types, type_by_name};
 pub use uri::Uri;
+pub use walk::{Wanted, find, is_container};
 /// What only one format has.
 pub use {
     tesselle_tatami as tatami, tesselle_tet as tet, tesselle_tiledb as tiledb, tesselle_tsfile as tsfile,

@@ -8,7 +8,6 @@
 //! [`Driver`].
 #![forbid(unsafe_code)]
 
-mod exercise;
 mod layout;
 mod meta;
 mod read;
@@ -26,7 +25,6 @@ use tesselle_core::{
 };
 
 #[doc(hidden)]
-pub use exercise::exercise;
 pub use meta::footer::HistoryRow;
 pub use meta::index::{Codec, MemoryBudget};
 pub use meta::metadata::{AxisLabels, DatasetMetadata, FileMetadata, Metadata};

@@ -37,7 +37,7 @@ use tesselle_core::{
     Repaired, Result, Sink, Summary, WriteOptions,
 };
 
-pub use meta::attribute::Attribute;
+pub use meta::attribute::{Attribute, DataOrder};
 pub use meta::datatype::{Datatype, Physical};
 pub use meta::dimension::{Dimension, VAR};
 pub use meta::enumeration::Enumeration;

@@ -8,9 +8,10 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use support::{cases, driver, expected, options, read};
+use support::{cases, driver, expected, options};
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Container, Depth, Format, Location, OpenOptions, Report, Result, Scan};
+use tesselle_core::testing::{Random, exercise_at};
+use tesselle_core::{Location, OpenOptions};
 use tesselle_tiledb::TileDb;
 
 /// The files below a folder, by path relative to it.
@@ -36,22 +37,8 @@ fn stored(files: &[(String, Vec<u8>)]) -> Location {
     Location::new(Arc::new(storage), "array")
 }
 
-/// Opens and reads everything; errors must speak in one line.
 fn survive(location: &Location, options: &OpenOptions) {
-    let run = || -> Result<()> {
-        let container: Arc<dyn Container> = TileDb.open(location, options)?;
-        container.describe()?.to_json();
-        container.layout()?;
-        container.chunks(None)?;
-        container.verify(Depth::Deep, &driver(), &mut Report::new(Depth::Deep))?;
-        read(&*container, &Scan::all())?;
-        Ok(())
-    };
-    if let Err(error) = run() {
-        let text = error.to_string();
-        assert!(!text.is_empty() && !text.contains('\n'), "{text}");
-        assert_ne!(error.class_name(), "internal", "{text}");
-    }
+    let _ = exercise_at(&TileDb, location, options, &driver());
 }
 
 const SMALL: [&str; 10] = [
@@ -92,7 +79,7 @@ fn files_cut_short_are_survived() {
 
 #[test]
 fn flipped_bytes_are_survived() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(1);
     for case in small() {
         let options = options(&expected(&case));
         let mut intact = Vec::new();
@@ -121,17 +108,5 @@ fn missing_files_are_reported_or_passed_over() {
             damaged.remove(at);
             survive(&stored(&damaged), &options);
         }
-    }
-}
-
-/// A generator whose numbers are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound.max(1) as u64) as usize
     }
 }

@@ -24,7 +24,8 @@ use tesselle_tiledb::write::{
     SparseOptions, Vacuum,
 };
 use tesselle_tiledb::{
-    Attribute, Datatype, Dimension, Enumeration, Layout, Member, MemberKind, MetadataValue, Range, TileDb,
+    Attribute, DataOrder, Datatype, Dimension, Enumeration, Layout, Member, MemberKind, MetadataValue, Range,
+    TileDb,
 };
 
 fn place() -> Location {
@@ -454,4 +455,97 @@ fn arrays_of_other_formats_come_over_tile_by_tile() {
         TileDb.create_from_array(&place(), &source, &options, &support::driver()).is_err(),
         "unknown setting"
     );
+}
+
+#[test]
+fn labels_name_the_positions_of_a_dimension() {
+    let place = place();
+    let builder = || {
+        SchemaBuilder::dense().dimension(dim("x", 1, 10, 4)).attribute(Attribute::new("a", Datatype::Int32))
+    };
+    let schema = builder()
+        .label("x", "depth", Datatype::Float64, DataOrder::Increasing)
+        .and_then(|schema| schema.label("x", "word", Datatype::StringAscii, DataOrder::Decreasing))
+        .and_then(SchemaBuilder::build)
+        .unwrap();
+    let array = ArrayWriter::create(&place, &schema, None, Some(1)).unwrap();
+    let depths: ArrayRef = Arc::new(Float64Array::from_iter_values((0..10).map(f64::from)));
+    array.write_label("depth", &range(1, 10), &depths, Some(2)).unwrap();
+    let words: ArrayRef = Arc::new(StringArray::from_iter_values(["c", "b", "b", "a"]));
+    array.write_label("word", &range(3, 6), &words, Some(2)).unwrap();
+    // Values out of order are refused, and so are labels that the engine does not know.
+    let refused = array.write_label("word", &range(3, 6), &depths.slice(0, 4), None);
+    assert!(refused.unwrap_err().to_string().contains("does not fit"));
+    let refused =
+        array.write_label("depth", &range(1, 2), &(Arc::new(Float64Array::from(vec![2.0, 1.0])) as _), None);
+    assert!(refused.unwrap_err().to_string().contains("order"));
+    assert!(
+        array.write_label("deepth", &range(1, 10), &depths, None).unwrap_err().to_string().contains("depth")
+    );
+    assert!(builder().label("y", "l", Datatype::Int32, DataOrder::Increasing).is_err());
+    assert!(builder().label("x", "a", Datatype::Int32, DataOrder::Increasing).unwrap().build().is_err());
+    assert!(builder().label("x", "l", Datatype::Blob, DataOrder::Increasing).unwrap().build().is_err());
+    assert!(builder().label("x", "l", Datatype::Int32, DataOrder::Unordered).unwrap().build().is_err());
+    let container = open(&place, &OpenOptions::default());
+    let info = container.describe().unwrap().to_json();
+    assert_eq!(info["labels"]["word"]["uri"], "__labels/l1");
+    assert_eq!(info["labels"]["word"]["order"], "decreasing");
+    let inner = open(&place.join("__labels/l0"), &OpenOptions::default());
+    let batches = read(&*inner, &Scan::all()).unwrap();
+    assert_eq!(batches[0].column_by_name("label").unwrap(), &depths);
+}
+
+#[test]
+fn rows_with_coordinates_fill_a_box_in_any_order() {
+    let place = place();
+    let schema = SchemaBuilder::dense()
+        .dimension(dim("x", -2, 5, 3))
+        .dimension(dim("y", 0, 5, 2))
+        .attribute(Attribute::new("a", Datatype::Int32))
+        .build()
+        .unwrap();
+    let array = ArrayWriter::create(&place, &schema, None, Some(1)).unwrap();
+    let rows = batch([("y", ints([2, 1, 1, 2])), ("a", ints([2, 1, 3, 4])), ("x", ints([-1, -1, 0, 0]))]);
+    let written = array.write_dense_rows(None, std::slice::from_ref(&rows), Some(2)).unwrap();
+    assert_eq!(written.cells, 4);
+    let region: tesselle_core::Selection = "-1:1,1:3".parse().unwrap();
+    let ranges = array.dense_box(Some(&region)).unwrap();
+    assert_eq!(ranges, [range(-1, 0), range(1, 2)]);
+    array.write_dense_rows(Some(&ranges), std::slice::from_ref(&rows), Some(3)).unwrap();
+    let container = open(&place, &OpenOptions::default());
+    let scan = Scan { selection: Some(region), ..Scan::all() };
+    let batches = read(&*container, &scan).unwrap();
+    assert_eq!(batches[0].column_by_name("a").unwrap(), &ints([1, 2, 3, 4]));
+    // A hole, a place taken twice, a place outside.
+    for (x, y) in
+        [([-1, -1, 0, 1], [1, 2, 1, 2]), ([-1, -1, 0, 0], [1, 2, 1, 1]), ([-1, -1, 0, 9], [1, 2, 1, 2])]
+    {
+        let rows = batch([("x", ints(x)), ("y", ints(y)), ("a", ints([1, 2, 3, 4]))]);
+        assert!(array.write_dense_rows(None, &[rows], None).is_err());
+    }
+}
+
+#[test]
+fn conditions_on_strings_leave_out_tiles_that_cannot_match() {
+    let place = place();
+    let schema = SchemaBuilder::sparse()
+        .dimension(dim("x", 0, 999, 100))
+        .attribute(Attribute::new("s", Datatype::StringAscii).var().nullable())
+        .capacity(10)
+        .build()
+        .unwrap();
+    let array = ArrayWriter::create(&place, &schema, None, Some(1)).unwrap();
+    let texts = (0..100).map(|i| (i % 10 != 3).then(|| format!("{:02}-{}", i / 10, "x".repeat(i % 4))));
+    let texts: ArrayRef = Arc::new(texts.collect::<StringArray>());
+    let rows =
+        RecordBatch::try_from_iter_with_nullable([("x", ints(0..100), false), ("s", texts, true)]).unwrap();
+    array.write_sparse(&[rows], &at(2)).unwrap();
+    let container = open(&place, &OpenOptions::default());
+    let plan =
+        container.default_table().unwrap().plan(&Scan::all().filter("s = '04-xx'".parse().unwrap())).unwrap();
+    assert_eq!((plan.pieces, plan.pruned), (10, 9));
+    let found = read(&*container, &Scan::all().filter("s > '08-x' AND s < '09-x'".parse().unwrap())).unwrap();
+    let found: usize = found.iter().map(RecordBatch::num_rows).sum();
+    let expected = (0..100).filter(|i| i % 10 != 3).map(|i| format!("{:02}-{}", i / 10, "x".repeat(i % 4)));
+    assert_eq!(found, expected.filter(|s| s.as_str() > "08-x" && s.as_str() < "09-x").count());
 }

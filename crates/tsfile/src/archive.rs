@@ -44,6 +44,8 @@ pub(crate) struct ArchiveFile {
     pub(crate) label: String,
     /// The deletions beside it.
     pub(crate) deletions: Vec<Deletion>,
+    /// Whether there are deletions of a form that is not read.
+    pub(crate) has_unknown_deletions: bool,
 }
 
 /// A table of the table model.
@@ -77,7 +79,12 @@ impl ArchiveFile {
 
     fn new(file: File, location: Location, label: String) -> Result<Self> {
         let deletions = read_deletions(&location)?;
-        Ok(Self { file, location, label, deletions })
+        let unread = beside(&location, "mods2").filter(|_| file.version.is_compact());
+        let has_unknown_deletions = match unread {
+            Some(mods) => mods.is_file()? && mods.size()? > 0,
+            None => false,
+        };
+        Ok(Self { file, location, label, deletions, has_unknown_deletions })
     }
 }
 
@@ -151,15 +158,22 @@ impl Archive {
         DeviceData::assemble(self, path, places)
     }
 
-    /// Refuses to read data that is encrypted; metadata may be shown.
-    pub(crate) fn refuse_encrypted(&self) -> Result<()> {
-        match self.files.iter().find(|f| f.file.is_encrypted()) {
-            None => Ok(()),
-            Some(entry) => Err(Error::unsupported("the pages of this file are encrypted")
+    /// Refuses to read data that is encrypted, or from which points may have been deleted in a way that is not known;
+    /// metadata may be shown.
+    pub(crate) fn refuse_unreadable(&self) -> Result<()> {
+        if let Some(entry) = self.files.iter().find(|f| f.file.is_encrypted()) {
+            return Err(Error::unsupported("the pages of this file are encrypted")
                 .class("encrypted")
                 .file(&*entry.file.path)
-                .hint("its metadata can be shown with 'tess info'")),
+                .hint("its metadata can be shown with 'tess info'"));
         }
+        if let Some(entry) = self.files.iter().find(|f| f.has_unknown_deletions) {
+            let text = "the deletions beside this file are in the binary form of IoTDB 2 (.mods2), which is not read";
+            return Err(Error::unsupported(text).class("unsupported_mods").file(&*entry.file.path).hint(
+                "move the .mods2 file away to read the file with the points that were deleted from it",
+            ));
+        }
+        Ok(())
     }
 
     /// The version as reports name it; files of several versions are named together.
@@ -176,9 +190,13 @@ impl Archive {
     }
 }
 
+/// The side file of this ending.
+fn beside(location: &Location, ending: &str) -> Option<Location> {
+    location.parent().map(|folder| folder.join(&format!("{}.{ending}", location.name())))
+}
+
 fn read_deletions(location: &Location) -> Result<Vec<Deletion>> {
-    let name = format!("{}.mods", location.name());
-    let Some(mods) = location.parent().map(|folder| folder.join(&name)) else { return Ok(Vec::new()) };
+    let Some(mods) = beside(location, "mods") else { return Ok(Vec::new()) };
     if !mods.is_file()? {
         return Ok(Vec::new());
     }

@@ -19,7 +19,10 @@ pub(crate) fn first_headers(archive: &Archive, name: &str, chunks: &[ChunkRef]) 
 }
 
 /// Reads many chunk headers with one request per file; each with the range of its pages.
-fn read_headers(archive: &Archive, wanted: &[(&ChunkRef, &str)]) -> Result<Vec<(ChunkHeader, Range<u64>)>> {
+pub(crate) fn read_headers(
+    archive: &Archive,
+    wanted: &[(&ChunkRef, &str)],
+) -> Result<Vec<(ChunkHeader, Range<u64>)>> {
     let mut ranges: BTreeMap<usize, Vec<(usize, Range<u64>)>> = BTreeMap::new();
     for (i, (chunk, name)) in wanted.iter().enumerate() {
         let Some(entry) = archive.files.get(chunk.file) else { continue };

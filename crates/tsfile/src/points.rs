@@ -5,7 +5,7 @@ use crate::read::column::{Column, NONE};
 use crate::read::loaded::Loaded;
 use crate::read::page;
 use crate::write::statistics;
-use crate::write::values::{Slice, Strings};
+use crate::write::values::{Slice, Texts};
 use tesselle_core::{Error, Result};
 
 /// Times and values of a page; values are absent for a time column.
@@ -40,7 +40,8 @@ pub(crate) fn decode(
                 .class("bad_chunk")
                 .offset(page.offset)
         })?;
-        let decoded = page::decode_aligned(page, header, version, physical, statistics, times.len())?;
+        let decoded =
+            page::decode_aligned(page, header, version, physical, statistics, (times.len(), times.len()))?;
         let times = match &decoded.picks {
             None => times.to_vec(),
             Some(picks) => {
@@ -61,17 +62,13 @@ impl PagePoints {
         let mut found = match &self.values {
             None => statistics::of_times(&self.times),
             Some(column) => {
-                let mut strings = Strings::default();
                 let slice = match column {
                     Column::Boolean(v) => Slice::Boolean(v),
                     Column::Int32(v) => Slice::Int32(v),
                     Column::Int64(v) => Slice::Int64(v),
                     Column::Float(v) => Slice::Float(v),
                     Column::Double(v) => Slice::Double(v),
-                    Column::Binary(s) => {
-                        (0..s.len()).for_each(|i| strings.push(s.get(i)));
-                        Slice::Binary(&strings, 0, s.len())
-                    }
+                    Column::Binary(s) => Slice::Binary(Texts::Offsets { data: &s.data, offsets: &s.offsets }),
                 };
                 statistics::of_points(&self.times, slice, version)
             }

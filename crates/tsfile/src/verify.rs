@@ -1,19 +1,22 @@
 //! Health of an archive at three depths: structure; records and page headers; every value and statistic.
 
+mod pages;
+
 use crate::archive::{Archive, ArchiveFile};
 use crate::legacy;
 use crate::meta::schema::Category;
 use crate::meta::{Statistics, Sum, Value};
-use crate::points;
 use crate::read::file::{Device, Series, is_separator};
 use crate::walk::{Record, WalkedChunk, Walker};
 use std::collections::HashMap;
+use std::sync::Arc;
 use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
 
 /// Checks every file of an archive.
 pub(crate) fn verify(archive: &Archive, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
     for entry in &archive.files {
-        let mut check = Check { entry, depth, report, known: HashMap::new() };
+        let mut check =
+            Check { entry, depth, report, known: HashMap::new(), waiting: Vec::new(), waiting_bytes: 0 };
         check.structure();
         if depth > Depth::Quick {
             check.data(driver)?;
@@ -36,7 +39,15 @@ struct Check<'a> {
     depth: Depth,
     report: &'a mut Report,
     known: HashMap<u64, KnownChunk>,
+    /// Chunks that are to be decoded together.
+    waiting: Vec<pages::Waiting>,
+    waiting_bytes: u64,
 }
+
+/// Chunks wait for others until they have so many bytes.
+const WAITING_BYTES: u64 = 16 << 20;
+/// Or until there are so many.
+const WAITING_CHUNKS: usize = 1024;
 
 impl Check<'_> {
     fn add(
@@ -186,7 +197,7 @@ impl Check<'_> {
             match record {
                 Record::Chunk(chunk) => {
                     group.chunks += 1;
-                    self.chunk(at, &chunk, &mut group);
+                    self.chunk(at, chunk, &mut group, driver);
                 }
                 Record::GroupFooter(footer) => {
                     let piece = format!("chunk group of '{}'", footer.device.path());
@@ -215,6 +226,7 @@ impl Check<'_> {
                 }
             }
         }
+        self.decode_waiting(driver);
         let mut missing: Vec<(u64, String)> = Vec::new();
         for (offset, known) in &self.known {
             // One library lists series without a point at places where others' chunks are.
@@ -245,7 +257,7 @@ impl Check<'_> {
         }
     }
 
-    fn chunk(&mut self, at: u64, chunk: &WalkedChunk, group: &mut GroupState) {
+    fn chunk(&mut self, at: u64, chunk: Box<WalkedChunk>, group: &mut GroupState, driver: &Driver) {
         let header = &chunk.loaded.header;
         let version = self.entry.file.version;
         group.offsets.push(at);
@@ -260,7 +272,7 @@ impl Check<'_> {
                 self.add(Severity::Warning, "unlisted_chunk", at, "chunk", text);
             }
             if header.is_time_column() {
-                self.decode(at, "chunk", chunk, None, group);
+                self.decode("chunk".to_string(), chunk, None, group, driver);
             }
             return;
         };
@@ -292,68 +304,58 @@ impl Check<'_> {
             let text = format!("the statistics of the chunk are not those of its pages: {text}");
             self.add(Severity::Error, "chunk_statistics", at, &piece, text);
         }
-        self.decode(at, &piece, chunk, Some(&stated), group);
+        self.decode(piece, chunk, Some(stated), group, driver);
     }
 
-    /// Decodes all pages (at the middle depth the first one) and compares their statistics.
+    /// Lines a chunk up for decoding: all pages, at the middle depth the first one. Times of an aligned group are
+    /// decoded at once, for the columns behind them.
     fn decode(
         &mut self,
-        at: u64,
-        piece: &str,
-        chunk: &WalkedChunk,
-        stated: Option<&Statistics>,
+        piece: String,
+        chunk: Box<WalkedChunk>,
+        stated: Option<Statistics>,
         group: &mut GroupState,
+        driver: &Driver,
     ) {
-        let version = self.entry.file.version;
         if self.entry.file.is_encrypted() {
             return;
         }
-        let header = &chunk.loaded.header;
-        let time_column = header.is_time_column();
-        if time_column {
-            group.times.clear();
-        }
+        let is_times = chunk.loaded.header.is_time_column();
         let count = chunk.loaded.pages.len();
-        let sample = if self.depth == Depth::Deep || time_column { count } else { count.min(1) };
-        for (number, page) in chunk.loaded.pages.iter().enumerate().take(sample) {
-            self.report.pieces += 1;
-            let place = format!("{piece}, page {number}");
-            let alone = if count == 1 { stated } else { None };
-            let expected = page.header.statistics.as_ref().or(alone);
-            let times = group.times.get(number).map(Vec::as_slice);
-            let points = match points::decode(&chunk.loaded, number, version, times, expected) {
-                Ok(points) => points,
-                Err(error) => {
-                    self.error(&error.offset(page.offset).piece(place));
-                    continue;
-                }
-            };
-            let found = points.statistics(header.data_type, version);
-            let compare =
-                if header.encoding.is_lossy(header.data_type) { Compare::Times } else { Compare::Decoded };
-            if let Some(text) = expected.and_then(|expected| difference(expected, &found, compare)) {
-                self.add(
-                    Severity::Error,
-                    "page_statistics",
-                    page.offset,
-                    &place,
-                    format!("the statistics of a page are not those of its points: {text}"),
-                );
+        let pages = if self.depth == Depth::Deep || is_times { count } else { count.min(1) };
+        let times = Arc::clone(&group.times);
+        let waiting = pages::Waiting { piece, chunk, stated, times, pages };
+        if is_times {
+            let checked = pages::check(std::slice::from_ref(&waiting), self.entry.file.version, driver);
+            let mut times = Vec::with_capacity(pages);
+            for page in checked {
+                times.push(page.times);
+                self.page_findings(page.findings);
             }
-            if !version.is_flat() && points.times.windows(2).any(|pair| pair[0] >= pair[1]) {
-                self.add(
-                    Severity::Warning,
-                    "time_order",
-                    page.offset,
-                    &place,
-                    "the times of a page do not ascend",
-                );
-            }
-            if time_column {
-                group.times.push(points.times);
-            }
+            group.times = Arc::new(times);
+            return;
         }
-        let _ = at;
+        self.waiting_bytes += waiting.chunk.loaded.header.data_size;
+        self.waiting.push(waiting);
+        if self.waiting_bytes >= WAITING_BYTES || self.waiting.len() >= WAITING_CHUNKS {
+            self.decode_waiting(driver);
+        }
+    }
+
+    /// Decodes what waits, on all threads.
+    fn decode_waiting(&mut self, driver: &Driver) {
+        self.waiting_bytes = 0;
+        let waiting = std::mem::take(&mut self.waiting);
+        for page in pages::check(&waiting, self.entry.file.version, driver) {
+            self.page_findings(page.findings);
+        }
+    }
+
+    fn page_findings(&mut self, findings: Vec<Finding>) {
+        self.report.pieces += 1;
+        for finding in findings {
+            self.report.add(finding.file(&self.entry.label));
+        }
     }
 }
 
@@ -364,7 +366,8 @@ struct GroupState {
     device: Option<String>,
     chunks: u32,
     offsets: Vec<u64>,
-    times: Vec<Vec<i64>>,
+    /// By page of the time column.
+    times: Arc<Vec<Vec<i64>>>,
 }
 
 /// How statistics are compared.

@@ -88,8 +88,8 @@ impl Cat {
     pub(crate) fn run(self) -> Result<Outcome> {
         let opened = self.read.open(&self.uri, self.table.as_deref())?;
         let table = opened.table()?;
-        let driver = self.resources.driver()?.with_progress(Bar::new());
-        let result = match self.form() {
+        let driver = self.resources.driver()?.with_progress(Bar::new(""));
+        let result = match self.form()? {
             Form::Table => self.show(&*table, &driver),
             Form::Npy => self.write_npy(&table, &driver).map(drop),
             Form::Csv => self.write(&*table, Foreign::Csv, &driver),
@@ -101,15 +101,21 @@ impl Cat {
         Ok(Outcome::Fine)
     }
 
-    fn form(&self) -> Form {
-        let by_name = || match self.output.as_deref().and_then(Foreign::from_extension)? {
-            Foreign::Arrow => Some(Form::Arrow),
-            Foreign::Parquet => Some(Form::Parquet),
-            Foreign::Csv => Some(Form::Csv),
-            Foreign::Jsonl => Some(Form::Jsonl),
-            Foreign::Npy => Some(Form::Npy),
-        };
-        self.form.or_else(by_name).unwrap_or(Form::Table)
+    fn form(&self) -> Result<Form> {
+        if let Some(form) = self.form {
+            return Ok(form);
+        }
+        Ok(match self.output.as_deref().and_then(Foreign::from_extension) {
+            Some(Foreign::Arrow) => Form::Arrow,
+            Some(Foreign::Parquet) => Form::Parquet,
+            Some(Foreign::Csv) => Form::Csv,
+            Some(Foreign::Jsonl) => Form::Jsonl,
+            Some(Foreign::Npy) => Form::Npy,
+            Some(Foreign::Zarr) => {
+                return Err(Error::invalid("Zarr is a folder, not a stream of rows").hint("use tess convert"));
+            }
+            None => Form::Table,
+        })
     }
 
     fn scan(&self) -> Scan {
@@ -187,7 +193,8 @@ impl Cat {
     }
 }
 
-fn render(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
+/// A table for the eye.
+pub(crate) fn render(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
     let options = FormatOptions::new().with_types_info(true).with_null("∅").with_display_error(true);
     let empty = [RecordBatch::new_empty(Arc::clone(schema))];
     let batches = if batches.is_empty() { &empty } else { batches };

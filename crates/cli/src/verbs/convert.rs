@@ -1,28 +1,41 @@
 //! `tess convert`: any file into any other.
 
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use tesselle::{Conversion, Predicate, Result, Scan, Settings, WriteOptions};
+use serde_json::json;
+use tesselle::{
+    Conversion, Converted, Driver, Error, Predicate, Result, Scan, Settings, Wanted, WriteOptions,
+};
 
 use crate::args::{ReadArgs, ResourceArgs};
+use crate::inputs::{self, Input};
 use crate::progress::Bar;
 use crate::{Outcome, format, out};
 
-/// Convert a file into another format, or rewrite it with other settings
+/// Convert files into another format, or rewrite them with other settings
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   tess convert field.npy field.tet --set chunk=512,512 --set codec=zstd
   tess convert run.tet run.parquet
   tess convert 'run.tet#temperature' t.npy
-  tess convert run.tet smaller.tet --set codec=zstd --set level=9")]
-pub(crate) struct Convert {
-    /// What to read, perhaps with #TABLE
-    input: String,
+  tess convert run.tet smaller.tet --set codec=zstd --set level=9
+  tess convert plant.csv plant.tsfile --cast speed=float32
+  tess convert old.tsfile new.tsfile         upgrade to the current version
+  tess convert logs.jsonl logs.parquet --schema 'id=int64,at=timestamp_ms'
+  tess convert measurements/ parquet/ --to parquet
 
-    /// What to write
-    output: String,
+Formats: tet, tiledb, tsfile, tatami; parquet, arrow, csv, jsonl, npy, zarr.
+Several inputs, a folder or a quoted pattern go into the folder OUTPUT, a file
+each; a bad one does not stop the others, and the exit code is 1 then. Types
+that the target cannot hold are refused, with the cast that helps.")]
+pub(crate) struct Convert {
+    /// What to read, perhaps with #TABLE; then what to write
+    #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
+    paths: Vec<String>,
 
     /// The format to write [default: by the name of OUTPUT]
     #[arg(long, value_name = "FORMAT")]
@@ -44,11 +57,23 @@ pub(crate) struct Convert {
     #[arg(long = "where", value_name = "EXPR")]
     condition: Option<Predicate>,
 
+    /// At most this many rows
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+
+    /// Give a column another type, e.g. time=timestamp_ms; may be repeated
+    #[arg(long = "cast", value_name = "COLUMN=TYPE")]
+    casts: Vec<String>,
+
+    /// The types of columns of CSV and JSON lines: COLUMN=TYPE,… or a file with them [default: inferred]
+    #[arg(long, value_name = "TYPES")]
+    schema: Option<String>,
+
     /// A setting of the target format, e.g. chunk=512,512 or codec=zstd; may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
 
-    /// Replace OUTPUT if it exists
+    /// Replace what exists under the name of OUTPUT
     #[arg(long)]
     force: bool,
 
@@ -66,38 +91,193 @@ pub(crate) struct Convert {
 impl Convert {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
-        let settings = Settings::from_pairs(&self.settings)?;
-        let conversion = Conversion {
+        let conversion = self.conversion()?;
+        let driver = self.resources.driver()?;
+        let Some((output, inputs)) = self.paths.split_last() else {
+            return Err(Error::invalid("a conversion needs an input and an output"));
+        };
+        if inputs::is_many(inputs)? {
+            return self.many(inputs, Path::new(output), &conversion, &driver);
+        }
+        let input = inputs.first().map_or("", String::as_str);
+        let driver = driver.with_progress(Bar::new(""));
+        let converted = tesselle::convert(input, output, &conversion, &driver)?;
+        if self.json {
+            out::print_json(&converted.to_json())?;
+        } else {
+            out::note(&line(output, &converted, started));
+            for remark in remarks(&converted) {
+                out::note(&remark);
+            }
+        }
+        Ok(Outcome::Fine)
+    }
+
+    fn conversion(&self) -> Result<Conversion> {
+        let types = match &self.schema {
+            None => Vec::new(),
+            Some(text) if Path::new(text).is_file() => {
+                let read = std::fs::read_to_string(text);
+                tesselle::parse_types(&read.map_err(|e| Error::io(format!("cannot read '{text}'"), e))?)?
+            }
+            Some(text) => tesselle::parse_types(text)?,
+        };
+        Ok(Conversion {
             from: self.read.format.clone(),
             to: self.to.clone(),
             table: self.table.clone(),
             scan: Scan {
                 columns: self.columns.clone(),
                 predicate: self.condition.clone(),
+                limit: self.limit,
                 ..Scan::default()
             },
+            casts: tesselle::parse_types(&self.casts.join(","))?,
+            types,
             open: self.read.options()?,
             write: WriteOptions {
                 overwrite: self.force,
                 table: self.into.clone(),
-                settings,
+                settings: Settings::from_pairs(&self.settings)?,
                 ..WriteOptions::default()
             },
+        })
+    }
+
+    /// Each input into a file of its own in the folder `output`.
+    fn many(
+        &self,
+        uris: &[String],
+        output: &Path,
+        conversion: &Conversion,
+        driver: &Driver,
+    ) -> Result<Outcome> {
+        let Some(to) = &self.to else {
+            return Err(Error::invalid("several inputs need the format to write").hint("add --to FORMAT"));
         };
-        let driver = self.resources.driver()?.with_progress(Bar::new());
-        let converted = tesselle::convert(&self.input, &self.output, &conversion, &driver)?;
+        let (_, ending) = tesselle::target_format(Some(to), "")?;
+        let inputs = inputs::expand(uris, Wanted::Sources)?;
+        if inputs.is_empty() {
+            return Err(
+                Error::invalid("there is nothing to convert in it").hint("known formats are in --help")
+            );
+        }
+        let (mut reports, mut bad, mut rows, mut bytes) = (Vec::new(), 0, 0, 0);
+        let mut taken = HashSet::new();
+        let started = Instant::now();
+        for (number, input) in inputs.iter().enumerate() {
+            let begun = Instant::now();
+            let target = place(output, input, ending, &mut taken);
+            let shown = target.display().to_string();
+            let bar = Bar::new(&format!("{}/{} {}", number + 1, inputs.len(), input.name));
+            let run = driver.for_run().with_progress(bar);
+            let result =
+                make_folder(&target).and_then(|()| tesselle::convert(&input.uri, &shown, conversion, &run));
+            // The bar goes before the line comes.
+            drop(run);
+            match result {
+                Ok(converted) => {
+                    (rows, bytes) = (rows + converted.summary.rows, bytes + converted.summary.bytes);
+                    if !self.json {
+                        out::note(&format!("{} -> {}", input.uri, line(&shown, &converted, begun)));
+                        for remark in remarks(&converted) {
+                            out::note(&remark);
+                        }
+                    }
+                    let mut report = converted.to_json();
+                    report["input"] = json!(input.uri);
+                    report["output"] = json!(shown);
+                    reports.push(report);
+                }
+                Err(error) => {
+                    bad += 1;
+                    out::note(&format!("{}: FAILED: {error}", input.uri));
+                    let mut report = error.to_json();
+                    report["input"] = json!(input.uri);
+                    reports.push(report);
+                }
+            }
+        }
         if self.json {
-            out::print_json(&converted.to_json())?;
+            out::print_json(
+                &json!({ "ok": bad == 0, "converted": inputs.len() - bad, "failed": bad, "files": reports }),
+            )?;
         } else {
-            let summary = &converted.summary;
             out::note(&format!(
-                "{}: {} rows, {}, {:.2} s",
-                self.output,
-                format::count(summary.rows),
-                format::bytes(summary.bytes),
+                "{} converted, {bad} failed: {} rows, {}, {:.2} s",
+                inputs.len() - bad,
+                format::count(rows),
+                format::bytes(bytes),
                 started.elapsed().as_secs_f64()
             ));
         }
-        Ok(Outcome::Fine)
+        Ok(if bad == 0 { Outcome::Fine } else { Outcome::BadData })
+    }
+}
+
+fn make_folder(target: &Path) -> Result<()> {
+    let Some(parent) = target.parent() else { return Ok(()) };
+    std::fs::create_dir_all(parent).map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))
+}
+
+/// Where an input goes; two that differ only in their endings keep them.
+fn place(output: &Path, input: &Input, ending: &str, taken: &mut HashSet<PathBuf>) -> PathBuf {
+    let plain = output.join(&input.name).with_extension(ending);
+    if taken.insert(plain.clone()) {
+        return plain;
+    }
+    let mut full = output.join(format!("{}.{ending}", input.name));
+    let mut number = 2;
+    while !taken.insert(full.clone()) {
+        full = output.join(format!("{}.{number}.{ending}", input.name));
+        number += 1;
+    }
+    full
+}
+
+fn line(output: &str, converted: &Converted, started: Instant) -> String {
+    let summary = &converted.summary;
+    format!(
+        "{output}: {} rows, {}, {:.2} s",
+        format::count(summary.rows),
+        format::bytes(summary.bytes),
+        started.elapsed().as_secs_f64()
+    )
+}
+
+/// What the person should know about types and metadata.
+fn remarks(converted: &Converted) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !converted.changed.is_empty() {
+        let list = converted
+            .changed
+            .iter()
+            .map(|change| format!("{} {} as {}", change.column, change.from, change.to));
+        lines.push(format!("  in a wider type: {}", list.collect::<Vec<_>>().join(", ")));
+    }
+    if !converted.kept.is_empty() {
+        lines.push(format!("  metadata kept: {}", converted.kept.join(", ")));
+    }
+    if !converted.lost.is_empty() {
+        lines.push(format!("  not carried over: {}", converted.lost.join("; ")));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_that_share_a_name_get_outputs_of_their_own() {
+        let mut taken = HashSet::new();
+        let mut at = |name: &str| {
+            let input = Input { uri: name.to_owned(), name: name.to_owned() };
+            place(Path::new("out"), &input, "tet", &mut taken).display().to_string()
+        };
+        assert_eq!(at("a/x.csv"), "out/a/x.tet");
+        assert_eq!(at("a/x.npy"), "out/a/x.npy.tet");
+        assert_eq!(at("a/x.npy"), "out/a/x.npy.2.tet");
+        assert_eq!(at("x.csv"), "out/x.tet");
     }
 }

@@ -6,6 +6,7 @@ use clap::Args;
 use tesselle::{DiffOptions, Difference, Result};
 
 use crate::args::{ReadArgs, ResourceArgs};
+use crate::progress::Bar;
 use crate::{Outcome, format, out};
 
 /// Compare two tables, of the same or of different formats
@@ -14,8 +15,11 @@ use crate::{Outcome, format, out};
 Examples:
   tess diff run.tet run.parquet
   tess diff 'a.tet#x' 'b.tet#x' --json
-  tess diff a.csv b.csv --key id
+  tess diff a.csv b.csv --key id --columns price,stock
 
+Rows are matched by position where both sides have an order, else by their
+dimensions, time, tags or sort key, or by --key. Values are compared whatever the
+type that holds them; a difference of types counts as one of the columns.
 Exit code 0 when they are equal, 1 when they differ.")]
 pub(crate) struct Diff {
     /// The left side, perhaps with #TABLE
@@ -27,6 +31,10 @@ pub(crate) struct Diff {
     /// Match rows by these columns [default: by position, or by what identifies a row where there is no order]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     key: Option<Vec<String>>,
+
+    /// Compare only these columns
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
 
     /// How many differing values to show
     #[arg(short, value_name = "N", default_value_t = 20)]
@@ -45,8 +53,13 @@ pub(crate) struct Diff {
 
 impl Diff {
     pub(crate) fn run(self) -> Result<Outcome> {
-        let driver = self.resources.driver()?;
-        let options = DiffOptions { key: self.key.clone(), shown: self.n, memory: driver.budget().total() };
+        let driver = self.resources.driver()?.with_progress(Bar::new(""));
+        let options = DiffOptions {
+            key: self.key.clone(),
+            columns: self.columns.clone(),
+            shown: self.n,
+            memory: driver.budget().total(),
+        };
         let difference = tesselle::diff(&self.left, &self.right, &self.read.options()?, &options, &driver)?;
         if self.json {
             out::print_json(&difference.to_json())?;

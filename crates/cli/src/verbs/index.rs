@@ -58,7 +58,7 @@ pub(crate) struct Index {
 impl Index {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
-        let driver = self.resources.driver()?.with_progress(Bar::new());
+        let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let source = Source::open(
             &self.input,
             self.read.format.as_deref(),

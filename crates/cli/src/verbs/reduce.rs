@@ -63,7 +63,7 @@ impl Reduce {
             None => Region::whole(array.shape()),
         };
         let axes = resolve_axes(&*array, &self.axis)?;
-        let driver = self.resources.driver()?.with_progress(Bar::new());
+        let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let reduced = reduce(&*array, &region, self.op, &axes, &driver)?;
         if self.json {
             out::print_json(&reduced.to_json())?;

@@ -6,19 +6,26 @@ use tesselle::Result;
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::{Outcome, format, out};
 
-/// Write what can be saved of a damaged file to another one
+/// Save what can be saved of a damaged file
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
+Examples:
   tess repair broken.tet mended.tet && tess verify --deep mended.tet
+  tess repair --in-place broken.tsfile
 
-The source is never touched.")]
+The source is never touched; with --in-place it is kept beside the mended
+container, under its name and the ending .damaged.")]
 pub(crate) struct Repair {
     /// The damaged container
     uri: String,
 
     /// Where the mended one goes
-    target: String,
+    #[arg(required_unless_present = "in_place", conflicts_with = "in_place")]
+    target: Option<String>,
+
+    /// Put the mended container in the place of the damaged one, which is kept as URI.damaged
+    #[arg(long, conflicts_with = "force")]
+    in_place: bool,
 
     /// Replace TARGET if it exists
     #[arg(long)]
@@ -40,16 +47,29 @@ impl Repair {
         let driver = self.resources.driver()?;
         let options = self.read.options()?;
         let format = self.read.format.as_deref();
-        let repaired = tesselle::repair(&self.uri, &self.target, format, &options, self.force, &driver)?;
+        let (repaired, backup) = if let Some(target) = &self.target {
+            (tesselle::repair(&self.uri, target, format, &options, self.force, &driver)?, None)
+        } else {
+            let (repaired, backup) = tesselle::repair_in_place(&self.uri, format, &options, &driver)?;
+            (repaired, Some(backup))
+        };
         if self.json {
-            out::print_json(&repaired.to_json())?;
+            let mut report = repaired.to_json();
+            if let Some(backup) = backup {
+                report["backup"] = backup.into();
+            }
+            out::print_json(&report)?;
             return Ok(Outcome::Fine);
         }
         for note in &repaired.notes {
             out::print(&format!("{note}\n"))?;
         }
         let (kept, dropped) = (format::bytes(repaired.kept_bytes), format::bytes(repaired.dropped_bytes));
-        out::print(&format!("{}: {kept} kept, {dropped} dropped\n", self.target))?;
+        let place = self.target.as_ref().unwrap_or(&self.uri);
+        out::print(&format!("{place}: {kept} kept, {dropped} dropped\n"))?;
+        if let Some(backup) = backup {
+            out::print(&format!("the original is kept as {backup}\n"))?;
+        }
         Ok(Outcome::Fine)
     }
 }

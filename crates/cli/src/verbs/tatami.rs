@@ -1,5 +1,7 @@
 //! `tess tatami`: what only tatami files have.
 
+mod rows;
+
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tesselle::search::{Deletion, delete};
@@ -10,10 +12,12 @@ use crate::args::ResourceArgs;
 use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};
 
-/// tatami tools: collections of files, persisted deletes in search segments
+/// tatami tools: single rows, collections of files, persisted deletes in search segments
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  tess tatami lookup crawl.tatami https://example.org/
+  tess tatami take crawl.tatami 17,4 --columns url,title
   tess tatami collection add crawl a.tatami b.tatami
   tess tatami collection list crawl
   tess tatami collection merge crawl all.tatami
@@ -32,6 +36,8 @@ pub(crate) struct TatamiVerb {
 
 #[derive(Debug, Subcommand)]
 enum Tool {
+    Lookup(rows::Lookup),
+    Take(rows::Take),
     /// Manage a folder of files as one collection
     #[command(subcommand, after_help = "Example:\n  tess tatami collection list crawl")]
     Collection(CollectionTool),
@@ -104,6 +110,8 @@ enum CollectionTool {
 impl TatamiVerb {
     pub(crate) fn run(self) -> Result<Outcome> {
         match &self.tool {
+            Tool::Lookup(lookup) => lookup.run(self.json),
+            Tool::Take(take) => take.run(self.json),
             Tool::Collection(tool) => self.collection(tool),
             Tool::Delete { segment, id, condition } => {
                 let deletion = match condition {

@@ -1,13 +1,15 @@
 //! `tess tiledb`: what only TileDB arrays and groups have.
 
+use arrow_array::{ArrayRef, RecordBatch};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tesselle::tiledb::filter::Key;
+use tesselle::tiledb::meta::schema::ArrayKind;
 use tesselle::tiledb::write::{
     ArrayWriter, Consolidation, GroupWriter, OnNull, SparseOptions, Vacuum, Written,
 };
-use tesselle::tiledb::{Attribute, Datatype, Member, MemberKind, MetadataValue};
-use tesselle::{Error, Location, Predicate, Result, Scan, Settings, Source, WriteOptions};
+use tesselle::tiledb::{Attribute, Datatype, Member, MemberKind, MetadataValue, Range};
+use tesselle::{Error, Location, Predicate, Result, Scalar, Scan, Selection, Settings, Source, WriteOptions};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::format::{self, Align, TextTable};
@@ -54,13 +56,21 @@ enum Tool {
         #[arg(long = "set", value_name = "NAME=VALUE")]
         settings: Vec<String>,
     },
-    /// Write the rows of a table into a sparse array, as one fragment
-    #[command(after_help = "Example:\n  tess tiledb write points more.parquet --timestamp 1700000000000")]
+    /// Write the rows of a table into an array, as one fragment
+    ///
+    /// Rows bring a column per dimension and per attribute. Rows of a dense array fill a box: with columns for the
+    /// dimensions in any order, without them in row-major order. An npy file fills a box of its shape.
+    #[command(
+        after_help = "Examples:\n  tess tiledb write points more.parquet --timestamp 1700000000000\n  tess tiledb write weather corner.npy --region 0:100,50:80\n  tess tiledb write weather cells.csv"
+    )]
     Write {
         /// The array
         array: String,
-        /// The table with the rows
+        /// The table with the rows: Arrow, Parquet, CSV, npy, or a container
         input: String,
+        /// The box of a dense array, in coordinates, the end not included [default: that of the rows, or all]
+        #[arg(long, value_name = "LO:HI,…", allow_hyphen_values = true)]
+        region: Option<Selection>,
         /// When the write happens, in milliseconds since the epoch [default: now]
         #[arg(long, value_name = "TIME")]
         timestamp: Option<u64>,
@@ -168,7 +178,9 @@ impl TileDb {
     pub(crate) fn run(self) -> Result<Outcome> {
         match &self.tool {
             Tool::Create { array, like, settings } => self.create(array, like, settings),
-            Tool::Write { array, input, timestamp } => self.write(array, input, *timestamp),
+            Tool::Write { array, input, region, timestamp } => {
+                self.write(array, input, region.as_ref(), *timestamp)
+            }
             Tool::Fragments { array } => self.fragments(array),
             Tool::Consolidate { array, what, purge } => {
                 let array = self.open(array)?;
@@ -252,12 +264,37 @@ impl TileDb {
         self.tell(&json!({ "array": array }), &format!("{array}: created, empty\n"))
     }
 
-    fn write(&self, array: &str, input: &str, timestamp: Option<u64>) -> Result<Outcome> {
+    fn write(
+        &self,
+        array: &str,
+        input: &str,
+        region: Option<&Selection>,
+        timestamp: Option<u64>,
+    ) -> Result<Outcome> {
         let writer = self.open(array)?;
-        let rows = self.source(input)?.rows(&Scan::all(), &self.resources.driver()?)?;
-        let batches = rows.batches.collect::<Result<Vec<_>>>()?;
-        let written =
-            writer.write_sparse(&batches, &SparseOptions { timestamp, ..SparseOptions::default() })?;
+        let source = self.source(input)?;
+        let driver = self.resources.driver()?;
+        let rows = source.rows(&Scan::all(), &driver)?;
+        let mut batches = rows.batches.collect::<Result<Vec<_>>>()?;
+        if writer.schema().kind == ArrayKind::Sparse {
+            if region.is_some() {
+                return Err(Error::invalid(
+                    "--region is for dense arrays; sparse rows bring their coordinates",
+                ));
+            }
+            let batches = batches.iter().map(|batch| writer.fit(batch)).collect::<Result<Vec<_>>>()?;
+            let options = SparseOptions { timestamp, ..SparseOptions::default() };
+            return self.tell_written(&driver.install(|| writer.write_sparse(&batches, &options))?);
+        }
+        let mut region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
+        if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
+            // A file that is an array has no names of ours: its values become those of the one attribute.
+            let place = region.take().map_or_else(|| writer.dense_box(None), Ok)?;
+            check_shape(&place, view.shape())?;
+            region = Some(place);
+            batches = batches.iter().map(|batch| values_as(batch, &attribute.name)).collect::<Result<_>>()?;
+        }
+        let written = driver.install(|| writer.write_dense_rows(region.as_deref(), &batches, timestamp))?;
         self.tell_written(&written)
     }
 
@@ -363,6 +400,27 @@ impl TileDb {
         }
         self.tell(&json!({ "members": members }), &table.render(""))
     }
+}
+
+/// Refuses an array that has another shape than the box it is written to.
+fn check_shape(region: &[Range], shape: &[u64]) -> Result<()> {
+    let len = |range: &Range| match (&range.low, &range.high) {
+        (Scalar::Int(low), Scalar::Int(high)) => u64::try_from(high - low).ok()?.checked_add(1),
+        _ => None,
+    };
+    let wanted: Vec<Option<u64>> = region.iter().map(len).collect();
+    if wanted.iter().copied().eq(shape.iter().copied().map(Some)) {
+        return Ok(());
+    }
+    let wanted: Vec<u64> = wanted.into_iter().map(Option::unwrap_or_default).collect();
+    Err(Error::invalid(format!("the input has the shape {shape:?}, the box {wanted:?}"))
+        .hint("name the box with --region"))
+}
+
+/// The last column of a batch under another name: the values of an array, whose other columns are its axes.
+fn values_as(batch: &RecordBatch, name: &str) -> Result<RecordBatch> {
+    let Some(values) = batch.columns().last() else { return Err(Error::invalid("the input has no values")) };
+    Ok(RecordBatch::try_from_iter([(name, ArrayRef::clone(values))])?)
 }
 
 /// An integer, a number, or text, by its look.

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tesselle::{Depth, Report, Result, Severity};
+use tesselle::{Depth, Error, Report, Result, Severity, Wanted};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
-use crate::{Outcome, out};
+use crate::{Outcome, inputs, out};
 
 /// Check files: structure, checksums, and with --deep every value and statistic
 #[derive(Debug, Args)]
@@ -17,10 +17,13 @@ Examples:
   tess verify run.tet
   tess verify --deep *.tet
   tess verify --deep --json run.tet | jq .findings
+  tess verify archive/
 
-Exit code 1 when anything is wrong; a bad file does not stop the others.")]
+A folder that is not a container itself is walked, and every container in it is
+checked. A bad one does not stop the others; the exit code is that of the worst:
+1 when data is damaged, 3 when something could not be read.")]
 pub(crate) struct Verify {
-    /// The containers
+    /// The containers, folders with containers, or quoted patterns
     #[arg(required = true)]
     uris: Vec<String>,
 
@@ -52,46 +55,83 @@ impl Verify {
         };
         let driver = self.resources.driver()?;
         let options = self.read.options()?;
+        let many = inputs::is_many(&self.uris)?;
+        let all: Vec<String> = if many {
+            inputs::expand(&self.uris, Wanted::Containers)?.into_iter().map(|input| input.uri).collect()
+        } else {
+            self.uris.clone()
+        };
+        if all.is_empty() {
+            return Err(
+                Error::invalid("there is no container in it").hint("tess verify names what it checks")
+            );
+        }
         let mut reports = Vec::new();
-        let mut failed = None;
-        for uri in &self.uris {
-            let run = driver.for_run().with_progress(Bar::new());
-            match tesselle::verify(uri, self.read.format.as_deref(), &options, depth, &run) {
+        let mut failed: Option<Error> = None;
+        for uri in &all {
+            let run = driver.for_run().with_progress(Bar::new(if many { uri } else { "" }));
+            let result = tesselle::verify(uri, self.read.format.as_deref(), &options, depth, &run);
+            drop(run);
+            match result {
                 Ok(report) => {
                     if !self.json {
                         out::print(&text(uri, &report))?;
                     }
-                    reports.push((uri, report));
+                    reports.push((uri, Ok(report)));
                 }
-                // One container at fault does not stop the others; its error is told at the end of its turn.
-                Err(error) if self.uris.len() > 1 => {
+                // One container at fault does not stop the others; its error is told in its turn.
+                Err(error) if many => {
                     out::note(&format!("tess: {error}"));
-                    failed = Some(error);
+                    reports.push((uri, Err(error.to_json())));
+                    let worse =
+                        failed.as_ref().is_none_or(|f| f.kind().exit_code() < error.kind().exit_code());
+                    if worse {
+                        failed = Some(error);
+                    }
                 }
                 Err(error) => return Err(error),
             }
         }
+        let damaged =
+            reports.iter().filter(|(_, report)| report.as_ref().is_ok_and(|report| !report.ok())).count();
         if self.json {
-            out::print_json(&to_json(&reports))?;
+            out::print_json(&to_json(&reports, many))?;
+        } else if many {
+            let unread = reports.iter().filter(|(_, report)| report.is_err()).count();
+            let fine = reports.len() - damaged - unread;
+            out::print(&format!(
+                "{} containers: {fine} ok, {damaged} damaged, {unread} not readable\n",
+                reports.len()
+            ))?;
         }
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        Ok(if reports.iter().all(|(_, report)| report.ok()) { Outcome::Fine } else { Outcome::BadData })
+        Ok(match failed {
+            Some(error) => Outcome::Code(error.kind().exit_code()),
+            None if damaged > 0 => Outcome::BadData,
+            None => Outcome::Fine,
+        })
     }
 }
 
-fn to_json(reports: &[(&String, Report)]) -> Value {
-    let with_uri = |(uri, report): &(&String, Report)| {
-        let mut value = report.to_json();
+type Checked<'a> = (&'a String, std::result::Result<Report, Value>);
+
+fn to_json(reports: &[Checked<'_>], many: bool) -> Value {
+    let with_uri = |(uri, report): &Checked<'_>| {
+        let mut value = match report {
+            Ok(report) => report.to_json(),
+            Err(error) => {
+                let mut value = error.clone();
+                value["ok"] = json!(false);
+                value
+            }
+        };
         value["uri"] = json!(uri);
         value
     };
     match reports {
-        [only] => with_uri(only),
-        many => json!({
-            "ok": many.iter().all(|(_, report)| report.ok()),
-            "reports": many.iter().map(with_uri).collect::<Vec<_>>(),
+        [only] if !many => with_uri(only),
+        all => json!({
+            "ok": all.iter().all(|(_, report)| report.as_ref().is_ok_and(Report::ok)),
+            "reports": all.iter().map(with_uri).collect::<Vec<_>>(),
         }),
     }
 }

@@ -75,6 +75,12 @@ impl<'a> BitReader<'a> {
             self.consume(n);
             return value;
         }
+        self.read_wide(n)
+    }
+
+    /// Apart, so that the usual case is small enough to be inlined.
+    #[inline(never)]
+    fn read_wide(&mut self, n: u32) -> u64 {
         let high = self.peek(32);
         self.consume(32);
         let low = self.peek(n - 32);

@@ -18,6 +18,15 @@ const SMALL: usize = 64 << 10;
 /// bands are independent slices, so threads write to them without locks. Where there are fewer bands than threads,
 /// the tiles of a band are decoded in parallel first and then copied in parallel, row by row.
 pub fn read_region(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver) -> Result<()> {
+    read(array, region, dst, Some(driver))
+}
+
+/// Like [`read_region`] on the calling thread alone: for tasks, which are on a thread of a driver already.
+pub fn read_region_here(array: &dyn ArrayView, region: &Region, dst: &mut [u8]) -> Result<()> {
+    read(array, region, dst, None)
+}
+
+fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: Option<&Driver>) -> Result<()> {
     let size = array.dtype().size();
     let shape = region.shape();
     let bytes = region.cells().and_then(|n| usize::try_from(n).ok()?.checked_mul(size));
@@ -33,6 +42,10 @@ pub fn read_region(array: &dyn ArrayView, region: &Region, dst: &mut [u8], drive
     if region.is_whole(array.shape())
         && let Some(bytes) = array.contiguous().filter(|b| b.len() == dst.len())
     {
+        let Some(driver) = driver else {
+            dst.copy_from_slice(&bytes);
+            return Ok(());
+        };
         return copy_parallel(&bytes, dst, driver);
     }
     let source = TileSource::new(array);
@@ -54,10 +67,10 @@ pub fn read_region(array: &dyn ArrayView, region: &Region, dst: &mut [u8], drive
         rest = after;
     }
     let job = Job { source: &source, grid: &grid, shape: &shape, lead: &lead, row_bytes, size, driver };
-    if small {
+    let Some(driver) = driver.filter(|_| !small) else {
         let mut scratch = Vec::new();
         return bands.into_iter().try_for_each(|(part, band)| job.fill_band(part, band, &mut scratch));
-    }
+    };
     driver.install(|| {
         if bands.len() >= driver.threads() {
             bands
@@ -66,7 +79,9 @@ pub fn read_region(array: &dyn ArrayView, region: &Region, dst: &mut [u8], drive
                 .try_for_each_init(Vec::new, |scratch, (part, band)| job.fill_band(part, band, scratch))
         } else {
             let mut scratches = vec![Vec::new(); driver.threads() * 2];
-            bands.into_iter().try_for_each(|(part, band)| job.fill_band_wide(part, band, &mut scratches))
+            bands
+                .into_iter()
+                .try_for_each(|(part, band)| job.fill_band_wide(part, band, &mut scratches, driver))
         }
     })
 }
@@ -96,13 +111,13 @@ struct Job<'a> {
     /// Bytes per position of the banded axis.
     row_bytes: usize,
     size: usize,
-    driver: &'a Driver,
+    driver: Option<&'a Driver>,
 }
 
 impl Job<'_> {
     fn fill_band(&self, row: TilePart, band: &mut [u8], scratch: &mut Vec<u8>) -> Result<()> {
         for others in self.grid.combinations(self.lead.len() + 1..self.grid.axes.len()) {
-            self.driver.check_canceled()?;
+            self.driver.map_or(Ok(()), Driver::check_canceled)?;
             let parts = self.parts_of(row, &others);
             if self.is_one_run(&parts) {
                 // The tile is contiguous in the result: decode straight into it.
@@ -120,8 +135,14 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn fill_band_wide(&self, row: TilePart, band: &mut [u8], scratches: &mut [Vec<u8>]) -> Result<()> {
-        let rows_each = (row.len as usize).div_ceil(self.driver.threads());
+    fn fill_band_wide(
+        &self,
+        row: TilePart,
+        band: &mut [u8],
+        scratches: &mut [Vec<u8>],
+        driver: &Driver,
+    ) -> Result<()> {
+        let rows_each = (row.len as usize).div_ceil(driver.threads());
         let mut tiles = self.grid.combinations(self.lead.len() + 1..self.grid.axes.len());
         loop {
             let batch: Vec<Vec<TilePart>> =
@@ -129,7 +150,7 @@ impl Job<'_> {
             if batch.is_empty() {
                 return Ok(());
             }
-            self.driver.check_canceled()?;
+            driver.check_canceled()?;
             let decoded = scratches
                 .par_iter_mut()
                 .zip(&batch)

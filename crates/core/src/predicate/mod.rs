@@ -9,7 +9,7 @@ mod prune;
 use std::collections::BTreeSet;
 use std::fmt;
 
-pub use prune::{ColumnBounds, Verdict};
+pub use prune::{ColumnBounds, Leaf, Verdict};
 
 use crate::scalar::Scalar;
 
@@ -40,6 +40,19 @@ impl Comparison {
             Self::Le => ordering.is_le(),
             Self::Gt => ordering.is_gt(),
             Self::Ge => ordering.is_ge(),
+        }
+    }
+
+    /// What holds for two present values exactly where `self` does not.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Eq => Self::Ne,
+            Self::Ne => Self::Eq,
+            Self::Lt => Self::Ge,
+            Self::Le => Self::Gt,
+            Self::Gt => Self::Le,
+            Self::Ge => Self::Lt,
         }
     }
 

@@ -46,55 +46,67 @@ impl Verdict {
     }
 }
 
+/// A condition on one column, free of `NOT`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Leaf<'a> {
+    /// The values compare with a literal in this way.
+    Compare(Comparison, &'a Scalar),
+    /// There is no value.
+    IsNull,
+}
+
+impl ColumnBounds {
+    /// What these bounds tell about a condition on their column.
+    pub fn verdict(&self, leaf: Leaf<'_>) -> Verdict {
+        match (leaf, self.nulls, self.rows) {
+            (Leaf::Compare(op, value), ..) => of_comparison(op, value, self),
+            (Leaf::IsNull, Some(0), _) => Verdict::Never,
+            (Leaf::IsNull, Some(n), Some(rows)) if n >= rows => Verdict::Always,
+            (Leaf::IsNull, ..) => Verdict::Maybe,
+        }
+    }
+}
+
 impl Predicate {
     /// What `bounds` (of each column by name; `None` when nothing is known) tell about the rows of a piece.
     pub fn verdict(&self, bounds: &dyn Fn(&str) -> Option<ColumnBounds>) -> Verdict {
-        match self {
-            Self::Always(true) => Verdict::Always,
-            Self::Always(false) => Verdict::Never,
-            Self::Compare { column, op, value } => {
-                bounds(column).map_or(Verdict::Maybe, |b| of_comparison(*op, value, &b))
-            }
-            Self::In { column, values } => {
-                let Some(b) = bounds(column) else { return Verdict::Maybe };
-                any(values.iter().map(|value| of_comparison(Comparison::Eq, value, &b)))
-            }
-            Self::IsNull { column } => match bounds(column) {
-                Some(ColumnBounds { nulls: Some(0), .. }) => Verdict::Never,
-                Some(ColumnBounds { nulls: Some(n), rows: Some(rows), .. }) if n >= rows => Verdict::Always,
-                _ => Verdict::Maybe,
-            },
-            Self::And(parts) => all(parts.iter().map(|p| p.verdict(bounds))),
-            Self::Or(parts) => any(parts.iter().map(|p| p.verdict(bounds))),
-            Self::Not(inner) => inner.negated_verdict(bounds),
-        }
+        self.verdict_by(&|column, leaf| bounds(column).map_or(Verdict::Maybe, |b| b.verdict(leaf)))
     }
 
-    /// The verdict on `NOT self`. A row where the inner condition is unknown passes neither it nor its negation, so
-    /// an inner *never* becomes *always* only when no null is in play; every `Never` about a comparison that came
-    /// from nulls alone must stay `Never`.
-    fn negated_verdict(&self, bounds: &dyn Fn(&str) -> Option<ColumnBounds>) -> Verdict {
-        match self {
-            Self::Always(value) => Self::Always(!value).verdict(bounds),
-            Self::IsNull { .. } => self.verdict(bounds).negated(),
-            Self::Not(inner) => inner.verdict(bounds),
-            Self::And(parts) => any(parts.iter().map(|p| p.negated_verdict(bounds))),
-            Self::Or(parts) => all(parts.iter().map(|p| p.negated_verdict(bounds))),
-            Self::Compare { column, op, value } => {
-                let op = match op {
-                    Comparison::Eq => Comparison::Ne,
-                    Comparison::Ne => Comparison::Eq,
-                    Comparison::Lt => Comparison::Ge,
-                    Comparison::Le => Comparison::Gt,
-                    Comparison::Gt => Comparison::Le,
-                    Comparison::Ge => Comparison::Lt,
-                };
-                bounds(column).map_or(Verdict::Maybe, |b| of_comparison(op, value, &b))
+    /// Like [`Predicate::verdict`], where a format judges the conditions on single columns itself.
+    pub fn verdict_by(&self, judge: &dyn Fn(&str, Leaf<'_>) -> Verdict) -> Verdict {
+        self.judged(judge, false)
+    }
+
+    /// The verdict on `self`, or on `NOT self`. The negation is carried down to the leaves: a row where a comparison
+    /// is unknown passes neither it nor its opposite, so verdicts on comparisons cannot be turned around.
+    fn judged(&self, judge: &dyn Fn(&str, Leaf<'_>) -> Verdict, negated: bool) -> Verdict {
+        match (self, negated) {
+            (Self::Always(value), _) => {
+                if *value == negated {
+                    Verdict::Never
+                } else {
+                    Verdict::Always
+                }
             }
-            Self::In { column, values } => {
-                let Some(b) = bounds(column) else { return Verdict::Maybe };
-                all(values.iter().map(|value| of_comparison(Comparison::Ne, value, &b)))
+            (Self::Not(inner), _) => inner.judged(judge, !negated),
+            (Self::And(parts), false) | (Self::Or(parts), true) => {
+                all(parts.iter().map(|part| part.judged(judge, negated)))
             }
+            (Self::Or(parts), false) | (Self::And(parts), true) => {
+                any(parts.iter().map(|part| part.judged(judge, negated)))
+            }
+            (Self::In { column, values }, false) => {
+                any(values.iter().map(|value| judge(column, Leaf::Compare(Comparison::Eq, value))))
+            }
+            (Self::In { column, values }, true) => {
+                all(values.iter().map(|value| judge(column, Leaf::Compare(Comparison::Ne, value))))
+            }
+            (Self::Compare { column, op, value }, _) => {
+                judge(column, Leaf::Compare(if negated { op.opposite() } else { *op }, value))
+            }
+            (Self::IsNull { column }, false) => judge(column, Leaf::IsNull),
+            (Self::IsNull { column }, true) => judge(column, Leaf::IsNull).negated(),
         }
     }
 }

@@ -1,54 +1,103 @@
-//! What the fuzzers do to strangers' bytes.
+//! Everything that can be asked of strangers' bytes: the body of the tests of damaged files and of the fuzzers.
 
 use std::sync::Arc;
 
+use arrow_schema::Schema;
+
+use crate::container::Container;
 use crate::driver::{Driver, Order, scan};
 use crate::error::{ErrorKind, Result};
 use crate::format::{Format, OpenOptions};
+use crate::limits::Limits;
+use crate::predicate::Predicate;
 use crate::report::{Depth, Report};
 use crate::scan::Scan;
 use crate::storage::{Location, MemoryStorage};
+use crate::table::Table;
 
 /// Rows that are read of a table: a small file can claim very many.
-const ROWS: u64 = 100_000;
+const ROWS: u64 = 10_000;
 /// Tables that are read.
-const TABLES: usize = 16;
+const TABLES: usize = 8;
 
-/// Opens `bytes` as one file of `format` and asks everything of it: description, pieces, byte map, verification,
-/// every row. Errors are fine; a panic, a hang or an error that says the library itself is at fault is not.
-pub fn exercise(format: &dyn Format, name: &str, bytes: &[u8], driver: &Driver) {
+/// Opens `bytes` as one file of `format` and asks everything of it; see [`exercise_at`].
+pub fn exercise(format: &dyn Format, bytes: &[u8], driver: &Driver) -> Result<()> {
+    let name = format!("data.{}", format.extensions().first().unwrap_or(&"bin"));
     let storage = MemoryStorage::new();
-    storage.put(name, bytes.to_vec());
-    exercise_at(format, &Location::new(Arc::new(storage), name), driver);
+    storage.put(name.clone(), bytes.to_vec());
+    // Small limits: what a damaged length could still make a reader take would slow ten thousand runs down.
+    let limits = Limits { metadata_bytes: 1 << 20, piece_bytes: 1 << 24, ..Limits::default() };
+    let options = OpenOptions { limits, text_as_binary: true, ..OpenOptions::default() };
+    exercise_at(format, &Location::new(Arc::new(storage), name), &options, driver)
 }
 
-/// Like [`exercise`], for a container that lies somewhere already.
-pub fn exercise_at(format: &dyn Format, location: &Location, driver: &Driver) {
-    if let Err(error) = ask(format, location, driver) {
-        assert!(error.kind() != ErrorKind::Internal, "an internal error: {error}");
-    }
-}
-
-fn ask(format: &dyn Format, location: &Location, driver: &Driver) -> Result<()> {
-    let container = format.open(location, &OpenOptions::default())?;
+/// Asks everything of a container: description, pieces, byte map, verification, every table's rows with and without a
+/// condition, its first tile, a repair. Returns the first error, which is fine for damaged bytes; a panic, a hang or an
+/// error that says the library itself is at fault is not.
+pub fn exercise_at(
+    format: &dyn Format,
+    location: &Location,
+    options: &OpenOptions,
+    driver: &Driver,
+) -> Result<()> {
     let mut first = Ok(());
     // One failure must not keep the other questions from being asked.
     let mut note = |result: Result<()>| {
-        if first.is_ok() || result.as_ref().is_err_and(|e| e.kind() == ErrorKind::Internal) {
+        if let Err(error) = &result {
+            let text = error.to_string();
+            assert!(error.kind() != ErrorKind::Internal, "an internal error: {text}");
+            assert!(!text.is_empty() && !text.contains('\n'), "not one line: {text}");
+        }
+        if first.is_ok() {
             first = result;
         }
     };
-    note(container.describe().map(drop));
-    note(container.chunks(None).map(drop));
-    note(container.layout().map(drop));
-    note(container.verify(Depth::Deep, &driver.for_run(), &mut Report::new(Depth::Deep)));
-    for name in container.table_names().into_iter().take(TABLES) {
-        note(container.table(&name).and_then(|table| {
-            for batch in scan(&*table, &Scan::all().limit(ROWS), driver, Order::Plan)? {
-                batch?;
-            }
-            Ok(())
-        }));
+    match format.open(location, options) {
+        Ok(container) => ask(&*container, driver, &mut note),
+        Err(error) => note(Err(error)),
+    }
+    // A repair may find nothing to do or nothing to save; the answer to the questions above is the answer.
+    let target = Location::new(Arc::new(MemoryStorage::new()), "repaired");
+    if let Err(error) = format.repair(location, &target, options, driver) {
+        assert!(error.kind() != ErrorKind::Internal, "an internal error: {error}");
     }
     first
+}
+
+fn ask(container: &dyn Container, driver: &Driver, note: &mut dyn FnMut(Result<()>)) {
+    note(container.describe().map(|description| drop(description.to_json())));
+    note(container.chunks(None).map(drop));
+    note(container.layout().map(|layout| drop(layout.to_json())));
+    note(container.verify(Depth::Deep, &driver.for_run(), &mut Report::new(Depth::Deep)));
+    for name in container.table_names().into_iter().take(TABLES) {
+        match container.table(&name) {
+            Ok(table) => ask_table(&*table, driver, note),
+            Err(error) => note(Err(error)),
+        }
+    }
+}
+
+fn ask_table(table: &dyn Table, driver: &Driver, note: &mut dyn FnMut(Result<()>)) {
+    let read = |query: &Scan| -> Result<()> {
+        scan(table, query, driver, Order::Plan)?.try_for_each(|batch| batch.map(drop))
+    };
+    note(read(&Scan::all().limit(ROWS)));
+    if let Some(condition) = condition(&table.schema()) {
+        note(read(&Scan::all().filter(condition).limit(ROWS)));
+    }
+    for column in table.array_columns().into_iter().take(1) {
+        let Some(array) = table.array(&column) else { continue };
+        if array.shape().contains(&0) {
+            continue;
+        }
+        let first = vec![0; array.shape().len()];
+        note(array.tile(&first, 0..1, &mut Vec::new()).map(drop));
+    }
+}
+
+/// A condition on the first column of numbers, for the pruning and the filters.
+fn condition(schema: &Schema) -> Option<Predicate> {
+    let field = schema.fields().iter().find(|field| field.data_type().is_numeric())?;
+    let name = field.name().replace('"', "\"\"");
+    format!("\"{name}\" > 3 OR \"{name}\" IS NULL").parse().ok()
 }

@@ -12,6 +12,7 @@
 
 mod array;
 mod counting;
+mod damage;
 mod exercise;
 mod faulty;
 mod memory_table;
@@ -27,6 +28,7 @@ mod toy;
 
 pub use array::TiledArray;
 pub use counting::{CountingStorage, Counts};
+pub use damage::{Random, cuts, flips};
 pub use exercise::{exercise, exercise_at};
 pub use faulty::FaultyStorage;
 pub use memory_table::MemoryTable;

@@ -60,6 +60,11 @@ impl BlobIndex {
         self.starts.last().copied().unwrap_or(0)
     }
 
+    /// Bytes of memory it takes.
+    pub(crate) fn memory(&self) -> usize {
+        self.runs.len() * size_of::<BlobRun>() + self.starts.len() * size_of::<u64>()
+    }
+
     /// The first ordinal of a run.
     pub(crate) fn start(&self, run: usize) -> u64 {
         self.starts.get(run).copied().unwrap_or(0)
@@ -160,6 +165,11 @@ impl DecodedRun {
             pos = end;
         }
         Ok(Self { bytes: payload, starts })
+    }
+
+    /// Bytes of memory it takes.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.len() + self.starts.len() * size_of::<usize>()
     }
 
     /// How many values it holds.

@@ -44,7 +44,7 @@ struct Inner {
     blob_bases: HashMap<usize, Vec<u64>>,
     dictionaries: Mutex<HashMap<u64, Arc<RawDictionary>>>,
     value_dictionaries: Mutex<HashMap<usize, Arc<ValueDictionary>>>,
-    cache: OnceLock<Mutex<super::rows::PageCache>>,
+    cache: OnceLock<Mutex<super::cache::PageCache>>,
 }
 
 impl File {
@@ -191,7 +191,7 @@ impl File {
         Profile { extension: &self.inner.footer.extension, limits: &self.inner.options.limits }
     }
 
-    pub(crate) fn cache(&self) -> &Mutex<super::rows::PageCache> {
+    pub(crate) fn cache(&self) -> &Mutex<super::cache::PageCache> {
         self.inner.cache.get_or_init(Mutex::default)
     }
 

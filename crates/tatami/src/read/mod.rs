@@ -2,11 +2,13 @@
 
 pub(crate) mod arrow_schema;
 pub(crate) mod blob;
+pub(crate) mod cache;
 pub(crate) mod chunk;
 pub(crate) mod column;
 pub(crate) mod describe;
 pub(crate) mod dictionary;
 pub(crate) mod file;
+pub(crate) mod key;
 pub(crate) mod payload;
 pub(crate) mod plan;
 pub(crate) mod prune;

@@ -1,9 +1,9 @@
 //! Deciding from zone maps, null counts, bloom filters and page bounds which rows can match.
 //!
-//! The leaves are judged by the core's own rules, with two additions of this format: float bounds leave NaN out,
+//! The core walks the predicate and judges its leaves, with two additions of this format: float bounds leave NaN out,
 //! which orders above every number, and an equality may be refuted by a bloom filter.
 
-use tesselle_core::{ColumnBounds, Comparison, Predicate, Scalar, Verdict};
+use tesselle_core::{ColumnBounds, Comparison, Leaf, Predicate, Scalar, Verdict};
 
 use crate::meta::types::LogicalType;
 use crate::meta::zone::{Zone, to_scalar};
@@ -44,32 +44,12 @@ pub(crate) trait Evidence {
 
 /// The verdict on a piece.
 pub(crate) fn verdict(predicate: &Predicate, evidence: &dyn Evidence) -> Verdict {
-    judge(predicate, evidence, false)
-}
-
-fn judge(predicate: &Predicate, evidence: &dyn Evidence, negated: bool) -> Verdict {
-    match (predicate, negated) {
-        (Predicate::Not(inner), _) => judge(inner, evidence, !negated),
-        (Predicate::And(parts), false) | (Predicate::Or(parts), true) => {
-            all(parts.iter().map(|part| judge(part, evidence, negated)))
+    predicate.verdict_by(&|column, leaf| match leaf {
+        Leaf::Compare(op, value) => compare(column, op, value, evidence),
+        Leaf::IsNull => {
+            evidence.facts(column).map_or(Verdict::Maybe, |facts| facts.bounds(true).verdict(leaf))
         }
-        (Predicate::Or(parts), false) | (Predicate::And(parts), true) => {
-            any(parts.iter().map(|part| judge(part, evidence, negated)))
-        }
-        (Predicate::In { column, values }, false) => {
-            any(values.iter().map(|value| compare(column, Comparison::Eq, value, evidence)))
-        }
-        (Predicate::In { column, values }, true) => {
-            all(values.iter().map(|value| compare(column, Comparison::Ne, value, evidence)))
-        }
-        (Predicate::Compare { column, op, value }, _) => {
-            compare(column, if negated { opposite(*op) } else { *op }, value, evidence)
-        }
-        (leaf, _) => {
-            let leaf = if negated { Predicate::Not(Box::new(leaf.clone())) } else { leaf.clone() };
-            leaf.verdict(&|column| evidence.facts(column).map(|facts| facts.bounds(true)))
-        }
-    }
+    })
 }
 
 fn compare(column: &str, op: Comparison, value: &Scalar, evidence: &dyn Evidence) -> Verdict {
@@ -78,43 +58,13 @@ fn compare(column: &str, op: Comparison, value: &Scalar, evidence: &dyn Evidence
     // A NaN may lie above the largest bound: it can satisfy `>` and `<>` there, and spoil `<` for a whole piece.
     let nan_wanted = matches!(value, Scalar::Float(x) if x.is_nan());
     let keep_max = !float || (op == Comparison::Eq && !nan_wanted);
-    let bounds = facts.bounds(keep_max);
-    let leaf = Predicate::Compare { column: column.to_owned(), op, value: value.clone() };
-    let verdict = leaf.verdict(&|_| Some(bounds.clone()));
-    match verdict {
+    match facts.bounds(keep_max).verdict(Leaf::Compare(op, value)) {
         Verdict::Always if float => Verdict::Maybe,
         Verdict::Maybe if op == Comparison::Eq && !nan_wanted && !evidence.may_contain(column, value) => {
             Verdict::Never
         }
         other => other,
     }
-}
-
-fn opposite(op: Comparison) -> Comparison {
-    match op {
-        Comparison::Eq => Comparison::Ne,
-        Comparison::Ne => Comparison::Eq,
-        Comparison::Lt => Comparison::Ge,
-        Comparison::Le => Comparison::Gt,
-        Comparison::Gt => Comparison::Le,
-        Comparison::Ge => Comparison::Lt,
-    }
-}
-
-fn all(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
-    verdicts.fold(Verdict::Always, |sum, v| match (sum, v) {
-        (Verdict::Never, _) | (_, Verdict::Never) => Verdict::Never,
-        (Verdict::Maybe, _) | (_, Verdict::Maybe) => Verdict::Maybe,
-        _ => Verdict::Always,
-    })
-}
-
-fn any(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
-    verdicts.fold(Verdict::Never, |sum, v| match (sum, v) {
-        (Verdict::Always, _) | (_, Verdict::Always) => Verdict::Always,
-        (Verdict::Maybe, _) | (_, Verdict::Maybe) => Verdict::Maybe,
-        _ => Verdict::Never,
-    })
 }
 
 /// The columns whose equality with a literal could be refuted by a filter, with the literals.
@@ -136,7 +86,7 @@ fn collect<'a>(predicate: &'a Predicate, negated: bool, out: &mut Vec<(&'a str, 
             out.extend(values.iter().map(|v| (column.as_str(), v)));
         }
         Predicate::Compare { column, op, value } => {
-            let op = if negated { opposite(*op) } else { *op };
+            let op = if negated { op.opposite() } else { *op };
             if op == Comparison::Eq {
                 out.push((column, value));
             }

@@ -1,7 +1,6 @@
 //! Single rows: by key through the sparse index, by number through the page headers, with a small cache of pages.
 
-use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
+use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use arrow_array::builder::BinaryBuilder;
@@ -11,61 +10,16 @@ use arrow_select::interleave::interleave;
 use tesselle_core::{Context, Error, Result, Scalar};
 
 use super::blob::{BlobIndex, DecodedRun};
+use super::cache::{PageAt, PageCache};
 use super::chunk::page_headers;
 use super::column::ColumnBuilder;
 use super::file::{File, page_piece};
 use crate::meta::groups::{Chunk, RowGroup};
-use crate::meta::page_index;
-use crate::meta::record::{RECORD_LEN, Record};
+use crate::meta::page_index::{self, PageEntry};
+use crate::meta::record::RECORD_LEN;
 use crate::meta::types::LogicalType;
-use crate::meta::zone::{compare, from_scalar};
-
-/// What is kept of the last reads: a few decoded pages, page directories and blob runs.
-#[derive(Debug, Default)]
-pub(crate) struct PageCache {
-    pages: Recent<(usize, usize, usize), ArrayRef>,
-    directories: Recent<(usize, usize), Arc<Vec<PageAt>>>,
-    validity: Recent<(usize, usize), Arc<Option<BooleanBuffer>>>,
-    runs: Recent<(usize, usize), Arc<DecodedRun>>,
-}
-
-const PAGES: usize = 16;
-const DIRECTORIES: usize = 64;
-const VALIDITY: usize = 16;
-const RUNS: usize = 4;
-
-/// The most recently used entries, few enough to be searched one by one.
-#[derive(Debug)]
-struct Recent<K, V>(VecDeque<(K, V)>);
-
-impl<K, V> Default for Recent<K, V> {
-    fn default() -> Self {
-        Self(VecDeque::new())
-    }
-}
-
-impl<K: PartialEq, V: Clone> Recent<K, V> {
-    fn get(&mut self, key: &K) -> Option<V> {
-        let at = self.0.iter().position(|(k, _)| k == key)?;
-        let entry = self.0.remove(at)?;
-        let value = entry.1.clone();
-        self.0.push_front(entry);
-        Some(value)
-    }
-
-    fn put(&mut self, key: K, value: V, most: usize) {
-        self.0.push_front((key, value));
-        self.0.truncate(most);
-    }
-}
-
-/// Where a page lies and which rows of its group it holds.
-#[derive(Debug, Clone)]
-struct PageAt {
-    offset: u64,
-    record: Record,
-    rows: Range<u64>,
-}
+use crate::meta::zone::{Zone, compare, from_scalar};
+use crate::scalars::{binary_at, bytes_at};
 
 impl File {
     /// The row (counted over the whole file) of the first key that equals `key`, through the sparse key index: at
@@ -125,17 +79,8 @@ impl File {
         let chunk = self.chunk_of(g, group, column)?;
         let pages = self.directory(g, column, chunk)?;
         let candidates = match chunk.page_index {
-            Some(offset) => {
-                let (record, payload) = self.record(offset)?;
-                record.check(&payload, offset).in_piece(|| format!("page index of row group {g}"))?;
-                let entries = page_index::parse(&payload, offset)?;
-                let may_hold = |zone: &crate::meta::zone::Zone| {
-                    !compare(logical, &zone.max, key).is_lt() && !compare(logical, &zone.min, key).is_gt()
-                };
-                let hits = entries.iter().enumerate().filter(|(_, e)| e.zone.as_ref().is_none_or(may_hold));
-                hits.map(|(i, _)| i).collect()
-            }
-            None => (0..pages.len()).collect::<Vec<usize>>(),
+            Some(offset) => pages_with(&self.page_index(g, offset)?, logical, key),
+            None => 0..pages.len(),
         };
         for number in candidates {
             let Some(page) = pages.get(number) else { continue };
@@ -145,6 +90,18 @@ impl File {
             }
         }
         Ok(None)
+    }
+
+    /// The page index of the sort key in a row group.
+    fn page_index(&self, g: usize, offset: u64) -> Result<Arc<Vec<PageEntry>>> {
+        if let Some(known) = self.locked().indexes.get(&g) {
+            return Ok(known);
+        }
+        let (record, payload) = self.record(offset)?;
+        record.check(&payload, offset).in_piece(|| format!("page index of row group {g}"))?;
+        let entries = Arc::new(page_index::parse(&payload, offset)?);
+        self.locked().indexes.put(g, Arc::clone(&entries));
+        Ok(entries)
     }
 
     /// The given rows (counted over the whole file) in the given order, with these columns (`None` is all). Only
@@ -222,7 +179,7 @@ impl File {
     }
 
     fn take_blobs(&self, column: usize, places: &[(usize, u64)]) -> Result<ArrayRef> {
-        let index = BlobIndex::new(self, column)?;
+        let index = self.blob_index(column)?;
         let mut builder = BinaryBuilder::new();
         let mut bytes = 0usize;
         for (g, row) in places {
@@ -281,7 +238,7 @@ impl File {
             PageAt { offset, record, rows: start..row }
         });
         let pages = Arc::new(pages.collect::<Vec<_>>());
-        self.locked().directories.put((g, column), Arc::clone(&pages), DIRECTORIES);
+        self.locked().directories.put((g, column), Arc::clone(&pages));
         Ok(pages)
     }
 
@@ -314,7 +271,7 @@ impl File {
             .at_offset(page.offset)
             .in_piece(|| page_piece(g, column, number))?;
         let array = builder.finish(arrow, &decoding)?;
-        self.locked().pages.put(key, ArrayRef::clone(&array), PAGES);
+        self.locked().pages.put(key, ArrayRef::clone(&array));
         Ok(array)
     }
 
@@ -335,8 +292,17 @@ impl File {
             }
         }
         let validity = Arc::new(builder.into_validity());
-        self.locked().validity.put((g, column), Arc::clone(&validity), VALIDITY);
+        self.locked().validity.put((g, column), Arc::clone(&validity));
         Ok(validity)
+    }
+
+    fn blob_index(&self, column: usize) -> Result<Arc<BlobIndex>> {
+        if let Some(known) = self.locked().blobs.get(&column) {
+            return Ok(known);
+        }
+        let index = Arc::new(BlobIndex::new(self, column)?);
+        self.locked().blobs.put(column, Arc::clone(&index));
+        Ok(index)
     }
 
     fn run(&self, index: &BlobIndex, column: usize, run: usize) -> Result<Arc<DecodedRun>> {
@@ -346,7 +312,7 @@ impl File {
         let range = index.range(run, self)?;
         let bytes = self.read(range.start, range.end - range.start)?;
         let decoded = Arc::new(index.decode(run, &bytes, self)?);
-        self.locked().runs.put((column, run), Arc::clone(&decoded), RUNS);
+        self.locked().runs.put((column, run), Arc::clone(&decoded));
         Ok(decoded)
     }
 }
@@ -356,21 +322,39 @@ fn missing_row(g: usize, column: usize, row: u64) -> Error {
         .class("row_count_mismatch")
 }
 
+/// The pages that may hold `key`. They are sorted; where one has no bounds, which happens where keys are null, its
+/// place among them is unknown and none can be left out by halves.
+fn pages_with(entries: &[PageEntry], logical: LogicalType, key: &[u8]) -> std::ops::Range<usize> {
+    if entries.iter().any(|entry| entry.zone.is_none()) {
+        return 0..entries.len();
+    }
+    let zones =
+        |test: &dyn Fn(&Zone) -> bool| entries.partition_point(|entry| entry.zone.as_ref().is_some_and(test));
+    let first = zones(&|zone| compare(logical, &zone.max, key).is_lt());
+    let end = zones(&|zone| !compare(logical, &zone.min, key).is_gt());
+    first..end.max(first)
+}
+
 /// The first row that equals `key`: by halves where the page has no nulls, for then it is sorted.
 fn first_equal(array: &dyn Array, logical: LogicalType, key: &[u8]) -> Option<usize> {
-    let bytes_at = |row: usize| crate::scalars::bytes_at(array, logical, row);
+    let order = |row: usize| {
+        if logical.is_binary() {
+            binary_at(array, row).cmp(key)
+        } else {
+            compare(logical, &bytes_at(array, logical, row), key)
+        }
+    };
     if array.null_count() > 0 {
-        return (0..array.len())
-            .find(|row| array.is_valid(*row) && compare(logical, &bytes_at(*row), key).is_eq());
+        return (0..array.len()).find(|row| array.is_valid(*row) && order(*row).is_eq());
     }
     let (mut low, mut high) = (0, array.len());
     while low < high {
         let middle = low + (high - low) / 2;
-        if compare(logical, &bytes_at(middle), key).is_lt() {
+        if order(middle).is_lt() {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    (low < array.len() && compare(logical, &bytes_at(low), key).is_eq()).then_some(low)
+    (low < array.len() && order(low).is_eq()).then_some(low)
 }

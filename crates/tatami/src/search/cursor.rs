@@ -3,6 +3,8 @@
 //! Documents of a block are decoded when the walk enters it, frequencies only when one is asked for. The skip table
 //! answers where a block ends and how large its frequencies get without decoding anything.
 
+use std::sync::Arc;
+
 use tesselle_codec::Result;
 
 use super::meta::{BLOCK, SkipTable, decode_docs, decode_freqs};
@@ -14,7 +16,7 @@ pub(crate) const END: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct PostingCursor<'a> {
     payload: &'a [u8],
-    table: SkipTable,
+    table: Arc<SkipTable>,
     block: usize,
     docs: [u32; BLOCK],
     freqs: [u32; BLOCK],
@@ -36,7 +38,7 @@ pub(crate) struct PostingCursor<'a> {
 
 impl<'a> PostingCursor<'a> {
     /// A walk that stands before its first document; [`PostingCursor::start`] comes first.
-    pub(crate) fn new(table: SkipTable, payload: &'a [u8]) -> Self {
+    pub(crate) fn new(table: Arc<SkipTable>, payload: &'a [u8]) -> Self {
         Self {
             payload,
             table,
@@ -58,7 +60,7 @@ impl<'a> PostingCursor<'a> {
     pub(crate) fn singleton(doc: u32, freq: u32) -> Self {
         let mut table = SkipTable { docs: 1, ..SkipTable::default() };
         table.push(doc, doc, freq, 0, 1);
-        let mut cursor = Self::new(table, &[]);
+        let mut cursor = Self::new(Arc::new(table), &[]);
         cursor.single = true;
         (cursor.docs[0], cursor.freqs[0]) = (doc, freq);
         cursor

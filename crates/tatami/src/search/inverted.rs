@@ -1,7 +1,7 @@
 //! The inverted index of one segment, ready to be asked.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use tesselle_codec::{Error, Result};
@@ -32,7 +32,19 @@ pub(crate) struct InvertedIndex {
     live: Option<LiveDocs>,
     /// What was looked up lately: a query asks for each of its terms more than once, people ask for the same terms.
     known: Mutex<HashMap<Box<[u8]>, Option<Entry>>>,
+    /// The skip tables of lists that were walked lately.
+    tables: Mutex<Tables>,
 }
+
+/// Parsed skip tables.
+#[derive(Debug, Default)]
+struct Tables {
+    by_list: HashMap<u32, Arc<SkipTable>>,
+    blocks: usize,
+}
+
+/// Most blocks of the tables that are remembered; a block takes 17 bytes, a table as much as some blocks.
+const TABLE_BLOCKS: usize = 1 << 20;
 
 /// Most terms that are remembered.
 const KNOWN: usize = 4096;
@@ -50,7 +62,15 @@ impl InvertedIndex {
             ));
         }
         let live = runs.live.map(|run| LiveDocs::parse(&run, docs)).transpose()?;
-        Ok(Self { docs, dictionary, postings, skips, live, known: Mutex::default() })
+        Ok(Self {
+            docs,
+            dictionary,
+            postings,
+            skips,
+            live,
+            known: Mutex::default(),
+            tables: Mutex::default(),
+        })
     }
 
     /// Documents, deleted ones included.
@@ -95,8 +115,8 @@ impl InvertedIndex {
         let cursor = match entry {
             Entry::Singleton { doc, freq, .. } => PostingCursor::singleton(doc, freq),
             Entry::List { list, .. } => {
-                let (table, payload) = self.list(list)?;
-                PostingCursor::new(table, payload)
+                let payload = self.payload(list)?;
+                PostingCursor::new(self.table(list)?, payload)
             }
         };
         match cursor.last() {
@@ -108,11 +128,31 @@ impl InvertedIndex {
         }
     }
 
-    /// Skip table and payload of list `i`.
-    pub(crate) fn list(&self, i: u32) -> Result<(SkipTable, &[u8])> {
-        match (self.skips.table(i)?, self.postings.payload(i)) {
-            (Some(table), Some(payload)) => Ok((table, payload)),
-            _ => Err(Error::corrupt(WHAT, format!("posting list {i} of {}", self.postings.len()))),
+    /// The skip table of list `i`, parsed once as long as it is remembered.
+    fn table(&self, i: u32) -> Result<Arc<SkipTable>> {
+        if let Some(table) = self.tables.lock().unwrap_or_else(PoisonError::into_inner).by_list.get(&i) {
+            return Ok(Arc::clone(table));
         }
+        let table = Arc::new(self.skips.table(i)?.ok_or_else(|| self.no_list(i))?);
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if tables.blocks > TABLE_BLOCKS {
+            *tables = Tables::default();
+        }
+        tables.blocks += table.len() + 8;
+        tables.by_list.insert(i, Arc::clone(&table));
+        Ok(table)
+    }
+
+    fn payload(&self, i: u32) -> Result<&[u8]> {
+        self.postings.payload(i).ok_or_else(|| self.no_list(i))
+    }
+
+    fn no_list(&self, i: u32) -> Error {
+        Error::corrupt(WHAT, format!("posting list {i} of {}", self.postings.len()))
+    }
+
+    /// Skip table and payload of list `i`; neither is remembered.
+    pub(crate) fn list(&self, i: u32) -> Result<(SkipTable, &[u8])> {
+        Ok((self.skips.table(i)?.ok_or_else(|| self.no_list(i))?, self.payload(i)?))
     }
 }

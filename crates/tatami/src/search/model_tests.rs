@@ -11,7 +11,7 @@ use super::meta::{BlockTreeWriter, DictionaryKind, Entry, LiveDocs, encode_list}
 use super::query::{Group, Node, Query, Syntax};
 use super::retrieve::{Phrases, Retrieval};
 use super::statistics::Statistics;
-use super::top::{Collector, TopDocs, TopScores};
+use super::top::{Collector, Floor, TopDocs, TopScores};
 
 type Document = Vec<&'static str>;
 
@@ -231,7 +231,8 @@ proptest! {
         let index = build(&documents, None);
         let query = Query::parse(&text, Syntax::Plain).unwrap();
         let statistics = Statistics::of_segment(&index, &query.tokens()).unwrap();
-        let mut top = TopScores::new(k);
+        let floor = Floor::default();
+        let mut top = TopScores::new(k, &floor);
         Retrieval::new(&index, &query, &statistics, None).unwrap().run(&mut top, &mut NoPhrases).unwrap();
         let mut got: Vec<(u32, u32)> = top.into_hits().iter().map(|(_, hit)| (hit.doc, hit.score.to_bits())).collect();
         got.sort_unstable();
@@ -246,5 +247,5 @@ proptest! {
 #[test]
 fn an_empty_collector_admits_nothing() {
     assert!(!TopDocs::new(0).admits(f32::MAX));
-    assert!(!TopScores::new(0).admits(f32::MAX));
+    assert!(!TopScores::new(0, &Floor::default()).admits(f32::MAX));
 }

@@ -1,7 +1,9 @@
 //! Searching one segment, or a folder of them as one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
+use rayon::prelude::*;
 use tesselle_core::{Driver, Error, Location, OpenOptions, Predicate, Result};
 
 use super::filter;
@@ -12,7 +14,7 @@ use super::retrieve::Retrieval;
 use super::segment::Segment;
 use super::statistics::Statistics;
 use super::stored::StoredPhrases;
-use super::top::{Collector, Scored, TopDocs, TopScores};
+use super::top::{Collector, Floor, Scored, TopDocs, TopScores};
 use crate::collection::{Collection, MANIFEST_NAME};
 
 /// How a search is done.
@@ -117,7 +119,7 @@ impl Searcher {
     /// The best documents.
     ///
     /// One segment: score descending, then document ascending. A folder: score descending, then `doc_id` ascending,
-    /// and of equal `doc_id`s only the best.
+    /// and of equal `doc_id`s only the best; its segments are searched in parallel, the most promising first.
     pub fn search(&self, query: &Query, options: &SearchOptions, driver: &Driver) -> Result<Hits> {
         let mut allowed = Vec::with_capacity(self.segments.len());
         for segment in &self.segments {
@@ -126,7 +128,7 @@ impl Searcher {
                 None => None,
             });
         }
-        let run = Run { searcher: self, query, allowed: &allowed };
+        let run = Run { searcher: self, query, allowed: &allowed, driver: Some(driver) };
         let mut answer = Hits::default();
         let best =
             if self.folder { run.many(options.k, &mut answer)? } else { run.single(options.k, &mut answer)? };
@@ -134,9 +136,9 @@ impl Searcher {
         Ok(answer)
     }
 
-    /// The best documents without their stored fields, in the order of [`Searcher::search`].
+    /// The best documents without their stored fields, in the order of [`Searcher::search`], on the calling thread.
     pub fn rank(&self, query: &Query, k: usize) -> Result<Vec<Ranked>> {
-        let run = Run { searcher: self, query, allowed: &[] };
+        let run = Run { searcher: self, query, allowed: &[], driver: None };
         let mut answer = Hits::default();
         let best = if self.folder { run.many(k, &mut answer)? } else { run.single(k, &mut answer)? };
         Ok(best
@@ -187,6 +189,15 @@ struct Run<'a> {
     query: &'a Query,
     /// Per segment: the documents that pass the filter and are live.
     allowed: &'a [Option<LiveDocs>],
+    /// Where segments are searched in parallel; `None`: they are not.
+    driver: Option<&'a Driver>,
+}
+
+/// A query on one segment, and the most that a document there can score.
+struct Candidate<'a> {
+    segment: usize,
+    bound: f32,
+    retrieval: Retrieval<'a>,
 }
 
 impl<'a> Run<'a> {
@@ -261,25 +272,66 @@ impl<'a> Run<'a> {
         statistics: &Statistics,
         answer: &mut Hits,
     ) -> Result<Vec<(usize, Scored)>> {
-        let mut retrievals = Vec::new();
-        for number in 0..self.searcher.segments.len() {
-            if let Some(retrieval) = self.retrieval(number, statistics)? {
+        let mut candidates = Vec::new();
+        for segment in 0..self.searcher.segments.len() {
+            if let Some(retrieval) = self.retrieval(segment, statistics)? {
                 let bound = retrieval.bound();
                 if bound > 0.0 {
-                    retrievals.push((number, bound, retrieval));
+                    candidates.push(Candidate { segment, bound, retrieval });
                 }
             }
         }
-        answer.segments.candidates = retrievals.len();
+        answer.segments.candidates = candidates.len();
         // The most promising first: their scores prune the others.
-        retrievals.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let mut top = TopScores::new(k);
-        for (number, bound, retrieval) in retrievals {
+        candidates.sort_by(|a, b| b.bound.total_cmp(&a.bound).then(a.segment.cmp(&b.segment)));
+        let floor = Floor::default();
+        let threads = self.driver.map_or(1, Driver::threads).min(candidates.len());
+        // How many phrases could not be checked depends on the order; one thread keeps it the same every time.
+        if let Some(driver) = self.driver.filter(|_| threads > 1 && !self.query.has_phrase()) {
+            return self.in_parallel(k, candidates, &floor, threads, driver, answer);
+        }
+        let mut top = TopScores::new(k, &floor);
+        for Candidate { segment, bound, retrieval } in candidates {
             if !top.admits(bound) {
                 break;
             }
-            top.enter(number);
-            self.collect(number, retrieval, &mut top, answer)?;
+            top.enter(segment);
+            self.collect(segment, retrieval, &mut top, answer)?;
+        }
+        Ok(top.into_hits())
+    }
+
+    /// Threads take the most promising segment that is left; what one of them finds prunes the others' work.
+    fn in_parallel(
+        &self,
+        k: usize,
+        candidates: Vec<Candidate<'_>>,
+        floor: &Floor,
+        threads: usize,
+        driver: &Driver,
+        answer: &mut Hits,
+    ) -> Result<Vec<(usize, Scored)>> {
+        let queue = Mutex::new(candidates.into_iter());
+        let search = |_| {
+            let mut top = TopScores::new(k, floor);
+            let mut part = Hits::default();
+            loop {
+                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(Candidate { segment, retrieval, .. }) = next.filter(|next| top.admits(next.bound))
+                else {
+                    break;
+                };
+                top.enter(segment);
+                self.collect(segment, retrieval, &mut top, &mut part)?;
+            }
+            Ok((top.into_hits(), part.segments.visited))
+        };
+        let parts: Vec<Result<_>> = driver.install(|| (0..threads).into_par_iter().map(search).collect());
+        let mut top = TopScores::new(k, floor);
+        for part in parts {
+            let (hits, visited) = part?;
+            answer.segments.visited += visited;
+            top.absorb(hits);
         }
         Ok(top.into_hits())
     }

@@ -2,6 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU32, Ordering as Memory};
 
 /// A scored document.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,10 +72,28 @@ impl Collector for TopDocs {
     }
 }
 
+/// A score that `k` documents are known to reach, shared by all who look for better ones.
+///
+/// It only rises. Whoever reads an old value looks at a few documents more, never at fewer.
+#[derive(Debug, Default)]
+pub(crate) struct Floor(AtomicU32);
+
+impl Floor {
+    fn get(&self) -> f32 {
+        f32::from_bits(self.0.load(Memory::Relaxed))
+    }
+
+    fn raise(&self, score: f32) {
+        // The bits of non-negative floats are ordered as they are.
+        self.0.fetch_max(score.to_bits(), Memory::Relaxed);
+    }
+}
+
 /// Everything whose score reaches the k-th best: ties at the end are all kept, for somebody else to break.
 #[derive(Debug)]
-pub(crate) struct TopScores {
+pub(crate) struct TopScores<'f> {
     k: usize,
+    floor: &'f Floor,
     /// The k best scores, as order-preserving bits of non-negative floats.
     best: BinaryHeap<Reverse<u32>>,
     segment: usize,
@@ -82,9 +101,9 @@ pub(crate) struct TopScores {
     prune_at: usize,
 }
 
-impl TopScores {
-    pub(crate) fn new(k: usize) -> Self {
-        Self { k, best: BinaryHeap::new(), segment: 0, hits: Vec::new(), prune_at: 1024 }
+impl<'f> TopScores<'f> {
+    pub(crate) fn new(k: usize, floor: &'f Floor) -> Self {
+        Self { k, floor, best: BinaryHeap::new(), segment: 0, hits: Vec::new(), prune_at: 1024 }
     }
 
     /// Hits collected from here on belong to this segment.
@@ -98,11 +117,22 @@ impl TopScores {
         self.hits
     }
 
-    fn threshold(&self) -> f32 {
-        match self.best.peek() {
-            Some(Reverse(bits)) if self.best.len() >= self.k => f32::from_bits(*bits),
-            _ => f32::NEG_INFINITY,
+    /// Adds the hits of somebody who shared the floor.
+    pub(crate) fn absorb(&mut self, hits: Vec<(usize, Scored)>) {
+        for (segment, hit) in hits {
+            self.segment = segment;
+            self.collect(hit.doc, hit.score);
         }
+    }
+
+    /// The k-th best of these scores.
+    fn own_threshold(&self) -> Option<f32> {
+        let worst = self.best.peek().filter(|_| self.best.len() >= self.k);
+        worst.map(|Reverse(bits)| f32::from_bits(*bits))
+    }
+
+    fn threshold(&self) -> f32 {
+        self.floor.get()
     }
 
     fn prune(&mut self) {
@@ -112,7 +142,7 @@ impl TopScores {
     }
 }
 
-impl Collector for TopScores {
+impl Collector for TopScores<'_> {
     #[inline]
     fn admits(&self, bound: f32) -> bool {
         self.k > 0 && bound >= self.threshold()
@@ -126,6 +156,9 @@ impl Collector for TopScores {
         self.best.push(Reverse(score.max(0.0).to_bits()));
         if self.best.len() > self.k {
             self.best.pop();
+        }
+        if let Some(score) = self.own_threshold() {
+            self.floor.raise(score);
         }
         if self.hits.len() >= self.prune_at {
             self.prune();

@@ -16,6 +16,8 @@ use crate::meta::types::{Codec, RecordKind};
 /// Most bytes of a content dictionary, and the fewest that make one worth trying.
 const DICTIONARY_MAX: usize = 65_536;
 const DICTIONARY_MIN: usize = 256;
+/// Runs that are compressed both ways to decide about a column that does not fit the buffer.
+const SAMPLED_RUNS: usize = 6;
 /// The id that frames name; the original applies its dictionary only to frames that name it.
 const DICTIONARY_ID: u8 = 1;
 
@@ -78,7 +80,14 @@ impl BlobSpool {
         let cuts = self.cut(all);
         let payloads = self.payloads(&cuts);
         let runs = match &self.state {
-            State::Undecided => self.decide(&payloads, packing)?,
+            State::Undecided if all => self.decide(&payloads, 1, packing)?,
+            State::Undecided => {
+                // More is to come, so this is a guess in any case: some of the runs are enough for it.
+                let step = payloads.len().div_ceil(SAMPLED_RUNS).max(1);
+                let sample: Vec<_> = payloads.iter().step_by(step).cloned().collect();
+                self.decide(&sample, step, packing)?;
+                return self.drain(packing, all);
+            }
             State::Plain => encode_all(&payloads, None, packing)?,
             State::Dictionary(dictionary) => encode_all(&payloads, Some(dictionary), packing)?,
         };
@@ -124,10 +133,16 @@ impl BlobSpool {
         payloads.collect()
     }
 
-    /// Compresses plainly and against a candidate dictionary, and keeps the smaller of both.
-    fn decide(&mut self, payloads: &[(u32, Vec<u8>)], packing: Packing) -> Result<Vec<EncodedRun>> {
+    /// Compresses plainly and against a candidate dictionary, and keeps the smaller of both. Each run stands for
+    /// `times` like it.
+    fn decide(
+        &mut self,
+        payloads: &[(u32, Vec<u8>)],
+        times: usize,
+        packing: Packing,
+    ) -> Result<Vec<EncodedRun>> {
         let plain = encode_all(payloads, None, packing)?;
-        let size = |runs: &[EncodedRun]| runs.iter().map(|r| r.payload.len()).sum::<usize>();
+        let size = |runs: &[EncodedRun]| runs.iter().map(|r| r.payload.len()).sum::<usize>() * times;
         let candidate = candidate(&self.lengths, &self.bytes);
         if candidate.len() >= DICTIONARY_MIN {
             let cost = packing.pack(&candidate)?.len();

@@ -1,8 +1,11 @@
 //! Comparing two tables, of any formats: columns, row counts, values.
 
 mod rows;
+mod sort;
 
-use arrow_schema::{DataType, Schema};
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema};
 use serde_json::{Value, json};
 use tesselle_core::{Driver, Error, OpenOptions, Result, Scan};
 
@@ -16,15 +19,17 @@ pub struct DiffOptions {
     /// Rows are matched by these columns; `None` matches by position where both sides have an order, and by the
     /// columns that identify a row where one has not.
     pub key: Option<Vec<String>>,
+    /// Only these columns are compared; `None` is all that both sides have.
+    pub columns: Option<Vec<String>>,
     /// How many differing values are shown.
     pub shown: usize,
-    /// Most memory for matching by key, where both sides are held.
+    /// Most memory for matching by key; what does not fit waits in temporary files.
     pub memory: u64,
 }
 
 impl Default for DiffOptions {
     fn default() -> Self {
-        Self { key: None, shown: 20, memory: 4 << 30 }
+        Self { key: None, columns: None, shown: 20, memory: 4 << 30 }
     }
 }
 
@@ -80,12 +85,22 @@ pub fn diff_sources(
     driver: &Driver,
 ) -> Result<Difference> {
     let (left_schema, right_schema) = (left.schema(), right.schema());
-    let schema = compare_schemas(&left_schema, &right_schema);
+    let wanted = |name: &str| {
+        let own = options.columns.iter().flatten().chain(options.key.iter().flatten());
+        options.columns.is_none() || own.into_iter().any(|wanted| wanted == name)
+    };
+    for name in options.columns.iter().flatten() {
+        if left_schema.index_of(name).is_err() && right_schema.index_of(name).is_err() {
+            let known = left_schema.fields().iter().map(|field| field.name().as_str());
+            return Err(Error::unknown_name("column", name, known));
+        }
+    }
+    let schema = compare_schemas(&left_schema, &right_schema, wanted);
     let shared: Vec<String> = left_schema
         .fields()
         .iter()
         .map(|field| field.name().clone())
-        .filter(|name| right_schema.index_of(name).is_ok())
+        .filter(|name| right_schema.index_of(name).is_ok() && wanted(name))
         .collect();
     let key = match &options.key {
         Some(key) => {
@@ -100,19 +115,28 @@ pub fn diff_sources(
             Some(own.unwrap_or_else(|| shared.clone()))
         }
     };
-    let comparison = Comparison { columns: &shared, shown: options.shown, memory: options.memory };
+    let comparison = Comparison::new(&left_schema, &right_schema, &shared, options.shown, options.memory)?;
     let scan = Scan::all().columns(shared.iter().cloned());
-    let (left, right) = (left.rows(&scan, driver)?.batches, right.rows(&scan, driver)?.batches);
+    let batches = |source: &Source| Ok::<_, Error>(source.rows(&scan, driver)?.batches);
     let found = match key {
-        None => comparison.by_position(left, right)?,
-        Some(key) => comparison.by_key(left, right, &key)?,
+        None => comparison.by_position(batches(left)?, batches(right)?)?,
+        Some(key) => {
+            // A change of type may change the order, so only columns of one type count as sorted.
+            let in_order = |source: &Source| source.sort_columns() == key && schema.is_empty();
+            let (left, right) = ((batches(left)?, in_order(left)), (batches(right)?, in_order(right)));
+            comparison.by_key(left, right, &key)?
+        }
     };
     Ok(Difference { schema, ..found })
 }
 
-/// The type that counts: large, view and dictionary variants hold the same values.
-fn plain_type(data_type: &DataType) -> DataType {
+/// The type that counts: large, view and dictionary variants hold the same values, and so do lists whatever the name and
+/// nullability of what is in them.
+pub(crate) fn plain_type(data_type: &DataType) -> DataType {
+    let item = |field: &Field| Arc::new(Field::new("item", plain_type(field.data_type()), true));
     match data_type {
+        DataType::List(field) | DataType::LargeList(field) => DataType::List(item(field)),
+        DataType::FixedSizeList(field, n) => DataType::FixedSizeList(item(field), *n),
         DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
         DataType::LargeBinary | DataType::BinaryView => DataType::Binary,
         DataType::Dictionary(_, values) => plain_type(values),
@@ -120,21 +144,23 @@ fn plain_type(data_type: &DataType) -> DataType {
     }
 }
 
-fn compare_schemas(left: &Schema, right: &Schema) -> Vec<String> {
+fn compare_schemas(left: &Schema, right: &Schema, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let mut lines = Vec::new();
-    for field in left.fields() {
+    for field in left.fields().iter().filter(|field| wanted(field.name())) {
         match right.field_with_name(field.name()) {
             Err(_) => lines.push(format!("column '{}' is only on the left", field.name())),
             Ok(other) => {
                 let (a, b) = (plain_type(field.data_type()), plain_type(other.data_type()));
-                // The names and nullability inside a list do not change its values.
-                if a != b && !(a.is_nested() && a.equals_datatype(&b)) {
+                if a != b {
                     lines.push(format!("column '{}' is {a} on the left and {b} on the right", field.name()));
                 }
             }
         }
     }
-    let only_right = right.fields().iter().filter(|field| left.field_with_name(field.name()).is_err());
+    let only_right = right
+        .fields()
+        .iter()
+        .filter(|field| left.field_with_name(field.name()).is_err() && wanted(field.name()));
     lines.extend(only_right.map(|field| format!("column '{}' is only on the right", field.name())));
     lines
 }

@@ -1,36 +1,76 @@
 //! Comparing rows, by position or by key.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ord::ord::{DynComparator, make_comparator};
-use arrow_ord::sort::{SortColumn, lexsort_to_indices};
-use arrow_schema::SortOptions;
-use arrow_select::concat::concat_batches;
+use arrow_schema::{DataType, Field, Schema, SchemaRef, SortOptions};
 use arrow_select::take::take_record_batch;
 use serde_json::json;
 use tesselle_core::{Error, Result};
 
+use super::sort::{KeyOrder, sorted};
 use super::{Difference, plain_type};
 
 /// A stream of batches.
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
+pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
 
 /// What is compared, and how much of it is shown.
-pub(super) struct Comparison<'a> {
-    pub(super) columns: &'a [String],
-    pub(super) shown: usize,
-    pub(super) memory: u64,
+pub(super) struct Comparison {
+    /// The columns that both sides have, with types that hold the values of either.
+    schema: SchemaRef,
+    shown: usize,
+    memory: u64,
 }
 
-impl Comparison<'_> {
+impl Comparison {
+    /// For the columns of these names.
+    pub(super) fn new(
+        left: &Schema,
+        right: &Schema,
+        names: &[String],
+        shown: usize,
+        memory: u64,
+    ) -> Result<Self> {
+        let fields = names.iter().map(|name| {
+            let (a, b) = (left.field_with_name(name)?, right.field_with_name(name)?);
+            Ok(Field::new(name, common_type(name, a.data_type(), b.data_type())?, true))
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<Field>>>()?));
+        Ok(Self { schema, shown, memory })
+    }
+
     fn nothing() -> Difference {
         Difference { schema: Vec::new(), rows: (0, 0), values: 0, unmatched: (0, 0), first: Vec::new() }
     }
 
+    /// Batches with the columns and types that are compared.
+    fn plain(&self, batches: Batches) -> Batches {
+        let schema = Arc::clone(&self.schema);
+        Box::new(batches.map(move |batch| {
+            let batch = batch?;
+            let columns = schema.fields().iter().map(|field| {
+                let column = batch
+                    .column_by_name(field.name())
+                    .ok_or_else(|| Error::internal(format!("column '{}' went missing", field.name())))?;
+                if column.data_type() == field.data_type() {
+                    return Ok(column.clone());
+                }
+                arrow_cast::cast(column, field.data_type()).map_err(|error| {
+                    Error::invalid(format!("column '{}' cannot be compared", field.name())).source(error)
+                })
+            });
+            let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
+            let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            Ok(RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options)?)
+        }))
+    }
+
     /// Row n of one side against row n of the other, streamed.
-    pub(super) fn by_position(&self, mut left: Batches, mut right: Batches) -> Result<Difference> {
+    pub(super) fn by_position(&self, left: Batches, right: Batches) -> Result<Difference> {
+        let (mut left, mut right) = (self.plain(left), self.plain(right));
         let mut found = Self::nothing();
         let (mut a, mut b): (Option<RecordBatch>, Option<RecordBatch>) = (None, None);
         let mut position = 0;
@@ -45,81 +85,73 @@ impl Comparison<'_> {
             position += n as u64;
             (a, b) = (Some(rest), Some(other_rest));
         }
-        let left_over = |batch: Option<RecordBatch>, rest: Batches| -> Result<u64> {
-            let mut rows = batch.map_or(0, |b| b.num_rows() as u64);
-            for batch in rest {
-                rows += batch?.num_rows() as u64;
-            }
-            Ok(rows)
-        };
-        found.unmatched = (left_over(a, left)?, left_over(b, right)?);
+        found.unmatched = (left_over(a, 0, left)?, left_over(b, 0, right)?);
         found.rows = (position + found.unmatched.0, position + found.unmatched.1);
         Ok(found)
     }
 
-    /// Rows with equal keys against each other, wherever they stand. Both sides are sorted in memory.
-    pub(super) fn by_key(&self, left: Batches, right: Batches, key: &[String]) -> Result<Difference> {
-        let (Some(left), Some(right)) = (self.sorted(left, key)?, self.sorted(right, key)?) else {
-            return Err(Error::internal("a table has no columns in common with its counterpart"));
+    /// Rows with equal keys against each other, wherever they stand. A side that comes in the order of the key is
+    /// streamed; another one is sorted within the memory limit, with temporary files where it is larger.
+    pub(super) fn by_key(
+        &self,
+        (left, left_in_order): (Batches, bool),
+        (right, right_in_order): (Batches, bool),
+        key: &[String],
+    ) -> Result<Difference> {
+        let at = |name: &String| self.schema.index_of(name).map_err(Error::from);
+        let key_columns = key.iter().map(at).collect::<Result<Vec<usize>>>()?;
+        // Equal keys pair up best when everything else decides their order.
+        let others = (0..self.schema.fields().len()).filter(|at| !key_columns.contains(at));
+        let all: Vec<usize> = key_columns.iter().copied().chain(others).collect();
+        let order = KeyOrder::new(&self.schema, all)?;
+        let key_order = KeyOrder::new(&self.schema, key_columns)?;
+        let memory = self.memory / 2;
+        let side = |batches: Batches,
+                    in_order: bool|
+         -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + '_>> {
+            let batches = self.plain(batches);
+            if in_order { Ok(batches) } else { Ok(Box::new(sorted(batches, &order, memory)?)) }
         };
+        let (mut left, mut right) = (side(left, left_in_order)?, side(right, right_in_order)?);
         let mut found = Self::nothing();
-        found.rows = (left.num_rows() as u64, right.num_rows() as u64);
-        let comparators = key
-            .iter()
-            .map(|name| comparator(&column(&left, name)?, &column(&right, name)?))
-            .collect::<Result<Vec<_>>>()?;
-        let order = |i, j| comparators.iter().map(|c| c(i, j)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal);
-        let (mut i, mut j) = (0, 0);
-        let (mut matched_left, mut matched_right) = (Vec::new(), Vec::new());
-        while i < left.num_rows() && j < right.num_rows() {
-            match order(i, j) {
-                Ordering::Less => i += 1,
-                Ordering::Greater => j += 1,
-                Ordering::Equal => {
-                    matched_left.push(i as u64);
-                    matched_right.push(j as u64);
-                    i += 1;
-                    j += 1;
+        let (mut a, mut b): (Option<RecordBatch>, Option<RecordBatch>) = (None, None);
+        loop {
+            refill(&mut a, &mut left)?;
+            refill(&mut b, &mut right)?;
+            let (Some(x), Some(y)) = (&a, &b) else { break };
+            let (x_keys, y_keys) = (key_order.rows(x)?, key_order.rows(y)?);
+            let (mut i, mut j) = (0, 0);
+            let (mut matched_x, mut matched_y) = (Vec::new(), Vec::new());
+            while i < x.num_rows() && j < y.num_rows() {
+                match x_keys.row(i).cmp(&y_keys.row(j)) {
+                    Ordering::Less => {
+                        found.unmatched.0 += 1;
+                        i += 1;
+                    }
+                    Ordering::Greater => {
+                        found.unmatched.1 += 1;
+                        j += 1;
+                    }
+                    Ordering::Equal => {
+                        matched_x.push(i as u64);
+                        matched_y.push(j as u64);
+                        i += 1;
+                        j += 1;
+                    }
                 }
             }
+            found.rows = (found.rows.0 + i as u64, found.rows.1 + j as u64);
+            let (head, other) = (picked(x, matched_x)?, picked(y, matched_y)?);
+            self.compare_columns(&head, &other, &mut found, |row| {
+                let cells = key.iter().map(|name| (name.clone(), shown(head.column_by_name(name), row)));
+                json!({ "key": cells.collect::<serde_json::Map<_, _>>() })
+            })?;
+            (a, b) = (Some(x.slice(i, x.num_rows() - i)), Some(y.slice(j, y.num_rows() - j)));
         }
-        let matched = matched_left.len() as u64;
-        found.unmatched = (found.rows.0 - matched, found.rows.1 - matched);
-        let left = take_record_batch(&left, &arrow_array::UInt64Array::from(matched_left))?;
-        let right = take_record_batch(&right, &arrow_array::UInt64Array::from(matched_right))?;
-        self.compare_columns(&left, &right, &mut found, |row| {
-            let cells = key.iter().map(|name| (name.clone(), shown(column(&left, name).ok().as_ref(), row)));
-            json!({ "key": cells.collect::<serde_json::Map<_, _>>() })
-        })?;
+        let (only_left, only_right) = (left_over(a, 0, left)?, left_over(b, 0, right)?);
+        found.unmatched = (found.unmatched.0 + only_left, found.unmatched.1 + only_right);
+        found.rows = (found.rows.0 + only_left, found.rows.1 + only_right);
         Ok(found)
-    }
-
-    /// All rows of one side, ordered by the key and then by everything else, so that equal keys pair up well.
-    fn sorted(&self, batches: Batches, key: &[String]) -> Result<Option<RecordBatch>> {
-        let mut held = Vec::new();
-        let mut bytes = 0;
-        for batch in batches {
-            let batch = batch?;
-            bytes += batch.get_array_memory_size() as u64;
-            if bytes > self.memory / 2 {
-                return Err(Error::limit("matching rows by key needs more memory than the limit")
-                    .hint("raise --memory-limit, or compare parts with --columns"));
-            }
-            held.push(batch);
-        }
-        let Some(first) = held.first() else { return Ok(None) };
-        let whole = concat_batches(&first.schema(), &held)?;
-        let others = self.columns.iter().filter(|name| !key.contains(name));
-        let mut columns = Vec::new();
-        for name in key.iter().chain(others) {
-            let values = column(&whole, name)?;
-            // Lists have no order of their own; a key column must have one.
-            if !values.data_type().is_nested() || key.contains(name) {
-                columns.push(SortColumn { values, options: None });
-            }
-        }
-        let indices = lexsort_to_indices(&columns, None)?;
-        Ok(Some(take_record_batch(&whole, &indices)?))
     }
 
     /// Counts and shows the values that differ between two batches of equally many rows.
@@ -130,19 +162,18 @@ impl Comparison<'_> {
         found: &mut Difference,
         place: impl Fn(usize) -> serde_json::Value,
     ) -> Result<()> {
-        for name in self.columns {
-            let (a, b) = (column(left, name)?, column(right, name)?);
+        for (field, (a, b)) in self.schema.fields().iter().zip(left.columns().iter().zip(right.columns())) {
             if a.to_data() == b.to_data() {
                 continue;
             }
-            let compare = comparator(&a, &b)?;
+            let compare = comparator(a, b)?;
             for row in (0..left.num_rows()).filter(|row| compare(*row, *row).is_ne()) {
                 found.values += 1;
                 if found.first.len() < self.shown {
                     let mut value = place(row);
-                    value["column"] = json!(name);
-                    value["left"] = shown(Some(&a), row);
-                    value["right"] = shown(Some(&b), row);
+                    value["column"] = json!(field.name());
+                    value["left"] = shown(Some(a), row);
+                    value["right"] = shown(Some(b), row);
                     found.first.push(value);
                 }
             }
@@ -151,7 +182,20 @@ impl Comparison<'_> {
     }
 }
 
-fn refill(batch: &mut Option<RecordBatch>, more: &mut Batches) -> Result<()> {
+/// The rows at these positions; a run of neighbours is a slice.
+fn picked(batch: &RecordBatch, rows: Vec<u64>) -> Result<RecordBatch> {
+    if let (Some(first), Some(last)) = (rows.first(), rows.last())
+        && last - first + 1 == rows.len() as u64
+    {
+        return Ok(batch.slice(*first as usize, rows.len()));
+    }
+    Ok(take_record_batch(batch, &UInt64Array::from(rows))?)
+}
+
+fn refill(
+    batch: &mut Option<RecordBatch>,
+    more: &mut dyn Iterator<Item = Result<RecordBatch>>,
+) -> Result<()> {
     while batch.as_ref().is_none_or(|b| b.num_rows() == 0) {
         let Some(next) = more.next() else {
             *batch = None;
@@ -162,35 +206,47 @@ fn refill(batch: &mut Option<RecordBatch>, more: &mut Batches) -> Result<()> {
     Ok(())
 }
 
-fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
-    let column =
-        batch.column_by_name(name).ok_or_else(|| Error::internal(format!("column '{name}' went missing")))?;
-    let plain = plain_type(column.data_type());
-    if plain == *column.data_type() {
-        return Ok(column.clone());
+/// How many rows are left.
+fn left_over(
+    batch: Option<RecordBatch>,
+    from: usize,
+    rest: impl Iterator<Item = Result<RecordBatch>>,
+) -> Result<u64> {
+    let mut rows = batch.map_or(0, |b| (b.num_rows() - from) as u64);
+    for batch in rest {
+        rows += batch?.num_rows() as u64;
     }
-    Ok(arrow_cast::cast(column, &plain)?)
+    Ok(rows)
 }
 
-/// Orders the rows of two columns; columns of different types are brought to one that holds both.
-fn comparator(a: &ArrayRef, b: &ArrayRef) -> Result<DynComparator> {
-    if a.data_type() == b.data_type() {
-        return Ok(make_comparator(a, b, SortOptions::default())?);
-    }
-    let common = if a.data_type().is_floating() || b.data_type().is_floating() {
-        arrow_schema::DataType::Float64
-    } else if a.data_type().is_integer() && b.data_type().is_integer() {
-        arrow_schema::DataType::Decimal128(38, 0)
+/// A type that holds the values of both.
+fn common_type(name: &str, a: &DataType, b: &DataType) -> Result<DataType> {
+    let (a, b) = (plain_type(a), plain_type(b));
+    let incomparable = || {
+        Error::invalid(format!(
+            "column '{name}' is {a} on one side and {b} on the other, which cannot be compared"
+        ))
+        .hint("leave the column out, or convert one side first")
+    };
+    let common = if a == b {
+        a.clone()
+    } else if a.is_floating() || b.is_floating() {
+        DataType::Float64
+    } else if a.is_integer() && b.is_integer() {
+        DataType::Decimal128(38, 0)
+    } else if let (DataType::Timestamp(x, _), DataType::Timestamp(y, _)) = (&a, &b) {
+        // The finer unit; times that do not fit it are refused.
+        DataType::Timestamp(*x.max(y), None)
     } else {
-        a.data_type().clone()
+        a.clone()
     };
-    let incomparable = |_| {
-        Error::invalid(format!("{} and {} cannot be compared", a.data_type(), b.data_type()))
-            .hint("leave the column out, or convert one side first")
-    };
-    let a = arrow_cast::cast(a, &common).map_err(incomparable)?;
-    let b = arrow_cast::cast(b, &common).map_err(incomparable)?;
-    Ok(make_comparator(&a, &b, SortOptions::default())?)
+    let castable = |from: &DataType| *from == common || arrow_cast::can_cast_types(from, &common);
+    if castable(&a) && castable(&b) { Ok(common) } else { Err(incomparable()) }
+}
+
+/// Orders the rows of two columns of one type.
+fn comparator(a: &ArrayRef, b: &ArrayRef) -> Result<DynComparator> {
+    Ok(make_comparator(a, b, SortOptions::default())?)
 }
 
 fn shown(array: Option<&ArrayRef>, row: usize) -> serde_json::Value {

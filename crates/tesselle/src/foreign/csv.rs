@@ -11,6 +11,9 @@ use super::ForeignBatches;
 use super::reader::LocationReader;
 use super::writer::{Failure, StagedWriter, damaged};
 
+/// Rows of a batch.
+const BATCH_ROWS: usize = 8192;
+
 struct CsvSink {
     writer: Writer<StagedWriter>,
     failed: Failure,
@@ -51,15 +54,32 @@ impl Sink for CsvSink {
     }
 }
 
-pub(super) fn read(location: &Location) -> Result<ForeignBatches> {
-    let format = Format::default().with_header(true);
-    let (schema, _): (Schema, usize) =
-        format.infer_schema(LocationReader::new(location)?, None).map_err(|e| damaged("CSV", e))?;
-    let schema: SchemaRef = schema.into();
-    let reader = ReaderBuilder::new(schema.clone())
-        .with_format(format)
-        .with_batch_size(8192)
-        .build(LocationReader::new(location)?)
+/// The columns: named by the header line, typed by the caller or else by the whole file.
+pub(super) fn schema(location: &Location, types: &[(String, DataType)]) -> Result<SchemaRef> {
+    let infer = |rows| {
+        let input = LocationReader::new(location)?;
+        let found = format().infer_schema(input, rows);
+        found.map(|(schema, _)| schema).map_err(|e| damaged("CSV", e))
+    };
+    let mut schema: Schema = infer(Some(1))?;
+    if schema.fields().iter().any(|field| !types.iter().any(|(name, _)| name == field.name())) {
+        schema = infer(None)?;
+    }
+    Ok(super::with_types(&schema, types)?.into())
+}
+
+fn format() -> Format {
+    Format::default().with_header(true)
+}
+
+pub(super) fn read(location: &Location, schema: SchemaRef) -> Result<ForeignBatches> {
+    let input = LocationReader::new(location)?;
+    let consumed = input.consumed();
+    let reader = ReaderBuilder::new(schema)
+        .with_format(format())
+        .with_batch_size(BATCH_ROWS)
+        .build(input)
         .map_err(|e| damaged("CSV", e))?;
-    Ok(ForeignBatches { schema, batches: Box::new(reader.map(|b| b.map_err(|e| damaged("CSV", e)))) })
+    let batches = Box::new(reader.map(|b| b.map_err(|e| damaged("CSV", e))));
+    Ok(ForeignBatches { batches, consumed })
 }

@@ -1,6 +1,8 @@
 //! Arrow IPC: lossless and typed.
 
 use std::io::BufReader;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
@@ -67,18 +69,36 @@ impl Sink for IpcSink {
     }
 }
 
-pub(super) fn read(location: &Location) -> Result<ForeignBatches> {
+pub(super) fn schema(location: &Location) -> Result<SchemaRef> {
+    Ok(match reader(location)?.0 {
+        Reader::File(reader) => reader.schema(),
+        Reader::Stream(reader) => reader.schema(),
+    })
+}
+
+enum Reader {
+    File(FileReader<BufReader<LocationReader>>),
+    Stream(StreamReader<BufReader<LocationReader>>),
+}
+
+fn reader(location: &Location) -> Result<(Reader, Arc<AtomicU64>)> {
     let head = location.read_range(0..location.size()?.min(6))?;
-    let reader = BufReader::new(LocationReader::new(location)?);
-    if head.starts_with(b"ARROW1") {
-        let reader = FileReader::try_new(reader, None).map_err(|e| damaged("Arrow", e))?;
-        let schema = reader.schema();
-        return Ok(ForeignBatches {
-            schema,
-            batches: Box::new(reader.map(|b| b.map_err(|e| damaged("Arrow", e)))),
-        });
-    }
-    let reader = StreamReader::try_new(reader, None).map_err(|e| damaged("Arrow", e))?;
-    let schema = reader.schema();
-    Ok(ForeignBatches { schema, batches: Box::new(reader.map(|b| b.map_err(|e| damaged("Arrow", e)))) })
+    let input = LocationReader::new(location)?;
+    let consumed = input.consumed();
+    let input = BufReader::new(input);
+    let reader = if head.starts_with(b"ARROW1") {
+        FileReader::try_new(input, None).map(Reader::File)
+    } else {
+        StreamReader::try_new(input, None).map(Reader::Stream)
+    };
+    Ok((reader.map_err(|e| damaged("Arrow", e))?, consumed))
+}
+
+pub(super) fn read(location: &Location) -> Result<ForeignBatches> {
+    let (reader, consumed) = reader(location)?;
+    let batches: Box<dyn Iterator<Item = _> + Send> = match reader {
+        Reader::File(reader) => Box::new(reader),
+        Reader::Stream(reader) => Box::new(reader),
+    };
+    Ok(ForeignBatches { batches: Box::new(batches.map(|b| b.map_err(|e| damaged("Arrow", e)))), consumed })
 }

@@ -1,19 +1,24 @@
-//! Files of other worlds, in and out: Arrow IPC, Parquet, CSV, JSON lines, npy.
+//! Files of other worlds, in and out: Arrow IPC, Parquet, CSV, JSON lines, npy, Zarr.
 //!
 //! Each side is the seam the formats use as well: a [`Sink`] to write, batches (or an array face) to read.
 
 mod csv;
+pub(crate) mod grid;
 mod ipc;
 mod jsonl;
 pub mod npy;
-mod parquet;
+pub(crate) mod parquet;
 mod reader;
 mod writer;
+pub(crate) mod zarr;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use tesselle_core::storage::Staged;
-use tesselle_core::{Error, Location, Result, Sink};
+use tesselle_core::{Driver, Error, Location, Result, Sink};
 
 pub use ipc::IpcKind;
 
@@ -30,16 +35,19 @@ pub enum Foreign {
     Jsonl,
     /// NumPy's array file.
     Npy,
+    /// Folders of Zarr, version 3.
+    Zarr,
 }
 
 impl Foreign {
     /// All of them, with the name and the endings of their files.
-    const ALL: [(Self, &'static str, &'static [&'static str]); 5] = [
+    const ALL: [(Self, &'static str, &'static [&'static str]); 6] = [
         (Self::Arrow, "arrow", &["arrow", "feather", "ipc", "arrows"]),
         (Self::Parquet, "parquet", &["parquet", "pq"]),
         (Self::Csv, "csv", &["csv"]),
         (Self::Jsonl, "jsonl", &["jsonl", "ndjson"]),
         (Self::Npy, "npy", &["npy"]),
+        (Self::Zarr, "zarr", &["zarr"]),
     ];
 
     /// The name used by `--to` and `--as`.
@@ -74,6 +82,9 @@ impl Foreign {
 
     /// What a location holds, by content first and name second.
     pub fn detect(location: &Location) -> Result<Option<Self>> {
+        if location.is_dir()? {
+            return Ok(zarr::is_zarr(location)?.then_some(Self::Zarr));
+        }
         if !location.is_file()? {
             return Ok(None);
         }
@@ -83,33 +94,79 @@ impl Foreign {
 
     /// Takes batches of `schema` and writes them to `out`.
     pub fn sink(self, out: Box<dyn Staged>, schema: &SchemaRef, ipc: IpcKind) -> Result<Box<dyn Sink>> {
+        self.sink_on(out, schema, ipc, None)
+    }
+
+    /// Like [`Foreign::sink`], on the threads and within the memory of a driver.
+    pub(crate) fn sink_on(
+        self,
+        out: Box<dyn Staged>,
+        schema: &SchemaRef,
+        ipc: IpcKind,
+        driver: Option<&Driver>,
+    ) -> Result<Box<dyn Sink>> {
         match self {
             Self::Arrow => ipc::sink(out, schema, ipc),
-            Self::Parquet => parquet::sink(out, schema),
+            Self::Parquet => parquet::sink(out, schema, driver),
             Self::Csv => csv::sink(out, schema),
             Self::Jsonl => Ok(jsonl::sink(out)),
             Self::Npy => npy::column_sink(out, schema),
+            Self::Zarr => Err(Error::invalid("Zarr is written to a folder, not to a stream")),
         }
     }
 
-    /// Reads the batches of a file.
-    pub fn read(self, location: &Location) -> Result<ForeignBatches> {
+    /// The columns of a file whose form is a stream of rows. `types` are the types of some columns, where the file
+    /// itself does not tell them.
+    pub(crate) fn schema(self, location: &Location, types: &[(String, DataType)]) -> Result<SchemaRef> {
+        if !types.is_empty() && !matches!(self, Self::Csv | Self::Jsonl) {
+            return Err(Error::invalid(format!(
+                "a file of the format {} states its types itself",
+                self.name()
+            ))
+            .hint("change them with --cast instead"));
+        }
+        let schema = match self {
+            Self::Arrow => ipc::schema(location),
+            Self::Csv => csv::schema(location, types),
+            Self::Jsonl => jsonl::schema(location, types),
+            Self::Parquet | Self::Npy | Self::Zarr => {
+                Err(Error::internal("this kind of file is read as a table"))
+            }
+        };
+        schema.map_err(|error| error.file(location.path()))
+    }
+
+    /// Reads the batches of such a file.
+    pub(crate) fn read(self, location: &Location, schema: SchemaRef) -> Result<ForeignBatches> {
         let batches = match self {
             Self::Arrow => ipc::read(location),
-            Self::Parquet => parquet::read(location),
-            Self::Csv => csv::read(location),
-            Self::Npy => npy::read_rows(location),
-            Self::Jsonl => Err(Error::unsupported("JSON lines can be written, but not read")
-                .hint("convert the file to Parquet or CSV first")),
+            Self::Csv => csv::read(location, schema),
+            Self::Jsonl => jsonl::read(location, schema),
+            Self::Parquet | Self::Npy | Self::Zarr => {
+                Err(Error::internal("this kind of file is read as a table"))
+            }
         };
         batches.map_err(|error| error.file(location.path()))
     }
 }
 
 /// The batches of a foreign file.
-pub struct ForeignBatches {
-    /// The columns.
-    pub schema: SchemaRef,
+pub(crate) struct ForeignBatches {
     /// The rows.
-    pub batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
+    pub(crate) batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
+    /// How many bytes of the file have been read so far.
+    pub(crate) consumed: Arc<AtomicU64>,
+}
+
+/// A schema with the types that the caller gave.
+fn with_types(schema: &Schema, types: &[(String, DataType)]) -> Result<Schema> {
+    let known = || schema.fields().iter().map(|field| field.name().as_str());
+    if let Some((name, _)) = types.iter().find(|(name, _)| schema.index_of(name).is_err()) {
+        return Err(Error::unknown_name("column", name, known()));
+    }
+    let typed = |field: &Field| {
+        let own = types.iter().find(|(name, _)| name == field.name());
+        own.map_or_else(|| field.clone(), |(name, kind)| Field::new(name, kind.clone(), true))
+    };
+    Ok(Schema::new(schema.fields().iter().map(|field| typed(field)).collect::<Vec<Field>>()))
 }

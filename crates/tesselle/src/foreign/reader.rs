@@ -1,6 +1,8 @@
 //! A location as `std::io::Read` and `Seek`, for readers of other crates.
 
 use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::{Buf, Bytes};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -17,11 +19,23 @@ pub(super) struct LocationReader {
     size: u64,
     position: u64,
     window: Bytes,
+    consumed: Arc<AtomicU64>,
 }
 
 impl LocationReader {
     pub(super) fn new(location: &Location) -> Result<Self> {
-        Ok(Self { size: location.size()?, location: location.clone(), position: 0, window: Bytes::new() })
+        Ok(Self {
+            size: location.size()?,
+            location: location.clone(),
+            position: 0,
+            window: Bytes::new(),
+            consumed: Arc::default(),
+        })
+    }
+
+    /// How many bytes have been read so far; for progress.
+    pub(super) fn consumed(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.consumed)
     }
 }
 
@@ -33,6 +47,7 @@ impl Read for LocationReader {
                 return Ok(0);
             }
             self.window = self.location.read_range(self.position..end).map_err(io::Error::other)?;
+            self.consumed.fetch_add(end - self.position, Ordering::Relaxed);
         }
         let n = buffer.len().min(self.window.len());
         if let Some(part) = buffer.get_mut(..n) {

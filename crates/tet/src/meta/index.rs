@@ -19,6 +19,7 @@ use tesselle_core::{Cursor, Error, Result};
 
 use super::directory::MAX_RANK;
 use super::geometry::Grid;
+use super::orderly;
 
 const MAGIC: [u8; 4] = *b"TIDX";
 const INDEX_VERSION: u32 = 1;
@@ -50,7 +51,16 @@ impl Codec {
         }
     }
 
-    fn from_tag(tag: u32) -> Option<Self> {
+    /// The most bytes that `stored` bytes can decode to: a zstd block takes at least 4 and gives at most 128 KiB.
+    pub(crate) fn capacity(self, stored: u64) -> u64 {
+        match self {
+            Self::Raw => stored,
+            Self::Zstd => (stored / 4 + 1).saturating_mul(128 << 10),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn from_tag(tag: u32) -> Option<Self> {
         match tag {
             0 => Some(Self::Raw),
             1 => Some(Self::Zstd),
@@ -150,7 +160,8 @@ pub(crate) struct Row {
 /// A row as it lies in the file.
 pub(crate) type RowBytes = [u8; Row::LEN];
 
-fn u64_at<const AT: usize>(row: &RowBytes) -> u64 {
+#[inline]
+pub(crate) fn u64_at<const AT: usize>(row: &RowBytes) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(row.get(AT..AT + 8).unwrap_or(&[0; 8]));
     u64::from_le_bytes(word)
@@ -163,7 +174,8 @@ impl Row {
     const OFFSET_AT: u64 = 72;
     const RAW_LEN_AT: u64 = 80;
 
-    fn codec_tag(row: &RowBytes) -> u32 {
+    #[inline]
+    pub(crate) fn codec_tag(row: &RowBytes) -> u32 {
         u32::from_le_bytes([row[96], row[97], row[98], row[99]])
     }
 
@@ -210,12 +222,9 @@ impl Row {
         self.tile.get(..rank).unwrap_or(&self.tile)
     }
 
-    /// The most bytes its payload can decode to: a zstd block takes at least 4 bytes and gives at most 128 KiB.
+    /// The most bytes its payload can decode to.
     pub(crate) fn capacity(&self) -> u64 {
-        match self.codec {
-            Codec::Raw => self.stored_len,
-            Codec::Zstd => (self.stored_len / 4 + 1).saturating_mul(128 << 10),
-        }
+        self.codec.capacity(self.stored_len)
     }
 
     /// The bytes of the file it names; valid once the index is checked.
@@ -283,7 +292,7 @@ pub(crate) struct DatasetRows {
 }
 
 impl DatasetRows {
-    const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         first: 0,
         count: 0,
         regular: false,
@@ -309,9 +318,22 @@ pub(crate) struct Index {
 impl Index {
     /// Checks all rows in one pass. `rows` lie at `base`.
     pub(crate) fn new(rows: Bytes, base: u64, grids: &[Result<Grid>], payload_end: u64) -> Result<Self> {
+        let listed = rows.as_chunks().0;
+        let orderly = orderly::summarise(listed, grids, payload_end);
+        let datasets = orderly.map_or_else(|| Self::walk(listed, base, grids, payload_end), Ok)?;
+        Ok(Self { rows, datasets, irregular: OnceLock::new() })
+    }
+
+    /// Checks rows in any order, one after the other.
+    pub(crate) fn walk(
+        rows: &[RowBytes],
+        base: u64,
+        grids: &[Result<Grid>],
+        payload_end: u64,
+    ) -> Result<Vec<DatasetRows>> {
         let mut datasets = vec![DatasetRows::NONE; grids.len()];
         let mut walk = Walk::default();
-        for (number, bytes) in (0_u64..).zip(rows.as_chunks::<{ Row::LEN }>().0) {
+        for (number, bytes) in (0_u64..).zip(rows) {
             let row = Row::check(bytes, number, base, payload_end)?;
             let Ok(id) = usize::try_from(row.dataset_id) else { continue };
             let (Some(summary), Some(grid)) = (datasets.get_mut(id), grids.get(id)) else { continue };
@@ -320,7 +342,7 @@ impl Index {
         for (summary, grid) in datasets.iter_mut().zip(grids) {
             summary.regular &= grid.as_ref().is_ok_and(|grid| grid.tiles == summary.count);
         }
-        Ok(Self { rows, datasets, irregular: OnceLock::new() })
+        Ok(datasets)
     }
 
     /// An index without rows.

@@ -11,6 +11,7 @@ pub(crate) mod geometry;
 pub(crate) mod index;
 pub(crate) mod limits;
 pub(crate) mod metadata;
+mod orderly;
 pub(crate) mod secondary;
 pub(crate) mod superblock;
 pub(crate) mod zone;

@@ -68,13 +68,16 @@ pub(super) struct SinkSettings {
     pub(super) attrs: BTreeMap<String, String>,
     pub(super) history: Vec<HistoryRow>,
     pub(super) tool: Option<String>,
+    /// What another file said about datasets of these names.
+    pub(super) datasets: BTreeMap<String, DatasetMetadata>,
 }
 
 impl SinkSettings {
     /// Reads the settings; names that are not known are refused.
     ///
-    /// Of `options.metadata` the keys `axes` (names, separated by commas), `tool`, `source` (a history row) and
-    /// `attr.NAME` are kept; others belong to other formats.
+    /// Of `options.metadata` the keys `axes` (names, separated by commas), `tool`, `source` (a history row),
+    /// `attr.NAME`, `history` (rows as JSON) and `datasets` (what another file says about them, as JSON) are kept; others
+    /// belong to other formats.
     pub(super) fn new(options: &WriteOptions) -> Result<Self> {
         let settings = &options.settings;
         settings.expect_only(&KNOWN)?;
@@ -91,6 +94,7 @@ impl SinkSettings {
             key.strip_prefix("attr.").map(|name| (name.to_owned(), value.clone()))
         });
         let source = metadata.get("source").map(|source| HistoryRow::new("convert", source, now()));
+        let history: Vec<HistoryRow> = json(metadata, "history")?;
         Ok(Self {
             name: options.table.clone(),
             chunk: numbers(settings, "chunk")?,
@@ -121,7 +125,8 @@ impl SinkSettings {
                 .get("axes")
                 .map(|names| names.split(',').map(|name| name.trim().to_owned()).collect()),
             attrs: attrs.collect(),
-            history: source.into_iter().collect(),
+            history: history.into_iter().chain(source).collect(),
+            datasets: json(metadata, "datasets")?,
             tool: metadata.get("tool").cloned(),
         })
     }
@@ -136,12 +141,15 @@ impl SinkSettings {
         if let Some(fill) = &self.fill {
             attrs.entry("_FillValue".to_owned()).or_insert_with(|| fill.clone());
         }
-        let about = DatasetMetadata { attrs, dim_names: self.dim_names.clone().or(own_names), coords: None };
-        let datasets: BTreeMap<String, DatasetMetadata> = if about.is_empty() {
-            BTreeMap::new()
-        } else {
-            specs.iter().map(|spec| (spec.name.clone(), about.clone())).collect()
+        let names = self.dim_names.clone().or(own_names);
+        let about = |spec: &DatasetSpec| {
+            let mut about = self.datasets.get(&spec.name).cloned().unwrap_or_default();
+            about.attrs.extend(attrs.clone());
+            about.dim_names = names.clone().or(about.dim_names);
+            (spec.name.clone(), about)
         };
+        let datasets: BTreeMap<String, DatasetMetadata> =
+            specs.iter().map(about).filter(|(_, about)| !about.is_empty()).collect();
         let said = !datasets.is_empty() || self.tool.is_some();
         match self.footer {
             FooterChoice::None => return None,
@@ -160,6 +168,13 @@ impl SinkSettings {
             indexes: self.footer == FooterChoice::Indexed,
         })
     }
+}
+
+/// A fact that is JSON; nothing where there is none.
+fn json<T: serde::de::DeserializeOwned + Default>(facts: &BTreeMap<String, String>, key: &str) -> Result<T> {
+    let Some(text) = facts.get(key) else { return Ok(T::default()) };
+    serde_json::from_str(text)
+        .map_err(|e| Error::invalid(format!("the metadata '{key}' cannot be read")).source(e))
 }
 
 /// Unix seconds, in decimal.

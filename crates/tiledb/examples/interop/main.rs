@@ -1,7 +1,8 @@
 //! Writes arrays of many kinds with this crate, each beside the rows that it must hold, for the original engine to read.
 //!
-//! `interop/tiledb/run.sh` runs it and compares. Usage: `interop FOLDER`.
+//! `interop/tiledb/run.sh` runs it and compares. Usage: `interop FOLDER`, or `interop churn FOLDER dense|sparse FIRST`.
 
+mod churn;
 mod consolidated;
 mod data;
 mod dense;
@@ -57,13 +58,21 @@ fn run(folder: &Path) -> Result {
 
 #[expect(clippy::print_stderr, clippy::print_stdout, reason = "an example talks to its user")]
 fn main() -> std::process::ExitCode {
-    let Some(folder) = std::env::args().nth(1) else {
-        eprintln!("usage: interop FOLDER");
-        return std::process::ExitCode::from(2);
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match args.as_slice() {
+        ["churn", folder, kind, first] => {
+            churn::run(Path::new(folder), *kind == "sparse", first.parse().unwrap_or(1))
+        }
+        [folder] => run(Path::new(folder)),
+        _ => {
+            eprintln!("usage: interop FOLDER | interop churn FOLDER dense|sparse FIRST");
+            return std::process::ExitCode::from(2);
+        }
     };
-    match run(Path::new(&folder)) {
+    match done {
         Ok(()) => {
-            println!("arrays written to {folder}");
+            println!("done");
             std::process::ExitCode::SUCCESS
         }
         Err(error) => {

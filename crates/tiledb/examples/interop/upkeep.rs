@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+};
 use serde_json::{Value, json};
 use tesselle_core::{Comparison, Predicate, Scalar};
 use tesselle_tiledb::filter::Key;
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, GroupWriter, OnNull, SchemaBuilder, SparseOptions};
 use tesselle_tiledb::{
-    Attribute, Datatype, Dimension, Enumeration, Member, MemberKind, MetadataValue, Range,
+    Attribute, DataOrder, Datatype, Dimension, Enumeration, Member, MemberKind, MetadataValue, Range,
 };
 
 use crate::data::batch;
@@ -21,7 +23,35 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
     deletes(cases)?;
     delete_kinds(cases)?;
     evolution(cases)?;
+    labels(cases)?;
     groups(cases)
+}
+
+/// Positions with names: the original finds cells by them.
+fn labels(cases: &mut Cases) -> Result {
+    let schema = SchemaBuilder::dense()
+        .dimension(Dimension::new("x", Datatype::Int32, 1, 10, 4))
+        .attribute(Attribute::new("a", Datatype::Int32))
+        .label("x", "depth", Datatype::Float64, DataOrder::Increasing)?
+        .label("x", "rank", Datatype::Int64, DataOrder::Decreasing)?
+        .label("x", "word", Datatype::StringAscii, DataOrder::Increasing)?
+        .build()?;
+    let array = ArrayWriter::create(&cases.place("labels")?, &schema, None, Some(1))?;
+    let all = Range { low: 1.into(), high: 10.into() };
+    let depths: ArrayRef = Arc::new(Float64Array::from_iter_values((1..=10).map(|i| f64::from(i) / 2.0)));
+    let ranks: ArrayRef = Arc::new(Int64Array::from_iter_values((1..=10).map(|i| 100 - 3 * i)));
+    let words: ArrayRef = Arc::new(StringArray::from_iter_values((1..=10).map(|i| format!("w{i:02}"))));
+    for (name, values) in [("depth", depths), ("rank", ranks), ("word", words)] {
+        array.write_label(name, &all, &values, Some(2))?;
+    }
+    let column: ArrayRef = Arc::new(Int32Array::from_iter_values(1..=10));
+    let rows = batch([("a", column)])?;
+    array.write_dense(&[all], &rows, CellOrder::RowMajor, Some(2))?;
+    let facts = json!({
+        "box": [[1, 10]],
+        "labels": { "depth": [1.0, 2.5, [2, 3, 4, 5]], "rank": [79, 88, [4, 5, 6, 7]], "word": ["w03", "w05", [3, 4, 5]] },
+    });
+    cases.expect("labels", &rows, &facts)
 }
 
 fn at(timestamp: u64) -> SparseOptions {

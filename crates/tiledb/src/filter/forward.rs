@@ -16,6 +16,9 @@ impl TileCodec {
             _ if src.is_empty() => Vec::new(),
             _ => self.cuts(src.len(), offsets),
         };
+        if self.stages.is_empty() {
+            out.reserve(8 + src.len() + 12 * cuts.len());
+        }
         out.extend_from_slice(&(cuts.len() as u64).to_le_bytes());
         let mut start = 0;
         for end in cuts {

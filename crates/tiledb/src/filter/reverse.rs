@@ -45,6 +45,12 @@ impl TileCodec {
         self.run_back(chunk, dst, &mut [])
     }
 
+    /// The bytes of a chunk as they are, where there is no filter.
+    pub fn plain<'a>(&self, chunk: &Chunk<'a>) -> Option<&'a [u8]> {
+        let whole = chunk.data.len() == chunk.original && chunk.metadata.is_empty();
+        (self.stages.is_empty() && whole).then_some(chunk.data)
+    }
+
     fn decode_strings(&self, chunk: &Chunk<'_>, dst: &mut [u8], offsets: &mut [u64]) -> Result<()> {
         self.run_back(chunk, dst, offsets)
     }

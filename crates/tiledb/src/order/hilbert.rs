@@ -9,8 +9,9 @@ pub fn bits(dims: usize) -> u32 {
 /// The bucket of a number in its domain.
 pub fn bucket_number(value: f64, low: f64, span: f64, bits: u32) -> u64 {
     let buckets = (1_u64 << bits.min(63)) - 1;
-    // Truncation, saturating at the ends for values beyond the domain; NaN is bucket 0.
-    ((value - low) / span * buckets as f64) as u64
+    // Truncation, saturating at the ends for values beyond the domain; NaN is bucket 0. With one dimension the number of
+    // buckets is rounded up to 2^63, which the end of the domain must not reach.
+    (((value - low) / span * buckets as f64) as u64).min(buckets)
 }
 
 /// The bucket of a text: its first eight bytes, most significant first.
@@ -91,8 +92,15 @@ mod tests {
     }
 
     #[test]
+    fn a_curve_through_one_dimension_runs_along_it() {
+        let at = |value: f64| position(&mut [bucket_number(value, 0.0, 24.0, bits(1))], bits(1));
+        assert!((0..24).all(|value| at(f64::from(value)) < at(f64::from(value + 1))));
+    }
+
+    #[test]
     fn buckets_truncate_and_texts_are_padded() {
         assert_eq!(bucket_number(100.0, 0.0, 100.0, 31), (1 << 31) - 1);
+        assert_eq!(bucket_number(100.0, 0.0, 100.0, 63), (1 << 63) - 1);
         assert_eq!(bucket_number(f64::NAN, 0.0, 100.0, 31), 0);
         assert_eq!(bucket_text(b"a", 8), u64::from(b'a'));
         assert_eq!(bits(2), 31);

@@ -8,12 +8,13 @@ use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
-use crate::meta::value::parse_scalar;
+use crate::meta::statistics::Extremes;
+use crate::meta::value::{parse_scalar, text_or_bytes};
 
 /// What is known of the values of `column` in one tile; `None` where statistics are absent or not to be trusted.
 ///
-/// Numbers only: engines are known to mix up the extremes of strings. Statistics describe values before a lossy
-/// filter, and a NaN makes the extremes of floats meaningless.
+/// Statistics describe values before a lossy filter, and a NaN makes the extremes of floats meaningless. Of strings only
+/// those of sparse tiles count: engines mix up the others.
 pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<ColumnBounds>> {
     let Some((index, attribute)) = fragment.schema.attribute(&column.name) else { return Ok(None) };
     let datatype = attribute.datatype;
@@ -22,14 +23,20 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
     let lossy = attribute.filters.filters.iter().any(|filter| matches!(filter, Filter::FloatScale { .. }));
     // Dates beyond their type and unknown codes read as null.
     let shown_as_stored = column.dictionary.is_none() && (column.nullable || !column.field.is_nullable());
-    if attribute.cell_val_num != 1 || !number || lossy || !shown_as_stored {
+    let text = datatype == Datatype::StringAscii && attribute.is_var() && !fragment.footer.dense;
+    let usable = text || (number && attribute.cell_val_num == 1);
+    if !usable || lossy || !shown_as_stored {
         return Ok(None);
     }
     let statistics = fragment.statistics(Field::Attribute(index))?;
     let Ok(at) = usize::try_from(tile) else { return Ok(None) };
-    let (min, max) =
-        (statistics.mins.fixed_at(at, datatype.size()), statistics.maxs.fixed_at(at, datatype.size()));
-    let (Some(min), Some(max)) = (min, max) else { return Ok(None) };
+    let of = |extremes: &Extremes| {
+        let bytes = if text { extremes.var_at(at) } else { extremes.fixed_at(at, datatype.size()) };
+        // Engines compare strings up to a NUL and as they please beyond ASCII.
+        let sure = |bytes: &Vec<u8>| !text || bytes.iter().all(|byte| (1..0x80).contains(byte));
+        bytes.map(<[u8]>::to_vec).filter(sure)
+    };
+    let (Some(min), Some(max)) = (of(&statistics.mins), of(&statistics.maxs)) else { return Ok(None) };
     if datatype.is_float() {
         // A sum that is a number proves that no NaN was met; one at the end of the range had stopped adding.
         let sum = statistics.sums.get(at).map(|bits| f64::from_bits(*bits));
@@ -38,6 +45,9 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
         }
     }
     let scalar = |bytes: &[u8]| {
+        if text {
+            return Ok(text_or_bytes(bytes));
+        }
         let value = parse_scalar(datatype, bytes)?;
         Ok::<_, crate::Error>(if datatype == Datatype::Bool {
             Scalar::Bool(value != Scalar::Int(0))
@@ -47,7 +57,7 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
     };
     let nulls = if attribute.nullable { statistics.null_counts.get(at).copied() } else { Some(0) };
     let rows = if fragment.footer.dense { None } else { Some(fragment.cells_of(tile)) };
-    let bounds = ColumnBounds { min: Some(scalar(min)?), max: Some(scalar(max)?), nulls, rows };
+    let bounds = ColumnBounds { min: Some(scalar(&min)?), max: Some(scalar(&max)?), nulls, rows };
     // A tile of nulls only has zeros for extremes.
     if nulls.is_none() || (nulls != Some(0) && rows.is_none_or(|rows| nulls == Some(rows))) {
         return Ok(Some(ColumnBounds { min: None, max: None, ..bounds }));

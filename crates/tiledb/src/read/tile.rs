@@ -207,6 +207,45 @@ impl FieldTiles {
         run().map_err(|error| self.place(&error, tile, 0))
     }
 
+    /// Decodes the fixed cells `cells` of a tile of `len` bytes into their place: chunks that lie inside as a whole straight
+    /// into it, those at the ends by way of a buffer.
+    pub(crate) fn decode_run(
+        &self,
+        stored: &StoredTile,
+        tile: u64,
+        cells: std::ops::Range<usize>,
+        len: usize,
+        dst: &mut [u8],
+    ) -> Result<()> {
+        let wanted = cells.start.saturating_mul(self.cell_size)..cells.end.saturating_mul(self.cell_size);
+        let mut edge = Vec::new();
+        let mut run = || -> Result<()> {
+            for chunk in self.data.chunks(&stored.data, len)? {
+                let end = chunk.start.saturating_add(chunk.original);
+                let (from, to) = (chunk.start.max(wanted.start), end.min(wanted.end));
+                if from >= to {
+                    continue;
+                }
+                let place = dst.get_mut(from - wanted.start..to - wanted.start);
+                let place = place.ok_or_else(|| Error::internal("cells have no room in their place"))?;
+                if to - from == chunk.original {
+                    self.data.decode_chunk(&chunk, place)?;
+                    continue;
+                }
+                let whole = if let Some(bytes) = self.data.plain(&chunk) {
+                    bytes
+                } else {
+                    edge.resize(chunk.original, 0);
+                    self.data.decode_chunk(&chunk, &mut edge)?;
+                    &edge
+                };
+                place.copy_from_slice(whole.get(from - chunk.start..to - chunk.start).unwrap_or_default());
+            }
+            Ok(())
+        };
+        run().map_err(|error| self.place(&error, tile, 0))
+    }
+
     /// Bytes of `cells` fixed cells, refused where the stored bytes cannot decode to that many.
     pub(crate) fn fixed_len(&self, stored: &StoredTile, cells: u64) -> Result<usize> {
         self.checked_len(stored.data.len(), cells, self.cell_size)

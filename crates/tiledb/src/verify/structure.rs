@@ -252,19 +252,15 @@ fn tile_coordinates(
         }
     }
     let coords: Vec<Cells> = decoded.into_iter().map(cells_of).collect();
-    match GlobalOrder::new(schema, &coords) {
+    match GlobalOrder::new(schema, &coords).and_then(GlobalOrder::checked) {
         Err(error) => add("coordinates", error.message().to_owned()),
-        Ok(order) => {
-            if let Some(cell) = order.first_misplaced() {
-                add("order", format!("cell {cell} comes before its predecessor in the order of the array"));
-            } else if !schema.allows_dups && !fragment.footer.has_timestamps {
-                let count = usize::try_from(cells).unwrap_or(0);
-                if let Some(cell) = (1..count).find(|cell| order.same(cell - 1, *cell)) {
-                    add(
-                        "duplicate_coordinates",
-                        format!("cell {cell} has the coordinates of its predecessor"),
-                    );
-                }
+        Ok(Err(cell)) => {
+            add("order", format!("cell {cell} comes before its predecessor in the order of the array"));
+        }
+        Ok(Ok(ordered)) => {
+            let unique = !schema.allows_dups && !fragment.footer.has_timestamps;
+            if let Some(cell) = ordered.repeats.first().filter(|_| unique) {
+                add("duplicate_coordinates", format!("cell {cell} has the coordinates of its predecessor"));
             }
         }
     }

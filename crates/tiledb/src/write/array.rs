@@ -68,15 +68,17 @@ impl ArrayWriter {
             return Err(Error::invalid(format!("'{location}' is an array already")));
         }
         make_folders(location)?;
-        let schema_name = fresh(stamp(timestamp))?;
-        store_schema(location, &schema_name, new, key.as_ref())?;
-        Ok(Self {
+        let array = Self {
             location: location.clone(),
             schema: Arc::new(new.schema.clone()),
-            schema_name,
+            schema_name: fresh(stamp(timestamp))?,
             enumerations: by_name(new.enumerations.iter().cloned()),
             key,
-        })
+        };
+        array.create_labels(timestamp)?;
+        // Last, for with its schema the array exists.
+        store_schema(location, &array.schema_name, new, array.key.as_ref())?;
+        Ok(array)
     }
 
     /// Opens an array with its newest schema.

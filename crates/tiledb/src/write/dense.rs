@@ -10,6 +10,7 @@ use super::array::{ArrayWriter, Written};
 use super::cells::{Cells, TileCells};
 use super::commit::commit;
 use super::fragment::{FragmentEnd, FragmentWriter, TileSet, stored_fields};
+use super::label::check_order;
 use super::name::stamp;
 use crate::filter::Filter;
 use crate::meta::layout::Layout;
@@ -31,7 +32,7 @@ pub enum CellOrder {
 }
 
 /// Bytes of cells that are filtered at once.
-const GROUP: usize = 64 << 20;
+const GROUP: usize = 16 << 20;
 /// The largest tile that is written.
 const LARGEST_TILE: u64 = 1 << 32;
 
@@ -58,6 +59,9 @@ impl ArrayWriter {
             )));
         }
         let columns = self.cells_of(batch, &stored_fields(&self.schema, false, false))?;
+        for (attribute, column) in self.schema.attributes.iter().zip(&columns) {
+            check_order(attribute, column)?;
+        }
         let timestamps = stamp(timestamp);
         let mut writer = FragmentWriter::create(self.plan(timestamps))?;
         let tiles = Tiler { schema: &self.schema, grid: &grid, region: &region, order };
@@ -343,8 +347,17 @@ fn copy_fixed(source: &[u8], size: usize, runs: &[CopyRun], cells: usize) -> Vec
             *slot = *cell;
         }
     }
-    let mut tile = vec![0; cells * size];
+    let mut tile = Vec::with_capacity(cells * size);
     for run in runs {
+        if run.step == 1 && tile.len() == run.tile * size {
+            // The usual case: the next cells of the tile as they are.
+            let cells = source.get(run.source * size..(run.source + run.len) * size).unwrap_or_default();
+            tile.extend_from_slice(cells);
+            continue;
+        }
+        if tile.len() < cells * size {
+            tile.resize(cells * size, 0);
+        }
         let out = tile.get_mut(run.tile * size..(run.tile + run.len) * size).unwrap_or_default();
         match (run.step, size) {
             (1, _) => {
@@ -365,6 +378,7 @@ fn copy_fixed(source: &[u8], size: usize, runs: &[CopyRun], cells: usize) -> Vec
             }
         }
     }
+    tile.resize(cells * size, 0);
     tile
 }
 

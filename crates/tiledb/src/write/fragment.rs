@@ -115,6 +115,8 @@ pub(crate) struct FragmentWriter {
     codecs: Vec<FieldCodec>,
     files: Vec<FieldFiles>,
     tiles: usize,
+    /// Tiles that are filtered, but not written yet.
+    pending: Vec<Vec<EncodedTile>>,
     done: bool,
 }
 
@@ -124,8 +126,16 @@ impl FragmentWriter {
         let name = fresh_versioned(plan.timestamps)?;
         let folder = plan.array.join("__fragments").join(&name);
         folder.storage().create_dir(folder.path())?;
-        let mut writer =
-            Self { plan, name, folder, codecs: Vec::new(), files: Vec::new(), tiles: 0, done: false };
+        let mut writer = Self {
+            plan,
+            name,
+            folder,
+            codecs: Vec::new(),
+            files: Vec::new(),
+            tiles: 0,
+            pending: Vec::new(),
+            done: false,
+        };
         for field in stored_fields(&writer.plan.schema, writer.plan.with_timestamps, writer.plan.with_deletes)
         {
             let (codec, files) = writer.open_field(field)?;
@@ -162,41 +172,30 @@ impl FragmentWriter {
         self.codecs.iter().map(|codec| codec.field).collect()
     }
 
-    /// Appends tiles, filtered in parallel.
+    /// Appends tiles, filtered in parallel while those before them are written.
     pub(crate) fn append(&mut self, tiles: &[TileSet]) -> Result<()> {
-        let codecs = &self.codecs;
-        let encoded: Vec<Vec<EncodedTile>> = tiles
-            .par_iter()
-            .map(|tile| {
-                if tile.fields.len() != codecs.len() {
-                    return Err(Error::internal("a tile has another number of fields than its fragment"));
-                }
-                codecs
-                    .par_iter()
-                    .zip(&tile.fields)
-                    .map(|(codec, cells)| codec.encode(cells, &tile.real))
-                    .collect()
-            })
-            .collect::<Result<_>>()?;
-        for tile in encoded {
-            for (files, encoded) in self.files.iter_mut().zip(tile) {
-                files.append(encoded)?;
-            }
-            self.tiles += 1;
-        }
+        let (codecs, files) = (&self.codecs, &mut self.files);
+        let pending = std::mem::take(&mut self.pending);
+        let (written, encoded) = rayon::join(|| write_tiles(files, pending), || encode_tiles(codecs, tiles));
+        written?;
+        self.pending = encoded?;
+        self.tiles += tiles.len();
         Ok(())
     }
 
     /// Writes the metadata and makes all files durable; the commit is the caller's. Gives the fragment's name.
     pub(crate) fn finish(mut self, end: &FragmentEnd) -> Result<FinishedFragment> {
+        write_tiles(&mut self.files, std::mem::take(&mut self.pending))?;
         let metadata = self.metadata(end)?;
         let mut bytes = metadata.len() as u64;
+        let mut files = Vec::new();
         for field in std::mem::take(&mut self.files) {
             bytes += field.lists.sizes.iter().sum::<u64>();
-            field.fixed_file.commit()?;
-            field.var_file.map_or(Ok(()), Staged::commit)?;
-            field.validity_file.map_or(Ok(()), Staged::commit)?;
+            files.push(field.fixed_file);
+            files.extend(field.var_file.into_iter().chain(field.validity_file));
         }
+        // Each waits for the disk: all at once.
+        files.into_par_iter().try_for_each(Staged::commit)?;
         commit::put(&self.folder.join("__fragment_metadata.tdb"), &metadata)?;
         self.done = true;
         Ok(FinishedFragment { name: std::mem::take(&mut self.name), bytes, tiles: self.tiles as u64 })
@@ -301,6 +300,28 @@ impl FragmentWriter {
         out.extend_from_slice(&footer.write(&schema.dimensions)?);
         Ok(out)
     }
+}
+
+/// Filters tiles in parallel: per tile, its fields.
+fn encode_tiles(codecs: &[FieldCodec], tiles: &[TileSet]) -> Result<Vec<Vec<EncodedTile>>> {
+    let fields = |tile: &TileSet| {
+        if tile.fields.len() != codecs.len() {
+            return Err(Error::internal("a tile has another number of fields than its fragment"));
+        }
+        let encoded =
+            codecs.par_iter().zip(&tile.fields).map(|(codec, cells)| codec.encode(cells, &tile.real));
+        encoded.collect()
+    };
+    tiles.par_iter().map(fields).collect()
+}
+
+fn write_tiles(files: &mut [FieldFiles], tiles: Vec<Vec<EncodedTile>>) -> Result<()> {
+    for tile in tiles {
+        for (files, encoded) in files.iter_mut().zip(tile) {
+            files.append(encoded)?;
+        }
+    }
+    Ok(())
 }
 
 /// A fragment whose files are all in place, waiting for its commit.

@@ -1,10 +1,14 @@
 //! The global order of sparse cells (spec §8.3): tiles, then coordinates, or the Hilbert curve.
 
+mod numbers;
+
 use std::cmp::Ordering;
+use std::ops::Range as Span;
 
 use rayon::prelude::*;
 use tesselle_core::Scalar;
 
+use self::numbers::{Coordinate, Numbers, STRETCH, by_type, typed};
 use super::cells::Cells;
 use crate::meta::dimension::Dimension;
 use crate::meta::layout::Layout;
@@ -17,15 +21,50 @@ use crate::{Error, Physical, Result};
 #[derive(Debug)]
 enum Key {
     Words(Vec<u64>),
+    Numbers(Numbers),
     Texts(Cells),
 }
 
-/// The order of some cells: criteria from the most significant on, and how many of them are not coordinates.
+impl Key {
+    /// Shows the words of some cells, in order. Texts have none.
+    fn each(&self, cells: Span<usize>, put: impl FnMut(u64)) {
+        match self {
+            Self::Words(words) => words.get(cells).unwrap_or_default().iter().copied().for_each(put),
+            Self::Numbers(numbers) => numbers.each(cells, put),
+            Self::Texts(_) => {}
+        }
+    }
+
+    /// The least and the greatest word.
+    fn extremes(&self, count: usize) -> (u64, u64) {
+        let of = |i: usize| {
+            let (mut low, mut high) = (u64::MAX, 0);
+            let start = i * STRETCH;
+            self.each(start..(start + STRETCH).min(count), |word| {
+                low = low.min(word);
+                high = high.max(word);
+            });
+            (low, high)
+        };
+        let wider = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
+        (0..count.div_ceil(STRETCH)).into_par_iter().map(of).reduce(|| (u64::MAX, 0), wider)
+    }
+}
+
+/// The order of some cells: criteria from the most significant on. Cells that agree in all have the same coordinates.
 #[derive(Debug)]
 pub(crate) struct GlobalOrder {
     keys: Vec<Key>,
-    coordinates: usize,
     count: usize,
+}
+
+/// Cells in order.
+#[derive(Debug, Default)]
+pub(crate) struct Ordered {
+    /// The cells; equal ones as they came.
+    pub(crate) indexes: Vec<u32>,
+    /// The places in `indexes` whose cell has the coordinates of the one before.
+    pub(crate) repeats: Vec<u32>,
 }
 
 impl GlobalOrder {
@@ -35,50 +74,80 @@ impl GlobalOrder {
             let current = schema.current_domain.as_ref().and_then(|ranges| ranges.get(i));
             check_inside(dimension, current.or(dimension.domain.as_ref()), column)?;
         }
-        let mut order = Self::comparable(schema, coords);
-        // A criterion that all cells share decides nothing.
-        let varies = |key: &Key| match key {
-            Key::Words(words) => words.windows(2).any(|pair| pair.first() != pair.last()),
-            Key::Texts(_) => true,
-        };
-        let coordinates = order.keys.split_off(order.coordinates);
-        order.keys.retain(varies);
-        order.coordinates = order.keys.len();
-        order.keys.extend(coordinates);
-        Ok(order)
+        Ok(Self::of(schema, coords))
     }
 
     /// An order that can be compared with that of other cells of the array.
     pub(crate) fn comparable(schema: &ArraySchema, coords: &[Cells]) -> Self {
+        let order = Self::of(schema, coords);
+        match order.joined() {
+            Some(words) => Self { keys: vec![Key::Words(words)], count: order.count },
+            None => order.explicit(),
+        }
+    }
+
+    /// All criteria in one word per cell, where the domain of the array leaves room for them: the same for all cells of
+    /// the array.
+    fn joined(&self) -> Option<Vec<u64>> {
+        let limits = self.keys.iter().map(|key| match key {
+            Key::Numbers(numbers) => numbers.limits,
+            Key::Words(_) | Key::Texts(_) => None,
+        });
+        let limits: Vec<(u64, u64)> = limits.collect::<Option<_>>()?;
+        let bits_of = |(low, high): &(u64, u64)| u64::BITS - high.saturating_sub(*low).leading_zeros();
+        if limits.iter().map(bits_of).sum::<u32>() > u64::BITS {
+            return None;
+        }
+        let mut words = vec![0_u64; self.count];
+        for (key, limit) in self.keys.iter().zip(&limits) {
+            let bits = bits_of(limit);
+            let mut slots = words.iter_mut();
+            // What lies outside of the domain is damage; it must not spill into other criteria.
+            key.each(0..self.count, |word| {
+                if let Some(slot) = slots.next() {
+                    let within = word.max(limit.0).min(limit.1.max(limit.0)) - limit.0;
+                    *slot = slot.checked_shl(bits).unwrap_or(0) | within;
+                }
+            });
+        }
+        Some(words)
+    }
+
+    fn of(schema: &ArraySchema, coords: &[Cells]) -> Self {
         let count = coords.first().map_or(0, |column| column.count);
-        let mut keys = Vec::new();
-        if schema.cell_order == Layout::Hilbert {
-            keys.push(Key::Words(hilbert_positions(schema, coords)));
+        let columns = || schema.dimensions.iter().zip(coords);
+        let hilbert = schema.cell_order == Layout::Hilbert;
+        let mut keys: Vec<Key> = if hilbert {
+            vec![Key::Words(hilbert_positions(schema, coords))]
         } else {
-            let tiles =
-                schema.dimensions.iter().zip(coords).filter_map(|(dim, column)| tile_indexes(dim, column));
-            let mut tiles: Vec<Key> = tiles.map(Key::Words).collect();
-            if schema.tile_order == Layout::ColMajor {
-                tiles.reverse();
+            columns().filter_map(|(dim, column)| Numbers::tiles(dim, column).map(Key::Numbers)).collect()
+        };
+        if schema.tile_order == Layout::ColMajor {
+            keys.reverse();
+        }
+        let place = |(dim, column): (&Dimension, &Cells)| {
+            if dim.is_var() {
+                Key::Texts(column.clone())
+            } else {
+                Key::Numbers(Numbers::places(dim, column, !hilbert))
             }
-            keys.append(&mut tiles);
-        }
-        let coordinates = keys.len();
-        let mut columns: Vec<Key> = schema
-            .dimensions
-            .iter()
-            .zip(coords)
-            .map(
-                |(dim, column)| {
-                    if dim.is_var() { Key::Texts(column.clone()) } else { Key::Words(ranks(dim, column)) }
-                },
-            )
-            .collect();
+        };
+        let mut places: Vec<Key> = columns().map(place).collect();
         if schema.cell_order == Layout::ColMajor {
-            columns.reverse();
+            places.reverse();
         }
-        keys.append(&mut columns);
-        Self { keys, coordinates, count }
+        keys.append(&mut places);
+        Self { keys, count }
+    }
+
+    /// The same order with its words made, for cells that are compared one by one.
+    pub(crate) fn explicit(mut self) -> Self {
+        for key in &mut self.keys {
+            if let Key::Numbers(numbers) = key {
+                *key = Key::Words(numbers.words(self.count));
+            }
+        }
+        self
     }
 
     fn compare_with(&self, first: usize, a: usize, other: &Self, b: usize) -> Ordering {
@@ -86,7 +155,12 @@ impl GlobalOrder {
             let order = match (mine, theirs) {
                 (Key::Words(mine), Key::Words(theirs)) => mine.get(a).cmp(&theirs.get(b)),
                 (Key::Texts(mine), Key::Texts(theirs)) => compare_texts(mine.cell(a), theirs.cell(b)),
-                _ => Ordering::Equal,
+                (mine, theirs) => {
+                    let (mut x, mut y) = (0, 0);
+                    mine.each(a..a + 1, |word| x = word);
+                    theirs.each(b..b + 1, |word| y = word);
+                    x.cmp(&y)
+                }
             };
             if order != Ordering::Equal {
                 return order;
@@ -102,72 +176,149 @@ impl GlobalOrder {
 
     /// Whether cell `a` has the coordinates of cell `b` of `other`.
     pub(crate) fn same_across(&self, a: usize, other: &Self, b: usize) -> bool {
-        self.compare_with(self.coordinates, a, other, b) == Ordering::Equal
+        self.compare_with(0, a, other, b) == Ordering::Equal
     }
 
-    fn compare_from(&self, first: usize, a: usize, b: usize) -> Ordering {
-        for key in self.keys.iter().skip(first) {
-            let order = match key {
-                Key::Words(words) => words.get(a).cmp(&words.get(b)),
-                Key::Texts(cells) => compare_texts(cells.cell(a), cells.cell(b)),
-            };
-            if order != Ordering::Equal {
-                return order;
-            }
-        }
-        Ordering::Equal
-    }
-
-    /// How two cells lie to each other.
-    pub(crate) fn compare(&self, a: usize, b: usize) -> Ordering {
-        self.compare_from(0, a, b)
-    }
-
-    /// Whether two cells have the same coordinates.
-    pub(crate) fn same(&self, a: usize, b: usize) -> bool {
-        self.compare_from(self.coordinates, a, b) == Ordering::Equal
-    }
-
-    /// The cells in order; equal ones stay as they came.
-    pub(crate) fn sorted(&self) -> Result<Vec<u32>> {
-        let count =
-            u32::try_from(self.count).map_err(|_| Error::limit("a write takes at most 2^32 cells"))?;
-        let (packed, taken) = self.packed();
-        let mut pairs: Vec<(u64, u32)> = packed.into_iter().zip(0..count).collect();
-        if taken == self.keys.len() {
-            pairs.par_sort_unstable();
-        } else {
-            pairs.par_sort_unstable_by(|(a, i), (b, j)| {
-                a.cmp(b).then_with(|| self.compare_from(taken, *i as usize, *j as usize)).then(i.cmp(j))
+    /// The cells in order.
+    pub(crate) fn sorted(self) -> Result<Ordered> {
+        let count = self.checked_count()?;
+        let Packed { words, taken, bits } = self.packed();
+        let number_bits = u32::BITS - count.leading_zeros();
+        if taken < self.keys.len() {
+            let order = self.explicit();
+            let beyond = |i: u32, j: u32| order.compare_with(taken, i as usize, &order, j as usize);
+            let mut pairs: Vec<(u64, u32)> = words.into_iter().zip(0..count).collect();
+            pairs.par_sort_unstable_by(|(a, i), (b, j)| a.cmp(b).then_with(|| beyond(*i, *j)).then(i.cmp(j)));
+            let same = |a: &(u64, u32), b: &(u64, u32)| a.0 == b.0 && beyond(a.1, b.1).is_eq();
+            return Ok(Ordered {
+                repeats: repeats(&pairs, same),
+                indexes: pairs.into_iter().map(|(_, index)| index).collect(),
             });
         }
-        Ok(pairs.into_iter().map(|(_, index)| index).collect())
-    }
-
-    /// As many criteria as fit one word per cell, and how many they are: mostly all, so that sorting looks no further.
-    fn packed(&self) -> (Vec<u64>, usize) {
-        let mut packed = vec![0_u64; self.count];
-        let mut room = u64::BITS;
-        for (taken, key) in self.keys.iter().enumerate() {
-            let Key::Words(words) = key else { return (packed, taken) };
-            let (low, high) =
-                words.iter().fold((u64::MAX, 0), |(low, high), word| (low.min(*word), high.max(*word)));
-            let bits = u64::BITS - high.saturating_sub(low).leading_zeros();
-            if bits > room {
-                return (packed, taken);
-            }
-            for (slot, word) in packed.iter_mut().zip(words) {
-                *slot = slot.checked_shl(bits).unwrap_or(0) | (word - low);
-            }
-            room -= bits;
+        if bits + number_bits > u64::BITS {
+            let mut pairs: Vec<(u64, u32)> = words.into_iter().zip(0..count).collect();
+            pairs.par_sort_unstable();
+            return Ok(Ordered {
+                repeats: repeats(&pairs, |a, b| a.0 == b.0),
+                indexes: pairs.into_iter().map(|(_, index)| index).collect(),
+            });
         }
-        (packed, self.keys.len())
+        // The place and the number of a cell in one word: half the bytes to move.
+        let mut words = words;
+        words.iter_mut().zip(0..u64::from(count)).for_each(|(word, index)| {
+            *word = word.checked_shl(number_bits).unwrap_or(0) | index;
+        });
+        words.par_sort_unstable();
+        let place = |word: u64| word.checked_shr(number_bits).unwrap_or(0);
+        let number = |word: u64| (word & !u64::MAX.checked_shl(number_bits).unwrap_or(0)) as u32;
+        Ok(Ordered {
+            repeats: repeats(&words, |a, b| place(*a) == place(*b)),
+            indexes: words.into_iter().map(number).collect(),
+        })
     }
 
-    /// The first cell that comes before its predecessor, if the cells are not in order.
-    pub(crate) fn first_misplaced(&self) -> Option<usize> {
-        (1..self.count).find(|i| self.compare(i - 1, *i) == Ordering::Greater)
+    /// The cells as they come, or the first that comes before its predecessor.
+    pub(crate) fn checked(self) -> Result<std::result::Result<Ordered, usize>> {
+        let count = self.checked_count()?;
+        let Packed { words, taken, .. } = self.packed();
+        let order = if taken < self.keys.len() { self.explicit() } else { self };
+        let compare = |a: usize, b: usize| {
+            words.get(a).cmp(&words.get(b)).then_with(|| order.compare_with(taken, a, &order, b))
+        };
+        let mut repeats = Vec::new();
+        for i in 1..count {
+            match compare(i as usize - 1, i as usize) {
+                Ordering::Less => {}
+                Ordering::Equal => repeats.push(i),
+                Ordering::Greater => return Ok(Err(i as usize)),
+            }
+        }
+        Ok(Ok(Ordered { indexes: (0..count).collect(), repeats }))
     }
+
+    fn checked_count(&self) -> Result<u32> {
+        u32::try_from(self.count).map_err(|_| Error::limit("a write takes at most 2^32 cells"))
+    }
+
+    /// As many criteria as fit one word per cell: mostly all, so that sorting looks no further.
+    fn packed(&self) -> Packed {
+        let mut packed = Packed { words: vec![0; self.count], taken: 0, bits: 0 };
+        for key in &self.keys {
+            if let Key::Texts(cells) = key {
+                packed.take_texts(cells);
+                break;
+            }
+            let (low, high) = key.extremes(self.count);
+            let bits = u64::BITS - high.saturating_sub(low).leading_zeros();
+            if packed.bits + bits > u64::BITS {
+                break;
+            }
+            packed.bits += bits;
+            packed.taken += 1;
+            if bits == 0 {
+                continue;
+            }
+            packed.words.par_chunks_mut(STRETCH).enumerate().for_each(|(i, words)| {
+                let mut slots = words.iter_mut();
+                let start = i * STRETCH;
+                key.each(start..(start + STRETCH).min(self.count), |word| {
+                    if let Some(slot) = slots.next() {
+                        *slot = slot.checked_shl(bits).unwrap_or(0) | (word - low);
+                    }
+                });
+            });
+        }
+        packed
+    }
+}
+
+/// The first criteria of an order in one word per cell.
+struct Packed {
+    words: Vec<u64>,
+    /// How many criteria they hold.
+    taken: usize,
+    /// How many bits of the words are in use.
+    bits: u32,
+}
+
+impl Packed {
+    /// Fills the rest of the words with the first bytes of texts in which they differ. Words that differ decide; those
+    /// that do not leave it to the texts, unless these are in the words as a whole.
+    fn take_texts(&mut self, cells: &Cells) {
+        let room = ((u64::BITS - self.bits) / 8) as usize;
+        if room == 0 || cells.count == 0 {
+            return;
+        }
+        let first = cells.cell(0);
+        let agree = |text: &[u8]| first.iter().zip(text).take_while(|(a, b)| a == b).count();
+        let shared = (0..cells.count).into_par_iter().with_min_len(STRETCH).map(|i| agree(cells.cell(i)));
+        let shared = shared.min().unwrap_or(0);
+        let whole = |words: &mut [u64], start: usize| {
+            let mut whole = true;
+            for (word, i) in words.iter_mut().zip(start..) {
+                let rest = cells.cell(i).get(shared..).unwrap_or_default();
+                let taken = rest.get(..room).unwrap_or(rest);
+                // The least byte is what missing ones count as.
+                whole &= rest.len() == taken.len() && !taken.contains(&0x80);
+                for place in 0..room {
+                    // Characters are signed: flipped, their order is that of the bytes.
+                    let byte = taken.get(place).map_or(0, |byte| byte ^ 0x80);
+                    *word = *word << 8 | u64::from(byte);
+                }
+            }
+            whole
+        };
+        let stretches = self.words.par_chunks_mut(STRETCH).enumerate();
+        let whole = stretches.map(|(i, words)| whole(words, i * STRETCH)).reduce(|| true, |a, b| a && b);
+        self.bits += 8 * room as u32;
+        self.taken += usize::from(whole);
+    }
+}
+
+/// The places of entries that equal the one before.
+fn repeats<E>(sorted: &[E], same: impl Fn(&E, &E) -> bool) -> Vec<u32> {
+    let pairs = sorted.iter().zip(sorted.iter().skip(1)).zip(1..);
+    pairs.filter(|((a, b), _)| same(a, b)).map(|(_, place)| place).collect()
 }
 
 /// Bytewise as signed characters, then the shorter first.
@@ -176,134 +327,17 @@ pub(crate) fn compare_texts(a: &[u8], b: &[u8]) -> Ordering {
     a.iter().map(signed).cmp(b.iter().map(signed))
 }
 
-/// Calls `$f::<T>` for the machine type of a dimension.
-macro_rules! by_type {
-    ($physical:expr, $f:ident ( $($arg:expr),* )) => {
-        match $physical {
-            Physical::I8 => $f::<i8>($($arg),*),
-            Physical::I16 => $f::<i16>($($arg),*),
-            Physical::I32 => $f::<i32>($($arg),*),
-            Physical::I64 => $f::<i64>($($arg),*),
-            Physical::U8 => $f::<u8>($($arg),*),
-            Physical::U16 => $f::<u16>($($arg),*),
-            Physical::U32 => $f::<u32>($($arg),*),
-            Physical::U64 => $f::<u64>($($arg),*),
-            Physical::F32 => $f::<f32>($($arg),*),
-            Physical::F64 => $f::<f64>($($arg),*),
-        }
-    };
-}
-
-/// A coordinate.
-trait Coordinate: Copy + PartialOrd + Send + Sync {
-    const SIZE: usize;
-    fn of(bytes: &[u8]) -> Self;
-    fn from_scalar(value: &Scalar) -> Option<Self>;
-    /// A number with the same order.
-    fn rank(self) -> u64;
-    /// The tile of the coordinate; it is not below `low`.
-    fn tile(self, low: Self, extent: Self) -> u64;
-    fn float(self) -> f64;
-}
-
-macro_rules! integer_coordinate {
-    ($($t:ident, $u:ident, $flip:expr;)*) => {$(
-        impl Coordinate for $t {
-            const SIZE: usize = size_of::<$t>();
-            #[inline]
-            fn of(bytes: &[u8]) -> Self {
-                bytes.first_chunk().map_or(0, |bytes| $t::from_le_bytes(*bytes))
-            }
-            fn from_scalar(value: &Scalar) -> Option<Self> {
-                match value {
-                    Scalar::Int(value) => $t::try_from(*value).ok(),
-                    _ => None,
-                }
-            }
-            #[inline]
-            #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "one body for all integers")]
-            fn rank(self) -> u64 {
-                (self as $u as u64) ^ $flip
-            }
-            #[inline]
-            #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "one body for all integers")]
-            fn tile(self, low: Self, extent: Self) -> u64 {
-                (self.wrapping_sub(low) as $u / (extent as $u).max(1)) as u64
-            }
-            #[inline]
-            fn float(self) -> f64 {
-                self as f64
-            }
-        }
-    )*};
-}
-integer_coordinate! {
-    i8, u8, 1 << 7; i16, u16, 1 << 15; i32, u32, 1 << 31; i64, u64, 1 << 63;
-    u8, u8, 0; u16, u16, 0; u32, u32, 0; u64, u64, 0;
-}
-
-macro_rules! float_coordinate {
-    ($($t:ident, $u:ident;)*) => {$(
-        impl Coordinate for $t {
-            const SIZE: usize = size_of::<$t>();
-            #[inline]
-            fn of(bytes: &[u8]) -> Self {
-                bytes.first_chunk().map_or(0.0, |bytes| $t::from_le_bytes(*bytes))
-            }
-            fn from_scalar(value: &Scalar) -> Option<Self> {
-                match value {
-                    Scalar::Float(value) => Some(*value as $t),
-                    _ => None,
-                }
-            }
-            #[inline]
-            #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "one body for both floats")]
-            fn rank(self) -> u64 {
-                const TOP: $u = 1 << ($u::BITS - 1);
-                // Negative zero equals zero.
-                let bits = (self + 0.0).to_bits();
-                (if bits & TOP != 0 { !bits } else { bits | TOP }) as u64
-            }
-            #[inline]
-            fn tile(self, low: Self, extent: Self) -> u64 {
-                ((self - low) / extent) as u64
-            }
-            #[inline]
-            #[allow(clippy::cast_lossless, reason = "one body for both floats")]
-            fn float(self) -> f64 {
-                self as f64
-            }
-        }
-    )*};
-}
-float_coordinate! { f32, u32; f64, u64; }
-
-fn typed<T: Coordinate>(column: &Cells) -> impl Iterator<Item = T> {
-    column.data.chunks_exact(T::SIZE).map(T::of)
-}
-
-fn ranks(dimension: &Dimension, column: &Cells) -> Vec<u64> {
-    fn of<T: Coordinate>(column: &Cells) -> Vec<u64> {
-        typed::<T>(column).map(T::rank).collect()
-    }
-    by_type!(dimension.datatype.physical(), of(column))
-}
-
-/// The tile of each coordinate; `None` for dimensions without tiles.
-fn tile_indexes(dimension: &Dimension, column: &Cells) -> Option<Vec<u64>> {
-    fn of<T: Coordinate>(column: &Cells, low: &Scalar, extent: &Scalar) -> Option<Vec<u64>> {
-        let (low, extent) = (T::from_scalar(low)?, T::from_scalar(extent)?);
-        Some(typed::<T>(column).map(|value| value.tile(low, extent)).collect())
-    }
-    let (domain, extent) = (dimension.domain.as_ref()?, dimension.extent.as_ref()?);
-    by_type!(dimension.datatype.physical(), of(column, &domain.low, extent))
-}
-
 fn check_inside(dimension: &Dimension, limit: Option<&Range>, column: &Cells) -> Result<()> {
     fn outside<T: Coordinate>(column: &Cells, limit: &Range) -> Option<usize> {
         let (low, high) = (T::from_scalar(&limit.low)?, T::from_scalar(&limit.high)?);
         // Written so that NaN is outside.
-        typed::<T>(column).position(|value| !(low <= value && value <= high))
+        let stretch = STRETCH * T::SIZE;
+        let outside = |value: T| !(low <= value && value <= high);
+        column
+            .data
+            .par_chunks(stretch)
+            .enumerate()
+            .find_map_first(|(i, bytes)| Some(i * STRETCH + typed::<T>(bytes).position(outside)?))
     }
     let Some(limit) = limit else { return Ok(()) };
     let row = if dimension.is_var() {
@@ -335,7 +369,9 @@ fn hilbert_positions(schema: &ArraySchema, coords: &[Cells]) -> Vec<u64> {
     fn buckets<T: Coordinate>(column: &Cells, domain: &Range, bits: u32) -> Vec<u64> {
         let bound = |end: &Scalar| T::from_scalar(end).map_or(0.0, T::float);
         let (low, high) = (bound(&domain.low), bound(&domain.high));
-        typed::<T>(column).map(|value| hilbert::bucket_number(value.float(), low, high - low, bits)).collect()
+        typed::<T>(&column.data)
+            .map(|value| hilbert::bucket_number(value.float(), low, high - low, bits))
+            .collect()
     }
     let bits = hilbert::bits(coords.len());
     let columns: Vec<Vec<u64>> = schema

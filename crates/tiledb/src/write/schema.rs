@@ -171,7 +171,7 @@ impl Enumeration {
 /// Builds the schema of a new array.
 #[derive(Debug, Clone)]
 pub struct SchemaBuilder {
-    schema: ArraySchema,
+    pub(super) schema: ArraySchema,
     enumerations: Vec<Enumeration>,
 }
 
@@ -327,7 +327,8 @@ pub(crate) fn check(schema: &ArraySchema, enumerations: &[Enumeration]) -> Resul
         return fail("an array needs a dimension".to_owned());
     }
     let mut names: Vec<&str> = Vec::new();
-    for name in schema.dimensions.iter().map(|d| &d.name).chain(schema.attributes.iter().map(|a| &a.name)) {
+    let fields = schema.dimensions.iter().map(|d| &d.name).chain(schema.attributes.iter().map(|a| &a.name));
+    for name in fields.chain(schema.labels.iter().map(|label| &label.name)) {
         if name.starts_with("__") {
             return fail(format!("the name '{name}' is reserved: it begins with two underscores"));
         }
@@ -349,6 +350,7 @@ pub(crate) fn check(schema: &ArraySchema, enumerations: &[Enumeration]) -> Resul
     if schema.cell_order == Layout::Hilbert && schema.dimensions.len() > 15 {
         return fail("Hilbert order takes at most 15 dimensions".to_owned());
     }
+    super::label::check(schema)?;
     if schema.capacity == 0 {
         return fail("the capacity of tiles must not be 0".to_owned());
     }

@@ -10,7 +10,7 @@ use super::fragment::{
     FinishedFragment, FragmentEnd, FragmentPlan, FragmentWriter, TileSet, mbr_of, stored_fields,
 };
 use super::name::stamp;
-use super::order::GlobalOrder;
+use super::order::{GlobalOrder, Ordered};
 use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
 use crate::meta::value::Range;
@@ -38,7 +38,7 @@ pub struct SparseOptions {
 }
 
 /// Tiles that are filtered at once.
-const GROUP_BYTES: usize = 64 << 20;
+const GROUP_BYTES: usize = 16 << 20;
 
 impl ArrayWriter {
     /// Writes the cells of `batches`, one column per dimension and attribute, as one fragment.
@@ -116,40 +116,33 @@ impl ArrayWriter {
     /// The cells in global order, duplicates dealt with.
     fn ordered(&self, coords: &[Cells], versions: bool, options: &SparseOptions) -> Result<Vec<u32>> {
         let order = GlobalOrder::new(&self.schema, coords)?;
-        let mut indexes = if options.in_global_order {
-            if let Some(row) = order.first_misplaced() {
-                return Err(Error::invalid(format!("row {row} is not in the global order of the array"))
-                    .hint("write the cells unordered, then they are sorted"));
-            }
-            let count = coords.first().map_or(0, |column| column.count);
-            let count = u32::try_from(count).map_err(|_| Error::limit("a write takes at most 2^32 cells"))?;
-            (0..count).collect()
+        let Ordered { mut indexes, repeats } = if options.in_global_order {
+            order.checked()?.map_err(|row| {
+                Error::invalid(format!("row {row} is not in the global order of the array"))
+                    .hint("write the cells unordered, then they are sorted")
+            })?
         } else {
             order.sorted()?
         };
-        if self.schema.allows_dups || versions {
+        let Some(first) = repeats.first().filter(|_| !self.schema.allows_dups && !versions) else {
             return Ok(indexes);
-        }
+        };
         match options.on_duplicate {
             OnDuplicate::Refuse => {
-                let twice = indexes.windows(2).find(|pair| match pair {
-                    [a, b] => order.same(*a as usize, *b as usize),
-                    _ => false,
-                });
-                if let Some([a, b]) = twice {
-                    return Err(Error::invalid(format!("rows {a} and {b} have the same coordinates"))
-                        .hint("allow duplicates in the schema, or keep the last"));
-                }
+                let row = |place: u32| indexes.get(place as usize).copied().unwrap_or_default();
+                let (a, b) = (row(first - 1), row(*first));
+                return Err(Error::invalid(format!("rows {a} and {b} have the same coordinates"))
+                    .hint("allow duplicates in the schema, or keep the last"));
             }
             OnDuplicate::KeepLast => {
-                let mut kept: Vec<u32> = Vec::with_capacity(indexes.len());
-                for index in indexes {
-                    match kept.last_mut() {
-                        Some(last) if order.same(*last as usize, index as usize) => *last = index,
-                        _ => kept.push(index),
-                    }
-                }
-                indexes = kept;
+                // A cell that is followed by one with its coordinates goes.
+                let mut gone = repeats.iter().map(|place| place - 1).peekable();
+                let mut place = 0_u32;
+                indexes.retain(|_| {
+                    let keep = gone.next_if_eq(&place).is_none();
+                    place += 1;
+                    keep
+                });
             }
         }
         Ok(indexes)

@@ -100,6 +100,16 @@ impl Encoding {
         Self::ALL.into_iter().find(|e| e.name(version) == name)
     }
 
+    /// Whether the first values of a page can be decoded without those behind them.
+    pub(crate) fn is_sequential(self, data_type: DataType) -> bool {
+        let float = matches!(data_type, DataType::Float | DataType::Double);
+        match self {
+            Self::Plain | Self::Gorilla | Self::GorillaV1 | Self::Chimp => true,
+            Self::Rle | Self::Ts2Diff => !float,
+            _ => false,
+        }
+    }
+
     /// Whether values of this type may come back changed, so that statistics, which hold the values as they were
     /// given to the writer, say nothing certain about the data.
     pub fn is_lossy(self, data_type: DataType) -> bool {

@@ -30,6 +30,13 @@ pub(crate) fn join_window(
         };
     }
     let Some(end) = end else { return Ok(false) };
+    if let [source] = sources
+        && let Some(run) = source.run.take_if(|run| run.is_whole() && output.is_batch(run.times.len()))
+    {
+        source.last = run.times.last().copied();
+        output.adopt(run, &source.columns);
+        return Ok(true);
+    }
     let parts: Vec<usize> = sources
         .iter()
         .map(|s| s.run.as_ref().map_or(0, |run| run.rest().partition_point(|time| *time <= end)))

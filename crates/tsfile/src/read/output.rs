@@ -51,6 +51,8 @@ pub(crate) struct Output {
     slots: Vec<Slot>,
     /// Measurement and rows, for the long table.
     measurements: Vec<(Arc<str>, usize)>,
+    /// Whether the rows are to be a batch as they are.
+    closed: bool,
 }
 
 #[derive(Debug)]
@@ -100,7 +102,7 @@ impl Output {
     /// No rows yet.
     pub(crate) fn new(shape: Arc<Shape>) -> Self {
         let slots = shape.slots.iter().map(|(_, data_type)| Slot::new(*data_type)).collect();
-        Self { shape, times: Vec::new(), slots, measurements: Vec::new() }
+        Self { shape, times: Vec::new(), slots, measurements: Vec::new(), closed: false }
     }
 
     /// Rows so far.
@@ -116,7 +118,25 @@ impl Output {
     /// Whether it is time for a batch.
     pub(crate) fn is_full(&self) -> bool {
         let text = |slot: &Slot| matches!(&slot.values, Some(v @ Column::Binary(_)) if v.bytes() > MAX_TEXT);
-        self.rows() >= self.shape.batch_rows || self.slots.iter().any(text)
+        self.closed || self.rows() >= self.shape.batch_rows || self.slots.iter().any(text)
+    }
+
+    /// Whether a run of so many rows makes a batch of its own.
+    pub(crate) fn is_batch(&self, rows: usize) -> bool {
+        self.rows() == 0 && rows <= self.shape.batch_rows && rows >= self.shape.batch_rows / 2
+    }
+
+    /// Makes a batch of a whole run, all of whose rows have values, without copying it.
+    pub(crate) fn adopt(&mut self, run: Run, columns: &[SourceColumn]) {
+        self.times = Arc::try_unwrap(run.times).unwrap_or_else(|shared| shared.to_vec());
+        for (column, source) in run.columns.into_iter().zip(columns) {
+            if let Some(slot) = self.slots.get_mut(source.slot) {
+                slot.values = Some(column.values);
+                slot.nulls.append_n_non_nulls(self.times.len());
+            }
+        }
+        self.end_rows();
+        self.closed = true;
     }
 
     /// Starts rows at these times; [`Output::end_rows`] follows.
@@ -156,7 +176,7 @@ impl Output {
     /// Appends the points that are left in a run as rows of the long table, at most `rows` of them.
     pub(crate) fn points(&mut self, run: &mut Run, sources: &[SourceColumn], rows: usize) -> Result<()> {
         let from = run.position;
-        let to = run.times.len().min(from.saturating_add(rows));
+        let to = run.end.min(from.saturating_add(rows));
         for (column, source) in run.columns.iter().zip(sources) {
             let times = run.times.get(from..to).unwrap_or_default();
             let before = self.times.len();
@@ -186,7 +206,7 @@ impl Output {
     /// The rows so far as a batch; nothing is left.
     pub(crate) fn take(&mut self) -> Result<RecordBatch> {
         let fresh = Self::new(Arc::clone(&self.shape));
-        let Self { shape, times, slots, measurements } = std::mem::replace(self, fresh);
+        let Self { shape, times, slots, measurements, .. } = std::mem::replace(self, fresh);
         let rows = times.len();
         let mut finished: Vec<Option<ArrayRef>> = Vec::with_capacity(slots.len());
         for (mut slot, (name, data_type)) in slots.into_iter().zip(&shape.slots) {
@@ -208,7 +228,7 @@ impl Output {
                     Some(array) => array,
                     None => new_null_array(field.data_type(), rows),
                 },
-                Part::Constant(text) => constant(text.as_deref(), rows, field.data_type()),
+                Part::Constant(text) => constant(text.as_deref(), rows, field.data_type())?,
                 Part::Measurement => {
                     let bytes = measurements.iter().map(|(name, n)| name.len() * n).sum();
                     let mut names = StringBuilder::with_capacity(rows, bytes);
@@ -235,14 +255,17 @@ fn measurement_at(measurements: &[(Arc<str>, usize)], row: usize) -> Option<&str
 }
 
 /// The same text in every row.
-fn constant(text: Option<&str>, rows: usize, data_type: &arrow_schema::DataType) -> ArrayRef {
-    match (text, data_type) {
-        (None, _) => new_null_array(data_type, rows),
-        (Some(text), arrow_schema::DataType::Binary) => {
-            Arc::new(BinaryArray::from_iter_values(std::iter::repeat_n(text.as_bytes(), rows)))
-        }
-        (Some(text), _) => Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, rows))),
+fn constant(text: Option<&str>, rows: usize, data_type: &arrow_schema::DataType) -> Result<ArrayRef> {
+    let Some(text) = text else { return Ok(new_null_array(data_type, rows)) };
+    if text.len().checked_mul(rows).is_none_or(|bytes| bytes > i32::MAX as usize) {
+        return Err(
+            Error::limit("the tags of one batch take more than 2 GiB").hint("read fewer rows per batch")
+        );
     }
+    Ok(match data_type {
+        arrow_schema::DataType::Binary => Arc::new(BinaryArray::new_repeated(text.as_bytes(), rows)),
+        _ => Arc::new(StringArray::new_repeated(text, rows)),
+    })
 }
 
 /// Refuses text that is not UTF-8, naming the point.

@@ -139,14 +139,14 @@ pub(crate) struct AlignedValues {
     pub(crate) picks: Option<Vec<u32>>,
 }
 
-/// Decodes a page of an aligned value column with `rows` rows.
+/// Decodes a page of an aligned value column with `rows` rows, of which the first `wanted` are wanted.
 pub(crate) fn decode_aligned(
     page: &Page,
     header: &ChunkHeader,
     version: Version,
     physical: Physical,
     statistics: Option<&Statistics>,
-    rows: usize,
+    (rows, wanted): (usize, usize),
 ) -> Result<AlignedValues> {
     let mut values = Column::new(physical);
     if page.header.uncompressed_size == 0 {
@@ -160,7 +160,7 @@ pub(crate) fn decode_aligned(
         return Err(Error::corrupt(text).class("bad_count").offset(page.offset));
     }
     let bitmap = cursor.bytes(rows.div_ceil(8)).at_offset(page.offset)?;
-    let (picks, present) = unpack(bitmap, rows);
+    let (picks, present) = unpack(bitmap, rows.min(wanted));
     let statistics = page.header.statistics.as_ref().or(statistics);
     values::decode(&mut values, header.encoding, version, cursor.rest(), present, statistics)
         .at_offset(page.offset)?;
@@ -170,7 +170,7 @@ pub(crate) fn decode_aligned(
 /// Which value each row has, and how many there are; `None` when all rows have one.
 fn unpack(bitmap: &[u8], rows: usize) -> (Option<Vec<u32>>, usize) {
     // Bits behind the last row do not count.
-    let bits = bitmap.iter().enumerate().map(|(i, byte)| {
+    let bits = bitmap.iter().take(rows.div_ceil(8)).enumerate().map(|(i, byte)| {
         let real = rows.saturating_sub(i * 8).min(8);
         byte & !(0xff_u16 >> real) as u8
     });

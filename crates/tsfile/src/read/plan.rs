@@ -8,7 +8,7 @@ use super::loaded::ChunkRef;
 use super::output::Shape;
 use super::prune::{Piece, Pruner, bounds_of};
 use super::source::TaskChunk;
-use super::task::{Component, ScanTask, Strand};
+use super::task::{Component, ScanTask, Share, Strand};
 use crate::archive::Archive;
 use crate::meta::DataType;
 use std::collections::{HashMap, HashSet};
@@ -17,6 +17,11 @@ use tesselle_core::{Plan, Task};
 
 /// Values a task should have; less is joined with the next component.
 const TASK_VALUES: u64 = 1 << 18;
+
+/// Values a task may have; chunks with more are shared by several tasks.
+const SHARED_VALUES: u64 = 1 << 20;
+/// Tasks that share chunks; each of them looks at all page headers.
+const MAX_SHARES: u64 = 64;
 
 /// What the rows of a scan are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,10 +70,51 @@ pub(crate) fn plan_device(archive: &Arc<Archive>, data: &DeviceData, request: &R
         size = size.saturating_add(cell_count(&component));
         pending.push(component);
         if size >= TASK_VALUES || components.is_empty() {
-            plan.tasks.push(task(archive, data, request, std::mem::take(&mut pending)));
+            let parts = std::mem::take(&mut pending);
+            for share in shares(archive, &request.pruner, &parts, size) {
+                plan.tasks.push(task(archive, data, request, &parts, &share));
+            }
             size = 0;
         }
     }
+}
+
+/// The tasks that read these components. One component of many values is read by several tasks, each for a stretch of
+/// time; that takes pages whose bounds can be trusted, and a storage where asking again for the same bytes is free.
+fn shares(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) -> Vec<Share> {
+    let loaded = Arc::default();
+    let whole = vec![Share { window: None, parts: 1, first: true, loaded: Arc::clone(&loaded) }];
+    let count = (values / SHARED_VALUES).min(MAX_SHARES);
+    let ([component], true) = (parts, count > 1) else { return whole };
+    let one_each = {
+        let mut columns: Vec<_> = component.iter().map(|k| k.column).collect();
+        columns.sort_unstable();
+        columns.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    let bounded = archive.files.iter().all(|f| !f.file.version.is_flat());
+    if !one_each || !bounded || archive.location.storage().hints().concurrency > 1 {
+        return whole;
+    }
+    let lo = component.iter().map(|k| k.chunk.lo).min().unwrap_or(i64::MIN);
+    let hi = component.iter().map(|k| k.chunk.hi).max().unwrap_or(i64::MAX);
+    let span = i128::from(hi) - i128::from(lo);
+    let start = |i: u64| (i128::from(lo) + span * i128::from(i) / i128::from(count)) as i64;
+    let share = |i: u64| {
+        let from = if i == 0 { i64::MIN } else { start(i) };
+        let to = if i + 1 == count { i64::MAX } else { start(i + 1).saturating_sub(1) };
+        (from, to)
+    };
+    let is_wanted =
+        |(from, to): &(i64, i64)| from <= to && !pruner.rules_out_time(lo.max(*from), hi.min(*to));
+    let windows = (0..count).map(share).filter(is_wanted).enumerate();
+    windows
+        .map(|(i, window)| Share {
+            window: Some(window),
+            parts: count,
+            first: i == 0,
+            loaded: Arc::clone(&loaded),
+        })
+        .collect()
 }
 
 /// The chunks that may hold what the scan asks for.
@@ -184,7 +230,8 @@ fn task(
     archive: &Arc<Archive>,
     data: &DeviceData,
     request: &Request,
-    parts: Vec<Vec<Kept>>,
+    parts: &[Vec<Kept>],
+    share: &Share,
 ) -> Box<dyn Task> {
     let mut chunks = Vec::new();
     let mut components = Vec::with_capacity(parts.len());
@@ -209,7 +256,7 @@ fn task(
             }
             let empty: Arc<str> = "".into();
             chunks.push(TaskChunk {
-                chunk: kept.chunk,
+                chunk: kept.chunk.clone(),
                 name: column.map_or(empty, |(_, c)| Arc::clone(&c.name)),
                 data_type: column.map_or(DataType::Vector, |(_, c)| c.data_type),
                 values: kept.values,
@@ -227,5 +274,6 @@ fn task(
         names,
         chunks,
         components,
+        share,
     ))
 }

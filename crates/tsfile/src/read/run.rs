@@ -13,6 +13,8 @@ pub(crate) struct Run {
     pub(crate) columns: Vec<RunColumn>,
     /// Rows before this one are used up.
     pub(crate) position: usize,
+    /// Rows from this one on are another task's.
+    pub(crate) end: usize,
 }
 
 /// One column of a run.
@@ -24,20 +26,31 @@ pub(crate) struct RunColumn {
     pub(crate) picks: Option<Vec<u32>>,
 }
 
+/// Whether times ascend and are distinct. Counted rather than searched for: almost always they are.
+pub(crate) fn is_ascending(times: &[i64]) -> bool {
+    times.iter().zip(times.iter().skip(1)).filter(|(a, b)| a >= b).count() == 0
+}
+
 impl Run {
     /// A run at these times.
     pub(crate) fn new(times: Arc<Vec<i64>>, columns: Vec<RunColumn>) -> Self {
-        Self { times, columns, position: 0 }
+        let end = times.len();
+        Self { times, columns, position: 0, end }
     }
 
     /// The times that are left.
     pub(crate) fn rest(&self) -> &[i64] {
-        self.times.get(self.position..).unwrap_or_default()
+        self.times.get(self.position..self.end).unwrap_or_default()
+    }
+
+    /// Whether nothing of it is used up or another task's, and all rows have all values.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.position == 0 && self.end == self.times.len() && self.columns.iter().all(|c| c.picks.is_none())
     }
 
     /// Puts the rows in the order of time; of rows at one time the last counts.
     pub(crate) fn normalise(&mut self) -> Result<()> {
-        if self.times.windows(2).all(|pair| pair[0] < pair[1]) {
+        if is_ascending(&self.times) {
             return Ok(());
         }
         let mut order: Vec<u32> = (0..self.times.len() as u32).collect();
@@ -67,6 +80,7 @@ impl Run {
     fn keep(&mut self, rows: &[u32]) -> Result<()> {
         let pick = |all: &Vec<i64>| rows.iter().filter_map(|row| all.get(*row as usize).copied()).collect();
         self.times = Arc::new(pick(&self.times));
+        self.end = self.times.len();
         for column in &mut self.columns {
             match &mut column.picks {
                 Some(picks) => {

@@ -3,10 +3,12 @@
 use super::column::{Column, NONE};
 use super::loaded::{ChunkRef, FileFacts, Loaded};
 use super::page;
-use super::run::{Run, RunColumn};
+use super::prune::Pruner;
+use super::run::{Run, RunColumn, is_ascending};
 use super::values;
 use crate::meta::DataType;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use tesselle_core::{Context as _, Error, Result};
 
@@ -15,11 +17,15 @@ pub(crate) struct Material {
     /// The chunks of the task.
     pub(crate) chunks: Vec<TaskChunk>,
     /// Their bytes; `None` for chunks that were left out.
-    pub(crate) loaded: Vec<Option<Loaded>>,
+    pub(crate) loaded: Arc<Vec<Option<Loaded>>>,
     /// The files of the archive.
     pub(crate) files: Arc<[(Arc<str>, FileFacts)]>,
     /// The device, for messages.
     pub(crate) device: String,
+    /// The times whose rows are this task's, where chunks are shared by several.
+    pub(crate) window: Option<(i64, i64)>,
+    /// What times alone can rule out; `None` when the scan has no condition on them.
+    pub(crate) times: Option<Arc<Pruner>>,
 }
 
 /// A chunk of a task.
@@ -77,6 +83,8 @@ pub(crate) struct Source {
     pub(crate) units: VecDeque<Unit>,
     /// Decoded and not used up.
     pub(crate) run: Option<Run>,
+    /// The last time of the runs before.
+    pub(crate) last: Option<i64>,
 }
 
 /// A column of a source.
@@ -94,11 +102,12 @@ impl Source {
     /// Makes sure that there is a run with rows left, unless all units are used up.
     pub(crate) fn fill(&mut self, material: &Material, cache: &mut TimeCache) -> Result<()> {
         while self.run.as_ref().is_none_or(|run| run.rest().is_empty()) {
-            let last = self.run.take().and_then(|run| run.times.last().copied());
+            self.last = self.run.take().and_then(|run| run.times.last().copied()).or(self.last);
+            let last = self.last;
             let Some(unit) = self.units.pop_front() else { return Ok(()) };
             let mut run = match &unit {
                 Unit::Points(pages) => self.decode_points(pages, material, cache)?,
-                Unit::Rows { time, values } => self.decode_rows(*time, values, material, cache)?,
+                Unit::Rows { time, values } => self.decode_rows(*time, values, material)?,
             };
             run.normalise()?;
             if let (Some(last), Some(first)) = (last, run.times.first())
@@ -108,6 +117,8 @@ impl Source {
                     format!("the times of a page start at {first}, though the page before ends at {last}");
                 return Err(material.place(unit.first_page(), Error::corrupt(text).class("bad_statistics")));
             }
+            let rows = material.wanted_rows(&run.times);
+            (run.position, run.end) = (rows.start, rows.end);
             self.run = Some(run);
         }
         Ok(())
@@ -115,16 +126,18 @@ impl Source {
 
     fn decode_points(&self, pages: &[PointPage], material: &Material, cache: &mut TimeCache) -> Result<Run> {
         let wanted = self.columns.first();
-        let one = |page: PointPage, cache: &mut TimeCache| {
-            material.decode_page(page, wanted, cache).map_err(|e| material.place(page.data_page(), e))
+        let one = |page: PointPage, first_rows: bool, cache: &mut TimeCache| {
+            material
+                .decode_page(page, wanted, first_rows, cache)
+                .map_err(|e| material.place(page.data_page(), e))
         };
         if let [only] = pages {
-            return one(*only, cache);
+            return one(*only, true, cache);
         }
         let mut times = Vec::new();
         let mut column = wanted.and_then(|w| w.data_type.physical()).map(Column::new);
         for page in pages {
-            let run = one(*page, cache)?;
+            let run = one(*page, false, cache)?;
             times.extend_from_slice(&run.times);
             if let (Some(all), Some(part)) = (&mut column, run.columns.first()) {
                 all.extend_range(&part.values, 0, run.times.len())?;
@@ -134,19 +147,14 @@ impl Source {
         Ok(Run::new(Arc::new(times), columns.into_iter().collect()))
     }
 
-    fn decode_rows(
-        &self,
-        time: PageId,
-        values: &[Option<PageId>],
-        material: &Material,
-        cache: &mut TimeCache,
-    ) -> Result<Run> {
-        let times = material.time_page(time, cache).map_err(|e| material.place(time, e))?;
+    fn decode_rows(&self, time: PageId, values: &[Option<PageId>], material: &Material) -> Result<Run> {
+        let times = material.decode_time_page(time).map_err(|e| material.place(time, e))?;
+        let last = material.wanted_rows(&times).end;
         let mut columns = Vec::with_capacity(self.columns.len());
         for (column, page) in self.columns.iter().zip(values) {
             let mut decoded = match page {
                 Some(page) => {
-                    material.aligned_page(*page, times.len()).map_err(|e| material.place(*page, e))?
+                    material.aligned_page(*page, times.len(), last).map_err(|e| material.place(*page, e))?
                 }
                 None => RunColumn {
                     values: Column::new(physical(column.data_type)?),
@@ -207,10 +215,12 @@ impl Material {
         error.piece(format!("{series}, chunk at {}, page {page}", task.chunk.offset)).file(file)
     }
 
+    /// The points of a page; where `first_rows` is set, values behind those that are wanted may be missing.
     fn decode_page(
         &self,
         page: PointPage,
         wanted: Option<&SourceColumn>,
+        first_rows: bool,
         cache: &mut TimeCache,
     ) -> Result<Run> {
         match page {
@@ -234,7 +244,15 @@ impl Material {
                 let times = times.at_offset(page.offset)?;
                 if let Some(column) = &mut column {
                     let encoding = loaded.header.encoding;
-                    values::decode(column, encoding, facts.version, value_bytes, times.len(), statistics)
+                    let most = if first_rows
+                        && encoding.is_sequential(task.data_type)
+                        && task.chunk.deleted.is_empty()
+                    {
+                        self.wanted_rows(&times).end
+                    } else {
+                        times.len()
+                    };
+                    values::decode(column, encoding, facts.version, value_bytes, most, statistics)
                         .at_offset(page.offset)?;
                 }
                 let columns = column.map(|values| RunColumn { values, picks: None });
@@ -250,7 +268,7 @@ impl Material {
             }
             PointPage::Aligned { time, value } => {
                 let times = self.time_page(time, cache)?;
-                let column = self.aligned_page(value, times.len())?;
+                let column = self.aligned_page(value, times.len(), times.len())?;
                 let there = match column.picks {
                     None => times,
                     Some(picks) => {
@@ -266,6 +284,14 @@ impl Material {
         }
     }
 
+    /// The times of a page of a time column, for one reader: no other column has them.
+    fn decode_time_page(&self, (chunk, number): PageId) -> Result<Arc<Vec<i64>>> {
+        let (task, loaded, _) = self.get(chunk)?;
+        let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
+        let statistics = loaded.page_statistics(number, &task.chunk);
+        page::decode_time_page(page, &loaded.header, statistics).map(Arc::new)
+    }
+
     fn time_page(&self, (chunk, number): PageId, cache: &mut TimeCache) -> Result<Arc<Vec<i64>>> {
         let (task, loaded, _) = self.get(chunk)?;
         let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
@@ -273,12 +299,39 @@ impl Material {
         cache.times(TimeBytes::Page, &page.data, || page::decode_time_page(page, &loaded.header, statistics))
     }
 
-    fn aligned_page(&self, (chunk, number): PageId, rows: usize) -> Result<RunColumn> {
+    /// The rows that the scan and this task may want: the values behind them need not be decoded. All, where times do
+    /// not ascend.
+    fn wanted_rows(&self, times: &[i64]) -> Range<usize> {
+        let all = 0..times.len();
+        let (Some(first), Some(last)) = (times.first(), times.last()) else { return all };
+        // Whatever the order of times inside: where both ends are wanted, all rows are.
+        let inside = |time: &i64| self.window.is_none_or(|(from, to)| (from..=to).contains(time));
+        if self.times.is_none() && inside(first) && inside(last) || !is_ascending(times) {
+            return all;
+        }
+        let mut rows = all;
+        if let Some((from, to)) = self.window {
+            rows.start = times.partition_point(|time| *time < from);
+            rows.end = times.partition_point(|time| *time <= to);
+        }
+        if let Some(pruner) = &self.times {
+            // Of a run that can be ruled out every shorter one can be, too.
+            rows.start = rows.start.max(times.partition_point(|time| pruner.rules_out_time(*first, *time)));
+            rows.end = rows.end.min(times.partition_point(|time| !pruner.rules_out_time(*time, *last)));
+        }
+        rows.start..rows.end.max(rows.start)
+    }
+
+    /// The values of the first `wanted` rows of a page that has `rows`.
+    fn aligned_page(&self, (chunk, number): PageId, rows: usize, wanted: usize) -> Result<RunColumn> {
         let (task, loaded, facts) = self.get(chunk)?;
+        let early = loaded.header.encoding.is_sequential(task.data_type) && task.chunk.deleted.is_empty();
+        let wanted = if early { wanted } else { rows };
         let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
         let statistics = loaded.page_statistics(number, &task.chunk);
         let physical = physical(task.data_type)?;
-        let decoded = page::decode_aligned(page, &loaded.header, facts.version, physical, statistics, rows)?;
+        let decoded =
+            page::decode_aligned(page, &loaded.header, facts.version, physical, statistics, (rows, wanted))?;
         Ok(RunColumn { values: decoded.values, picks: decoded.picks })
     }
 }

@@ -12,7 +12,7 @@ use crate::meta::ChunkHeader;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tesselle_core::{ByteRange, Cost, Error, Result, Step, Task};
 
 /// Chunks that overlap in time.
@@ -35,6 +35,19 @@ pub(crate) struct Strand {
     pub(crate) chunks: Vec<usize>,
 }
 
+/// What part of its chunks a task reads: large chunks are shared by tasks that take a stretch of time each.
+#[derive(Debug, Clone)]
+pub(crate) struct Share {
+    /// The times of its rows; `None` is all.
+    pub(crate) window: Option<(i64, i64)>,
+    /// How many tasks share the chunks.
+    pub(crate) parts: u64,
+    /// Whether it is the first of them, which counts the chunks as its pieces.
+    pub(crate) first: bool,
+    /// The chunks once one of them has cut them into pages.
+    pub(crate) loaded: Arc<OnceLock<Arc<Vec<Option<Loaded>>>>>,
+}
+
 /// Reads a few components of one device.
 pub(crate) struct ScanTask {
     material: Material,
@@ -47,6 +60,7 @@ pub(crate) struct ScanTask {
     output: Output,
     state: State,
     headers: Vec<Option<(ChunkHeader, Range<u64>)>>,
+    shared: Arc<OnceLock<Arc<Vec<Option<Loaded>>>>>,
     cost: Cost,
 }
 
@@ -69,14 +83,20 @@ impl ScanTask {
         names: Arc<[Arc<str>]>,
         chunks: Vec<TaskChunk>,
         components: Vec<Component>,
+        share: &Share,
     ) -> Self {
-        let cells = chunks.iter().fold(0_u64, |n, c| n.saturating_add(c.chunk.statistics.count));
+        let cells =
+            chunks.iter().fold(0_u64, |n, c| n.saturating_add(c.chunk.statistics.count)) / share.parts.max(1);
         // A chunk's size stands only in its header; a value takes a few bytes with its time.
         let bytes_in = cells.saturating_mul(4).saturating_add(chunks.len() as u64 * 64);
         let memory = cells.saturating_mul(16).saturating_add(bytes_in);
-        let cost = Cost { pieces: chunks.len() as u64, bytes_in, memory };
+        let pieces = if share.first { chunks.len() as u64 } else { 0 };
+        let cost = Cost { pieces, bytes_in, memory };
         let files = Arc::clone(&archive.facts);
-        let material = Material { loaded: Vec::new(), files, device: device.to_string(), chunks };
+        let window = share.window;
+        let times = pruner.columns().contains(&super::TIME).then(|| Arc::clone(&pruner));
+        let device = device.to_string();
+        let material = Material { loaded: Arc::default(), files, device, chunks, window, times };
         Self {
             material,
             pruner,
@@ -88,6 +108,7 @@ impl ScanTask {
             output: Output::new(shape),
             state: State::Start,
             headers: Vec::new(),
+            shared: Arc::clone(&share.loaded),
             cost,
         }
     }
@@ -135,20 +156,36 @@ impl ScanTask {
     }
 
     fn take_pages(&mut self, fetched: Vec<Bytes>) -> Result<()> {
-        let mut fetched = fetched.into_iter();
         let headers = std::mem::take(&mut self.headers);
+        let known = self.shared.get().cloned();
+        self.material.loaded = if let Some(loaded) = known {
+            loaded
+        } else {
+            let loaded = Arc::new(self.load(headers, fetched)?);
+            Arc::clone(self.shared.get_or_init(|| loaded))
+        };
+        Ok(())
+    }
+
+    fn load(
+        &self,
+        headers: Vec<Option<(ChunkHeader, Range<u64>)>>,
+        fetched: Vec<Bytes>,
+    ) -> Result<Vec<Option<Loaded>>> {
+        let mut fetched = fetched.into_iter();
+        let mut all = Vec::with_capacity(headers.len());
         for (i, header) in headers.into_iter().enumerate() {
             let Some((header, range)) = header else {
-                self.material.loaded.push(None);
+                all.push(None);
                 continue;
             };
             let bytes = if range.is_empty() { Bytes::new() } else { fetched.next().unwrap_or_default() };
             let version = self.material.chunks.get(i).and_then(|t| self.material.files.get(t.chunk.file));
             let Some((_, facts)) = version else { return Err(Error::internal("a chunk is of no file")) };
             let loaded = Loaded::new(header, facts.version, &bytes, range.start);
-            self.material.loaded.push(Some(loaded.map_err(|e| self.material.place((i, 0), e))?));
+            all.push(Some(loaded.map_err(|e| self.material.place((i, 0), e))?));
         }
-        Ok(())
+        Ok(all)
     }
 
     fn next_batch(&mut self) -> Result<Step> {

@@ -131,7 +131,8 @@ impl Builder<'_> {
     }
 
     fn is_out(&self, (lo, hi): (i64, i64)) -> bool {
-        self.excluded.covers(lo, hi) || self.pruner.rules_out_time(lo, hi)
+        let elsewhere = self.material.window.is_some_and(|(from, to)| hi < from || lo > to);
+        elsewhere || self.excluded.covers(lo, hi) || self.pruner.rules_out_time(lo, hi)
     }
 
     /// The strands that have aligned chunks whose values are wanted.
@@ -183,7 +184,7 @@ impl Builder<'_> {
                 self.row_units(*time, beside.get(time).map(Vec::as_slice).unwrap_or_default(), &mut units)?;
             }
             let columns = strands.iter().filter_map(|s| self.column(s)).collect();
-            return Ok(vec![Source { columns, units, run: None }]);
+            return Ok(vec![Source { columns, units, run: None, last: None }]);
         }
         self.exploded(&times, &strands, &by_offset)
     }
@@ -255,7 +256,7 @@ impl Builder<'_> {
                 }
             }
             let columns = self.column(strand).into_iter().collect();
-            sources.push(Source { columns, units: self.merged(pages), run: None });
+            sources.push(Source { columns, units: self.merged(pages), run: None, last: None });
         }
         if self.mode == Mode::Rows {
             let mut pages = Vec::new();
@@ -270,7 +271,7 @@ impl Builder<'_> {
                     });
                 }
             }
-            sources.push(Source { columns: Vec::new(), units: self.merged(pages), run: None });
+            sources.push(Source { columns: Vec::new(), units: self.merged(pages), run: None, last: None });
         }
         Ok(sources)
     }
@@ -328,7 +329,7 @@ impl Builder<'_> {
         } else {
             self.merged(pages)
         };
-        Ok(Some(Source { columns, units, run: None }))
+        Ok(Some(Source { columns, units, run: None, last: None }))
     }
 
     /// Whether no point of a page can match, in the long table.

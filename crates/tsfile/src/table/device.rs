@@ -51,7 +51,7 @@ impl Table for DeviceTable {
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
-        self.archive.refuse_encrypted()?;
+        self.archive.refuse_unreadable()?;
         let wanted = wanted(scan, &self.schema)?;
         let mut slots = vec![None; self.data.columns.len()];
         let mut shape_slots = Vec::new();

@@ -115,7 +115,7 @@ impl Table for LongTable {
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
-        self.archive.refuse_encrypted()?;
+        self.archive.refuse_unreadable()?;
         let wanted = wanted(scan, &self.schema)?;
         let mut plan = Plan::empty();
         for (path, places) in &self.archive.devices {

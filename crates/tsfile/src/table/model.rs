@@ -13,7 +13,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tesselle_core::{
-    ColumnBounds, Error, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats,
+    ColumnBounds, Error, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats,
 };
 
 /// A table of the table model.
@@ -146,13 +146,13 @@ impl Table for ModelTableView {
     }
 
     fn stats(&self) -> TableStats {
-        let mut total = Some(0_u64);
-        for path in self.devices() {
-            let rows =
-                self.archive.device(path).ok().and_then(|data| stats::exact_rows(&self.archive, &data));
-            total = total.zip(rows).and_then(|(a, b)| a.checked_add(b));
-        }
-        TableStats { rows: total.map_or(Known::Absent, Known::Exact), ..TableStats::default() }
+        let devices = self.devices().iter().map(|path| self.archive.device(path)).collect::<Result<Vec<_>>>();
+        let fields = self.columns.iter().filter(|(_, c)| *c == Category::Field);
+        let fields: Vec<&str> = fields.map(|(c, _)| c.name.as_str()).collect();
+        devices.map_or_else(
+            |_| TableStats::default(),
+            |devices| stats::of_table(&self.archive, &devices, &fields),
+        )
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {
@@ -160,7 +160,7 @@ impl Table for ModelTableView {
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
-        self.archive.refuse_encrypted()?;
+        self.archive.refuse_unreadable()?;
         let wanted = wanted(scan, &self.schema)?;
         let mut plan = Plan::empty();
         for path in self.devices() {

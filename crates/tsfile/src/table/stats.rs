@@ -1,11 +1,13 @@
 //! What is known of a device without reading its pages.
 
 use crate::archive::Archive;
-use crate::describe::first_headers;
-use crate::meta::{DataType, Sum};
+use crate::describe::read_headers;
+use crate::meta::{ChunkHeader, DataType, Sum};
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
+use crate::read::loaded::ChunkRef;
 use crate::read::prune::bounds_of;
+use std::ops::Range;
 use tesselle_core::{ColumnStats, Known, Scalar, TableStats};
 
 /// Most chunk headers that are looked at to tell whether bounds are exact.
@@ -18,9 +20,7 @@ pub(crate) fn exact_rows(archive: &Archive, data: &DeviceData) -> Option<u64> {
     if !compact || !data.is_plain() {
         return None;
     }
-    let total = |chunks: &[crate::read::loaded::ChunkRef]| {
-        chunks.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count))
-    };
+    let total = |chunks: &[ChunkRef]| chunks.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count));
     if data.is_aligned() {
         let aligned = data.columns.iter().flat_map(|c| &c.chunks).all(|c| c.time_chunk.is_some());
         return if aligned { total(&data.times) } else { None };
@@ -50,22 +50,123 @@ pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
             ColumnStats { min: exact(lo), max: exact(hi), nulls: Known::Exact(0), ..ColumnStats::default() };
         stats.columns.insert(TIME.to_string(), time);
     }
+    let mut headers = if all <= MAX_HEADERS { headers(archive, data) } else { None }.into_iter().flatten();
     for (column, name) in data.columns.iter().zip(&*data.shown_names()) {
+        let lossless = has_bounds(column)
+            && column.chunks.iter().fold(true, |ok, _| {
+                headers.next().is_some_and(|(header, _)| !header.encoding.is_lossy(column.data_type)) && ok
+            });
         let count = column.chunks.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count));
         let nulls = rows.zip(count).and_then(|(rows, count)| rows.checked_sub(count));
-        let mut known = if all <= MAX_HEADERS { values(archive, column) } else { None }.unwrap_or_default();
+        let mut known = if lossless { values(column) } else { None }.unwrap_or_default();
         known.nulls = nulls.map_or(Known::Absent, Known::Exact);
         stats.columns.insert(name.to_string(), known);
     }
     stats
 }
 
-/// Bounds and sum of a column whose encodings keep the values as they were given.
-fn values(archive: &Archive, column: &ColumnData) -> Option<ColumnStats> {
-    let headers = first_headers(archive, &column.name, &column.chunks).ok()?;
-    if headers.iter().any(|h| h.encoding.is_lossy(column.data_type)) {
-        return None;
+/// Most chunks of a table whose headers are looked at.
+const MAX_TABLE_CHUNKS: usize = 1 << 16;
+
+/// The statistics of a table of the table model: those of its devices taken together. `fields` are the columns that
+/// devices store.
+pub(crate) fn of_table(archive: &Archive, devices: &[DeviceData], fields: &[&str]) -> TableStats {
+    let mut total = 0_u64;
+    let chunks = devices.iter().flat_map(|d| &d.columns).map(|c| c.chunks.len()).sum::<usize>();
+    let mut columns: Vec<(&str, Joined)> =
+        fields.iter().copied().chain([TIME]).map(|name| (name, Joined::default())).collect();
+    for data in devices {
+        let Some(rows) = exact_rows(archive, data) else { return TableStats::default() };
+        total = total.saturating_add(rows);
+        if rows == 0 || chunks > MAX_TABLE_CHUNKS {
+            continue;
+        }
+        let mut stats = of_device(archive, data);
+        let shown = data.shown_names();
+        for (name, joined) in &mut columns {
+            let stored = data.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
+            let stored = stored.and_then(|i| shown.get(i)).map(|shown| &**shown);
+            let stored = if *name == TIME { Some(TIME) } else { stored };
+            let part = stored.and_then(|stored| stats.columns.remove(stored));
+            let all_null = || ColumnStats { nulls: Known::Exact(rows), ..ColumnStats::default() };
+            joined.add(part.unwrap_or_else(all_null), rows);
+        }
     }
+    let mut table = TableStats { rows: Known::Exact(total), ..TableStats::default() };
+    if chunks <= MAX_TABLE_CHUNKS {
+        table.columns =
+            columns.into_iter().map(|(name, joined)| (name.to_string(), joined.finish())).collect();
+    }
+    table
+}
+
+/// What is known of a column over several devices.
+#[derive(Default)]
+struct Joined {
+    nulls: u64,
+    bounds: Bounds,
+    /// Whether the nulls of some device are not known.
+    vague: bool,
+}
+
+#[derive(Default)]
+enum Bounds {
+    /// No value so far.
+    #[default]
+    None,
+    /// Of all values so far.
+    Exact(Scalar, Scalar),
+    /// Some values have no bounds.
+    Unknown,
+}
+
+impl Joined {
+    fn add(&mut self, part: ColumnStats, rows: u64) {
+        let nulls = part.nulls.exact().copied();
+        self.vague |= nulls.is_none();
+        self.nulls = self.nulls.saturating_add(nulls.unwrap_or(0));
+        if nulls == Some(rows) {
+            return;
+        }
+        let bounds = std::mem::take(&mut self.bounds);
+        self.bounds = match (bounds, part.min, part.max) {
+            (Bounds::None, Known::Exact(min), Known::Exact(max)) => Bounds::Exact(min, max),
+            (Bounds::Exact(a, b), Known::Exact(min), Known::Exact(max)) => {
+                Bounds::Exact(a.min(min), b.max(max))
+            }
+            _ => Bounds::Unknown,
+        };
+    }
+
+    fn finish(self) -> ColumnStats {
+        let nulls = if self.vague { Known::Absent } else { Known::Exact(self.nulls) };
+        match self.bounds {
+            Bounds::Exact(min, max) => ColumnStats {
+                min: Known::Exact(min),
+                max: Known::Exact(max),
+                nulls,
+                ..ColumnStats::default()
+            },
+            Bounds::None | Bounds::Unknown => ColumnStats { nulls, ..ColumnStats::default() },
+        }
+    }
+}
+
+/// Whether statistics of a column can have bounds that a predicate could use.
+fn has_bounds(column: &ColumnData) -> bool {
+    column.chunks.first().is_some_and(|chunk| bounds_of(&chunk.statistics, column.data_type).is_some())
+}
+
+/// The headers of all chunks of columns with bounds, which tell whether encodings keep values; one request for all.
+fn headers(archive: &Archive, data: &DeviceData) -> Option<Vec<(ChunkHeader, Range<u64>)>> {
+    let columns = data.columns.iter().filter(|column| has_bounds(column));
+    let wanted: Vec<(&ChunkRef, &str)> =
+        columns.flat_map(|column| column.chunks.iter().map(|chunk| (chunk, &*column.name))).collect();
+    read_headers(archive, &wanted).ok()
+}
+
+/// Bounds and sum of a column whose encodings keep the values as they were given.
+fn values(column: &ColumnData) -> Option<ColumnStats> {
     let mut stats = ColumnStats::default();
     let mut bounds: Option<(Scalar, Scalar)> = None;
     let mut sum = Some(0_i128);

@@ -1,10 +1,11 @@
 //! Arrow columns as values of the format.
 
-use super::values::{Strings, Values};
+use super::values::{Rows, Slice, Strings, Texts, Values};
 use crate::meta::{DataType, Version};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
+use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
 use tesselle_core::{Error, Result, TYPE_KEY};
 
@@ -69,17 +70,52 @@ fn natural_type(arrow: &ArrowType, version: Version) -> Option<DataType> {
 /// A column with one value per row, and which rows have one (`None`: all).
 #[derive(Debug, Clone)]
 pub(crate) struct Converted {
-    pub(crate) values: Values,
+    held: Held,
     pub(crate) present: Option<Vec<bool>>,
 }
 
+/// Values in an array whose buffers are just what the format needs, or converted ones.
+#[derive(Debug, Clone)]
+enum Held {
+    Array(ArrayRef),
+    Values(Values),
+}
+
 impl Converted {
+    /// The values where they lie.
+    pub(crate) fn values(&self) -> Slice<'_> {
+        match &self.held {
+            Held::Values(values) => values.as_slice(),
+            Held::Array(array) => borrowed(array).unwrap_or(Slice::Int64(&[])),
+        }
+    }
+
     /// The rows at these positions.
     pub(crate) fn pick(&self, rows: &[usize]) -> Self {
         let mask =
             |present: &Vec<bool>| rows.iter().map(|&i| present.get(i).copied().unwrap_or(false)).collect();
-        Self { values: self.values.pick(rows), present: self.present.as_ref().map(mask) }
+        let held = Held::Values(self.values().copy(Rows::At(rows)));
+        Self { held, present: self.present.as_ref().map(mask) }
     }
+}
+
+/// The values of an array that can be used as they lie there.
+fn borrowed(array: &ArrayRef) -> Option<Slice<'_>> {
+    Some(match array.data_type() {
+        ArrowType::Int32 => Slice::Int32(array.as_primitive::<Int32Type>().values()),
+        ArrowType::Int64 => Slice::Int64(array.as_primitive::<Int64Type>().values()),
+        ArrowType::Float32 => Slice::Float(array.as_primitive::<Float32Type>().values()),
+        ArrowType::Float64 => Slice::Double(array.as_primitive::<Float64Type>().values()),
+        ArrowType::Utf8 => {
+            let texts = array.as_string::<i32>();
+            Slice::Binary(Texts::Offsets { data: texts.value_data(), offsets: texts.value_offsets() })
+        }
+        ArrowType::Binary => {
+            let texts = array.as_binary::<i32>();
+            Slice::Binary(Texts::Offsets { data: texts.value_data(), offsets: texts.value_offsets() })
+        }
+        _ => return None,
+    })
 }
 
 /// An array as values of `data_type`, which [`type_of`] chose for it.
@@ -87,9 +123,12 @@ pub(crate) fn convert(array: &ArrayRef, data_type: DataType, name: &str) -> Resu
     let array = unpack_dictionary(array)?;
     let present =
         array.logical_nulls().filter(|nulls| nulls.null_count() > 0).map(|nulls| nulls.iter().collect());
+    if borrowed(&array).is_some() {
+        return Ok(Converted { held: Held::Array(array), present });
+    }
     let context = |e: Error| e.piece(format!("column '{name}'"));
     let values = values(&array, data_type).map_err(context)?;
-    Ok(Converted { values, present })
+    Ok(Converted { held: Held::Values(values), present })
 }
 
 fn unpack_dictionary(array: &ArrayRef) -> Result<ArrayRef> {
@@ -104,25 +143,19 @@ fn values(array: &ArrayRef, data_type: DataType) -> Result<Values> {
     Ok(match array.data_type() {
         ArrowType::Boolean => {
             let list = array.as_boolean();
-            Values::Boolean((0..list.len()).map(|i| list.is_valid(i) && list.value(i)).collect())
+            Values::Boolean(list.values().iter().collect())
         }
         ArrowType::Int8 => Values::Int32(widen::<Int8Type, _>(array, i32::from)),
         ArrowType::Int16 => Values::Int32(widen::<Int16Type, _>(array, i32::from)),
-        ArrowType::Int32 => Values::Int32(array.as_primitive::<Int32Type>().values().to_vec()),
         ArrowType::UInt8 => Values::Int32(widen::<UInt8Type, _>(array, i32::from)),
         ArrowType::UInt16 => Values::Int32(widen::<UInt16Type, _>(array, i32::from)),
-        ArrowType::Int64 => Values::Int64(array.as_primitive::<Int64Type>().values().to_vec()),
         ArrowType::UInt32 => Values::Int64(widen::<UInt32Type, _>(array, i64::from)),
         ArrowType::UInt64 => Values::Int64(checked(array.as_primitive::<UInt64Type>(), |v| {
             i64::try_from(v).map_err(|_| Error::invalid(format!("{v} does not fit INT64")))
         })?),
         ArrowType::Float16 => Values::Float(widen::<Float16Type, _>(array, f32::from)),
-        ArrowType::Float32 => Values::Float(array.as_primitive::<Float32Type>().values().to_vec()),
-        ArrowType::Float64 => Values::Double(array.as_primitive::<Float64Type>().values().to_vec()),
-        ArrowType::Utf8 => Values::Binary(strings(array.as_string::<i32>().iter())),
         ArrowType::LargeUtf8 => Values::Binary(strings(array.as_string::<i64>().iter())),
         ArrowType::Utf8View => Values::Binary(strings(array.as_string_view().iter())),
-        ArrowType::Binary => Values::Binary(strings(array.as_binary::<i32>().iter())),
         ArrowType::LargeBinary => Values::Binary(strings(array.as_binary::<i64>().iter())),
         ArrowType::BinaryView => Values::Binary(strings(array.as_binary_view().iter())),
         ArrowType::FixedSizeBinary(_) => Values::Binary(strings(array.as_fixed_size_binary().iter())),
@@ -130,7 +163,7 @@ fn values(array: &ArrayRef, data_type: DataType) -> Result<Values> {
             Values::Int32(checked(array.as_primitive::<Date32Type>(), date_number)?)
         }
         ArrowType::Date32 => Values::Int32(array.as_primitive::<Date32Type>().values().to_vec()),
-        ArrowType::Timestamp(..) => Values::Int64(millis(array)?),
+        ArrowType::Timestamp(..) => Values::Int64(millis(array)?.to_vec()),
         ArrowType::Duration(TimeUnit::Second) => Values::Int64(widen::<DurationSecondType, _>(array, |v| v)),
         ArrowType::Duration(TimeUnit::Millisecond) => {
             Values::Int64(widen::<DurationMillisecondType, _>(array, |v| v))
@@ -162,7 +195,17 @@ fn strings<'a, T: AsRef<[u8]> + ?Sized + 'a>(values: impl Iterator<Item = Option
 }
 
 /// Times in milliseconds, from an Arrow timestamp of any unit or plain integers.
-pub(crate) fn millis(array: &ArrayRef) -> Result<Vec<i64>> {
+pub(crate) fn millis(array: &ArrayRef) -> Result<ScalarBuffer<i64>> {
+    match array.data_type() {
+        ArrowType::Int64 => Ok(array.as_primitive::<Int64Type>().values().clone()),
+        ArrowType::Timestamp(TimeUnit::Millisecond, _) => {
+            Ok(array.as_primitive::<TimestampMillisecondType>().values().clone())
+        }
+        _ => scaled_millis(array).map(ScalarBuffer::from),
+    }
+}
+
+fn scaled_millis(array: &ArrayRef) -> Result<Vec<i64>> {
     let scaled = |v: i64, factor: i64| {
         v.checked_mul(factor)
             .ok_or_else(|| Error::invalid(format!("the time {v} s does not fit milliseconds")))
@@ -175,10 +218,6 @@ pub(crate) fn millis(array: &ArrayRef) -> Result<Vec<i64>> {
             .hint("the format counts milliseconds; round the column first, or pass it as Int64"))
     };
     match array.data_type() {
-        ArrowType::Int64 => Ok(array.as_primitive::<Int64Type>().values().to_vec()),
-        ArrowType::Timestamp(TimeUnit::Millisecond, _) => {
-            Ok(array.as_primitive::<TimestampMillisecondType>().values().to_vec())
-        }
         ArrowType::Timestamp(TimeUnit::Second, _) => {
             checked(array.as_primitive::<TimestampSecondType>(), |v| scaled(v, 1000))
         }

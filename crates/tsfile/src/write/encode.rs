@@ -1,6 +1,6 @@
 //! One page's values in the encoding of their chunk.
 
-use super::values::{Slice, Strings};
+use super::values::{Slice, Texts};
 use crate::meta::{Compression, DataType, Encoding, Physical, Version};
 use tesselle_codec::decimal::{self, Integers, Overflow};
 use tesselle_codec::plain::{self, ByteOrder, LengthPrefix};
@@ -91,7 +91,7 @@ impl Coding {
             Slice::Float(values) => self.floats(values, out),
             Slice::Double(values) if self.encoding == Encoding::Camel => Ok(camel::encode(values, out)?),
             Slice::Double(values) => self.floats(values, out),
-            Slice::Binary(strings, start, len) => self.strings(strings, start, len, out),
+            Slice::Binary(texts) => self.strings(texts, out),
         }
     }
 
@@ -211,8 +211,8 @@ impl Coding {
         Ok(())
     }
 
-    fn strings(self, strings: &Strings, start: usize, len: usize, out: &mut Vec<u8>) -> Result<()> {
-        let values = Slice::strings(strings, start, len);
+    fn strings(self, texts: Texts<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let values = texts.iter();
         match self.encoding {
             Encoding::Plain => {
                 let prefix = match self.version {

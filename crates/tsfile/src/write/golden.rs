@@ -2,17 +2,19 @@
 //!
 //! Runs where `TESSELLE_FIXTURES` names the fixtures.
 
-use super::chunk::{PageLimits, Setting, aligned_times, aligned_values, ordinary_pages};
+use super::chunk::{EncodedChunk, PageLimits, Pages, Setting, header};
 use super::output::Output;
+use super::page::{Content, PageJob};
 use super::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
 use super::values::{Strings, Values};
 use crate::meta::schema::MeasurementSchema;
-use crate::meta::{ChunkHeader, Compression, DataType, DeviceId, Encoding, Statistics, Version};
+use crate::meta::{ChunkHeader, Compression, DataType, DeviceId, Encoding, Statistics, Version, marker};
 use crate::read::column::{Column, NONE};
 use crate::read::file::{Chunk, File};
 use crate::read::page::{self, Page};
 use bytes::Bytes;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tesselle_core::storage::MemoryStorage;
@@ -92,9 +94,10 @@ fn setting(version: Version, time_encoding: Encoding) -> Setting {
 }
 
 /// Compares what was written with what was stored: to the byte, or page by page where a compressor lies between.
-fn compare(name: &str, stored: &Stored, written: &super::chunk::EncodedChunk, version: Version) -> bool {
+fn compare(name: &str, stored: &Stored, written: &EncodedChunk, version: Version) -> bool {
     let mut bytes = Vec::new();
-    written.write(&mut bytes, version).unwrap();
+    written.header.write(&mut bytes, version).unwrap();
+    bytes.extend_from_slice(&written.body);
     if bytes == stored.bytes {
         return true;
     }
@@ -159,7 +162,7 @@ fn rewrite(name: &str, location: &Location, skip: impl Fn(&ChunkHeader) -> bool)
     (equal, all)
 }
 
-fn write_ordinary(file: &File, chunk: &Chunk, stored: &Stored) -> super::chunk::EncodedChunk {
+fn write_ordinary(file: &File, chunk: &Chunk, stored: &Stored) -> EncodedChunk {
     let physical = stored.header.data_type.physical().unwrap();
     let (mut times, mut column, mut ranges) = (Vec::new(), Column::new(physical), Vec::new());
     for page in &stored.pages {
@@ -170,7 +173,28 @@ fn write_ordinary(file: &File, chunk: &Chunk, stored: &Stored) -> super::chunk::
         ranges.push(start..times.len());
     }
     let setting = setting(file.version, Encoding::Ts2Diff);
-    ordinary_pages(&schema(stored), &times, &values(column), &setting, &ranges).unwrap()
+    let (schema, values) = (schema(stored), values(column));
+    let coding = setting.value_coding(&schema).unwrap();
+    let content = |range: &Range<usize>| Content::Points(coding, values.as_slice().range(range.clone()));
+    join(&schema, 0, &times, &ranges, &setting, content)
+}
+
+/// A chunk of these pages.
+fn join<'a>(
+    schema: &MeasurementSchema,
+    mark: u8,
+    times: &'a [i64],
+    ranges: &[Range<usize>],
+    setting: &Setting,
+    content: impl Fn(&Range<usize>) -> Content<'a>,
+) -> EncodedChunk {
+    let mut pages = Pages::default();
+    for range in ranges {
+        let (times, compression) = (&times[range.clone()], schema.compression);
+        let page = PageJob { times, content: content(range), compression }.run(setting).unwrap();
+        pages.push(page, setting.version);
+    }
+    pages.chunk(&[], header(schema, mark), setting.version).unwrap()
 }
 
 fn write_aligned(
@@ -179,7 +203,7 @@ fn write_aligned(
     stored: &Stored,
     time: &Chunk,
     time_stored: &Stored,
-) -> super::chunk::EncodedChunk {
+) -> EncodedChunk {
     let (mut times, mut ranges): (Vec<i64>, Vec<_>) = (Vec::new(), Vec::new());
     for page in &time_stored.pages {
         let start = times.len();
@@ -188,15 +212,22 @@ fn write_aligned(
     }
     let setting = setting(file.version, time_stored.header.encoding);
     if stored.header.is_time_column() {
-        return aligned_times(&times, stored.header.compression, &setting, &ranges).unwrap();
+        return join(&schema(stored), marker::TIME_COLUMN, &times, &ranges, &setting, |_| Content::Times);
     }
     let physical = stored.header.data_type.physical().unwrap();
     let mut present = Vec::new();
     let mut rows = Values::empty(stored.header.data_type);
     for (page, range) in stored.pages.iter().zip(&ranges) {
         let stats = Some(&chunk.statistics);
-        let decoded =
-            page::decode_aligned(page, &stored.header, file.version, physical, stats, range.len()).unwrap();
+        let decoded = page::decode_aligned(
+            page,
+            &stored.header,
+            file.version,
+            physical,
+            stats,
+            (range.len(), range.len()),
+        )
+        .unwrap();
         let decoded_picks = decoded.picks.clone().unwrap_or_else(|| (0..range.len() as u32).collect());
         let picks: Vec<usize> =
             decoded_picks.iter().map(|&p| if p == NONE { 0 } else { p as usize }).collect();
@@ -205,9 +236,14 @@ fn write_aligned(
         if list.is_empty() {
             list = super::buffer::blanks(stored.header.data_type, 1);
         }
-        rows.append(&list, super::values::Rows::At(&picks)).unwrap();
+        rows.append(list.as_slice(), super::values::Rows::At(&picks)).unwrap();
     }
-    aligned_values(&schema(stored), &times, &rows, &present, &setting, &ranges).unwrap()
+    let schema = schema(stored);
+    let coding = setting.value_coding(&schema).unwrap();
+    let content = |range: &Range<usize>| {
+        Content::Column(coding, rows.as_slice().range(range.clone()), Some(&present[range.clone()]))
+    };
+    join(&schema, marker::VALUE_COLUMN, &times, &ranges, &setting, content)
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Writing files of every version: points in, pages, chunk groups and metadata out.
 //!
 //! ```text
-//! Sink (Arrow) -> Writer -> DeviceBuffer -> chunk (pages, encoded in parallel) -> Output -> Tail
+//! Sink (Arrow) -> Writer -> DeviceBuffer -> page (encoded in parallel) -> chunk -> Output -> Tail
 //! ```
 //!
-//! Rows gather per device until `group_bytes` are there. Then every device's points are sorted if they have to be,
-//! cut into pages, encoded and appended as one chunk group. What the index at the end needs stays in memory.
+//! Rows that fill a page are encoded at once, straight from the caller's buffers; the others wait for more. When
+//! `group_bytes` have come in, the pages of each device go out as one chunk group. Points that are to be sorted wait
+//! for that moment as they are. What the index at the end needs stays in memory.
 //!
 //! # Settings
 //!
@@ -41,8 +42,10 @@ mod chunk;
 mod encode;
 #[cfg(test)]
 mod golden;
+mod labels;
 mod options;
 pub(crate) mod output;
+mod page;
 mod settings;
 mod sink;
 pub(crate) mod statistics;

@@ -52,6 +52,18 @@ impl Output {
         if self.buffer.len() >= SPILL { self.spill() } else { Ok(()) }
     }
 
+    /// Appends bytes; many of them go to the storage without a copy.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.buffer.len() + bytes.len() < SPILL {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.spill()?;
+        self.staged.write(bytes)?;
+        self.spilled += bytes.len() as u64;
+        Ok(())
+    }
+
     /// Makes the file durable and visible; gives its size.
     pub(crate) fn commit(mut self) -> Result<u64> {
         self.spill()?;

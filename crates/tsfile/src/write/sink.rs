@@ -1,15 +1,15 @@
 //! Record batches into a file: one device, a device per value of a column, a table with tags, or long rows.
 
 use super::arrow::{Converted, convert, millis, type_of};
-use super::buffer::Column;
+use super::buffer::Input;
+use super::labels::{Group, Labels, groups};
 use super::settings::Plan;
 use super::writer::Writer;
 use crate::meta::schema::{Category, TableSchema};
 use crate::meta::{DataType, DeviceId};
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType as ArrowType, Schema, SchemaRef};
-use std::collections::{BTreeMap, HashMap};
 use tesselle_core::{Driver, Error, Location, Result, Sink, Summary, WriteOptions};
 
 /// The device of rows that name none.
@@ -207,30 +207,33 @@ impl Sink for TsFileSink {
                 put(&mut self.writer, &id, &times, &self.fields, &columns)
             }
             Shape::ByDevice(column) => {
-                let names = Texts::new(batch.column(*column), "device")?;
-                let groups = groups(batch.num_rows(), |row| names.required(row))?;
-                for (name, rows) in groups {
+                let names = Labels::new(batch.column(*column), "device")?;
+                for (name, rows) in groups(batch.num_rows(), |row| names.required(row))? {
                     let id = self.writer.device_id(name);
                     if !self.writer.has_device(&id) {
                         declare_device(&mut self.writer, id.clone(), &self.fields, &self.plan)?;
                     }
-                    put_rows(&mut self.writer, &id, &times, &self.fields, &columns, &rows)?;
+                    put_rows(&mut self.writer, &id, &times, &self.fields, &columns, rows)?;
                 }
                 Ok(())
             }
             Shape::Table(table, tags) => {
-                let tags: Vec<Texts> =
-                    tags.iter().map(|&i| Texts::new(batch.column(i), "tag")).collect::<Result<_>>()?;
-                let key = |row| Ok(tags.iter().map(|tag| tag.get(row)).collect::<Vec<_>>());
+                let tags: Vec<Labels> =
+                    tags.iter().map(|&i| Labels::new(batch.column(i), "tag")).collect::<Result<_>>()?;
+                let key = |row| {
+                    let found: Vec<_> = tags.iter().map(|tag| tag.get(row)).collect();
+                    let end = found.iter().map(|(_, end)| *end).min().unwrap_or(usize::MAX);
+                    Ok((found.into_iter().map(|(text, _)| text).collect::<Vec<_>>(), end))
+                };
                 for (key, rows) in groups(batch.num_rows(), key)? {
                     let id = self.writer.add_table_device(table, &key)?;
-                    put_rows(&mut self.writer, &id, &times, &self.fields, &columns, &rows)?;
+                    put_rows(&mut self.writer, &id, &times, &self.fields, &columns, rows)?;
                 }
                 Ok(())
             }
             Shape::Long { device, measurement } => {
-                let devices = Texts::new(batch.column(*device), "device")?;
-                let measurements = Texts::new(batch.column(*measurement), "measurement")?;
+                let devices = Labels::new(batch.column(*device), "device")?;
+                let measurements = Labels::new(batch.column(*measurement), "measurement")?;
                 self.write_long(&devices, &measurements, &times, &columns)
             }
         }
@@ -243,11 +246,11 @@ impl Sink for TsFileSink {
 }
 
 impl TsFileSink {
-    fn times(&self, batch: &RecordBatch) -> Result<Vec<i64>> {
+    fn times(&self, batch: &RecordBatch) -> Result<ScalarBuffer<i64>> {
         let index = match self.layout.time {
             Time::RowNumbers => {
                 let first = self.rows as i64;
-                return Ok((first..first + batch.num_rows() as i64).collect());
+                return Ok((first..first + batch.num_rows() as i64).collect::<Vec<_>>().into());
             }
             Time::Column(index) => index,
         };
@@ -264,8 +267,8 @@ impl TsFileSink {
     /// Each row is one point of one series.
     fn write_long(
         &mut self,
-        devices: &Texts,
-        measurements: &Texts,
+        devices: &Labels,
+        measurements: &Labels,
         times: &[i64],
         columns: &[Converted],
     ) -> Result<()> {
@@ -274,47 +277,34 @@ impl TsFileSink {
                 |c: &Converted| c.present.as_ref().is_none_or(|p| p.get(row).copied().unwrap_or(false));
             let mut values = (0..columns.len()).filter(|&i| columns.get(i).is_some_and(filled));
             match (values.next(), values.next()) {
-                (Some(value), None) => Ok((devices.required(row)?, measurements.required(row)?, value)),
+                (Some(value), None) => {
+                    let key = (devices.required(row)?.0, measurements.required(row)?.0, value);
+                    Ok((key, row + 1))
+                }
                 (None, _) => Err(Error::invalid(format!("row {row} of a batch has no value"))),
                 _ => Err(Error::invalid(format!("row {row} of a batch has more than one value"))),
             }
         };
         for ((device, measurement, value), rows) in groups(times.len(), key)? {
+            let rows = rows.into_rows();
             let (Some(field), Some(column)) = (self.fields.get(value), columns.get(value)) else { continue };
             let id = self.writer.device_id(device);
             self.writer.ensure_series(&id, self.plan.series(measurement, field.data_type))?;
             let picked = column.pick(&rows);
             let times: Vec<i64> = rows.iter().filter_map(|&i| times.get(i)).copied().collect();
-            let column = Column { name: measurement, values: &picked.values, present: None };
-            self.writer.write(&id, &times, &[column])?;
+            let column = Input { name: measurement, values: picked.values(), present: None };
+            self.writer.write_inputs(&id, &times, &[column])?;
         }
         Ok(())
     }
 }
 
-/// Rows by key, in the order in which keys first come.
-fn groups<K: std::hash::Hash + Eq + Clone>(
-    rows: usize,
-    key: impl Fn(usize) -> Result<K>,
-) -> Result<Vec<(K, Vec<usize>)>> {
-    let mut index: HashMap<K, usize> = HashMap::new();
-    let mut groups: Vec<(K, Vec<usize>)> = Vec::new();
-    for row in 0..rows {
-        let key = key(row)?;
-        // Neighbours mostly belong together.
-        if let Some((last, members)) = groups.last_mut()
-            && *last == key
-        {
-            members.push(row);
-            continue;
-        }
-        let at = *index.entry(key.clone()).or_insert(groups.len());
-        match groups.get_mut(at) {
-            Some((_, members)) => members.push(row),
-            None => groups.push((key, vec![row])),
-        }
-    }
-    Ok(groups)
+fn inputs<'a>(fields: &'a [FieldColumn], columns: &'a [Converted]) -> impl Iterator<Item = Input<'a>> {
+    fields.iter().zip(columns).map(|(field, column)| Input {
+        name: &field.name,
+        values: column.values(),
+        present: column.present.as_deref(),
+    })
 }
 
 fn put(
@@ -324,16 +314,8 @@ fn put(
     fields: &[FieldColumn],
     columns: &[Converted],
 ) -> Result<()> {
-    let columns: Vec<Column<'_>> = fields
-        .iter()
-        .zip(columns)
-        .map(|(field, column)| Column {
-            name: &field.name,
-            values: &column.values,
-            present: column.present.as_deref(),
-        })
-        .collect();
-    writer.write(id, times, &columns)
+    let inputs: Vec<Input<'_>> = inputs(fields, columns).collect();
+    writer.write_inputs(id, times, &inputs)
 }
 
 fn put_rows(
@@ -342,60 +324,17 @@ fn put_rows(
     times: &[i64],
     fields: &[FieldColumn],
     columns: &[Converted],
-    rows: &[usize],
+    rows: Group,
 ) -> Result<()> {
-    if rows.len() == times.len() {
-        return put(writer, id, times, fields, columns);
-    }
-    let times: Vec<i64> = rows.iter().filter_map(|&i| times.get(i)).copied().collect();
-    let columns: Vec<Converted> = columns.iter().map(|c| c.pick(rows)).collect();
-    put(writer, id, &times, fields, &columns)
-}
-
-/// A text column, with the values of a dictionary decoded once.
-struct Texts {
-    distinct: Vec<String>,
-    rows: Vec<Option<usize>>,
-    what: &'static str,
-}
-
-impl Texts {
-    fn new(array: &ArrayRef, what: &'static str) -> Result<Self> {
-        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-        let mut texts = Self { distinct: Vec::new(), rows: Vec::with_capacity(array.len()), what };
-        let decoded = match array.as_any_dictionary_opt() {
-            Some(dictionary) => arrow_select::take::take(dictionary.values(), dictionary.keys(), None)?,
-            None => array.clone(),
-        };
-        let mut push = |text: Option<&str>| {
-            let row = text.map(|text| {
-                let known = seen.get(text).copied();
-                known.unwrap_or_else(|| {
-                    let at = texts.distinct.len();
-                    seen.insert(text.to_string(), at);
-                    texts.distinct.push(text.to_string());
-                    at
-                })
-            });
-            texts.rows.push(row);
-        };
-        match decoded.data_type() {
-            ArrowType::Utf8 => decoded.as_string::<i32>().iter().for_each(&mut push),
-            ArrowType::LargeUtf8 => decoded.as_string::<i64>().iter().for_each(&mut push),
-            ArrowType::Utf8View => decoded.as_string_view().iter().for_each(&mut push),
-            other => {
-                return Err(Error::invalid(format!("a {what} column must hold text, not Arrow {other}")));
-            }
+    let rows = match rows {
+        Group::Run(start, end) => {
+            let inputs: Vec<Input<'_>> =
+                inputs(fields, columns).map(|input| input.range(start..end)).collect();
+            return writer.write_inputs(id, times.get(start..end).unwrap_or_default(), &inputs);
         }
-        Ok(texts)
-    }
-
-    fn get(&self, row: usize) -> Option<&str> {
-        let at = self.rows.get(row).copied().flatten()?;
-        self.distinct.get(at).map(String::as_str)
-    }
-
-    fn required(&self, row: usize) -> Result<&str> {
-        self.get(row).ok_or_else(|| Error::invalid(format!("row {row} of a batch has no {}", self.what)))
-    }
+        Group::Rows(rows) => rows,
+    };
+    let times: Vec<i64> = rows.iter().filter_map(|&i| times.get(i)).copied().collect();
+    let columns: Vec<Converted> = columns.iter().map(|c| c.pick(&rows)).collect();
+    put(writer, id, &times, fields, &columns)
 }

@@ -39,8 +39,8 @@ pub(crate) fn of_points(times: &[i64], values: Slice<'_>, version: Version) -> S
             fill(&mut stats, list, |&v| Value::Double(if v.is_nan() { f64::NAN } else { v }), order);
             stats.sum = Some(float_sum(list.iter().copied()));
         }
-        Slice::Binary(strings, start, len) => {
-            let list: Vec<&[u8]> = Slice::strings(strings, start, len).collect();
+        Slice::Binary(texts) => {
+            let list: Vec<&[u8]> = texts.iter().collect();
             fill(&mut stats, &list, |v| Value::Binary(v.to_vec()), |a, b| compare_text(b, a, version));
             stats.sum = flat.then_some(Sum::Float(0.0));
         }

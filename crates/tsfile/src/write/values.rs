@@ -77,7 +77,7 @@ impl<T: AsRef<[u8]>> FromIterator<T> for Strings {
     }
 }
 
-/// Rows of a column, all with a value.
+/// Rows of a column in someone's buffers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Slice<'a> {
     /// BOOLEAN.
@@ -90,8 +90,82 @@ pub(crate) enum Slice<'a> {
     Float(&'a [f32]),
     /// DOUBLE.
     Double(&'a [f64]),
-    /// TEXT, STRING and BLOB: from row `.1` on, `.2` rows.
-    Binary(&'a Strings, usize, usize),
+    /// TEXT, STRING and BLOB.
+    Binary(Texts<'a>),
+}
+
+/// Byte strings in someone's buffers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Texts<'a> {
+    /// Of [`Strings`]: where the first one starts, and where each ends.
+    Ends {
+        /// All bytes.
+        data: &'a [u8],
+        /// Where the first one starts.
+        first: usize,
+        /// Where each one ends.
+        ends: &'a [usize],
+    },
+    /// Of an Arrow array: string `i` lies between offsets `i` and `i + 1`.
+    Offsets {
+        /// All bytes.
+        data: &'a [u8],
+        /// One more than there are strings.
+        offsets: &'a [i32],
+    },
+}
+
+impl<'a> Texts<'a> {
+    /// How many strings there are.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::Ends { ends, .. } => ends.len(),
+            Self::Offsets { offsets, .. } => offsets.len().saturating_sub(1),
+        }
+    }
+
+    /// String `i`; empty beyond the last.
+    pub(crate) fn get(self, i: usize) -> &'a [u8] {
+        match self {
+            Self::Ends { data, first, ends } => {
+                let start = if i == 0 { Some(first) } else { ends.get(i - 1).copied() };
+                let bounds = start.zip(ends.get(i).copied());
+                bounds.and_then(|(start, end)| data.get(start..end)).unwrap_or_default()
+            }
+            Self::Offsets { data, offsets } => {
+                let bound = |i: usize| offsets.get(i).map(|at| *at as usize);
+                bound(i).zip(bound(i + 1)).and_then(|(from, to)| data.get(from..to)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn iter(self) -> impl Iterator<Item = &'a [u8]> + Clone {
+        (0..self.len()).map(move |i| self.get(i))
+    }
+
+    fn range(self, range: Range<usize>) -> Self {
+        match self {
+            Self::Ends { data, first, ends } => {
+                let first = range.start.checked_sub(1).and_then(|i| ends.get(i)).copied().unwrap_or(first);
+                Self::Ends { data, first, ends: ends.get(range).unwrap_or_default() }
+            }
+            Self::Offsets { data, offsets } => {
+                Self::Offsets { data, offsets: offsets.get(range.start..=range.end).unwrap_or_default() }
+            }
+        }
+    }
+
+    /// Bytes of the strings together.
+    fn bytes(self) -> usize {
+        match self {
+            Self::Ends { first, ends, .. } => ends.last().map_or(0, |end| end.saturating_sub(first)),
+            Self::Offsets { offsets, .. } => {
+                let bound = |at: Option<&i32>| at.map_or(0, |at| *at as usize);
+                bound(offsets.last()).saturating_sub(bound(offsets.first()))
+            }
+        }
+    }
 }
 
 /// The same code for the vectors of every type.
@@ -143,39 +217,15 @@ impl Values {
         }
     }
 
-    /// Bytes of memory that the rows take.
-    pub(crate) fn size(&self) -> usize {
-        match self {
-            Self::Binary(strings) => strings.data.len() + strings.ends.len() * size_of::<usize>(),
-            fixed => fixed.len() * fixed.width(),
-        }
-    }
-
-    /// Bytes that row `i` takes in a page before encoding.
-    pub(crate) fn row_size(&self, i: usize) -> usize {
-        match self {
-            Self::Binary(strings) => strings.get(i).len() + 4,
-            fixed => fixed.width(),
-        }
-    }
-
-    fn width(&self) -> usize {
-        match self {
-            Self::Boolean(_) => 1,
-            Self::Int32(_) | Self::Float(_) => 4,
-            Self::Int64(_) | Self::Double(_) | Self::Binary(_) => 8,
-        }
-    }
-
     /// Appends the rows of `other` that `keep` names.
-    pub(crate) fn append(&mut self, other: &Self, keep: Rows<'_>) -> Result<()> {
+    pub(crate) fn append(&mut self, other: Slice<'_>, keep: Rows<'_>) -> Result<()> {
         match (self, other) {
-            (Self::Boolean(to), Self::Boolean(from)) => keep.copy(from, to),
-            (Self::Int32(to), Self::Int32(from)) => keep.copy(from, to),
-            (Self::Int64(to), Self::Int64(from)) => keep.copy(from, to),
-            (Self::Float(to), Self::Float(from)) => keep.copy(from, to),
-            (Self::Double(to), Self::Double(from)) => keep.copy(from, to),
-            (Self::Binary(to), Self::Binary(from)) => keep.each(from.len(), |i| to.push(from.get(i))),
+            (Self::Boolean(to), Slice::Boolean(from)) => keep.copy(from, to),
+            (Self::Int32(to), Slice::Int32(from)) => keep.copy(from, to),
+            (Self::Int64(to), Slice::Int64(from)) => keep.copy(from, to),
+            (Self::Float(to), Slice::Float(from)) => keep.copy(from, to),
+            (Self::Double(to), Slice::Double(from)) => keep.copy(from, to),
+            (Self::Binary(to), Slice::Binary(from)) => keep.each(from.len(), |i| to.push(from.get(i))),
             (to, from) => {
                 let text = format!("{:?} values do not fit a {:?} column", from.physical(), to.physical());
                 return Err(Error::invalid(text));
@@ -184,45 +234,125 @@ impl Values {
         Ok(())
     }
 
-    /// The rows at these positions, in this order.
-    pub(crate) fn pick(&self, rows: &[usize]) -> Self {
-        let mut picked = match self {
-            Self::Boolean(_) => Self::Boolean(Vec::new()),
-            Self::Int32(_) => Self::Int32(Vec::new()),
-            Self::Int64(_) => Self::Int64(Vec::new()),
-            Self::Float(_) => Self::Float(Vec::new()),
-            Self::Double(_) => Self::Double(Vec::new()),
-            Self::Binary(_) => Self::Binary(Strings::default()),
-        };
-        // The same type on both sides cannot fail.
-        let _ = picked.append(self, Rows::At(rows));
-        picked
+    /// All rows.
+    pub(crate) fn as_slice(&self) -> Slice<'_> {
+        match self {
+            Self::Boolean(list) => Slice::Boolean(list),
+            Self::Int32(list) => Slice::Int32(list),
+            Self::Int64(list) => Slice::Int64(list),
+            Self::Float(list) => Slice::Float(list),
+            Self::Double(list) => Slice::Double(list),
+            Self::Binary(list) => Slice::Binary(list.texts()),
+        }
+    }
+
+    /// Keeps only the first `rows` rows.
+    pub(crate) fn truncate(&mut self, rows: usize) {
+        each!(self, list => list.truncate(rows), strings => strings.truncate(rows));
+    }
+
+    /// Drops the first `rows` rows.
+    pub(crate) fn drop_front(&mut self, rows: usize) {
+        each!(self, list => { list.drain(..rows.min(list.len())); }, strings => strings.drop_front(rows));
+    }
+}
+
+impl Strings {
+    fn texts(&self) -> Texts<'_> {
+        Texts::Ends { data: &self.data, first: 0, ends: &self.ends }
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.ends.truncate(rows);
+        self.data.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+
+    fn drop_front(&mut self, rows: usize) {
+        let rows = rows.min(self.ends.len());
+        let start = rows.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(0);
+        self.data.drain(..start);
+        self.ends.drain(..rows);
+        self.ends.iter_mut().for_each(|end| *end -= start);
+    }
+}
+
+impl Slice<'_> {
+    /// Rows.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::Boolean(list) => list.len(),
+            Self::Int32(list) => list.len(),
+            Self::Int64(list) => list.len(),
+            Self::Float(list) => list.len(),
+            Self::Double(list) => list.len(),
+            Self::Binary(list) => list.len(),
+        }
+    }
+
+    /// The stored form of these values.
+    pub(crate) fn physical(self) -> Physical {
+        match self {
+            Self::Boolean(_) => Physical::Boolean,
+            Self::Int32(_) => Physical::Int32,
+            Self::Int64(_) => Physical::Int64,
+            Self::Float(_) => Physical::Float,
+            Self::Double(_) => Physical::Double,
+            Self::Binary(_) => Physical::Binary,
+        }
     }
 
     /// A range of rows.
-    pub(crate) fn slice(&self, range: Range<usize>) -> Slice<'_> {
+    pub(crate) fn range(self, range: Range<usize>) -> Self {
         fn cut<T>(list: &[T], range: Range<usize>) -> &[T] {
             list.get(range).unwrap_or_default()
         }
         match self {
-            Self::Boolean(list) => Slice::Boolean(cut(list, range)),
-            Self::Int32(list) => Slice::Int32(cut(list, range)),
-            Self::Int64(list) => Slice::Int64(cut(list, range)),
-            Self::Float(list) => Slice::Float(cut(list, range)),
-            Self::Double(list) => Slice::Double(cut(list, range)),
-            Self::Binary(list) => Slice::Binary(list, range.start, range.len()),
+            Self::Boolean(list) => Self::Boolean(cut(list, range)),
+            Self::Int32(list) => Self::Int32(cut(list, range)),
+            Self::Int64(list) => Self::Int64(cut(list, range)),
+            Self::Float(list) => Self::Float(cut(list, range)),
+            Self::Double(list) => Self::Double(cut(list, range)),
+            Self::Binary(list) => Self::Binary(list.range(range)),
         }
     }
-}
 
-impl<'a> Slice<'a> {
-    /// The strings of a binary slice.
-    pub(crate) fn strings(
-        strings: &'a Strings,
-        start: usize,
-        len: usize,
-    ) -> impl Iterator<Item = &'a [u8]> + Clone {
-        (start..start.saturating_add(len)).map(|i| strings.get(i))
+    /// The rows that `keep` names, copied.
+    pub(crate) fn copy(self, keep: Rows<'_>) -> Values {
+        let mut values = match self {
+            Self::Boolean(_) => Values::Boolean(Vec::new()),
+            Self::Int32(_) => Values::Int32(Vec::new()),
+            Self::Int64(_) => Values::Int64(Vec::new()),
+            Self::Float(_) => Values::Float(Vec::new()),
+            Self::Double(_) => Values::Double(Vec::new()),
+            Self::Binary(_) => Values::Binary(Strings::default()),
+        };
+        // The same type on both sides cannot fail.
+        let _ = values.append(self, keep);
+        values
+    }
+
+    /// Bytes of memory that the rows take once they are gathered.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Self::Binary(texts) => texts.bytes() + texts.len() * size_of::<usize>(),
+            fixed => fixed.len() * fixed.width(),
+        }
+    }
+
+    /// Bytes that row `i` takes in a page before encoding.
+    pub(crate) fn row_size(self, i: usize) -> usize {
+        match self {
+            Self::Binary(texts) => texts.get(i).len() + 4,
+            fixed => fixed.width(),
+        }
+    }
+
+    fn width(self) -> usize {
+        match self {
+            Self::Boolean(_) => 1,
+            Self::Int32(_) | Self::Float(_) => 4,
+            Self::Int64(_) | Self::Double(_) | Self::Binary(_) => 8,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The writer: devices are declared, points come in by device, chunk groups go out.
 
-use super::buffer::{Column, DeviceBuffer};
+use super::buffer::{Column, DeviceBuffer, Encoder, Input};
 use super::options::WriterOptions;
 use super::output::Output;
 use super::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
@@ -212,12 +212,25 @@ impl Writer {
 
     /// Takes rows of a device in. Columns that are not named have no value in these rows.
     pub fn write(&mut self, device: &DeviceId, times: &[i64], columns: &[Column<'_>]) -> Result<()> {
+        let columns: Vec<Input<'_>> = columns.iter().map(Input::from).collect();
+        self.write_inputs(device, times, &columns)
+    }
+
+    /// As [`Writer::write`], from buffers of any owner.
+    pub(crate) fn write_inputs(
+        &mut self,
+        device: &DeviceId,
+        times: &[i64],
+        columns: &[Input<'_>],
+    ) -> Result<()> {
+        let setting = self.options.setting();
+        let encoder = Encoder { setting: &setting, driver: &self.driver };
         let buffer = self
             .devices
             .get_mut(device)
             .ok_or_else(|| Error::not_found(format!("device '{}' is not declared", device.path())))?;
         let bytes = buffer
-            .write(times, columns, self.options.order)
+            .write(times, columns, self.options.order, &encoder)
             .map_err(|e| e.piece(format!("device '{}'", device.path())).file(&self.path))?;
         self.buffered += bytes;
         self.summary.rows += times.len() as u64;
@@ -244,10 +257,11 @@ impl Writer {
 
     fn flush_groups(&mut self) -> Result<()> {
         let setting = self.options.setting();
+        let encoder = Encoder { setting: &setting, driver: &self.driver };
         let mut owners = Vec::new();
         let mut jobs = Vec::new();
         for (id, buffer) in self.devices.iter_mut().filter(|(_, buffer)| !buffer.is_empty()) {
-            for job in buffer.jobs(&setting) {
+            for job in buffer.chunks(&encoder)? {
                 owners.push(id.clone());
                 jobs.push(job);
             }
@@ -264,7 +278,8 @@ impl Writer {
             }
             self.put_group(&device, group)?;
         }
-        self.devices.values_mut().for_each(DeviceBuffer::flushed);
+        let used = self.devices.values_mut().filter(|buffer| !buffer.is_empty());
+        used.for_each(DeviceBuffer::flushed);
         self.buffered = 0;
         Ok(())
     }
@@ -278,8 +293,8 @@ impl Writer {
         let mut records = Vec::with_capacity(chunks.len());
         for chunk in chunks {
             records.push(ChunkRecord::new(&chunk.header, self.out.position(), chunk.statistics.clone()));
-            chunk.write(self.out.buffer(), version)?;
-            self.out.spill_if_large()?;
+            chunk.header.write(self.out.buffer(), version)?;
+            self.out.append(&chunk.body)?;
         }
         if !version.is_compact() {
             let footer = ChunkGroupFooter {

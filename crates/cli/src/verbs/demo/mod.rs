@@ -1,8 +1,9 @@
 //! `tess demo`: one sample in each format, and a walk through them.
 
 mod samples;
+mod walk;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
@@ -34,14 +35,11 @@ impl Demo {
         for sample in samples::all() {
             self.write(&sample, &driver)?;
         }
-        for (why, words) in walk(&self.folder) {
-            show(why, &words)?;
+        for step in walk::steps(&self.folder) {
+            show(step.why, &step.words)?;
         }
-        out::print(&format!(
-            "\nThat took {:.1} s. Next: point these verbs at files of your own. tess --help lists them all,\n\
-             and every verb has --help with examples.\n",
-            started.elapsed().as_secs_f64()
-        ))?;
+        let seconds = started.elapsed().as_secs_f64();
+        out::print(&format!("\nThat took {seconds:.1} s. {}", walk::next(&self.folder)))?;
         Ok(Outcome::Fine)
     }
 
@@ -74,75 +72,6 @@ impl Demo {
         );
         out::print(&line)
     }
-}
-
-/// What is shown: why, and the words of the command.
-fn walk(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
-    let file = |name: &str| folder.join(name).display().to_string();
-    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
-    let on = |verb: &str, name: &str, rest: &[&str]| {
-        let mut all = vec![verb.to_owned(), file(name)];
-        all.extend(words(rest));
-        all
-    };
-    let segment = file("pages.tatami");
-    let parquet = file("fleet.parquet");
-    vec![
-        ("What is in a file", on("info", "tensor.tet", &[])),
-        ("Every byte of one", on("sketch", "crawl.tatami", &[])),
-        ("A corner of the tensor", on("cat", "tensor.tet", &["--slice", "0:1,0:2,0:4"])),
-        (
-            "Its mean along an axis",
-            on("reduce", "tensor.tet", &["--op", "mean", "--axis", "time", "--slice", "0:24,0:2,0:3"]),
-        ),
-        ("A region of the raster", on("cat", "weather.tiledb", &["--slice", "10:12,20:23"])),
-        (
-            "Sensors that run hot",
-            on(
-                "cat",
-                "fleet.tsfile",
-                &["--table", "root.fleet.truck2", "--where", "temperature > 92", "--limit", "5"],
-            ),
-        ),
-        (
-            "The same as Parquet",
-            vec![
-                "convert".into(),
-                format!("{}#root.fleet.truck2", file("fleet.tsfile")),
-                parquet.clone(),
-                "--force".into(),
-            ],
-        ),
-        (
-            "Which is the same indeed",
-            vec!["diff".into(), format!("{}#root.fleet.truck2", file("fleet.tsfile")), parquet],
-        ),
-        (
-            "An index over the crawl",
-            vec![
-                "index".into(),
-                file("crawl.tatami"),
-                segment.clone(),
-                "--text".into(),
-                "title,body".into(),
-                "--force".into(),
-            ],
-        ),
-        (
-            "And a search in it",
-            vec!["search".into(), segment, "river +bridge".into(), "-k".into(), "3".into()],
-        ),
-        (
-            "Health, down to every value",
-            ["tensor.tet", "weather.tiledb", "points.tiledb", "fleet.tsfile", "crawl.tatami"].iter().fold(
-                words(&["verify", "--deep"]),
-                |mut all, name| {
-                    all.push(file(name));
-                    all
-                },
-            ),
-        ),
-    ]
 }
 
 /// Runs one command as a user would, after showing it.

@@ -37,7 +37,7 @@ impl Form {
             Foreign::Jsonl => Some(Self::Jsonl),
             Foreign::Arrow => Some(Self::Arrow),
             Foreign::Parquet => Some(Self::Parquet),
-            Foreign::Npy => None,
+            Foreign::Npy | Foreign::Zarr => None,
         }
     }
 

@@ -53,6 +53,24 @@ const fn ascii() -> [u8; 128] {
     table
 }
 
+/// How many bytes at the front are lower-case ASCII letters and digits: they are their own token.
+fn plain_run(bytes: &[u8]) -> usize {
+    bytes.iter().position(|byte| !PLAIN[usize::from(*byte)]).unwrap_or(bytes.len())
+}
+
+/// Whether a byte is a lower-case ASCII letter or a digit.
+static PLAIN: [bool; 256] = plain();
+
+const fn plain() -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        byte += 1;
+    }
+    table
+}
+
 /// Whether `c` is part of a token.
 pub fn is_token_char(c: char) -> bool {
     let c = c as u32;
@@ -81,6 +99,20 @@ fn tokenize_str(text: &str, base: usize, token: &mut String, emit: &mut impl FnM
     let bytes = text.as_bytes();
     let (mut at, mut start) = (0, 0);
     while let Some(&byte) = bytes.get(at) {
+        if token.is_empty() && PLAIN[usize::from(byte)] {
+            let end = at + plain_run(bytes.get(at..).unwrap_or_default());
+            let run = text.get(at..end).unwrap_or_default();
+            // Most words end here and need no copy; the others go on below.
+            if bytes.get(end).is_none_or(|next| ASCII.get(usize::from(*next)) == Some(&0)) {
+                emit(run, base + at..base + end);
+                at = end + 1;
+            } else {
+                start = at;
+                token.push_str(run);
+                at = end;
+            }
+            continue;
+        }
         if let Some(&lower) = ASCII.get(usize::from(byte)) {
             if lower != 0 {
                 if token.is_empty() {

@@ -169,8 +169,8 @@ impl BlockRef {
 #[derive(Debug)]
 pub(crate) struct BlockTreeWriter {
     terms: u64,
-    blocks: u64,
-    index: Vec<u8>,
+    /// First term, compressed and raw length of every block.
+    blocks: Vec<(Vec<u8>, usize, usize)>,
     area: Vec<u8>,
     body: Vec<u8>,
     in_block: usize,
@@ -182,8 +182,7 @@ impl BlockTreeWriter {
     pub(crate) fn new() -> Self {
         Self {
             terms: 0,
-            blocks: 0,
-            index: Vec::new(),
+            blocks: Vec::new(),
             area: Vec::new(),
             body: Vec::new(),
             in_block: 0,
@@ -211,15 +210,27 @@ impl BlockTreeWriter {
         if self.in_block == BLOCK_TERMS { self.flush() } else { Ok(()) }
     }
 
+    /// Adds the terms of another writer, which come next. Blocks are cut where either of the two cut them, so this one
+    /// must stand at the end of a block.
+    pub(crate) fn append(&mut self, other: Self) -> Result<()> {
+        if self.in_block > 0 {
+            return Err(Error::unencodable(WHAT, "terms are appended to a block that is half full"));
+        }
+        self.terms += other.terms;
+        self.blocks.extend(other.blocks);
+        self.area.extend_from_slice(&other.area);
+        self.body = other.body;
+        self.in_block = other.in_block;
+        self.first = other.first;
+        self.last = other.last;
+        Ok(())
+    }
+
     fn flush(&mut self) -> Result<()> {
         let offset = self.area.len();
         zstd::compress_with_checksum(LEVEL, &self.body, &mut self.area)?;
-        varint::write(self.first.len() as u64, &mut self.index);
-        self.index.extend_from_slice(&self.first);
-        varint::write(offset as u64, &mut self.index);
-        varint::write((self.area.len() - offset) as u64, &mut self.index);
-        varint::write(self.body.len() as u64, &mut self.index);
-        self.blocks += 1;
+        let first = std::mem::take(&mut self.first);
+        self.blocks.push((first, self.area.len() - offset, self.body.len()));
         self.body.clear();
         self.last.clear();
         self.in_block = 0;
@@ -230,12 +241,22 @@ impl BlockTreeWriter {
         if self.in_block > 0 {
             self.flush()?;
         }
+        let mut index = Vec::new();
+        let mut offset = 0;
+        for (first, stored, raw) in &self.blocks {
+            varint::write(first.len() as u64, &mut index);
+            index.extend_from_slice(first);
+            for field in [offset, *stored, *raw] {
+                varint::write(field as u64, &mut index);
+            }
+            offset += stored;
+        }
         let mut run = vec![VERSION];
         varint::write(BLOCK_TERMS as u64, &mut run);
         varint::write(self.terms, &mut run);
-        varint::write(self.blocks, &mut run);
-        varint::write(self.index.len() as u64, &mut run);
-        run.extend_from_slice(&self.index);
+        varint::write(self.blocks.len() as u64, &mut run);
+        varint::write(index.len() as u64, &mut run);
+        run.extend_from_slice(&index);
         run.extend_from_slice(&self.area);
         Ok(run)
     }

@@ -81,6 +81,12 @@ impl FlatWriter {
         entry.write(&mut self.body);
     }
 
+    /// Adds the terms of another writer, which come next.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.terms += other.terms;
+        self.body.extend_from_slice(&other.body);
+    }
+
     pub(crate) fn finish(self) -> Vec<u8> {
         let mut run = Vec::with_capacity(self.body.len() + 5);
         varint::write(self.terms, &mut run);

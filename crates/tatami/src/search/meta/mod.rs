@@ -15,7 +15,7 @@ mod skips;
 mod tests;
 
 pub(crate) use block::{decode_docs, decode_freqs, encode_list};
-pub(crate) use block_tree::{BlockTree, BlockTreeWriter};
+pub(crate) use block_tree::{BLOCK_TERMS, BlockTree, BlockTreeWriter};
 pub(crate) use dictionary::Dictionary;
 pub use dictionary::DictionaryKind;
 pub(crate) use entry::Entry;

@@ -4,8 +4,10 @@
 //! ranges are joined by writing one delta between them.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 
-use tesselle_codec::varint;
+use rayon::prelude::*;
+use tesselle_codec::{Result, varint};
 
 use super::hash::TokenHash;
 use crate::search::analyzer;
@@ -42,7 +44,28 @@ impl List {
         self.last = other.last;
         self.count += other.count;
     }
+
+    /// Appends documents and frequencies.
+    pub(crate) fn unpack(&self, docs: &mut Vec<u32>, freqs: &mut Vec<u32>) -> Result<()> {
+        docs.reserve(self.count as usize);
+        freqs.reserve(self.count as usize);
+        let (mut pos, mut doc) = (0, self.first);
+        for i in 0..self.count {
+            if i > 0 {
+                doc = doc.wrapping_add(varint::take(&self.bytes, &mut pos)? as u32);
+            }
+            docs.push(doc);
+            freqs.push(varint::take(&self.bytes, &mut pos)? as u32);
+        }
+        Ok(())
+    }
 }
+
+/// Parts that the terms are divided into by their hashes, each filled by one thread at a time.
+const PARTS: usize = 16;
+
+/// A term and its postings.
+pub(crate) type Term = (Box<str>, List);
 
 /// The terms of some consecutive documents, made by one thread.
 #[derive(Debug, Default)]
@@ -77,41 +100,90 @@ impl Shard {
         });
         count
     }
+
+    /// Closes the lists and divides them as `split` says, so that parts can be absorbed side by side.
+    pub(crate) fn divide(self, split: &Split) -> Vec<Vec<Term>> {
+        let mut parts: Vec<Vec<Term>> = (0..PARTS).map(|_| Vec::new()).collect();
+        for (term, Open { mut list, doc, freq }) in self.terms {
+            list.push(doc, freq);
+            if let Some(part) = parts.get_mut(split.part_of(&term)) {
+                part.push((term, list));
+            }
+        }
+        parts
+    }
+}
+
+/// Which part a term belongs to. Its hash has a seed of its own: one that a map shares would send all terms of a part
+/// to the same region of that map.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Split(TokenHash);
+
+impl Split {
+    fn part_of(&self, term: &str) -> usize {
+        (self.0.hash_one(term) >> 32) as usize % PARTS
+    }
 }
 
 /// All terms since the last spill.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Accumulator {
+    parts: Vec<Part>,
+    split: Split,
+}
+
+/// The terms of one part.
+#[derive(Debug, Default)]
+struct Part {
     terms: HashMap<Box<str>, List, TokenHash>,
     memory: usize,
 }
 
+impl Default for Accumulator {
+    fn default() -> Self {
+        Self { parts: (0..PARTS).map(|_| Part::default()).collect(), split: Split::default() }
+    }
+}
+
 impl Accumulator {
-    /// Takes the terms of the documents that follow all before.
-    pub(crate) fn absorb(&mut self, shard: Shard) {
-        for (term, open) in shard.terms {
-            let Open { mut list, doc, freq } = open;
-            list.push(doc, freq);
-            self.memory += list.bytes.len();
-            if let Some(known) = self.terms.get_mut(&term) {
-                known.append(&list);
-            } else {
-                self.memory += TERM_COST + term.len();
-                self.terms.insert(term, list);
-            }
+    /// How shards are divided before they are absorbed.
+    pub(crate) fn split(&self) -> &Split {
+        &self.split
+    }
+
+    /// Takes the divided shards of the documents that follow all before, in order. Uses all threads of the pool.
+    pub(crate) fn absorb(&mut self, shards: Vec<Vec<Vec<Term>>>) {
+        let mut by_part: Vec<Vec<Vec<Term>>> = (0..PARTS).map(|_| Vec::with_capacity(shards.len())).collect();
+        for shard in shards {
+            by_part.iter_mut().zip(shard).for_each(|(part, terms)| part.push(terms));
         }
+        self.parts.par_iter_mut().zip(by_part).for_each(|(part, shards)| {
+            shards.into_iter().flatten().for_each(|(term, list)| part.take(term, list));
+        });
     }
 
     /// About how many bytes it holds.
     pub(crate) fn memory(&self) -> usize {
-        self.memory
+        self.parts.iter().map(|part| part.memory).sum()
     }
 
-    /// All terms in ascending order; the accumulator is empty afterwards.
-    pub(crate) fn take_sorted(&mut self) -> Vec<(Box<str>, List)> {
-        let mut terms: Vec<(Box<str>, List)> = std::mem::take(&mut self.terms).into_iter().collect();
-        terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        self.memory = 0;
+    /// All terms in ascending order; the accumulator is empty afterwards. Uses all threads of the pool.
+    pub(crate) fn take_sorted(&mut self) -> Vec<Term> {
+        let parts = self.parts.iter_mut().map(std::mem::take);
+        let mut terms: Vec<Term> = parts.flat_map(|part| part.terms).collect();
+        terms.par_sort_unstable_by(|a, b| a.0.cmp(&b.0));
         terms
+    }
+}
+
+impl Part {
+    fn take(&mut self, term: Box<str>, list: List) {
+        self.memory += list.bytes.len();
+        if let Some(known) = self.terms.get_mut(&term) {
+            known.append(&list);
+        } else {
+            self.memory += TERM_COST + term.len();
+            self.terms.insert(term, list);
+        }
     }
 }

@@ -8,7 +8,7 @@ use arrow_schema::SchemaRef;
 use rayon::prelude::*;
 use tesselle_core::{Driver, Error, Location, Result, Sink, Summary};
 
-use super::accumulate::{Accumulator, Shard};
+use super::accumulate::{Accumulator, Shard, Term};
 use super::encode::RunEncoder;
 use super::identity::doc_ids;
 use super::merge::{merge, spill};
@@ -24,8 +24,8 @@ use crate::write::writer::Writer;
 /// Most postings held in memory when neither the options nor a small budget say otherwise.
 const MEMORY: u64 = 256 << 20;
 
-/// Documents that one thread takes at a time.
-const SHARD_DOCS: usize = 512;
+/// Documents that one thread takes at a time: the more, the fewer times a frequent term is met again.
+const SHARD_DOCS: usize = 2048;
 
 /// Makes a search segment at `location` from the rows of `batches`.
 ///
@@ -104,20 +104,28 @@ impl SegmentBuilder {
                 .hint("split them into several segments")
         })?;
         let starts: Vec<usize> = (0..documents.rows).step_by(SHARD_DOCS).collect();
-        let parts: Vec<(Shard, Part)> = self.driver.install(|| {
-            starts
+        let accumulator = &mut self.accumulator;
+        let forward = self.driver.install(|| {
+            let split = accumulator.split();
+            let tokenized: Vec<(Vec<Vec<Term>>, Part)> = starts
                 .into_par_iter()
-                .map(|start| tokenize(documents, start..documents.rows.min(start + SHARD_DOCS), first))
-                .collect()
+                .map(|start| {
+                    let rows = start..documents.rows.min(start + SHARD_DOCS);
+                    let (shard, part) = tokenize(documents, rows, first);
+                    (shard.divide(split), part)
+                })
+                .collect();
+            let (shards, parts): (Vec<_>, Vec<_>) = tokenized.into_iter().unzip();
+            accumulator.absorb(shards);
+            parts.into_iter().fold(Part::default(), |mut all, part| {
+                all.append(part);
+                all
+            })
         });
-        let mut forward = Part::default();
-        for (shard, part) in parts {
-            self.accumulator.absorb(shard);
-            forward.append(part);
-        }
         self.write_forward(documents, forward, first)?;
         if self.accumulator.memory() > self.memory {
-            self.runs.push(spill(&mut self.accumulator, &mut self.scratch)?);
+            let (accumulator, scratch) = (&mut self.accumulator, &mut self.scratch);
+            self.runs.push(self.driver.install(|| spill(accumulator, scratch))?);
         }
         Ok(())
     }
@@ -154,7 +162,7 @@ impl SegmentBuilder {
 impl Sink for SegmentBuilder {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         // A batch may be large; what is held beside it should not be.
-        let rows = SHARD_DOCS * self.driver.threads() * 4;
+        let rows = SHARD_DOCS * self.driver.threads() * 2;
         for start in (0..batch.num_rows()).step_by(rows) {
             let piece = batch.slice(start, rows.min(batch.num_rows() - start));
             let documents = self.roles.documents(&piece)?;
@@ -167,7 +175,8 @@ impl Sink for SegmentBuilder {
         let mut this = *self;
         let mut encoder = RunEncoder::new(this.options.dictionary);
         let accumulator = std::mem::take(&mut this.accumulator);
-        merge(&this.runs, accumulator, &mut encoder, &mut this.scratch)?;
+        let (runs, scratch) = (&this.runs, &mut this.scratch);
+        this.driver.install(|| merge(runs, accumulator, &mut encoder, scratch))?;
         let runs = encoder.finish()?;
         this.writer.attach_inverted(runs.into_inverted(u64::from(this.docs)));
         Box::new(this.writer).finish()

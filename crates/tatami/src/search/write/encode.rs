@@ -1,10 +1,12 @@
 //! Terms in ascending order to the runs of a segment.
 
+use rayon::prelude::*;
 use tesselle_codec::varint;
 use tesselle_core::{Error, Result};
 
+use super::accumulate::List;
 use super::scratch::{RunBytes, Scratch, Spool, Spooled};
-use crate::search::meta::{BlockTreeWriter, DictionaryKind, Entry, FlatWriter, encode_list};
+use crate::search::meta::{BLOCK_TERMS, BlockTreeWriter, DictionaryKind, Entry, FlatWriter, encode_list};
 use crate::write::writer::InvertedRuns;
 
 /// A run is one record, whose length has 32 bits.
@@ -13,10 +15,47 @@ const MAX_RUN: u64 = u32::MAX as u64;
 /// Postings kept in memory before they go to a scratch file.
 const SPOOL_LIMIT: usize = 64 << 20;
 
+/// Terms that one thread encodes at a time: whole blocks of the dictionary.
+pub(crate) const CHUNK_TERMS: usize = 4 * BLOCK_TERMS;
+
 #[derive(Debug)]
 enum TermWriter {
     Flat(FlatWriter),
     BlockTree(BlockTreeWriter),
+}
+
+impl TermWriter {
+    fn new(kind: DictionaryKind) -> Self {
+        match kind {
+            DictionaryKind::Flat => Self::Flat(FlatWriter::default()),
+            DictionaryKind::BlockTree => Self::BlockTree(BlockTreeWriter::new()),
+        }
+    }
+
+    fn kind(&self) -> DictionaryKind {
+        match self {
+            Self::Flat(_) => DictionaryKind::Flat,
+            Self::BlockTree(_) => DictionaryKind::BlockTree,
+        }
+    }
+
+    fn push(&mut self, term: &[u8], entry: Entry) -> Result<()> {
+        match self {
+            Self::Flat(flat) => flat.push(term, entry),
+            Self::BlockTree(tree) => tree.push(term, entry)?,
+        }
+        Ok(())
+    }
+
+    /// Adds the terms of a writer of the same kind, which come next; no block may be half full.
+    fn append(&mut self, other: Self) -> Result<()> {
+        match (self, other) {
+            (Self::Flat(flat), Self::Flat(other)) => flat.append(&other),
+            (Self::BlockTree(tree), Self::BlockTree(other)) => tree.append(other)?,
+            _ => return Err(Error::internal("dictionaries of two kinds")),
+        }
+        Ok(())
+    }
 }
 
 /// Takes the postings of each term, in ascending order of terms.
@@ -45,12 +84,8 @@ pub(crate) struct EncodedRuns {
 
 impl RunEncoder {
     pub(crate) fn new(kind: DictionaryKind) -> Self {
-        let terms = match kind {
-            DictionaryKind::Flat => TermWriter::Flat(FlatWriter::default()),
-            DictionaryKind::BlockTree => TermWriter::BlockTree(BlockTreeWriter::new()),
-        };
         Self {
-            terms,
+            terms: TermWriter::new(kind),
             postings: Spool::new(SPOOL_LIMIT),
             skips: Spool::new(SPOOL_LIMIT),
             term_count: 0,
@@ -79,10 +114,33 @@ impl RunEncoder {
             }
         };
         self.term_count += 1;
-        match &mut self.terms {
-            TermWriter::Flat(flat) => flat.push(term, entry),
-            TermWriter::BlockTree(tree) => tree.push(term, entry)?,
+        self.terms.push(term, entry)
+    }
+
+    /// Adds many terms, each with the packed lists of consecutive documents; all threads of the pool encode. The next
+    /// call must not come before a multiple of [`CHUNK_TERMS`] is reached.
+    pub(crate) fn push_lists(
+        &mut self,
+        terms: &[(Box<str>, Vec<List>)],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let chunks: Vec<&[(Box<str>, Vec<List>)]> = terms.chunks(CHUNK_TERMS).collect();
+        let mut firsts = Vec::with_capacity(chunks.len());
+        for chunk in &chunks {
+            firsts.push(self.lists);
+            let lists = chunk.iter().filter(|(_, lists)| documents(lists) > 1).count();
+            self.lists += lists as u32;
         }
+        let kind = self.terms.kind();
+        let encoded: Vec<Result<Chunk>> =
+            chunks.par_iter().zip(firsts).map(|(chunk, first)| Chunk::encode(chunk, first, kind)).collect();
+        for chunk in encoded {
+            let Chunk { terms, postings, skips } = chunk?;
+            self.terms.append(terms)?;
+            self.postings.write(&postings, scratch)?;
+            self.skips.write(&skips, scratch)?;
+        }
+        self.term_count += terms.len() as u64;
         Ok(())
     }
 
@@ -120,6 +178,45 @@ impl RunEncoder {
         }
         Ok(runs)
     }
+}
+
+/// Some consecutive terms, encoded by one thread.
+struct Chunk {
+    terms: TermWriter,
+    postings: Vec<u8>,
+    skips: Vec<u8>,
+}
+
+impl Chunk {
+    /// Encodes terms whose posting lists are numbered from `list` on.
+    fn encode(terms: &[(Box<str>, Vec<List>)], mut list: u32, kind: DictionaryKind) -> Result<Self> {
+        let mut chunk = Self { terms: TermWriter::new(kind), postings: Vec::new(), skips: Vec::new() };
+        let (mut docs, mut freqs, mut payload) = (Vec::new(), Vec::new(), Vec::new());
+        for (term, lists) in terms {
+            docs.clear();
+            freqs.clear();
+            for list in lists {
+                list.unpack(&mut docs, &mut freqs)?;
+            }
+            let entry = if let (&[doc], &[freq]) = (docs.as_slice(), freqs.as_slice()) {
+                Entry::Singleton { df: 1, doc, freq }
+            } else {
+                payload.clear();
+                let table = encode_list(&docs, &freqs, &mut payload)?;
+                varint::write(payload.len() as u64, &mut chunk.postings);
+                chunk.postings.extend_from_slice(&payload);
+                table.write(&mut chunk.skips);
+                list += 1;
+                Entry::List { df: docs.len() as u32, list: list - 1 }
+            };
+            chunk.terms.push(term.as_bytes(), entry)?;
+        }
+        Ok(chunk)
+    }
+}
+
+fn documents(lists: &[List]) -> u64 {
+    lists.iter().map(|list| u64::from(list.count)).sum()
 }
 
 impl EncodedRuns {

@@ -10,8 +10,8 @@ use tesselle_codec::varint;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Error, Location, Result};
 
-use super::accumulate::{Accumulator, List};
-use super::encode::RunEncoder;
+use super::accumulate::{Accumulator, List, Term};
+use super::encode::{CHUNK_TERMS, RunEncoder};
 use super::scratch::Scratch;
 
 /// Writes the accumulated terms as a run and empties the accumulator.
@@ -43,7 +43,14 @@ pub(crate) fn merge(
     encoder: &mut RunEncoder,
     scratch: &mut Scratch,
 ) -> Result<()> {
-    let (mut docs, mut freqs) = (Vec::new(), Vec::new());
+    let mut batch = Batch::default();
+    if runs.is_empty() {
+        for (term, list) in accumulator.take_sorted() {
+            batch.start(term, list);
+            batch.flush_if_full(encoder, scratch)?;
+        }
+        return batch.flush(encoder, scratch);
+    }
     let mut sources: Vec<Source> =
         runs.iter().map(|run| RunReader::open(run).map(Source::Run)).collect::<Result<_>>()?;
     sources.push(Source::Memory(accumulator.take_sorted().into_iter()));
@@ -53,20 +60,64 @@ pub(crate) fn merge(
     for (i, source) in sources.iter_mut().enumerate() {
         heads.push(advance(source, i, &mut heap)?);
     }
-    while let Some(Reverse((term, first))) = heap.pop() {
-        docs.clear();
-        freqs.clear();
-        take(&mut sources, &mut heads, first, &mut heap, &mut docs, &mut freqs)?;
-        while let Some(Reverse((next, i))) = heap.peek()
-            && *next == term
-        {
-            let i = *i;
-            heap.pop();
-            take(&mut sources, &mut heads, i, &mut heap, &mut docs, &mut freqs)?;
+    while let Some(Reverse((term, i))) = heap.pop() {
+        let (Some(source), Some(head)) = (sources.get_mut(i), heads.get_mut(i)) else { continue };
+        let list = head.take().unwrap_or_default();
+        *head = advance(source, i, &mut heap)?;
+        if batch.ends_with(&term) {
+            batch.extend(list);
+        } else {
+            batch.flush_if_full(encoder, scratch)?;
+            batch.start(term, list);
         }
-        encoder.push(term.as_bytes(), &docs, &freqs, scratch)?;
     }
-    Ok(())
+    batch.flush(encoder, scratch)
+}
+
+/// Terms whose lists are complete but for the last one's.
+#[derive(Default)]
+struct Batch {
+    terms: Vec<(Box<str>, Vec<List>)>,
+    bytes: usize,
+}
+
+/// Terms that are encoded together: whole blocks of the dictionary, enough for every thread.
+const BATCH_TERMS: usize = 32 * CHUNK_TERMS;
+
+/// Packed postings that are held for encoding together; they take several times as much unpacked.
+const BATCH_BYTES: usize = 32 << 20;
+
+impl Batch {
+    fn ends_with(&self, term: &str) -> bool {
+        self.terms.last().is_some_and(|(last, _)| **last == *term)
+    }
+
+    fn start(&mut self, term: Box<str>, list: List) {
+        self.bytes += list.bytes.len();
+        self.terms.push((term, vec![list]));
+    }
+
+    fn extend(&mut self, list: List) {
+        self.bytes += list.bytes.len();
+        if let Some((_, lists)) = self.terms.last_mut() {
+            lists.push(list);
+        }
+    }
+
+    /// Only between two terms, and only at the end of a block of the dictionary.
+    fn flush_if_full(&mut self, encoder: &mut RunEncoder, scratch: &mut Scratch) -> Result<()> {
+        let full = self.terms.len() >= BATCH_TERMS || self.bytes >= BATCH_BYTES;
+        if full && self.terms.len().is_multiple_of(CHUNK_TERMS) {
+            self.flush(encoder, scratch)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn flush(&mut self, encoder: &mut RunEncoder, scratch: &mut Scratch) -> Result<()> {
+        self.bytes = 0;
+        encoder.push_lists(&std::mem::take(&mut self.terms), scratch)
+    }
 }
 
 type Heap = BinaryHeap<Reverse<(Box<str>, usize)>>;
@@ -78,44 +129,13 @@ fn advance(source: &mut Source, i: usize, heap: &mut Heap) -> Result<Option<List
     Ok(Some(list))
 }
 
-/// Unpacks the current list of source `i` and moves the source on.
-fn take(
-    sources: &mut [Source],
-    heads: &mut [Option<List>],
-    i: usize,
-    heap: &mut Heap,
-    docs: &mut Vec<u32>,
-    freqs: &mut Vec<u32>,
-) -> Result<()> {
-    let (Some(source), Some(head)) = (sources.get_mut(i), heads.get_mut(i)) else { return Ok(()) };
-    if let Some(list) = head.take() {
-        unpack(&list, docs, freqs)?;
-    }
-    *head = advance(source, i, heap)?;
-    Ok(())
-}
-
-fn unpack(list: &List, docs: &mut Vec<u32>, freqs: &mut Vec<u32>) -> Result<()> {
-    docs.reserve(list.count as usize);
-    freqs.reserve(list.count as usize);
-    let (mut pos, mut doc) = (0, list.first);
-    for i in 0..list.count {
-        if i > 0 {
-            doc = doc.wrapping_add(varint::take(&list.bytes, &mut pos)? as u32);
-        }
-        docs.push(doc);
-        freqs.push(varint::take(&list.bytes, &mut pos)? as u32);
-    }
-    Ok(())
-}
-
 enum Source {
     Run(RunReader),
-    Memory(std::vec::IntoIter<(Box<str>, List)>),
+    Memory(std::vec::IntoIter<Term>),
 }
 
 impl Source {
-    fn next(&mut self) -> Result<Option<(Box<str>, List)>> {
+    fn next(&mut self) -> Result<Option<Term>> {
         match self {
             Self::Run(run) => run.next(),
             Self::Memory(terms) => Ok(terms.next()),
@@ -142,7 +162,7 @@ impl RunReader {
         Ok(Self { location: location.clone(), size, at: 0, window: Bytes::new(), pos: 0 })
     }
 
-    fn next(&mut self) -> Result<Option<(Box<str>, List)>> {
+    fn next(&mut self) -> Result<Option<Term>> {
         if self.pos == self.window.len() && self.at == self.size {
             return Ok(None);
         }

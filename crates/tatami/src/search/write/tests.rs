@@ -22,7 +22,7 @@ fn encoded(documents: &[String], spill_every: usize, shard_docs: usize) -> (Vec<
             shard.add(doc, text.as_bytes());
             doc += 1;
         }
-        accumulator.absorb(shard);
+        accumulator.absorb(vec![shard.divide(accumulator.split())]);
         if i % spill_every == spill_every - 1 {
             runs.push(spill(&mut accumulator, &mut scratch).unwrap());
             assert_eq!(accumulator.memory(), 0);

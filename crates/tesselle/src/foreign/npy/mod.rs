@@ -3,25 +3,19 @@
 mod header;
 mod view;
 
-use std::sync::Arc;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, make_array};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use tesselle_core::array::{coordinates, read_region};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, SchemaRef};
+use tesselle_core::array::read_region;
 use tesselle_core::storage::Staged;
-use tesselle_core::{ArrayView, DType, Driver, Error, Location, Region, Result, Sink, Summary};
+use tesselle_core::{ArrayView, DType, Driver, Error, Region, Result, Sink, Summary};
 
 use header::Header;
 pub use view::NpyArray;
 
-use super::ForeignBatches;
-
 /// Bytes assembled at a time.
 const BAND: u64 = 32 << 20;
-/// Rows of a batch of the table face.
-const BATCH_ROWS: u64 = 64 << 10;
 
 /// Writes a region of `array`.
 pub fn write_array(
@@ -95,7 +89,7 @@ impl Sink for ColumnSink {
     }
 }
 
-fn little_endian(column: &ArrayRef) -> Result<Vec<u8>> {
+pub(super) fn little_endian(column: &ArrayRef) -> Result<Vec<u8>> {
     macro_rules! bytes {
         ($type:ty) => {
             Ok(column.as_primitive::<$type>().values().iter().flat_map(|value| value.to_le_bytes()).collect())
@@ -115,46 +109,4 @@ fn little_endian(column: &ArrayRef) -> Result<Vec<u8>> {
         DataType::Float64 => bytes!(Float64Type),
         other => Err(Error::internal(format!("{other} in an npy sink"))),
     }
-}
-
-/// The table face: the axes `i0`, `i1`, … and `value`.
-pub(super) fn read_rows(location: &Location) -> Result<ForeignBatches> {
-    let array = NpyArray::open(location)?;
-    let driver = Driver::new(&tesselle_core::DriverOptions { threads: Some(1), ..Default::default() })?;
-    let region = Region::whole(array.shape());
-    let cells = region.cells().ok_or_else(|| Error::limit("the array has more cells than can be counted"))?;
-    let mut fields: Vec<Field> =
-        array.axis_names().iter().map(|name| Field::new(name, DataType::Int64, false)).collect();
-    fields.push(Field::new("value", array.dtype().arrow(), false));
-    let schema: SchemaRef = Arc::new(Schema::new(fields));
-    let batch_schema = Arc::clone(&schema);
-    // Whole rows of the first axis are read at a time, so that a batch is one region.
-    let row_cells = array.shape().iter().skip(1).product::<u64>().max(1);
-    let rows_per_batch = (BATCH_ROWS / row_cells).max(1);
-    let starts = (0..if cells == 0 { 0 } else { array.shape()[0] }).step_by(rows_per_batch as usize);
-    let batches = starts.map(move |row| {
-        let mut band = region.clone();
-        band.spans[0].start = row;
-        band.spans[0].stop = (row + rows_per_batch).min(array.shape()[0]);
-        let count = (band.spans[0].stop - row) * row_cells;
-        let mut bytes = vec![0; count as usize * array.dtype().size()];
-        read_region(&array, &band, &mut bytes, &driver)?;
-        let mut columns: Vec<ArrayRef> = (0..band.spans.len())
-            .map(|axis| Arc::new(Int64Array::from(coordinates(&band, axis, 0..count, 0))) as ArrayRef)
-            .collect();
-        columns.push(values(array.dtype(), bytes)?);
-        Ok(RecordBatch::try_new(Arc::clone(&batch_schema), columns)?)
-    });
-    Ok(ForeignBatches { schema, batches: Box::new(batches) })
-}
-
-/// Little-endian cells as an Arrow column.
-fn values(dtype: DType, bytes: Vec<u8>) -> Result<ArrayRef> {
-    let len = bytes.len() / dtype.size();
-    let data = arrow_data::ArrayData::builder(dtype.arrow())
-        .len(len)
-        .add_buffer(bytes.into())
-        .align_buffers(true)
-        .build()?;
-    Ok(make_array(data))
 }

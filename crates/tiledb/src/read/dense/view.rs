@@ -102,10 +102,9 @@ impl DenseView {
             let tile = field.take(&mut fetched.into_iter());
             let len = field.fixed_len(&tile, scan.cells_per_tile)?;
             if let ([run], 1) = (runs.starts.as_slice(), runs.step)
-                && runs.len * width == len
-                && let Some(place) = dst.get_mut(run.target * width..run.target * width + len)
+                && let Some(place) = dst.get_mut(run.target * width..(run.target + runs.len) * width)
             {
-                field.decode_fixed(&tile, part.tile, place)?;
+                field.decode_run(&tile, part.tile, run.source..run.source + runs.len, len, place)?;
                 continue;
             }
             scratch.resize(len, 0);
@@ -149,7 +148,7 @@ impl ArrayView for DenseView {
     fn tile<'s>(&self, tile: &[u64], rows: Range<u64>, scratch: &'s mut Vec<u8>) -> Result<TileBytes<'s>> {
         let piece = self.piece(tile, &rows);
         let len = self.size_of(&piece)?;
-        scratch.clear();
+        // What is in it stays: every cell is written, with a value or the fill value.
         scratch.resize(len, 0);
         self.read(&piece, scratch, &mut Vec::new())?;
         Ok(TileBytes::Scratch(scratch))

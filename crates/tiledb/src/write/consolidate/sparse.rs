@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
@@ -127,25 +128,29 @@ impl ArrayWriter {
             heap.extend(tile.map(|tile| Head { tile, row: 0, source: number }));
         }
         let mut purged: Option<(Arc<Tile>, usize)> = None;
-        while let Some(head) = heap.pop() {
-            let deleted = head.tile.delete_timestamps.get(head.row).is_some_and(|time| *time != NEVER);
-            let shadowed =
-                |(tile, row): &(Arc<Tile>, usize)| tile.order.same_across(*row, &head.tile.order, head.row);
-            if purge && (deleted || (!self.schema.allows_dups && purged.as_ref().is_some_and(shadowed))) {
-                // Older versions of a cell that is gone must not come back.
-                purged = Some((Arc::clone(&head.tile), head.row));
+        while let Some(mut head) = heap.peek_mut() {
+            let (tile, row) = (Arc::clone(&head.tile), head.row);
+            let deleted = tile.delete_timestamps.get(row).is_some_and(|time| *time != NEVER);
+            let shadowed = |(gone, at): &(Arc<Tile>, usize)| gone.order.same_across(*at, &tile.order, row);
+            let purged_here =
+                purge && (deleted || (!self.schema.allows_dups && purged.as_ref().is_some_and(shadowed)));
+            // The head takes its next cell and finds its place in the heap anew.
+            if row + 1 < tile.timestamps.len() {
+                head.row += 1;
             } else {
-                output.push(&head.tile, head.row)?;
+                let source = sources.get_mut(head.source);
+                let source = source.ok_or_else(|| Error::internal("a source is missing"))?;
+                match source.next_tile(array, &self.schema, &conditions)? {
+                    Some(next) => (head.tile, head.row) = (next, 0),
+                    None => drop(PeekMut::pop(head)),
+                }
             }
-            let next = if head.row + 1 < head.tile.timestamps.len() {
-                Some(Head { tile: head.tile, row: head.row + 1, source: head.source })
+            if purged_here {
+                // Older versions of a cell that is gone must not come back.
+                purged = Some((tile, row));
             } else {
-                let source =
-                    sources.get_mut(head.source).ok_or_else(|| Error::internal("a source is missing"))?;
-                let tile = source.next_tile(array, &self.schema, &conditions)?;
-                tile.map(|tile| Head { tile, row: 0, source: head.source })
-            };
-            heap.extend(next);
+                output.push(tile, row)?;
+            }
         }
         output.finish()
     }
@@ -270,8 +275,8 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    fn push(&mut self, tile: &Arc<Tile>, row: usize) -> Result<()> {
-        self.picks.push((Arc::clone(tile), row));
+    fn push(&mut self, tile: Arc<Tile>, row: usize) -> Result<()> {
+        self.picks.push((tile, row));
         self.cells += 1;
         if self.picks.len() == self.capacity { self.cut() } else { Ok(()) }
     }

@@ -287,7 +287,9 @@ impl Growing {
             )));
         }
         let nulls = array.logical_nulls();
-        let keys = dictionary.normalized_keys().into_iter().enumerate();
+        // Keys of a dictionary without values cannot be normalized; all of them are null.
+        let keys = if values.is_empty() { vec![0; array.len()] } else { dictionary.normalized_keys() };
+        let keys = keys.into_iter().enumerate();
         let out: Int64Array = keys
             .map(|(row, key)| {
                 let null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));

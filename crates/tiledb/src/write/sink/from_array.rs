@@ -42,7 +42,7 @@ pub fn create_from_array(
     if source.shape().contains(&0) || source.shape().is_empty() {
         return Err(Error::invalid("an array without cells has no place in a dense array"));
     }
-    let target = Target::new(location, options.overwrite, &settings)?;
+    let target = Target::new(location, options, &settings)?;
     let new = schema_for(source, &name, &settings)?;
     let schema = Arc::new(new.schema.clone());
     let mut guard = target.guard();

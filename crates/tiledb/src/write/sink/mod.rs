@@ -7,6 +7,7 @@
 mod columns;
 mod from_array;
 mod grid;
+mod metadata;
 mod rows;
 mod settings;
 mod sparse;
@@ -20,8 +21,10 @@ use self::settings::SinkSettings;
 use super::array::{make_folders, store_schema};
 use super::commit::commit;
 use super::fragment::{FinishedFragment, FragmentPlan};
+use super::metadata::write_metadata;
 use super::name::{fresh, stamp};
 use super::schema::{NewSchema, check};
+use crate::meta::key_value::Entries;
 use crate::meta::schema::{ArrayKind, ArraySchema};
 
 pub use from_array::create_from_array;
@@ -34,7 +37,7 @@ pub fn create(
     driver: &Driver,
 ) -> Result<Box<dyn Sink>> {
     let settings = SinkSettings::parse(&options.settings, schema)?;
-    let target = Target::new(location, options.overwrite, &settings)?;
+    let target = Target::new(location, options, &settings)?;
     let (dims, columns) = columns::plan(schema, &settings)?;
     let inner: Box<dyn Cells> = match (settings.kind, dims.is_empty()) {
         (ArrayKind::Sparse, true) => {
@@ -72,11 +75,12 @@ struct Target {
     schema_name: String,
     key: Option<crate::filter::Key>,
     timestamps: (u64, u64),
+    metadata: Entries,
 }
 
 impl Target {
-    fn new(location: &Location, overwrite: bool, settings: &SinkSettings) -> Result<Self> {
-        location.refuse_existing(overwrite)?;
+    fn new(location: &Location, options: &WriteOptions, settings: &SinkSettings) -> Result<Self> {
+        location.refuse_existing(options.overwrite)?;
         let existed = location.exists()?;
         if location.is_dir()? && !location.join("__schema").exists()? {
             return Err(Error::invalid(format!(
@@ -90,6 +94,7 @@ impl Target {
             schema_name: fresh(timestamps)?,
             key: settings.key.clone(),
             timestamps,
+            metadata: metadata::entries(&options.metadata)?,
         })
     }
 
@@ -112,6 +117,9 @@ impl Target {
             self.clear(fragments)?;
         }
         make_folders(&self.location)?;
+        if !self.metadata.is_empty() {
+            write_metadata(&self.location, &self.metadata, self.key.as_ref(), self.timestamps)?;
+        }
         let names: Vec<String> = fragments.iter().map(|fragment| fragment.name.clone()).collect();
         commit(&self.location, &names, self.timestamps)?;
         store_schema(&self.location, &self.schema_name, new, self.key.as_ref())

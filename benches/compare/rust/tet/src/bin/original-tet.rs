@@ -39,7 +39,7 @@ fn main() {
             let (shape, chunk) = ([SIDE; 2], [CHUNK; 2]);
             let spec = RawArrayWrite::from_tensor(name, DATASET_DTYPE_TAG_V1.f32, &shape, &chunk, tag, &data, None);
             let target = folder.join(format!("original-{codec}.tet"));
-            report_after(3, || remove(&target), || write_raw_array_file(&target, &spec).unwrap());
+            report_after(2, || remove(&target), || write_raw_array_file(&target, &spec).unwrap());
         }
         "read" => report(1, || {
             let values = dense(&file, &format!(r#"{{"dataset":"{name}",{BUDGET}}}"#));
@@ -66,7 +66,7 @@ fn main() {
             let options = VerifyOptions { deep_decode: true, ..VerifyOptions::default() };
             f64::from(verify_tet_file_with_options(&file, options).unwrap().ok)
         }),
-        "info" => report(3, || {
+        "info" => report(5, || {
             let file = TetFile::open(&file).unwrap();
             let summary = read_tet_summary_v1(file.mmap()).unwrap();
             summary.datasets[0].shape.iter().product::<u64>() as f64

@@ -81,7 +81,7 @@ fn main() {
             let names = vec!["i0".to_owned(), "i1".to_owned()];
             let memory = Memory { bytes: base(&folder).into(), shape: vec![SIDE; 2], tile: vec![CHUNK, SIDE], names };
             let chunk = format!("{CHUNK},{CHUNK}");
-            report_after(3, || remove(&file), || write(&file, &memory, &chunk, codec, &driver));
+            report_after(5, || remove(&file), || write(&file, &memory, &chunk, codec, &driver));
         }
         "make" => {
             let bytes: Vec<u8> = (0..1_000_000_u32).flat_map(|i| ((i % 97) as f32).to_le_bytes()).collect();
@@ -92,13 +92,13 @@ fn main() {
                 0.0
             });
         }
-        "read" => report(3, || {
+        "read" => report(5, || {
             let array = array(&file);
             let mut out = huge_buffer((SIDE * SIDE * 4) as usize);
             read_region(&*array, &whole, &mut out, &driver).unwrap();
             cell(&out, (7 * SIDE + 5) as usize) + cell(&out, (SIDE * SIDE - 1) as usize)
         }),
-        "windows" => report(3, || {
+        "windows" => report(5, || {
             let array = array(&file);
             let mut sum = 0.0;
             for (row, column) in windows() {
@@ -110,11 +110,11 @@ fn main() {
             }
             sum
         }),
-        "mean" => report(3, || {
+        "mean" => report(5, || {
             let mean = reduce(&*array(&file), &whole, ReduceOp::Mean, &[], &driver).unwrap();
             mean.to_json()["values"].as_f64().unwrap_or(f64::NAN)
         }),
-        "mean0" => report(3, || {
+        "mean0" => report(5, || {
             let mean = reduce(&*array(&file), &whole, ReduceOp::Mean, &[0], &driver).unwrap();
             mean.to_json()["values"][77].as_f64().unwrap_or(f64::NAN)
         }),
@@ -123,19 +123,19 @@ fn main() {
             let report = tesselle::verify(file.to_str().unwrap(), None, &options, Depth::Deep, &driver).unwrap();
             f64::from(report.ok())
         }),
-        "info" => report(3, || {
+        "info" => report(5, || {
             let opened = tesselle::open(file.to_str().unwrap(), None, &OpenOptions::default()).unwrap();
             let info = opened.container.describe().unwrap().to_json();
             info["tables"][0]["rows"].as_f64().unwrap()
         }),
-        "one" => report(3, || {
+        "one" => report(5, || {
             let span = |start| Span { start, stop: start + 1, step: 1 };
             let region = Region { spans: vec![span(500), span(501)] };
             let mut out = vec![0; 4];
             read_region(&*array(&file), &region, &mut out, &driver).unwrap();
             cell(&out, 0)
         }),
-        "sum" => report(3, || {
+        "sum" => report(5, || {
             let sum = reduce(&*array(&file), &Region::whole(&[1000, 1000]), ReduceOp::Sum, &[], &driver).unwrap();
             sum.to_json()["values"].as_f64().unwrap_or(f64::NAN)
         }),

@@ -1,0 +1,51 @@
+//! Conversions by Tesselle: `ours-convert FROM-TO FOLDER`.
+
+use std::path::Path;
+
+use tesselle::{Conversion, Driver, DriverOptions, Settings};
+
+/// Memory for pieces under way: far less than the table takes.
+const MEMORY: u64 = 256 << 20;
+
+fn main() {
+    let (job, folder) = compare_harness::arguments();
+    let (from, to) = job.split_once('-').expect("a job is FROM-TO");
+    let source = folder.join(if from == "parquet" { "base.parquet".to_owned() } else { format!("made.{from}") });
+    // What comes from Parquet is kept for the way back; what goes to Parquet is measured and compared.
+    let target = folder.join(if from == "parquet" { format!("made.{to}") } else { format!("back-{from}.{to}") });
+    let driver = Driver::new(&DriverOptions { threads: None, memory: Some(MEMORY) }).expect("threads");
+    let mut conversion = Conversion::default();
+    if to == "tet" {
+        // A tensor file has no times: the column is a vector of integers.
+        conversion.casts = tesselle::parse_types("time=int64").expect("types");
+        conversion.write.settings = Settings::from_pairs(&["codec=zstd"]).expect("settings");
+    }
+    if to == "tsfile" {
+        conversion.write.table = Some("root.bench".to_owned());
+    }
+    let table = (from == "tsfile").then(|| "root.bench".to_owned());
+    conversion.table = table;
+    let mut rows = 0.0;
+    let mut seconds = Vec::new();
+    for _ in 0..2 {
+        remove(&target);
+        let start = std::time::Instant::now();
+        let converted = tesselle::convert(text(&source), text(&target), &conversion, &driver).expect("converts");
+        seconds.push(start.elapsed().as_secs_f64());
+        rows = converted.summary.rows as f64;
+    }
+    let list: Vec<String> = seconds.iter().map(f64::to_string).collect();
+    println!("{{\"seconds\": [{}], \"answer\": {rows}}}", list.join(", "));
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of text")
+}
+
+fn remove(path: &Path) {
+    if path.is_dir() {
+        let _ = std::fs::remove_dir_all(path);
+    } else {
+        let _ = std::fs::remove_file(path);
+    }
+}

@@ -1,0 +1,178 @@
+//! The TileDB jobs, run by Tesselle.
+
+mod data;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, RecordBatch};
+use compare_harness::{arguments, report, report_after};
+use data::{SIDE, SPACE, TILE, columns, numbers};
+use tesselle_core::array::read_region;
+use tesselle_core::{
+    ArrayView, Container, Driver, DriverOptions, Format, Location, OpenOptions, Region, Scan, Span, driver,
+};
+use tesselle_tiledb::filter::Filter;
+use tesselle_tiledb::write::{ArrayWriter, CellOrder, Consolidation, SchemaBuilder, SparseOptions};
+use tesselle_tiledb::{Attribute, Datatype, Dimension, Range, TileDb};
+
+fn open(path: &Path) -> Arc<dyn Container> {
+    TileDb.open(&Location::local(path).unwrap(), &OpenOptions::default()).expect("the array opens")
+}
+
+fn view(path: &Path) -> Arc<dyn ArrayView> {
+    open(path).table("").unwrap().array("a").expect("a dense array")
+}
+
+/// Memory as numpy gets it for large arrays: anonymous, and with huge pages where the system has them.
+fn huge_buffer(size: usize) -> memmap2::MmapMut {
+    let memory = memmap2::MmapMut::map_anon(size).expect("there is memory");
+    // Without huge pages the buffer works as well.
+    let _ = memory.advise(memmap2::Advice::HugePage);
+    memory
+}
+
+fn cell(bytes: &[u8], index: u64) -> f64 {
+    bytes.as_chunks::<8>().0.get(index as usize).map_or(f64::NAN, |chunk| f64::from_le_bytes(*chunk))
+}
+
+fn create(path: &Path, kind: &str) -> ArrayWriter {
+    let _ = std::fs::remove_dir_all(path);
+    let schema = match kind.split_once('-') {
+        Some(("dense", filters)) => {
+            let axis = |name| Dimension::new(name, Datatype::Int32, 0, (SIDE - 1) as i32, TILE as i32);
+            let filters = match filters {
+                "plain" => vec![],
+                "zstd" => vec![Filter::zstd(3)],
+                _ => vec![Filter::Byteshuffle, Filter::zstd(3)],
+            };
+            let attribute = Attribute::new("a", Datatype::Float64).with_filters(filters);
+            SchemaBuilder::dense().dimension(axis("row")).dimension(axis("column")).attribute(attribute)
+        }
+        Some((_, how)) => {
+            let axis = |name| Dimension::new(name, Datatype::Int64, 0_i64, SPACE - 1, 1000_i64);
+            let attribute = Attribute::new("a", Datatype::Float64);
+            let builder = SchemaBuilder::sparse().dimension(axis("x")).dimension(axis("y")).attribute(attribute);
+            builder.allows_dups(how == "dups")
+        }
+        None => {
+            let attribute = Attribute::new("a", Datatype::Int64);
+            SchemaBuilder::sparse().dimension(Dimension::text("key")).attribute(attribute)
+        }
+    };
+    let schema = schema.build().expect("the schema is sound");
+    ArrayWriter::create(&Location::local(path).unwrap(), &schema, None, None).expect("the array is created")
+}
+
+fn write(array: &ArrayWriter, kind: &str, batch: &RecordBatch) {
+    if kind.starts_with("dense") {
+        let all = Range { low: 0.into(), high: (SIDE - 1).into() };
+        array.write_dense(&[all.clone(), all], batch, CellOrder::RowMajor, None).expect("the box is written");
+    } else {
+        let batches = std::slice::from_ref(batch);
+        array.write_sparse(batches, &SparseOptions::default()).expect("the cells are written");
+    }
+}
+
+/// Reads all matching cells into memory, and adds up their number and their values.
+fn total(opened: &Arc<dyn Container>, scan: &Scan, pool: &Driver) -> f64 {
+    let rows = driver::scan(&*opened.table("").unwrap(), scan, pool, driver::Order::Any).expect("a plan");
+    let batches: Vec<RecordBatch> = rows.collect::<Result<_, _>>().expect("the cells are read");
+    let sum = |batch: &RecordBatch| -> f64 {
+        let column = batch.column_by_name("a").expect("the attribute");
+        let values = match column.as_primitive_opt::<Float64Type>() {
+            Some(floats) => floats.values().iter().sum::<f64>(),
+            None => column.as_primitive::<Int64Type>().values().iter().sum::<i64>() as f64,
+        };
+        values + column.len() as f64
+    };
+    batches.iter().map(sum).sum()
+}
+
+fn within(x: u64, y: u64) -> Scan {
+    let side = SPACE as u64 / 10;
+    let text = format!("x >= {x} AND x < {} AND y >= {y} AND y < {}", x + side, y + side);
+    Scan::all().filter(text.parse().expect("a condition"))
+}
+
+fn main() {
+    let (job, folder) = arguments();
+    let pool = Driver::new(&DriverOptions { threads: Some(2), ..DriverOptions::default() }).unwrap();
+    let (verb, kind) = job.split_once('-').unwrap();
+    let base = folder.join(format!("base-{kind}"));
+    let ours = folder.join(format!("ours-{kind}"));
+    match verb {
+        "write" => {
+            let batch = columns(&folder, kind);
+            let array = std::cell::RefCell::new(None);
+            let before = || *array.borrow_mut() = Some(create(&ours, kind));
+            report_after(3, before, || {
+                let array = array.borrow();
+                let array = array.as_ref().expect("it was created");
+                pool.install(|| write(array, kind, &batch));
+            });
+        }
+        "read" if kind.starts_with("dense") => report(3, || {
+            let mut out = huge_buffer((SIDE * SIDE * 8) as usize);
+            read_region(&*view(&base), &Region::whole(&[SIDE, SIDE]), &mut out, &pool).unwrap();
+            cell(&out, 7 * SIDE + 5) + cell(&out, SIDE * SIDE - 1)
+        }),
+        "read" => report(3, || total(&open(&base), &Scan::all(), &pool)),
+        "windows" => report(3, || {
+            let (array, mut next, mut sum) = (view(&base), numbers(SIDE - TILE), 0.0);
+            for _ in 0..100 {
+                let mut span = || {
+                    let start = next();
+                    Span { start, stop: start + TILE, step: 1 }
+                };
+                let region = Region { spans: vec![span(), span()] };
+                let mut out = vec![0; (TILE * TILE * 8) as usize];
+                read_region(&*array, &region, &mut out, &pool).unwrap();
+                sum += cell(&out, TILE * TILE - 1);
+            }
+            sum
+        }),
+        "boxes" => report(3, || {
+            let (array, mut next) = (open(&base), numbers((SPACE - SPACE / 10) as u64));
+            (0..100).map(|_| total(&array, &within(next(), next()), &pool)).sum()
+        }),
+        "lookups" => report(3, || {
+            let (array, mut next) = (open(&base), numbers(1_000_000));
+            let look = |key: u64| Scan::all().filter(format!("key = 'key{key:07}'").parse().unwrap());
+            (0..100).map(|_| total(&array, &look(next()), &pool)).sum()
+        }),
+        "open" => report(5, || {
+            let info = open(&base).describe().unwrap().to_json();
+            let fragments = info["fragments"].as_array().expect("a list of fragments");
+            let low = |fragment: &serde_json::Value| fragment["non_empty_domain"][0][0].as_f64();
+            fragments.iter().filter_map(low).fold(f64::INFINITY, f64::min)
+        }),
+        "box" => report(5, || total(&open(&base), &within(20_000, 20_000), &pool)),
+        "consolidate" => {
+            let before = || {
+                let _ = std::fs::remove_dir_all(&ours);
+                copy(&base, &ours);
+            };
+            report_after(3, before, || {
+                let array = ArrayWriter::open(&Location::local(&ours).unwrap(), None).unwrap();
+                pool.install(|| array.consolidate(&Consolidation::default())).expect("one fragment of many");
+            });
+        }
+        other => panic!("unknown job {other}"),
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}

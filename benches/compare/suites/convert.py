@@ -1,0 +1,35 @@
+"""convert: a table of ten million rows from Parquet into each format and back, within 256 MiB for pieces under way."""
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Suite:
+    """The jobs: a pair of formats, and how many rows go through it."""
+
+    ROWS = 10_000_000
+    ENGINES = ("tesselle", "pyarrow")
+    FORMATS = ("parquet", "arrow", "csv", "tatami", "tsfile", "tiledb", "tet")
+
+    def __init__(self, folder, release):
+        self.folder = folder
+        self.release = release
+
+    def prepare(self):
+        if not (self.folder / "base.parquet").exists():
+            # In a process of its own: a child's peak memory begins with that of the process it was forked from.
+            subprocess.run([sys.executable, HERE / "convert_python.py", "make", self.folder, str(self.ROWS)], check=True)
+
+    def jobs(self):
+        for name in self.FORMATS:
+            yield f"parquet-{name}", f"Parquet to {name}", (self.ROWS, "rows")
+            if name != "parquet":
+                yield f"{name}-parquet", f"{name} to Parquet", (self.ROWS, "rows")
+
+    def command(self, engine, job):
+        if engine == "tesselle":
+            return [self.release / "ours-convert", job, self.folder]
+        ends = set(job.split("-"))
+        return [sys.executable, HERE / "convert_python.py", job, self.folder] if ends <= {"parquet", "arrow", "csv"} else None

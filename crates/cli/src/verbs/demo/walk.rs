@@ -1,0 +1,137 @@
+//! The walk: what is shown, section by section. A section is a list of steps; a step is a command as a user types it.
+
+use std::path::Path;
+
+/// One command of the walk.
+pub(super) struct Step {
+    /// Why it is shown.
+    pub(super) why: &'static str,
+    /// Its words, without `tess`.
+    pub(super) words: Vec<String>,
+}
+
+/// Where the samples are, and the names of what the walk makes of them.
+struct Place<'a> {
+    folder: &'a Path,
+}
+
+impl Place<'_> {
+    /// A file of the folder, perhaps with a table.
+    fn file(&self, name: &str) -> String {
+        self.folder.join(name).display().to_string()
+    }
+
+    /// A command; words that begin with `@` are files of the folder.
+    fn step(&self, why: &'static str, words: &[&str]) -> Step {
+        let word =
+            |word: &&str| word.strip_prefix('@').map_or_else(|| (*word).to_owned(), |name| self.file(name));
+        Step { why, words: words.iter().map(word).collect() }
+    }
+}
+
+/// All steps, in order.
+pub(super) fn steps(folder: &Path) -> Vec<Step> {
+    let place = Place { folder };
+    [look(&place), read(&place), convert(&place), search(&place), health(&place)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn look(place: &Place<'_>) -> Vec<Step> {
+    vec![
+        place.step("What is in a file", &["info", "@tensor.tet"]),
+        place.step("The same of an array, which is a folder", &["info", "@weather.tiledb"]),
+        place.step("Every byte of a file, with its meaning", &["sketch", "@crawl.tatami"]),
+        place.step(
+            "The same as a page to look at, in one file",
+            &["sketch", "--html", "@fleet.tsfile", "-o", "@fleet.html", "--force"],
+        ),
+    ]
+}
+
+fn read(place: &Place<'_>) -> Vec<Step> {
+    vec![
+        place.step("A corner of the tensor", &["cat", "@tensor.tet", "--slice", "0:1,0:2,0:4"]),
+        place.step(
+            "Its mean along an axis",
+            &["reduce", "@tensor.tet", "--op", "mean", "--axis", "time", "--slice", "0:24,0:2,0:3"],
+        ),
+        place.step("A region of the raster", &["cat", "@weather.tiledb", "--slice", "10:12,20:23"]),
+        place.step(
+            "Points of the cloud in a box: only the tiles that touch it are read",
+            &["cat", "@points.tiledb", "--where", "x BETWEEN 100 AND 105 AND y < 60", "--limit", "5"],
+        ),
+        place.step(
+            "Sensors that run hot",
+            &[
+                "cat",
+                "@fleet.tsfile",
+                "--table",
+                "root.fleet.truck2",
+                "--where",
+                "temperature > 92",
+                "--limit",
+                "5",
+            ],
+        ),
+    ]
+}
+
+fn convert(place: &Place<'_>) -> Vec<Step> {
+    vec![
+        place.step(
+            "A truck's series as Parquet",
+            &["convert", "@fleet.tsfile#root.fleet.truck2", "@truck2.parquet", "--force"],
+        ),
+        place.step(
+            "Which is the same indeed",
+            &["diff", "@fleet.tsfile#root.fleet.truck2", "@truck2.parquet"],
+        ),
+        place.step("The raster as a tensor file", &["convert", "@weather.tiledb", "@weather.tet", "--force"]),
+        place.step(
+            "With the same values in the same places",
+            &["diff", "@weather.tiledb", "@weather.tet", "--columns", "temperature,rain"],
+        ),
+        place.step("Through Parquet", &["convert", "@weather.tiledb", "@weather.parquet", "--force"]),
+        place.step(
+            "And back: dimensions are dimensions again",
+            &["convert", "@weather.parquet", "@again.tiledb", "--force"],
+        ),
+        place.step("Nothing is lost on the way", &["diff", "@weather.tiledb", "@again.tiledb"]),
+        place.step("The tensor for the Python world", &["convert", "@tensor.tet", "@tensor.zarr", "--force"]),
+    ]
+}
+
+fn search(place: &Place<'_>) -> Vec<Step> {
+    vec![
+        place.step(
+            "An index over the crawl",
+            &["index", "@crawl.tatami", "@pages.tatami", "--text", "title,body", "--force"],
+        ),
+        place.step("And a search in it", &["search", "@pages.tatami", "river +bridge", "-k", "3"]),
+    ]
+}
+
+fn health(place: &Place<'_>) -> Vec<Step> {
+    vec![place.step("The health of the whole folder, down to every value", &["verify", "--deep", "@"])]
+}
+
+/// What to try next.
+pub(super) fn next(folder: &Path) -> String {
+    let at = |name: &str| folder.join(name).display().to_string();
+    format!(
+        "Next, try:
+  tess info --chunks {}          the pieces of a file
+  tess convert {} rows.csv --columns url,title --limit 10
+  tess diff {} {} --key lat,lon --columns temperature
+  tess --help                                 every verb; each has --help with examples
+and open {} in a browser.
+",
+        at("fleet.tsfile"),
+        at("crawl.tatami"),
+        at("weather.tiledb"),
+        at("again.tiledb"),
+        at("fleet.html"),
+    )
+}

@@ -1,0 +1,145 @@
+//! The byte map as one page that needs nothing else.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tesselle::{Container, Description, LayoutMap, Result, Role};
+
+use crate::format;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The colours, in the order of their numbers on the page.
+const ROLES: [Role; 7] =
+    [Role::Header, Role::Metadata, Role::Index, Role::Statistics, Role::Data, Role::Padding, Role::Gap];
+
+/// Pieces beyond this are not asked for their encodings.
+const MAX_CHUNKS: usize = 500_000;
+
+/// The page of a container.
+pub(super) fn page(name: &str, container: &dyn Container, map: &LayoutMap) -> Result<String> {
+    let mut names = Names::default();
+    let mut by_role = BTreeMap::<usize, u64>::new();
+    let files: Vec<Value> = map
+        .files
+        .iter()
+        .map(|file| {
+            let pieces = file.extents.iter().map(|extent| {
+                let role = ROLES.iter().position(|role| *role == extent.role).unwrap_or(0);
+                let size = extent.range.end - extent.range.start;
+                if extent.depth == 0 {
+                    *by_role.entry(role).or_default() += size;
+                }
+                let table = names.number(extent.table.as_deref());
+                let column = names.number(extent.column.as_deref());
+                json!([extent.range.start, size, role, extent.depth, table, column, extent.content])
+            });
+            let pieces: Vec<Value> = pieces.collect();
+            json!({ "name": file.file, "size": file.size, "pieces": pieces })
+        })
+        .collect();
+    let total: u64 = map.files.iter().map(|file| file.size).sum();
+    let description = container.describe()?;
+    let shares =
+        by_role.iter().map(|(role, size)| format!("{} {}", ROLES[*role].name(), format::bytes(*size)));
+    let facts = format!(
+        "{} version {}, {} in {} file{}: {}",
+        description.format,
+        description.version,
+        format::bytes(total),
+        format::count(map.files.len() as u64),
+        if map.files.len() == 1 { "" } else { "s" },
+        shares.collect::<Vec<_>>().join(", ")
+    );
+    let roles: Vec<&str> = ROLES.iter().map(|role| role.name()).collect();
+    let encodings = encodings(&container.chunks(Some(MAX_CHUNKS))?, &description);
+    let data = json!({ "roles": roles, "names": names.list, "files": files, "encodings": encodings });
+    // A script element ends at the first "</", whatever its type.
+    let data = data.to_string().replace('<', "\\u003c");
+    Ok(filled(&[
+        ("title", &escaped(name)),
+        ("style", STYLE),
+        ("facts", &escaped(&facts)),
+        ("data", &data),
+        ("script", SCRIPT),
+    ]))
+}
+
+/// The page with its parts put in; what stands in a part is not looked at.
+fn filled(parts: &[(&str, &str)]) -> String {
+    let mut out = String::new();
+    let mut rest = PAGE;
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.push_str(before);
+        let (name, more) = after.split_once("}}").unwrap_or((after, ""));
+        out.push_str(parts.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text));
+        rest = more;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Names of tables and columns, each kept once; 0 is none.
+struct Names {
+    list: Vec<String>,
+    numbers: std::collections::HashMap<String, usize>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { list: vec![String::new()], numbers: std::collections::HashMap::new() }
+    }
+}
+
+impl Names {
+    fn number(&mut self, name: Option<&str>) -> usize {
+        let Some(name) = name.filter(|name| !name.is_empty()) else { return 0 };
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        self.list.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), self.list.len() - 1);
+        self.list.len() - 1
+    }
+}
+
+/// Sizes by column and encoding, the largest first.
+fn encodings(chunks: &[Value], description: &Description) -> Vec<Value> {
+    // Where all pieces of a column went through the same, its description says so once.
+    let columns = description.tables.iter().flat_map(|table| &table.columns);
+    let filters: BTreeMap<&str, &Value> =
+        columns.filter_map(|column| Some((column.name.as_str(), column.extra.get("filters")?))).collect();
+    let mut groups = BTreeMap::<(String, String), (u64, u64, u64)>::new();
+    for chunk in chunks {
+        let word = |keys: &[&str]| keys.iter().find_map(|key| chunk[*key].as_str());
+        let number = |keys: &[&str]| keys.iter().find_map(|key| chunk[*key].as_u64());
+        let pages = chunk["pages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let of_pages = |key: &str| pages.iter().filter_map(|page| page[key].as_u64()).sum::<u64>();
+        let column = word(&["column", "field", "dataset"]).unwrap_or_default();
+        let own = filters.get(column).and_then(|list| list.as_array());
+        let filters = own.into_iter().flatten().filter_map(Value::as_str);
+        let mut parts: Vec<&str> =
+            [word(&["encoding"]), word(&["compression", "codec"])].into_iter().flatten().collect();
+        parts.extend(filters);
+        let encoding = if parts.is_empty() { "as it is".to_owned() } else { parts.join(", ") };
+        let stored = number(&["stored_bytes", "compressed", "stored", "data_size", "bytes", "size"]);
+        let stored = stored.unwrap_or_else(|| of_pages("compressed_size"));
+        let raw =
+            number(&["raw_bytes", "uncompressed", "raw"]).unwrap_or_else(|| of_pages("uncompressed_size"));
+        let group = groups.entry((column.to_owned(), encoding)).or_default();
+        *group = (group.0 + 1, group.1 + stored, group.2 + raw);
+    }
+    let mut list: Vec<_> = groups.into_iter().collect();
+    list.sort_by_key(|(_, (_, stored, _))| std::cmp::Reverse(*stored));
+    list.into_iter()
+        .map(|((column, encoding), (pieces, stored, raw))| {
+            json!({ "column": column, "encoding": encoding, "pieces": pieces, "stored": stored, "raw": raw })
+        })
+        .collect()
+}

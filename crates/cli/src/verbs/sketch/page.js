@@ -1,0 +1,317 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const byId = (id) => document.getElementById(id);
+  const roles = data.roles;
+  const style = getComputedStyle(document.documentElement);
+  const colour = roles.map((role) => style.getPropertyValue("--" + role).trim());
+  const names = data.names;
+
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const bytes = (n) => {
+    let unit = 0;
+    while (n >= 1024 && unit < units.length - 1) { n /= 1024; unit += 1; }
+    return unit ? n.toFixed(1) + " " + units[unit] : n + " B";
+  };
+  const count = (n) => n.toLocaleString("en-US");
+
+  // A piece is [start, size, role, depth, name of its table, name of its column, content].
+  const START = 0, SIZE = 1, ROLE = 2, DEPTH = 3, TABLE = 4, COLUMN = 5, CONTENT = 6;
+  const label = (piece) => [names[piece[TABLE]], names[piece[COLUMN]]].filter(Boolean).join(" · ");
+  const describe = (piece) =>
+    `${piece[CONTENT]}\nbytes ${count(piece[START])} – ${count(piece[START] + piece[SIZE])} (${bytes(piece[SIZE])})\n` +
+    roles[piece[ROLE]] + (label(piece) ? " · " + label(piece) : "");
+
+  // Legend.
+  const totals = roles.map(() => 0);
+  for (const file of data.files) for (const piece of file.pieces) if (piece[DEPTH] === 0) totals[piece[ROLE]] += piece[SIZE];
+  roles.forEach((role, i) => {
+    if (!totals[i]) return;
+    const item = document.createElement("span");
+    item.style.setProperty("--swatch", `var(--${role})`);
+    item.textContent = `${role} ${bytes(totals[i])}`;
+    byId("legend").append(item);
+  });
+
+  // Tooltip.
+  const tip = byId("tip");
+  const showTip = (event, text) => {
+    tip.hidden = !text;
+    if (!text) return;
+    tip.textContent = text;
+    const box = tip.getBoundingClientRect();
+    tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 4)) + "px";
+    tip.style.top = Math.max(4, event.clientY + 18 + box.height > innerHeight ? event.clientY - box.height - 10 : event.clientY + 18) + "px";
+  };
+
+  // Treemap: rows of boxes that are as square as they can be.
+  const treemap = (place, items, onClick) => {
+    place.replaceChildren();
+    let { width, height } = place.getBoundingClientRect();
+    const total = items.reduce((sum, item) => sum + item.size, 0);
+    if (!total || !width) return;
+    const scale = (width * height) / total;
+    let rest = items.filter((item) => item.size * scale >= 1).sort((a, b) => b.size - a.size);
+    let x = 0, y = 0;
+    const worst = (row, area, side) => {
+      const sum = area * area;
+      let out = 0;
+      for (const item of row) {
+        const part = item.size * scale;
+        out = Math.max(out, (side * side * part) / sum, sum / (side * side * part));
+      }
+      return out;
+    };
+    while (rest.length) {
+      const side = Math.min(width, height);
+      if (side < 1) break;
+      let row = [rest[0]], area = rest[0].size * scale, best = worst(row, area, side), used = 1;
+      while (used < rest.length) {
+        const grown = area + rest[used].size * scale;
+        const now = worst([...row, rest[used]], grown, side);
+        if (now > best) break;
+        row.push(rest[used]);
+        area = grown;
+        best = now;
+        used += 1;
+      }
+      const thick = area / side;
+      let along = 0;
+      for (const item of row) {
+        const length = (item.size * scale) / thick;
+        const box = document.createElement("div");
+        const upright = width >= height;
+        const [left, top, w, h] = upright ? [x, y + along, thick, length] : [x + along, y, length, thick];
+        box.style.cssText = `left:${left}px;top:${top}px;width:${w}px;height:${h}px;background:${item.colour}`;
+        if (w > 40 && h > 16) box.textContent = `${item.name} ${bytes(item.size)}`;
+        box.onmousemove = (event) => showTip(event, `${item.name}\n${bytes(item.size)}, ${((100 * item.size) / total).toFixed(1)} %\n${item.more}`);
+        box.onmouseleave = () => showTip(null, "");
+        if (onClick) box.onclick = () => onClick(item);
+        place.append(box);
+        along += length;
+      }
+      if (width >= height) { x += thick; width -= thick; } else { y += thick; height -= thick; }
+      rest = rest.slice(used);
+    }
+  };
+
+  // The strip.
+  const canvas = byId("strip");
+  let file = data.files[0], low = 0, high = 1, chosen = null;
+  const end = () => Math.max(1, file.size);
+  const firstAfter = (list, byte) => {
+    let a = 0, b = list.length;
+    while (a < b) {
+      const mid = (a + b) >> 1;
+      if (list[mid][START] + list[mid][SIZE] <= byte) a = mid + 1; else b = mid;
+    }
+    return a;
+  };
+  const lane = (pieces, top, height, pixels, context) => {
+    const scale = pixels / (high - low);
+    // Pieces below a pixel share one: the meaning with the most bytes gives its colour.
+    let pixel = -1, shares = null;
+    const flush = () => {
+      if (!shares) return;
+      context.fillStyle = colour[shares.indexOf(Math.max(...shares))];
+      context.fillRect(pixel, top, 1, height);
+      shares = null;
+    };
+    for (let i = firstAfter(pieces, low); i < pieces.length && pieces[i][START] < high; i += 1) {
+      const piece = pieces[i];
+      const from = (piece[START] - low) * scale, to = (piece[START] + piece[SIZE] - low) * scale;
+      if (to - from >= 2) {
+        flush();
+        context.fillStyle = colour[piece[ROLE]];
+        context.fillRect(Math.max(0, from), top, Math.min(pixels, to) - Math.max(0, from) - (to - from > 4 ? 1 : 0), height);
+      } else {
+        const at = Math.floor(from);
+        if (at !== pixel || !shares) { flush(); pixel = at; shares = roles.map(() => 0); }
+        shares[piece[ROLE]] += piece[SIZE];
+      }
+    }
+    flush();
+  };
+  const draw = () => {
+    const ratio = devicePixelRatio || 1;
+    const width = Math.max(1, Math.round(canvas.clientWidth * ratio)), height = Math.round(84 * ratio);
+    canvas.width = width;
+    canvas.height = height;
+    const context = canvas.getContext("2d");
+    const inner = file.inner.length > 0;
+    lane(file.outer, 0, inner ? height * 0.6 : height, width, context);
+    if (inner) lane(file.inner, height * 0.64, height * 0.36, width, context);
+    if (chosen) {
+      const scale = width / (high - low);
+      context.strokeStyle = style.getPropertyValue("--ink");
+      context.lineWidth = 2 * ratio;
+      context.strokeRect((chosen[START] - low) * scale, 1, Math.max(2, chosen[SIZE] * scale), height - 2);
+    }
+    const marks = byId("ruler").children;
+    [low, (low + high) / 2, high].forEach((at, i) => { marks[i].textContent = count(Math.round(at)); });
+  };
+  let waiting = false;
+  const redraw = () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; draw(); });
+  };
+  const view = (from, to) => {
+    const size = Math.max(16, Math.min(end(), to - from));
+    low = Math.max(0, Math.min(from, end() - size));
+    high = low + size;
+    redraw();
+  };
+  const byteAt = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return low + ((event.clientX - box.left) / box.width) * (high - low);
+  };
+  const pieceAt = (event) => {
+    const byte = byteAt(event), box = canvas.getBoundingClientRect();
+    const list = file.inner.length && event.clientY - box.top > box.height * 0.62 ? file.inner : file.outer;
+    const piece = list[firstAfter(list, byte)];
+    return piece && piece[START] <= byte ? piece : null;
+  };
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const at = byteAt(event), factor = Math.exp(event.deltaY / 400);
+    view(at - (at - low) * factor, at + (high - at) * factor);
+  }, { passive: false });
+  let drag = null;
+  canvas.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, low, high, moved: false }; canvas.setPointerCapture(event.pointerId); });
+  canvas.addEventListener("pointermove", (event) => {
+    if (drag && Math.abs(event.clientX - drag.x) > 3) {
+      drag.moved = true;
+      const moved = ((drag.x - event.clientX) / canvas.clientWidth) * (drag.high - drag.low);
+      view(drag.low + moved, drag.high + moved);
+      return;
+    }
+    const piece = pieceAt(event);
+    showTip(event, piece ? describe(piece) : "");
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    if (drag && !drag.moved) choose(pieceAt(event), false);
+    drag = null;
+  });
+  canvas.addEventListener("pointerleave", () => showTip(null, ""));
+  canvas.addEventListener("dblclick", () => view(0, end()));
+  canvas.addEventListener("keydown", (event) => {
+    const step = (high - low) / 8;
+    if (event.key === "ArrowLeft") view(low - step, high - step);
+    else if (event.key === "ArrowRight") view(low + step, high + step);
+    else if (event.key === "+") view(low + step, high - step);
+    else if (event.key === "-") view(low - step * 1.5, high + step * 1.5);
+    else if (event.key === "Home") view(0, end());
+    else return;
+    event.preventDefault();
+  });
+  const choose = (piece, zoom) => {
+    chosen = piece;
+    byId("detail").textContent = piece ? describe(piece).replaceAll("\n", " · ") : "";
+    if (piece && zoom) view(piece[START] - piece[SIZE] * 2, piece[START] + piece[SIZE] * 3);
+    redraw();
+  };
+
+  // The list of pieces: only the rows in sight exist.
+  const ROW = 20, list = byId("list"), space = byId("space");
+  let rows = [];
+  const fill = () => {
+    const word = byId("search").value.trim().toLowerCase();
+    rows = word
+      ? file.pieces.filter((p) => p[CONTENT].toLowerCase().includes(word) || roles[p[ROLE]].includes(word) || label(p).toLowerCase().includes(word))
+      : file.pieces;
+    byId("count").textContent = `${count(rows.length)} of ${count(file.pieces.length)} pieces, ${bytes(rows.reduce((n, p) => n + p[SIZE], 0))}`;
+    // Browsers bound the height of an element; beyond it the list is scaled.
+    space.style.height = Math.min(rows.length * ROW, 8e6) + "px";
+    list.scrollTop = 0;
+    scroll();
+  };
+  const scroll = () => {
+    for (const old of list.querySelectorAll(".row")) old.remove();
+    const full = rows.length * ROW, shown = Math.min(full, 8e6);
+    const share = shown > list.clientHeight ? list.scrollTop / (shown - list.clientHeight) : 0;
+    const first = Math.floor((share * Math.max(0, full - list.clientHeight)) / ROW);
+    const visible = Math.ceil(list.clientHeight / ROW) + 1;
+    for (let i = first; i < Math.min(rows.length, first + visible); i += 1) {
+      const piece = rows[i], row = document.createElement("div");
+      row.className = "row";
+      row.style.top = list.scrollTop + (i - first) * ROW + "px";
+      row.style.setProperty("--swatch", colour[piece[ROLE]]);
+      row.textContent = `${String(piece[START]).padStart(14)} ${String(piece[SIZE]).padStart(12)}  ${"  ".repeat(piece[DEPTH])}${piece[CONTENT]}`;
+      row.onclick = () => choose(piece, true);
+      list.append(row);
+    }
+  };
+  list.addEventListener("scroll", scroll);
+  byId("search").addEventListener("input", fill);
+
+  // Sizes by column.
+  const cell = (row, text, number) => {
+    const out = row.insertCell();
+    out.textContent = text;
+    if (number) out.className = "n";
+  };
+  const groups = new Map();
+  let whole = 0;
+  for (const one of data.files) {
+    one.outer = one.pieces.filter((p) => p[DEPTH] === 0);
+    one.inner = one.pieces.filter((p) => p[DEPTH] > 0 && !(p[SIZE] === 0));
+    // Nested pieces may lie in each other; the deepest come last and are drawn over the others.
+    one.inner.sort((a, b) => a[START] - b[START] || a[DEPTH] - b[DEPTH]);
+    whole += one.size;
+    const columns = new Set(one.pieces.filter((p) => p[COLUMN]).map((p) => p[DEPTH]));
+    const depth = columns.size ? Math.min(...columns) : 0;
+    for (const piece of one.pieces) {
+      if (piece[DEPTH] !== depth && !(piece[DEPTH] === 0 && !piece[COLUMN])) continue;
+      const own = label(piece);
+      const inside = piece[DEPTH] === 0 && depth > 0 && piece[ROLE] === roles.indexOf("data");
+      if (inside) continue;
+      const key = own ? `${own}\u0000${piece[ROLE]}` : `\u0000${piece[ROLE]}`;
+      const group = groups.get(key) || { name: own || roles[piece[ROLE]], role: piece[ROLE], size: 0, pieces: 0 };
+      group.size += piece[SIZE];
+      group.pieces += 1;
+      groups.set(key, group);
+    }
+  }
+  const sizes = [...groups.values()].sort((a, b) => b.size - a.size);
+  for (const group of sizes.slice(0, 500)) {
+    const row = byId("columns").tBodies[0].insertRow();
+    cell(row, group.name + (group.name === roles[group.role] ? "" : ` (${roles[group.role]})`));
+    cell(row, count(group.pieces), true);
+    cell(row, bytes(group.size), true);
+    cell(row, whole ? ((100 * group.size) / whole).toFixed(1) + " %" : "", true);
+  }
+  for (const one of data.encodings) {
+    const row = byId("encodings").tBodies[0].insertRow();
+    cell(row, one.column);
+    cell(row, one.encoding);
+    cell(row, count(one.pieces), true);
+    cell(row, bytes(one.stored), true);
+    cell(row, one.raw ? bytes(one.raw) : "", true);
+    cell(row, one.raw && one.stored ? (one.raw / one.stored).toFixed(2) + "×" : "", true);
+  }
+
+  const open = (next) => {
+    file = next;
+    chosen = null;
+    byId("strip-name").textContent = `${file.name}, ${bytes(file.size)}`;
+    byId("detail").textContent = "";
+    view(0, end());
+    fill();
+  };
+  const maps = () => {
+    treemap(byId("size-map"), sizes.map((g) => ({ name: g.name, size: g.size, colour: colour[g.role], more: `${roles[g.role]}, ${count(g.pieces)} pieces` })));
+    if (data.files.length > 1) {
+      byId("files").hidden = false;
+      const items = data.files.map((one) => {
+        const parts = roles.map(() => 0);
+        for (const piece of one.outer) parts[piece[ROLE]] += piece[SIZE];
+        return { name: one.name, size: one.size, colour: colour[parts.indexOf(Math.max(...parts))], more: `${count(one.pieces.length)} pieces`, file: one };
+      });
+      treemap(byId("file-map"), items, (item) => open(item.file));
+    }
+  };
+  if (file) open(data.files.reduce((best, one) => (one.size > best.size ? one : best), file));
+  maps();
+  addEventListener("resize", () => { maps(); redraw(); scroll(); });
+})();

@@ -1,0 +1,252 @@
+//! `tess tatami lookup` and `tess tatami take`: single rows, one page of each column decoded.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch};
+use clap::Args;
+use serde_json::{Value, json};
+use tesselle::foreign::{Foreign, IpcKind};
+use tesselle::storage::Staged;
+use tesselle::tatami::{Collection, File};
+use tesselle::{Error, Location, OpenOptions, Result, Uri};
+
+use crate::verbs::cat::render;
+use crate::{Outcome, out};
+
+/// Find a row by its key
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tess tatami lookup crawl.tatami https://example.org/
+  tess tatami lookup crawl.tatami https://example.org/ --columns title,status --json
+  tess tatami lookup crawl/ https://example.org/
+
+The file must be sorted by a key; of equal keys the first row is found. In a folder with tatami.manifest only
+the files whose key range holds the key are opened.")]
+pub(crate) struct Lookup {
+    /// A file, or a collection
+    uri: String,
+
+    /// The value of the sort key
+    #[arg(allow_hyphen_values = true)]
+    key: String,
+
+    /// Only these columns of the row [default: all]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+}
+
+/// Print rows by their numbers
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tess tatami take crawl.tatami 17,4,100:103
+  tess tatami take crawl.tatami 17 --columns url,title --json
+  tess tatami take crawl.tatami 17 --blob body -o page.html")]
+pub(crate) struct Take {
+    /// The file
+    file: String,
+
+    /// Numbers from 0, and ranges lo:hi, half open; rows come out in this order
+    rows: String,
+
+    /// Only these columns, in this order [default: all]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "blob")]
+    columns: Option<Vec<String>>,
+
+    /// The bytes of this column in the one row, as they are
+    #[arg(long, value_name = "COLUMN")]
+    blob: Option<String>,
+
+    /// Write to FILE instead of standard output
+    #[arg(short, long = "out", value_name = "FILE")]
+    output: Option<String>,
+
+    /// Replace FILE if it exists
+    #[arg(long)]
+    force: bool,
+}
+
+/// Rows that one call may name: they are held in memory.
+const MOST: u64 = 1_000_000;
+
+impl Lookup {
+    pub(crate) fn run(&self, json: bool) -> Result<Outcome> {
+        let location = Uri::parse(&self.uri)?.location;
+        let options = OpenOptions::default();
+        let found = if location.name().ends_with(".manifest") || location.is_dir()? {
+            self.in_collection(&Collection::open(&location, &options)?)?
+        } else {
+            let file = File::open(&location, &options)?;
+            let row = file.lookup(&file.parse_key(&self.key)?)?;
+            row.map(|row| (file, None, row))
+        };
+        let Some((file, member, row)) = found else {
+            if json {
+                out::print_json(&json!({ "row": null }))?;
+            } else {
+                out::print("no row has this key\n")?;
+            }
+            return Ok(Outcome::Fine);
+        };
+        let batch = file.take(&[row], names(self.columns.as_ref()).as_deref())?;
+        if json {
+            let values = objects(&batch)?.into_iter().next();
+            let mut object = json!({ "row": row, "values": values });
+            if let (Some(member), Some(map)) = (&member, object.as_object_mut()) {
+                map.insert("member".into(), member.as_str().into());
+            }
+            out::print_json(&object)?;
+        } else {
+            let place = member.map_or_else(String::new, |member| format!(" of {member}"));
+            out::note(&format!("row {row}{place}"));
+            out::print(&render(&batch.schema(), &[batch])?)?;
+        }
+        Ok(Outcome::Fine)
+    }
+
+    fn in_collection(&self, collection: &Collection) -> Result<Option<(File, Option<String>, u64)>> {
+        let Some(sorted) = collection.members().iter().find(|member| !member.sort_column.is_empty()) else {
+            return Err(Error::invalid(format!("no file of '{}' is sorted by a key", self.uri))
+                .hint("use 'tess cat --where' to search all rows"));
+        };
+        let key = collection.open_member(sorted)?.parse_key(&self.key)?;
+        let Some((path, row)) = collection.lookup(&key)? else { return Ok(None) };
+        let member = collection.members().iter().find(|member| member.path == path);
+        let member = member.ok_or_else(|| Error::internal("a member that is not listed"))?;
+        Ok(Some((collection.open_member(member)?, Some(path), row)))
+    }
+}
+
+impl Take {
+    pub(crate) fn run(&self, json: bool) -> Result<Outcome> {
+        let rows = parse_rows(&self.rows)?;
+        let file = File::open(&Location::local(&self.file)?, &OpenOptions::default())?;
+        if let Some(column) = &self.blob {
+            return self.blob(&file, column, &rows, json);
+        }
+        let batch = file.take(&rows, names(self.columns.as_ref()).as_deref())?;
+        if json {
+            let values = objects(&batch)?;
+            let rows: Vec<Value> =
+                rows.iter().zip(values).map(|(row, v)| json!({ "row": row, "values": v })).collect();
+            let text = serde_json::to_string_pretty(&json!({ "rows": rows }))
+                .map_err(|e| Error::internal("a report is not JSON").source(e))?;
+            out::print_to(self.output.as_deref(), self.force, &format!("{text}\n"))?;
+        } else if let Some(kind) = self.output.as_deref().and_then(Foreign::from_extension) {
+            let target = out::target(self.output.as_deref(), self.force)?;
+            let mut sink = kind.sink(target, &batch.schema(), IpcKind::File)?;
+            sink.write(&batch)?;
+            sink.finish()?;
+        } else {
+            out::print_to(self.output.as_deref(), self.force, &render(&batch.schema(), &[batch])?)?;
+        }
+        Ok(Outcome::Fine)
+    }
+
+    fn blob(&self, file: &File, column: &str, rows: &[u64], json: bool) -> Result<Outcome> {
+        let [row] = rows else {
+            return Err(Error::invalid("--blob takes one row").hint("name its number"));
+        };
+        let batch = file.take(&[*row], Some(&[column]))?;
+        let array = batch.column(0);
+        let bytes = match (array.as_binary_opt::<i32>(), array.as_string_opt::<i32>()) {
+            _ if array.is_null(0) => {
+                return Err(Error::not_found(format!("row {row} has no value in '{column}'")));
+            }
+            (Some(binary), _) => binary.value(0),
+            (_, Some(text)) => text.value(0).as_bytes(),
+            _ => {
+                return Err(Error::invalid(format!("column '{column}' holds neither blobs nor text")));
+            }
+        };
+        if json && self.output.is_none() {
+            return Err(Error::invalid("bytes and JSON cannot share standard output")
+                .hint("name a file for the bytes with -o FILE"));
+        }
+        let mut target = out::target(self.output.as_deref(), self.force)?;
+        target.write(bytes)?;
+        target.commit()?;
+        if json {
+            out::print_json(&json!({ "row": row, "column": column, "bytes": bytes.len() }))?;
+        }
+        Ok(Outcome::Fine)
+    }
+}
+
+fn names(columns: Option<&Vec<String>>) -> Option<Vec<&str>> {
+    columns.map(|columns| columns.iter().map(String::as_str).collect())
+}
+
+/// `17,4,100:103`
+fn parse_rows(text: &str) -> Result<Vec<u64>> {
+    let refuse = || {
+        Error::invalid(format!("'{text}' does not name rows")).hint("write numbers and ranges: 17,4,100:103")
+    };
+    let number = |text: &str| text.trim().parse::<u64>().map_err(|_| refuse());
+    let mut rows = Vec::new();
+    for part in text.split(',') {
+        let (start, end) = match part.split_once(':') {
+            Some((start, end)) => (number(start)?, number(end)?),
+            None => number(part).map(|row| (row, row.saturating_add(1)))?,
+        };
+        if end.saturating_sub(start).saturating_add(rows.len() as u64) > MOST {
+            return Err(Error::limit(format!("more than {MOST} rows are named"))
+                .hint("'tess cat' streams any number of rows"));
+        }
+        rows.extend(start..end);
+    }
+    Ok(rows)
+}
+
+/// The rows as JSON objects, as `cat --as jsonl` writes them.
+fn objects(batch: &RecordBatch) -> Result<Vec<Value>> {
+    let bytes = Arc::new(Mutex::new(Vec::new()));
+    let mut sink =
+        Foreign::Jsonl.sink(Box::new(Memory(Arc::clone(&bytes))), &batch.schema(), IpcKind::Stream)?;
+    sink.write(batch)?;
+    sink.finish()?;
+    let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
+    let parse = |line: &[u8]| {
+        serde_json::from_slice(line).map_err(|e| Error::internal("a row is not JSON").source(e))
+    };
+    bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(parse).collect()
+}
+
+/// Text that is not meant for a file.
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Staged for Memory {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write_at(&mut self, _offset: u64, _bytes: &[u8]) -> Result<()> {
+        Err(Error::internal("rows are written one after the other"))
+    }
+
+    fn position(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_numbers_and_half_open_ranges_in_the_order_given() {
+        assert_eq!(parse_rows("17, 4,100:103").unwrap(), [17, 4, 100, 101, 102]);
+        assert_eq!(parse_rows("5:5").unwrap(), [0u64; 0]);
+        assert_eq!(parse_rows("9:3").unwrap(), [0u64; 0]);
+        for bad in ["", "a", "1:", "-1", "1:2:3", "0:18446744073709551615"] {
+            assert!(parse_rows(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! `tess tsfile` and the other verbs on TsFiles, as a script sees them.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn tess(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tess")).args(args).output().unwrap()
+}
+
+fn fine(args: &[&str]) -> String {
+    let out = tess(args);
+    assert!(out.status.success(), "tess {args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
+}
+
+fn parsed(args: &[&str]) -> Value {
+    serde_json::from_str(&fine(args)).unwrap()
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A file of two series with a few pages each, made of CSV.
+fn sample(folder: &Path, version: &str) -> PathBuf {
+    let csv = folder.join("in.csv");
+    let rows: Vec<String> = (0..25).map(|i| format!("{},{},{}.5\n", 1000 + i * 10, i * i, i)).collect();
+    let rows = rows.concat();
+    std::fs::write(&csv, format!("time,a,b\n{rows}")).unwrap();
+    let file = folder.join(format!("v{version}.tsfile"));
+    let version = format!("version={version}");
+    let set = ["--set", &version, "--set", "page_points=10", "--set", "device=root.sg.d1"];
+    fine(&[&["convert", path(&csv), path(&file), "--force"][..], &set].concat());
+    file
+}
+
+#[test]
+fn read_lists_the_records_of_every_version() {
+    let folder = tempfile::tempdir().unwrap();
+    for version in ["0.8", "1", "2", "3", "4"] {
+        let file = sample(folder.path(), version);
+        let dump = parsed(&["tsfile", "read", path(&file), "--points", "--json"]);
+        assert_eq!(dump["stopped"], Value::Null, "version {version}");
+        let chunks: Vec<&Value> =
+            dump["records"].as_array().unwrap().iter().filter(|r| r["record"] == "chunk").collect();
+        assert_eq!(chunks.len(), 2, "version {version}");
+        let a = chunks.iter().find(|c| c["measurement"] == "a").unwrap();
+        assert_eq!(a["pages"].as_array().unwrap().len(), 3);
+        assert_eq!(a["pages"][1]["points"][0], json!([1100, 100]), "version {version}");
+        let text = fine(&["tsfile", "read", path(&file)]);
+        assert!(text.contains("measurement b"), "{text}");
+    }
+}
+
+#[test]
+fn read_tells_where_a_cut_file_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = sample(folder.path(), "4");
+    let bytes = std::fs::read(&file).unwrap();
+    let cut = folder.path().join("cut.tsfile");
+    std::fs::write(&cut, &bytes[..100]).unwrap();
+    let dump = parsed(&["tsfile", "read", path(&cut), "--json"]);
+    assert!(dump["stopped"].as_str().unwrap().contains("byte"), "{dump}");
+    // What is no TsFile at all is an error.
+    std::fs::write(&cut, b"something else entirely").unwrap();
+    assert_eq!(tess(&["tsfile", "read", path(&cut)]).status.code(), Some(1));
+    assert_eq!(tess(&["tsfile", "read", "/nowhere.tsfile"]).status.code(), Some(3));
+}
+
+/// A resource file of 0.9: first times, then last times.
+fn resource(device: &str, start: i64, end: i64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for time in [start, end] {
+        bytes.extend(1_i32.to_be_bytes());
+        bytes.extend((device.len() as i32).to_be_bytes());
+        bytes.extend(device.as_bytes());
+        bytes.extend(time.to_be_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn a_data_directory_is_told_file_by_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = sample(folder.path(), "1");
+    let data = folder.path().join("data");
+    for (part, name) in [("sequence", "1-1-0"), ("unsequence", "2-2-0")] {
+        let group = data.join(part).join("root.sg");
+        std::fs::create_dir_all(&group).unwrap();
+        std::fs::copy(&file, group.join(format!("{name}.tsfile"))).unwrap();
+        let resource = resource("root.sg.d1", 1000, 1240);
+        std::fs::write(group.join(format!("{name}.tsfile.resource")), resource).unwrap();
+    }
+    let mods = data.join("sequence/root.sg/1-1-0.tsfile.mods");
+    std::fs::write(mods, "DELETION,root.sg.d1.a,5,1050\n").unwrap();
+
+    let files = parsed(&["tsfile", "resource", path(&data), "--json"]);
+    let expected = json!({ "file": "sequence/root.sg/1-1-0.tsfile.resource", "devices": { "root.sg.d1": [1000, 1240] } });
+    assert_eq!(files["files"][0], expected);
+    let overview = parsed(&["tsfile", "data-dir", path(&data), "--json"]);
+    let (first, second) = (&overview["files"][0], &overview["files"][1]);
+    assert_eq!((&first["sequence"], &second["sequence"]), (&json!(true), &json!(false)));
+    assert_eq!(first["version"], "000001");
+    assert_eq!(first["deletions"][0]["end"], 1050);
+    assert_eq!(second["devices"]["root.sg.d1"], json!([1000, 1240]));
+    assert!(fine(&["tsfile", "data-dir", path(&data)]).contains("unsequence/root.sg/2-2-0.tsfile"));
+    assert!(fine(&["tsfile", "resource", path(&data)]).contains("root.sg.d1"));
+    // A file is no data directory: the call is wrong.
+    assert_eq!(tess(&["tsfile", "data-dir", path(&file)]).status.code(), Some(2));
+}
+
+#[test]
+fn a_sketch_ends_at_chunks_unless_pages_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = sample(folder.path(), "3");
+    let brief = fine(&["sketch", path(&file)]);
+    assert!(brief.contains("chunk of a") && brief.contains("3 pages"), "{brief}");
+    assert!(!brief.contains("page 0"), "{brief}");
+    let full = fine(&["sketch", path(&file), "--pages"]);
+    assert!(full.contains("page 2"), "{full}");
+    let pages = |map: &Value| {
+        let extents = map["files"][0]["extents"].as_array().unwrap();
+        extents.iter().filter(|e| e["content"].as_str().unwrap().starts_with("page ")).count()
+    };
+    assert_eq!(pages(&parsed(&["sketch", path(&file), "--json"])), 0);
+    assert_eq!(pages(&parsed(&["sketch", path(&file), "--json", "--pages"])), 6);
+}
+
+#[test]
+fn a_cut_file_is_repaired_and_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = sample(folder.path(), "1");
+    let bytes = std::fs::read(&file).unwrap();
+    let cut = folder.path().join("cut.tsfile");
+    std::fs::write(&cut, &bytes[..bytes.len() - 40]).unwrap();
+    assert_eq!(tess(&["verify", path(&cut), "--deep"]).status.code(), Some(1));
+    let whole = folder.path().join("whole.tsfile");
+    let report = parsed(&["repair", path(&cut), path(&whole), "--json"]);
+    assert!(report["kept_bytes"].as_u64().unwrap() > 0, "{report}");
+    fine(&["verify", path(&whole), "--deep"]);
+    fine(&["diff", path(&file), path(&whole)]);
+}
+
+#[test]
+fn deletions_that_are_not_understood_are_not_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = sample(folder.path(), "4");
+    std::fs::write(folder.path().join("v4.tsfile.mods2"), [1, 2, 3]).unwrap();
+    let out = tess(&["cat", path(&file)]);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&out.stderr).contains(".mods2"));
+    fine(&["info", path(&file)]);
+}

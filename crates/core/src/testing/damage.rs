@@ -1,0 +1,45 @@
+//! Ways to damage bytes, the same in every run.
+
+/// A generator of numbers that are the same in every run.
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// One that begins at `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(0x9e37_79b9_7f4a_7c15 ^ seed)
+    }
+
+    /// The next number below `bound`, which is at least one.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 8) % bound as u64) as usize
+    }
+}
+
+/// Copies of `bytes` without end, in each of which one to four bytes are changed: half of the time one bit, else to a
+/// value that lengths and counts fear.
+pub fn flips(bytes: &[u8], seed: u64) -> impl Iterator<Item = Vec<u8>> {
+    let mut random = Random::new(seed);
+    std::iter::repeat_with(move || {
+        let mut damaged = bytes.to_vec();
+        for _ in 0..=random.below(4) {
+            let at = random.below(damaged.len());
+            damaged[at] = match random.below(8) {
+                0 => 0,
+                1 => 0xff,
+                2 => 0x7f,
+                3 => random.below(256) as u8,
+                _ => damaged[at] ^ (1 << random.below(8)),
+            };
+        }
+        damaged
+    })
+}
+
+/// Every beginning of `bytes` that is shorter than all of it, `step` bytes apart.
+pub fn cuts(bytes: &[u8], step: usize) -> impl Iterator<Item = &[u8]> {
+    (0..bytes.len()).step_by(step).map(|len| &bytes[..len])
+}

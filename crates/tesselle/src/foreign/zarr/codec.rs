@@ -1,0 +1,287 @@
+//! The codecs of a chunk, in order: axes may be exchanged, cells become bytes (or a shard of smaller chunks), bytes
+//! are compressed and checked.
+
+use serde_json::{Value, json};
+use tesselle_codec::compress::{Compressor, compress, decompress_into};
+use tesselle_codec::{blosc, crc};
+use tesselle_core::{DType, Error, Result};
+
+/// Chunks larger than this are refused: they would have to be decoded as a whole.
+const MAX_CHUNK: u64 = 4 << 30;
+
+/// What a chunk went through when it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Chain {
+    /// For each axis of the stored chunk, the axis of the array; `None` where they are in order.
+    pub(super) order: Option<Vec<usize>>,
+    /// How cells become bytes.
+    pub(super) cells: Cells,
+    /// What the bytes went through.
+    bytes: Vec<ByteCodec>,
+    /// Bytes of the decoded chunk.
+    pub(super) size: usize,
+}
+
+/// How cells become bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cells {
+    /// One after the other.
+    Plain {
+        /// The most significant byte comes first.
+        big_endian: bool,
+    },
+    /// As smaller chunks with an index.
+    Shard(Box<Shard>),
+}
+
+/// A chunk of smaller chunks.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Shard {
+    /// The shape of a smaller chunk.
+    pub(super) chunk: Vec<u64>,
+    /// What a smaller chunk went through.
+    pub(super) inner: Chain,
+    /// Whether the index is followed by its checksum.
+    pub(super) checked: bool,
+    /// The index stands before the chunks instead of behind them.
+    pub(super) index_first: bool,
+    /// How many smaller chunks there are along each axis.
+    pub(super) grid: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ByteCodec {
+    Gzip { level: i32 },
+    Zstd { level: i32 },
+    Blosc,
+    Crc32c,
+}
+
+impl Chain {
+    /// Bytes one after the other, little-endian, then this compressor.
+    pub(super) fn plain(compressor: Compressor, level: i32, chunk: &[u64], dtype: DType) -> Result<Self> {
+        let bytes = match compressor {
+            Compressor::Zstd => vec![ByteCodec::Zstd { level }],
+            Compressor::Gzip => vec![ByteCodec::Gzip { level }],
+            _ => Vec::new(),
+        };
+        let cells = Cells::Plain { big_endian: false };
+        Ok(Self { order: None, cells, bytes, size: decoded_size(chunk, dtype)? })
+    }
+
+    pub(super) fn parse(value: &Value, chunk: &[u64], dtype: DType) -> Result<Self> {
+        Self::parse_inside(value, chunk, dtype, false)
+    }
+
+    fn parse_inside(value: &Value, chunk: &[u64], dtype: DType, in_shard: bool) -> Result<Self> {
+        let list = value.as_array().ok_or_else(|| Error::corrupt("an array has no list of codecs"))?;
+        let mut order: Option<Vec<usize>> = None;
+        let mut cells = None;
+        let mut bytes = Vec::new();
+        for codec in list {
+            let name = codec["name"].as_str().or(codec.as_str()).unwrap_or_default();
+            let with = &codec["configuration"];
+            let misplaced = || Error::corrupt(format!("the codec '{name}' is not at its place"));
+            match name {
+                "transpose" if cells.is_none() => {
+                    let axes = axes(&with["order"], chunk.len()).ok_or_else(|| {
+                        Error::corrupt(format!("{} is no order of {} axes", with["order"], chunk.len()))
+                    })?;
+                    let before = order.unwrap_or_else(|| (0..chunk.len()).collect());
+                    order = Some(axes.iter().map(|axis| before[*axis]).collect());
+                }
+                "bytes" | "endian" if cells.is_none() => {
+                    let big_endian = match with["endian"].as_str() {
+                        Some("little") | None => false,
+                        Some("big") => true,
+                        Some(other) => {
+                            return Err(Error::corrupt(format!("the byte order '{other}' is not known")));
+                        }
+                    };
+                    cells = Some(Cells::Plain { big_endian });
+                }
+                "sharding_indexed" if cells.is_none() => {
+                    if in_shard || order.is_some() {
+                        return Err(Error::unsupported(
+                            "shards inside of shards, or with exchanged axes, are not read",
+                        ));
+                    }
+                    cells = Some(Cells::Shard(Box::new(Shard::parse(with, chunk, dtype)?)));
+                }
+                "gzip" if cells.is_some() => bytes.push(ByteCodec::Gzip { level: level(with, 5) }),
+                "zstd" if cells.is_some() => bytes.push(ByteCodec::Zstd { level: level(with, 0) }),
+                "blosc" if cells.is_some() => bytes.push(ByteCodec::Blosc),
+                "crc32c" if cells.is_some() => bytes.push(ByteCodec::Crc32c),
+                "transpose" | "bytes" | "endian" | "sharding_indexed" | "gzip" | "zstd" | "blosc"
+                | "crc32c" => {
+                    return Err(misplaced());
+                }
+                other => {
+                    return Err(Error::unsupported(format!("the codec '{other}' is not known"))
+                        .class("unsupported_codec")
+                        .hint("known are transpose, bytes, sharding_indexed, zstd, gzip, blosc and crc32c"));
+                }
+            }
+        }
+        let cells = cells.ok_or_else(|| Error::corrupt("no codec turns the cells into bytes"))?;
+        if matches!(cells, Cells::Shard(_)) && !bytes.is_empty() {
+            return Err(Error::unsupported("shards that are compressed as a whole are not read"));
+        }
+        if bytes.iter().filter(|codec| **codec != ByteCodec::Crc32c).count() > 1 {
+            return Err(Error::unsupported("chunks that are compressed twice are not read"));
+        }
+        Ok(Self { order, cells, bytes, size: decoded_size(chunk, dtype)? })
+    }
+
+    /// The list of codecs in `zarr.json`; only for chains made by [`Chain::plain`].
+    pub(super) fn to_json(&self) -> Value {
+        let mut list = vec![json!({ "name": "bytes", "configuration": { "endian": "little" } })];
+        list.extend(self.bytes.iter().map(|codec| match codec {
+            ByteCodec::Gzip { level } => json!({ "name": "gzip", "configuration": { "level": level } }),
+            ByteCodec::Zstd { level } => {
+                json!({ "name": "zstd", "configuration": { "level": level, "checksum": false } })
+            }
+            ByteCodec::Blosc => json!({ "name": "blosc" }),
+            ByteCodec::Crc32c => json!({ "name": "crc32c" }),
+        }));
+        Value::Array(list)
+    }
+
+    /// The cells of a chunk as stored, in the order of its bytes; `src` is the whole stored chunk.
+    pub(super) fn decode(&self, src: &[u8]) -> Result<Vec<u8>> {
+        let damaged = |error: tesselle_codec::Error| Error::from(error);
+        let mut held: Option<Vec<u8>> = None;
+        for (i, codec) in self.bytes.iter().enumerate().rev() {
+            let current = held.as_deref().unwrap_or(src);
+            // A compressor's input has the size of the cells and of the checksums before it.
+            let checks = self.bytes.iter().take(i).filter(|codec| **codec == ByteCodec::Crc32c).count();
+            let size = self.size + 4 * checks;
+            let mut out = Vec::new();
+            match codec {
+                ByteCodec::Crc32c => {
+                    let Some((body, stored)) = current.split_last_chunk::<4>() else {
+                        return Err(Error::corrupt("a chunk is shorter than its checksum"));
+                    };
+                    let (stored, found) = (u32::from_le_bytes(*stored), crc::crc32c(body));
+                    if stored != found {
+                        return Err(Error::corrupt(format!(
+                            "chunk checksum mismatch: stored 0x{stored:08x}, computed 0x{found:08x}"
+                        ))
+                        .class("chunk_checksum"));
+                    }
+                    out.extend_from_slice(body);
+                }
+                ByteCodec::Gzip { .. } => {
+                    out.resize(size, 0);
+                    decompress_into(Compressor::Gzip, current, &mut out).map_err(damaged)?;
+                }
+                ByteCodec::Zstd { .. } => {
+                    out.resize(size, 0);
+                    decompress_into(Compressor::Zstd, current, &mut out).map_err(damaged)?;
+                }
+                ByteCodec::Blosc => {
+                    out.resize(size, 0);
+                    blosc::decompress_into(current, &mut out).map_err(damaged)?;
+                }
+            }
+            held = Some(out);
+        }
+        let out = held.unwrap_or_else(|| src.to_vec());
+        if out.len() != self.size {
+            return Err(Error::corrupt(format!("a chunk has {} bytes instead of {}", out.len(), self.size)));
+        }
+        Ok(out)
+    }
+
+    /// The stored form of cells in little-endian; only for chains made by [`Chain::plain`].
+    pub(super) fn encode(&self, cells: Vec<u8>) -> Result<Vec<u8>> {
+        let mut held = cells;
+        for codec in &self.bytes {
+            let mut out = Vec::with_capacity(held.len() / 2);
+            match codec {
+                ByteCodec::Gzip { level } => compress(Compressor::Gzip, Some(*level), &held, &mut out)?,
+                ByteCodec::Zstd { level } => compress(Compressor::Zstd, Some(*level), &held, &mut out)?,
+                _ => return Err(Error::internal("a codec that is only read was asked to write")),
+            }
+            held = out;
+        }
+        Ok(held)
+    }
+}
+
+impl Shard {
+    fn parse(with: &Value, outer: &[u64], dtype: DType) -> Result<Self> {
+        let chunk = with["chunk_shape"].as_array().into_iter().flatten().map(Value::as_u64);
+        let chunk = chunk.collect::<Option<Vec<u64>>>().unwrap_or_default();
+        let fits = chunk.len() == outer.len()
+            && chunk.iter().zip(outer).all(|(inner, outer)| *inner > 0 && outer.is_multiple_of(*inner));
+        if !fits {
+            return Err(Error::corrupt(format!("chunks of {chunk:?} do not fill a shard of {outer:?}")));
+        }
+        let index = with["index_codecs"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let names: Vec<&str> = index.iter().filter_map(|codec| codec["name"].as_str()).collect();
+        let checked = match names.as_slice() {
+            ["bytes"] => false,
+            ["bytes", "crc32c"] => true,
+            other => return Err(Error::unsupported(format!("an index coded by {other:?} is not read"))),
+        };
+        if index[0]["configuration"]["endian"] == "big" {
+            return Err(Error::unsupported("an index in big-endian is not read"));
+        }
+        let index_first = match with["index_location"].as_str() {
+            Some("end") | None => false,
+            Some("start") => true,
+            Some(other) => return Err(Error::corrupt(format!("the index is at '{other}'"))),
+        };
+        let inner = Chain::parse_inside(&with["codecs"], &chunk, dtype, true)?;
+        let grid: Vec<u64> = outer.iter().zip(&chunk).map(|(outer, inner)| outer / inner).collect();
+        let count = grid.iter().try_fold(1_u64, |n, extent| n.checked_mul(*extent));
+        if count.is_none_or(|count| count > 1 << 26) {
+            return Err(Error::limit("a shard has more chunks than are read"));
+        }
+        Ok(Self { chunk, inner, checked, index_first, grid })
+    }
+
+    /// Bytes of the index.
+    pub(super) fn index_len(&self) -> u64 {
+        self.grid.iter().product::<u64>() * 16 + if self.checked { 4 } else { 0 }
+    }
+
+    /// Where each smaller chunk is: offset and length; `None` where there is none.
+    pub(super) fn parse_index(&self, bytes: &[u8]) -> Result<Vec<Option<(u64, u64)>>> {
+        let mut body = bytes;
+        if self.checked {
+            let Some((rest, stored)) = bytes.split_last_chunk::<4>() else {
+                return Err(Error::corrupt("the index of a shard is shorter than its checksum"));
+            };
+            if u32::from_le_bytes(*stored) != crc::crc32c(rest) {
+                return Err(Error::corrupt("the index of a shard does not match its checksum")
+                    .class("chunk_checksum"));
+            }
+            body = rest;
+        }
+        let pairs = body.as_chunks::<8>().0.chunks_exact(2).map(|pair| {
+            let (offset, len) = (u64::from_le_bytes(pair[0]), u64::from_le_bytes(pair[1]));
+            (offset != u64::MAX || len != u64::MAX).then_some((offset, len))
+        });
+        Ok(pairs.collect())
+    }
+}
+
+fn level(with: &Value, default: i32) -> i32 {
+    with["level"].as_i64().and_then(|level| i32::try_from(level).ok()).unwrap_or(default)
+}
+
+fn axes(value: &Value, rank: usize) -> Option<Vec<usize>> {
+    let list = value.as_array()?.iter().map(|n| n.as_u64().and_then(|n| usize::try_from(n).ok()));
+    let list = list.collect::<Option<Vec<usize>>>()?;
+    let mut sorted = list.clone();
+    sorted.sort_unstable();
+    sorted.into_iter().eq(0..rank).then_some(list)
+}
+
+fn decoded_size(chunk: &[u64], dtype: DType) -> Result<usize> {
+    let bytes = chunk.iter().try_fold(dtype.size() as u64, |n, extent| n.checked_mul(*extent));
+    let size = bytes.filter(|bytes| *bytes <= MAX_CHUNK).and_then(|bytes| usize::try_from(bytes).ok());
+    size.ok_or_else(|| Error::limit(format!("chunks of the shape {chunk:?} are larger than 4 GiB")))
+}

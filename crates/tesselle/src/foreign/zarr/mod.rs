@@ -1,0 +1,103 @@
+//! Zarr version 3: folders of chunks, read as arrays and written chunk by chunk.
+//!
+//! Read: arrays and groups; codecs `bytes`, `transpose`, `sharding_indexed`, `zstd`, `gzip`, `blosc`, `crc32c`. Written:
+//! `bytes` with `zstd`, `gzip` or nothing. A chunk that is not there holds the fill value.
+//!
+//! The arrays are read here rather than through a Zarr library: a chunk becomes a tile of the array face, on the
+//! storage and the threads that everything else uses.
+
+mod array;
+mod codec;
+mod meta;
+mod write;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tesselle_core::storage::EntryKind;
+use tesselle_core::{Error, Location, Result};
+
+pub(crate) use array::ZarrArray;
+use meta::{FILE, Node};
+pub(crate) use write::{sink, write_array};
+
+/// Groups deeper than this are not followed.
+const MAX_DEPTH: usize = 16;
+/// A hierarchy of more arrays is not read at once.
+const MAX_ARRAYS: usize = 100_000;
+
+/// An opened hierarchy.
+pub(crate) struct Hierarchy {
+    /// The arrays by their path, in name order; the path of a lone array is empty.
+    pub(crate) arrays: Vec<(String, Arc<ZarrArray>)>,
+    /// The attributes of the group or of the lone array.
+    attributes: Map<String, Value>,
+}
+
+/// Whether a folder is an array or a group.
+pub(super) fn is_zarr(location: &Location) -> Result<bool> {
+    if location.join(FILE).is_file()? {
+        return Ok(true);
+    }
+    for old in [".zarray", ".zgroup"] {
+        if location.join(old).is_file()? {
+            return Err(Error::unsupported("this is a hierarchy of Zarr version 2; version 3 can be read")
+                .file(location.path())
+                .hint("rewrite it with the Zarr library: zarr.copy_store or the command 'zarr migrate'"));
+        }
+    }
+    Ok(false)
+}
+
+impl Hierarchy {
+    /// Reads the metadata below `location`.
+    pub(crate) fn open(location: &Location) -> Result<Self> {
+        match Node::read(location)? {
+            Node::Array(meta) => {
+                let attributes = meta.attributes.clone();
+                let array = Arc::new(ZarrArray::new(location.clone(), *meta));
+                Ok(Self { arrays: vec![(String::new(), array)], attributes })
+            }
+            Node::Group(attributes) => {
+                let mut arrays = Vec::new();
+                walk(location, "", 0, &mut arrays)?;
+                Ok(Self { arrays, attributes })
+            }
+        }
+    }
+
+    /// The attributes of the group, and those of an array that was chosen.
+    pub(crate) fn attributes(&self, array: Option<&str>) -> Map<String, Value> {
+        let mut all = self.attributes.clone();
+        if let Some((_, array)) = self.arrays.iter().find(|(name, _)| Some(name.as_str()) == array) {
+            all.extend(array.meta.attributes.clone());
+        }
+        all
+    }
+}
+
+fn walk(
+    folder: &Location,
+    path: &str,
+    depth: usize,
+    arrays: &mut Vec<(String, Arc<ZarrArray>)>,
+) -> Result<()> {
+    if depth > MAX_DEPTH {
+        return Err(Error::limit(format!("groups are nested deeper than {MAX_DEPTH}")).file(folder.path()));
+    }
+    for entry in folder.list()?.into_iter().filter(|entry| entry.kind == EntryKind::Folder) {
+        let inner = folder.join(&entry.name);
+        if !inner.join(FILE).is_file()? {
+            continue;
+        }
+        let name = if path.is_empty() { entry.name } else { format!("{path}/{}", entry.name) };
+        match Node::read(&inner)? {
+            Node::Array(meta) => arrays.push((name, Arc::new(ZarrArray::new(inner, *meta)))),
+            Node::Group(_) => walk(&inner, &name, depth + 1, arrays)?,
+        }
+        if arrays.len() > MAX_ARRAYS {
+            return Err(Error::limit(format!("there are more than {MAX_ARRAYS} arrays")).file(folder.path()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,495 @@
+//! Writing arrays: chunks beside the target, then the metadata, then the whole folder takes the target's name.
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, SchemaRef};
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+use tesselle_codec::compress::Compressor;
+use tesselle_core::array::read_region_here;
+use tesselle_core::{
+    ArrayView, DType, Driver, Error, Location, Region, Result, Settings, Sink, Span, Summary, WriteOptions,
+};
+
+use super::codec::Chain;
+use super::meta::{ArrayMeta, FILE};
+
+/// The settings of a write.
+const SETTINGS: [&str; 7] = ["chunk", "codec", "level", "shape", "axes", "order", "fill"];
+/// Bytes of a chunk, unless a setting says otherwise.
+const CHUNK: u64 = 1 << 20;
+
+/// How chunks are stored.
+#[derive(Debug, Clone)]
+struct Plan {
+    chunk: Option<Vec<u64>>,
+    compressor: Compressor,
+    level: i32,
+}
+
+impl Plan {
+    fn parse(settings: &Settings) -> Result<Self> {
+        settings.expect_only(&SETTINGS)?;
+        let compressor = match settings.get("codec") {
+            None | Some("zstd") => Compressor::Zstd,
+            Some("gzip") => Compressor::Gzip,
+            Some("raw" | "none") => Compressor::None,
+            Some(other) => {
+                return Err(Error::invalid(format!("codec={other} is not known")).hint("zstd, gzip or raw"));
+            }
+        };
+        let default = if compressor == Compressor::Gzip { 5 } else { 3 };
+        Ok(Self {
+            chunk: numbers(settings, "chunk")?,
+            compressor,
+            level: settings.parse("level", "a level")?.unwrap_or(default),
+        })
+    }
+
+    fn meta(
+        &self,
+        shape: &[u64],
+        tile: &[u64],
+        (dtype, is_bool): (DType, bool),
+        axes: &[String],
+        attributes: &Map<String, Value>,
+    ) -> Result<ArrayMeta> {
+        let chunk = match &self.chunk {
+            Some(chunk) if chunk.len() == shape.len() && !chunk.contains(&0) => chunk.clone(),
+            Some(chunk) => {
+                return Err(Error::invalid(format!(
+                    "chunk={chunk:?} does not cut an array of {} axes",
+                    shape.len()
+                )));
+            }
+            None => chunk_shape(shape, tile, dtype),
+        };
+        let codecs = Chain::plain(self.compressor, self.level, &chunk, dtype)?;
+        Ok(ArrayMeta {
+            shape: shape.to_vec(),
+            chunk,
+            dtype,
+            is_bool,
+            fill: vec![0; dtype.size()],
+            codecs,
+            prefixed: true,
+            separator: '/',
+            attributes: attributes.clone(),
+            axis_names: axes.iter().cloned().map(Some).collect(),
+        })
+    }
+}
+
+/// The tiles of the source where they are of a moderate size, else chunks of about a mebibyte.
+fn chunk_shape(shape: &[u64], tile: &[u64], dtype: DType) -> Vec<u64> {
+    let size = dtype.size() as u64;
+    let bytes = |shape: &[u64]| shape.iter().try_fold(size, |n, extent| n.checked_mul(*extent));
+    let tile: Vec<u64> = tile.iter().zip(shape).map(|(tile, n)| (*tile).min(*n).max(1)).collect();
+    if tile.len() == shape.len() && bytes(&tile).is_some_and(|n| (CHUNK / 16..=64 * CHUNK).contains(&n)) {
+        return tile;
+    }
+    let mut chunk: Vec<u64> = shape.iter().map(|n| (*n).max(1)).collect();
+    while bytes(&chunk).is_none_or(|n| n > CHUNK) {
+        let Some(longest) = chunk.iter_mut().max_by_key(|n| **n).filter(|n| **n > 1) else { break };
+        *longest = longest.div_ceil(2);
+    }
+    chunk
+}
+
+/// Writes a whole array.
+pub(crate) fn write_array(
+    target: &Location,
+    source: &dyn ArrayView,
+    attributes: &Map<String, Value>,
+    options: &WriteOptions,
+    driver: &Driver,
+) -> Result<Summary> {
+    let plan = Plan::parse(&options.settings)?;
+    let kind = (source.dtype(), false);
+    let meta = plan.meta(source.shape(), source.tile_shape(), kind, source.axis_names(), attributes)?;
+    let staged = Staged::new(target, options.overwrite)?;
+    let counts: Vec<u64> = meta.shape.iter().zip(&meta.chunk).map(|(n, chunk)| n.div_ceil(*chunk)).collect();
+    let total = counts.iter().try_fold(1_u64, |n, count| n.checked_mul(*count));
+    let total = total.ok_or_else(|| Error::limit("the array has more chunks than can be counted"))?;
+    let bytes = meta.codecs.size as u64;
+    driver.progress().expect(total.saturating_mul(bytes));
+    // Chunks under way are bounded by the memory that is allowed for them: cells, padded cells, stored bytes.
+    let at_once = (driver.budget().total() / (3 * bytes).max(1)).clamp(1, 4 * driver.threads() as u64);
+    let mut written = 0;
+    for first in (0..total).step_by(at_once as usize) {
+        driver.check_canceled()?;
+        let chunks: Vec<u64> = (first..total.min(first + at_once)).collect();
+        let sizes = driver.install(|| {
+            chunks
+                .into_par_iter()
+                .map(|number| {
+                    let at = coordinates(number, &counts);
+                    let spans = at.iter().zip(&meta.chunk).zip(&meta.shape);
+                    let spans: Vec<Span> = spans
+                        .map(|((at, chunk), n)| Span {
+                            start: at * chunk,
+                            stop: (*n).min((at + 1) * chunk),
+                            step: 1,
+                        })
+                        .collect();
+                    let shape: Vec<u64> = spans.iter().map(Span::len).collect();
+                    let mut cells = vec![0; shape.iter().product::<u64>() as usize * meta.dtype.size()];
+                    read_region_here(source, &Region { spans }, &mut cells)?;
+                    let stored = meta.codecs.encode(padded(cells, &shape, &meta.chunk, meta.dtype.size()))?;
+                    staged.put(&meta.key(&at), &stored)?;
+                    driver.progress().advance(bytes);
+                    Ok(stored.len() as u64)
+                })
+                .collect::<Result<Vec<u64>>>()
+        })?;
+        written += sizes.iter().sum::<u64>();
+    }
+    staged.put(FILE, &pretty(&meta.to_json())?)?;
+    staged.commit()?;
+    let rows = meta.shape.iter().product();
+    Ok(Summary { rows, bytes: written, pieces: total })
+}
+
+fn coordinates(mut number: u64, counts: &[u64]) -> Vec<u64> {
+    let mut at = vec![0; counts.len()];
+    for (place, count) in at.iter_mut().zip(counts).rev() {
+        *place = number % count.max(&1);
+        number /= count.max(&1);
+    }
+    at
+}
+
+/// Cells of a clipped box, in a chunk of full size: every chunk of Zarr has that.
+fn padded(cells: Vec<u8>, shape: &[u64], chunk: &[u64], size: usize) -> Vec<u8> {
+    if shape == chunk {
+        return cells;
+    }
+    let mut out = vec![0; chunk.iter().product::<u64>() as usize * size];
+    let run = shape.last().copied().unwrap_or(1) as usize * size;
+    let lines = shape.iter().take(shape.len().saturating_sub(1)).product::<u64>();
+    let outer = &shape[..shape.len().saturating_sub(1)];
+    for line in 0..lines {
+        let at = coordinates(line, outer);
+        let cell = at.iter().zip(chunk).fold(0, |cell, (at, n)| cell * n + at);
+        let start = (cell * chunk.last().copied().unwrap_or(1)) as usize * size;
+        let from = line as usize * run;
+        if let (Some(place), Some(source)) = (out.get_mut(start..start + run), cells.get(from..from + run)) {
+            place.copy_from_slice(source);
+        }
+    }
+    out
+}
+
+/// A folder in the making.
+struct Staged {
+    folder: PathBuf,
+    target: PathBuf,
+    done: bool,
+}
+
+impl Staged {
+    fn new(target: &Location, overwrite: bool) -> Result<Self> {
+        target.refuse_existing(overwrite)?;
+        if overwrite && target.is_dir()? && !target.join(FILE).exists()? && !target.list()?.is_empty() {
+            return Err(Error::invalid(format!(
+                "'{target}' is a folder, but not of Zarr; it is not replaced"
+            )));
+        }
+        let target = PathBuf::from(target.path());
+        let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let folder = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|e| failed(&folder, e))?;
+        Ok(Self { folder, target, done: false })
+    }
+
+    fn put(&self, key: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.folder.join(key);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(|e| failed(parent, e))?;
+        }
+        std::fs::write(&path, bytes).map_err(|e| failed(&path, e))
+    }
+
+    fn commit(mut self) -> Result<()> {
+        if self.target.is_dir() {
+            std::fs::remove_dir_all(&self.target).map_err(|e| failed(&self.target, e))?;
+        } else if self.target.exists() {
+            std::fs::remove_file(&self.target).map_err(|e| failed(&self.target, e))?;
+        }
+        std::fs::rename(&self.folder, &self.target).map_err(|e| failed(&self.target, e))?;
+        self.done = true;
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if !self.done {
+            // What cannot be removed has a name that nobody reads.
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+fn failed(path: &Path, error: std::io::Error) -> Error {
+    Error::io(format!("cannot write '{}'", path.display()), error)
+}
+
+fn pretty(value: &Value) -> Result<Vec<u8>> {
+    serde_json::to_vec_pretty(value).map_err(|e| Error::internal("metadata is not JSON").source(e))
+}
+
+fn numbers(settings: &Settings, name: &str) -> Result<Option<Vec<u64>>> {
+    let Some(text) = settings.get(name) else { return Ok(None) };
+    let list = text.split(',').map(|word| word.trim().parse().ok()).collect::<Option<Vec<u64>>>();
+    let list = list.ok_or_else(|| Error::invalid(format!("{name}={text} is not a list of numbers")));
+    list.map(Some)
+}
+
+/// Takes rows in row-major order: the first columns are the axes, each other one becomes an array. One array is the
+/// target itself, several are a group.
+pub(crate) fn sink(
+    target: &Location,
+    schema: &SchemaRef,
+    attributes: &Map<String, Value>,
+    options: &WriteOptions,
+    driver: &Driver,
+) -> Result<Box<dyn Sink>> {
+    let settings = &options.settings;
+    let plan = Plan::parse(settings)?;
+    if settings.get("order").is_some_and(|order| order != "row-major") {
+        return Err(Error::invalid("the rows are not in row-major order, in which Zarr arrays are written")
+            .hint("convert to tet first, which places rows by their coordinates"));
+    }
+    let rank = match settings.get("axes") {
+        None => 0,
+        Some(text) => text.parse().unwrap_or_else(|_| text.split(',').count()),
+    };
+    let fields = schema.fields();
+    if rank >= fields.len() {
+        return Err(Error::invalid(format!(
+            "{rank} of {} columns are axes, none is left to write",
+            fields.len()
+        )));
+    }
+    let shape = numbers(settings, "shape")?;
+    if rank > 1 && shape.as_ref().is_none_or(|shape| shape.len() != rank) {
+        return Err(
+            Error::invalid(format!("the shape of the {rank} axes is not known")).hint("add --set shape=N,M")
+        );
+    }
+    let axes: Vec<String> = match rank {
+        0 => vec!["row".to_owned()],
+        _ => fields.iter().take(rank).map(|field| field.name().clone()).collect(),
+    };
+    let inner: Vec<u64> = shape.iter().flatten().skip(1).copied().collect();
+    let row = inner.iter().try_fold(1_u64, |n, extent| n.checked_mul(*extent));
+    let row = row.ok_or_else(|| Error::limit("the shape has more cells than can be counted"))?;
+    let mut columns = Vec::new();
+    for field in fields.iter().skip(rank) {
+        let kind = match field.data_type() {
+            DataType::Boolean => Some((DType::U8, true)),
+            other => DType::from_arrow(other).map(|dtype| (dtype, false)),
+        };
+        let kind = kind.ok_or_else(|| {
+            Error::invalid(format!(
+                "column '{}' of type {} is no array of numbers",
+                field.name(),
+                field.data_type()
+            ))
+        })?;
+        // The extent of the first axis shows at the end; chunks only need the others.
+        let known = shape.as_ref().and_then(|shape| shape.first().copied());
+        let mut like = vec![known.unwrap_or(CHUNK / kind.0.size() as u64)];
+        like.extend(&inner);
+        let meta = plan.meta(&like, &[], kind, &axes, attributes)?;
+        columns.push(Column { name: field.name().clone(), meta, pending: Vec::new(), bands: 0 });
+    }
+    let staged = Staged::new(target, options.overwrite)?;
+    Ok(Box::new(ZarrSink {
+        staged,
+        rank,
+        first: shape.and_then(|shape| shape.first().copied()),
+        inner,
+        row,
+        columns,
+        attributes: attributes.clone(),
+        rows: 0,
+        bytes: 0,
+        pieces: 0,
+        driver: driver.clone(),
+    }))
+}
+
+struct Column {
+    name: String,
+    meta: ArrayMeta,
+    /// Cells of the band of chunks that is filling.
+    pending: Vec<u8>,
+    bands: u64,
+}
+
+struct ZarrSink {
+    staged: Staged,
+    rank: usize,
+    first: Option<u64>,
+    inner: Vec<u64>,
+    /// Cells of one position along the first axis.
+    row: u64,
+    columns: Vec<Column>,
+    attributes: Map<String, Value>,
+    rows: u64,
+    bytes: u64,
+    pieces: u64,
+    driver: Driver,
+}
+
+impl ZarrSink {
+    /// Refuses rows that are not at their place.
+    fn check_places(&self, batch: &RecordBatch) -> Result<()> {
+        let mut run = self.row;
+        for axis in 0..self.rank {
+            let column = arrow_cast::cast(batch.column(axis), &DataType::Int64)?;
+            let values = column.as_primitive::<arrow_array::types::Int64Type>();
+            let extent = if axis == 0 { u64::MAX } else { self.inner[axis - 1] };
+            if axis > 0 {
+                run /= extent.max(1);
+            }
+            for (i, found) in values.iter().enumerate() {
+                let wanted = (self.rows + i as u64) / run.max(1) % extent;
+                if found != i64::try_from(wanted).ok() {
+                    let name = batch.schema_ref().field(axis).name();
+                    return Err(Error::invalid(format!(
+                        "row {} is at {found:?} of axis '{name}', where {wanted} belongs",
+                        self.rows + i as u64
+                    ))
+                    .hint("rows must fill the array in row-major order, counted from 0"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the band of chunks that `cells` fill; the last one may be lower.
+    fn write_band(&mut self, number: usize, cells: &[u8]) -> Result<()> {
+        let column = &mut self.columns[number];
+        let meta = &column.meta;
+        let size = meta.dtype.size();
+        let height = (cells.len() / size) as u64 / self.row.max(1);
+        let counts: Vec<u64> =
+            self.inner.iter().zip(&meta.chunk[1..]).map(|(n, chunk)| n.div_ceil(*chunk)).collect();
+        let total: u64 = counts.iter().product();
+        let prefix =
+            if self.columns.len() == 1 { String::new() } else { format!("{}/", self.columns[number].name) };
+        let (staged, inner, band) = (&self.staged, &self.inner, self.columns[number].bands);
+        let meta = &self.columns[number].meta;
+        let sizes = self.driver.install(|| {
+            (0..total)
+                .into_par_iter()
+                .map(|chunk| {
+                    let mut at = vec![band];
+                    at.extend(coordinates(chunk, &counts));
+                    let cut = cut(cells, height, inner, &meta.chunk, &at[1..], size);
+                    let stored = meta.codecs.encode(cut)?;
+                    staged.put(&format!("{prefix}{}", meta.key(&at)), &stored)?;
+                    Ok(stored.len() as u64)
+                })
+                .collect::<Result<Vec<u64>>>()
+        })?;
+        self.columns[number].bands += 1;
+        self.bytes += sizes.iter().sum::<u64>();
+        self.pieces += total;
+        Ok(())
+    }
+}
+
+/// One chunk of a band of `height` rows, padded to its full size.
+fn cut(cells: &[u8], height: u64, inner: &[u64], chunk: &[u64], at: &[u64], size: usize) -> Vec<u8> {
+    let starts: Vec<u64> = at.iter().zip(&chunk[1..]).map(|(at, n)| at * n).collect();
+    let mut shape = vec![height];
+    shape.extend(
+        starts.iter().zip(&chunk[1..]).zip(inner).map(|((start, n), extent)| (*n).min(extent - start)),
+    );
+    let run = shape.last().copied().unwrap_or(1);
+    let last = shape.len() - 1;
+    let lines = shape[..last].iter().product::<u64>();
+    let mut out = Vec::with_capacity((lines * run) as usize * size);
+    for line in 0..lines {
+        let place = coordinates(line, &shape[..last]);
+        // The cell in the band where this line begins.
+        let mut cell = if last == 0 { 0 } else { place[0] };
+        for axis in 0..inner.len() {
+            let within = if axis + 1 < last { place[axis + 1] } else { 0 };
+            cell = cell * inner[axis] + starts[axis] + within;
+        }
+        let from = cell as usize * size;
+        out.extend_from_slice(cells.get(from..from + run as usize * size).unwrap_or_default());
+    }
+    padded(out, &shape, chunk, size)
+}
+
+fn little_endian(column: &ArrayRef, is_bool: bool) -> Result<Vec<u8>> {
+    if is_bool {
+        return Ok(column.as_boolean().values().iter().map(u8::from).collect());
+    }
+    crate::foreign::npy::little_endian(column)
+}
+
+impl Sink for ZarrSink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.driver.check_canceled()?;
+        self.check_places(batch)?;
+        for (number, array) in batch.columns().iter().skip(self.rank).enumerate() {
+            if array.null_count() > 0 {
+                return Err(Error::invalid(format!(
+                    "column '{}' has nulls, which an array of Zarr cannot hold",
+                    self.columns[number].name
+                ))
+                .hint("leave such rows out with --where"));
+            }
+            let column = &mut self.columns[number];
+            let cells = little_endian(array, column.meta.is_bool)?;
+            column.pending.extend_from_slice(&cells);
+            let band = column.meta.chunk[0] as usize * self.row as usize * column.meta.dtype.size();
+            while band > 0 && self.columns[number].pending.len() >= band {
+                let rest = self.columns[number].pending.split_off(band);
+                let full = std::mem::replace(&mut self.columns[number].pending, rest);
+                self.write_band(number, &full)?;
+            }
+        }
+        self.rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Summary> {
+        let row = self.row.max(1);
+        if !self.rows.is_multiple_of(row) || self.first.is_some_and(|first| self.rows != first * self.row) {
+            return Err(Error::invalid(format!("{} rows do not fill the shape", self.rows))
+                .hint("check --set shape=N,M against the source"));
+        }
+        for number in 0..self.columns.len() {
+            let rest = std::mem::take(&mut self.columns[number].pending);
+            if !rest.is_empty() {
+                self.write_band(number, &rest)?;
+            }
+        }
+        let several = self.columns.len() > 1;
+        for column in &mut self.columns {
+            column.meta.shape[0] = self.rows / row;
+            let key = if several { format!("{}/{FILE}", column.name) } else { FILE.to_owned() };
+            if several {
+                column.meta.attributes = Map::new();
+            }
+            self.staged.put(&key, &pretty(&column.meta.to_json())?)?;
+        }
+        if several {
+            let group = json!({ "zarr_format": 3, "node_type": "group", "attributes": self.attributes });
+            self.staged.put(FILE, &pretty(&group)?)?;
+        }
+        let summary = Summary { rows: self.rows, bytes: self.bytes, pieces: self.pieces };
+        self.staged.commit()?;
+        Ok(summary)
+    }
+}

@@ -1,0 +1,78 @@
+//! Names of column types, as `--cast` and `--schema` spell them.
+
+use arrow_schema::{DataType, TimeUnit};
+use tesselle_core::{Error, Result};
+
+const NAMES: [(&str, DataType); 26] = [
+    ("bool", DataType::Boolean),
+    ("int8", DataType::Int8),
+    ("int16", DataType::Int16),
+    ("int32", DataType::Int32),
+    ("int64", DataType::Int64),
+    ("uint8", DataType::UInt8),
+    ("uint16", DataType::UInt16),
+    ("uint32", DataType::UInt32),
+    ("uint64", DataType::UInt64),
+    ("float16", DataType::Float16),
+    ("float32", DataType::Float32),
+    ("float64", DataType::Float64),
+    ("utf8", DataType::Utf8),
+    ("binary", DataType::Binary),
+    ("date", DataType::Date32),
+    ("timestamp_s", DataType::Timestamp(TimeUnit::Second, None)),
+    ("timestamp_ms", DataType::Timestamp(TimeUnit::Millisecond, None)),
+    ("timestamp_us", DataType::Timestamp(TimeUnit::Microsecond, None)),
+    ("timestamp_ns", DataType::Timestamp(TimeUnit::Nanosecond, None)),
+    ("duration_s", DataType::Duration(TimeUnit::Second)),
+    ("duration_ms", DataType::Duration(TimeUnit::Millisecond)),
+    ("duration_us", DataType::Duration(TimeUnit::Microsecond)),
+    ("duration_ns", DataType::Duration(TimeUnit::Nanosecond)),
+    // Other spellings, never shown.
+    ("text", DataType::Utf8),
+    ("string", DataType::Utf8),
+    ("boolean", DataType::Boolean),
+];
+
+/// The type of that name.
+pub fn type_by_name(name: &str) -> Result<DataType> {
+    let wanted = name.trim().to_ascii_lowercase();
+    let found = NAMES.iter().find(|(name, _)| *name == wanted).map(|(_, data_type)| data_type.clone());
+    found
+        .ok_or_else(|| Error::unknown_name("type", name.trim(), NAMES.iter().take(23).map(|(name, _)| *name)))
+}
+
+/// The name of a type; types that have none are shown as Arrow shows them.
+pub(crate) fn type_name(data_type: &DataType) -> String {
+    let found = NAMES.iter().find(|(_, known)| known == data_type);
+    found.map_or_else(|| data_type.to_string(), |(name, _)| (*name).to_owned())
+}
+
+/// Reads `name=type,name=type`; line breaks separate as well.
+pub fn parse_types(text: &str) -> Result<Vec<(String, DataType)>> {
+    let parts =
+        text.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty() && !part.starts_with('#'));
+    parts
+        .map(|part| {
+            let (name, kind) = part.rsplit_once('=').ok_or_else(|| {
+                Error::invalid(format!("'{part}' names no type")).hint("write COLUMN=TYPE, e.g. id=int64")
+            })?;
+            Ok((name.trim().to_owned(), type_by_name(kind)?))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_one_name_and_take_others() {
+        assert_eq!(type_by_name("String").unwrap(), DataType::Utf8);
+        assert_eq!(type_name(&DataType::Utf8), "utf8");
+        assert!(type_by_name("int").unwrap_err().to_string().contains("int8"));
+        let all = parse_types("a=int8, b=c=date\n# note\nd=bool").unwrap();
+        assert_eq!(all.len(), 3);
+        assert_eq!(all[1], ("b=c".to_owned(), DataType::Date32));
+        assert!(parse_types("a").is_err());
+    }
+}

@@ -1,0 +1,433 @@
+//! Every format into every other, compared by `diff`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    TimestampMillisecondArray,
+};
+use arrow_schema::DataType;
+use tesselle::{
+    Conversion, Converted, DiffOptions, Difference, Driver, DriverOptions, OpenOptions, Settings, convert,
+    diff,
+};
+
+fn driver() -> Driver {
+    Driver::new(&DriverOptions { threads: Some(2), memory: Some(256 << 20) }).unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn settings(pairs: &[&str]) -> Settings {
+    Settings::from_pairs(pairs).unwrap()
+}
+
+fn run(from: &Path, to: &Path, change: impl FnOnce(&mut Conversion)) -> tesselle::Result<Converted> {
+    let mut conversion = Conversion::default();
+    change(&mut conversion);
+    convert(text(from), text(to), &conversion, &driver())
+}
+
+fn compare(left: &Path, right: &Path) -> Difference {
+    diff(text(left), text(right), &OpenOptions::default(), &DiffOptions::default(), &driver()).unwrap()
+}
+
+/// A Parquet file with these columns.
+fn parquet(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
+    let path = folder.join(name);
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let file = std::fs::File::create(&path).unwrap();
+    let properties =
+        parquet::file::properties::WriterProperties::builder().set_max_row_group_row_count(Some(100)).build();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    path
+}
+
+const ROWS: i64 = 600;
+
+/// A series that every format can hold: a time that counts up from 0, and two columns of numbers.
+fn series(folder: &Path) -> PathBuf {
+    let value = |i: i64| ((i as f64) / 7.0).sin();
+    parquet(
+        folder,
+        "series.parquet",
+        vec![
+            ("time", Arc::new(TimestampMillisecondArray::from_iter_values(0..ROWS))),
+            ("a", Arc::new(Float64Array::from_iter_values((0..ROWS).map(value)))),
+            ("b", Arc::new(Int32Array::from_iter_values((0..ROWS).map(|i| (i * 37 % 1000) as i32)))),
+        ],
+    )
+}
+
+/// The same series in each of the formats, made from Parquet.
+fn made(folder: &Path) -> Vec<(&'static str, PathBuf)> {
+    let series = series(folder);
+    let path = |name: &str| folder.join(name);
+    run(&series, &path("s.tsfile"), |c| c.write.table = Some("root.s".into())).unwrap();
+    run(&series, &path("s.tatami"), |c| c.write.settings = settings(&["sort_key=time"])).unwrap();
+    run(&series, &path("s.tiledb"), |c| c.write.settings = settings(&["dims=time"])).unwrap();
+    run(&series, &path("s.tet"), |c| {
+        c.casts = vec![("time".into(), DataType::Int64)];
+        c.write.settings = settings(&["axes=time", "chunk=128"]);
+    })
+    .unwrap();
+    let all = ["tsfile", "tatami", "tiledb", "tet"];
+    let mut list: Vec<_> = all.into_iter().map(|kind| (kind, path(&format!("s.{kind}")))).collect();
+    list.push(("parquet", series));
+    list
+}
+
+#[test]
+fn every_format_becomes_every_other_with_equal_values() {
+    let folder = tempfile::tempdir().unwrap();
+    for (from, source) in made(folder.path()) {
+        for to in ["tsfile", "tatami", "tiledb", "tet", "parquet", "arrow", "csv", "jsonl", "zarr"] {
+            let target = folder.path().join(format!("{from}-to.{to}"));
+            let converted = run(&source, &target, |c| {
+                // Tensors have no times; what counts positions is an integer there.
+                if matches!(to, "tet" | "zarr") && from != "tet" {
+                    let casts = if from == "tatami" { "time=timestamp_ms,time=int64" } else { "time=int64" };
+                    c.casts = tesselle::parse_types(casts).unwrap();
+                    c.write.settings = settings(&["axes=time"]);
+                }
+                // Rows that come without dimensions get them by name.
+                if to == "tiledb" && matches!(from, "tatami" | "parquet") {
+                    c.write.settings = settings(&["dims=time"]);
+                }
+                // A tatami file counts microseconds, a TsFile milliseconds.
+                if (from, to) == ("tatami", "tsfile") {
+                    c.casts = tesselle::parse_types("time=timestamp_ms").unwrap();
+                }
+            });
+            let converted = converted.unwrap_or_else(|error| panic!("{from} to {to}: {error}"));
+            assert_eq!(converted.summary.rows, ROWS as u64, "{from} to {to}");
+            // An integer is compared with a time in the time's own unit, which is another one in a tatami file.
+            let counted = from == "tatami" && matches!(to, "tet" | "zarr");
+            let same = if counted { folder.path().join("s.tet") } else { source.clone() };
+            let found = compare(&same, &target);
+            assert_eq!((found.values, found.unmatched), (0, (0, 0)), "{from} to {to}: {found:?}");
+            assert_eq!(found.rows, (ROWS as u64, ROWS as u64), "{from} to {to}");
+            // Types differ only where the target has none for them, or says itself that it holds a wider one.
+            let told = |line: &str| {
+                converted.changed.iter().any(|change| line.contains(&format!("'{}'", change.column)))
+                    || (matches!(to, "tet" | "zarr") && line.contains("'time'"))
+                    || ((from, to) == ("tatami", "tsfile") && line.contains("'time'"))
+                    || matches!(to, "csv" | "jsonl")
+            };
+            let silent: Vec<&String> = found.schema.iter().filter(|line| !told(line)).collect();
+            assert!(silent.is_empty(), "{from} to {to}: {silent:?}");
+        }
+    }
+}
+
+#[test]
+fn each_format_is_rewritten_with_other_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    for (from, source) in made(folder.path()) {
+        for (number, pairs) in match from {
+            "tsfile" => {
+                vec![vec!["encoding=PLAIN", "compression=GZIP"], vec!["version=3"], vec!["version=0.8"]]
+            }
+            "tatami" => vec![vec!["row_group_rows=100", "level=1"], vec!["codec=none"]],
+            "tiledb" => vec![vec!["filters=gzip"], vec!["capacity=50"]],
+            "tet" => vec![vec!["chunk=7"], vec!["codec=zstd", "level=9"]],
+            _ => vec![vec![]],
+        }
+        .into_iter()
+        .enumerate()
+        {
+            let target = folder.path().join(format!("again-{number}.{from}"));
+            run(&source, &target, |c| c.write.settings = settings(&pairs))
+                .unwrap_or_else(|error| panic!("{from} {pairs:?}: {error}"));
+            let found = compare(&source, &target);
+            assert!(found.is_equal(), "{from} {pairs:?}: {found:?}");
+        }
+    }
+}
+
+/// A grid of two values over dimensions that do not start at 0.
+fn grid(folder: &Path) -> PathBuf {
+    let cells: Vec<(i32, i32)> = (-3..5).flat_map(|y| (10..22).map(move |x| (y, x))).collect();
+    let source = parquet(
+        folder,
+        "grid.parquet",
+        vec![
+            ("y", Arc::new(Int32Array::from_iter_values(cells.iter().map(|c| c.0)))),
+            ("x", Arc::new(Int32Array::from_iter_values(cells.iter().map(|c| c.1)))),
+            ("t", Arc::new(Float32Array::from_iter_values(cells.iter().map(|c| (c.0 * c.1) as f32)))),
+            ("n", Arc::new(Int64Array::from_iter_values((0..).take(cells.len())))),
+        ],
+    );
+    let target = folder.join("grid.tiledb");
+    run(&source, &target, |c| {
+        c.write.settings = settings(&[
+            "kind=dense",
+            "dims=y,x",
+            "domain.y=-3:4",
+            "domain.x=10:21",
+            "extent.y=4",
+            "extent.x=5",
+        ]);
+        c.write.metadata = [
+            ("meta.level".to_owned(), "INT32:07000000".to_owned()),
+            ("attr.units".to_owned(), "kelvin".to_owned()),
+        ]
+        .into();
+    })
+    .unwrap();
+    target
+}
+
+#[test]
+fn dimensions_and_metadata_survive_the_way_through_other_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = grid(folder.path());
+    let about = |path: &Path| {
+        let opened = tesselle::open(text(path), None, &OpenOptions::default()).unwrap();
+        opened.container.describe().unwrap()
+    };
+    let want = about(&source);
+    for through in ["tiledb", "parquet", "arrow", "tatami"] {
+        let middle = folder.path().join(format!("middle.{through}"));
+        let converted = run(&source, &middle, |_| ()).unwrap();
+        assert_eq!(converted.kept, ["level", "units"], "{through}");
+        let back = folder.path().join(format!("back-{through}.tiledb"));
+        run(&middle, &back, |_| ()).unwrap_or_else(|error| panic!("{through}: {error}"));
+        let found = compare(&source, &back);
+        assert!(found.is_equal(), "{through}: {found:?}");
+        let got = about(&back);
+        assert_eq!(got.extra["kind"], "dense", "{through}");
+        for (a, b) in want.tables[0].columns.iter().zip(&got.tables[0].columns) {
+            assert_eq!((&a.name, &a.kind, a.role), (&b.name, &b.kind, b.role), "{through}");
+            for key in ["domain", "extent"] {
+                assert_eq!(a.extra.get(key), b.extra.get(key), "{through} {key}");
+            }
+        }
+        assert_eq!(got.metadata["units"]["value"], "kelvin", "{through}");
+        if through == "tiledb" {
+            assert_eq!(got.metadata, want.metadata);
+        }
+    }
+    // A tensor file has attributes, but counts its axes from 0.
+    let tet = folder.path().join("grid.tet");
+    let converted = run(&source, &tet, |_| ()).unwrap();
+    assert_eq!(converted.kept, ["level", "units"]);
+    let metadata = about(&tet).metadata;
+    assert_eq!(metadata["datasets"]["t"]["attrs"]["units"], "kelvin", "{metadata}");
+    assert_eq!(metadata["datasets"]["n"]["dim_names"], serde_json::json!(["y", "x"]), "{metadata}");
+    // What cannot hold anything says so.
+    let csv = folder.path().join("grid.csv");
+    let converted = run(&source, &csv, |_| ()).unwrap();
+    assert!(converted.kept.is_empty());
+    assert!(converted.lost.iter().any(|line| line.contains("'units'")), "{:?}", converted.lost);
+}
+
+#[test]
+fn an_array_with_a_column_that_is_no_array_keeps_all_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = parquet(
+        folder.path(),
+        "mixed.parquet",
+        vec![
+            ("x", Arc::new(Int32Array::from_iter_values(0..40))),
+            ("n", Arc::new(Float64Array::from_iter_values((0..40).map(f64::from)))),
+            ("s", Arc::new(StringArray::from_iter_values((0..40).map(|i| format!("s{i}"))))),
+        ],
+    );
+    let array = folder.path().join("mixed.tiledb");
+    let dense = settings(&["kind=dense", "dims=x", "domain.x=0:39", "extent.x=8"]);
+    run(&source, &array, |c| c.write.settings = dense).unwrap();
+    for to in ["tiledb", "parquet", "tatami"] {
+        let target = folder.path().join(format!("copy.{to}"));
+        run(&array, &target, |_| ()).unwrap();
+        let found = compare(&array, &target);
+        assert!(found.is_equal(), "{to}: {found:?}");
+    }
+    // A text has no place in a tensor: it is refused rather than left out.
+    let error = run(&array, &folder.path().join("copy.tet"), |_| ()).unwrap_err().to_string();
+    assert!(error.contains("'s'"), "{error}");
+    let error = run(&array, &array.join("inside.parquet"), |_| ()).unwrap_err().to_string();
+    assert!(error.contains("must not lie in its source"), "{error}");
+    let error = run(&array, &folder.path().join("copy.npy"), |_| ()).unwrap_err().to_string();
+    assert!(error.contains("npy"), "{error}");
+}
+
+/// Files of older versions, written by the original engines.
+#[test]
+fn old_versions_are_upgraded_with_equal_values() {
+    let Some(fixtures) = std::env::var_os("TESSELLE_FIXTURES").map(PathBuf::from) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = 0;
+    for (format, prefixes) in [("tiledb", ["bc_v", "zz"]), ("tsfile", ["v08-", "v2-"])] {
+        for case in std::fs::read_dir(fixtures.join(format)).unwrap().flatten() {
+            let name = case.file_name().to_string_lossy().into_owned();
+            if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
+                continue;
+            }
+            for (number, uri) in
+                tesselle::find(text(&case.path()), tesselle::Wanted::Containers).unwrap().iter().enumerate()
+            {
+                let opened = tesselle::open(uri, None, &OpenOptions::default()).unwrap();
+                if opened.container.table_names().is_empty() {
+                    continue;
+                }
+                let target = folder.path().join(format!("{name}-{number}.{format}"));
+                // Some texts are not UTF-8.
+                let open = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+                let conversion = Conversion { open: open.clone(), ..Conversion::default() };
+                let result = convert(uri, text(&target), &conversion, &driver());
+                result.unwrap_or_else(|error| panic!("{uri}: {error}"));
+                let table = if format == "tsfile" { "#*" } else { "" };
+                let (a, b) = (format!("{uri}{table}"), format!("{}{table}", text(&target)));
+                let key = Some(["device", "measurement", "time"].map(str::to_owned).to_vec());
+                let options =
+                    DiffOptions { key: key.filter(|_| format == "tsfile"), ..DiffOptions::default() };
+                let found = diff(&a, &b, &open, &options, &driver()).unwrap();
+                assert_eq!((found.values, found.unmatched), (0, (0, 0)), "{uri}: {found:?}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+#[test]
+fn types_that_do_not_fit_are_refused_until_they_are_cast() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = parquet(
+        folder.path(),
+        "odd.parquet",
+        vec![
+            ("time", Arc::new(Int64Array::from(vec![1, 2, 3]))),
+            ("on", Arc::new(BooleanArray::from(vec![true, false, true]))),
+            ("when", Arc::new(arrow_array::TimestampNanosecondArray::from(vec![1_000_000, 2, 3]))),
+            ("name", Arc::new(StringArray::from(vec!["x", "y", "7"]))),
+        ],
+    );
+    let only = |names: &[&str]| tesselle::Scan::all().columns(names.iter().copied());
+    for (target, columns, column, cast) in [
+        ("a.tet", vec!["on"], "on", DataType::UInt8),
+        ("b.tatami", vec!["when"], "when", DataType::Timestamp(arrow_schema::TimeUnit::Microsecond, None)),
+        ("c.tsfile", vec!["time", "when"], "when", DataType::Int64),
+    ] {
+        let target = folder.path().join(target);
+        let error = run(&source, &target, |c| c.scan = only(&columns)).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("'{column}'")) && error.contains(&format!("--cast {column}=")),
+            "{error}"
+        );
+        assert!(!target.exists());
+        run(&source, &target, |c| {
+            c.scan = only(&columns);
+            c.casts = vec![(column.to_owned(), cast)];
+        })
+        .unwrap();
+    }
+    // A text that is no number ends the conversion, and nothing is left behind.
+    let target = folder.path().join("d.tet");
+    let error = run(&source, &target, |c| {
+        c.scan = only(&["name"]);
+        c.casts = vec![("name".to_owned(), DataType::Int64)];
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("'name'"), "{error}");
+    assert!(!target.exists());
+    assert!(run(&source, &target, |c| c.casts = vec![("nome".to_owned(), DataType::Int64)]).is_err());
+}
+
+#[test]
+fn nulls_become_a_number_only_where_the_caller_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let source =
+        parquet(folder.path(), "n.parquet", vec![("v", Arc::new(Float64Array::from(vec![Some(1.0), None])))]);
+    let target = folder.path().join("n.tet");
+    let error = run(&source, &target, |_| ()).unwrap_err().to_string();
+    assert!(error.contains("'v'") && error.contains("fill="), "{error}");
+    assert!(!target.exists());
+    run(&source, &target, |c| c.write.settings = settings(&["fill=-1"])).unwrap();
+}
+
+#[test]
+fn json_lines_and_csv_are_read_with_inferred_and_with_given_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.jsonl");
+    let lines =
+        "{\"id\": 1, \"v\": 2}\n{\"id\": 2, \"v\": 2.5, \"tag\": \"late\"}\n{\"id\": 3, \"v\": null}\n";
+    std::fs::write(&path, lines).unwrap();
+    let out = folder.path().join("rows.parquet");
+    assert_eq!(run(&path, &out, |_| ()).unwrap().summary.rows, 3);
+    let schema = tesselle::Source::open(text(&out), None, None, &OpenOptions::default()).unwrap().schema();
+    let kind = |name: &str| schema.field_with_name(name).unwrap().data_type().clone();
+    assert_eq!((kind("id"), kind("v"), kind("tag")), (DataType::Int64, DataType::Float64, DataType::Utf8));
+    assert_eq!(compare(&path, &out).values, 0);
+    let typed = folder.path().join("typed.parquet");
+    run(&path, &typed, |c| c.types = tesselle::parse_types("id=uint8,v=float32").unwrap()).unwrap();
+    let schema = tesselle::Source::open(text(&typed), None, None, &OpenOptions::default()).unwrap().schema();
+    assert_eq!(schema.field(0).data_type(), &DataType::UInt8);
+    let csv = folder.path().join("rows.csv");
+    std::fs::write(&csv, "id,day\n1,2024-05-01\n2,\n").unwrap();
+    let typed = folder.path().join("typed.arrow");
+    run(&csv, &typed, |c| c.types = tesselle::parse_types("day=date").unwrap()).unwrap();
+    let schema = tesselle::Source::open(text(&typed), None, None, &OpenOptions::default()).unwrap().schema();
+    assert_eq!(schema.field(1).data_type(), &DataType::Date32);
+    assert!(
+        run(&csv, &folder.path().join("x.arrow"), |c| c.types = tesselle::parse_types("dey=date").unwrap())
+            .is_err()
+    );
+    // Damage names the file and leaves nothing.
+    std::fs::write(&path, "{\"id\": 1}\n{\"id\": ").unwrap();
+    let bad = folder.path().join("bad.parquet");
+    let error = run(&path, &bad, |_| ()).unwrap_err();
+    assert_eq!(error.kind(), tesselle::ErrorKind::Corrupt);
+    assert!(!bad.exists());
+}
+
+#[test]
+fn a_whole_tsfile_is_rewritten_with_all_its_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = parquet(
+        folder.path(),
+        "fleet.parquet",
+        vec![
+            ("device", Arc::new(StringArray::from_iter_values((0..90).map(|i| format!("root.t{}", i % 3))))),
+            ("time", Arc::new(TimestampMillisecondArray::from_iter_values((0..90).map(|i| i / 3)))),
+            ("v", Arc::new(Float64Array::from_iter_values((0..90).map(f64::from)))),
+        ],
+    );
+    let old = folder.path().join("old.tsfile");
+    run(&source, &old, |c| c.write.settings = settings(&["device_column=device", "version=000002"])).unwrap();
+    let new = folder.path().join("new.tsfile");
+    run(&old, &new, |_| ()).unwrap();
+    let opened = tesselle::open(text(&new), None, &OpenOptions::default()).unwrap();
+    assert_eq!(opened.container.describe().unwrap().version, "4");
+    for device in ["root.t0", "root.t1", "root.t2"] {
+        let (a, b) = (format!("{}#{device}", text(&old)), format!("{}#{device}", text(&new)));
+        let found = diff(&a, &b, &OpenOptions::default(), &DiffOptions::default(), &driver()).unwrap();
+        assert!(found.is_equal(), "{device}: {found:?}");
+        assert_eq!(found.rows.0, 30);
+    }
+}
+
+#[test]
+fn a_failed_conversion_leaves_the_old_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("bad.csv");
+    std::fs::write(&source, "a,b\n1,2\n1,2,3\n").unwrap();
+    for kind in ["parquet", "tet", "tatami", "zarr"] {
+        let target = folder.path().join(format!("old.{kind}"));
+        std::fs::write(&target, "old").unwrap();
+        assert!(run(&source, &target, |c| c.write.overwrite = true).is_err(), "{kind}");
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "old", "{kind}");
+    }
+    let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 5, "{names:?}");
+    let error = run(&source, &source, |c| c.write.overwrite = true).unwrap_err().to_string();
+    assert!(error.contains("must not be its source") || error.contains("cannot be read"), "{error}");
+    assert_eq!(std::fs::read_to_string(&source).unwrap(), "a,b\n1,2\n1,2,3\n");
+}

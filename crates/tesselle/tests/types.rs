@@ -1,0 +1,198 @@
+//! What a conversion says about types is what comes back.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+use arrow_cast::cast;
+use arrow_schema::{DataType, Field, TimeUnit};
+use tesselle::{Conversion, Driver, DriverOptions, OpenOptions, Source, convert, parse_types};
+
+fn types() -> Vec<DataType> {
+    let units = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
+    let mut all = vec![
+        DataType::Boolean,
+        DataType::Int8,
+        DataType::Int16,
+        DataType::Int32,
+        DataType::Int64,
+        DataType::UInt8,
+        DataType::UInt16,
+        DataType::UInt32,
+        DataType::UInt64,
+        DataType::Float16,
+        DataType::Float32,
+        DataType::Float64,
+        DataType::Utf8,
+        DataType::LargeUtf8,
+        DataType::Binary,
+        DataType::LargeBinary,
+        DataType::FixedSizeBinary(3),
+        DataType::Date32,
+        DataType::Date64,
+        DataType::Time32(TimeUnit::Second),
+        DataType::Time64(TimeUnit::Microsecond),
+        DataType::Decimal128(20, 0),
+        DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+        DataType::List(Arc::new(Field::new("item", DataType::Int32, true))),
+    ];
+    all.extend(units.map(|unit| DataType::Timestamp(unit, None)));
+    all.extend(units.map(DataType::Duration));
+    all
+}
+
+/// Three values of a type.
+fn values(data_type: &DataType) -> ArrayRef {
+    let texts: ArrayRef = Arc::new(StringArray::from(vec!["one", "two", "six"]));
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![0, 172_800_000, 86_400_000]));
+    let small: ArrayRef = Arc::new(Int32Array::from(vec![1, 0, 7]));
+    match data_type {
+        DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Binary
+        | DataType::LargeBinary
+        | DataType::Dictionary(..) => cast(&texts, data_type),
+        DataType::FixedSizeBinary(_) => cast(&cast(&texts, &DataType::Binary).unwrap(), data_type),
+        DataType::Timestamp(unit, _) | DataType::Duration(unit) => {
+            // Whole days, whatever the unit.
+            let second = match unit {
+                TimeUnit::Second => 1,
+                TimeUnit::Millisecond => 1000,
+                TimeUnit::Microsecond => 1_000_000,
+                TimeUnit::Nanosecond => 1_000_000_000,
+            };
+            let days: ArrayRef =
+                Arc::new(Int64Array::from_iter_values([1, 0, 2].map(|day| day * 86_400 * second)));
+            cast(&days, data_type)
+        }
+        DataType::Date64 => cast(&numbers, data_type),
+        DataType::Time64(_) => cast(&cast(&small, &DataType::Int64).unwrap(), data_type),
+        _ => cast(&small, data_type),
+    }
+    .unwrap_or_else(|error| panic!("{data_type}: {error}"))
+}
+
+fn source(folder: &Path, data_type: &DataType) -> String {
+    let time: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![1, 2, 3]));
+    let batch = RecordBatch::try_from_iter([("time", time), ("v", values(data_type))]).unwrap();
+    let path = folder.join("source.arrow");
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn plain(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::LargeUtf8 => DataType::Utf8,
+        DataType::LargeBinary => DataType::Binary,
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Driver::new(&DriverOptions { threads: Some(1), memory: Some(64 << 20) }).unwrap();
+    let mut refused = 0;
+    for data_type in types() {
+        for target in ["tsfile", "tatami", "tiledb", "tet", "parquet", "arrow"] {
+            let case = format!("{data_type} to {target}");
+            let input = source(folder.path(), &data_type);
+            let output = folder.path().join(format!("out.{target}")).to_str().unwrap().to_owned();
+            let mut conversion = Conversion::default();
+            conversion.write.overwrite = true;
+            if target == "tatami" && matches!(data_type, DataType::List(_)) {
+                conversion.write.settings.set("profile", "extended");
+            }
+            if target == "tet" {
+                conversion.scan.columns = Some(vec!["v".to_owned()]);
+            }
+            let mut expected = data_type.clone();
+            let mut result = convert(&input, &output, &conversion, &driver);
+            if let Err(error) = &result {
+                refused += 1;
+                let text = error.to_string();
+                assert!(text.contains("'v'"), "{case}: {text}");
+                let Some(cast) = text.split("--cast ").nth(1).and_then(|rest| rest.split(',').next()) else {
+                    assert!(text.contains("--columns"), "{case}: {text}");
+                    continue;
+                };
+                conversion.casts = parse_types(cast).unwrap();
+                expected = conversion.casts[0].1.clone();
+                result = convert(&input, &output, &conversion, &driver);
+                // Texts are no numbers, whatever they are cast to.
+                if matches!(&result, Err(error) if error.to_string().contains("has a value that does not fit"))
+                {
+                    continue;
+                }
+            }
+            let converted = result.unwrap_or_else(|error| panic!("{case}: {error}"));
+            let change = converted.changed.iter().find(|change| change.column == "v");
+            let expected = change.map_or(expected, |change| change.to.clone());
+            let back = Source::open(&output, None, None, &OpenOptions::default()).unwrap().schema();
+            let name = if target == "tet" { "value" } else { "v" };
+            let name = if back.index_of("v").is_ok() { "v" } else { name };
+            let found =
+                back.field_with_name(name).unwrap_or_else(|_| panic!("{case}: {back:?}")).data_type().clone();
+            // Whether what is in a list may be null is another matter.
+            let shown = |data_type: &DataType| plain(data_type).to_string().replace("non-null ", "");
+            let same = shown(&found) == shown(&expected);
+            assert!(same, "{case}: {found} instead of {expected}");
+        }
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
+fn labels_and_history_of_a_tensor_file_stay_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Driver::new(&DriverOptions { threads: Some(1), memory: Some(64 << 20) }).unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("a.csv"), "y,x,a,b\n0,0,1,5\n0,1,2,6\n1,0,3,7\n1,1,4,8\n").unwrap();
+    let mut conversion = Conversion::default();
+    conversion.write.settings = tesselle::Settings::from_pairs(&["axes=2", "shape=2,2"]).unwrap();
+    let labels = r#"{"a": {"attrs": {"units": "m"}, "coords": {"x": {"labels": ["left", "right"]}}}, "b": {"attrs": {"units": "s"}}}"#;
+    conversion.write.metadata = [
+        ("datasets".to_owned(), labels.to_owned()),
+        ("history".to_owned(), r#"[{"op": "write", "source": "somewhere", "at": "1"}]"#.to_owned()),
+    ]
+    .into();
+    convert(&path("a.csv"), &path("a.tet"), &conversion, &driver).unwrap();
+    let describe = |name: &str| {
+        let opened = tesselle::open(&path(name), None, &OpenOptions::default()).unwrap();
+        opened.container.describe().unwrap()
+    };
+    let converted = convert(&path("a.tet"), &path("b.tet"), &Conversion::default(), &driver).unwrap();
+    assert_eq!(converted.kept, ["a.units", "b.units"]);
+    assert!(converted.lost.is_empty(), "{:?}", converted.lost);
+    let (before, after) = (describe("a.tet"), describe("b.tet"));
+    assert_eq!(before.metadata["datasets"], after.metadata["datasets"]);
+    assert_eq!(after.metadata["datasets"]["a"]["coords"]["x"]["labels"][1], "right");
+    assert_eq!(before.extra["history"], after.extra["history"]);
+    let converted = convert(&path("a.tet"), &path("c.parquet"), &Conversion::default(), &driver).unwrap();
+    assert!(converted.lost.iter().any(|line| line.contains("labels")), "{:?}", converted.lost);
+    assert!(converted.lost.iter().any(|line| line.contains("history")), "{:?}", converted.lost);
+}
+
+#[test]
+fn a_dictionary_without_values_is_a_column_of_nulls() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Driver::new(&DriverOptions { threads: Some(1), memory: Some(64 << 20) }).unwrap();
+    let keys = Int32Array::from(vec![None, None]);
+    let empty: ArrayRef = Arc::new(StringArray::from(Vec::<&str>::new()));
+    let column: ArrayRef = Arc::new(arrow_array::DictionaryArray::new(keys, empty));
+    let batch = RecordBatch::try_from_iter_with_nullable([("v", column, true)]).unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let file = std::fs::File::create(path("a.arrow")).unwrap();
+    let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    for target in ["a.tiledb", "a.jsonl", "a.tatami", "a.csv", "a.parquet"] {
+        let converted = convert(&path("a.arrow"), &path(target), &Conversion::default(), &driver);
+        assert_eq!(converted.unwrap_or_else(|error| panic!("{target}: {error}")).summary.rows, 2, "{target}");
+    }
+    assert_eq!(std::fs::read_to_string(path("a.jsonl")).unwrap(), "{\"v\": null}\n{\"v\": null}\n");
+}

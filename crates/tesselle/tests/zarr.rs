@@ -1,0 +1,189 @@
+//! Stores written by the Zarr library, and stores of our own.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_schema::DataType;
+use tesselle::{
+    Conversion, DiffOptions, Driver, DriverOptions, OpenOptions, Scan, Settings, Source, convert, diff,
+};
+
+fn driver() -> Driver {
+    Driver::new(&DriverOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap()
+}
+
+fn store(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/zarr").join(name)
+}
+
+fn open(uri: &str) -> tesselle::Result<Source> {
+    Source::open(uri, None, None, &OpenOptions::default())
+}
+
+/// The values of a column, as doubles.
+fn column(source: &Source, name: &str) -> Vec<f64> {
+    let rows = source.rows(&Scan::all().columns([name]), &driver()).unwrap();
+    rows.batches
+        .flat_map(|batch| {
+            let column = arrow_cast::cast(batch.unwrap().column(0), &DataType::Float64).unwrap();
+            column.as_primitive::<Float64Type>().values().to_vec()
+        })
+        .collect()
+}
+
+fn count(n: usize) -> impl Iterator<Item = f64> {
+    (0..n).map(|i| i as f64)
+}
+
+#[test]
+fn stores_of_the_zarr_library_are_read_as_it_reads_them() {
+    let cases: Vec<(&str, Vec<u64>, Vec<f64>)> = vec![
+        ("zstd.zarr", vec![7, 10], count(70).map(|i| i / 4.0).collect()),
+        ("gzip.zarr", vec![5, 6], count(30).collect()),
+        ("crc.zarr", vec![11], count(11).map(|i| i * 1e12).collect()),
+        ("raw.zarr", vec![2, 3, 4], count(24).map(|i| f64::from(u8::from(i % 3.0 == 0.0))).collect()),
+        ("sharded.zarr", vec![20, 12], count(240).collect()),
+        ("blosc.zarr", vec![20, 20], count(400).map(|i| i * 3.0).collect()),
+        ("blosc-lz4.zarr", vec![20, 20], count(400).map(|i| i / 7.0).collect()),
+        ("blosclz.zarr", vec![30, 100], count(3000).map(|i| i % 17.0).collect()),
+        ("transposed.zarr", vec![2, 3, 4], count(24).collect()),
+        ("scalar.zarr", vec![1], vec![42.0]),
+    ];
+    for (name, shape, want) in cases {
+        let source = open(store(name).to_str().unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(source.format(), "zarr");
+        assert_eq!(source.row_count(), Some(shape.iter().product()), "{name}");
+        assert_eq!(column(&source, "value"), want, "{name}");
+        assert_eq!(source.schema().fields().len(), shape.len() + 1, "{name}");
+    }
+}
+
+#[test]
+fn chunks_that_are_not_there_hold_the_fill_value() {
+    let values = column(&open(store("sparse.zarr").to_str().unwrap()).unwrap(), "value");
+    assert_eq!(values.iter().filter(|v| v.is_nan()).count(), 75);
+    assert_eq!(values[5..10], [0.0, 1.0, 2.0, 3.0, 4.0]);
+}
+
+#[test]
+fn axes_have_their_names_and_groups_their_arrays() {
+    let names = |source: &Source| {
+        source.schema().fields().iter().map(|f| f.name().clone()).collect::<Vec<_>>().join(",")
+    };
+    assert_eq!(names(&open(store("zstd.zarr").to_str().unwrap()).unwrap()), "y,x,value");
+    let group = store("group.zarr");
+    let one = open(&format!("{}#temperature", group.display())).unwrap();
+    assert_eq!(names(&one), "lat,lon,value");
+    assert_eq!(column(&one, "value"), count(12).collect::<Vec<_>>());
+    assert_eq!(column(&open(&format!("{}#deep/levels", group.display())).unwrap(), "value").len(), 5);
+    let error = open(group.to_str().unwrap()).err().unwrap().to_string();
+    assert!(error.contains("temperature"), "{error}");
+    let error = open(&format!("{}#nothing", group.display())).err().unwrap().to_string();
+    assert!(error.contains("'nothing'"), "{error}");
+}
+
+#[test]
+fn arrays_go_to_zarr_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let go = |from: &str, to: &str, pairs: &[&str]| {
+        let mut conversion = Conversion::default();
+        conversion.write.settings = Settings::from_pairs(pairs).unwrap();
+        convert(from, to, &conversion, &driver()).unwrap_or_else(|error| panic!("{from} {to}: {error}"))
+    };
+    let same = |a: &str, b: &str| {
+        let found = diff(a, b, &OpenOptions::default(), &DiffOptions::default(), &driver()).unwrap();
+        assert!(found.is_equal(), "{a} {b}: {found:?}");
+    };
+    for (name, pairs) in [
+        ("zstd.zarr", vec![]),
+        ("sharded.zarr", vec!["chunk=7,5", "codec=gzip"]),
+        ("blosc.zarr", vec!["codec=raw"]),
+        ("transposed.zarr", vec!["chunk=2,2,3", "level=7"]),
+        ("raw.zarr", vec!["chunk=1,2,3"]),
+    ] {
+        let source = store(name).to_str().unwrap().to_owned();
+        let copy = path(name);
+        go(&source, &copy, &pairs);
+        same(&source, &copy);
+        if name != "raw.zarr" {
+            let tet = path(&format!("{name}.tet"));
+            go(&copy, &tet, &[]);
+            same(&source, &tet);
+            let tiledb = path(&format!("{name}.tiledb"));
+            go(&copy, &tiledb, &[]);
+            same(&source, &tiledb);
+        }
+    }
+    // Several arrays of one shape are a table, and a table of several columns is a group.
+    let table = path("table.csv");
+    std::fs::write(
+        &table,
+        "a,b\n".to_owned() + &(0..5000).map(|i| format!("{i},{}.5", i * 2)).collect::<Vec<_>>().join("\n"),
+    )
+    .unwrap();
+    go(&table, &path("table.zarr"), &["chunk=1000"]);
+    let group = open(&path("table.zarr")).unwrap();
+    assert_eq!(column(&group, "a"), count(5000).collect::<Vec<_>>());
+    assert_eq!(column(&group, "b")[4999], 9998.5);
+    // Attributes come along.
+    let json = std::fs::read_to_string(folder.path().join("zstd.zarr/zarr.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["attributes"], serde_json::json!({"units": "K", "scale": 0.5, "list": [1, 2]}));
+    assert_eq!(json["dimension_names"], serde_json::json!(["y", "x"]));
+}
+
+#[test]
+fn damage_is_an_error_that_names_the_chunk() {
+    fn copy(from: &Path, to: &Path) {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            let target = to.join(entry.file_name());
+            if entry.path().is_dir() {
+                copy(&entry.path(), &target);
+            } else {
+                std::fs::copy(entry.path(), target).unwrap();
+            }
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (name, chunk) in [
+        ("zstd.zarr", "c/0/0"),
+        ("gzip.zarr", "c/0/0"),
+        ("crc.zarr", "c/0"),
+        ("sharded.zarr", "c/0/0"),
+        ("blosc.zarr", "c/0/0"),
+        ("blosclz.zarr", "c/0/0"),
+    ] {
+        let place = folder.path().join(name);
+        copy(&store(name), &place);
+        let file = place.join(chunk);
+        let whole = std::fs::read(&file).unwrap();
+        let read = || {
+            let source = open(place.to_str().unwrap()).unwrap();
+            let rows = source.rows(&Scan::all(), &driver()).unwrap();
+            rows.batches.collect::<tesselle::Result<Vec<_>>>()
+        };
+        for len in (0..whole.len()).step_by(1 + whole.len() / 40) {
+            std::fs::write(&file, &whole[..len]).unwrap();
+            let error = read().expect_err(&format!("{name} cut to {len}"));
+            assert!(error.to_string().contains("chunk"), "{name}: {error}");
+        }
+        // Any byte may be wrong: an error or other values, never a panic.
+        for at in 0..whole.len() {
+            let mut bad = whole.clone();
+            bad[at] ^= 0x55;
+            std::fs::write(&file, &bad).unwrap();
+            let result = read();
+            assert!(name != "crc.zarr" || result.is_err(), "byte {at}");
+        }
+    }
+    let place = folder.path().join("old.zarr");
+    std::fs::create_dir(&place).unwrap();
+    std::fs::write(place.join(".zarray"), "{}").unwrap();
+    let error = open(place.to_str().unwrap()).err().unwrap().to_string();
+    assert!(error.contains("version 2"), "{error}");
+}

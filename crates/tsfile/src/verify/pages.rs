@@ -1,0 +1,77 @@
+//! The pages of chunks decoded and compared with their statistics, each on any thread.
+
+use super::{Compare, difference};
+use crate::meta::{Statistics, Version};
+use crate::points;
+use crate::walk::WalkedChunk;
+use rayon::prelude::*;
+use std::sync::Arc;
+use tesselle_core::{Driver, Finding, Severity};
+
+/// A chunk that waits to be decoded.
+pub(super) struct Waiting {
+    /// What it is, for findings.
+    pub(super) piece: String,
+    /// Its bytes.
+    pub(super) chunk: Box<WalkedChunk>,
+    /// What the metadata says about it.
+    pub(super) stated: Option<Statistics>,
+    /// The times beside it, by page, for a column of an aligned group.
+    pub(super) times: Arc<Vec<Vec<i64>>>,
+    /// How many of its pages are decoded.
+    pub(super) pages: usize,
+}
+
+/// What came of a page.
+#[derive(Default)]
+pub(super) struct Checked {
+    /// What is wrong with it.
+    pub(super) findings: Vec<Finding>,
+    /// Its times, for a time column.
+    pub(super) times: Vec<i64>,
+}
+
+/// Decodes the pages of chunks; what comes out is in their order.
+pub(super) fn check(waiting: &[Waiting], version: Version, driver: &Driver) -> Vec<Checked> {
+    let pages: Vec<(&Waiting, usize)> =
+        waiting.iter().flat_map(|chunk| (0..chunk.pages).map(move |number| (chunk, number))).collect();
+    let one = |(chunk, number): &(&Waiting, usize)| page(chunk, *number, version);
+    if pages.len() < 2 || driver.threads() < 2 {
+        return pages.iter().map(one).collect();
+    }
+    driver.install(|| pages.par_iter().map(one).collect())
+}
+
+fn page(waiting: &Waiting, number: usize, version: Version) -> Checked {
+    let loaded = &waiting.chunk.loaded;
+    let (Some(page), header) = (loaded.pages.get(number), &loaded.header) else { return Checked::default() };
+    let place = format!("{}, page {number}", waiting.piece);
+    let alone = if loaded.pages.len() == 1 { waiting.stated.as_ref() } else { None };
+    let expected = page.header.statistics.as_ref().or(alone);
+    let times = waiting.times.get(number).map(Vec::as_slice);
+    let mut checked = Checked::default();
+    let points = match points::decode(loaded, number, version, times, expected) {
+        Ok(points) => points,
+        Err(error) => {
+            let error = error.offset(page.offset).piece(place);
+            checked.findings.push(Finding::from_error(error.class_name(), &error));
+            return checked;
+        }
+    };
+    let mut add = |severity, kind, message: String| {
+        checked.findings.push(Finding::new(severity, kind, message).offset(page.offset).piece(&place));
+    };
+    let found = points.statistics(header.data_type, version);
+    let compare = if header.encoding.is_lossy(header.data_type) { Compare::Times } else { Compare::Decoded };
+    if let Some(text) = expected.and_then(|expected| difference(expected, &found, compare)) {
+        let text = format!("the statistics of a page are not those of its points: {text}");
+        add(Severity::Error, "page_statistics", text);
+    }
+    if !version.is_flat() && points.times.windows(2).any(|pair| pair[0] >= pair[1]) {
+        add(Severity::Warning, "time_order", "the times of a page do not ascend".to_string());
+    }
+    if header.is_time_column() {
+        checked.times = points.times;
+    }
+    checked
+}

@@ -1,0 +1,215 @@
+//! Points of a device on their way into pages: what does not fill a page waits for more, pages wait for the flush.
+
+mod aligned;
+mod ordinary;
+mod timeline;
+
+use super::chunk::{EncodedChunk, Pages, Setting};
+use super::options::Order;
+use super::page::PageJob;
+use super::values::{Slice, Values};
+use crate::meta::schema::MeasurementSchema;
+use crate::meta::{ChunkHeader, Compression, DataType};
+use aligned::AlignedBuffer;
+use ordinary::SeriesBuffer;
+use std::ops::Range;
+use tesselle_core::{Context as _, Driver, Error, Result};
+
+/// One column of a write: values by row, and which rows have one.
+#[derive(Debug, Clone, Copy)]
+pub struct Column<'a> {
+    /// The measurement.
+    pub name: &'a str,
+    /// One value per row.
+    pub values: &'a Values,
+    /// Rows that have a value; `None` is all of them.
+    pub present: Option<&'a [bool]>,
+}
+
+/// One column of a write in buffers of any owner.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Input<'a> {
+    /// The measurement.
+    pub(crate) name: &'a str,
+    /// One value per row.
+    pub(crate) values: Slice<'a>,
+    /// Rows that have a value; `None` is all of them.
+    pub(crate) present: Option<&'a [bool]>,
+}
+
+impl<'a> From<&Column<'a>> for Input<'a> {
+    fn from(column: &Column<'a>) -> Self {
+        Self { name: column.name, values: column.values.as_slice(), present: column.present }
+    }
+}
+
+impl<'a> Input<'a> {
+    /// A range of its rows.
+    pub(crate) fn range(self, rows: Range<usize>) -> Self {
+        let present = self.present.map(|mask| mask.get(rows.clone()).unwrap_or_default());
+        Self { name: self.name, values: self.values.range(rows), present }
+    }
+
+    /// The times at which there is a value.
+    fn present_times(self, times: &'a [i64]) -> impl Iterator<Item = i64> + 'a {
+        let keep = move |i: usize| self.present.is_none_or(|p| p.get(i).copied().unwrap_or(false));
+        times.iter().enumerate().filter(move |(i, _)| keep(*i)).map(|(_, time)| *time)
+    }
+}
+
+/// How pages are encoded, and on which threads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Encoder<'a> {
+    pub(crate) setting: &'a Setting,
+    pub(crate) driver: &'a Driver,
+}
+
+impl Encoder<'_> {
+    /// Whether so many rows of these columns may fill a page; told without looking at each row.
+    fn may_close(&self, rows: usize, columns: &[Slice<'_>]) -> bool {
+        let limits = self.setting.pages;
+        rows >= limits.points
+            || rows.saturating_mul(8) >= limits.bytes
+            || columns.iter().any(|column| column.size() >= limits.bytes)
+    }
+}
+
+/// The points of one device.
+#[derive(Debug)]
+pub(crate) enum DeviceBuffer {
+    /// Each series has times of its own.
+    Ordinary(Vec<SeriesBuffer>),
+    /// All series share the times.
+    Aligned(Box<AlignedBuffer>),
+}
+
+impl DeviceBuffer {
+    pub(crate) fn new(aligned: bool, schemas: Vec<MeasurementSchema>, compression: Compression) -> Self {
+        if aligned {
+            return Self::Aligned(Box::new(AlignedBuffer::new(schemas, compression)));
+        }
+        Self::Ordinary(schemas.into_iter().map(SeriesBuffer::new).collect())
+    }
+
+    /// The schema of a series.
+    pub(crate) fn schema(&self, name: &str) -> Option<&MeasurementSchema> {
+        match self {
+            Self::Ordinary(series) => series.iter().map(|s| &s.schema).find(|s| s.name == name),
+            Self::Aligned(buffer) => buffer.columns.iter().map(|c| &c.schema).find(|s| s.name == name),
+        }
+    }
+
+    /// Adds a series to an ordinary device.
+    pub(crate) fn add_series(&mut self, schema: MeasurementSchema) -> Result<()> {
+        let Self::Ordinary(series) = self else {
+            return Err(Error::invalid(format!("series '{}' cannot join an aligned device", schema.name)));
+        };
+        series.push(SeriesBuffer::new(schema));
+        Ok(())
+    }
+
+    /// Takes rows in; nothing is taken when anything is wrong with them. Gives the bytes that they take.
+    pub(crate) fn write(
+        &mut self,
+        times: &[i64],
+        columns: &[Input<'_>],
+        order: Order,
+        encoder: &Encoder<'_>,
+    ) -> Result<usize> {
+        for column in columns {
+            let rows = column.present.map_or(times.len(), <[bool]>::len);
+            if column.values.len() != times.len() || rows != times.len() {
+                let text = format!(
+                    "column '{}' has {} rows for {} times",
+                    column.name,
+                    column.values.len(),
+                    times.len()
+                );
+                return Err(Error::invalid(text));
+            }
+        }
+        match self {
+            Self::Ordinary(series) => ordinary::write(series, times, columns, order, encoder),
+            Self::Aligned(buffer) => buffer.write(times, columns, order, encoder),
+        }
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Ordinary(series) => series.iter().all(SeriesBuffer::is_empty),
+            Self::Aligned(buffer) => buffer.is_empty(),
+        }
+    }
+
+    /// The chunks to write; each is finished on its own.
+    pub(crate) fn chunks(&mut self, encoder: &Encoder<'_>) -> Result<Vec<ChunkJob<'_>>> {
+        match self {
+            Self::Ordinary(series) => {
+                let mut chunks = Vec::new();
+                for series in series.iter_mut().filter(|s| !s.is_empty()) {
+                    series.settle();
+                    chunks.push(series.chunk(encoder)?);
+                }
+                Ok(chunks)
+            }
+            Self::Aligned(buffer) => {
+                buffer.settle();
+                buffer.chunks(encoder)
+            }
+        }
+    }
+
+    /// Forgets what has been written, and gives its memory back: the next points may be another device's.
+    pub(crate) fn flushed(&mut self) {
+        match self {
+            Self::Ordinary(series) => {
+                series.iter_mut().filter(|s| !s.is_empty()).for_each(SeriesBuffer::flushed);
+            }
+            Self::Aligned(buffer) => buffer.flushed(),
+        }
+    }
+}
+
+/// A chunk that waits to be finished.
+#[derive(Debug)]
+pub(crate) struct ChunkJob<'a> {
+    /// What is encoded already.
+    pages: &'a Pages,
+    /// What is not.
+    rest: Vec<PageJob<'a>>,
+    header: ChunkHeader,
+}
+
+impl ChunkJob<'_> {
+    /// Encodes the rest and joins all pages.
+    pub(crate) fn run(&self, setting: &Setting) -> Result<EncodedChunk> {
+        let name = || format!("measurement '{}'", self.header.measurement.escape_debug());
+        let rest = self.rest.iter().map(|job| job.run(setting)).collect::<Result<Vec<_>>>().in_piece(name)?;
+        self.pages.chunk(&rest, self.header.clone(), setting.version)
+    }
+}
+
+fn unknown<'a>(name: &str, schemas: impl Iterator<Item = &'a MeasurementSchema>) -> Error {
+    Error::unknown_name("measurement", name, schemas.map(|s| s.name.as_str()))
+}
+
+fn check_type(schema: &MeasurementSchema, values: Slice<'_>) -> Result<()> {
+    if schema.data_type.physical() == Some(values.physical()) {
+        return Ok(());
+    }
+    let (name, type_name) = (&schema.name, schema.data_type.name());
+    Err(Error::invalid(format!("column '{name}' is {type_name}, but {:?} values came", values.physical())))
+}
+
+/// Rows without a value.
+pub(super) fn blanks(data_type: DataType, n: usize) -> Values {
+    match Values::empty(data_type) {
+        Values::Boolean(_) => Values::Boolean(vec![false; n]),
+        Values::Int32(_) => Values::Int32(vec![0; n]),
+        Values::Int64(_) => Values::Int64(vec![0; n]),
+        Values::Float(_) => Values::Float(vec![0.0; n]),
+        Values::Double(_) => Values::Double(vec![0.0; n]),
+        Values::Binary(_) => Values::Binary((0..n).map(|_| b"").collect()),
+    }
+}

@@ -1,0 +1,184 @@
+//! An ordinary device: each series has times of its own.
+
+use super::timeline::{Mark, Timeline, ascends};
+use super::{ChunkJob, Encoder, Input, check_type, unknown};
+use crate::meta::schema::MeasurementSchema;
+use crate::write::chunk::{Pages, closed, header, page_ranges};
+use crate::write::options::Order;
+use crate::write::page::{Content, PageJob, encode_all};
+use crate::write::values::{Rows, Slice, Values};
+use std::ops::Range;
+use tesselle_core::Result;
+
+/// The points of an ordinary series.
+#[derive(Debug)]
+pub(crate) struct SeriesBuffer {
+    pub(super) schema: MeasurementSchema,
+    timeline: Timeline,
+    values: Values,
+    pages: Pages,
+    /// Whether there is anything to flush.
+    used: bool,
+}
+
+/// What a write does to one series.
+struct Part<'a> {
+    target: usize,
+    mark: Mark,
+    /// The rows are encoded from where they lie; otherwise they have been appended to those that wait.
+    direct: Option<Slice<'a>>,
+    pages: Vec<Range<usize>>,
+    bytes: usize,
+}
+
+impl SeriesBuffer {
+    pub(super) fn new(schema: MeasurementSchema) -> Self {
+        let values = Values::empty(schema.data_type);
+        Self { schema, timeline: Timeline::new(), values, pages: Pages::default(), used: false }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        !self.used
+    }
+
+    fn job<'a>(
+        &'a self,
+        times: &'a [i64],
+        values: Slice<'a>,
+        range: &Range<usize>,
+        encoder: &Encoder<'_>,
+    ) -> Result<PageJob<'a>> {
+        let coding = encoder.setting.value_coding(&self.schema)?;
+        let content = Content::Points(coding, values.range(range.clone()));
+        let times = times.get(range.clone()).unwrap_or_default();
+        Ok(PageJob { times, content, compression: self.schema.compression })
+    }
+
+    /// Sorts what waits, if it has to be.
+    pub(super) fn settle(&mut self) {
+        if let Some(rows) = self.timeline.sorted_rows() {
+            self.timeline.sort(&rows);
+            self.values = self.values.as_slice().copy(Rows::At(&rows));
+        }
+    }
+
+    /// The chunk to write; [`SeriesBuffer::settle`] came before.
+    pub(super) fn chunk(&self, encoder: &Encoder<'_>) -> Result<ChunkJob<'_>> {
+        let times = self.timeline.times.as_slice();
+        let values = self.values.as_slice();
+        let ranges = page_ranges(times.len(), encoder.setting.pages, &[values]);
+        let rest =
+            ranges.iter().map(|range| self.job(times, values, range, encoder)).collect::<Result<_>>()?;
+        Ok(ChunkJob { pages: &self.pages, rest, header: header(&self.schema, 0) })
+    }
+
+    pub(super) fn flushed(&mut self) {
+        self.timeline.flush();
+        self.values = Values::empty(self.schema.data_type);
+        self.pages = Pages::default();
+        self.used = false;
+    }
+}
+
+/// Takes rows in; nothing is taken when anything is wrong with them. Gives the bytes that they take.
+pub(super) fn write(
+    series: &mut [SeriesBuffer],
+    times: &[i64],
+    columns: &[Input<'_>],
+    order: Order,
+    encoder: &Encoder<'_>,
+) -> Result<usize> {
+    let in_order = order == Order::Refuse && ascends(times);
+    let mut parts: Vec<Part<'_>> = Vec::with_capacity(columns.len());
+    for column in columns {
+        let found = series.iter().position(|s| s.schema.name == column.name);
+        let target = found.ok_or_else(|| unknown(column.name, series.iter().map(|s| &s.schema)))?;
+        let Some(buffer) = series.get(target) else { continue };
+        check_type(&buffer.schema, column.values)?;
+        if !(in_order && buffer.timeline.continues(times)) {
+            let there = column.present_times(times);
+            buffer
+                .timeline
+                .check(there, order)
+                .map_err(|e| e.piece(format!("measurement '{}'", column.name)))?;
+        }
+        let is_direct =
+            column.present.is_none() && buffer.timeline.times.is_empty() && order == Order::Refuse;
+        let direct = is_direct.then_some(column.values);
+        parts.push(Part { target, mark: buffer.timeline.mark(), direct, pages: Vec::new(), bytes: 0 });
+    }
+    for (part, column) in parts.iter_mut().zip(columns) {
+        let Some(buffer) = series.get_mut(part.target) else { continue };
+        let waiting = if part.direct.is_some() {
+            part.bytes = column.values.size() + times.len() * 8;
+            column.values
+        } else {
+            let before = buffer.values.as_slice().size() + buffer.timeline.times.len() * 8;
+            let keep = column.present.map_or(Rows::All, Rows::Where);
+            buffer.timeline.append(times, keep);
+            buffer.values.append(column.values, keep)?;
+            let waiting = buffer.values.as_slice();
+            part.bytes = waiting.size() + buffer.timeline.times.len() * 8 - before;
+            waiting
+        };
+        if order == Order::Refuse && encoder.may_close(waiting.len(), &[waiting]) {
+            let limits = encoder.setting.pages;
+            part.pages = closed(page_ranges(waiting.len(), limits, &[waiting]), limits);
+        }
+    }
+    match encode(series, times, &parts, encoder) {
+        Ok(()) => {}
+        Err(error) => {
+            for part in parts.iter().filter(|part| part.direct.is_none()) {
+                let Some(buffer) = series.get_mut(part.target) else { continue };
+                buffer.timeline.go_back(part.mark);
+                buffer.values.truncate(buffer.timeline.times.len());
+            }
+            return Err(error);
+        }
+    }
+    // What does not fill a page waits.
+    for part in &parts {
+        let Some(buffer) = series.get_mut(part.target) else { continue };
+        let done = part.pages.last().map_or(0, |range| range.end);
+        if let Some(values) = part.direct {
+            buffer.timeline.pass(times.get(..done).unwrap_or_default());
+            buffer.timeline.append(times.get(done..).unwrap_or_default(), Rows::All);
+            buffer.values.append(values.range(done..values.len()), Rows::All)?;
+        } else if done > 0 {
+            buffer.timeline.times.drain(..done.min(buffer.timeline.times.len()));
+            buffer.values.drop_front(done);
+        }
+        buffer.used |= done > 0 || !buffer.timeline.times.is_empty();
+    }
+    Ok(parts.iter().map(|part| part.bytes).sum())
+}
+
+/// Encodes the pages that are full.
+fn encode(
+    series: &mut [SeriesBuffer],
+    times: &[i64],
+    parts: &[Part<'_>],
+    encoder: &Encoder<'_>,
+) -> Result<()> {
+    let mut owners = Vec::new();
+    let mut jobs = Vec::new();
+    for part in parts {
+        let Some(buffer) = series.get(part.target) else { continue };
+        let (times, values) = match part.direct {
+            Some(values) => (times, values),
+            None => (buffer.timeline.times.as_slice(), buffer.values.as_slice()),
+        };
+        for range in &part.pages {
+            owners.push(part.target);
+            jobs.push(buffer.job(times, values, range, encoder)?);
+        }
+    }
+    let pages = encode_all(&jobs, encoder.setting, encoder.driver)?;
+    for (owner, page) in owners.into_iter().zip(pages) {
+        if let Some(buffer) = series.get_mut(owner) {
+            buffer.pages.push(page, encoder.setting.version);
+        }
+    }
+    Ok(())
+}

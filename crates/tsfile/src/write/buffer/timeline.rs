@@ -1,0 +1,120 @@
+//! Times in order, with what has been flushed before them.
+
+use super::super::options::Order;
+use super::super::values::Rows;
+use tesselle_core::{Error, Result};
+
+/// The times that wait for a page, and what came before them.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    /// Of the rows that wait.
+    pub(crate) times: Vec<i64>,
+    /// The greatest time so far.
+    last: Option<i64>,
+    /// The greatest time that has been flushed.
+    flushed: Option<i64>,
+    sorted: bool,
+}
+
+/// Where a timeline stood, to go back to when a write fails.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    len: usize,
+    last: Option<i64>,
+    sorted: bool,
+}
+
+/// Whether every time is after the one before it. Counted rather than searched for: almost always all are.
+pub(crate) fn ascends(times: &[i64]) -> bool {
+    times.iter().zip(times.iter().skip(1)).filter(|(a, b)| a >= b).count() == 0
+}
+
+impl Timeline {
+    pub(crate) fn new() -> Self {
+        Self { times: Vec::new(), last: None, flushed: None, sorted: true }
+    }
+
+    /// Whether these times, which ascend, come after everything there is.
+    pub(crate) fn continues(&self, times: &[i64]) -> bool {
+        times.first().is_none_or(|first| self.last.is_none_or(|last| *first > last))
+    }
+
+    /// Checks times before anything is stored.
+    pub(crate) fn check(&self, times: impl Iterator<Item = i64>, order: Order) -> Result<()> {
+        let mut last = self.last;
+        for time in times {
+            if order == Order::Refuse && last.is_some_and(|last| time <= last) {
+                return Err(not_ascending(time, last.unwrap_or_default()));
+            }
+            if let Some(flushed) = self.flushed.filter(|flushed| time <= *flushed) {
+                return Err(Error::invalid(format!(
+                    "time {time} comes after {flushed} has been written to the file"
+                ))
+                .hint("sort the input, or raise group_bytes so that more of it is sorted at a time"));
+            }
+            last = Some(time);
+        }
+        Ok(())
+    }
+
+    /// Appends the times that `keep` names.
+    pub(crate) fn append(&mut self, times: &[i64], keep: Rows<'_>) {
+        let from = self.times.len();
+        keep.copy(times, &mut self.times);
+        let new = self.times.get(from..).unwrap_or_default();
+        let Some(greatest) = new.iter().copied().max() else { return };
+        self.sorted &= ascends(new) && new.first().zip(self.last).is_none_or(|(first, last)| *first > last);
+        self.last = Some(self.last.map_or(greatest, |last| last.max(greatest)));
+    }
+
+    /// Takes note of times that went into pages without waiting.
+    pub(crate) fn pass(&mut self, times: &[i64]) {
+        self.last = times.last().copied().or(self.last);
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { len: self.times.len(), last: self.last, sorted: self.sorted }
+    }
+
+    pub(crate) fn go_back(&mut self, mark: Mark) {
+        self.times.truncate(mark.len);
+        (self.last, self.sorted) = (mark.last, mark.sorted);
+    }
+
+    /// The rows in order of time, of equal times the last; `None` when they are already.
+    pub(crate) fn sorted_rows(&self) -> Option<Vec<usize>> {
+        if self.sorted {
+            return None;
+        }
+        let at = |i: &usize| self.times.get(*i).copied();
+        let mut rows: Vec<usize> = (0..self.times.len()).collect();
+        rows.sort_by_key(at);
+        // Equal times stand together in the order they came; the last of them stays.
+        rows.reverse();
+        rows.dedup_by_key(|i| at(i));
+        rows.reverse();
+        Some(rows)
+    }
+
+    pub(crate) fn sort(&mut self, rows: &[usize]) {
+        let mut times = Vec::with_capacity(rows.len());
+        Rows::At(rows).copy(&self.times, &mut times);
+        self.times = times;
+        self.sorted = true;
+    }
+
+    pub(crate) fn flush(&mut self) {
+        self.flushed = self.last.max(self.flushed);
+        self.times = Vec::new();
+        self.sorted = true;
+    }
+}
+
+fn not_ascending(time: i64, last: i64) -> Error {
+    let text = if time == last {
+        format!("time {time} occurs twice")
+    } else {
+        format!("time {time} comes after {last}; times must ascend")
+    };
+    Error::invalid(text).hint("sort the input, or set order=sort")
+}

@@ -1,0 +1,131 @@
+//! One page: its columns encoded, joined and compressed, with the statistics of its points.
+
+use super::chunk::Setting;
+use super::encode::Coding;
+use super::statistics::{of_points, of_times};
+use super::values::{Rows, Slice};
+use crate::meta::primitive::len32;
+use crate::meta::{Compression, PageHeader, PutPrimitives, Statistics};
+use rayon::prelude::*;
+use tesselle_codec::compress::compress;
+use tesselle_core::{Driver, Result};
+
+/// A page in bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct EncodedPage {
+    /// Its header, with statistics unless it has no value.
+    pub(crate) header: PageHeader,
+    /// The bytes behind the header.
+    pub(crate) stored: Vec<u8>,
+}
+
+/// A page that waits to be encoded.
+#[derive(Debug)]
+pub(crate) struct PageJob<'a> {
+    /// The time of each row.
+    pub(crate) times: &'a [i64],
+    /// What kind of page it is, with its values.
+    pub(crate) content: Content<'a>,
+    /// The compressor.
+    pub(crate) compression: Compression,
+}
+
+/// What a page holds.
+#[derive(Debug)]
+pub(crate) enum Content<'a> {
+    /// Times and values of an ordinary series.
+    Points(Coding, Slice<'a>),
+    /// The times of an aligned device.
+    Times,
+    /// A column of an aligned device, and which rows have a value (`None`: all).
+    Column(Coding, Slice<'a>, Option<&'a [bool]>),
+}
+
+/// Encodes pages, on all threads where there are several.
+pub(crate) fn encode_all(
+    jobs: &[PageJob<'_>],
+    setting: &Setting,
+    driver: &Driver,
+) -> Result<Vec<EncodedPage>> {
+    if jobs.len() < 2 || driver.threads() < 2 {
+        return jobs.iter().map(|job| job.run(setting)).collect();
+    }
+    driver.install(|| jobs.par_iter().map(|job| job.run(setting)).collect())
+}
+
+impl PageJob<'_> {
+    /// Encodes the page.
+    pub(crate) fn run(&self, setting: &Setting) -> Result<EncodedPage> {
+        let mut raw = Vec::new();
+        let statistics = match &self.content {
+            Content::Points(coding, values) => {
+                let mut column = Vec::new();
+                setting.time_coding().encode(Slice::Int64(self.times), &mut column)?;
+                raw.put_uvar(len32(column.len())?.cast_unsigned());
+                raw.extend_from_slice(&column);
+                coding.encode(*values, &mut raw)?;
+                of_points(self.times, *values, setting.version)
+            }
+            Content::Times => {
+                setting.time_coding().encode(Slice::Int64(self.times), &mut raw)?;
+                of_times(self.times)
+            }
+            Content::Column(coding, values, present) => {
+                let mask = present.filter(|mask| mask.iter().any(|there| !there));
+                raw.put_i32(len32(self.times.len())?);
+                let Some(mask) = mask else {
+                    put_full_bitmap(self.times.len(), &mut raw);
+                    coding.encode(*values, &mut raw)?;
+                    return self.finish(raw, of_points(self.times, *values, setting.version));
+                };
+                put_bitmap(mask, &mut raw);
+                let mut times = Vec::new();
+                Rows::Where(mask).copy(self.times, &mut times);
+                if times.is_empty() {
+                    return Ok(EncodedPage::empty());
+                }
+                let there = values.copy(Rows::Where(mask));
+                coding.encode(there.as_slice(), &mut raw)?;
+                of_points(&times, there.as_slice(), setting.version)
+            }
+        };
+        self.finish(raw, statistics)
+    }
+
+    fn finish(&self, raw: Vec<u8>, statistics: Statistics) -> Result<EncodedPage> {
+        let uncompressed_size = len32(raw.len())?.cast_unsigned();
+        let stored = if self.compression == Compression::Uncompressed {
+            raw
+        } else {
+            let mut stored = Vec::new();
+            compress(self.compression.compressor(), None, &raw, &mut stored)?;
+            stored
+        };
+        let compressed_size = len32(stored.len())?.cast_unsigned();
+        let header = PageHeader { uncompressed_size, compressed_size, statistics: Some(statistics) };
+        Ok(EncodedPage { header, stored })
+    }
+}
+
+impl EncodedPage {
+    /// A page of an aligned column without a value.
+    fn empty() -> Self {
+        let header = PageHeader { uncompressed_size: 0, compressed_size: 0, statistics: None };
+        Self { header, stored: Vec::new() }
+    }
+}
+
+/// One bit per row, the first in the highest bit.
+fn put_bitmap(mask: &[bool], out: &mut Vec<u8>) {
+    out.extend(mask.chunks(8).map(|rows| {
+        rows.iter().enumerate().fold(0u8, |byte, (i, &set)| if set { byte | 0x80 >> i } else { byte })
+    }));
+}
+
+/// A bitmap in which every row has a value.
+fn put_full_bitmap(rows: usize, out: &mut Vec<u8>) {
+    out.resize(out.len() + rows / 8, 0xff);
+    if !rows.is_multiple_of(8) {
+        out.push(!(0xff_u8 >> (rows % 8)));
+    }
+}

@@ -1,0 +1,128 @@
+//! How rows are handed over must not show in the file, nor how a scan is cut into tasks in its rows.
+
+#![allow(clippy::unwrap_used, reason = "functions of a test")]
+
+use std::sync::Arc;
+use tesselle_core::driver::{Order as RowOrder, scan};
+use tesselle_core::storage::MemoryStorage;
+use tesselle_core::{Driver, DriverOptions, Format, Location, OpenOptions, Scan, Storage};
+use tesselle_tsfile::TsFile;
+use tesselle_tsfile::meta::schema::MeasurementSchema;
+use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
+use tesselle_tsfile::write::{Column, Strings, Values, Writer, WriterOptions};
+
+fn series(name: &str, data_type: DataType, encoding: Encoding) -> MeasurementSchema {
+    let compression = Compression::Snappy;
+    MeasurementSchema { name: name.into(), data_type, encoding, compression, properties: Vec::new() }
+}
+
+fn driver() -> Driver {
+    Driver::new(&DriverOptions { threads: Some(2), ..DriverOptions::default() }).unwrap()
+}
+
+/// Writes 3,000 rows in pieces of the given sizes, over and over.
+fn written(version: Version, aligned: bool, pieces: &[usize], nulls: bool) -> Vec<u8> {
+    const ROWS: usize = 3000;
+    let storage = Arc::new(MemoryStorage::new());
+    let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
+    let mut options = WriterOptions::for_version(version);
+    (options.page_points, options.page_bytes) = (100, 2000);
+    let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
+    let id = writer.device_id("root.sg.d");
+    let schemas =
+        vec![series("a", DataType::Int64, Encoding::Ts2Diff), series("b", DataType::Text, Encoding::Plain)];
+    if aligned {
+        writer.add_aligned_device(id.clone(), schemas).unwrap();
+    } else {
+        writer.add_device(id.clone(), schemas).unwrap();
+    }
+    let (mut at, mut sizes) = (0, pieces.iter().cycle());
+    while at < ROWS {
+        let end = ROWS.min(at + sizes.next().unwrap());
+        let rows = at as i64..end as i64;
+        let times: Vec<i64> = rows.clone().map(|i| i * 10).collect();
+        let a = Values::Int64(rows.clone().map(|i| i * i % 97).collect());
+        // Now and then a text is larger than a page.
+        let text = |i: i64| "x".repeat(if i % 500 == 7 { 3000 } else { (i % 40) as usize });
+        let b = Values::Binary(rows.clone().map(text).collect::<Strings>());
+        let present: Vec<bool> = rows.map(|i| i % 3 != 0 && !(400..800).contains(&i)).collect();
+        let mask = nulls.then_some(present.as_slice());
+        let columns = [
+            Column { name: "a", values: &a, present: None },
+            Column { name: "b", values: &b, present: mask },
+        ];
+        writer.write(&id, &times, &columns).unwrap();
+        at = end;
+    }
+    writer.finish().unwrap();
+    location.read_all(1 << 30).unwrap().to_vec()
+}
+
+#[test]
+fn the_file_does_not_depend_on_the_pieces_in_which_rows_came() {
+    for (version, aligned) in [
+        (Version::V1, false),
+        (Version::V3, false),
+        (Version::V4, false),
+        (Version::V3, true),
+        (Version::V4, true),
+    ] {
+        for nulls in [false, true] {
+            let whole = written(version, aligned, &[3000], nulls);
+            for pieces in [&[1][..], &[100], &[7, 250, 99], &[1700, 1]] {
+                let parts = written(version, aligned, pieces, nulls);
+                assert!(whole == parts, "{version:?} aligned {aligned} nulls {nulls} in {pieces:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tasks_that_share_large_chunks_give_every_row_once_and_in_order() {
+    const ROWS: i64 = 1_300_000;
+    for aligned in [false, true] {
+        let storage = Arc::new(MemoryStorage::new());
+        let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
+        let options = WriterOptions { group_bytes: usize::MAX, ..WriterOptions::for_version(Version::V4) };
+        let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
+        let id = writer.device_id("root.sg.d");
+        let schemas = ["a", "b"].map(|name| series(name, DataType::Int64, Encoding::Ts2Diff));
+        if aligned {
+            writer.add_aligned_device(id.clone(), schemas.to_vec()).unwrap();
+        } else {
+            writer.add_device(id.clone(), schemas.to_vec()).unwrap();
+        }
+        // Most points lie at the end: stretches of time are not stretches of rows.
+        let times: Vec<i64> = (0..ROWS).map(|i| if i < 1000 { i * 5000 } else { 5_000_000 + i }).collect();
+        let values = Values::Int64((0..ROWS).collect());
+        let present: Vec<bool> = (0..ROWS).map(|i| i % 5 != 0).collect();
+        let columns = [
+            Column { name: "a", values: &values, present: None },
+            Column { name: "b", values: &values, present: Some(&present) },
+        ];
+        writer.write(&id, &times, &columns).unwrap();
+        writer.finish().unwrap();
+
+        let container = TsFile.open(&location, &OpenOptions::default()).unwrap();
+        let table = container.table("root.sg.d").unwrap();
+        assert!(table.plan(&Scan::all()).unwrap().tasks.len() > 1);
+        let mut next = 0;
+        for batch in scan(&*table, &Scan::all(), &driver(), RowOrder::Plan).unwrap() {
+            let batch = batch.unwrap();
+            let a: &arrow_array::Int64Array = batch.column(1).as_any().downcast_ref().unwrap();
+            let b: &arrow_array::Int64Array = batch.column(2).as_any().downcast_ref().unwrap();
+            for (a, b) in a.iter().zip(b) {
+                assert_eq!((a, b), (Some(next), (next % 5 != 0).then_some(next)));
+                next += 1;
+            }
+        }
+        assert_eq!(next, ROWS);
+        let count = |table: &str, filter: &str| -> usize {
+            let request = Scan::all().filter(filter.parse().unwrap());
+            let table = container.table(table).unwrap();
+            scan(&*table, &request, &driver(), RowOrder::Plan).unwrap().map(|b| b.unwrap().num_rows()).sum()
+        };
+        assert_eq!(count("root.sg.d", "time BETWEEN 4000000 AND 5999999"), 200 + 999_000);
+        assert_eq!(count("*", "time >= 5001000"), (ROWS - 1000) as usize * 9 / 5);
+    }
+}
