@@ -11,10 +11,8 @@ use datafusion::datasource::file_format::json::JsonFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::execution::SessionState;
+use tesselle::Location;
 use tesselle::foreign::Foreign;
-use tesselle::{Error, Location};
-
-use crate::error::external;
 
 /// What DataFusion reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +21,6 @@ pub(super) enum Kind {
     Csv,
     Json,
     Arrow,
-    /// Known, but not as a table.
-    Array(Foreign),
 }
 
 impl Kind {
@@ -35,7 +31,8 @@ impl Kind {
             Some(Foreign::Csv) => Some(Self::Csv),
             Some(Foreign::Jsonl) => Some(Self::Json),
             Some(Foreign::Arrow) => Some(Self::Arrow),
-            Some(kind @ (Foreign::Npy | Foreign::Zarr)) => Some(Self::Array(kind)),
+            // Arrays, which the facade makes tables of.
+            Some(Foreign::Npy | Foreign::Zarr) => None,
             None if location.name().to_ascii_lowercase().ends_with(".json") && location.is_file()? => {
                 Some(Self::Json)
             }
@@ -44,19 +41,14 @@ impl Kind {
         Ok(found)
     }
 
-    fn format(self, state: &SessionState) -> tesselle::Result<Arc<dyn FileFormat>> {
+    fn format(self, state: &SessionState) -> Arc<dyn FileFormat> {
         let defaults = state.default_table_options();
-        Ok(match self {
+        match self {
             Self::Parquet => Arc::new(ParquetFormat::default().with_options(defaults.parquet)),
             Self::Csv => Arc::new(CsvFormat::default().with_options(defaults.csv).with_has_header(true)),
             Self::Json => Arc::new(JsonFormat::default().with_options(defaults.json)),
             Self::Arrow => Arc::new(ArrowFormat),
-            Self::Array(kind) => {
-                let name = kind.name();
-                return Err(Error::unsupported(format!("{name} holds arrays, not tables"))
-                    .hint(format!("'tess convert x.{name} x.tet' makes a table of one")));
-            }
-        })
+        }
     }
 }
 
@@ -66,7 +58,7 @@ pub(super) async fn provider(
     kind: Kind,
     paths: &[String],
 ) -> Result<Arc<dyn TableProvider>> {
-    let format = kind.format(state).map_err(external)?;
+    let format = kind.format(state);
     let urls = paths.iter().map(ListingTableUrl::parse).collect::<Result<Vec<_>>>()?;
     let options = ListingOptions::new(format).with_file_extension("");
     let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);

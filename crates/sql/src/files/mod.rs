@@ -11,7 +11,8 @@ use datafusion::catalog::{Session, TableProvider, TableProviderFactory, UrlTable
 use datafusion::common::Result;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::CreateExternalTable;
-use tesselle::{Driver, Error, OpenOptions, Table, Uri};
+use tesselle::foreign::Foreign;
+use tesselle::{Driver, Error, OpenOptions, Source, Table, Uri};
 
 use crate::error::external;
 use crate::provider::TesselleTable;
@@ -63,7 +64,10 @@ impl Opener {
                 let mut known = Vec::new();
                 for location in names.filter(|location| !location.name().starts_with('.')) {
                     // A folder may hold a README beside its data.
-                    if Kind::of(&location)?.is_some() || tesselle::detect(&location).is_ok() {
+                    if Kind::of(&location)?.is_some()
+                        || Foreign::detect(&location)?.is_some()
+                        || tesselle::detect(&location).is_ok()
+                    {
                         known.push(location.path().to_owned());
                     }
                 }
@@ -125,9 +129,8 @@ fn open(
     table: Option<&str>,
     options: &OpenOptions,
 ) -> tesselle::Result<Arc<dyn Table>> {
-    let mut opened = tesselle::open(uri, format, options)?;
-    opened.table = table.map(str::to_owned).or(opened.table);
-    opened.table()
+    let source = Source::open(uri, format, table, options)?;
+    source.table().ok_or_else(|| Error::internal(format!("'{uri}' is not a table")))
 }
 
 fn one_of(mut tables: Vec<(String, Arc<dyn Table>)>) -> tesselle::Result<Arc<dyn Table>> {
