@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from engine_report import report
+
 FEW = 20        # the slow jobs do fewer of the same
 
 
@@ -26,15 +28,6 @@ def digest(table):
         else:
             total += pc.sum(pc.binary_length(column)).as_py() or 0
     return total
-
-
-def report(runs, work):
-    seconds, answer = [], 0.0
-    for _ in range(runs):
-        start = time.perf_counter()
-        answer = work()
-        seconds.append(time.perf_counter() - start)
-    print(json.dumps({"seconds": seconds, "answer": float(answer)}))
 
 
 def report_each(items, work):

@@ -2,26 +2,16 @@
 
     tet_python.py ENGINE JOB FOLDER        prints {"seconds": […], "answer": …}
 """
-import json
 import os
 import pathlib
 import shutil
 import sys
-import time
 
 import numpy as np
 
+from engine_report import report
+
 SIDE, CHUNK = 16384, 512
-
-
-def report(runs, work, before=lambda: None):
-    seconds, answer = [], 0.0
-    for _ in range(runs):
-        before()
-        start = time.perf_counter()
-        answer = work()
-        seconds.append(time.perf_counter() - start)
-    print(json.dumps({"seconds": seconds, "answer": float(answer)}))
 
 
 def windows():

@@ -2,16 +2,15 @@
 
     tiledb_python.py JOB FOLDER        prints {"seconds": […], "answer": …}
 """
-import json
 import pathlib
 import shutil
 import sys
-import time
 
 # The suite of that name lies beside this script and must not be taken for the engine.
 sys.path.pop(0)
 import numpy as np  # noqa: E402
 import tiledb  # noqa: E402
+from engine_report import report  # noqa: E402
 
 SIDE, TILE, SPACE = 4096, 256, 100_000
 # Two threads each, before anything else makes the context.
@@ -21,16 +20,6 @@ FILTERS = {
     "zstd": [tiledb.ZstdFilter(3)],
     "shuffle": [tiledb.ByteShuffleFilter(), tiledb.ZstdFilter(3)],
 }
-
-
-def report(runs, work, before=lambda: None):
-    seconds, answer = [], 0.0
-    for _ in range(runs):
-        before()
-        start = time.perf_counter()
-        answer = work()
-        seconds.append(time.perf_counter() - start)
-    print(json.dumps({"seconds": seconds, "answer": float(answer or 0.0)}))
 
 
 def numbers(modulus):

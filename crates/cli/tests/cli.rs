@@ -1,20 +1,11 @@
 //! The binary as a script sees it: exit codes, outputs, errors.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+mod support;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn tess(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tess")).args(args).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn path(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
+use std::process::Command;
+use support::{path, tess, text};
 
 /// A little npy file, and the tet file made of it.
 fn sample(folder: &Path) -> (PathBuf, PathBuf) {
@@ -296,7 +287,7 @@ fn a_page_holds_every_piece_and_needs_nothing_else() {
                 + html.rsplit("</script>").next().unwrap();
             assert!(!own.contains(outside), "{outside}");
         }
-        assert!(!html.contains("{{") || html.matches("{{").count() == 0, "a part is missing");
+        assert!(!html.contains("{{"), "a part is missing");
         let data = html.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
         let data: serde_json::Value = serde_json::from_str(data).unwrap();
         let sketch = tess(&["sketch", path(&container), "--json", "--pages"]);

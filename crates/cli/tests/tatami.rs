@@ -1,33 +1,12 @@
 //! `tess tatami`, `tess index` and `tess search` as a script sees them.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+mod support;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use serde_json::{Value, json};
-
-fn tess(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tess")).args(args).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn path(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
-/// The standard output of a call that must succeed.
-fn fine(args: &[&str]) -> String {
-    let out = tess(args);
-    assert!(out.status.success(), "{args:?}: {}", text(&out.stderr));
-    text(&out.stdout)
-}
-
-fn json_of(args: &[&str]) -> Value {
-    serde_json::from_str(&fine(&[args, &["--json"]].concat())).unwrap()
-}
+use support::{fine, json_of, path, tess};
 
 /// The kind of error and the exit code of a call that must fail.
 fn refused(args: &[&str]) -> (i32, String) {

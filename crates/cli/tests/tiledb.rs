@@ -1,29 +1,13 @@
 //! `tess tiledb`, verb by verb, as a script uses it.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+mod support;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::{Value, json};
-
-fn tess(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tess")).args(args).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn path(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
-/// The report of a call that must succeed.
-fn json_of(args: &[&str]) -> Value {
-    let out = tess(&[args, &["--json"]].concat());
-    assert!(out.status.success(), "{args:?}: {}", text(&out.stderr));
-    serde_json::from_slice(&out.stdout).unwrap()
-}
+use support::{json_of, path, tess, text};
 
 /// The kind of error that a call ends with, and its message.
 fn refused(args: &[&str]) -> String {

@@ -1,26 +1,14 @@
 //! `tess tsfile` and the other verbs on TsFiles, as a script sees them.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+mod support;
+
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn tess(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tess")).args(args).output().unwrap()
-}
-
-fn fine(args: &[&str]) -> String {
-    let out = tess(args);
-    assert!(out.status.success(), "tess {args:?}: {}", String::from_utf8_lossy(&out.stderr));
-    String::from_utf8(out.stdout).unwrap()
-}
+use support::{fine, path, tess};
 
 fn parsed(args: &[&str]) -> Value {
     serde_json::from_str(&fine(args)).unwrap()
-}
-
-fn path(path: &Path) -> &str {
-    path.to_str().unwrap()
 }
 
 /// A file of two series with a few pages each, made of CSV.

@@ -20,6 +20,7 @@ use arrow_array::*;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use expected::*;
 use serde_json::Value;
+use tesselle_core::testing::Random;
 use tesselle_core::{Location, OpenOptions, Scan, Sink};
 use tesselle_tatami::{Codec, Collection, MANIFEST_NAME, Writer, WriterOptions};
 
@@ -189,18 +190,6 @@ fn documents(rows: usize) -> (SchemaRef, RecordBatch) {
     (schema, batch)
 }
 
-/// Numbers that are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % n
-    }
-}
-
 /// A column of any type of the format: constant, repeating, rising or wild values, with nulls or without.
 fn random_column(kind: u64, rows: usize, nullable: bool, random: &mut Random) -> ArrayRef {
     let shape = random.below(4);
@@ -252,7 +241,7 @@ fn random_cases() -> u64 {
 fn the_original_reads_random_schemas() {
     let work = tempfile::tempdir().unwrap();
     for case in 0..random_cases() {
-        let mut random = Random(case * 2 + 1);
+        let mut random = Random::new(case * 2 + 1);
         let rows = 1 + random.below(900) as usize;
         let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
         let mut options = WriterOptions {

@@ -11,17 +11,7 @@ use arrow_schema::{Field, Schema};
 use arrow_select::concat::concat_batches;
 use tesselle::foreign::{Foreign, IpcKind};
 use tesselle::{Driver, DriverOptions, Location, OpenOptions, Scan};
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % n
-    }
-}
+use tesselle_core::testing::Random;
 
 /// A column of a type that the original converts without changing it.
 fn column(kind: u64, rows: usize, nullable: bool, random: &mut Random) -> ArrayRef {
@@ -57,7 +47,7 @@ fn random_parquet_files_converted_by_the_original_read_equal() {
     let path = |name: &str| work.path().join(name).to_str().unwrap().to_owned();
     let driver = Driver::new(&DriverOptions::default()).unwrap();
     for case in 0..cases {
-        let mut random = Random(case * 2 + 1);
+        let mut random = Random::new(case * 2 + 1);
         let rows = 1 + random.below(3000) as usize;
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for number in 0..=random.below(8) {

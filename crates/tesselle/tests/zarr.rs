@@ -9,6 +9,7 @@ use arrow_schema::DataType;
 use tesselle::{
     Conversion, DiffOptions, Driver, DriverOptions, OpenOptions, Scan, Settings, Source, convert, diff,
 };
+use tesselle_core::testing::copy_folder;
 
 fn driver() -> Driver {
     Driver::new(&DriverOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap()
@@ -137,18 +138,6 @@ fn arrays_go_to_zarr_and_back() {
 
 #[test]
 fn damage_is_an_error_that_names_the_chunk() {
-    fn copy(from: &Path, to: &Path) {
-        std::fs::create_dir_all(to).unwrap();
-        for entry in std::fs::read_dir(from).unwrap() {
-            let entry = entry.unwrap();
-            let target = to.join(entry.file_name());
-            if entry.path().is_dir() {
-                copy(&entry.path(), &target);
-            } else {
-                std::fs::copy(entry.path(), target).unwrap();
-            }
-        }
-    }
     let folder = tempfile::tempdir().unwrap();
     for (name, chunk) in [
         ("zstd.zarr", "c/0/0"),
@@ -159,7 +148,7 @@ fn damage_is_an_error_that_names_the_chunk() {
         ("blosclz.zarr", "c/0/0"),
     ] {
         let place = folder.path().join(name);
-        copy(&store(name), &place);
+        copy_folder(&store(name), &place);
         let file = place.join(chunk);
         let whole = std::fs::read(&file).unwrap();
         let read = || {

@@ -87,7 +87,7 @@ fn flips_in_documents_are_survived() {
         let mut random = Random::new(77);
         for _ in 0..1000 {
             let mut bytes = original.clone();
-            let at = json + random.below(bytes.len() - json);
+            let at = json + random.place(bytes.len() - json);
             bytes[at] ^= 1 << random.below(8);
             let _ = exercise(&Tet, &bytes, &driver());
         }

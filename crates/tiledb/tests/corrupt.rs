@@ -87,7 +87,7 @@ fn flipped_bytes_are_survived() {
         for (at, (name, bytes)) in intact.iter().enumerate() {
             for _ in 0..24.min(bytes.len()) {
                 let mut damaged = bytes.clone();
-                let position = random.below(bytes.len());
+                let position = random.place(bytes.len());
                 damaged[position] ^= 1 << random.below(8);
                 let mut all = intact.clone();
                 all[at] = (name.clone(), damaged);

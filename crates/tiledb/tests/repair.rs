@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 use support::values::column;
 use support::{cases, driver, expected, open, options, read};
+use tesselle_core::testing::copy_folder;
 use tesselle_core::{Depth, Format, Location, OpenOptions, Repaired, Report, Scan};
 use tesselle_tiledb::TileDb;
 
@@ -77,7 +78,7 @@ fn a_damaged_fragment_is_dropped_and_the_others_stay() {
     let options = OpenOptions::default();
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("array");
-    copy(&case.join("array"), &source);
+    copy_folder(&case.join("array"), &source);
     let mut fragments: Vec<PathBuf> =
         std::fs::read_dir(source.join("__fragments")).unwrap().map(|entry| entry.unwrap().path()).collect();
     fragments.sort();
@@ -107,18 +108,5 @@ fn statistics_that_the_engine_wrote_wrongly_are_rebuilt() {
         let after = report(&target, &options);
         assert!(after.findings().is_empty(), "{name}: {:?}", after.findings());
         assert_eq!(rows(&target, &options), rows(&case.join("array"), &options), "{name}");
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
     }
 }

@@ -11,11 +11,16 @@ impl Random {
     }
 
     /// The next number below `bound`, which is at least one.
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        ((self.0 >> 8) % bound as u64) as usize
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % bound
+    }
+
+    /// A place in something of this length, which is at least one.
+    pub fn place(&mut self, len: usize) -> usize {
+        self.below(len as u64) as usize
     }
 }
 
@@ -26,7 +31,7 @@ pub fn flips(bytes: &[u8], seed: u64) -> impl Iterator<Item = Vec<u8>> {
     std::iter::repeat_with(move || {
         let mut damaged = bytes.to_vec();
         for _ in 0..=random.below(4) {
-            let at = random.below(damaged.len());
+            let at = random.place(damaged.len());
             damaged[at] = match random.below(8) {
                 0 => 0,
                 1 => 0xff,

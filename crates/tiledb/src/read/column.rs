@@ -138,18 +138,23 @@ pub(crate) fn element_type(datatype: Datatype, raw: bool) -> DataType {
         D::TimeMs if !raw => DataType::Duration(TimeUnit::Millisecond),
         D::TimeUs if !raw => DataType::Duration(TimeUnit::Microsecond),
         D::TimeNs if !raw => DataType::Duration(TimeUnit::Nanosecond),
-        _ => match datatype.physical() {
-            Physical::I8 => DataType::Int8,
-            Physical::I16 => DataType::Int16,
-            Physical::I32 => DataType::Int32,
-            Physical::I64 => DataType::Int64,
-            Physical::U8 => DataType::UInt8,
-            Physical::U16 => DataType::UInt16,
-            Physical::U32 => DataType::UInt32,
-            Physical::U64 => DataType::UInt64,
-            Physical::F32 => DataType::Float32,
-            Physical::F64 => DataType::Float64,
-        },
+        _ => number_type(datatype.physical()),
+    }
+}
+
+/// The Arrow type of stored numbers.
+pub(crate) fn number_type(physical: Physical) -> DataType {
+    match physical {
+        Physical::I8 => DataType::Int8,
+        Physical::I16 => DataType::Int16,
+        Physical::I32 => DataType::Int32,
+        Physical::I64 => DataType::Int64,
+        Physical::U8 => DataType::UInt8,
+        Physical::U16 => DataType::UInt16,
+        Physical::U32 => DataType::UInt32,
+        Physical::U64 => DataType::UInt64,
+        Physical::F32 => DataType::Float32,
+        Physical::F64 => DataType::Float64,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
 use crate::meta::value::Range;
 use crate::order::grid::{Grid, Region};
+use crate::read::column::number_type;
 use crate::{Error, Physical, Result};
 
 impl ArrayWriter {
@@ -129,21 +130,7 @@ impl ArrayWriter {
 
 /// The Arrow type of a plain number.
 fn number(datatype: Datatype) -> Option<DataType> {
-    if !(datatype.is_integer() || datatype.is_float()) {
-        return None;
-    }
-    Some(match datatype.physical() {
-        Physical::I8 => DataType::Int8,
-        Physical::I16 => DataType::Int16,
-        Physical::I32 => DataType::Int32,
-        Physical::I64 => DataType::Int64,
-        Physical::U8 => DataType::UInt8,
-        Physical::U16 => DataType::UInt16,
-        Physical::U32 => DataType::UInt32,
-        Physical::U64 => DataType::UInt64,
-        Physical::F32 => DataType::Float32,
-        Physical::F64 => DataType::Float64,
-    })
+    (datatype.is_integer() || datatype.is_float()).then(|| number_type(datatype.physical()))
 }
 
 /// Whether numbers of one type are cast to another: all but fractions to integers.

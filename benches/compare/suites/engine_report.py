@@ -1,0 +1,14 @@
+"""How the engines' drivers tell their times and answers to compare.py."""
+import json
+import time
+
+
+def report(runs, work, before=lambda: None):
+    """Runs `work` a few times; `before` is not timed."""
+    seconds, answer = [], 0.0
+    for _ in range(runs):
+        before()
+        start = time.perf_counter()
+        answer = work()
+        seconds.append(time.perf_counter() - start)
+    print(json.dumps({"seconds": seconds, "answer": float(answer or 0.0)}))

@@ -1,0 +1,30 @@
+//! The binary, called as a script calls it.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `tess`.
+pub fn tess(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tess")).args(args).output().unwrap()
+}
+
+/// The standard output of a call that must succeed.
+pub fn fine(args: &[&str]) -> String {
+    let out = tess(args);
+    assert!(out.status.success(), "tess {args:?}: {}", text(&out.stderr));
+    text(&out.stdout)
+}
+
+/// The report of a call that must succeed.
+pub fn json_of(args: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&fine(&[args, &["--json"]].concat())).unwrap()
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+pub fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
