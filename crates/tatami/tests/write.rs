@@ -322,3 +322,19 @@ fn an_unfinished_write_leaves_nothing() {
     drop(writer);
     assert!(storage.paths().is_empty());
 }
+
+#[test]
+fn the_plain_format_declares_lists_but_holds_no_row_of_one() {
+    let list = DataType::new_list(DataType::Int64, true);
+    let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("tags", list, true)]));
+    let (_, location) = memory();
+    write(&location, &schema, &[RecordBatch::new_empty(Arc::clone(&schema))], WriterOptions::default())
+        .unwrap();
+    let container = Tatami.open(&location, &OpenOptions::default()).unwrap();
+    let read = container.default_table().unwrap().schema();
+    assert!(matches!(read.field(0).data_type(), DataType::List(_)));
+    let rows = ListArray::from_iter_primitive::<types::Int64Type, _, _>([Some([Some(1)])]);
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(rows)]).unwrap();
+    let error = write(&location, &schema, &[batch], WriterOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("'tags'") && error.contains("profile=extended"), "{error}");
+}
