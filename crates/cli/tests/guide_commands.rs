@@ -6,7 +6,6 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use rstest::rstest;
 use support::{fine, path, text};
 
 /// The blocks of shell commands in a file of the documentation.
@@ -17,12 +16,7 @@ fn blocks(file: &str) -> Vec<String> {
     blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
-#[rstest]
-#[case("getting-started.md")]
-#[case("guides/convert.md")]
-#[case("guides/tet.md")]
-#[case("guides/tiledb.md")]
-fn the_commands_of_a_guide_run_as_they_stand(#[case] guide: &str) {
+fn run(guide: &str) {
     let folder = tempfile::tempdir().unwrap();
     // Some guides begin where the repository is, with its target/demo, others beside the folder of the samples.
     for place in ["demo", "target/demo"] {
@@ -40,4 +34,24 @@ fn the_commands_of_a_guide_run_as_they_stand(#[case] guide: &str) {
         let out = shell.output().unwrap();
         assert!(out.status.success(), "{guide}:\n{block}\n{}", text(&out.stderr));
     }
+}
+
+#[test]
+fn getting_started() {
+    run("getting-started.md");
+}
+
+#[test]
+fn convert() {
+    run("guides/convert.md");
+}
+
+#[test]
+fn tet() {
+    run("guides/tet.md");
+}
+
+#[test]
+fn tiledb() {
+    run("guides/tiledb.md");
 }
