@@ -190,3 +190,57 @@ fn a_scan_of_a_short_time_reads_only_headers_and_the_pages_it_wants() {
         }
     }
 }
+
+#[test]
+fn aggregates_decode_only_the_pages_at_the_edge_of_a_stretch() {
+    use tesselle_tsfile::aggregate::{Effort, Request, aggregate};
+    const ROWS: i64 = 100_000;
+    for aligned in [false, true] {
+        let storage = Arc::new(MemoryStorage::new());
+        let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
+        let mut options = WriterOptions::for_version(Version::V4);
+        options.page_points = 1000;
+        let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
+        let id = writer.device_id("root.sg.d");
+        let schemas = vec![
+            series("a", DataType::Int64, Encoding::Ts2Diff),
+            series("b", DataType::Double, Encoding::Ts2Diff),
+        ];
+        if aligned {
+            writer.add_aligned_device(id.clone(), schemas).unwrap();
+        } else {
+            writer.add_device(id.clone(), schemas).unwrap();
+        }
+        let times: Vec<i64> = (0..ROWS).map(|i| i * 10).collect();
+        let (a, b) =
+            (Values::Int64((0..ROWS).collect()), Values::Double((0..ROWS).map(|i| i as f64).collect()));
+        let columns = [("a", &a), ("b", &b)].map(|(name, values)| Column { name, values, present: None });
+        writer.write(&id, &times, &columns).unwrap();
+        writer.finish().unwrap();
+
+        let effort = |name: &str, from: i64, to: i64| -> (u64, Effort) {
+            let request = Request { series: vec![format!("root.sg.d.{name}")], from, to };
+            let found = aggregate(&location, &request, &driver()).unwrap();
+            assert_eq!(found.len(), 1);
+            (found[0].values.count, found[0].effort)
+        };
+        let (count, all) = effort("a", i64::MIN, i64::MAX);
+        assert_eq!((count, all.chunks, all.chunks_from_statistics), (100_000, 1, 1));
+        assert_eq!(all.pages_decoded, 0);
+        assert!(all.bytes_fetched < 100, "{all:?}");
+        // From the middle of page 20 to the middle of page 60.
+        let (count, part) = effort("a", 205_000, 604_990);
+        assert_eq!((count, part.chunks_from_statistics), (40_000, 0));
+        assert_eq!((part.pages_from_statistics, part.pages_decoded), (39, 2));
+        // Whole pages need no point.
+        let (count, part) = effort("a", 200_000, 599_990);
+        assert_eq!((count, part.pages_from_statistics, part.pages_decoded), (40_000, 40, 0));
+        // Statistics hold what was given, the pages what the encoding kept of it.
+        let (count, lossy) = effort("b", i64::MIN, i64::MAX);
+        assert_eq!((count, lossy.chunks_from_statistics, lossy.pages_decoded), (100_000, 0, 100));
+        let unknown = Request { series: vec!["root.sg.d.c".into()], ..Request::default() };
+        assert!(aggregate(&location, &unknown, &driver()).is_err());
+        let device = Request { series: vec!["root.sg.d".into()], ..Request::default() };
+        assert_eq!(aggregate(&location, &device, &driver()).unwrap().len(), 2);
+    }
+}

@@ -3,11 +3,11 @@
 //! The format has no index of pages: each header tells where the next one is. Where a scan wants few pages, a read of
 //! some bytes per page is much cheaper than the whole chunk.
 
-use super::page::Page;
+use super::page::{self, Page};
 use crate::meta::{ChunkHeader, PageHeader, Version};
 use bytes::Bytes;
 use std::ops::Range;
-use tesselle_core::Cursor;
+use tesselle_core::{Cursor, Location, Result};
 
 /// Chunks below this are read whole.
 const WALK_FROM: u64 = 256 << 10;
@@ -105,4 +105,33 @@ impl HeaderWalk {
     pub(crate) fn pages(self) -> (Vec<Page>, bool) {
         (self.pages, self.next == self.end)
     }
+}
+
+/// The page headers of a chunk whose pages lie in `range`, and how many bytes were read for them: one by one where that is
+/// worth it and small reads cost little, else from the whole chunk.
+pub(crate) fn page_headers(
+    location: &Location,
+    chunk: &ChunkHeader,
+    version: Version,
+    range: &Range<u64>,
+) -> Result<(Vec<Page>, u64)> {
+    let mut fetched = 0_u64;
+    let cheap = location.storage().hints().concurrency == 1;
+    if let Some(mut walk) = HeaderWalk::new(range).filter(|_| cheap) {
+        loop {
+            let bytes = location.read_range(walk.need())?;
+            fetched = fetched.saturating_add(bytes.len() as u64);
+            match walk.take(chunk, version, &bytes) {
+                Walk::Goes => {}
+                Walk::Ended => return Ok((walk.pages, fetched)),
+                Walk::GivenUp => break,
+            }
+        }
+    }
+    let bytes = location.read_range(range.clone())?;
+    let mut pages = page::split(chunk, version, &bytes, range.start)?;
+    for page in &mut pages {
+        page.data = Bytes::new();
+    }
+    Ok((pages, fetched.saturating_add(bytes.len() as u64)))
 }
