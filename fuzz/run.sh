@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzz target for FUZZ_SECONDS (60) on a corpus seeded with the demo's samples.
 #   fuzz/run.sh [TARGET…]
+# TESS names the binary that makes the samples; without it one is built.
 # Needs cargo-fuzz (cargo install cargo-fuzz). The sanitizer flags are unstable: the pinned compiler is told to take them.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -10,7 +11,11 @@ if ! cargo fuzz --version >/dev/null 2>&1; then
 fi
 samples=$(mktemp -d)
 trap 'rm -rf "$samples"' EXIT
-(cd .. && cargo run --quiet -p tess -- demo "$samples" --force >/dev/null)
+if [ -n "${TESS:-}" ]; then
+    "$TESS" demo "$samples" --force >/dev/null
+else
+    (cd .. && cargo run --quiet -p tess -- demo "$samples" --force >/dev/null)
+fi
 mkdir -p seeds corpus/{tet,tsfile,tatami,tiledb,predicate}
 rm -rf seeds/tiledb && cp -r "$samples/points.tiledb" seeds/tiledb
 for format in tet tsfile tatami; do

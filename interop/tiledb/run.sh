@@ -1,6 +1,7 @@
 #!/bin/sh
 # Live round trips with the original engine. Needs cargo and python3; makes its own environment.
 #   run.sh [--quick] [NAME…]     --quick: fewer random cases, well under a minute; NAME: only these written cases
+# TESS names a binary to test instead of building one; the example `interop` must lie beside it, as cargo puts it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -25,9 +26,13 @@ fi
 rm -rf "$work/cases" "$work/killed" "$work/histories"
 mkdir -p "$work/cases" "$work/killed" "$work/histories"
 cd "$root"
-cargo build --quiet -p tess -p tesselle-tiledb --example interop --bin tess
-"$target/debug/examples/interop" "$work/cases"
+if [ -z "${TESS:-}" ]; then
+    cargo build --quiet -p tess -p tesselle-tiledb --example interop --bin tess
+    TESS=$target/debug/tess
+fi
+example=$(dirname "$TESS")/examples/interop
+"$example" "$work/cases"
 "$python" "$here/check.py" "$work/cases" "$@"
 [ $# -eq 0 ] || exit 0
-"$python" "$here/kill.py" "$target/debug/examples/interop" "$work/killed" "$kills"
-"$python" "$here/property.py" "$target/debug/tess" "$work/histories" "$histories"
+"$python" "$here/kill.py" "$example" "$work/killed" "$kills"
+"$python" "$here/property.py" "$TESS" "$work/histories" "$histories"

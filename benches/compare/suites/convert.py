@@ -17,10 +17,11 @@ class Suite:
         self.folder = folder
         self.release = release
 
-    def prepare(self):
+    def prepare(self, jobs):
         if not (self.folder / "base.parquet").exists():
             # In a process of its own: a child's peak memory begins with that of the process it was forked from.
-            subprocess.run([sys.executable, HERE / "convert_python.py", "make", self.folder, str(self.ROWS)], check=True)
+            make = [sys.executable, HERE / "rows_python.py", self.folder / "base.parquet", str(self.ROWS)]
+            subprocess.run(make, check=True)
 
     def jobs(self):
         for name in self.FORMATS:

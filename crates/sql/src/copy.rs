@@ -3,8 +3,7 @@
 use arrow_schema::SchemaRef;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, Value};
-use tesselle::foreign::{Foreign, IpcKind};
-use tesselle::{Driver, Error, Format, Location, Result, Sink, WriteOptions};
+use tesselle::{Driver, Error, Location, Result, Sink, Target, WriteOptions};
 
 use crate::error::ours;
 
@@ -17,36 +16,21 @@ pub(crate) struct Copy {
     options: WriteOptions,
 }
 
-enum Target {
-    Format(&'static dyn Format),
-    Foreign(Foreign),
-}
-
-impl Target {
-    fn choose(name: Option<&str>, file: &str) -> Result<Self> {
-        if let Some(name) = name {
-            let name = name.to_ascii_lowercase();
-            // DataFusion's name for one object a line.
-            return match Foreign::from_name(if name == "json" { "jsonl" } else { &name }) {
-                Some(kind) => Ok(Self::Foreign(kind)),
-                None => tesselle::format_by_name(&name).map(Self::Format),
-            };
-        }
-        if let Some(format) = tesselle::format_by_extension(file) {
-            return Ok(Self::Format(format));
-        }
-        let json = file.to_ascii_lowercase().ends_with(".json").then_some(Foreign::Jsonl);
-        json.or_else(|| Foreign::from_extension(file)).map(Self::Foreign).ok_or_else(|| {
-            Error::invalid(format!("the name '{file}' does not tell the format to write"))
-                .hint("add STORED AS TET, TILEDB, TSFILE, TATAMI, PARQUET, ARROW, CSV or JSON")
-        })
-    }
+/// What to write. Other engines call one object a line JSON.
+fn choose(name: Option<&str>, file: &str) -> Result<Target> {
+    let name = name.map(str::to_ascii_lowercase);
+    let json =
+        name.as_ref().map_or_else(|| file.to_ascii_lowercase().ends_with(".json"), |name| name == "json");
+    let name = if json { Some("jsonl") } else { name.as_deref() };
+    Target::choose(name, file).map_err(|error| {
+        error.hint("add STORED AS TET, TILEDB, TSFILE, TATAMI, PARQUET, ARROW, CSV, JSON, NPY or ZARR")
+    })
 }
 
 impl Copy {
     /// Reads the statement.
     pub(crate) fn new(statement: &CopyToStatement) -> Result<Self> {
-        let to = Target::choose(statement.stored_as.as_deref(), &statement.target)?;
+        let to = choose(statement.stored_as.as_deref(), &statement.target)?;
         if !statement.partitioned_by.is_empty() {
             return Err(
                 Error::invalid("COPY … PARTITIONED BY is not supported").hint("write one file per COPY")
@@ -80,12 +64,6 @@ impl Copy {
             return Err(Error::invalid(format!("'{}' exists already", self.target))
                 .hint("add OPTIONS ('overwrite' 'true') to replace it"));
         }
-        match &self.to {
-            Target::Format(format) => format.create(&self.target, schema.clone(), &self.options, driver),
-            Target::Foreign(kind) => {
-                self.options.settings.expect_only(&[])?;
-                kind.sink(self.target.create(self.options.overwrite)?, schema, IpcKind::File)
-            }
-        }
+        self.to.create(&self.target, schema, &self.options, driver)
     }
 }

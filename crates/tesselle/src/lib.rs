@@ -27,7 +27,7 @@ mod types;
 mod uri;
 mod walk;
 
-pub use convert::{Conversion, Converted, TypeChange, convert, target_format};
+pub use convert::{Conversion, Converted, Target, TypeChange, convert};
 pub use diff::{DiffOptions, Difference, diff, diff_sources};
 pub use health::{repair, repair_in_place, verify};
 pub use open::{Opened, open};

@@ -3,6 +3,8 @@
 
 mod golden;
 
+use std::sync::Mutex;
+
 use golden::{Case, driver};
 use tesselle_core::testing::{Random, cuts, exercise, flips};
 use tesselle_tet::Tet;
@@ -60,23 +62,26 @@ fn random_flips_are_survived() {
     assert!(refused > 500, "{refused}");
 }
 
-/// The whole collection: `make hostile`, in an optimised build.
+/// The whole collection: `make hostile`, in an optimised build. Each core takes the next file: the work on one small
+/// file is mostly waiting of one thread for another.
 #[test]
 #[ignore = "minutes of work; run by make hostile"]
 fn every_small_file_survives_every_cut_and_ten_thousand_flips() {
-    let mut files = 0;
-    for (seed, case) in (1..).zip(golden::cases()) {
-        let bytes = case.bytes();
-        if bytes.is_empty() || bytes.len() > 16 << 10 {
-            continue;
+    let fits = |case: &Case| (1..=16 << 10).contains(&case.bytes().len());
+    let cases: Vec<Case> = golden::cases().into_iter().filter(fits).collect();
+    assert!(cases.len() > 5, "{}", cases.len());
+    let queue = Mutex::new((1..).zip(&cases));
+    let work = || {
+        while let Some((seed, case)) = { queue.lock().unwrap().next() } {
+            let bytes = case.bytes();
+            for cut in cuts(&bytes, 1) {
+                let _ = exercise(&Tet, cut, &driver());
+            }
+            refused(&bytes, seed, 10_000);
         }
-        for cut in cuts(&bytes, 1) {
-            let _ = exercise(&Tet, cut, &driver());
-        }
-        refused(&bytes, seed, 10_000);
-        files += 1;
-    }
-    assert!(files > 5, "{files}");
+    };
+    let threads = std::thread::available_parallelism().unwrap().get();
+    std::thread::scope(|scope| (0..threads * 2).for_each(|_| drop(scope.spawn(work))));
 }
 
 #[test]

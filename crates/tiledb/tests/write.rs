@@ -6,16 +6,15 @@
 mod support;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
-use bytes::Bytes;
 use support::read;
-use tesselle_core::storage::{Entry, EntryKind, IoHints, MemoryStorage, Staged};
+use tesselle_core::storage::MemoryStorage;
+use tesselle_core::testing::FaultyStorage;
 use tesselle_core::{
-    Comparison, Container, Error, Format, Location, OpenOptions, Predicate, Result, Scan, Secret, Storage,
+    Comparison, Container, Format, Location, OpenOptions, Predicate, Result, Scan, Secret, Storage,
     WriteOptions,
 };
 use tesselle_tiledb::filter::{Filter, Key};
@@ -267,82 +266,16 @@ fn a_sink_that_is_dropped_or_fails_leaves_nothing() {
     assert_eq!(cells(&location, &OpenOptions::default()), [(7, 8)]);
 }
 
-/// A storage whose writing calls fail once their number is used up.
-#[derive(Debug, Clone)]
-struct Failing {
-    inner: MemoryStorage,
-    left: Arc<AtomicUsize>,
-}
-
-impl Failing {
-    fn step(&self) -> Result<()> {
-        let took = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        took.map(drop).map_err(|_| Error::io("the storage is gone", std::io::ErrorKind::BrokenPipe.into()))
-    }
-}
-
-impl Storage for Failing {
-    fn size(&self, path: &str) -> Result<u64> {
-        self.inner.size(path)
-    }
-    fn kind(&self, path: &str) -> Result<Option<EntryKind>> {
-        self.inner.kind(path)
-    }
-    fn read(&self, path: &str, ranges: &[std::ops::Range<u64>]) -> Result<Vec<Bytes>> {
-        self.inner.read(path, ranges)
-    }
-    fn list(&self, path: &str) -> Result<Vec<Entry>> {
-        self.inner.list(path)
-    }
-    fn create(&self, path: &str) -> Result<Box<dyn Staged>> {
-        self.step()?;
-        Ok(Box::new(FailingFile { inner: self.inner.create(path)?, storage: self.clone() }))
-    }
-    fn create_dir(&self, path: &str) -> Result<()> {
-        self.inner.create_dir(path)
-    }
-    fn remove(&self, path: &str) -> Result<()> {
-        self.step()?;
-        self.inner.remove(path)
-    }
-    fn hints(&self) -> IoHints {
-        self.inner.hints()
-    }
-}
-
-struct FailingFile {
-    inner: Box<dyn Staged>,
-    storage: Failing,
-}
-
-impl Staged for FailingFile {
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.storage.step()?;
-        self.inner.write(bytes)
-    }
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.storage.step()?;
-        self.inner.write_at(offset, bytes)
-    }
-    fn position(&self) -> u64 {
-        self.inner.position()
-    }
-    fn commit(self: Box<Self>) -> Result<()> {
-        self.storage.step()?;
-        self.inner.commit()
-    }
-}
-
 /// Runs `change` on copies of an array, stopped after each number of steps; what is read then is the old or the new state.
 fn old_or_new(change: fn(&ArrayWriter) -> Result<()>, old: &[(i32, i32)], new: &[(i32, i32)]) {
     for steps in 0.. {
-        let storage = Failing { inner: MemoryStorage::new(), left: Arc::new(AtomicUsize::new(usize::MAX)) };
-        let location = Location::new(Arc::new(storage.clone()), "array");
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let location = Location::new(Arc::clone(&storage), "array");
         let array = ArrayWriter::create(&location, &line(3), None, Some(1)).unwrap();
         array.write_sparse(&[rows(&[1, 2, 3, 4, 5], 0)], &at(10)).unwrap();
         array.write_sparse(&[rows(&[4, 5, 6, 7], 100)], &at(20)).unwrap();
-        storage.left.store(steps, Ordering::SeqCst);
-        let outcome = change(&array);
+        let faulty = Location::new(Arc::new(FaultyStorage::stopping(storage, steps)), "array");
+        let outcome = ArrayWriter::open(&faulty, None).and_then(|array| change(&array));
         let found = cells(&location, &OpenOptions::default());
         assert!(found == old || found == new, "after {steps} steps: {found:?}");
         if outcome.is_ok() {

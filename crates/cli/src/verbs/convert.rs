@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use tesselle::{
-    Conversion, Converted, Driver, Error, Predicate, Result, Scan, Settings, Wanted, WriteOptions,
+    Conversion, Converted, Driver, Error, Predicate, Result, Scan, Settings, Target, Wanted, WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
@@ -155,7 +155,7 @@ impl Convert {
         let Some(to) = &self.to else {
             return Err(Error::invalid("several inputs need the format to write").hint("add --to FORMAT"));
         };
-        let (_, ending) = tesselle::target_format(Some(to), "")?;
+        let ending = Target::choose(Some(to), "")?.extension();
         let inputs = inputs::expand(uris, Wanted::Sources)?;
         if inputs.is_empty() {
             return Err(

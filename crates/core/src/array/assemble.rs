@@ -205,6 +205,8 @@ impl Job<'_> {
         let Some(outer) = axes.first_mut() else { return };
         outer.len = rows.len();
         let src = tile.bytes().get(rows.start * outer.src..).unwrap_or_default();
-        copy_box(self.size, &axes, src, band.get_mut(self.start_of(parts)..).unwrap_or_default());
+        let copied =
+            copy_box(self.size, &axes, src, band.get_mut(self.start_of(parts)..).unwrap_or_default());
+        debug_assert!(copied, "the size of a tile is checked when it is loaded");
     }
 }

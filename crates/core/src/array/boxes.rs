@@ -1,18 +1,29 @@
 //! Strided copies between two boxes of cells.
 
-/// One axis of a copy: how many positions, and the bytes from one to the next on either side.
+/// One axis of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CopyAxis {
-    pub(crate) len: usize,
-    pub(crate) src: usize,
-    pub(crate) dst: usize,
+pub struct CopyAxis {
+    /// How many positions move.
+    pub len: usize,
+    /// Bytes from one position to the next in the source.
+    pub src: usize,
+    /// Bytes from one position to the next in the destination.
+    pub dst: usize,
 }
 
-/// Copies a box of cells of `size` bytes whose first cell is the first of `src` and of `dst`; outermost axis first.
-/// Cells that lie outside of either slice are left out.
-pub(crate) fn copy_box(size: usize, axes: &[CopyAxis], src: &[u8], dst: &mut [u8]) {
+/// Copies a box of cells of `size` bytes (1, 2, 4 or 8) whose first cell is the first of `src` and of `dst`; outermost
+/// axis first. `false`, and nothing is copied, where the box does not lie inside of both.
+#[must_use]
+pub fn copy_box(size: usize, axes: &[CopyAxis], src: &[u8], dst: &mut [u8]) -> bool {
     if axes.iter().any(|axis| axis.len == 0) {
-        return;
+        return true;
+    }
+    let reach = |step: fn(&CopyAxis) -> usize| {
+        axes.iter().try_fold(size, |end, axis| (axis.len - 1).checked_mul(step(axis))?.checked_add(end))
+    };
+    let inside = |step, len| reach(step).is_some_and(|end| end <= len);
+    if !inside(|axis| axis.src, src.len()) || !inside(|axis| axis.dst, dst.len()) {
+        return false;
     }
     // Longest runs first: axes that follow each other without a gap on both sides are one.
     let mut joined: Vec<CopyAxis> = Vec::with_capacity(axes.len());
@@ -34,13 +45,14 @@ pub(crate) fn copy_box(size: usize, axes: &[CopyAxis], src: &[u8], dst: &mut [u8
             4 => copy_cells::<4>(inner, src, dst),
             _ => copy_cells::<8>(inner, src, dst),
         });
-        return;
+        return true;
     }
     each(&joined, src, dst, &mut |src, dst| {
         if let (Some(src), Some(dst)) = (src.get(..run), dst.get_mut(..run)) {
             dst.copy_from_slice(src);
         }
     });
+    true
 }
 
 /// Calls `copy` for each position of `axes`.

@@ -17,7 +17,7 @@ use std::ops::{Deref, Range};
 use bytes::Bytes;
 
 pub use assemble::{read_region, read_region_here};
-pub(crate) use boxes::{CopyAxis, copy_box};
+pub use boxes::{CopyAxis, copy_box};
 pub use coordinates::coordinates;
 pub use dtype::DType;
 pub(crate) use source::TileSource;

@@ -101,7 +101,8 @@ fn gather(bytes: &[u8], axes: &mut [Axis], size: usize, scratch: &mut Vec<u8>) {
     copies.reverse();
     scratch.clear();
     scratch.resize(dense, 0);
-    copy_box(size, &copies, bytes, scratch);
+    let copied = copy_box(size, &copies, bytes, scratch);
+    debug_assert!(copied, "the size of a tile is checked when it is loaded");
 }
 
 /// Joins neighbouring axes that are walked as one. Outputs are dense in themselves; indices among the reduced axes

@@ -207,6 +207,27 @@ impl Storage for LocalStorage {
         removed.map_err(failed("remove", path))
     }
 
+    fn replace(&self, from: &str, to: &str) -> Result<()> {
+        self.forget(from);
+        self.forget(to);
+        sync_tree(Path::new(from)).map_err(failed("write", to))?;
+        if self.kind(to)?.is_none() {
+            fs::rename(from, to).map_err(failed("create", to))?;
+        } else if exchange(from, to).is_ok() {
+            self.remove(from)?;
+        } else {
+            // Without a way to exchange two names the old state has a name of its own for a moment.
+            let old = format!("{from}.old");
+            fs::rename(to, &old).map_err(failed("replace", to))?;
+            if let Err(error) = fs::rename(from, to) {
+                let kept = fs::rename(&old, to).map_or(old.as_str(), |()| to);
+                return Err(failed("replace", to)(error).hint(format!("what was there is '{kept}'")));
+            }
+            self.remove(&old)?;
+        }
+        sync_folder(Path::new(to)).map_err(failed("write", to))
+    }
+
     fn hints(&self) -> IoHints {
         IoHints { gap: 16 << 10, max_request: 64 << 20, concurrency: 1 }
     }
@@ -320,6 +341,27 @@ fn write_all_at(mut file: &File, bytes: &[u8], offset: u64) -> std::io::Result<(
     file.seek(SeekFrom::Start(offset))?;
     file.write_all(bytes)?;
     file.seek(SeekFrom::End(0)).map(drop)
+}
+
+/// Gives each of two paths what the other one had, in one step.
+#[cfg(target_os = "linux")]
+fn exchange(a: &str, b: &str) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_a: &str, _b: &str) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+/// Makes a folder durable with all it holds.
+fn sync_tree(folder: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() { sync_tree(&path)? } else { File::open(&path)?.sync_all()? }
+    }
+    sync_folder(&folder.join("entry"))
 }
 
 /// Makes a rename durable: the entry lives in the folder, not in the file.

@@ -114,6 +114,18 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
+    fn replace(&self, from: &str, to: &str) -> Result<()> {
+        let mut files = lock(&self.files);
+        let (new, old) = (format!("{from}/"), format!("{to}/"));
+        let moved: BTreeMap<String, Bytes> = files
+            .iter()
+            .filter_map(|(name, bytes)| Some((format!("{old}{}", name.strip_prefix(&new)?), bytes.clone())))
+            .collect();
+        files.retain(|name, _| name != to && !name.starts_with(&old) && !name.starts_with(&new));
+        files.extend(moved);
+        Ok(())
+    }
+
     fn hints(&self) -> IoHints {
         IoHints { gap: 0, max_request: u64::MAX, concurrency: 1 }
     }

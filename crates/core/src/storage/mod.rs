@@ -5,6 +5,7 @@
 
 #[cfg(feature = "cloud")]
 mod cloud;
+mod folder;
 mod local;
 mod location;
 mod memory;
@@ -16,6 +17,7 @@ use bytes::Bytes;
 
 #[cfg(feature = "cloud")]
 pub use cloud::CloudStorage;
+pub use folder::StagedFolder;
 pub use local::LocalStorage;
 pub use location::Location;
 pub use memory::MemoryStorage;
@@ -45,6 +47,13 @@ pub trait Storage: Send + Sync + Debug {
 
     /// Removes a file, or a folder with all it holds. Removing what is not there is not an error.
     fn remove(&self, path: &str) -> Result<()>;
+
+    /// Puts the folder `from` in the place of `to`, durably: a reader finds what was there before or all of the new,
+    /// and what was there before is gone afterwards.
+    fn replace(&self, from: &str, to: &str) -> Result<()> {
+        let _ = from;
+        Err(Error::unsupported(format!("this storage cannot replace '{to}' in one step")))
+    }
 
     /// How this storage likes to be asked.
     fn hints(&self) -> IoHints;

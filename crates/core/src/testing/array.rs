@@ -40,7 +40,8 @@ impl TiledArray {
             }
             axes.reverse();
             let mut tile = vec![0; dst];
-            copy_box(size, &axes, cells.get(start..).unwrap_or_default(), &mut tile);
+            let copied = copy_box(size, &axes, cells.get(start..).unwrap_or_default(), &mut tile);
+            assert!(copied, "the cells fill the shape");
             Bytes::from(tile)
         });
         Ok(Self {

@@ -103,6 +103,10 @@ impl Storage for CountingStorage {
         self.inner.remove(path)
     }
 
+    fn replace(&self, from: &str, to: &str) -> Result<()> {
+        self.inner.replace(from, to)
+    }
+
     fn hints(&self) -> IoHints {
         self.inner.hints()
     }

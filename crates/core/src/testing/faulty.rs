@@ -96,6 +96,11 @@ impl Storage for FaultyStorage {
         self.inner.remove(path)
     }
 
+    fn replace(&self, from: &str, to: &str) -> Result<()> {
+        self.fault.next("replace", to)?;
+        self.inner.replace(from, to)
+    }
+
     fn hints(&self) -> IoHints {
         self.inner.hints()
     }

@@ -93,8 +93,46 @@ pub fn sink_conformance(
 }
 
 /// Stops a write at each of its storage operations in turn: afterwards there is the old state, which is nothing, or
-/// the whole new one. Returns how many operations a write takes.
+/// the whole new one; then again where the old state is a container to be replaced. Returns how many operations a
+/// write takes.
 pub fn crash_conformance(
+    format: &dyn Format,
+    batches: &[RecordBatch],
+    options: &WriteOptions,
+    driver: &Driver,
+) -> u64 {
+    let operations = stopped_writes(format, batches, options, driver);
+    stopped_replacements(format, batches, &WriteOptions { overwrite: true, ..options.clone() }, driver);
+    operations
+}
+
+fn stopped_replacements(
+    format: &dyn Format,
+    batches: &[RecordBatch],
+    options: &WriteOptions,
+    driver: &Driver,
+) {
+    let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    for at in 0.. {
+        let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let after = Location::new(Arc::clone(&memory), "folder/target");
+        write(format, &after, batches, options, driver).expect("a first state");
+        let faulty = FaultyStorage::stopping(memory, at);
+        let target = Location::new(Arc::new(faulty.clone()), "folder/target");
+        let result = write(format, &target, batches, options, driver);
+        let table = table_of(format, &after);
+        let table =
+            table.unwrap_or_else(|error| panic!("after a stop at operation {at} nothing is left: {error}"));
+        let found = read_all(&*table, &Scan::all(), driver).num_rows();
+        assert_eq!(found, rows, "after a stop at operation {at} there is a part of a state");
+        if faulty.operations() <= at {
+            result.expect("a write that was not stopped succeeds");
+            return;
+        }
+    }
+}
+
+fn stopped_writes(
     format: &dyn Format,
     batches: &[RecordBatch],
     options: &WriteOptions,

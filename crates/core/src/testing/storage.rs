@@ -22,6 +22,7 @@ pub fn storage_conformance(storage: &dyn Storage, base: &str) {
     staging(storage, &format!("{base}/staged"));
     ranges(storage, &format!("{base}/ranges"));
     folders(storage, &format!("{base}/folders"));
+    replacing(storage, &format!("{base}/replaced"));
     many_readers(storage, &format!("{base}/shared"));
     assert_eq!(storage.list(base).unwrap(), [], "the suite has cleaned up after itself");
     let hints = storage.hints();
@@ -34,6 +35,38 @@ fn what_is_missing(storage: &dyn Storage, path: &str) {
     let read = storage.read(path, std::slice::from_ref(&(0..1)));
     assert_eq!(read.unwrap_err().kind(), ErrorKind::Io, "what is not there cannot be read");
     storage.remove(path).expect("removing what is not there is fine");
+}
+
+/// A storage may refuse to replace folders; what it does is whole.
+fn replacing(storage: &dyn Storage, path: &str) {
+    let new = format!("{path}.new");
+    for round in 0..3 {
+        storage.create_dir(&format!("{new}/inner")).unwrap();
+        put(storage, &format!("{new}/inner/{round}"), &[round]);
+        put(storage, &format!("{new}/same"), &[round; 100]);
+        match storage.replace(&new, path) {
+            Err(error) => {
+                assert_eq!(
+                    error.kind(),
+                    ErrorKind::Unsupported,
+                    "a storage replaces folders or says that it cannot"
+                );
+                return storage.remove(&new).unwrap();
+            }
+            Ok(()) => assert_eq!(storage.kind(&new).unwrap(), None, "the new folder has moved"),
+        }
+        let names = storage.list(&format!("{path}/inner")).unwrap();
+        let names: Vec<&str> = names.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(names, [round.to_string()], "nothing of the old folder is left");
+        assert_eq!(get(storage, &format!("{path}/same")), [round; 100], "readers see the new files");
+    }
+    storage.remove(path).unwrap();
+    put(storage, path, b"a file");
+    storage.create_dir(&new).unwrap();
+    put(storage, &format!("{new}/inner"), b"1");
+    storage.replace(&new, path).unwrap();
+    assert_eq!(storage.kind(path).unwrap(), Some(EntryKind::Folder), "a folder replaces a file");
+    storage.remove(path).unwrap();
 }
 
 fn staging(storage: &dyn Storage, path: &str) {

@@ -25,12 +25,13 @@ fn every_format_takes_an_answer_and_gives_it_back() {
         ("out.csv", "y, x, value", ""),
         ("out.jsonl", "y, x, value", ""),
         ("out.json", "y, x, value", ""),
+        ("out.zarr", "y, x, value", "OPTIONS ('axes' 'y,x', 'shape' '20,20', 'chunk' '7,20')"),
     ] {
         let filter = if target == "out.tsfile" { "x = 0" } else { "true" };
         let query = format!(
             "SELECT {select} FROM '{root}/grid.tet' WHERE {filter} AND NOT isnan(value) ORDER BY y, x"
         );
-        let query = if target == "out.tet" || target == "out.tiledb" {
+        let query = if ["out.tet", "out.tiledb", "out.zarr"].contains(&target) {
             // A grid has no holes.
             format!("SELECT {select} FROM '{root}/grid.tet' ORDER BY y, x")
         } else {
@@ -38,7 +39,7 @@ fn every_format_takes_an_answer_and_gives_it_back() {
         };
         let sql = format!("COPY ({query}) TO '{root}/{target}' {options}");
         let count = rows(&session, &sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
-        let names = if target == "out.tsfile" { "v" } else { "y, x" };
+        let names = if target == "out.tsfile" { "v" } else { "y, x, value" };
         let want = rows(&session, &format!("SELECT {names} FROM ({query})")).unwrap();
         assert_eq!(count, [want.len().to_string()], "{target}");
         let got = rows(&session, &format!("SELECT {names} FROM '{root}/{target}'"));

@@ -70,15 +70,12 @@ impl Converted {
     }
 }
 
-/// The format that a conversion to this file writes, and the ending such files have.
-pub fn target_format(to: Option<&str>, file: &str) -> Result<(&'static str, &'static str)> {
-    Target::choose(to, file).map(|target| (target.name(), target.extension()))
-}
-
 /// Converts `input` into `output`. The target appears whole or not at all; the source is not touched.
 pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> Result<Converted> {
     let target = Location::local(output)?;
-    let to = Target::choose(conversion.to.as_deref(), target.name())?;
+    let to = Target::choose(conversion.to.as_deref(), target.name()).map_err(|error| {
+        error.hint("add --to FORMAT, or an ending such as .tet, .parquet, .csv, .arrow, .npy, .zarr")
+    })?;
     target.refuse_existing(conversion.write.overwrite)?;
     let options = SourceOptions {
         format: conversion.from.clone(),

@@ -1,4 +1,4 @@
-//! Where a conversion goes: a format of this engine, or a foreign file.
+//! Where rows go: a format of this engine, or a foreign file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use tesselle_core::{
 use crate::foreign::{Foreign, IpcKind, npy, zarr};
 use crate::registry;
 
-/// Where rows go.
+/// What is written: a format of this engine, or a foreign file.
 #[derive(Clone, Copy)]
-pub(super) enum Target {
+pub enum Target {
     /// A format of this engine.
     Format(&'static dyn Format),
     /// A foreign file.
@@ -23,7 +23,8 @@ pub(super) enum Target {
 }
 
 impl Target {
-    pub(super) fn choose(name: Option<&str>, file: &str) -> Result<Self> {
+    /// The format of that name; without one, the format that the name of the file tells.
+    pub fn choose(name: Option<&str>, file: &str) -> Result<Self> {
         if let Some(name) = name {
             return match Foreign::from_name(name) {
                 Some(kind) => Ok(Self::Foreign(kind)),
@@ -33,13 +34,13 @@ impl Target {
         if let Some(format) = registry::format_by_extension(file) {
             return Ok(Self::Format(format));
         }
-        Foreign::from_extension(file).map(Self::Foreign).ok_or_else(|| {
-            Error::invalid(format!("the name '{file}' does not tell the format to write"))
-                .hint("add --to FORMAT, or an ending such as .tet, .parquet, .csv, .arrow, .npy, .zarr")
-        })
+        Foreign::from_extension(file)
+            .map(Self::Foreign)
+            .ok_or_else(|| Error::invalid(format!("the name '{file}' does not tell the format to write")))
     }
 
-    pub(super) fn name(self) -> &'static str {
+    /// The name of the format.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Format(format) => format.name(),
             Self::Foreign(kind) => kind.name(),
@@ -47,7 +48,7 @@ impl Target {
     }
 
     /// The ending of a file of this kind.
-    pub(super) fn extension(self) -> &'static str {
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Format(format) => format.extensions().first().copied().unwrap_or(format.name()),
             Self::Foreign(kind) => kind.name(),
@@ -82,7 +83,18 @@ impl Target {
         }
     }
 
-    /// A sink for these columns. What `note` says travels in the schema of files that keep one.
+    /// A sink for these columns. Nothing is visible at the location before it is finished.
+    pub fn create(
+        self,
+        location: &Location,
+        schema: &SchemaRef,
+        options: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Box<dyn Sink>> {
+        self.sink(location, schema, &BTreeMap::new(), options, driver)
+    }
+
+    /// Like [`Target::create`]. What `note` says travels in the schema of files that keep one.
     pub(super) fn sink(
         self,
         target: &Location,

@@ -1,23 +1,20 @@
 //! Copying a box between two row-major buffers.
 
-/// How a box of elements moves from one buffer to another. Axes that are whole on both sides melt into longer runs.
+use tesselle_core::array::{CopyAxis, copy_box};
+
+/// How a box of elements moves from one buffer to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BoxCopy {
-    /// Outer loops, outermost first.
-    loops: Vec<Loop>,
-    /// Bytes of one run.
+    /// Outermost first.
+    axes: Vec<CopyAxis>,
+    /// Bytes of an element.
+    size: usize,
+    /// Bytes that lie side by side in both buffers: axes that are whole on both sides melt into longer runs.
     run: usize,
     /// Where the first run starts in the source.
     pub(crate) src_start: usize,
     /// Where the first run goes in the destination.
     pub(crate) dst_start: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Loop {
-    len: usize,
-    src_step: usize,
-    dst_step: usize,
 }
 
 /// One axis of a box.
@@ -40,32 +37,29 @@ pub(crate) struct AxisCopy {
 impl BoxCopy {
     /// Plans a copy of elements of `size` bytes. The caller has checked that both buffers fit into memory.
     pub(crate) fn new(axes: &[AxisCopy], size: usize) -> Self {
-        let mut loops = Vec::with_capacity(axes.len());
+        let mut copies = Vec::with_capacity(axes.len());
         let (mut src_stride, mut dst_stride) = (size, size);
         let (mut src_start, mut dst_start) = (0, 0);
-        let mut run = size;
+        let (mut run, mut grows) = (size, true);
         for axis in axes.iter().rev() {
-            let (len, src_step) = (axis.len as usize, (axis.src_step as usize).saturating_mul(src_stride));
+            let (len, src) = (axis.len as usize, (axis.src_step as usize).saturating_mul(src_stride));
             src_start += axis.src_first as usize * src_stride;
             dst_start += axis.dst_first as usize * dst_stride;
-            if len != 1 {
-                // Only while no outer loop exists can a run grow.
-                if loops.is_empty() && src_step == run && dst_stride == run {
-                    run *= len;
-                } else {
-                    loops.push(Loop { len, src_step, dst_step: dst_stride });
-                }
+            grows &= len == 1 || (src == run && dst_stride == run);
+            if grows {
+                run *= len;
             }
+            copies.push(CopyAxis { len, src, dst: dst_stride });
             src_stride *= axis.src_extent as usize;
             dst_stride *= axis.dst_extent as usize;
         }
-        loops.reverse();
-        Self { loops, run, src_start, dst_start }
+        copies.reverse();
+        Self { axes: copies, size, run, src_start, dst_start }
     }
 
     /// Whether it is one run on both sides.
     pub(crate) fn is_one_run(&self) -> bool {
-        self.loops.is_empty()
+        self.run == self.axes.iter().map(|axis| axis.len).product::<usize>() * self.size
     }
 
     /// Bytes of the run, where there is one.
@@ -79,42 +73,8 @@ impl BoxCopy {
         let (Some(src), Some(dst)) = (src.get(self.src_start..), dst.get_mut(self.dst_start..)) else {
             return false;
         };
-        self.level(&self.loops, src, dst)
+        copy_box(self.size, &self.axes, src, dst)
     }
-
-    fn level(&self, loops: &[Loop], src: &[u8], dst: &mut [u8]) -> bool {
-        let Some((outer, inner)) = loops.split_first() else {
-            let (Some(src), Some(dst)) = (src.get(..self.run), dst.get_mut(..self.run)) else { return false };
-            dst.copy_from_slice(src);
-            return true;
-        };
-        if inner.is_empty() && outer.dst_step == self.run {
-            match self.run {
-                1 => return gather::<1>(src, outer, dst),
-                2 => return gather::<2>(src, outer, dst),
-                4 => return gather::<4>(src, outer, dst),
-                8 => return gather::<8>(src, outer, dst),
-                _ => {}
-            }
-        }
-        (0..outer.len).all(|i| match (src.get(i * outer.src_step..), dst.get_mut(i * outer.dst_step..)) {
-            (Some(src), Some(dst)) => self.level(inner, src, dst),
-            _ => false,
-        })
-    }
-}
-
-/// Single elements from a strided source, side by side.
-fn gather<const N: usize>(src: &[u8], outer: &Loop, dst: &mut [u8]) -> bool {
-    let (cells, _) = dst.as_chunks_mut::<N>();
-    let Some(cells) = cells.get_mut(..outer.len) else { return false };
-    let mut copied = 0;
-    for (cell, src) in cells.iter_mut().zip(src.chunks(outer.src_step.max(1))) {
-        let Some(value) = src.first_chunk::<N>() else { return false };
-        *cell = *value;
-        copied += 1;
-    }
-    copied == outer.len
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use tesselle_codec::compress::Compressor;
 use tesselle_core::array::read_region_here;
+use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
     ArrayView, DType, Driver, Error, Location, Region, Result, Settings, Sink, Span, Summary, WriteOptions,
 };
@@ -182,11 +183,9 @@ fn padded(cells: Vec<u8>, shape: &[u64], chunk: &[u64], size: usize) -> Vec<u8> 
     out
 }
 
-/// A folder in the making.
+/// A store in the making.
 struct Staged {
-    folder: PathBuf,
-    target: PathBuf,
-    done: bool,
+    folder: StagedFolder,
 }
 
 impl Staged {
@@ -197,39 +196,20 @@ impl Staged {
                 "'{target}' is a folder, but not of Zarr; it is not replaced"
             )));
         }
-        let target = PathBuf::from(target.path());
-        let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let folder = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(|e| failed(&folder, e))?;
-        Ok(Self { folder, target, done: false })
+        Ok(Self { folder: StagedFolder::new(target)? })
     }
 
+    /// Chunks are made durable together, at the end.
     fn put(&self, key: &str, bytes: &[u8]) -> Result<()> {
-        let path = self.folder.join(key);
+        let path = PathBuf::from(self.folder.location().join(key).path());
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(|e| failed(parent, e))?;
         }
         std::fs::write(&path, bytes).map_err(|e| failed(&path, e))
     }
 
-    fn commit(mut self) -> Result<()> {
-        if self.target.is_dir() {
-            std::fs::remove_dir_all(&self.target).map_err(|e| failed(&self.target, e))?;
-        } else if self.target.exists() {
-            std::fs::remove_file(&self.target).map_err(|e| failed(&self.target, e))?;
-        }
-        std::fs::rename(&self.folder, &self.target).map_err(|e| failed(&self.target, e))?;
-        self.done = true;
-        Ok(())
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        if !self.done {
-            // What cannot be removed has a name that nobody reads.
-            let _ = std::fs::remove_dir_all(&self.folder);
-        }
+    fn commit(self) -> Result<()> {
+        self.folder.commit()
     }
 }
 

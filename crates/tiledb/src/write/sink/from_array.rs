@@ -42,42 +42,33 @@ pub fn create_from_array(
     if source.shape().contains(&0) || source.shape().is_empty() {
         return Err(Error::invalid("an array without cells has no place in a dense array"));
     }
-    let target = Target::new(location, options, &settings)?;
+    let (target, staged) = Target::new(location, options, &settings)?;
     let new = schema_for(source, &name, &settings)?;
     let schema = Arc::new(new.schema.clone());
-    let mut guard = target.guard();
-    let write = || -> Result<Summary> {
-        let grid = schema.grid()?;
-        let domain = grid.domain();
-        let mut writer = FragmentWriter::create(target.plan(&schema))?;
-        let mut index = vec![0_u64; grid.axes.len()];
-        let last = grid.tiles_of(&domain);
-        loop {
-            driver.check_canceled()?;
-            let part = grid.tile_region(&index).intersect(&domain);
-            let part = part.ok_or_else(|| Error::internal("a tile lies outside of its array"))?;
-            let cells = read(source, &part, driver)?;
-            let tiler = Tiler { schema: &schema, grid: &grid, region: &part, order: CellOrder::RowMajor };
-            driver.install(|| tiler.write(&[cells], &mut writer))?;
-            if !crate::write::dense::advance(&mut index, &last, schema.tile_order) {
-                break;
-            }
+    let grid = schema.grid()?;
+    let domain = grid.domain();
+    let mut writer = FragmentWriter::create(target.plan(&schema))?;
+    let mut index = vec![0_u64; grid.axes.len()];
+    let last = grid.tiles_of(&domain);
+    loop {
+        driver.check_canceled()?;
+        let part = grid.tile_region(&index).intersect(&domain);
+        let part = part.ok_or_else(|| Error::internal("a tile lies outside of its array"))?;
+        let cells = read(source, &part, driver)?;
+        let tiler = Tiler { schema: &schema, grid: &grid, region: &part, order: CellOrder::RowMajor };
+        driver.install(|| tiler.write(&[cells], &mut writer))?;
+        if !crate::write::dense::advance(&mut index, &last, schema.tile_order) {
+            break;
         }
-        let fragment = writer.finish(&FragmentEnd {
-            domain: Some(ranges_of(&grid, &domain)),
-            last_tile_cells: grid.cells_per_tile()?,
-            ..FragmentEnd::default()
-        })?;
-        let summary = Summary {
-            rows: domain.cells().unwrap_or(u64::MAX),
-            bytes: fragment.bytes,
-            pieces: fragment.tiles,
-        };
-        target.complete(&[fragment], &new)?;
-        Ok(summary)
-    };
-    let summary = write()?;
-    guard.location = None;
+    }
+    let fragment = writer.finish(&FragmentEnd {
+        domain: Some(ranges_of(&grid, &domain)),
+        last_tile_cells: grid.cells_per_tile()?,
+        ..FragmentEnd::default()
+    })?;
+    let summary =
+        Summary { rows: domain.cells().unwrap_or(u64::MAX), bytes: fragment.bytes, pieces: fragment.tiles };
+    target.complete(&[fragment], &new, staged)?;
     Ok(summary)
 }
 

@@ -14,6 +14,7 @@ mod sparse;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
+use tesselle_core::storage::StagedFolder;
 use tesselle_core::{Driver, Error, Location, Result, Sink, Summary, WriteOptions};
 
 use self::columns::{ColumnPlan, DimensionPlan};
@@ -37,7 +38,7 @@ pub fn create(
     driver: &Driver,
 ) -> Result<Box<dyn Sink>> {
     let settings = SinkSettings::parse(&options.settings, schema)?;
-    let target = Target::new(location, options, &settings)?;
+    let (target, staged) = Target::new(location, options, &settings)?;
     let (dims, columns) = columns::plan(schema, &settings)?;
     let inner: Box<dyn Cells> = match (settings.kind, dims.is_empty()) {
         (ArrayKind::Sparse, true) => {
@@ -51,8 +52,7 @@ pub fn create(
         (ArrayKind::Dense, true) => Box::new(rows::RowCells::new(&target, &settings, &columns)?),
         (ArrayKind::Dense, false) => Box::new(grid::GridCells::new(&target, &settings, dims, &columns)?),
     };
-    let guard = target.guard();
-    Ok(Box::new(ArraySink { target, columns, inner, driver: driver.clone(), rows: 0, guard }))
+    Ok(Box::new(ArraySink { target, columns, inner, driver: driver.clone(), rows: 0, staged }))
 }
 
 /// The names of the settings that do not belong to a single column.
@@ -66,12 +66,11 @@ trait Cells: Send {
     fn finish(self: Box<Self>) -> Result<(Vec<FinishedFragment>, ArraySchema)>;
 }
 
-/// Where the array goes.
+/// The array in the making.
 #[derive(Debug, Clone)]
 struct Target {
+    /// Beside the place where it will be.
     location: Location,
-    /// Something is there already, to be replaced at the end.
-    existed: bool,
     schema_name: String,
     key: Option<crate::filter::Key>,
     timestamps: (u64, u64),
@@ -79,23 +78,28 @@ struct Target {
 }
 
 impl Target {
-    fn new(location: &Location, options: &WriteOptions, settings: &SinkSettings) -> Result<Self> {
+    fn new(
+        location: &Location,
+        options: &WriteOptions,
+        settings: &SinkSettings,
+    ) -> Result<(Self, StagedFolder)> {
         location.refuse_existing(options.overwrite)?;
-        let existed = location.exists()?;
         if location.is_dir()? && !location.join("__schema").exists()? {
             return Err(Error::invalid(format!(
                 "'{location}' is a folder, but not an array; it is not replaced"
             )));
         }
         let timestamps = stamp(settings.timestamp);
-        Ok(Self {
-            location: location.clone(),
-            existed,
-            schema_name: fresh(timestamps)?,
+        let (schema_name, metadata) = (fresh(timestamps)?, metadata::entries(&options.metadata)?);
+        let staged = StagedFolder::new(location)?;
+        let target = Self {
+            location: staged.location().clone(),
+            schema_name,
             key: settings.key.clone(),
             timestamps,
-            metadata: metadata::entries(&options.metadata)?,
-        })
+            metadata,
+        };
+        Ok((target, staged))
     }
 
     fn plan(&self, schema: &std::sync::Arc<ArraySchema>) -> FragmentPlan {
@@ -110,61 +114,17 @@ impl Target {
         }
     }
 
-    /// Makes the array exist: folders, then the commit, then the schema. What was there before goes first.
-    fn complete(&self, fragments: &[FinishedFragment], new: &NewSchema) -> Result<()> {
+    /// Writes what makes fragments an array, and puts it where it belongs.
+    fn complete(&self, fragments: &[FinishedFragment], new: &NewSchema, staged: StagedFolder) -> Result<()> {
         check(&new.schema, &new.enumerations)?;
-        if self.existed {
-            self.clear(fragments)?;
-        }
         make_folders(&self.location)?;
         if !self.metadata.is_empty() {
             write_metadata(&self.location, &self.metadata, self.key.as_ref(), self.timestamps)?;
         }
         let names: Vec<String> = fragments.iter().map(|fragment| fragment.name.clone()).collect();
         commit(&self.location, &names, self.timestamps)?;
-        store_schema(&self.location, &self.schema_name, new, self.key.as_ref())
-    }
-
-    /// Removes what an older array left, its schema first, the new fragments excepted.
-    fn clear(&self, keep: &[FinishedFragment]) -> Result<()> {
-        let storage = self.location.storage();
-        if !self.location.is_dir()? {
-            return storage.remove(self.location.path());
-        }
-        storage.remove(self.location.join("__schema").path())?;
-        for entry in self.location.list()? {
-            if entry.name != "__fragments" {
-                storage.remove(self.location.join(&entry.name).path())?;
-            }
-        }
-        let fragments = self.location.join("__fragments");
-        if fragments.is_dir()? {
-            for entry in fragments.list()? {
-                if !keep.iter().any(|fragment| fragment.name == entry.name) {
-                    storage.remove(fragments.join(&entry.name).path())?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What removes a new array that is not completed.
-    fn guard(&self) -> Guard {
-        Guard { location: (!self.existed).then(|| self.location.clone()) }
-    }
-}
-
-/// Removes the folder of a new array on drop, unless the array was completed.
-struct Guard {
-    location: Option<Location>,
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        if let Some(location) = self.location.take() {
-            // Nothing more can be done about what cannot be removed; without a schema it is not an array.
-            let _ = location.storage().remove(location.path());
-        }
+        store_schema(&self.location, &self.schema_name, new, self.key.as_ref())?;
+        staged.commit()
     }
 }
 
@@ -176,7 +136,7 @@ struct ArraySink {
     driver: Driver,
     rows: u64,
     // The last field, for it is dropped last: the files inside of the folder are closed by then.
-    guard: Guard,
+    staged: StagedFolder,
 }
 
 impl Sink for ArraySink {
@@ -190,7 +150,7 @@ impl Sink for ArraySink {
     }
 
     fn finish(self: Box<Self>) -> Result<Summary> {
-        let Self { target, columns, inner, driver, rows, mut guard } = *self;
+        let Self { target, columns, inner, driver, rows, staged } = *self;
         let (fragments, mut schema) = driver.install(|| inner.finish())?;
         let enumerations = columns.iter().filter_map(|column| column.enumeration().transpose());
         let enumerations = enumerations.collect::<Result<Vec<_>>>()?;
@@ -199,8 +159,7 @@ impl Sink for ArraySink {
         for (attribute, column) in schema.attributes.iter_mut().zip(&columns) {
             attribute.enumeration.clone_from(&column.attribute.enumeration);
         }
-        target.complete(&fragments, &NewSchema { schema, enumerations })?;
-        guard.location = None;
+        target.complete(&fragments, &NewSchema { schema, enumerations }, staged)?;
         Ok(Summary {
             rows,
             bytes: fragments.iter().map(|fragment| fragment.bytes).sum(),

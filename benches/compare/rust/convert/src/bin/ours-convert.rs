@@ -28,24 +28,17 @@ fn main() {
     let mut rows = 0.0;
     let mut seconds = Vec::new();
     for _ in 0..2 {
-        remove(&target);
+        compare_harness::remove(&target);
         let start = std::time::Instant::now();
         let converted = tesselle::convert(text(&source), text(&target), &conversion, &driver).expect("converts");
         seconds.push(start.elapsed().as_secs_f64());
         rows = converted.summary.rows as f64;
     }
     let list: Vec<String> = seconds.iter().map(f64::to_string).collect();
-    println!("{{\"seconds\": [{}], \"answer\": {rows}}}", list.join(", "));
+    let bytes = compare_harness::size(&target);
+    println!("{{\"seconds\": [{}], \"answer\": {rows}, \"bytes\": {bytes}}}", list.join(", "));
 }
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("a path of text")
-}
-
-fn remove(path: &Path) {
-    if path.is_dir() {
-        let _ = std::fs::remove_dir_all(path);
-    } else {
-        let _ = std::fs::remove_file(path);
-    }
 }

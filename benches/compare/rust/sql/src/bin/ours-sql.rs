@@ -1,0 +1,56 @@
+//! SQL by Tesselle: `ours-sql QUERY-FORMAT FOLDER`; `ours-sql make-FORMAT FOLDER` writes the table in that format.
+
+use std::path::Path;
+
+use compare_sql::{RUNS, answer, statement};
+use tesselle::{Conversion, Driver, DriverOptions, Settings};
+use tesselle_sql::{Session, SessionOptions};
+
+/// A hundredth of the rows, from their middle: row numbers, and times in milliseconds.
+const FROM: i64 = 1_700_000_000_000 + 5_000_000 * 1000;
+const TO: i64 = FROM + 100_000 * 1000;
+
+fn main() {
+    let (job, folder) = compare_harness::arguments();
+    let (query, format) = job.split_once('-').expect("a job is QUERY-FORMAT");
+    let file = folder.join(format!("rows.{format}"));
+    if query == "make" {
+        return make(&folder, &file, format);
+    }
+    let uri = if format == "tsfile" { format!("{}#root.bench", text(&file)) } else { text(&file).to_owned() };
+    // A tensor file has no times: the column is a vector of integers.
+    let bound = |at: i64| if format == "tet" { at.to_string() } else { format!("to_timestamp_millis({at})") };
+    let sql = statement(query, &bound(FROM), &bound(TO));
+    compare_harness::report(RUNS, || {
+        let session = Session::new(&SessionOptions::default()).expect("a session");
+        session.register("t", &uri).expect("a table");
+        let batches: Vec<_> = session.query(&sql).expect("an answer").map(|b| b.expect("rows")).collect();
+        answer(&batches)
+    });
+}
+
+fn make(folder: &Path, file: &Path, format: &str) {
+    if file.exists() {
+        return;
+    }
+    let mut conversion = Conversion::default();
+    let settings: &[&str] = match format {
+        "tet" => &["codec=zstd", "chunk=65536"],
+        "tiledb" => &["dims=time", "filters=zstd"],
+        "tatami" => &["sort_key=time"],
+        _ => &[],
+    };
+    conversion.write.settings = Settings::from_pairs(settings).expect("settings");
+    if format == "tet" {
+        conversion.casts = tesselle::parse_types("time=int64").expect("types");
+    }
+    if format == "tsfile" {
+        conversion.write.table = Some("root.bench".to_owned());
+    }
+    let driver = Driver::new(&DriverOptions::default()).expect("threads");
+    tesselle::convert(text(&folder.join("rows.parquet")), text(file), &conversion, &driver).expect("converts");
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of text")
+}

@@ -1,0 +1,33 @@
+//! The questions, and the one number that all engines must agree on.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+
+/// Runs of each question; each opens its file anew.
+pub const RUNS: usize = 5;
+
+/// The statement of a job over the table `t`. `from` and `to` are the bounds of a hundredth of the times, written as
+/// the table's type wants them.
+pub fn statement(query: &str, from: &str, to: &str) -> String {
+    match query {
+        "sum" => "SELECT count(sensor), avg(speed), sum(temperature) FROM t".to_owned(),
+        "group" => "SELECT sensor, avg(temperature), max(speed) FROM t GROUP BY sensor".to_owned(),
+        "filter" => "SELECT count(*), sum(temperature) FROM t WHERE speed > 118".to_owned(),
+        "rows" => "SELECT time, temperature FROM t WHERE speed > 118".to_owned(),
+        "range" => format!("SELECT count(*), sum(temperature) FROM t WHERE time >= {from} AND time < {to}"),
+        "bounds" => "SELECT min(temperature), max(temperature), count(*) FROM t".to_owned(),
+        other => panic!("no question is called {other}"),
+    }
+}
+
+/// The sum of the last column.
+pub fn answer(batches: &[RecordBatch]) -> f64 {
+    let sum = |batch: &RecordBatch| -> f64 {
+        let last = batch.columns().last().expect("a column");
+        let last = arrow_cast::cast(last, &DataType::Float64).expect("a number");
+        last.as_primitive::<Float64Type>().iter().flatten().sum()
+    };
+    batches.iter().filter(|batch| batch.num_rows() > 0).map(sum).sum()
+}
