@@ -290,6 +290,9 @@ fn check_long(
     assert_eq!(total, count, "{name}: *: rows");
 }
 
+/// A time and the value at it.
+type Point = (i64, Plain);
+
 /// Count, bounds, sum, first and last of the points of a series in a stretch of time, added up one by one.
 #[derive(Debug, Default)]
 struct Reference {
@@ -297,8 +300,8 @@ struct Reference {
     min: Option<f64>,
     max: Option<f64>,
     sum: f64,
-    first: Option<(i64, Plain)>,
-    last: Option<(i64, Plain)>,
+    first: Option<Point>,
+    last: Option<Point>,
 }
 
 fn number(value: &Plain) -> f64 {
@@ -335,7 +338,7 @@ pub fn check_aggregates(
     let options = OpenOptions { raw: true, text_as_binary: true, ..OpenOptions::default() };
     let container = TsFile.open(location, &options).unwrap();
     let (_, batches) = rows_with(&*container, "*", &Scan::all(), driver).unwrap();
-    let mut points: BTreeMap<(Vec<u8>, Vec<u8>), Vec<(i64, Plain)>> = BTreeMap::new();
+    let mut points: BTreeMap<[Vec<u8>; 2], Vec<Point>> = BTreeMap::new();
     for batch in &batches {
         for row in 0..batch.num_rows() {
             let at = |column: usize| cell(batch.column(column), row);
@@ -345,7 +348,7 @@ pub fn check_aggregates(
                 panic!("a point without a place");
             };
             let value = (3..batch.num_columns()).find_map(at).unwrap();
-            points.entry((device, measurement)).or_default().push((time, value));
+            points.entry([device, measurement]).or_default().push((time, value));
         }
     }
     let (mut compared, mut decoded) = (0, 0);
@@ -353,7 +356,7 @@ pub fn check_aggregates(
         let request = Request { from: *from, to: *to, ..Request::default() };
         for series in aggregate(location, &request, driver).unwrap() {
             let what = format!("{what}: {}.{} in {from}..={to}", series.device, series.measurement);
-            let key = (series.device.clone().into_bytes(), series.measurement.clone().into_bytes());
+            let key = [&series.device, &series.measurement].map(|name| name.clone().into_bytes());
             let mut want = Reference::default();
             for (time, value) in points.get(&key).into_iter().flatten() {
                 if !(*from..=*to).contains(time) {
