@@ -19,7 +19,7 @@ use crate::layout::{LAYOUT_KEY, Layout};
 use crate::source::{Source, SourceOptions};
 use defaults::Rows;
 use fit::Place;
-use target::Target;
+pub use target::Target;
 use watched::Watched;
 
 /// What to convert, beyond the two names.
