@@ -54,6 +54,7 @@ mod statistics;
 mod stored;
 mod top;
 mod verify;
+mod window;
 mod write;
 
 #[cfg(test)]
