@@ -22,6 +22,8 @@ fn sample(folder: &Path) -> (PathBuf, PathBuf) {
     (npy, tet)
 }
 
+/// The reference is that of the whole program.
+#[cfg(feature = "sql")]
 #[test]
 fn the_reference_is_current() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md");

@@ -89,8 +89,11 @@ impl BlobIndex {
 
     /// Decodes the fetched bytes of a run.
     pub(crate) fn decode(&self, run: usize, bytes: &[u8], file: &File) -> Result<DecodedRun> {
-        let piece = || format!("column {}, blob run {run}", self.column);
-        self.decode_run(run, bytes, file, self.dictionary(file)?.as_deref()).in_piece(piece)
+        self.decode_run(run, bytes, file, self.dictionary(file)?.as_deref()).in_piece(|| self.piece(run))
+    }
+
+    fn piece(&self, run: usize) -> String {
+        format!("column {}, blob run {run}", self.column)
     }
 
     /// Compares the number of values in a decoded run with what the footer states.
@@ -146,11 +149,13 @@ impl BlobIndex {
         let dictionary = self.dictionary(file)?;
         let mut total = 0usize;
         for (run, bytes) in runs {
-            let (entry, record, stored) = self.record(*run, bytes)?;
+            let piece = || self.piece(*run);
+            let (entry, record, stored) = self.record(*run, bytes).in_piece(piece)?;
             if u64::from(record.uncompressed) != entry.uncompressed {
                 return Ok(None);
             }
-            total = total.saturating_add(file.profile().run_size(&record, stored, entry.offset)?);
+            let size = file.profile().run_size(&record, stored, entry.offset).in_piece(piece)?;
+            total = total.saturating_add(size);
         }
         if i32::try_from(total).is_err() {
             return Ok(None);
@@ -163,8 +168,10 @@ impl BlobIndex {
             let (entry, record, stored) = self.record(*run, bytes)?;
             let start = end.saturating_sub(record.uncompressed as usize);
             let space = values.get_mut(start..end).unwrap_or_default();
-            file.profile().open_run_into(&record, stored, dictionary.as_deref(), entry.offset, space)?;
-            let starts = value_starts(space).at_offset(entry.offset)?;
+            let opened =
+                file.profile().open_run_into(&record, stored, dictionary.as_deref(), entry.offset, space);
+            opened.in_piece(|| self.piece(*run))?;
+            let starts = value_starts(space).at_offset(entry.offset).in_piece(|| self.piece(*run))?;
             let all = starts.len() as u64 == entry.values + 1 && starts.last() == Some(&space.len());
             if !all {
                 return Ok(None);

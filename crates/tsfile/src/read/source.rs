@@ -239,6 +239,9 @@ impl Material {
 
     /// The pages of these sources whose bytes are still to be fetched, each once, with where they lie.
     pub(crate) fn missing<'a>(&self, sources: impl Iterator<Item = &'a Source>) -> Vec<(PageId, Range<u64>)> {
+        if !self.loaded.iter().flatten().any(|loaded| loaded.headers_only) {
+            return Vec::new();
+        }
         let mut ids: Vec<PageId> = sources.flat_map(|s| &s.units).flat_map(Unit::pages).collect();
         ids.sort_unstable();
         ids.dedup();

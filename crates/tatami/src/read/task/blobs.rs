@@ -88,8 +88,7 @@ impl BlobReader {
         if let Some(wanted) = consecutive(ordinals) {
             let (first, last) = (self.index.run_of(wanted.start)?, self.index.run_of(wanted.end - 1)?);
             let runs = (first..=last).map(|run| Ok((run, self.stored(run)?))).collect::<Result<Vec<_>>>()?;
-            let piece = || format!("column {}, blob runs {first} to {last}", self.column);
-            if let Some((offsets, bytes)) = self.index.decode_joined(&runs, &wanted, file).in_piece(piece)? {
+            if let Some((offsets, bytes)) = self.index.decode_joined(&runs, &wanted, file)? {
                 let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
                 return Ok(Arc::new(BinaryArray::try_new(offsets, bytes.into(), None)?));
             }
