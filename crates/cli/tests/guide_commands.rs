@@ -55,3 +55,8 @@ fn tet() {
 fn tiledb() {
     run("guides/tiledb.md");
 }
+
+#[test]
+fn tsfile() {
+    run("guides/tsfile.md");
+}

@@ -43,6 +43,31 @@ fn read_lists_the_records_of_every_version() {
 }
 
 #[test]
+fn stats_come_from_statistics_where_they_cover_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    for version in ["1", "3", "4"] {
+        let file = sample(folder.path(), version);
+        let all = parsed(&["tsfile", "stats", path(&file), "--json"]);
+        let a = &all["series"][0];
+        assert_eq!((a["device"].as_str(), a["measurement"].as_str()), (Some("root.sg.d1"), Some("a")));
+        assert_eq!((&a["count"], &a["min"], &a["max"]), (&json!(25), &json!(0), &json!(576)));
+        assert_eq!(a["last"], json!({ "time": 1240, "value": 576 }));
+        let is_old = version == "1";
+        assert_eq!(a["effort"]["pages_decoded"], json!(if is_old { 3 } else { 0 }), "version {version}");
+        // From the middle of the first page of ten points on.
+        let part = ["--series", "root.sg.d1.a", "--from", "1050", "--json"];
+        let part = parsed(&[&["tsfile", "stats", path(&file)][..], &part].concat());
+        let a = &part["series"][0];
+        assert_eq!((&a["count"], &a["sum"]), (&json!(20), &json!(4870.0)));
+        assert_eq!(a["effort"]["pages_decoded"], json!(if is_old { 3 } else { 1 }), "version {version}");
+    }
+    let file = sample(folder.path(), "4");
+    let text = fine(&["tsfile", "stats", path(&file), "--from", "-5", "--to", "1000"]);
+    assert!(text.contains("root.sg.d1.b") && text.contains("0.5"), "{text}");
+    assert_eq!(tess(&["tsfile", "stats", path(&file), "--series", "root.sg.x"]).status.code(), Some(2));
+}
+
+#[test]
 fn read_tells_where_a_cut_file_stops() {
     let folder = tempfile::tempdir().unwrap();
     let file = sample(folder.path(), "4");

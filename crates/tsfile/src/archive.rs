@@ -63,14 +63,15 @@ impl ArchiveFile {
         FileFacts { version: self.file.version, data_end: self.file.data_end }
     }
 
-    fn open(location: Location, label: String, limits: &Limits) -> Result<Self> {
-        let file = File::open(&location, limits)?;
+    fn open(location: Location, size: u64, limits: &Limits) -> Result<Self> {
+        let file = File::open(&location, size, limits)?;
+        let label = location.name().to_string();
         Self::new(file, location, label)
     }
 
     /// A database that runs has files in its directory that it still writes to: their whole chunk groups are read.
     fn open_in_directory(location: Location, label: String, limits: &Limits) -> Result<Self> {
-        let file = match File::open(&location, limits) {
+        let file = match File::open(&location, location.size()?, limits) {
             Err(error) if error.class_name() == "incomplete" => File::recover(&location)?,
             other => other?,
         };
@@ -93,12 +94,15 @@ impl Archive {
     pub(crate) fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
         let limits = &options.limits;
         let mut files = Vec::new();
-        if location.is_dir()? {
-            for (relative, _) in data_files(location)? {
-                files.push(ArchiveFile::open_in_directory(location.join(&relative), relative, limits)?);
+        // What has a size is a file: to ask for its kind first would be one more question to the storage.
+        match location.size() {
+            Ok(size) => files.push(ArchiveFile::open(location.clone(), size, limits)?),
+            Err(_) if location.is_dir()? => {
+                for (relative, _) in data_files(location)? {
+                    files.push(ArchiveFile::open_in_directory(location.join(&relative), relative, limits)?);
+                }
             }
-        } else {
-            files.push(ArchiveFile::open(location.clone(), location.name().to_string(), limits)?);
+            Err(error) => return Err(error),
         }
         let facts = files.iter().map(|f| (Arc::clone(&f.file.path), f.facts())).collect();
         let mut archive = Self {

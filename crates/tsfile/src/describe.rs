@@ -4,9 +4,9 @@ use crate::archive::Archive;
 use crate::meta::{ChunkHeader, DataType};
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
-use crate::read::loaded::{ChunkRef, Loaded, header_range};
+use crate::read::loaded::{ChunkRef, header_range};
+use crate::read::walk::page_headers;
 use crate::table::{self};
-use bytes::Bytes;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -192,16 +192,15 @@ pub(crate) fn chunks(archive: &Archive, limit: Option<usize>) -> Result<Vec<Json
     let mut out = Vec::with_capacity(all.len());
     for ((file, offset, table, name, data_type, chunk), (header, range)) in all.iter().zip(headers) {
         let Some(entry) = archive.files.get(*file) else { continue };
-        let bytes: Bytes = entry.location.read_range(range.clone())?;
         let version = entry.file.version;
         if header.measurement != *name || header.data_type != *data_type {
             let text =
                 format!("a chunk of '{}' is referred to as '{}'", header.measurement.escape_debug(), name);
             return Err(Error::corrupt(text).class("bad_chunk").offset(*offset).file(&*entry.file.path));
         }
-        let loaded = Loaded::new(header, version, &bytes, range.start).in_file(&entry.file.path)?;
+        let (pages, _) = page_headers(&entry.location, &header, version, &range).in_file(&entry.file.path)?;
         let pages: Vec<Json> =
-            loaded.pages.iter().map(|page| page_json(&page.header, page.offset, *data_type)).collect();
+            pages.iter().map(|page| page_json(&page.header, page.offset, *data_type)).collect();
         let mut object = Map::new();
         object.insert("table".into(), json!(table));
         object.insert("column".into(), json!(name));
@@ -210,9 +209,9 @@ pub(crate) fn chunks(archive: &Archive, limit: Option<usize>) -> Result<Vec<Json
             object.insert("file".into(), json!(entry.label));
         }
         object.insert("offset".into(), json!(offset));
-        object.insert("data_size".into(), json!(loaded.header.data_size));
-        object.insert("encoding".into(), json!(loaded.header.encoding.name(version)));
-        object.insert("compression".into(), json!(loaded.header.compression.name()));
+        object.insert("data_size".into(), json!(header.data_size));
+        object.insert("encoding".into(), json!(header.encoding.name(version)));
+        object.insert("compression".into(), json!(header.compression.name()));
         object.insert("statistics".into(), Json::Object(chunk.statistics.to_json(*data_type)));
         object.insert("pages".into(), Json::Array(pages));
         out.push(Json::Object(object));

@@ -25,6 +25,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod aggregate;
 mod archive;
 mod container;
 mod describe;

@@ -215,7 +215,7 @@ pub(crate) fn repair(source: &Location, target: &Location, limits: &Limits) -> R
     let (found, stopped) = scan(source, version, size)?;
     let mut notes = Vec::new();
     // A whole file keeps what only its metadata knows; its scan ends at the separator.
-    let metadata = File::open(source, limits).ok().map(|file| file.metadata);
+    let metadata = File::open(source, size, limits).ok().map(|file| file.metadata);
     if metadata.is_some() {
         notes.push("the file is whole; its tail was written anew".to_string());
     }

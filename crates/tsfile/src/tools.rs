@@ -1,5 +1,6 @@
 //! What the original's command-line tools print, as JSON: resource files, a data directory, a file front to back.
 
+use crate::aggregate;
 use crate::archive::{data_files, find};
 use crate::meta::resource::{Resource, TimeRange};
 use crate::meta::{DeviceId, Statistics, Version};
@@ -7,7 +8,7 @@ use crate::points::{self, PagePoints};
 use crate::walk::{Record, WalkedChunk, Walker};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
-use tesselle_core::{Context as _, Error, Location, Result};
+use tesselle_core::{Context as _, Driver, Error, Location, Result};
 
 /// The ending of resource files.
 const RESOURCE: &str = ".tsfile.resource";
@@ -95,6 +96,27 @@ pub fn data_directory(location: &Location) -> Result<Json> {
         files.push(Json::Object(object));
     }
     Ok(json!({ "files": files }))
+}
+
+/// Count, bounds, sum, first and last point of series over a stretch of time, and what they cost:
+/// `{"series": [{"device": ..., "measurement": ..., "count": 3, ..., "effort": {"pages_decoded": 0, ...}}]}`.
+pub fn stats(location: &Location, request: &aggregate::Request, driver: &Driver) -> Result<Json> {
+    let series = aggregate::aggregate(location, request, driver)?;
+    let shown = series.iter().map(|s| {
+        let mut object = Map::new();
+        object.insert("device".into(), json!(s.device));
+        object.insert("measurement".into(), json!(s.measurement));
+        object.insert("type".into(), json!(s.data_type.name()));
+        object.extend(s.values.to_json(s.data_type));
+        let effort = json!({
+            "chunks": s.effort.chunks, "chunks_from_statistics": s.effort.chunks_from_statistics,
+            "pages_from_statistics": s.effort.pages_from_statistics, "pages_decoded": s.effort.pages_decoded,
+            "bytes_fetched": s.effort.bytes_fetched,
+        });
+        object.insert("effort".into(), effort);
+        Json::Object(object)
+    });
+    Ok(json!({ "series": shown.collect::<Vec<_>>() }))
 }
 
 /// Every record of the data section in the order of the file, with the points of every page where `points` is set.

@@ -9,6 +9,7 @@ use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::{exercise, flips};
 use tesselle_core::{Driver, Format, Location, OpenOptions, Scan};
 use tesselle_tsfile::TsFile;
+use tesselle_tsfile::aggregate::Request;
 
 /// Small files of every version; each is a few kilobytes.
 const CASES: [&str; 9] = [
@@ -30,6 +31,8 @@ fn survives(bytes: &[u8], driver: &Driver) -> bool {
     storage.put("f.tsfile", bytes.to_vec());
     let location = Location::new(Arc::new(storage), "f.tsfile");
     let _ = tesselle_tsfile::tools::read(&location, true);
+    let _ =
+        tesselle_tsfile::aggregate::aggregate(&location, &Request { from: 3, ..Request::default() }, driver);
     let Ok(container) = TsFile.open(&location, &OpenOptions::default()) else { return false };
     let _ = golden::rows_with(&*container, "*", &Scan::all(), driver);
     true

@@ -110,7 +110,7 @@ fn model(files: &[FileModel]) -> BTreeMap<i64, [Option<Plain>; 3]> {
     rows
 }
 
-fn build(files: &[FileModel], driver: &Driver) -> Arc<dyn Container> {
+fn build(files: &[FileModel], driver: &Driver) -> Location {
     let storage = MemoryStorage::new();
     let root = Location::new(Arc::new(storage.clone()), "data");
     for (i, file) in files.iter().enumerate() {
@@ -124,7 +124,11 @@ fn build(files: &[FileModel], driver: &Driver) -> Arc<dyn Container> {
             storage.put(format!("data/{name}.mods"), text.into_bytes());
         }
     }
-    TsFile.open(&root, &OpenOptions::default()).unwrap()
+    root
+}
+
+fn open(root: &Location) -> Arc<dyn Container> {
+    TsFile.open(root, &OpenOptions::default()).unwrap()
 }
 
 fn file() -> impl Strategy<Value = FileModel> {
@@ -175,7 +179,7 @@ proptest! {
         let files: Vec<FileModel> = files.into_iter().filter(|f| !f.rows.is_empty()).collect();
         prop_assume!(!files.is_empty());
         let want = model(&files);
-        let container = build(&files, &driver);
+        let container = open(&build(&files, &driver));
         let (schema, batches) = golden::rows_with(&*container, "root.d", &Scan::all(), &driver).unwrap();
         let at = |name: &str| schema.index_of(name).ok();
         let mut got = BTreeMap::new();
@@ -211,6 +215,20 @@ proptest! {
             let (_, part) = golden::rows_with(&*container, "root.d", &scan, &driver).unwrap();
             prop_assert_eq!(part.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(), want.len());
         }
+    }
+
+    #[test]
+    fn aggregates_are_those_of_all_points(
+        files in prop::collection::vec(file(), 1..4),
+        from in -1..40_i64,
+        length in 0..40_i64,
+    ) {
+        let driver = golden::driver();
+        let files: Vec<FileModel> = files.into_iter().filter(|f| !f.rows.is_empty()).collect();
+        prop_assume!(!files.is_empty());
+        let root = build(&files, &driver);
+        let stretches = [(i64::MIN, i64::MAX), (from, from + length), (from, i64::MAX), (7, 3)];
+        golden::check_aggregates("model", &root, &stretches, &driver);
     }
 }
 

@@ -126,3 +126,121 @@ fn tasks_that_share_large_chunks_give_every_row_once_and_in_order() {
         assert_eq!(count("*", "time >= 5001000"), (ROWS - 1000) as usize * 9 / 5);
     }
 }
+
+#[test]
+fn a_scan_of_a_short_time_reads_only_headers_and_the_pages_it_wants() {
+    const ROWS: i64 = 400_000;
+    // No two values have much in common, so that pages are large.
+    let noise = |i: i64| (i.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ (i << 17)) as f64;
+    for (version, aligned) in [
+        (Version::V1, false),
+        (Version::V2, false),
+        (Version::V3, false),
+        (Version::V4, false),
+        (Version::V3, true),
+        (Version::V4, true),
+    ] {
+        let storage = Arc::new(MemoryStorage::new());
+        let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
+        let mut options = WriterOptions { group_bytes: usize::MAX, ..WriterOptions::for_version(version) };
+        (options.page_points, options.page_bytes) = (5000, 1 << 20);
+        let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
+        let id = writer.device_id("root.sg.d");
+        let schemas = vec![
+            series("a", DataType::Double, Encoding::Plain),
+            series("b", DataType::Text, Encoding::Plain),
+        ];
+        if aligned {
+            writer.add_aligned_device(id.clone(), schemas).unwrap();
+        } else {
+            writer.add_device(id.clone(), schemas).unwrap();
+        }
+        let times: Vec<i64> = (0..ROWS).map(|i| i * 10).collect();
+        let a = Values::Double((0..ROWS).map(noise).collect());
+        let b = Values::Binary((0..ROWS).map(|i| format!("{:x}", noise(i).to_bits())).collect::<Strings>());
+        let present: Vec<bool> = (0..ROWS).map(|i| i % 7 != 0 && !(150_000..220_000).contains(&i)).collect();
+        let columns = [
+            Column { name: "a", values: &a, present: None },
+            Column { name: "b", values: &b, present: Some(&present) },
+        ];
+        writer.write(&id, &times, &columns).unwrap();
+        writer.finish().unwrap();
+
+        let container = TsFile.open(&location, &OpenOptions::default()).unwrap();
+        let table = container.table("root.sg.d").unwrap();
+        for (from, to) in [(1_000_000, 1_019_990), (1_400_000, 1_600_000), (3_999_000, 5_000_000)] {
+            let filter = format!("time BETWEEN {from} AND {to}");
+            let request = Scan::all().filter(filter.parse().unwrap());
+            let mut rows = scan(&*table, &request, &driver(), RowOrder::Plan).unwrap();
+            let mut next = from / 10;
+            for batch in rows.by_ref() {
+                let batch = batch.unwrap();
+                let a: &arrow_array::Float64Array = batch.column(1).as_any().downcast_ref().unwrap();
+                let b: &arrow_array::StringArray = batch.column(2).as_any().downcast_ref().unwrap();
+                for (a, b) in a.iter().zip(b) {
+                    assert_eq!(a, Some(noise(next)), "{version:?} {aligned}: {filter}");
+                    let text = present[next as usize].then(|| format!("{:x}", noise(next).to_bits()));
+                    assert_eq!(b, text.as_deref());
+                    next += 1;
+                }
+            }
+            assert_eq!(next, ROWS.min(to / 10 + 1), "{version:?} {aligned}: {filter}");
+            let (read, all) = (rows.stats().bytes_fetched, storage.size("f.tsfile").unwrap());
+            assert!(read * 5 < all, "{version:?} {aligned}: {read} of {all} bytes for {filter}");
+        }
+    }
+}
+
+#[test]
+fn aggregates_decode_only_the_pages_at_the_edge_of_a_stretch() {
+    use tesselle_tsfile::aggregate::{Effort, Request, aggregate};
+    const ROWS: i64 = 100_000;
+    for aligned in [false, true] {
+        let storage = Arc::new(MemoryStorage::new());
+        let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
+        let mut options = WriterOptions::for_version(Version::V4);
+        options.page_points = 1000;
+        let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
+        let id = writer.device_id("root.sg.d");
+        let schemas = vec![
+            series("a", DataType::Int64, Encoding::Ts2Diff),
+            series("b", DataType::Double, Encoding::Ts2Diff),
+        ];
+        if aligned {
+            writer.add_aligned_device(id.clone(), schemas).unwrap();
+        } else {
+            writer.add_device(id.clone(), schemas).unwrap();
+        }
+        let times: Vec<i64> = (0..ROWS).map(|i| i * 10).collect();
+        let (a, b) =
+            (Values::Int64((0..ROWS).collect()), Values::Double((0..ROWS).map(|i| i as f64).collect()));
+        let columns = [("a", &a), ("b", &b)].map(|(name, values)| Column { name, values, present: None });
+        writer.write(&id, &times, &columns).unwrap();
+        writer.finish().unwrap();
+
+        let effort = |name: &str, from: i64, to: i64| -> (u64, Effort) {
+            let request = Request { series: vec![format!("root.sg.d.{name}")], from, to };
+            let found = aggregate(&location, &request, &driver()).unwrap();
+            assert_eq!(found.len(), 1);
+            (found[0].values.count, found[0].effort)
+        };
+        let (count, all) = effort("a", i64::MIN, i64::MAX);
+        assert_eq!((count, all.chunks, all.chunks_from_statistics), (100_000, 1, 1));
+        assert_eq!(all.pages_decoded, 0);
+        assert!(all.bytes_fetched < 100, "{all:?}");
+        // From the middle of page 20 to the middle of page 60.
+        let (count, part) = effort("a", 205_000, 604_990);
+        assert_eq!((count, part.chunks_from_statistics), (40_000, 0));
+        assert_eq!((part.pages_from_statistics, part.pages_decoded), (39, 2));
+        // Whole pages need no point.
+        let (count, part) = effort("a", 200_000, 599_990);
+        assert_eq!((count, part.pages_from_statistics, part.pages_decoded), (40_000, 40, 0));
+        // Statistics hold what was given, the pages what the encoding kept of it.
+        let (count, lossy) = effort("b", i64::MIN, i64::MAX);
+        assert_eq!((count, lossy.chunks_from_statistics, lossy.pages_decoded), (100_000, 0, 100));
+        let unknown = Request { series: vec!["root.sg.d.c".into()], ..Request::default() };
+        assert!(aggregate(&location, &unknown, &driver()).is_err());
+        let device = Request { series: vec!["root.sg.d".into()], ..Request::default() };
+        assert_eq!(aggregate(&location, &device, &driver()).unwrap().len(), 2);
+    }
+}

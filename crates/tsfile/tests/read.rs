@@ -207,3 +207,29 @@ fn exact_statistics_are_those_of_the_rows() {
     }
     assert!(checked > 0);
 }
+
+/// Aggregates of every file of the originals: from statistics where these cover the stretch, from points elsewhere.
+#[test]
+fn aggregates_are_those_of_the_points() {
+    let driver = golden::driver();
+    let (mut compared, mut decoded) = (0, 0);
+    for (name, path, _) in whole("tsfile") {
+        let location = tesselle_core::Location::local(path.join("data.tsfile")).unwrap();
+        let container = golden::open(&path.join("data.tsfile"), true).unwrap();
+        let stats = container.chunks(None).unwrap();
+        let times =
+            |key: &str| stats.iter().filter_map(|c| c["statistics"][key].as_i64()).collect::<Vec<_>>();
+        let lo = times("start_time").into_iter().min().unwrap_or(0);
+        let hi = times("end_time").into_iter().max().unwrap_or(0);
+        let span = hi.saturating_sub(lo);
+        let stretches = [
+            (i64::MIN, i64::MAX),
+            (lo.saturating_add(span / 4), lo.saturating_add(span / 4 * 3)),
+            (lo.saturating_add(span / 2), hi),
+        ];
+        let (n, pages) = golden::check_aggregates(&name, &location, &stretches, &driver);
+        compared += n;
+        decoded += pages;
+    }
+    assert!(compared > decoded / 4 && compared > 0);
+}

@@ -4,16 +4,18 @@ use std::fmt::Write as _;
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
-use tesselle::tsfile::tools;
+use tesselle::tsfile::{aggregate, tools};
 use tesselle::{Result, Uri};
 
+use crate::args::ResourceArgs;
 use crate::format::{Align, TextTable};
 use crate::{Outcome, out};
 
-/// TsFile tools: resource files, data directories, sequential dumps
+/// TsFile tools: statistics of series, resource files, data directories, sequential dumps
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  tess tsfile stats plant.tsfile --from 1700000000000 --to 1700003600000
   tess tsfile resource data/sequence
   tess tsfile data-dir data
   tess tsfile read plant.tsfile --points --json")]
@@ -28,6 +30,33 @@ pub(crate) struct TsFile {
 
 #[derive(Debug, Subcommand)]
 enum Tool {
+    /// Count, bounds, sum, first and last point of each series, from statistics where they cover the time
+    #[command(after_help = "\
+Example:
+  tess tsfile stats plant.tsfile --series root.plant.pump --from 1700000000000
+
+Only pages that statistics do not answer for are decoded: those at the edges of the time, with
+deletions, overlapped by others, with NaN, or in an encoding that may lose digits. Bounds leave NaN
+out. The sum is exact for INT32, else a double as statistics keep it.")]
+    Stats {
+        /// The file or data directory
+        path: String,
+
+        /// Only this series or device, by its dotted path; may be repeated [default: all]
+        #[arg(long, value_name = "PATH")]
+        series: Vec<String>,
+
+        /// The first time that counts, as it is stored
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        from: Option<i64>,
+
+        /// The last time that counts
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        to: Option<i64>,
+
+        #[command(flatten)]
+        resources: ResourceArgs,
+    },
     /// Show the time range of each device, from .tsfile.resource files
     #[command(after_help = "Example:\n  tess tsfile resource data/sequence/root.sg/1.tsfile.resource")]
     Resource {
@@ -55,6 +84,16 @@ enum Tool {
 impl TsFile {
     pub(crate) fn run(self) -> Result<Outcome> {
         let (answer, text): (Value, fn(&Value) -> String) = match &self.tool {
+            Tool::Stats { path, series, from, to, resources } => {
+                let whole = aggregate::Request::default();
+                let request = aggregate::Request {
+                    series: series.clone(),
+                    from: from.unwrap_or(whole.from),
+                    to: to.unwrap_or(whole.to),
+                };
+                let location = Uri::parse(path)?.location;
+                (tools::stats(&location, &request, &resources.driver()?)?, stats_text)
+            }
             Tool::Resource { path } => (tools::resources(&Uri::parse(path)?.location)?, resource_text),
             Tool::DataDir { path } => (tools::data_directory(&Uri::parse(path)?.location)?, directory_text),
             Tool::Read { path, points } => (tools::read(&Uri::parse(path)?.location, *points)?, records_text),
@@ -74,6 +113,24 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 
 fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn stats_text(answer: &Value) -> String {
+    let left = ["series", "type"].map(|title| (title, Align::Left));
+    let right = ["count", "min", "max", "sum", "first", "last", "pages decoded"];
+    let titles: Vec<(&str, Align)> =
+        left.into_iter().chain(right.map(|title| (title, Align::Right))).collect();
+    let mut table = TextTable::new(&titles);
+    let shown = |value: &Value| if value.is_null() { String::new() } else { word(value) };
+    for series in list(answer, "series") {
+        let name = format!("{}.{}", word(&series["device"]), word(&series["measurement"]));
+        let numbers = ["count", "min", "max", "sum"].map(|key| shown(&series[key]));
+        let points = ["first", "last"].map(|key| shown(&series[key]["value"]));
+        let decoded = word(&series["effort"]["pages_decoded"]);
+        let start = [name, word(&series["type"])].into_iter();
+        table.row(start.chain(numbers).chain(points).chain([decoded]));
+    }
+    table.render("")
 }
 
 fn devices_text(text: &mut String, file: &Value) {

@@ -1,32 +1,54 @@
-//! Files of this machine: mapped for large reads, read by position otherwise.
+//! Files of this machine: read by position at first, mapped once much of them is asked for.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
 use super::{Entry, EntryKind, IoHints, Staged, Storage, check_range};
 use crate::error::{Error, Result};
 
-/// Below this a read by position is cheaper than page faults on a mapping.
+/// Below this a read by position is cheaper than a mapping and its page faults.
 const MAP_FROM: u64 = 64 << 10;
+/// Ranges up to this are read by position even where there is a mapping: a fault maps many pages around a few bytes.
+const TINY: u64 = 1 << 10;
+/// Least that a read by position counts.
+const READ_COST: u64 = 256;
+/// Once so much was read by position, the file is read often enough to be worth a mapping.
+const MAX_COPIED: u64 = 1 << 20;
 
 /// The local file system. Clones share open files, so one container maps each of its files once.
 #[derive(Debug, Clone)]
 pub struct LocalStorage {
     map: bool,
-    open: Arc<Mutex<HashMap<String, OpenFile>>>,
+    open: Arc<Mutex<HashMap<String, Arc<OpenFile>>>>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct OpenFile {
-    file: Arc<File>,
+    file: File,
     size: u64,
-    mapping: Option<Bytes>,
+    /// Made when it is first worth it; `None` where the system refuses.
+    mapping: OnceLock<Option<Bytes>>,
+    /// What was read by position so far.
+    copied: AtomicU64,
+}
+
+impl OpenFile {
+    /// The mapping, where a range of `len` bytes should come from it.
+    fn mapping_for(&self, len: u64) -> Option<&Bytes> {
+        let few = len <= if self.mapping.get().is_some() { TINY } else { MAP_FROM };
+        let add = len.max(READ_COST);
+        if self.size < MAP_FROM || (few && self.copied.fetch_add(add, Ordering::Relaxed) < MAX_COPIED) {
+            return None;
+        }
+        self.mapping.get_or_init(|| map(&self.file)).as_ref()
+    }
 }
 
 /// Most files kept open; arrays can have thousands.
@@ -55,10 +77,10 @@ impl LocalStorage {
         Self { map: false, open: Arc::default() }
     }
 
-    fn open(&self, path: &str) -> Result<OpenFile> {
+    fn open(&self, path: &str) -> Result<Arc<OpenFile>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = open.get(path) {
-            return Ok(file.clone());
+            return Ok(Arc::clone(file));
         }
         let file = File::open(path).map_err(failed("read", path))?;
         let metadata = file.metadata().map_err(failed("read", path))?;
@@ -66,12 +88,12 @@ impl LocalStorage {
             return Err(failed("read", path)(std::io::ErrorKind::IsADirectory.into()));
         }
         let size = metadata.len();
-        let mapping = (self.map && size >= MAP_FROM).then(|| map(&file)).flatten();
-        let opened = OpenFile { file: Arc::new(file), size, mapping };
+        let (mapping, copied) = (OnceLock::new(), AtomicU64::new(0));
+        let opened = Arc::new(OpenFile { file, size, mapping, copied });
         if open.len() >= KEPT_OPEN {
             open.clear();
         }
-        open.insert(path.to_owned(), opened.clone());
+        open.insert(path.to_owned(), Arc::clone(&opened));
         Ok(opened)
     }
 
@@ -138,7 +160,8 @@ impl Storage for LocalStorage {
             .map(|range| {
                 check_range(path, range, open.size)?;
                 let len = range.end - range.start;
-                if let Some(mapping) = &open.mapping {
+                let mapping = if self.map { open.mapping_for(len) } else { None };
+                if let Some(mapping) = mapping {
                     return Ok(mapping.slice(range.start as usize..range.end as usize));
                 }
                 let len =
@@ -379,5 +402,33 @@ mod tests {
         assert_eq!(mapped, copied);
         assert_eq!(mapped[2], data[70_000..170_000]);
         assert!(LocalStorage::new().read(path, std::slice::from_ref(&(0..200_001))).is_err());
+    }
+
+    #[test]
+    fn a_file_is_mapped_when_it_is_worth_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let data: Vec<u8> = (0..200_000_u32).map(|i| (i * 7) as u8).collect();
+        fs::write(&path, &data).unwrap();
+        let path = path.to_str().unwrap();
+        let is_mapped = |storage: &LocalStorage| storage.open(path).unwrap().mapping.get().is_some();
+        let read = |storage: &LocalStorage, range: Range<u64>| {
+            let bytes = storage.read(path, std::slice::from_ref(&range)).unwrap();
+            assert!(bytes[0] == data[range.start as usize..range.end as usize]);
+        };
+
+        let large = LocalStorage::new();
+        read(&large, 100..140);
+        read(&large, 0..16_000);
+        assert!(!is_mapped(&large), "a few small reads do not map");
+        read(&large, 0..100_000);
+        assert!(is_mapped(&large));
+        read(&large, 100..140);
+
+        let often = LocalStorage::new();
+        for i in 0..=MAX_COPIED / READ_COST {
+            read(&often, i..i + 9);
+        }
+        assert!(is_mapped(&often), "many small reads do");
     }
 }

@@ -115,6 +115,9 @@ impl BloomFilter {
     pub fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         if self.version.is_compact() {
             out.put_uvar(len32(self.bytes.len())?.cast_unsigned());
+            if self.bytes.is_empty() && self.version == Version::V4 {
+                return Ok(());
+            }
             out.extend_from_slice(&self.bytes);
             out.put_uvar(self.bits);
             out.put_uvar(self.functions);

@@ -89,11 +89,7 @@ impl FileMetadata {
 
     fn parse_v2(cursor: &mut Cursor<'_>) -> Result<Self> {
         let mut meta = Self::default();
-        if starts_empty(cursor) {
-            cursor.i32_be()?;
-        } else {
-            meta.roots.push((String::new(), IndexNode::parse(cursor, Level::Device, Version::V2)?));
-        }
+        meta.roots.extend(parse_root(cursor, Version::V2)?);
         meta.chunk_counts = Some((cursor.len32()? as u32, cursor.len32()? as u32));
         let n = cursor.len32()?;
         for _ in 0..cursor.count(n, 16)? {
@@ -107,11 +103,7 @@ impl FileMetadata {
 
     fn parse_v3(cursor: &mut Cursor<'_>) -> Result<Self> {
         let mut meta = Self::default();
-        if starts_empty(cursor) {
-            cursor.i32_be()?;
-        } else {
-            meta.roots.push((String::new(), IndexNode::parse(cursor, Level::Device, Version::V3)?));
-        }
+        meta.roots.extend(parse_root(cursor, Version::V3)?);
         meta.meta_offset = Some(cursor.offset64()?);
         meta.bloom = BloomFilter::parse(cursor, Version::V3)?;
         cursor.expect_end()?;
@@ -225,7 +217,13 @@ impl FileMetadata {
     }
 }
 
-/// Whether the root is the lone `i32` 0 of a file without data.
-fn starts_empty(cursor: &Cursor<'_>) -> bool {
-    cursor.rest().first_chunk::<4>() == Some(&[0; 4])
+/// The root of version 000002 and 3. That of a file without data is a node without entries; a lone `i32` 0 is taken
+/// for one, too: where the offset of a node would end, it has zeros.
+fn parse_root(cursor: &mut Cursor<'_>, version: Version) -> Result<Option<(String, IndexNode)>> {
+    let zeros = if version.is_compact() { 1 + 8 } else { 4 + 8 };
+    if cursor.rest().get(..zeros).is_some_and(|bytes| bytes.iter().all(|b| *b == 0)) {
+        cursor.i32_be()?;
+        return Ok(None);
+    }
+    IndexNode::parse(cursor, Level::Device, version).map(|root| Some((String::new(), root)))
 }

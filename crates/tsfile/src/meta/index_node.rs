@@ -71,7 +71,7 @@ pub struct IndexEntry {
 }
 
 impl IndexNode {
-    /// Reads a node; `None` for the root of a file without data, which version 000002 and 3 write as a lone `i32` 0.
+    /// Reads a node; the root of a file without data has no entries.
     pub fn parse(cursor: &mut Cursor<'_>, level: Level, version: Version) -> Result<Self> {
         let start = cursor.offset();
         let n = if version.is_compact() { u64::from(cursor.uvar()?) } else { cursor.len32()? };

@@ -38,12 +38,12 @@ impl DeviceData {
     /// Gathers a device from the files that have it: (file, device in that file).
     pub(crate) fn assemble(archive: &Archive, path: &str, places: &[(usize, usize)]) -> Result<Self> {
         let mut data = Self { path: path.to_string(), ..Self::default() };
-        let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
+        let mut by_name: BTreeMap<Arc<str>, usize> = BTreeMap::new();
         for (file, device) in places {
             let Some(entry) = archive.files.get(*file) else { continue };
             let Some(device) = entry.file.devices.get(*device) else { continue };
             let series = entry.file.series(device)?;
-            data.add(*file, entry, path, &series, &mut by_name)?;
+            data.add(*file, entry, path, series, &mut by_name)?;
         }
         Ok(data)
     }
@@ -53,8 +53,8 @@ impl DeviceData {
         index: usize,
         entry: &ArchiveFile,
         path: &str,
-        series: &[Series],
-        by_name: &mut BTreeMap<String, usize>,
+        series: Vec<Series>,
+        by_name: &mut BTreeMap<Arc<str>, usize>,
     ) -> Result<()> {
         let mut time_offsets: Vec<u64> = series
             .iter()
@@ -63,15 +63,15 @@ impl DeviceData {
             .collect();
         time_offsets.sort_unstable();
         let mut shared: Option<Stretches> = None;
-        for column in series.iter().filter(|s| !s.is_time_column()) {
-            let at = *by_name.entry(column.name.clone()).or_insert(self.columns.len());
+        let nothing: Arc<[(i64, i64)]> = Arc::default();
+        let (times, series): (Vec<Series>, Vec<Series>) =
+            series.into_iter().partition(Series::is_time_column);
+        for mut column in series {
+            let name: Arc<str> = column.name.as_str().into();
+            let at = *by_name.entry(Arc::clone(&name)).or_insert(self.columns.len());
             if at == self.columns.len() {
-                self.columns.push(ColumnData {
-                    name: column.name.as_str().into(),
-                    data_type: column.data_type,
-                    chunks: Vec::new(),
-                    statistics: column.statistics.clone(),
-                });
+                let (data_type, statistics) = (column.data_type, column.statistics.take());
+                self.columns.push(ColumnData { name, data_type, chunks: Vec::new(), statistics });
             } else if let Some(known) = self.columns.get_mut(at) {
                 known.statistics = None;
                 if known.data_type != column.data_type {
@@ -84,7 +84,7 @@ impl DeviceData {
             let deletions: Vec<_> =
                 entry.deletions.iter().filter(|d| d.matches(path, &column.name)).collect();
             let Some(target) = self.columns.get_mut(at) else { continue };
-            for chunk in column.chunks.iter().filter(|c| c.statistics.count > 0) {
+            for chunk in column.chunks.into_iter().filter(|c| c.statistics.count > 0) {
                 let in_force = deletions
                     .iter()
                     .filter(|d| d.covers_chunk(entry.file.version, chunk.version, chunk.offset));
@@ -99,13 +99,17 @@ impl DeviceData {
                     0 => None,
                     n => time_offsets.get(n - 1).copied(),
                 };
-                target.chunks.push(reference(index, &entry.file, chunk, time_chunk, deleted.parts()));
+                let deleted = match deleted.parts() {
+                    [] => Arc::clone(&nothing),
+                    parts => parts.into(),
+                };
+                target.chunks.push(reference(index, &entry.file, chunk, time_chunk, deleted));
             }
         }
-        let shared = shared.unwrap_or_default();
-        for chunk in series.iter().filter(|s| s.is_time_column()).flat_map(|s| &s.chunks) {
+        let shared: Arc<[(i64, i64)]> = shared.unwrap_or_default().parts().into();
+        for chunk in times.into_iter().flat_map(|s| s.chunks) {
             if chunk.statistics.count > 0 {
-                self.times.push(reference(index, &entry.file, chunk, None, shared.parts()));
+                self.times.push(reference(index, &entry.file, chunk, None, Arc::clone(&shared)));
             }
         }
         Ok(())
@@ -146,9 +150,9 @@ impl DeviceData {
 fn reference(
     index: usize,
     file: &File,
-    chunk: &Chunk,
+    chunk: Chunk,
     time_chunk: Option<u64>,
-    deleted: &[(i64, i64)],
+    deleted: Arc<[(i64, i64)]>,
 ) -> ChunkRef {
     let (start, end) = (chunk.statistics.start_time, chunk.statistics.end_time);
     // The first two versions state the times of the first and last point written; where these show that points
@@ -158,10 +162,10 @@ fn reference(
         file: index,
         offset: chunk.offset,
         time_chunk: time_chunk.filter(|_| file.version.is_compact()),
-        statistics: Arc::new(chunk.statistics.clone()),
+        statistics: Arc::new(chunk.statistics),
         lo,
         hi,
         rank: (index, chunk.version, chunk.offset),
-        deleted: deleted.into(),
+        deleted,
     }
 }

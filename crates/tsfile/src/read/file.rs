@@ -10,11 +10,16 @@ use crate::meta::{DataType, DeviceId, Statistics, TimeseriesMetadata, Version, m
 use crate::repair;
 use bytes::Bytes;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 use tesselle_core::{Context as _, Cursor, Error, Limits, Location, Result};
 
 /// Deepest index tree that is followed; with the original's node sizes four levels hold billions of series.
 const MAX_TREE_DEPTH: usize = 64;
+
+/// The ending of a file that is read first is what the storage would rather read than ask twice for, within bounds.
+const LEAST_ENDING: u64 = 4 << 10;
+const MOST_ENDING: u64 = 256 << 10;
 
 /// An opened file.
 #[derive(Debug)]
@@ -77,17 +82,16 @@ pub(crate) struct Chunk {
 }
 
 impl File {
-    /// Opens a whole file.
-    pub(crate) fn open(location: &Location, limits: &Limits) -> Result<Self> {
-        Self::open_parts(location, limits).in_file(location.path())
+    /// Opens a whole file of `size` bytes.
+    pub(crate) fn open(location: &Location, size: u64, limits: &Limits) -> Result<Self> {
+        Self::open_parts(location, size, limits).in_file(location.path())
     }
 
-    fn open_parts(location: &Location, limits: &Limits) -> Result<Self> {
-        let size = location.size()?;
-        let head = location.read_range(0..size.min(12))?;
+    fn open_parts(location: &Location, size: u64, limits: &Limits) -> Result<Self> {
+        let (head, end) = Ending::read(location, size)?;
         let version = Version::recognise(&head)?;
-        let (metadata_start, metadata_end) = tail(location, version, size)?;
-        let bytes = location.read_range(metadata_start..metadata_end)?;
+        let (metadata_start, metadata_end) = tail(&end, version, size)?;
+        let bytes = end.range(location, metadata_start..metadata_end)?;
         let metadata =
             FileMetadata::parse(&mut Cursor::new(&bytes, metadata_start, "file metadata"), version)?;
         let data_end = data_end(&metadata, version, metadata_start)?;
@@ -99,7 +103,7 @@ impl File {
             );
             return Err(Error::limit(text).offset(data_end));
         }
-        let section = location.read_range(data_end..metadata_end)?;
+        let section = end.range(location, data_end..metadata_end)?;
         let mut file = Self {
             path: location.path().into(),
             version,
@@ -225,8 +229,37 @@ impl File {
     }
 }
 
+/// The last bytes of a file, read in one go with the first ones: in small files they hold all metadata.
+struct Ending {
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Ending {
+    /// Reads the head and the ending of a file.
+    fn read(location: &Location, size: u64) -> Result<(Bytes, Self)> {
+        let guess = location.storage().hints().gap / 4;
+        let guess = guess.clamp(LEAST_ENDING, MOST_ENDING);
+        let start = size.saturating_sub(guess);
+        let mut parts = location.read(&[0..size.min(12), start..size])?.into_iter();
+        let (Some(head), Some(bytes)) = (parts.next(), parts.next()) else {
+            return Err(Error::internal("a storage answered too little"));
+        };
+        Ok((head, Self { start, bytes }))
+    }
+
+    /// A range of the file, from what is there or else read.
+    fn range(&self, location: &Location, range: Range<u64>) -> Result<Bytes> {
+        let inside = |n: u64| n.checked_sub(self.start).and_then(|n| usize::try_from(n).ok());
+        match inside(range.start).zip(inside(range.end)) {
+            Some((from, to)) if from <= to && to <= self.bytes.len() => Ok(self.bytes.slice(from..to)),
+            _ => location.read_range(range),
+        }
+    }
+}
+
 /// Where the metadata block lies, from the tail of a whole file.
-fn tail(location: &Location, version: Version, size: u64) -> Result<(u64, u64)> {
+fn tail(ending: &Ending, version: Version, size: u64) -> Result<(u64, u64)> {
     let incomplete = |message: &'static str| {
         Error::corrupt(message)
             .class("incomplete")
@@ -237,8 +270,8 @@ fn tail(location: &Location, version: Version, size: u64) -> Result<(u64, u64)> 
     let Some(end) = end else {
         return Err(incomplete("the file ends before its metadata").offset(size));
     };
-    let bytes = location.read_range(end..size)?;
-    let mut cursor = Cursor::new(&bytes, end, "tail");
+    let bytes = end.checked_sub(ending.start).and_then(|from| ending.bytes.get(from as usize..));
+    let mut cursor = Cursor::new(bytes.unwrap_or_default(), end, "tail");
     let length = cursor.i32_be()?;
     if cursor.rest() != magic {
         return Err(incomplete("the file does not end with its magic").offset(end.saturating_add(4)));

@@ -42,6 +42,10 @@ pub(crate) struct Loaded {
     pub(crate) header: ChunkHeader,
     /// Its pages, in file order.
     pub(crate) pages: Vec<Page>,
+    /// Whether the bytes of its pages are still to be fetched.
+    pub(crate) headers_only: bool,
+    /// Whether pages follow that are of no interest.
+    pub(crate) cut: bool,
 }
 
 /// The facts about a file that decoding needs.
@@ -90,7 +94,7 @@ impl Loaded {
     /// Cuts the fetched bytes of a chunk into pages.
     pub(crate) fn new(header: ChunkHeader, version: Version, bytes: &Bytes, offset: u64) -> Result<Self> {
         let pages = page::split(&header, version, bytes, offset)?;
-        Ok(Self { header, pages })
+        Ok(Self { header, pages, headers_only: false, cut: false })
     }
 
     /// The statistics of page `i`: its own, or those of the chunk where it is the only one.

@@ -16,6 +16,7 @@ pub(crate) mod source;
 pub(crate) mod task;
 pub(crate) mod units;
 pub(crate) mod values;
+pub(crate) mod walk;
 
 /// The name of the time column in every table.
 pub(crate) const TIME: &str = "time";

@@ -5,6 +5,7 @@ use super::values;
 use crate::meta::{ChunkHeader, Compression, Encoding, PageHeader, Physical, Statistics, Version};
 use bytes::Bytes;
 use std::borrow::Cow;
+use std::ops::Range;
 use tesselle_codec::compress;
 use tesselle_core::{Context as _, Cursor, Error, Result};
 
@@ -18,7 +19,9 @@ pub(crate) struct Page {
     pub(crate) header: PageHeader,
     /// The absolute offset of the header.
     pub(crate) offset: u64,
-    /// The compressed bytes.
+    /// The absolute offset of the compressed bytes.
+    pub(crate) start: u64,
+    /// The compressed bytes; empty where only the header was read.
     pub(crate) data: Bytes,
 }
 
@@ -29,9 +32,9 @@ pub(crate) fn split(header: &ChunkHeader, version: Version, bytes: &Bytes, offse
     while !cursor.is_empty() {
         let at = cursor.offset();
         let page = PageHeader::parse(&mut cursor, header, version)?;
-        let start = cursor.position();
+        let (start, from) = (cursor.offset(), cursor.position());
         cursor.bytes_u64(u64::from(page.compressed_size)).in_piece(|| format!("page {}", pages.len()))?;
-        pages.push(Page { header: page, offset: at, data: bytes.slice(start..cursor.position()) });
+        pages.push(Page { header: page, offset: at, start, data: bytes.slice(from..cursor.position()) });
     }
     if header.pages.is_some_and(|n| n as usize != pages.len()) {
         let text =
@@ -42,6 +45,11 @@ pub(crate) fn split(header: &ChunkHeader, version: Version, bytes: &Bytes, offse
 }
 
 impl Page {
+    /// Where the compressed bytes lie.
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.start..self.start.saturating_add(u64::from(self.header.compressed_size))
+    }
+
     /// The bytes before compression.
     pub(crate) fn unfold(&self, compression: Compression) -> Result<Cow<'_, [u8]>> {
         self.unfold_bytes(compression).at_offset(self.offset)

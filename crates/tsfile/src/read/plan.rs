@@ -97,17 +97,17 @@ fn shares(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) 
     }
     let lo = component.iter().map(|k| k.chunk.lo).min().unwrap_or(i64::MIN);
     let hi = component.iter().map(|k| k.chunk.hi).max().unwrap_or(i64::MAX);
-    let span = i128::from(hi) - i128::from(lo);
-    let start = |i: u64| (i128::from(lo) + span * i128::from(i) / i128::from(count)) as i64;
-    let share = |i: u64| {
-        let from = if i == 0 { i64::MIN } else { start(i) };
-        let to = if i + 1 == count { i64::MAX } else { start(i + 1).saturating_sub(1) };
-        (from, to)
-    };
-    let is_wanted =
-        |(from, to): &(i64, i64)| from <= to && !pruner.rules_out_time(lo.max(*from), hi.min(*to));
-    let windows = (0..count).map(share).filter(is_wanted).enumerate();
+    let slices = wanted_slices(pruner, lo, hi);
+    let wanted = u128::from(values) * slices.len() as u128 / u128::from(SLICES);
+    let count = u64::try_from(wanted).unwrap_or(u64::MAX).div_ceil(SHARED_VALUES).min(count).max(1);
+    if count == 1 {
+        return whole;
+    }
+    // As many slices for each; those that nobody wants may lie between.
+    let groups = slices.chunks(slices.len().div_ceil(count as usize).max(1));
+    let windows = groups.filter_map(|group| Some((group.first()?.0, group.last()?.1)));
     windows
+        .enumerate()
         .map(|(i, window)| Share {
             window: Some(window),
             parts: count,
@@ -115,6 +115,23 @@ fn shares(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) 
             loaded: Arc::clone(&loaded),
         })
         .collect()
+}
+
+/// Slices of time in which it is looked for rows before the work is shared out.
+const SLICES: u64 = 64;
+
+/// The slices of the stretch from `lo` to `hi` that may have wanted rows, the outer ones open.
+fn wanted_slices(pruner: &Pruner, lo: i64, hi: i64) -> Vec<(i64, i64)> {
+    let span = i128::from(hi) - i128::from(lo);
+    let start = |i: u64| (i128::from(lo) + span * i128::from(i) / i128::from(SLICES)) as i64;
+    let slice = |i: u64| {
+        let from = if i == 0 { i64::MIN } else { start(i) };
+        let to = if i + 1 == SLICES { i64::MAX } else { start(i + 1).saturating_sub(1) };
+        (from, to)
+    };
+    let is_wanted =
+        |(from, to): &(i64, i64)| from <= to && !pruner.rules_out_time(lo.max(*from), hi.min(*to));
+    (0..SLICES).map(slice).filter(is_wanted).collect()
 }
 
 /// The chunks that may hold what the scan asks for.

@@ -2,12 +2,14 @@
 
 use super::column::{Column, NONE};
 use super::loaded::{ChunkRef, FileFacts, Loaded};
-use super::page;
+use super::page::{self, Page};
 use super::prune::Pruner;
 use super::run::{Run, RunColumn, is_ascending};
 use super::values;
 use crate::meta::DataType;
-use std::collections::VecDeque;
+use bytes::Bytes;
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use tesselle_core::{Context as _, Error, Result};
@@ -16,8 +18,10 @@ use tesselle_core::{Context as _, Error, Result};
 pub(crate) struct Material {
     /// The chunks of the task.
     pub(crate) chunks: Vec<TaskChunk>,
-    /// Their bytes; `None` for chunks that were left out.
+    /// Their pages; `None` for chunks that were left out.
     pub(crate) loaded: Arc<Vec<Option<Loaded>>>,
+    /// The bytes of wanted pages of chunks of which only the headers were read.
+    pub(crate) fetched: HashMap<PageId, Bytes>,
     /// The files of the archive.
     pub(crate) files: Arc<[(Arc<str>, FileFacts)]>,
     /// The device, for messages.
@@ -176,6 +180,16 @@ impl Source {
 }
 
 impl Unit {
+    /// All pages that it is decoded from.
+    fn pages(&self) -> Vec<PageId> {
+        match self {
+            Self::Points(pages) => {
+                pages.iter().flat_map(|page| page.time_page().into_iter().chain([page.data_page()])).collect()
+            }
+            Self::Rows { time, values } => values.iter().flatten().copied().chain([*time]).collect(),
+        }
+    }
+
     fn first_page(&self) -> PageId {
         match self {
             Self::Points(pages) => pages.first().map_or((0, 0), |page| page.data_page()),
@@ -185,6 +199,14 @@ impl Unit {
 }
 
 impl PointPage {
+    /// The page with the times of an aligned value page.
+    fn time_page(self) -> Option<PageId> {
+        match self {
+            Self::Aligned { time, .. } => Some(time),
+            Self::Ordinary(_) | Self::Times(_) => None,
+        }
+    }
+
     fn data_page(self) -> PageId {
         match self {
             Self::Ordinary(page) | Self::Times(page) | Self::Aligned { value: page, .. } => page,
@@ -202,6 +224,32 @@ impl Material {
             (Some(task), Some(loaded), Some(facts)) => Ok((task, loaded, facts)),
             _ => Err(Error::internal("a unit refers to a chunk that was not fetched")),
         }
+    }
+
+    /// A page with its bytes.
+    fn page(&self, id: PageId) -> Result<Cow<'_, Page>> {
+        let (_, loaded, _) = self.get(id.0)?;
+        let page = loaded.pages.get(id.1).ok_or_else(|| Error::internal("a page is missing"))?;
+        if !loaded.headers_only {
+            return Ok(Cow::Borrowed(page));
+        }
+        let data = self.fetched.get(&id).ok_or_else(|| Error::internal("a page was not fetched"))?;
+        Ok(Cow::Owned(Page { data: data.clone(), ..page.clone() }))
+    }
+
+    /// The pages of these sources whose bytes are still to be fetched, each once, with where they lie.
+    pub(crate) fn missing<'a>(&self, sources: impl Iterator<Item = &'a Source>) -> Vec<(PageId, Range<u64>)> {
+        if !self.loaded.iter().flatten().any(|loaded| loaded.headers_only) {
+            return Vec::new();
+        }
+        let mut ids: Vec<PageId> = sources.flat_map(|s| &s.units).flat_map(Unit::pages).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let range = |id: PageId| {
+            let (_, loaded, _) = self.get(id.0).ok().filter(|(_, loaded, _)| loaded.headers_only)?;
+            Some((id, loaded.pages.get(id.1)?.range()))
+        };
+        ids.into_iter().filter_map(range).collect()
     }
 
     /// Adds to an error where it happened.
@@ -227,7 +275,7 @@ impl Material {
             PointPage::Ordinary((chunk, number)) => {
                 let (task, loaded, facts) = self.get(chunk)?;
                 let statistics = loaded.page_statistics(number, &task.chunk);
-                let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
+                let page = self.page((chunk, number))?;
                 let mut column = match wanted {
                     Some(column) if task.values => Some(Column::new(physical(column.data_type)?)),
                     _ => None,
@@ -287,16 +335,16 @@ impl Material {
     /// The times of a page of a time column, for one reader: no other column has them.
     fn decode_time_page(&self, (chunk, number): PageId) -> Result<Arc<Vec<i64>>> {
         let (task, loaded, _) = self.get(chunk)?;
-        let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
+        let page = self.page((chunk, number))?;
         let statistics = loaded.page_statistics(number, &task.chunk);
-        page::decode_time_page(page, &loaded.header, statistics).map(Arc::new)
+        page::decode_time_page(&page, &loaded.header, statistics).map(Arc::new)
     }
 
     fn time_page(&self, (chunk, number): PageId, cache: &mut TimeCache) -> Result<Arc<Vec<i64>>> {
         let (task, loaded, _) = self.get(chunk)?;
-        let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
+        let page = self.page((chunk, number))?;
         let statistics = loaded.page_statistics(number, &task.chunk);
-        cache.times(TimeBytes::Page, &page.data, || page::decode_time_page(page, &loaded.header, statistics))
+        cache.times(TimeBytes::Page, &page.data, || page::decode_time_page(&page, &loaded.header, statistics))
     }
 
     /// The rows that the scan and this task may want: the values behind them need not be decoded. All, where times do
@@ -327,11 +375,11 @@ impl Material {
         let (task, loaded, facts) = self.get(chunk)?;
         let early = loaded.header.encoding.is_sequential(task.data_type) && task.chunk.deleted.is_empty();
         let wanted = if early { wanted } else { rows };
-        let page = loaded.pages.get(number).ok_or_else(|| Error::internal("a page is missing"))?;
+        let page = self.page((chunk, number))?;
         let statistics = loaded.page_statistics(number, &task.chunk);
         let physical = physical(task.data_type)?;
         let decoded =
-            page::decode_aligned(page, &loaded.header, facts.version, physical, statistics, (rows, wanted))?;
+            page::decode_aligned(&page, &loaded.header, facts.version, physical, statistics, (rows, wanted))?;
         Ok(RunColumn { values: decoded.values, picks: decoded.picks })
     }
 }

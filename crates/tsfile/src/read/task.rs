@@ -5,12 +5,13 @@ use super::loaded::{Loaded, header_range, parse_header};
 use super::output::{Output, Shape};
 use super::plan::Mode;
 use super::prune::Pruner;
-use super::source::{Material, Source, TaskChunk, TimeCache};
+use super::source::{Material, PageId, Source, TaskChunk, TimeCache};
 use super::units;
+use super::walk::{HeaderWalk, Walk};
 use crate::archive::Archive;
-use crate::meta::ChunkHeader;
+use crate::meta::{ChunkHeader, DataType};
 use bytes::Bytes;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use tesselle_core::{ByteRange, Cost, Error, Result, Step, Task};
@@ -55,19 +56,53 @@ pub(crate) struct ScanTask {
     names: Arc<[Arc<str>]>,
     mode: Mode,
     components: VecDeque<Component>,
+    /// The sources of the components, in the order of time.
+    ready: VecDeque<Vec<Source>>,
     sources: Vec<Source>,
     cache: TimeCache,
     output: Output,
     state: State,
     headers: Vec<Option<(ChunkHeader, Range<u64>)>>,
+    /// By chunk; `None` for those that are read whole.
+    walks: Vec<Option<HeaderWalk>>,
+    /// The pages found so far, by chunk.
+    found: Vec<Option<Loaded>>,
+    round: Round,
+    /// Whether page headers are worth a walk: the scan may leave pages out, and small reads cost little.
+    may_walk: bool,
+    /// The pages that were asked for.
+    asked: Vec<PageId>,
     shared: Arc<OnceLock<Arc<Vec<Option<Loaded>>>>>,
     cost: Cost,
+}
+
+/// Which chunks are cut into pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// All at once.
+    All,
+    /// Time columns first: they tell how far the others are of interest.
+    Times,
+    /// The others.
+    Values,
+}
+
+impl Round {
+    fn has(self, task: &TaskChunk) -> bool {
+        match self {
+            Self::All => true,
+            Self::Times => task.data_type == DataType::Vector,
+            Self::Values => task.data_type != DataType::Vector,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,
     Headers,
+    PageHeaders,
+    Chunks,
     Pages,
     Rows,
 }
@@ -96,18 +131,26 @@ impl ScanTask {
         let window = share.window;
         let times = pruner.columns().contains(&super::TIME).then(|| Arc::clone(&pruner));
         let device = device.to_string();
-        let material = Material { loaded: Arc::default(), files, device, chunks, window, times };
+        let fetched = HashMap::new();
+        let material = Material { loaded: Arc::default(), fetched, files, device, chunks, window, times };
+        let may_walk = !pruner.columns().is_empty() && archive.location.storage().hints().concurrency == 1;
         Self {
             material,
             pruner,
             names,
             mode,
             components: components.into(),
+            ready: VecDeque::new(),
             sources: Vec::new(),
             cache: TimeCache::default(),
             output: Output::new(shape),
             state: State::Start,
             headers: Vec::new(),
+            walks: Vec::new(),
+            found: Vec::new(),
+            round: Round::All,
+            may_walk,
+            asked: Vec::new(),
             shared: Arc::clone(&share.loaded),
             cost,
         }
@@ -126,8 +169,8 @@ impl ScanTask {
         file.map(|(path, facts)| (path, *facts)).ok_or_else(|| Error::internal("a chunk is of no file"))
     }
 
-    /// Takes the headers and says which pages are wanted.
-    fn need_pages(&mut self, fetched: &[Bytes]) -> Result<Vec<ByteRange>> {
+    /// Takes the headers of the chunks.
+    fn take_headers(&mut self, fetched: &[Bytes]) -> Result<()> {
         let mut headers = Vec::with_capacity(fetched.len());
         for (i, (task, bytes)) in self.material.chunks.iter().zip(fetched).enumerate() {
             let (_, facts) = self.file(task)?;
@@ -143,49 +186,111 @@ impl ScanTask {
                 &mut headers,
             );
         }
+        let walk = |range: &Range<u64>| HeaderWalk::new(range).filter(|_| self.may_walk);
+        self.walks = headers.iter().map(|header| walk(&header.as_ref()?.1)).collect();
+        let mut chunks = self.material.chunks.iter().zip(&self.walks);
+        if chunks.any(|(task, walk)| task.chunk.time_chunk.is_some() && walk.is_some()) {
+            self.round = Round::Times;
+        }
+        self.found = headers.iter().map(|_| None).collect();
+        self.headers = headers;
+        Ok(())
+    }
+
+    /// The page headers that the walks of this round want next; empty when all have ended.
+    fn need_page_headers(&self) -> Result<Vec<ByteRange>> {
+        let walks = self.material.chunks.iter().zip(&self.walks).filter(|(task, _)| self.round.has(task));
+        let wanted = walks.filter_map(|(task, walk)| Some((task, walk.as_ref()?.need())));
+        let going = wanted.filter(|(_, range)| !range.is_empty());
+        going.map(|(task, range)| Ok(ByteRange::new(Arc::clone(self.file(task)?.0), range))).collect()
+    }
+
+    fn take_page_headers(&mut self, fetched: Vec<Bytes>) {
+        let mut fetched = fetched.into_iter();
+        let round = self.round;
+        let chunks = self.material.chunks.iter().zip(&self.headers);
+        for ((task, header), place) in chunks.zip(&mut self.walks).filter(|((task, _), _)| round.has(task)) {
+            let Some(walk) = place.as_mut().filter(|walk| !walk.need().is_empty()) else { continue };
+            let facts = self.material.files.get(task.chunk.file);
+            let (Some((header, _)), Some((_, facts)), Some(bytes)) = (header, facts, fetched.next()) else {
+                continue;
+            };
+            if walk.take(header, facts.version, &bytes) == Walk::GivenUp {
+                *place = None;
+            }
+        }
+    }
+
+    /// The chunks of this round that are read whole.
+    fn need_chunks(&self) -> Result<Vec<ByteRange>> {
         let mut ranges = Vec::new();
-        for (task, header) in self.material.chunks.iter().zip(&headers) {
-            if let Some((_, range)) = header
+        for ((task, header), walk) in self.material.chunks.iter().zip(&self.headers).zip(&self.walks) {
+            if let (Some((_, range)), None) = (header, walk)
                 && !range.is_empty()
+                && self.round.has(task)
             {
                 ranges.push(ByteRange::new(Arc::clone(self.file(task)?.0), range.clone()));
             }
         }
-        self.headers = headers;
         Ok(ranges)
     }
 
-    fn take_pages(&mut self, fetched: Vec<Bytes>) -> Result<()> {
-        let headers = std::mem::take(&mut self.headers);
-        let known = self.shared.get().cloned();
-        self.material.loaded = if let Some(loaded) = known {
-            loaded
-        } else {
-            let loaded = Arc::new(self.load(headers, fetched)?);
-            Arc::clone(self.shared.get_or_init(|| loaded))
-        };
+    /// Takes the pages of the chunks of this round.
+    fn load(&mut self, fetched: Vec<Bytes>) -> Result<()> {
+        let mut fetched = fetched.into_iter();
+        for i in 0..self.headers.len() {
+            let Some(task) = self.material.chunks.get(i).filter(|task| self.round.has(task)) else {
+                continue;
+            };
+            let walk = self.walks.get_mut(i).and_then(Option::take);
+            let Some((header, range)) = self.headers.get_mut(i).and_then(Option::take) else { continue };
+            let loaded = if let Some(walk) = walk {
+                let (pages, all) = walk.pages();
+                Loaded { header, pages, headers_only: true, cut: !all }
+            } else {
+                let bytes = if range.is_empty() { Bytes::new() } else { fetched.next().unwrap_or_default() };
+                let (_, facts) = self.file(task)?;
+                let loaded = Loaded::new(header, facts.version, &bytes, range.start);
+                loaded.map_err(|e| self.material.place((i, 0), e))?
+            };
+            if let Some(place) = self.found.get_mut(i) {
+                *place = Some(loaded);
+            }
+        }
         Ok(())
     }
 
-    fn load(
-        &self,
-        headers: Vec<Option<(ChunkHeader, Range<u64>)>>,
-        fetched: Vec<Bytes>,
-    ) -> Result<Vec<Option<Loaded>>> {
-        let mut fetched = fetched.into_iter();
-        let mut all = Vec::with_capacity(headers.len());
-        for (i, header) in headers.into_iter().enumerate() {
-            let Some((header, range)) = header else {
-                all.push(None);
-                continue;
-            };
-            let bytes = if range.is_empty() { Bytes::new() } else { fetched.next().unwrap_or_default() };
-            let version = self.material.chunks.get(i).and_then(|t| self.material.files.get(t.chunk.file));
-            let Some((_, facts)) = version else { return Err(Error::internal("a chunk is of no file")) };
-            let loaded = Loaded::new(header, facts.version, &bytes, range.start);
-            all.push(Some(loaded.map_err(|e| self.material.place((i, 0), e))?));
+    /// No walk has to go further than the pages whose times are of interest, which the time columns tell.
+    fn limit_walks(&mut self) {
+        let mut limits: HashMap<(usize, u64), usize> = HashMap::new();
+        for (task, loaded) in self.material.chunks.iter().zip(&self.found) {
+            if let Some(loaded) = loaded {
+                let pages = units::pages_of_interest(task, loaded, &self.pruner);
+                limits.insert((task.chunk.file, task.chunk.offset), pages);
+            }
         }
-        Ok(all)
+        for (task, walk) in self.material.chunks.iter().zip(&mut self.walks) {
+            let limit = task.chunk.time_chunk.and_then(|time| limits.get(&(task.chunk.file, time)));
+            if let (Some(walk), Some(limit)) = (walk, limit) {
+                walk.limit(*limit);
+            }
+        }
+    }
+
+    /// Chooses the pages, now that all headers are there, and says which are still to be fetched.
+    fn need_pages(&mut self) -> Result<Vec<ByteRange>> {
+        while let Some(component) = self.components.pop_front() {
+            let sources = units::sources(&component, &self.material, self.mode, &self.names, &self.pruner)?;
+            self.ready.push_back(sources);
+        }
+        let mut ranges = Vec::new();
+        for (id, range) in self.material.missing(self.ready.iter().flatten()) {
+            let task =
+                self.material.chunks.get(id.0).ok_or_else(|| Error::internal("a page is of no chunk"))?;
+            ranges.push(ByteRange::new(Arc::clone(self.file(task)?.0), range));
+            self.asked.push(id);
+        }
+        Ok(ranges)
     }
 
     fn next_batch(&mut self) -> Result<Step> {
@@ -202,8 +307,8 @@ impl ScanTask {
             if more {
                 continue;
             }
-            let Some(component) = self.components.pop_front() else { break };
-            self.sources = units::sources(&component, &self.material, self.mode, &self.names, &self.pruner)?;
+            let Some(sources) = self.ready.pop_front() else { break };
+            self.sources = sources;
         }
         if self.output.rows() > 0 {
             return self.output.take().map(Step::Batch).map_err(|e| self.name_device(e));
@@ -241,25 +346,60 @@ impl Task for ScanTask {
     }
 
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
-        match self.state {
-            State::Start => {
-                self.state = State::Headers;
-                Ok(Step::Need(self.need_headers()?))
-            }
-            State::Headers => {
-                self.state = State::Pages;
-                let ranges = self.need_pages(&fetched)?;
-                if ranges.is_empty() {
-                    return self.step(Vec::new());
+        let mut fetched = fetched;
+        loop {
+            let given = std::mem::take(&mut fetched);
+            let wanted = match self.state {
+                State::Start => {
+                    // Another task that shares the chunks may have cut them into pages.
+                    if let Some(loaded) = self.shared.get() {
+                        self.material.loaded = Arc::clone(loaded);
+                        self.state = State::Pages;
+                        self.need_pages()?
+                    } else {
+                        self.state = State::Headers;
+                        self.need_headers()?
+                    }
                 }
-                Ok(Step::Need(ranges))
+                State::Headers => {
+                    self.take_headers(&given)?;
+                    self.state = State::PageHeaders;
+                    self.need_page_headers()?
+                }
+                State::PageHeaders => {
+                    self.take_page_headers(given);
+                    let wanted = self.need_page_headers()?;
+                    if wanted.is_empty() {
+                        self.state = State::Chunks;
+                        self.need_chunks()?
+                    } else {
+                        wanted
+                    }
+                }
+                State::Chunks => {
+                    self.load(given)?;
+                    if self.round == Round::Times {
+                        self.round = Round::Values;
+                        self.limit_walks();
+                        self.state = State::PageHeaders;
+                        self.need_page_headers()?
+                    } else {
+                        let found = Arc::new(std::mem::take(&mut self.found));
+                        self.material.loaded = Arc::clone(self.shared.get_or_init(|| found));
+                        self.state = State::Pages;
+                        self.need_pages()?
+                    }
+                }
+                State::Pages => {
+                    self.material.fetched = std::mem::take(&mut self.asked).into_iter().zip(given).collect();
+                    self.state = State::Rows;
+                    return self.next_batch();
+                }
+                State::Rows => return self.next_batch(),
+            };
+            if !wanted.is_empty() {
+                return Ok(Step::Need(wanted));
             }
-            State::Pages => {
-                self.take_pages(fetched)?;
-                self.state = State::Rows;
-                self.next_batch()
-            }
-            State::Rows => self.next_batch(),
         }
     }
 }

@@ -96,6 +96,15 @@ fn excluded_by_pages(
     pruner.excluded(columns)
 }
 
+/// How many pages of a chunk there are up to the last one whose times are not ruled out.
+pub(crate) fn pages_of_interest(task: &TaskChunk, loaded: &Loaded, pruner: &Pruner) -> usize {
+    let is_out = |page: usize| {
+        let (lo, hi) = span(loaded.page_statistics(page, &task.chunk), task);
+        pruner.rules_out_time(lo, hi)
+    };
+    (0..loaded.pages.len()).rev().find(|page| !is_out(*page)).map_or(0, |last| last + 1)
+}
+
 /// The stretch of time of a page.
 fn span(statistics: Option<&Statistics>, task: &TaskChunk) -> (i64, i64) {
     match statistics {
@@ -224,7 +233,7 @@ impl Builder<'_> {
         let (_, loaded, _) = self.material.get(value)?;
         match loaded.pages.len() {
             0 => Ok(None),
-            n if n == time_pages => Ok(Some(value)),
+            n if n == time_pages || (loaded.cut && n < time_pages) => Ok(Some(value)),
             n => {
                 let text =
                     format!("a column of an aligned group has {n} pages, its time column {time_pages}");

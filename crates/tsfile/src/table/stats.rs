@@ -32,11 +32,17 @@ pub(crate) fn exact_rows(archive: &Archive, data: &DeviceData) -> Option<u64> {
     }
 }
 
-/// The statistics of a device's table.
-pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
-    let mut stats = TableStats::default();
+/// What is known of a device.
+struct DeviceStats {
+    rows: Option<u64>,
+    time: Option<ColumnStats>,
+    /// By column of the device; empty where nothing is known.
+    columns: Vec<ColumnStats>,
+}
+
+fn device_stats(archive: &Archive, data: &DeviceData) -> DeviceStats {
     let rows = exact_rows(archive, data);
-    stats.rows = rows.map_or(Known::Absent, Known::Exact);
+    let mut stats = DeviceStats { rows, time: None, columns: Vec::new() };
     let bounded = archive.files.iter().all(|f| !f.file.version.is_flat());
     if !bounded || !data.is_plain() {
         return stats;
@@ -44,14 +50,12 @@ pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
     let all = data.columns.iter().map(|c| c.chunks.len()).sum::<usize>();
     let chunks = || data.columns.iter().flat_map(|c| &c.chunks).chain(&data.times);
     let bounds = chunks().map(|c| c.lo).min().zip(chunks().map(|c| c.hi).max());
-    if let Some((lo, hi)) = bounds {
+    stats.time = bounds.map(|(lo, hi)| {
         let exact = |time: i64| Known::Exact(Scalar::from(time));
-        let time =
-            ColumnStats { min: exact(lo), max: exact(hi), nulls: Known::Exact(0), ..ColumnStats::default() };
-        stats.columns.insert(TIME.to_string(), time);
-    }
+        ColumnStats { min: exact(lo), max: exact(hi), nulls: Known::Exact(0), ..ColumnStats::default() }
+    });
     let mut headers = if all <= MAX_HEADERS { headers(archive, data) } else { None }.into_iter().flatten();
-    for (column, name) in data.columns.iter().zip(&*data.shown_names()) {
+    for column in &data.columns {
         let lossless = has_bounds(column)
             && column.chunks.iter().fold(true, |ok, _| {
                 headers.next().is_some_and(|(header, _)| !header.encoding.is_lossy(column.data_type)) && ok
@@ -60,9 +64,21 @@ pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
         let nulls = rows.zip(count).and_then(|(rows, count)| rows.checked_sub(count));
         let mut known = if lossless { values(column) } else { None }.unwrap_or_default();
         known.nulls = nulls.map_or(Known::Absent, Known::Exact);
-        stats.columns.insert(name.to_string(), known);
+        stats.columns.push(known);
     }
     stats
+}
+
+/// The statistics of a device's table.
+pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
+    let known = device_stats(archive, data);
+    let names = data.shown_names();
+    let columns = names.iter().map(ToString::to_string).zip(known.columns);
+    TableStats {
+        rows: known.rows.map_or(Known::Absent, Known::Exact),
+        columns: known.time.map(|time| (TIME.to_string(), time)).into_iter().chain(columns).collect(),
+        ..TableStats::default()
+    }
 }
 
 /// Most chunks of a table whose headers are looked at.
@@ -73,29 +89,37 @@ const MAX_TABLE_CHUNKS: usize = 1 << 16;
 pub(crate) fn of_table(archive: &Archive, devices: &[DeviceData], fields: &[&str]) -> TableStats {
     let mut total = 0_u64;
     let chunks = devices.iter().flat_map(|d| &d.columns).map(|c| c.chunks.len()).sum::<usize>();
-    let mut columns: Vec<(&str, Joined)> =
-        fields.iter().copied().chain([TIME]).map(|name| (name, Joined::default())).collect();
+    let mut columns: Vec<Joined> = fields.iter().map(|_| Joined::default()).collect();
+    let mut times = Joined::default();
     for data in devices {
-        let Some(rows) = exact_rows(archive, data) else { return TableStats::default() };
-        total = total.saturating_add(rows);
-        if rows == 0 || chunks > MAX_TABLE_CHUNKS {
+        if chunks > MAX_TABLE_CHUNKS {
+            let Some(rows) = exact_rows(archive, data) else { return TableStats::default() };
+            total = total.saturating_add(rows);
             continue;
         }
-        let mut stats = of_device(archive, data);
-        let shown = data.shown_names();
-        for (name, joined) in &mut columns {
-            let stored = data.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
-            let stored = stored.and_then(|i| shown.get(i)).map(|shown| &**shown);
-            let stored = if *name == TIME { Some(TIME) } else { stored };
-            let part = stored.and_then(|stored| stats.columns.remove(stored));
-            let all_null = || ColumnStats { nulls: Known::Exact(rows), ..ColumnStats::default() };
+        let mut stats = device_stats(archive, data);
+        let Some(rows) = stats.rows else { return TableStats::default() };
+        total = total.saturating_add(rows);
+        if rows == 0 {
+            continue;
+        }
+        let all_null = || ColumnStats { nulls: Known::Exact(rows), ..ColumnStats::default() };
+        for (at, (name, joined)) in fields.iter().zip(&mut columns).enumerate() {
+            // Devices of a table mostly have its columns in its order.
+            let is_stored = |c: &ColumnData| c.name.eq_ignore_ascii_case(name);
+            let stored = match data.columns.get(at) {
+                Some(column) if is_stored(column) => Some(at),
+                _ => data.columns.iter().position(is_stored),
+            };
+            let part = stored.and_then(|i| stats.columns.get_mut(i)).map(std::mem::take);
             joined.add(part.unwrap_or_else(all_null), rows);
         }
+        times.add(stats.time.unwrap_or_else(all_null), rows);
     }
     let mut table = TableStats { rows: Known::Exact(total), ..TableStats::default() };
     if chunks <= MAX_TABLE_CHUNKS {
-        table.columns =
-            columns.into_iter().map(|(name, joined)| (name.to_string(), joined.finish())).collect();
+        let all = fields.iter().copied().zip(columns).chain([(TIME, times)]);
+        table.columns = all.map(|(name, joined)| (name.to_string(), joined.finish())).collect();
     }
     table
 }

@@ -38,7 +38,7 @@ fn cases(prefix: &str) -> Vec<(String, Location)> {
 }
 
 fn open(location: &Location) -> File {
-    File::open(location, &Limits::default()).unwrap()
+    File::open(location, location.size().unwrap(), &Limits::default()).unwrap()
 }
 
 /// A chunk as the file holds it.

@@ -217,6 +217,11 @@ impl Trees<'_> {
                 }
             }
         }
+        if devices.is_empty() && self.version != Version::V4 {
+            let node_type = self.small_root();
+            let root = IndexNode { entries: Vec::new(), end_offset: self.out.position(), node_type };
+            return Ok(vec![(String::new(), root)]);
+        }
         let mut lists = lists.into_iter();
         let mut tables: Vec<(String, Vec<(DeviceId, IndexNode)>)> = Vec::new();
         for (id, record) in devices {
@@ -253,11 +258,14 @@ impl Trees<'_> {
         self.combine(leaves, NodeType::InternalMeasurement, Level::Measurement)
     }
 
+    /// The type of a root that holds all devices: in version 000002 that of a measurement node.
+    fn small_root(&self) -> NodeType {
+        if self.version == Version::V2 { NodeType::InternalMeasurement } else { NodeType::LeafDevice }
+    }
+
     /// Writes the top nodes of devices and the nodes above them, up to the root.
     fn device_tree(&mut self, devices: Vec<(DeviceId, IndexNode)>) -> Result<IndexNode> {
-        // In version 000002 a root that holds all devices bears the type of a measurement node.
-        let small = devices.len() <= self.degree && self.version == Version::V2;
-        let leaf = if small { NodeType::InternalMeasurement } else { NodeType::LeafDevice };
+        let leaf = if devices.len() <= self.degree { self.small_root() } else { NodeType::LeafDevice };
         let mut nodes = Nodes::new(leaf, self.degree);
         for (id, node) in devices {
             nodes.add(id, self.out.position());

@@ -289,3 +289,112 @@ fn check_long(
     }
     assert_eq!(total, count, "{name}: *: rows");
 }
+
+/// A time and the value at it.
+type Point = (i64, Plain);
+
+/// Count, bounds, sum, first and last of the points of a series in a stretch of time, added up one by one.
+#[derive(Debug, Default)]
+struct Reference {
+    count: u64,
+    min: Option<f64>,
+    max: Option<f64>,
+    sum: f64,
+    first: Option<Point>,
+    last: Option<Point>,
+}
+
+fn number(value: &Plain) -> f64 {
+    match value {
+        Plain::Int(v) => *v as f64,
+        Plain::Bits32(v) => f64::from(f32::from_bits(*v)),
+        Plain::Bits64(v) => f64::from_bits(*v),
+        Plain::Bytes(_) => f64::NAN,
+    }
+}
+
+fn plain(value: &tesselle_tsfile::meta::Value) -> Plain {
+    use tesselle_tsfile::meta::Value;
+    match value {
+        Value::Boolean(v) => Plain::Int(i64::from(*v)),
+        Value::Int32(v) => Plain::Int((*v).into()),
+        Value::Int64(v) => Plain::Int(*v),
+        Value::Float(v) => Plain::Bits32(if v.is_nan() { f32::NAN.to_bits() } else { v.to_bits() }),
+        Value::Double(v) => Plain::Bits64(if v.is_nan() { f64::NAN.to_bits() } else { v.to_bits() }),
+        Value::Binary(v) => Plain::Bytes(v.clone()),
+    }
+}
+
+/// Checks the aggregates of all series over each stretch against all points, read one by one. Gives how many series and
+/// stretches were compared, and how many pages were decoded for them.
+pub fn check_aggregates(
+    what: &str,
+    location: &Location,
+    stretches: &[(i64, i64)],
+    driver: &Driver,
+) -> (u64, u64) {
+    use tesselle_tsfile::aggregate::{Request, aggregate};
+    use tesselle_tsfile::meta::{DataType as Type, Sum};
+    let options = OpenOptions { raw: true, text_as_binary: true, ..OpenOptions::default() };
+    let container = TsFile.open(location, &options).unwrap();
+    let (_, batches) = rows_with(&*container, "*", &Scan::all(), driver).unwrap();
+    let mut points: BTreeMap<[Vec<u8>; 2], Vec<Point>> = BTreeMap::new();
+    for batch in &batches {
+        for row in 0..batch.num_rows() {
+            let at = |column: usize| cell(batch.column(column), row);
+            let (Some(Plain::Bytes(device)), Some(Plain::Bytes(measurement)), Some(Plain::Int(time))) =
+                (at(0), at(1), at(2))
+            else {
+                panic!("a point without a place");
+            };
+            let value = (3..batch.num_columns()).find_map(at).unwrap();
+            points.entry([device, measurement]).or_default().push((time, value));
+        }
+    }
+    let (mut compared, mut decoded) = (0, 0);
+    for (from, to) in stretches {
+        let request = Request { from: *from, to: *to, ..Request::default() };
+        for series in aggregate(location, &request, driver).unwrap() {
+            let what = format!("{what}: {}.{} in {from}..={to}", series.device, series.measurement);
+            let key = [&series.device, &series.measurement].map(|name| name.clone().into_bytes());
+            let mut want = Reference::default();
+            for (time, value) in points.get(&key).into_iter().flatten() {
+                if !(*from..=*to).contains(time) {
+                    continue;
+                }
+                let v = number(value);
+                want.count += 1;
+                want.sum += v;
+                if !v.is_nan() {
+                    want.min = Some(want.min.map_or(v, |min| min.min(v)));
+                    want.max = Some(want.max.map_or(v, |max| max.max(v)));
+                }
+                want.first.get_or_insert((*time, value.clone()));
+                want.last = Some((*time, value.clone()));
+            }
+            let got = &series.values;
+            assert_eq!(got.count, want.count, "{what}: count");
+            let point =
+                |p: &Option<(i64, tesselle_tsfile::meta::Value)>| p.as_ref().map(|(t, v)| (*t, plain(v)));
+            assert_eq!(point(&got.first), want.first, "{what}: first");
+            assert_eq!(point(&got.last), want.last, "{what}: last");
+            if !matches!(series.data_type, Type::Text | Type::String | Type::Blob | Type::Boolean) {
+                assert_eq!(got.min.as_ref().map(|v| number(&plain(v))), want.min, "{what}: min");
+                assert_eq!(got.max.as_ref().map(|v| number(&plain(v))), want.max, "{what}: max");
+            }
+            if let Some(sum) = got.sum {
+                let sum = match sum {
+                    Sum::Integer(v) => v as f64,
+                    Sum::Float(v) => v,
+                };
+                let scale = points[&key].iter().map(|(_, v)| number(v).abs()).filter(|v| v.is_finite());
+                let near = (sum - want.sum).abs() <= 1e-9 * scale.sum::<f64>();
+                let same = sum.is_nan() && want.sum.is_nan() || sum == want.sum || near;
+                assert!(same, "{what}: sum {sum}, not {}", want.sum);
+            }
+            compared += 1;
+            decoded += series.effort.pages_decoded;
+        }
+    }
+    (compared, decoded)
+}

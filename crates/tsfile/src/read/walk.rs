@@ -1,0 +1,137 @@
+//! Page headers of a large chunk, found one by one without the bytes between them.
+//!
+//! The format has no index of pages: each header tells where the next one is. Where a scan wants few pages, a read of
+//! some bytes per page is much cheaper than the whole chunk.
+
+use super::page::{self, Page};
+use crate::meta::{ChunkHeader, PageHeader, Version};
+use bytes::Bytes;
+use std::ops::Range;
+use tesselle_core::{Cursor, Location, Result};
+
+/// Chunks below this are read whole.
+const WALK_FROM: u64 = 256 << 10;
+/// Pages should have so many bytes on average, or a walk saves nothing.
+const LEAST_STRIDE: u64 = 8 << 10;
+/// Reads after which the average is looked at.
+const PATIENCE: u64 = 4;
+/// Bytes that are read in the hope that they hold a header: most take less than 100.
+const FIRST_WINDOW: u64 = 256;
+/// Longest header that is waited for; texts in statistics have no bound of their own.
+const MAX_WINDOW: u64 = 64 << 10;
+
+/// A walk over the headers of one chunk.
+#[derive(Debug)]
+pub(crate) struct HeaderWalk {
+    start: u64,
+    next: u64,
+    end: u64,
+    window: u64,
+    reads: u64,
+    limit: usize,
+    pages: Vec<Page>,
+}
+
+/// How a walk stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Walk {
+    /// More headers follow.
+    Goes,
+    /// All headers are there.
+    Ended,
+    /// Pages are small, or something is wrong: the chunk is to be read whole, and errors are found there.
+    GivenUp,
+}
+
+impl HeaderWalk {
+    /// A walk over the pages in `range`; `None` where it is not worth it.
+    pub(crate) fn new(range: &Range<u64>) -> Option<Self> {
+        let length = range.end.saturating_sub(range.start);
+        let walk = Self {
+            start: range.start,
+            next: range.start,
+            end: range.end,
+            window: FIRST_WINDOW,
+            reads: 0,
+            limit: usize::MAX,
+            pages: Vec::new(),
+        };
+        (length >= WALK_FROM).then_some(walk)
+    }
+
+    /// Ends the walk after so many pages: no later one is of interest.
+    pub(crate) fn limit(&mut self, pages: usize) {
+        self.limit = pages;
+    }
+
+    /// The bytes wanted next; none when it has ended.
+    pub(crate) fn need(&self) -> Range<u64> {
+        let end = if self.pages.len() < self.limit { self.end } else { self.next };
+        self.next..end.min(self.next.saturating_add(self.window))
+    }
+
+    /// Takes the bytes that were wanted.
+    pub(crate) fn take(&mut self, chunk: &ChunkHeader, version: Version, bytes: &Bytes) -> Walk {
+        let start = self.next;
+        self.reads += 1;
+        if self.reads > PATIENCE + self.next.saturating_sub(self.start) / LEAST_STRIDE {
+            return Walk::GivenUp;
+        }
+        loop {
+            let here = self.next.checked_sub(start).and_then(|n| bytes.get(n as usize..));
+            let Some(here) = here.filter(|here| !here.is_empty()) else { return Walk::Goes };
+            let mut cursor = Cursor::new(here, self.next, "page header");
+            let Ok(header) = PageHeader::parse(&mut cursor, chunk, version) else {
+                if self.next > start {
+                    return Walk::Goes;
+                }
+                self.window = self.window.saturating_mul(4);
+                return if self.window <= MAX_WINDOW { Walk::Goes } else { Walk::GivenUp };
+            };
+            let page = Page { header, offset: self.next, start: cursor.offset(), data: Bytes::new() };
+            self.next = page.range().end;
+            self.pages.push(page);
+            if self.pages.len() >= self.limit && self.next <= self.end {
+                return Walk::Ended;
+            }
+            if self.next >= self.end {
+                let stated = chunk.pages.is_none_or(|n| n as usize == self.pages.len());
+                return if self.next == self.end && stated { Walk::Ended } else { Walk::GivenUp };
+            }
+        }
+    }
+
+    /// The pages, once it has ended, and whether they are all.
+    pub(crate) fn pages(self) -> (Vec<Page>, bool) {
+        (self.pages, self.next == self.end)
+    }
+}
+
+/// The page headers of a chunk whose pages lie in `range`, and how many bytes were read for them: one by one where that is
+/// worth it and small reads cost little, else from the whole chunk.
+pub(crate) fn page_headers(
+    location: &Location,
+    chunk: &ChunkHeader,
+    version: Version,
+    range: &Range<u64>,
+) -> Result<(Vec<Page>, u64)> {
+    let mut fetched = 0_u64;
+    let cheap = location.storage().hints().concurrency == 1;
+    if let Some(mut walk) = HeaderWalk::new(range).filter(|_| cheap) {
+        loop {
+            let bytes = location.read_range(walk.need())?;
+            fetched = fetched.saturating_add(bytes.len() as u64);
+            match walk.take(chunk, version, &bytes) {
+                Walk::Goes => {}
+                Walk::Ended => return Ok((walk.pages, fetched)),
+                Walk::GivenUp => break,
+            }
+        }
+    }
+    let bytes = location.read_range(range.clone())?;
+    let mut pages = page::split(chunk, version, &bytes, range.start)?;
+    for page in &mut pages {
+        page.data = Bytes::new();
+    }
+    Ok((pages, fetched.saturating_add(bytes.len() as u64)))
+}
