@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`Tatami`] is the format as the rest of Tesselle sees it; [`File`] adds what only these files can do: look up a
-//! key, take single rows. The bytes are described in `FORMAT.md` beside this crate.
+//! key, take single rows. The bytes are described in `docs/formats/tatami.md`.
 //!
 //! ```
 //! use tesselle_core::{Format, Location, OpenOptions};

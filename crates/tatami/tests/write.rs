@@ -322,3 +322,63 @@ fn an_unfinished_write_leaves_nothing() {
     drop(writer);
     assert!(storage.paths().is_empty());
 }
+
+#[test]
+fn the_plain_format_declares_lists_but_holds_no_row_of_one() {
+    let list = DataType::new_list(DataType::Int64, true);
+    let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("tags", list, true)]));
+    let (_, location) = memory();
+    write(&location, &schema, &[RecordBatch::new_empty(Arc::clone(&schema))], WriterOptions::default())
+        .unwrap();
+    let container = Tatami.open(&location, &OpenOptions::default()).unwrap();
+    let read = container.default_table().unwrap().schema();
+    assert!(matches!(read.field(0).data_type(), DataType::List(_)));
+    let rows = ListArray::from_iter_primitive::<types::Int64Type, _, _>([Some([Some(1)])]);
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(rows)]).unwrap();
+    let error = write(&location, &schema, &[batch], WriterOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("'tags'") && error.contains("profile=extended"), "{error}");
+}
+
+/// Few rows of text pages and of blob runs, in the middle and at the ends.
+#[test]
+fn some_rows_are_those_of_all_rows() {
+    let rows = 3000usize;
+    let word = |i: usize| format!("{}{}", "wörter ".repeat(i % 7), i * 7919 % 3001);
+    let number = Int32Array::from_iter_values((0..rows).map(|i| (i / 10) as i32));
+    let text = StringArray::from_iter_values((0..rows).map(word));
+    let body = BinaryArray::from_iter_values((0..rows).map(|i| word(i).repeat(i % 5)));
+    let maybe: BinaryArray = (0..rows).map(|i| (i % 3 > 0).then(|| word(i).into_bytes())).collect();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("number", Arc::new(number)),
+        ("text", Arc::new(text)),
+        ("body", Arc::new(body)),
+        ("maybe", Arc::new(maybe)),
+    ];
+    let all =
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, n == "maybe")));
+    let all = all.unwrap();
+    let options = WriterOptions {
+        blobs: vec!["body".to_owned(), "maybe".to_owned()],
+        page_rows: 700,
+        row_group_rows: 1600,
+        blob_run_bytes: 300,
+        ..WriterOptions::default()
+    };
+    let (_, location) = memory();
+    write(&location, &all.schema(), std::slice::from_ref(&all), options).unwrap();
+    let table = Tatami.open(&location, &OpenOptions::default()).unwrap().default_table().unwrap();
+    let last = (rows / 10) as i32 - 1;
+    for condition in ["number = 0", "number = 75", "number >= 0", "number IN (3, 70, 159, 160, 200)"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([format!("number = {last}")])
+    {
+        let request = Scan::all().filter(condition.parse().unwrap());
+        let found: Vec<RecordBatch> =
+            scan(table.as_ref(), &request, &driver(), Order::Plan).unwrap().collect::<Result<_>>().unwrap();
+        let mask = condition.parse::<tesselle_core::Predicate>().unwrap().evaluate(&all).unwrap();
+        let expected = arrow_select::filter::filter_record_batch(&all, &mask).unwrap();
+        let found = concat(&found[0].schema(), &found);
+        assert_eq!(found.columns(), expected.columns(), "{condition}");
+    }
+}

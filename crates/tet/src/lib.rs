@@ -2,7 +2,7 @@
 //!
 //! A file is a superblock, a directory of named tensors, one index of all their tiles, the tiles themselves, and
 //! optionally a footer with history, metadata and zone maps. Each dataset appears as a table (its axes, then `value`)
-//! and as an array. `FORMAT.md` beside this crate has the bytes.
+//! and as an array. `docs/formats/tet.md` has the bytes.
 //!
 //! This crate must not know any other format, nor threads of its own: plans are run by a
 //! [`Driver`].

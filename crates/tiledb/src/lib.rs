@@ -1,7 +1,7 @@
 //! TileDB arrays and groups: the directory of tiles, fragments and schemas of the TileDB engine, format versions 1 to 23.
 //!
-//! The crate knows the bytes of the format and nothing of queries, runtimes or the command line. `FORMAT.md` beside this
-//! crate maps the words of the format to those of the shared model.
+//! The crate knows the bytes of the format and nothing of queries, runtimes or the command line. `docs/formats/tiledb.md` maps
+//! the words of the format to those of the shared model.
 //!
 //! ```no_run
 //! use tesselle_core::{Format, Location, OpenOptions};

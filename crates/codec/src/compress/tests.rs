@@ -94,6 +94,28 @@ mod dictionaries {
     }
 
     #[test]
+    fn the_front_of_a_frame_is_that_of_the_whole() {
+        let data: Vec<u8> = (0..400_000u32).flat_map(|i| (i / 3 % 977).to_le_bytes()).collect();
+        let mut packed = Vec::new();
+        zstd::compress_with_checksum(3, &data, &mut packed).unwrap();
+        let mut front = zstd::Front::new(&packed, data.len()).unwrap();
+        assert_eq!(front.bytes(), []);
+        for step in [1, 7, 65_536, 300_000, usize::MAX] {
+            assert!(front.extend(step).unwrap());
+            assert_eq!(front.bytes(), &data[..front.bytes().len()]);
+        }
+        assert_eq!(front.bytes().len(), data.len());
+        assert!(!front.extend(10).unwrap());
+        // Cut off, damaged, or of another size than stated.
+        let mut front = zstd::Front::new(&packed[..packed.len() / 2], 1000).unwrap();
+        while front.extend(100).unwrap() {}
+        assert!(zstd::Front::new(&packed, 1 << 40).is_err());
+        let mut front = zstd::Front::new(&[1, 2, 3, 4, 5, 6, 7, 8], 10).unwrap();
+        assert!(front.extend(10).is_err());
+        assert!(!zstd::Front::new(&[], 10).unwrap().extend(10).unwrap());
+    }
+
+    #[test]
     fn a_size_that_the_frames_cannot_hold_is_refused_before_it_is_allocated() {
         let mut packed = Vec::new();
         zstd::compress_with_checksum(3, &[7; 1000], &mut packed).unwrap();

@@ -137,6 +137,54 @@ pub fn decompress(src: &[u8], expected: usize) -> Result<Vec<u8>> {
     Ok(dst)
 }
 
+/// Decompresses the front of one frame, as far as it is asked for.
+///
+/// What lies behind that is not looked at; neither is the frame's checksum.
+pub struct Front<'a> {
+    decoder: DCtx<'static>,
+    src: &'a [u8],
+    read: usize,
+    out: Vec<u8>,
+    filled: usize,
+}
+
+impl std::fmt::Debug for Front<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Front({} of {} bytes)", self.filled, self.out.len())
+    }
+}
+
+impl<'a> Front<'a> {
+    /// Nothing is decompressed yet; all of `src` would give `expected` bytes, which is checked as far as it can be.
+    pub fn new(src: &'a [u8], expected: usize) -> Result<Self> {
+        check_size(src, expected)?;
+        Ok(Self { decoder: DCtx::create(), src, read: 0, out: vec![0; expected], filled: 0 })
+    }
+
+    /// What is there.
+    pub fn bytes(&self) -> &[u8] {
+        self.out.get(..self.filled).unwrap_or_default()
+    }
+
+    /// Decompresses about `more` bytes more; false when there are none.
+    pub fn extend(&mut self, more: usize) -> Result<bool> {
+        let end = self.filled.saturating_add(more).min(self.out.len());
+        let start = self.filled;
+        while self.filled < end && self.read < self.src.len() {
+            let mut input = InBuffer::around(self.src.get(self.read..).unwrap_or_default());
+            let mut output = OutBuffer::around(self.out.get_mut(self.filled..end).unwrap_or_default());
+            self.decoder.decompress_stream(&mut output, &mut input).map_err(damaged)?;
+            let (read, written) = (input.pos(), output.pos());
+            if read == 0 && written == 0 {
+                break;
+            }
+            self.read += read;
+            self.filled += written;
+        }
+        Ok(self.filled > start)
+    }
+}
+
 /// Refuses an `expected` size that the frames of `src` cannot decode to.
 pub fn check_size(src: &[u8], expected: usize) -> Result<()> {
     // Small sizes cost less to make than to check.

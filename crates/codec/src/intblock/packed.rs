@@ -21,7 +21,11 @@ pub fn unpack(src: &[u8], width: u32, out: &mut [u32]) -> Result<usize> {
     let Some(packed) = src.get(..len) else {
         return Err(Error::truncated(WHAT, len, src.len()));
     };
-    // The kernels load eight bytes at a time: give them a copy with room behind it.
+    // The kernels load eight bytes at a time. Where another block follows there is room behind this one.
+    if let Some(roomy) = src.get(..out.len().div_ceil(8) * width as usize + 8) {
+        dispatch(roomy, width, out);
+        return Ok(len);
+    }
     let mut padded = [0u8; BLOCK * 4 + 8];
     for (to, from) in padded.iter_mut().zip(packed) {
         *to = *from;
@@ -36,7 +40,7 @@ const fn mask(width: u32) -> u64 {
 }
 
 /// One kernel per width, so that all shifts and offsets inside are constants.
-fn dispatch(padded: &[u8; BLOCK * 4 + 8], width: u32, out: &mut [u32]) {
+fn dispatch(padded: &[u8], width: u32, out: &mut [u32]) {
     macro_rules! kernels {
         ($($w:literal)*) => {
             match width {
@@ -49,7 +53,7 @@ fn dispatch(padded: &[u8; BLOCK * 4 + 8], width: u32, out: &mut [u32]) {
 }
 
 /// Eight values of `W` bits are `W` bytes.
-fn kernel<const W: usize>(padded: &[u8; BLOCK * 4 + 8], out: &mut [u32]) {
+fn kernel<const W: usize>(padded: &[u8], out: &mut [u32]) {
     let mask = mask(W as u32) as u32;
     for (group, values) in out.chunks_mut(8).enumerate() {
         let Some(bytes) = padded.get(group * W..group * W + W + 8) else { return };

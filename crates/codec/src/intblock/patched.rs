@@ -41,7 +41,16 @@ pub fn decode_patched(src: &[u8], out: &mut [u32]) -> Result<usize> {
 }
 
 /// Position, value and length of the exception at the front of `src`.
+#[inline]
 fn exception(src: &[u8]) -> Result<(usize, u32, usize)> {
+    // Nearly all of them are small.
+    match src {
+        &[position, value, ..] if value < 0x80 => Ok((usize::from(position), u32::from(value), 2)),
+        _ => long_exception(src),
+    }
+}
+
+fn long_exception(src: &[u8]) -> Result<(usize, u32, usize)> {
     let Some((&position, rest)) = src.split_first() else {
         return Err(Error::truncated(WHAT, 1, 0));
     };

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tesselle_codec::compress::zstd::RawDictionary;
 use tesselle_codec::varint;
 use tesselle_core::{Context, Error, Result};
@@ -88,8 +89,11 @@ impl BlobIndex {
 
     /// Decodes the fetched bytes of a run.
     pub(crate) fn decode(&self, run: usize, bytes: &[u8], file: &File) -> Result<DecodedRun> {
-        let piece = || format!("column {}, blob run {run}", self.column);
-        self.decode_run(run, bytes, file, self.dictionary(file)?.as_deref()).in_piece(piece)
+        self.decode_run(run, bytes, file, self.dictionary(file)?.as_deref()).in_piece(|| self.piece(run))
+    }
+
+    fn piece(&self, run: usize) -> String {
+        format!("column {}, blob run {run}", self.column)
     }
 
     /// Compares the number of values in a decoded run with what the footer states.
@@ -106,13 +110,8 @@ impl BlobIndex {
         file.content_dictionary(self.dictionary)
     }
 
-    fn decode_run(
-        &self,
-        run: usize,
-        bytes: &[u8],
-        file: &File,
-        dictionary: Option<&RawDictionary>,
-    ) -> Result<DecodedRun> {
+    /// The record of a run and its payload as stored.
+    fn record<'b>(&self, run: usize, bytes: &'b [u8]) -> Result<(BlobRun, Record, &'b [u8])> {
         let entry = *self.entry(run)?;
         let record = Record::parse(bytes, entry.offset)?;
         let stored = bytes.get(RECORD_LEN as usize..).unwrap_or_default();
@@ -122,8 +121,75 @@ impl BlobIndex {
                 .class("page_checksum")
                 .offset(entry.offset));
         }
+        Ok((entry, record, stored))
+    }
+
+    fn decode_run(
+        &self,
+        run: usize,
+        bytes: &[u8],
+        file: &File,
+        dictionary: Option<&RawDictionary>,
+    ) -> Result<DecodedRun> {
+        let (entry, record, stored) = self.record(run, bytes)?;
         let payload = file.profile().open_run(&record, stored, dictionary, entry.offset)?;
         DecodedRun::parse(payload.into_owned()).at_offset(entry.offset)
+    }
+
+    /// The values `wanted`, which lie in the consecutive `runs`, decoded into one buffer without a copy: each run ends
+    /// where the values of the next one start, over the lengths of that. Gives offsets and bytes.
+    ///
+    /// `None` where a run is not what the footer says or has more than its values: then there would be gaps.
+    pub(crate) fn decode_joined(
+        &self,
+        runs: &[(usize, Bytes)],
+        wanted: &Range<u64>,
+        file: &File,
+    ) -> Result<Option<(Vec<i32>, Vec<u8>)>> {
+        let dictionary = self.dictionary(file)?;
+        let mut total = 0usize;
+        for (run, bytes) in runs {
+            let piece = || self.piece(*run);
+            let (entry, record, stored) = self.record(*run, bytes).in_piece(piece)?;
+            if u64::from(record.uncompressed) != entry.uncompressed {
+                return Ok(None);
+            }
+            let size = file.profile().run_size(&record, stored, entry.offset).in_piece(piece)?;
+            total = total.saturating_add(size);
+        }
+        if i32::try_from(total).is_err() {
+            return Ok(None);
+        }
+        let mut values = vec![0; total];
+        let mut offsets: Vec<i32> = Vec::with_capacity((wanted.end - wanted.start) as usize + 1);
+        let mut end = total;
+        // From the last run to the first; the offsets are turned round at the end.
+        for (run, bytes) in runs.iter().rev() {
+            let (entry, record, stored) = self.record(*run, bytes)?;
+            let start = end.saturating_sub(record.uncompressed as usize);
+            let space = values.get_mut(start..end).unwrap_or_default();
+            let opened =
+                file.profile().open_run_into(&record, stored, dictionary.as_deref(), entry.offset, space);
+            opened.in_piece(|| self.piece(*run))?;
+            let starts = value_starts(space).at_offset(entry.offset).in_piece(|| self.piece(*run))?;
+            let all = starts.len() as u64 == entry.values + 1 && starts.last() == Some(&space.len());
+            if !all {
+                return Ok(None);
+            }
+            let first = self.start(*run);
+            let from = wanted.start.saturating_sub(first) as usize;
+            let upto = (wanted.end.saturating_sub(first) as usize).min(starts.len() - 1);
+            if offsets.is_empty()
+                && let Some(last) = starts.get(upto)
+            {
+                offsets.push((start + last) as i32);
+            }
+            let ours = starts.get(from..upto).unwrap_or_default();
+            offsets.extend(ours.iter().rev().map(|at| (start + at) as i32));
+            end = start + starts.first().copied().unwrap_or(0);
+        }
+        offsets.reverse();
+        Ok(Some((offsets, values)))
     }
 }
 
@@ -138,32 +204,7 @@ pub(crate) struct DecodedRun {
 impl DecodedRun {
     /// Reads the lengths in front of the values.
     pub(crate) fn parse(payload: Vec<u8>) -> Result<Self> {
-        let mut pos = 0;
-        let take =
-            |pos: &mut usize| varint::take(&payload, pos).map_err(|e| Error::from(e).class("short_values"));
-        let count = take(&mut pos)?;
-        // A value takes at least a byte of length: a count that cannot be there is refused before space is made.
-        let count = usize::try_from(count).ok().filter(|n| *n <= payload.len() - pos);
-        let Some(count) = count else {
-            return Err(short("a blob run states more values than it has bytes".into()));
-        };
-        let mut lengths = Vec::with_capacity(count);
-        for _ in 0..count {
-            lengths.push(take(&mut pos)?);
-        }
-        let mut starts = Vec::with_capacity(count + 1);
-        starts.push(pos);
-        for (i, len) in lengths.into_iter().enumerate() {
-            let end = usize::try_from(len)
-                .ok()
-                .and_then(|len| pos.checked_add(len))
-                .filter(|end| *end <= payload.len());
-            let Some(end) = end else {
-                return Err(short(format!("blob {i} of {len} bytes overruns its run")));
-            };
-            starts.push(end);
-            pos = end;
-        }
+        let starts = value_starts(&payload)?;
         Ok(Self { bytes: payload, starts })
     }
 
@@ -185,6 +226,36 @@ impl DecodedRun {
             .and_then(|(start, end)| self.bytes.get(*start..*end))
             .ok_or_else(|| short(format!("blob {index} is wanted of a run of {}", self.len())))
     }
+}
+
+/// Where each value of a run starts in its payload, and one past the last.
+fn value_starts(payload: &[u8]) -> Result<Vec<usize>> {
+    let mut pos = 0;
+    let take = |pos: &mut usize| varint::take(payload, pos).map_err(|e| Error::from(e).class("short_values"));
+    let count = take(&mut pos)?;
+    // A value takes at least a byte of length: a count that cannot be there is refused before space is made.
+    let count = usize::try_from(count).ok().filter(|n| *n <= payload.len() - pos);
+    let Some(count) = count else {
+        return Err(short("a blob run states more values than it has bytes".into()));
+    };
+    let mut lengths = Vec::with_capacity(count);
+    for _ in 0..count {
+        lengths.push(take(&mut pos)?);
+    }
+    let mut starts = Vec::with_capacity(count + 1);
+    starts.push(pos);
+    for (i, len) in lengths.into_iter().enumerate() {
+        let end = usize::try_from(len)
+            .ok()
+            .and_then(|len| pos.checked_add(len))
+            .filter(|end| *end <= payload.len());
+        let Some(end) = end else {
+            return Err(short(format!("blob {i} of {len} bytes overruns its run")));
+        };
+        starts.push(end);
+        pos = end;
+    }
+    Ok(starts)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::FieldRef;
+use tesselle_codec::compress::zstd::Front;
 use tesselle_codec::intpack::Int;
 use tesselle_core::{Error, Result};
 
@@ -117,6 +118,16 @@ impl ColumnBuilder {
             (None, payload)
         };
         self.append(record.encoding, body, rows, validity.as_ref(), decoding)
+    }
+
+    /// Decodes the rows of a PLAIN page of text without nulls that are set in `mask`.
+    pub(crate) fn append_some(&mut self, front: Front<'_>, mask: &BooleanBuffer) -> Result<()> {
+        let Values::Binary { offsets, bytes } = &mut self.values else {
+            return Err(Error::internal("only text is decoded in part"));
+        };
+        values::some_strings(front, mask, offsets, bytes)?;
+        self.append_validity(mask.count_set_bits(), None);
+        Ok(())
     }
 
     fn append(

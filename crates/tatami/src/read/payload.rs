@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tesselle_codec::compress::zstd::RawDictionary;
+use tesselle_codec::compress::zstd::{Front, RawDictionary};
 use tesselle_codec::compress::{Compressor, decompress_into, zstd};
 use tesselle_core::{Error, Limits, Result};
 
@@ -32,16 +32,62 @@ impl Profile<'_> {
         dictionary: Option<&RawDictionary>,
         offset: u64,
     ) -> Result<Cow<'b, [u8]>> {
-        let Some(dictionary) = dictionary.filter(|_| record.codec >= Codec::Zstd.id()) else {
+        if dictionary.is_none_or(|_| record.codec < Codec::Zstd.id()) {
             return self.open(record, stored, offset);
-        };
-        record.check(stored, offset)?;
-        known_codec(record, offset)?;
+        }
+        let mut out = vec![0; self.run_size(record, stored, offset)?];
+        self.open_run_into(record, stored, dictionary, offset, &mut out)?;
+        Ok(Cow::Owned(out))
+    }
+
+    /// The decoded size of a run, which is refused if it cannot be true.
+    pub(crate) fn run_size(&self, record: &Record, stored: &[u8], offset: u64) -> Result<usize> {
+        if !matches!(known_codec(record, offset)?, Codec::Zstd | Codec::ZstdDict) {
+            return Ok(self.open(record, stored, offset)?.len());
+        }
         let size = self.size(record, offset)?;
         zstd::check_size(stored, size).map_err(|e| bad_zstd(e, offset))?;
-        let mut out = vec![0; size];
-        dictionary.decompress_into(stored, &mut out).map_err(|e| bad_zstd(e, offset))?;
-        Ok(Cow::Owned(out))
+        Ok(size)
+    }
+
+    /// Checks a run and decompresses it so that it fills `out`, which has its decoded size.
+    pub(crate) fn open_run_into(
+        &self,
+        record: &Record,
+        stored: &[u8],
+        dictionary: Option<&RawDictionary>,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<()> {
+        match (known_codec(record, offset)?, dictionary) {
+            (Codec::Zstd | Codec::ZstdDict, Some(dictionary)) => {
+                record.check(stored, offset)?;
+                dictionary.decompress_into(stored, out).map_err(|e| bad_zstd(e, offset))
+            }
+            (Codec::Zstd, None) => {
+                record.check(stored, offset)?;
+                zstd::decompress_into(stored, out).map_err(|e| bad_zstd(e, offset))
+            }
+            _ => {
+                let payload = self.open(record, stored, offset)?;
+                out.get_mut(..payload.len()).unwrap_or_default().copy_from_slice(&payload);
+                Ok(())
+            }
+        }
+    }
+
+    /// The front of a page, where it can be decompressed without the rest of it.
+    pub(crate) fn front<'b>(
+        &self,
+        record: &Record,
+        stored: &'b [u8],
+        offset: u64,
+    ) -> Result<Option<Front<'b>>> {
+        if known_codec(record, offset)? != Codec::Zstd {
+            return Ok(None);
+        }
+        let size = self.size(record, offset)?;
+        Front::new(stored, size).map(Some).map_err(|e| bad_zstd(e, offset))
     }
 
     /// Decompresses a payload whose checksum has been compared already.

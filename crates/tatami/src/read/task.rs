@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
+use rayon::prelude::*;
 use tesselle_core::{ByteRange, Context, Cost, Error, Predicate, Result, Step, Task};
 
 use self::blobs::BlobReader;
-use self::window::Window;
+use self::window::{Straddling, Window};
 use super::chunk::{ChunkReader, Located};
 use super::file::File;
 use crate::meta::groups::{Chunk, RowGroup};
@@ -78,7 +79,7 @@ pub(crate) struct GroupTask {
     pending: Vec<Purpose>,
     windows: VecDeque<Window>,
     /// The last page of a column that reaches into the next window.
-    straddling: BTreeMap<usize, (usize, ArrayRef)>,
+    straddling: BTreeMap<usize, Straddling>,
     blobs: BTreeMap<usize, BlobReader>,
     ready: VecDeque<RecordBatch>,
 }
@@ -181,7 +182,7 @@ impl GroupTask {
                 }
                 Purpose::Run(column, run) => {
                     if let Some(blob) = self.blobs.get_mut(&column) {
-                        blob.put(run, &bytes, &self.file)?;
+                        blob.put(run, bytes);
                     }
                 }
             }
@@ -297,20 +298,23 @@ impl GroupTask {
         let fields: Vec<_> =
             self.wanted.filter.iter().filter_map(|c| all.fields().get(*c).cloned()).collect();
         let schema = Arc::new(arrow_schema::Schema::new(fields));
-        let mut kept = VecDeque::new();
-        for mut window in std::mem::take(&mut self.windows) {
-            let columns = self.wanted.filter.clone();
-            let arrays = columns.iter().map(|c| self.column(*c, &window)).collect::<Result<Vec<_>>>()?;
+        let windows = std::mem::take(&mut self.windows);
+        let task = &*self;
+        let kept = in_parallel(windows.into(), |mut window: Window| {
+            let columns = &task.wanted.filter;
+            let arrays = columns.iter().map(|c| task.column(*c, &window)).collect::<Result<Vec<_>>>()?;
             let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)?;
-            if window.apply(&predicate.evaluate(&batch)?) {
-                for (column, array) in columns.iter().zip(batch.columns()) {
-                    if self.wanted.projection.contains(column) {
-                        window.keep(*column, array)?;
-                    }
-                }
-                kept.push_back(window);
+            if !window.apply(&predicate.evaluate(&batch)?) {
+                return Ok(None);
             }
-        }
+            for (column, array) in columns.iter().zip(batch.columns()) {
+                if task.wanted.projection.contains(column) {
+                    window.keep(*column, array)?;
+                }
+            }
+            Ok(Some(window))
+        })?;
+        let kept = kept.into_iter().flatten().collect();
         // The filter columns are decoded: their bytes are not needed any more.
         for column in &self.wanted.filter {
             if let Some(reader) = self.readers.get_mut(column) {
@@ -333,10 +337,15 @@ impl GroupTask {
 
     /// Decodes one window. What its blobs need is asked for; the window is then taken up again.
     fn emit(&mut self, mut window: Window) -> Result<Option<Step>> {
-        for column in self.wanted.projection.clone() {
-            if !self.is_blob(column) && !window.has(column) {
-                let array = self.selected_column(column, &window)?;
-                window.put(column, array);
+        let mut missing = self.wanted.projection.clone();
+        missing.retain(|column| !self.is_blob(*column) && !window.has(*column));
+        for (column, array, straddling) in in_parallel(missing, |column| {
+            let (array, straddling) = self.selected_column(column, &window)?;
+            Ok((column, array, straddling))
+        })? {
+            window.put(column, array);
+            if let Some(page) = straddling {
+                self.straddling.insert(column, page);
             }
         }
         let rows = self.next_rows(&mut window)?;
@@ -345,22 +354,44 @@ impl GroupTask {
             self.windows.push_front(window);
             return Ok(self.need(requests));
         }
-        let arrays = self.wanted.projection.iter().map(|column| match self.blobs.get(column) {
-            Some(blob) => blob.array(window.ordinals(*column, &rows)),
-            None => window.slice(*column, &rows),
-        });
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-        let arrays = arrays.collect::<Result<Vec<_>>>()?;
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?;
         let step = self.wanted.batch_rows.unwrap_or(usize::MAX).max(1);
-        let starts = (0..batch.num_rows()).step_by(step);
-        self.ready.extend(starts.map(|start| batch.slice(start, step.min(batch.num_rows() - start))));
+        let batches = in_parallel(self.parts(&window, rows.clone())?, |rows| self.batch(&window, &rows))?;
+        for batch in batches {
+            let starts = (0..batch.num_rows()).step_by(step);
+            self.ready.extend(starts.map(|start| batch.slice(start, step.min(batch.num_rows() - start))));
+        }
         window.advance(rows.end);
         if !window.is_done() {
             self.windows.push_front(window);
         }
         Ok(None)
     }
+}
+
+impl GroupTask {
+    /// Some selected rows of a window whose columns are decoded and whose blobs are fetched.
+    fn batch(&self, window: &Window, rows: &Range<usize>) -> Result<RecordBatch> {
+        let arrays = self.wanted.projection.iter().map(|column| match self.blobs.get(column) {
+            Some(blob) => blob.array(window.ordinals(*column, rows), &self.file),
+            None => window.slice(*column, rows),
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
+    }
+}
+
+/// Does `work` for all items, on the threads of the pool that the task runs in; on this one, if it runs in none.
+fn in_parallel<T: Send, R: Send>(
+    items: Vec<T>,
+    work: impl Fn(T) -> Result<R> + Sync + Send,
+) -> Result<Vec<R>> {
+    if items.len() < 2 || rayon::current_thread_index().is_none() {
+        return items.into_iter().map(work).collect();
+    }
+    // All are done before the first error is told: which one it is must not depend on the threads.
+    let done: Vec<Result<R>> = items.into_par_iter().map(work).collect();
+    done.into_iter().collect()
 }
 
 impl Task for GroupTask {

@@ -1,6 +1,7 @@
 //! Dense values of one page, by encoding.
 
 use arrow_buffer::BooleanBuffer;
+use tesselle_codec::compress::zstd::Front;
 use tesselle_codec::fsst::Decoder;
 use tesselle_codec::intpack::{Int, delta, frame, group, pfor, rle};
 use tesselle_codec::varint;
@@ -78,6 +79,41 @@ pub(crate) fn strings(body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut
         bytes.extend_from_slice(value);
         offsets.push(offset(bytes.len())?);
         pos += value.len();
+    }
+    Ok(())
+}
+
+/// Bytes of a page that are decompressed at a time when not all are needed.
+const FRONT: usize = 1 << 16;
+
+/// Appends the strings, each behind its length, that are set in `mask`; nothing behind the last one is looked at.
+pub(crate) fn some_strings(
+    mut front: Front<'_>,
+    mask: &BooleanBuffer,
+    offsets: &mut Vec<i32>,
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
+    let (mut pos, mut row) = (0usize, 0usize);
+    for wanted in mask.set_indices() {
+        while row <= wanted {
+            // The string at `pos`, as soon as enough is there for it.
+            let there = front.bytes();
+            let mut start = pos;
+            let len = varint::take(there, &mut start).ok().and_then(|len| usize::try_from(len).ok());
+            let end = len.and_then(|len| start.checked_add(len));
+            let Some(value) = end.and_then(|end| there.get(start..end)) else {
+                if front.extend(FRONT).map_err(|e| Error::from(e).class("bad_zstd"))? {
+                    continue;
+                }
+                return Err(short(format!("string {row} of a page overruns it")));
+            };
+            if row == wanted {
+                bytes.extend_from_slice(value);
+                offsets.push(offset(bytes.len())?);
+            }
+            pos = start + value.len();
+            row += 1;
+        }
     }
     Ok(())
 }

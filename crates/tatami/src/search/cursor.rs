@@ -1,19 +1,22 @@
 //! A walk over one posting list, a block at a time.
 //!
-//! Documents of a block are decoded when the walk enters it, frequencies only when one is asked for. The skip table
+//! Documents and frequencies of a block are decoded when one is asked for, each without the other. The skip table
 //! answers where a block ends and how large its frequencies get without decoding anything.
 
 use std::sync::Arc;
 
 use tesselle_codec::Result;
 
-use super::meta::{BLOCK, SkipTable, decode_docs, decode_freqs};
+use super::meta::{BLOCK, SkipTable, decode_docs, decode_freqs, docs_len};
+
+/// Postings that are looked at together.
+const PART: usize = 16;
 
 /// The document of a walk that is over; no segment has that many.
 pub(crate) const END: u32 = u32::MAX;
 
 /// Where a walk stands.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PostingCursor<'a> {
     payload: &'a [u8],
     table: Arc<SkipTable>,
@@ -24,9 +27,10 @@ pub(crate) struct PostingCursor<'a> {
     len: usize,
     pos: usize,
     /// Whether `docs` holds the block: its first document is known without that.
-    decoded: bool,
-    /// Where the block's frequencies start in the payload; `None` once they are decoded.
-    freqs_at: Option<usize>,
+    has_docs: bool,
+    has_freqs: bool,
+    /// Where the block's frequencies start in the payload; known once its documents are decoded.
+    freqs_at: usize,
     /// Where the block whose frequencies were decoded last ends in the payload.
     block_end: usize,
     doc: u32,
@@ -47,8 +51,9 @@ impl<'a> PostingCursor<'a> {
             freqs: [0; BLOCK],
             len: 0,
             pos: 0,
-            decoded: false,
-            freqs_at: None,
+            has_docs: false,
+            has_freqs: false,
+            freqs_at: 0,
             block_end: 0,
             doc: 0,
             single: false,
@@ -139,39 +144,111 @@ impl<'a> PostingCursor<'a> {
             }
         }
         self.decode_docs()?;
-        self.pos += self.before(target);
+        self.pos += before(self.docs.get(self.pos..self.len).unwrap_or_default(), target);
         self.doc = self.docs.get(self.pos).copied().unwrap_or(END);
         Ok(())
     }
 
-    /// Hands out every document before `end`, with its frequency, and stands on the first that is not.
+    /// About how many documents lie between `from` and `end`. Nothing is decoded.
+    pub(crate) fn postings_in(&self, from: u32, end: u32) -> u64 {
+        let mut block = self.block_of(self.block, from);
+        let mut postings = 0.0;
+        while let Some((first, last, _)) = self.block_bounds(block)
+            && first < end
+        {
+            let inside = (last.min(end - 1) - first.max(from) + 1) as f32 / (last - first + 1) as f32;
+            postings += inside * f32::from(self.table.count.get(block).copied().unwrap_or(0));
+            block += 1;
+        }
+        postings as u64
+    }
+
+    /// Hands out the documents from `from` up to `end` and their frequencies, block by block, but for blocks that have
+    /// none above `least`. Questions come with rising ranges.
     #[inline]
-    pub(crate) fn drain(&mut self, end: u32, mut take: impl FnMut(u32, u32)) -> Result<()> {
-        while self.doc < end {
+    pub(crate) fn drain(
+        &mut self,
+        from: u32,
+        end: u32,
+        least: u32,
+        mut take: impl FnMut(&[u32], &[u32]),
+    ) -> Result<()> {
+        let mut block = self.block_of(self.block, from);
+        while let Some((first, last, max_freq)) = self.block_bounds(block)
+            && first < end
+        {
+            if max_freq <= least {
+                block += 1;
+                continue;
+            }
+            if block != self.block {
+                self.enter(block);
+            }
+            self.decode_docs()?;
             self.decode_freqs()?;
-            let whole = self.table.last.get(self.block).is_some_and(|&last| last < end);
-            let to = if whole { self.len } else { self.pos + self.before(end) };
-            let docs = self.docs.get(self.pos..to).unwrap_or_default();
-            let freqs = self.freqs.get(self.pos..to).unwrap_or_default();
-            for (&doc, &freq) in docs.iter().zip(freqs) {
-                take(doc, freq);
-            }
-            if to < self.len {
-                self.pos = to;
-                self.doc = self.docs.get(to).copied().unwrap_or(END);
-            } else {
-                self.enter(self.block + 1);
-            }
+            let docs = self.docs.get(..self.len).unwrap_or_default();
+            let start = if first < from { before(docs, from) } else { 0 };
+            let stop = if last < end { docs.len() } else { before(docs, end) };
+            let freqs = self.freqs.get(start..stop).unwrap_or_default();
+            take(docs.get(start..stop).unwrap_or_default(), freqs);
+            block += 1;
         }
         Ok(())
     }
 
-    /// Documents of the decoded block from here on that come before `target`.
+    /// Hands out every document from `from` up to `end` that contains the term more than `least` times. Questions
+    /// come with rising ranges. A block whose frequencies are too small is not decoded; if all of them turn out to
+    /// be, its documents are not.
     #[inline]
-    fn before(&self, target: u32) -> usize {
-        let rest = self.docs.get(self.pos..self.len).unwrap_or_default();
-        // Counting has no branches to mispredict and runs on whole vectors.
-        rest.iter().map(|&doc| usize::from(doc < target)).sum()
+    pub(crate) fn above(
+        &mut self,
+        from: u32,
+        end: u32,
+        least: u32,
+        mut take: impl FnMut(u32, u32) -> Result<()>,
+    ) -> Result<()> {
+        let mut block = self.block_of(self.block, from);
+        while let Some((first, _, max_freq)) = self.block_bounds(block)
+            && first < end
+        {
+            if max_freq > least {
+                if block != self.block {
+                    self.enter(block);
+                }
+                self.decode_freqs()?;
+                for part in 0..self.len.div_ceil(PART) {
+                    self.above_in_part(part, from, end, least, &mut take)?;
+                }
+            }
+            block += 1;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn above_in_part(
+        &mut self,
+        part: usize,
+        from: u32,
+        end: u32,
+        least: u32,
+        take: &mut impl FnMut(u32, u32) -> Result<()>,
+    ) -> Result<()> {
+        let range = part * PART..(part * PART + PART).min(self.len);
+        let freqs = self.freqs.get(range.clone()).unwrap_or_default();
+        // Counting runs on whole vectors; most parts have none.
+        if freqs.iter().map(|&freq| u32::from(freq > least)).sum::<u32>() == 0 {
+            return Ok(());
+        }
+        self.decode_docs()?;
+        let freqs = self.freqs.get(range.clone()).unwrap_or_default();
+        let docs = self.docs.get(range).unwrap_or_default();
+        for (&doc, &freq) in docs.iter().zip(freqs) {
+            if freq > least && doc >= from && doc < end {
+                take(doc, freq)?;
+            }
+        }
+        Ok(())
     }
 
     /// The first block from `from` on that does not end before `target`.
@@ -194,38 +271,65 @@ impl<'a> PostingCursor<'a> {
         (inside.map(|(_, freq)| *freq).max().unwrap_or(0), first.max(from))
     }
 
+    /// The largest frequency of the block that may hold `doc`; 0 if none does. Nothing is decoded; questions come
+    /// with rising documents.
+    #[inline]
+    pub(crate) fn most_at(&mut self, doc: u32) -> u32 {
+        self.shallow = self.block_of(self.shallow.max(self.block), doc);
+        match self.block_bounds(self.shallow) {
+            Some((first, _, max_freq)) if first <= doc => max_freq,
+            _ => 0,
+        }
+    }
+
     /// Stands on the first document of `block`, which the skip table knows.
     fn enter(&mut self, block: usize) {
         self.block = block;
         self.pos = 0;
-        self.freqs_at = None;
-        self.decoded = self.single;
+        self.has_docs = self.single;
+        self.has_freqs = self.single;
         self.len = usize::from(self.table.count.get(block).copied().unwrap_or(0));
         self.doc = self.table.first.get(block).copied().unwrap_or(END);
     }
 
+    /// The payload from the block on.
+    fn block_payload(&self) -> (usize, &'a [u8]) {
+        let at = self.table.offset.get(self.block).copied().unwrap_or(0) as usize;
+        (at, self.payload.get(at..).unwrap_or_default())
+    }
+
     #[inline]
     fn decode_docs(&mut self) -> Result<()> {
-        if self.decoded { Ok(()) } else { self.decode_block() }
+        if self.has_docs { Ok(()) } else { self.decode_block() }
     }
 
     fn decode_block(&mut self) -> Result<()> {
         let Some((first, last, _)) = self.block_bounds(self.block) else { return Ok(()) };
-        let at = self.table.offset.get(self.block).copied().unwrap_or(0) as usize;
-        let src = self.payload.get(at..).unwrap_or_default();
+        let (at, src) = self.block_payload();
         let docs = self.docs.get_mut(..self.len).unwrap_or_default();
-        self.freqs_at = Some(at + decode_docs(src, first, last, docs)?);
-        self.decoded = true;
+        self.freqs_at = at + decode_docs(src, first, last, docs)?;
+        self.has_docs = true;
         Ok(())
     }
 
     #[inline]
     fn decode_freqs(&mut self) -> Result<()> {
-        self.decode_docs()?;
-        if let Some(at) = self.freqs_at.take() {
-            let freqs = self.freqs.get_mut(..self.len).unwrap_or_default();
-            self.block_end = at + decode_freqs(self.payload.get(at..).unwrap_or_default(), freqs)?;
+        if self.has_freqs { Ok(()) } else { self.decode_block_freqs() }
+    }
+
+    fn decode_block_freqs(&mut self) -> Result<()> {
+        if self.block >= self.table.len() {
+            return Ok(());
         }
+        let (at, src) = self.block_payload();
+        match docs_len(src, self.len) {
+            Some(len) if !self.has_docs => self.freqs_at = at + len,
+            _ => self.decode_docs()?,
+        }
+        let freqs = self.freqs.get_mut(..self.len).unwrap_or_default();
+        let src = self.payload.get(self.freqs_at..).unwrap_or_default();
+        self.block_end = self.freqs_at + decode_freqs(src, freqs)?;
+        self.has_freqs = true;
         Ok(())
     }
 
@@ -242,7 +346,15 @@ impl<'a> PostingCursor<'a> {
     /// Decodes a whole block: its documents and their frequencies.
     pub(crate) fn read_block(&mut self, block: usize) -> Result<(&[u32], &[u32])> {
         self.enter(block);
+        self.decode_docs()?;
         self.decode_freqs()?;
         Ok((self.docs.get(..self.len).unwrap_or_default(), self.freqs.get(..self.len).unwrap_or_default()))
     }
+}
+
+/// How many of some ascending documents come before `target`.
+#[inline]
+fn before(docs: &[u32], target: u32) -> usize {
+    // Counting has no branches to mispredict and runs on whole vectors.
+    docs.iter().map(|&doc| u32::from(doc < target)).sum::<u32>() as usize
 }

@@ -2,7 +2,7 @@
 //!
 //! [`search`] answers a query from one segment or a folder of them; [`index`] makes a segment from record batches;
 //! [`delete`] takes documents out of one for good, [`merge_segments`] makes several one. Hits and scores are those of the original engine, to the last
-//! bit. `FORMAT.md` beside this file describes the bytes.
+//! bit. `docs/formats/tatami-search.md` describes the bytes.
 //!
 //! ```text
 //! query ─ parse ─> tokens ─ dictionary ─> lists ─ block-max walk ─> best documents ─ forward columns ─> hits
@@ -54,6 +54,7 @@ mod statistics;
 mod stored;
 mod top;
 mod verify;
+mod window;
 mod write;
 
 #[cfg(test)]

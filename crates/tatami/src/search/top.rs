@@ -33,6 +33,9 @@ pub(crate) trait Collector {
     /// Documents come in ascending order; the walk may skip whatever is not admitted.
     fn admits(&self, bound: f32) -> bool;
 
+    /// The smallest score that is admitted.
+    fn least(&self) -> f32;
+
     fn collect(&mut self, doc: u32, score: f32);
 
     /// How many hits are wanted.
@@ -69,6 +72,13 @@ impl Collector for TopDocs {
         }
         // An equal score loses: its document comes later.
         self.heap.peek().is_some_and(|Reverse(worst)| bound > worst.score)
+    }
+
+    fn least(&self) -> f32 {
+        if self.heap.len() < self.k {
+            return self.least;
+        }
+        self.heap.peek().map_or(f32::INFINITY, |Reverse(worst)| worst.score.next_up())
     }
 
     fn wanted(&self) -> usize {
@@ -165,6 +175,10 @@ impl Collector for TopScores<'_> {
     #[inline]
     fn admits(&self, bound: f32) -> bool {
         self.k > 0 && bound >= self.threshold()
+    }
+
+    fn least(&self) -> f32 {
+        if self.k > 0 { self.threshold() } else { f32::INFINITY }
     }
 
     fn wanted(&self) -> usize {

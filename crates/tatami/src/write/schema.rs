@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema, TimeUni
 use arrow_select::take::take;
 use tesselle_core::{Error, Result, TYPE_KEY};
 
-use super::options::{Profile, WriterOptions};
+use super::options::WriterOptions;
 use crate::meta::schema::{Field, Schema, flags};
 use crate::meta::types::LogicalType;
 use crate::read::arrow_schema::is_element;
@@ -67,13 +67,7 @@ fn to_field(field: &ArrowField, options: &WriterOptions) -> Result<Field> {
         bits |= flags::BLOB_SEPARATED;
     }
     if logical == LogicalType::List {
-        if options.profile == Profile::Plain {
-            return Err(Error::unsupported(format!(
-                "column '{}' is a list, which the plain format cannot hold",
-                field.name()
-            ))
-            .hint("add --set profile=extended; the original engine cannot read such a file"));
-        }
+        // The plain format may declare a list; the writer refuses rows of it.
         element = list_element(field)?.id();
     }
     if has(&options.bloom) {

@@ -1,7 +1,7 @@
 //! The writer: cuts batches into row groups, writes their records, and closes the file with its footer.
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::Schema as ArrowSchema;
+use arrow_schema::{DataType, Schema as ArrowSchema};
 use tesselle_codec::crc::crc32c_append;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Driver, Error, Location, Result, Sink, Summary};
@@ -162,7 +162,8 @@ impl Writer {
 
     fn declare_features(&mut self, schema: &Schema) {
         let extension = &mut self.footer.extension;
-        if schema.fields.iter().any(|f| f.logical == LogicalType::List) {
+        let extended = self.options.profile == Profile::Extended;
+        if extended && schema.fields.iter().any(|f| f.logical == LogicalType::List) {
             extension.features |= features::LIST;
         }
         if self.options.codec == Codec::Lz4 {
@@ -221,7 +222,15 @@ impl Writer {
                 expected.len()
             )));
         }
+        let plain = self.options.profile == Profile::Plain && batch.num_rows() > 0;
         let columns = batch.columns().iter().zip(expected).map(|(array, field)| {
+            if plain && matches!(field.data_type(), DataType::List(_)) {
+                return Err(Error::unsupported(format!(
+                    "column '{}' is a list, of which the plain format cannot hold a row",
+                    field.name()
+                ))
+                .hint("add --set profile=extended; the original engine cannot read such a file"));
+            }
             if array.data_type() != field.data_type() {
                 let (found, wanted) = (array.data_type(), field.data_type());
                 return Err(Error::invalid(format!(

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use arrow_array::builder::BinaryBuilder;
 use arrow_array::{ArrayRef, BinaryArray};
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{BooleanBuffer, OffsetBuffer, ScalarBuffer};
+use bytes::Bytes;
 use tesselle_core::{Context, Error, Result};
 
 use super::window::Window;
@@ -29,7 +30,8 @@ pub(super) struct BlobReader {
     validity: Option<BooleanBuffer>,
     /// Ordinal of the first blob of the group.
     base: u64,
-    runs: BTreeMap<usize, DecodedRun>,
+    /// Fetched runs, as stored.
+    runs: BTreeMap<usize, Bytes>,
 }
 
 impl BlobReader {
@@ -77,38 +79,61 @@ impl BlobReader {
     }
 
     /// Takes a fetched run.
-    pub(super) fn put(&mut self, run: usize, bytes: &[u8], file: &File) -> Result<()> {
-        let decoded = self.index.decode(run, bytes, file)?;
-        self.runs.insert(run, decoded);
-        Ok(())
+    pub(super) fn put(&mut self, run: usize, bytes: Bytes) {
+        self.runs.insert(run, bytes);
     }
 
     /// The values of these ordinals, whose runs are there.
-    pub(super) fn array(&self, ordinals: &[Option<u64>]) -> Result<ArrayRef> {
-        let mut values = Vec::with_capacity(ordinals.len());
+    pub(super) fn array(&self, ordinals: &[Option<u64>], file: &File) -> Result<ArrayRef> {
+        if let Some(wanted) = consecutive(ordinals) {
+            let (first, last) = (self.index.run_of(wanted.start)?, self.index.run_of(wanted.end - 1)?);
+            let runs = (first..=last).map(|run| Ok((run, self.stored(run)?))).collect::<Result<Vec<_>>>()?;
+            if let Some((offsets, bytes)) = self.index.decode_joined(&runs, &wanted, file)? {
+                let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+                return Ok(Arc::new(BinaryArray::try_new(offsets, bytes.into(), None)?));
+            }
+        }
+        self.array_of_some(ordinals, file)
+    }
+
+    fn stored(&self, run: usize) -> Result<Bytes> {
+        self.runs.get(&run).cloned().ok_or_else(|| Error::internal("a blob run was not fetched"))
+    }
+
+    /// The same for some values of their runs.
+    fn array_of_some(&self, ordinals: &[Option<u64>], file: &File) -> Result<ArrayRef> {
+        let mut builder = BinaryBuilder::with_capacity(ordinals.len(), 0);
         let mut bytes = 0usize;
+        let mut open: Option<(usize, DecodedRun)> = None;
         for ordinal in ordinals {
             let Some(ordinal) = ordinal else {
-                values.push(None);
+                builder.append_null();
                 continue;
             };
             let run = self.index.run_of(*ordinal)?;
-            let decoded = self.runs.get(&run).ok_or_else(|| Error::internal("a blob run was not fetched"))?;
+            let decoded = match open.take().filter(|(number, _)| *number == run) {
+                Some((_, decoded)) => decoded,
+                None => self.index.decode(run, &self.stored(run)?, file)?,
+            };
             let piece = || format!("column {}, blob run {run}", self.column);
             let value = decoded.value(ordinal - self.index.start(run)).in_piece(piece)?;
             bytes = bytes.saturating_add(value.len());
-            values.push(Some(value));
-        }
-        if i32::try_from(bytes).is_err() {
-            return Err(Error::limit("a blob of 2 GiB or more does not fit a column of a batch"));
-        }
-        let mut builder = BinaryBuilder::with_capacity(values.len(), bytes);
-        for value in values {
-            builder.append_option(value);
+            if i32::try_from(bytes).is_err() {
+                return Err(Error::limit("a blob of 2 GiB or more does not fit a column of a batch"));
+            }
+            builder.append_value(value);
+            open = Some((run, decoded));
         }
         let array: BinaryArray = builder.finish();
         Ok(Arc::new(array))
     }
+}
+
+/// The ordinals as a range, if they are one.
+fn consecutive(ordinals: &[Option<u64>]) -> Option<Range<u64>> {
+    let first = ordinals.first().copied().flatten()?;
+    let all = (first..).zip(ordinals).all(|(expected, found)| *found == Some(expected));
+    all.then(|| first..first + ordinals.len() as u64)
 }
 
 impl GroupTask {
@@ -140,6 +165,27 @@ impl GroupTask {
             }
         }
         Ok(start..end)
+    }
+
+    /// Cuts `rows` into as many parts as there are threads, each of which becomes a batch, where a new run begins: no
+    /// run is decoded twice.
+    pub(super) fn parts(&self, window: &Window, rows: Range<usize>) -> Result<Vec<Range<usize>>> {
+        let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
+        let Some((column, blob)) = self.blobs.first_key_value().filter(|_| threads > 1) else {
+            return Ok(vec![rows]);
+        };
+        let target = rows.len().div_ceil(threads);
+        let (mut parts, mut start, mut last) = (Vec::new(), rows.start, None);
+        for (row, ordinal) in rows.clone().zip(window.ordinals(*column, &rows)) {
+            let Some(ordinal) = ordinal else { continue };
+            let run = blob.index.run_of(*ordinal)?;
+            if last.replace(run) != Some(run) && row - start >= target {
+                parts.push(start..row);
+                start = row;
+            }
+        }
+        parts.push(start..rows.end);
+        Ok(parts)
     }
 
     /// The runs of these rows that are not there yet. Runs before them are dropped.

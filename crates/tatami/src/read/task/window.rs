@@ -5,14 +5,20 @@ use std::ops::Range;
 
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
+use arrow_schema::FieldRef;
 use arrow_select::concat::concat;
 use arrow_select::filter::filter;
 use tesselle_core::{Context, Error, Result};
 
 use super::GroupTask;
-use crate::read::chunk::Page;
+use crate::meta::schema::Field;
+use crate::meta::types::{Encoding, LogicalType};
+use crate::read::chunk::{ChunkReader, Page};
 use crate::read::column::ColumnBuilder;
 use crate::read::file::page_piece;
+
+/// A decoded page, by its number, that reaches into the next window.
+pub(super) type Straddling = (usize, ArrayRef);
 
 /// Rows that are decoded at once.
 pub(super) struct Window {
@@ -111,22 +117,23 @@ impl Window {
 
 impl GroupTask {
     /// All rows of a column in a window.
-    pub(super) fn column(&mut self, column: usize, window: &Window) -> Result<ArrayRef> {
-        self.decode(column, &Window::new(window.rows.clone()))
+    pub(super) fn column(&self, column: usize, window: &Window) -> Result<ArrayRef> {
+        Ok(self.selected_column(column, &Window::new(window.rows.clone()))?.0)
     }
 
-    /// The selected rows of a column in a window.
-    pub(super) fn selected_column(&mut self, column: usize, window: &Window) -> Result<ArrayRef> {
-        self.decode(column, window)
-    }
-
-    fn decode(&mut self, column: usize, window: &Window) -> Result<ArrayRef> {
+    /// The selected rows of a column in a window, and the page that reaches into the next one.
+    pub(super) fn selected_column(
+        &self,
+        column: usize,
+        window: &Window,
+    ) -> Result<(ArrayRef, Option<Straddling>)> {
         let pages = self.pages_of(column, &window.rows)?;
         let inside = |page: &Page| page.rows.start >= window.rows.start && page.rows.end <= window.rows.end;
         if window.mask.is_none() && pages.iter().all(|(_, page)| inside(page)) {
-            return self.decode_pages(column, &pages);
+            return Ok((self.decode_pages(column, &pages)?, None));
         }
         let mut parts: Vec<ArrayRef> = Vec::new();
+        let mut straddling: Option<Straddling> = None;
         for (number, page) in &pages {
             let part = page.rows.start.max(window.rows.start)..page.rows.end.min(window.rows.end);
             let mask = window.mask_of(&part);
@@ -134,7 +141,20 @@ impl GroupTask {
             if mask.as_ref().is_some_and(|m| m.count_set_bits() == 0) {
                 continue;
             }
-            let array = self.page_array(column, *number, page)?;
+            if let Some(mask) = mask.as_ref().filter(|_| inside(page))
+                && let Some(array) = self.decode_some(column, *number, page, mask)?
+            {
+                parts.push(array);
+                continue;
+            }
+            let kept = self.straddling.get(&column).filter(|(kept, _)| kept == number);
+            let array = match kept {
+                Some((_, array)) => ArrayRef::clone(array),
+                None => self.decode_pages(column, &[(*number, page.clone())])?,
+            };
+            if !inside(page) {
+                straddling = Some((*number, ArrayRef::clone(&array)));
+            }
             let array =
                 array.slice((part.start - page.rows.start) as usize, (part.end - part.start) as usize);
             parts.push(match mask {
@@ -142,45 +162,54 @@ impl GroupTask {
                 None => array,
             });
         }
-        match parts.as_slice() {
-            [] => self.decode_pages(column, &[]),
-            [only] => Ok(ArrayRef::clone(only)),
+        let array = match parts.as_slice() {
+            [] => self.decode_pages(column, &[])?,
+            [only] => ArrayRef::clone(only),
             many => {
                 let many: Vec<&dyn Array> = many.iter().map(AsRef::as_ref).collect();
-                Ok(concat(&many)?)
+                concat(&many)?
             }
-        }
+        };
+        Ok((array, straddling))
     }
 
     fn pages_of(&self, column: usize, rows: &Range<u64>) -> Result<Vec<(usize, Page)>> {
-        let reader = self.readers.get(&column).ok_or_else(|| Error::internal("a column was not fetched"))?;
-        let pages = reader.pages();
+        let pages = self.reader(column)?.pages();
         let first = pages.partition_point(|page| page.rows.end <= rows.start);
         let touching =
             pages.iter().enumerate().skip(first).take_while(|(_, page)| page.rows.start < rows.end);
         Ok(touching.filter(|(_, page)| !page.rows.is_empty()).map(|(i, page)| (i, page.clone())).collect())
     }
 
-    /// One page as an array; the last one is kept, as the next window may want the rest of it.
-    fn page_array(&mut self, column: usize, number: usize, page: &Page) -> Result<ArrayRef> {
-        if let Some((kept, array)) = self.straddling.get(&column)
-            && *kept == number
-        {
-            return Ok(ArrayRef::clone(array));
+    /// The selected rows of one page of text, where few are: neither the others nor what lies behind the last one is
+    /// decoded. `None` where that cannot be done or would not pay.
+    fn decode_some(
+        &self,
+        column: usize,
+        number: usize,
+        page: &Page,
+        mask: &BooleanBuffer,
+    ) -> Result<Option<ArrayRef>> {
+        let (field, arrow) = self.field(column)?;
+        let plain = page.record.encoding == Encoding::Plain.id() && !page.record.has_nulls();
+        let text = matches!(field.logical, LogicalType::String | LogicalType::Bytes);
+        if !text || !plain || mask.count_set_bits() > mask.len() / 8 {
+            return Ok(None);
         }
-        let array = self.decode_pages(column, &[(number, page.clone())])?;
-        self.straddling.insert(column, (number, ArrayRef::clone(&array)));
-        Ok(array)
+        let piece = || page_piece(self.group, column, number);
+        let profile = self.file.profile();
+        let front = profile.front(&page.record, self.reader(column)?.payload(page)?, page.offset);
+        let Some(front) = front.in_piece(piece)? else { return Ok(None) };
+        let decoding = self.file.decoding(column);
+        let mut builder = ColumnBuilder::new(field.logical, None);
+        builder.append_some(front, mask).at_offset(page.offset).in_piece(piece)?;
+        builder.finish(&arrow, &decoding).in_piece(piece).map(Some)
     }
 
     /// Whole pages, one after the other, into one array.
     fn decode_pages(&self, column: usize, pages: &[(usize, Page)]) -> Result<ArrayRef> {
-        let schema = self.file.schema();
-        let fields = &self.file.footer().schema.fields;
-        let (Some(field), Some(arrow)) = (fields.get(column), schema.fields().get(column)) else {
-            return Err(Error::internal("a column that is not listed"));
-        };
-        let reader = self.readers.get(&column).ok_or_else(|| Error::internal("a column was not fetched"))?;
+        let (field, arrow) = self.field(column)?;
+        let reader = self.reader(column)?;
         let decoding = self.file.decoding(column);
         let mut builder = ColumnBuilder::new(field.logical, field.element_type());
         for (number, page) in pages {
@@ -190,6 +219,16 @@ impl GroupTask {
             builder.append_page(&page.record, &payload, &decoding).at_offset(page.offset).in_piece(piece)?;
         }
         let at = || format!("row group {}, column {column}", self.group);
-        builder.finish(arrow, &decoding).in_piece(at)
+        builder.finish(&arrow, &decoding).in_piece(at)
+    }
+
+    fn field(&self, column: usize) -> Result<(&Field, FieldRef)> {
+        let field = self.file.footer().schema.fields.get(column);
+        let arrow = self.file.schema().fields().get(column).cloned();
+        field.zip(arrow).ok_or_else(|| Error::internal("a column that is not listed"))
+    }
+
+    fn reader(&self, column: usize) -> Result<&ChunkReader> {
+        self.readers.get(&column).ok_or_else(|| Error::internal("a column was not fetched"))
     }
 }

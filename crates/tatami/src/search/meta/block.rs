@@ -25,21 +25,46 @@ pub(crate) fn decode_docs(src: &[u8], first: u32, last: u32, out: &mut [u32]) ->
     } else {
         decode_groups(src, gaps)?
     };
-    let (mut sum, mut zero) = (u64::from(first), false);
+    // Gaps below 2^25 cannot add up to more than 32 bits; then vectors of 32 bits do.
+    let (mut zero, mut wide) = (false, 0);
     for &gap in &*gaps {
-        sum += u64::from(gap);
         zero |= gap == 0;
+        wide |= gap;
     }
+    let sum = if wide < 1 << 25 {
+        u64::from(first) + u64::from(gaps.iter().fold(0u32, |sum, gap| sum.wrapping_add(*gap)))
+    } else {
+        gaps.iter().fold(u64::from(first), |sum, gap| sum + u64::from(*gap))
+    };
     if zero || sum != u64::from(last) {
         return Err(Error::corrupt(WHAT, format!("documents end at {sum}, the skip table says {last}")));
     }
     *start = first;
     let mut doc = first;
-    for gap in gaps {
+    let (fours, rest) = gaps.as_chunks_mut::<4>();
+    // Four at a time: only one addition waits for the four before. Nothing wraps, the sum has been compared.
+    for [a, b, c, d] in fours {
+        let (ab, cd) = (a.wrapping_add(*b), c.wrapping_add(*d));
+        let abc = ab.wrapping_add(*c);
+        let all = ab.wrapping_add(cd);
+        *a = doc.wrapping_add(*a);
+        *b = doc.wrapping_add(ab);
+        *c = doc.wrapping_add(abc);
+        doc = doc.wrapping_add(all);
+        *d = doc;
+    }
+    for gap in rest {
         doc = doc.wrapping_add(*gap);
         *gap = doc;
     }
     Ok(len)
+}
+
+/// The bytes that the documents of a block of `count` take, where its first byte tells: only full blocks say it.
+#[inline]
+pub(crate) fn docs_len(src: &[u8], count: usize) -> Option<usize> {
+    let width = src.first().copied().filter(|_| count == BLOCK)?.max(1);
+    Some(1 + (usize::from(width) * (BLOCK - 1)).div_ceil(8))
 }
 
 /// Decodes the frequencies that follow the documents of a block; gives the length of their bytes.

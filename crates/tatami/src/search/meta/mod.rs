@@ -14,7 +14,7 @@ mod skips;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use block::{decode_docs, decode_freqs, encode_list};
+pub(crate) use block::{decode_docs, decode_freqs, docs_len, encode_list};
 pub(crate) use block_tree::{BLOCK_TERMS, BlockTree, BlockTreeWriter};
 pub(crate) use dictionary::Dictionary;
 pub use dictionary::DictionaryKind;

@@ -1,0 +1,315 @@
+//! Several terms, a window of documents at a time.
+//!
+//! A document has no length here: what a term adds depends on its frequency alone, and the skip tables say how large
+//! that gets inside a window. Lists that even together could not be admitted are left aside (MaxScore).
+//!
+//! Where one list remains, a frequency can be given that a document must exceed in it. Postings above it are looked up
+//! in the lists left aside, as long as the blocks there promise enough. Where that would be too many, or several lists
+//! remain, lists are added up into one sum per document, and only documents whose sums get large enough are looked up
+//! in the lists that were not added.
+
+use tesselle_codec::Result;
+
+use super::cursor::{END, PostingCursor};
+use super::disjunction::{Clause, Disjunction};
+use super::top::Collector;
+
+/// Documents of the first window, and of the largest: small as long as little is known of the scores to beat. Few in
+/// tests, so that small corpora have many windows.
+const FIRST: u32 = if cfg!(test) { 32 } else { 128 };
+const LARGEST: u32 = if cfg!(test) { 128 } else { 8192 };
+
+/// Looking a document up costs as much as adding about this many postings.
+const LOOKUP: u64 = 8;
+
+/// Levels above this are not told apart.
+const TOP_LEVEL: u32 = 64;
+
+/// What the skip table of a clause promises inside a window.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    clause: usize,
+    max_freq: u32,
+    /// The most it adds, and what all before it add together.
+    bound: f32,
+    before: f32,
+    /// Documents that contain it up to this often cannot be admitted, or are not looked for.
+    level: u32,
+}
+
+/// A range of documents and how it is searched.
+#[derive(Debug)]
+struct Window<'a> {
+    base: u32,
+    end: u32,
+    /// Ascending by bound.
+    parts: Vec<Part>,
+    /// How many of them are left aside.
+    aside: usize,
+    /// Per clause, a walk that only looks for large frequencies.
+    scans: Vec<PostingCursor<'a>>,
+    /// Per clause, what it adds to the document that is scored.
+    adds: Vec<f32>,
+    /// How many of those left aside, counted from the least, are not added up either.
+    unread: usize,
+    /// What the lists that are added up give each document.
+    sums: Vec<f32>,
+    /// Documents whose sums are large enough.
+    found: [u64; LARGEST as usize / 64],
+}
+
+impl<'a> Disjunction<'a> {
+    pub(super) fn run_many(&mut self, collector: &mut impl Collector) -> Result<()> {
+        self.clauses.iter_mut().for_each(|clause| clause.cursor.start());
+        let mut window = Window {
+            base: self.next_from(0),
+            end: 0,
+            parts: Vec::with_capacity(self.clauses.len()),
+            aside: 0,
+            scans: self.clauses.iter().map(|clause| clause.cursor.clone()).collect(),
+            adds: vec![0.0; self.clauses.len()],
+            unread: 0,
+            sums: Vec::new(),
+            found: [0; LARGEST as usize / 64],
+        };
+        let mut size = FIRST;
+        while window.base != END {
+            window.end = window.base.saturating_add(size);
+            if self.plan(&mut window, collector) {
+                match window.parts.get(window.unread..).unwrap_or_default() {
+                    &[only] => self.search_one(&mut window, only, collector)?,
+                    _ => self.search_many(&mut window, collector)?,
+                }
+            }
+            size = (size * 2).min(LARGEST);
+            window.base = self.next_from(window.end);
+        }
+        Ok(())
+    }
+
+    /// The first document from `from` on that any list can hold.
+    fn next_from(&mut self, from: u32) -> u32 {
+        self.clauses.iter_mut().map(|clause| clause.cursor.bounds_in(from, from).1).min().unwrap_or(END)
+    }
+
+    /// Says which frequencies matter inside the window; false if none does.
+    fn plan(&mut self, window: &mut Window<'_>, collector: &impl Collector) -> bool {
+        window.parts.clear();
+        for (i, clause) in self.clauses.iter_mut().enumerate() {
+            let (max_freq, _) = clause.cursor.bounds_in(window.base, window.end);
+            let bound = adds(clause, max_freq);
+            window.parts.push(Part { clause: i, max_freq, bound, before: 0.0, level: 0 });
+        }
+        window.parts.sort_by(|a, b| a.bound.total_cmp(&b.bound));
+        let (mut sum, mut aside, mut rest) = (0.0, None, 0.0);
+        for (i, part) in window.parts.iter_mut().enumerate() {
+            part.before = sum;
+            sum += part.bound;
+            if aside.is_none() && collector.admits(self.loosen(sum)) {
+                (aside, rest) = (Some(i), part.before);
+            }
+        }
+        let Some(aside) = aside else { return false };
+        window.aside = aside;
+        window.unread = aside;
+        let single = aside + 1 == window.parts.len();
+        for (i, part) in window.parts.iter_mut().enumerate() {
+            let Some(clause) = self.clauses.get(part.clause) else { continue };
+            // Of a list that is looked at alone, documents that come from others are no matter.
+            let others = if single && i == aside { rest } else { sum - part.bound };
+            while part.level < part.max_freq.min(TOP_LEVEL)
+                && !collector.admits(self.loosen(others + adds(clause, part.level + 1)))
+            {
+                part.level += 1;
+            }
+        }
+        let Some(part) = window.parts.get(aside).filter(|_| single) else { return true };
+        let Some(clause) = self.clauses.get(part.clause) else { return true };
+        // Every further occurrence is taken to halve the documents.
+        let lookups = clause.cursor.docs() >> part.level.min(63);
+        for part in window.parts.iter().take(aside).rev() {
+            let postings = self.clauses.get(part.clause).map_or(0, |clause| clause.cursor.docs());
+            if postings > lookups.saturating_mul(LOOKUP) {
+                break;
+            }
+            window.unread -= 1;
+        }
+        true
+    }
+
+    /// Only one list can lead to documents: they are scored as they are found.
+    fn search_one(
+        &mut self,
+        window: &mut Window<'a>,
+        part: Part,
+        collector: &mut impl Collector,
+    ) -> Result<()> {
+        let Window { base, end, parts, aside, scans, adds, .. } = window;
+        let Some(scan) = scans.get_mut(part.clause) else { return Ok(()) };
+        let others = parts.get(..*aside).unwrap_or_default();
+        scan.above(*base, *end, part.level, |doc, freq| {
+            adds.fill(0.0);
+            let mut sum = 0.0;
+            if let (Some(clause), Some(add)) = (self.clauses.get(part.clause), adds.get_mut(part.clause)) {
+                *add = clause.weight.of(freq);
+                sum = *add * clause.times as f32;
+            }
+            if self.could_be_admitted(others, doc, sum, adds, collector)? {
+                self.score(doc, adds, collector);
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds lists up, then scores the documents whose sums are large enough.
+    fn search_many(&mut self, window: &mut Window<'a>, collector: &mut impl Collector) -> Result<()> {
+        let Window { base, end, parts, aside, unread, scans, adds, sums, found } = window;
+        let (mut unread, mut added) = parts.split_at_checked(*unread).unwrap_or_default();
+        let rest = added.first().map_or(0.0, |part| part.before);
+        let (slack, least) = (self.loosen(1.0), collector.least());
+        sums.clear();
+        sums.resize((*end - *base) as usize, 0.0);
+        for (i, part) in added.iter().enumerate() {
+            let (Some(scan), Some(clause)) = (scans.get_mut(part.clause), self.clauses.get(part.clause))
+            else {
+                continue;
+            };
+            // Documents of the lists left aside alone are not wanted; those of the others are, once they are large
+            // enough, and the list that is added last to a document makes the whole sum known.
+            let wanted = unread.len() + i >= *aside;
+            scan.drain(*base, *end, part.level, |docs, freqs| {
+                if wanted {
+                    add_and_mark(docs, freqs, *base, clause, (rest, slack, least), sums, found);
+                } else {
+                    add(docs, freqs, *base, clause, sums);
+                }
+            })?;
+        }
+        // Where many documents would have to be looked up, the list is added, too.
+        while let Some((part, others)) = unread.split_last() {
+            let (Some(scan), Some(clause)) = (scans.get_mut(part.clause), self.clauses.get(part.clause))
+            else {
+                break;
+            };
+            let lookups: u32 = found.iter().map(|word| word.count_ones()).sum();
+            if scan.postings_in(*base, *end) > u64::from(lookups) * LOOKUP {
+                break;
+            }
+            scan.drain(*base, *end, part.level, |docs, freqs| add(docs, freqs, *base, clause, sums))?;
+            unread = others;
+            added = parts.get(others.len()..).unwrap_or_default();
+        }
+        for (number, word) in found.iter_mut().take(sums.len().div_ceil(64)).enumerate() {
+            let mut word = std::mem::take(word);
+            while word != 0 {
+                let at = number as u32 * 64 + word.trailing_zeros();
+                word &= word - 1;
+                let sum = sums.get(at as usize).copied().unwrap_or(0.0);
+                adds.fill(0.0);
+                if !self.could_be_admitted(unread, *base + at, sum, adds, collector)? {
+                    continue;
+                }
+                for part in added {
+                    let Some(clause) = self.clauses.get_mut(part.clause) else { continue };
+                    if let Some(once) = clause.look_up(*base + at)?
+                        && let Some(add) = adds.get_mut(part.clause)
+                    {
+                        *add = once;
+                    }
+                }
+                self.score(*base + at, adds, collector);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks a document up in the lists of `parts`, the most promising first, as long as it could be admitted; says
+    /// whether it still could. `sum` is what the other lists add, `found` takes what these do.
+    #[inline]
+    fn could_be_admitted(
+        &mut self,
+        parts: &[Part],
+        doc: u32,
+        mut sum: f32,
+        found: &mut [f32],
+        collector: &impl Collector,
+    ) -> Result<bool> {
+        let slack = self.loosen(1.0);
+        for part in parts.iter().rev() {
+            let Some(clause) = self.clauses.get_mut(part.clause) else { continue };
+            let most = clause.cursor.most_at(doc);
+            if !collector.admits((sum + adds(clause, most) + part.before) * slack) {
+                return Ok(false);
+            }
+            if most > 0
+                && let Some(once) = clause.look_up(doc)?
+            {
+                sum += once * clause.times as f32;
+                if let Some(add) = found.get_mut(part.clause) {
+                    *add = once;
+                }
+            }
+        }
+        Ok(collector.admits(sum * slack))
+    }
+
+    /// Scores a document in query order. A clause that does not contain it adds zero, which changes no bit.
+    fn score(&self, doc: u32, found: &[f32], collector: &mut impl Collector) {
+        let add = |clause: usize| found.get(clause).copied().unwrap_or(0.0);
+        let score = self.tokens.iter().fold(0.0, |sum, token| sum + add(*token));
+        if collector.admits(score) && self.live.is_none_or(|live| live.contains(doc)) {
+            collector.collect(doc, score);
+        }
+    }
+}
+
+impl Clause<'_> {
+    /// What it adds to a document once, if it contains that. Questions come with rising documents.
+    #[inline]
+    fn look_up(&mut self, doc: u32) -> Result<Option<f32>> {
+        self.cursor.seek(doc)?;
+        if self.cursor.doc() != doc {
+            return Ok(None);
+        }
+        Ok(Some(self.weight.of(self.cursor.freq()?)))
+    }
+}
+
+/// Adds what a clause gives some documents to their sums, and marks those that reach `least` with what is not added yet.
+#[inline(never)]
+fn add_and_mark(
+    docs: &[u32],
+    freqs: &[u32],
+    base: u32,
+    clause: &Clause<'_>,
+    (rest, slack, least): (f32, f32, f32),
+    sums: &mut [f32],
+    found: &mut [u64],
+) {
+    let (weight, times) = (&clause.weight, clause.times as f32);
+    for (&doc, &freq) in docs.iter().zip(freqs) {
+        let at = (doc - base) as usize;
+        let Some(sum) = sums.get_mut(at) else { return };
+        *sum += weight.of(freq) * times;
+        if (*sum + rest) * slack >= least
+            && let Some(word) = found.get_mut(at / 64)
+        {
+            *word |= 1 << (at % 64);
+        }
+    }
+}
+
+/// Adds what a clause gives some documents to their sums.
+#[inline(never)]
+fn add(docs: &[u32], freqs: &[u32], base: u32, clause: &Clause<'_>, sums: &mut [f32]) {
+    let (weight, times) = (&clause.weight, clause.times as f32);
+    for (&doc, &freq) in docs.iter().zip(freqs) {
+        let Some(sum) = sums.get_mut((doc - base) as usize) else { return };
+        *sum += weight.of(freq) * times;
+    }
+}
+
+/// The most a clause can add to documents that contain it up to `freq` times.
+fn adds(clause: &Clause<'_>, freq: u32) -> f32 {
+    clause.weight.of(freq) * clause.times as f32
+}
