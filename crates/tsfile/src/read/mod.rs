@@ -5,6 +5,7 @@ pub(crate) mod assemble;
 pub(crate) mod column;
 pub(crate) mod date;
 pub(crate) mod file;
+pub(crate) mod find;
 pub(crate) mod join;
 pub(crate) mod loaded;
 pub(crate) mod output;

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
-use tesselle_core::{Context as _, Error, Result};
+use tesselle_core::{ByteRange, Context as _, Error, Result};
 
 /// All that the units of a task refer to.
 pub(crate) struct Material {
@@ -224,6 +224,17 @@ impl Material {
             (Some(task), Some(loaded), Some(facts)) => Ok((task, loaded, facts)),
             _ => Err(Error::internal("a unit refers to a chunk that was not fetched")),
         }
+    }
+
+    /// The path and the facts of the file of a chunk.
+    pub(crate) fn file(&self, task: &TaskChunk) -> Result<(&Arc<str>, FileFacts)> {
+        let file = self.files.get(task.chunk.file);
+        file.map(|(path, facts)| (path, *facts)).ok_or_else(|| Error::internal("a chunk is of no file"))
+    }
+
+    /// A range of the file of a chunk, as it is asked for.
+    pub(crate) fn bytes(&self, task: &TaskChunk, range: Range<u64>) -> Result<ByteRange> {
+        Ok(ByteRange::new(Arc::clone(self.file(task)?.0), range))
     }
 
     /// A page with its bytes.

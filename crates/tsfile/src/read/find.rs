@@ -1,0 +1,226 @@
+//! Which pages the chunks of a task have, found in a few rounds of reads: chunk headers, then page headers or whole
+//! chunks.
+
+use super::loaded::{Loaded, header_range, parse_header};
+use super::prune::Pruner;
+use super::source::{Material, TaskChunk};
+use super::units;
+use super::walk::{HeaderWalk, Walk};
+use crate::meta::{ChunkHeader, DataType};
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::ops::Range;
+use tesselle_core::{ByteRange, Result};
+
+/// The header of a chunk and where its pages lie; `None` for one that is left out.
+pub(crate) type Header = Option<(ChunkHeader, Range<u64>)>;
+
+/// Finds the pages of the chunks of a task.
+pub(crate) struct PageFinder {
+    phase: Phase,
+    round: Round,
+    headers: Vec<Header>,
+    /// By chunk; `None` for those that are read whole.
+    walks: Vec<Option<HeaderWalk>>,
+    /// The pages found so far, by chunk.
+    found: Vec<Option<Loaded>>,
+    /// Whether page headers are worth a walk: the scan may leave pages out, and small reads cost little.
+    may_walk: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Start,
+    Headers,
+    PageHeaders,
+    Chunks,
+}
+
+/// Which chunks are cut into pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// All at once.
+    All,
+    /// Time columns first: they tell how far the others are of interest.
+    Times,
+    /// The others.
+    Values,
+}
+
+impl Round {
+    fn has(self, task: &TaskChunk) -> bool {
+        match self {
+            Self::All => true,
+            Self::Times => task.data_type == DataType::Vector,
+            Self::Values => task.data_type != DataType::Vector,
+        }
+    }
+}
+
+impl PageFinder {
+    pub(crate) fn new(may_walk: bool) -> Self {
+        let (headers, walks, found) = (Vec::new(), Vec::new(), Vec::new());
+        Self { phase: Phase::Start, round: Round::All, headers, walks, found, may_walk }
+    }
+
+    /// Takes what was asked for last and asks for more; `None` when all pages are found. `leave_out` sees the headers of
+    /// the chunks once they are there.
+    pub(crate) fn advance(
+        &mut self,
+        material: &Material,
+        pruner: &Pruner,
+        leave_out: impl Fn(&mut [Header]),
+        mut given: Vec<Bytes>,
+    ) -> Result<Option<Vec<ByteRange>>> {
+        loop {
+            let given = std::mem::take(&mut given);
+            let wanted = match self.phase {
+                Phase::Start => {
+                    self.phase = Phase::Headers;
+                    need_headers(material)?
+                }
+                Phase::Headers => {
+                    self.take_headers(material, &given)?;
+                    leave_out(&mut self.headers);
+                    self.prepare_walks(material);
+                    self.phase = Phase::PageHeaders;
+                    self.need_page_headers(material)?
+                }
+                Phase::PageHeaders => {
+                    self.take_page_headers(material, given);
+                    let wanted = self.need_page_headers(material)?;
+                    if wanted.is_empty() {
+                        self.phase = Phase::Chunks;
+                        self.need_chunks(material)?
+                    } else {
+                        wanted
+                    }
+                }
+                Phase::Chunks => {
+                    self.take_chunks(material, given)?;
+                    if self.round != Round::Times {
+                        return Ok(None);
+                    }
+                    self.round = Round::Values;
+                    self.limit_walks(material, pruner);
+                    self.phase = Phase::PageHeaders;
+                    self.need_page_headers(material)?
+                }
+            };
+            if !wanted.is_empty() {
+                return Ok(Some(wanted));
+            }
+        }
+    }
+
+    /// The pages by chunk, once all are found.
+    pub(crate) fn take(&mut self) -> Vec<Option<Loaded>> {
+        std::mem::take(&mut self.found)
+    }
+
+    fn take_headers(&mut self, material: &Material, fetched: &[Bytes]) -> Result<()> {
+        for (i, (task, bytes)) in material.chunks.iter().zip(fetched).enumerate() {
+            let (_, facts) = material.file(task)?;
+            let parsed = parse_header(&task.chunk, (&task.name, task.data_type), facts, bytes);
+            self.headers.push(Some(parsed.map_err(|e| material.place((i, 0), e))?));
+        }
+        Ok(())
+    }
+
+    fn prepare_walks(&mut self, material: &Material) {
+        let walk = |range: &Range<u64>| HeaderWalk::new(range).filter(|_| self.may_walk);
+        self.walks = self.headers.iter().map(|header| walk(&header.as_ref()?.1)).collect();
+        self.found = self.headers.iter().map(|_| None).collect();
+        let mut chunks = material.chunks.iter().zip(&self.walks);
+        if chunks.any(|(task, walk)| task.chunk.time_chunk.is_some() && walk.is_some()) {
+            self.round = Round::Times;
+        }
+    }
+
+    /// The page headers that the walks of this round want next; empty when all have ended.
+    fn need_page_headers(&self, material: &Material) -> Result<Vec<ByteRange>> {
+        let walks = material.chunks.iter().zip(&self.walks).filter(|(task, _)| self.round.has(task));
+        let wanted = walks.filter_map(|(task, walk)| Some((task, walk.as_ref()?.need())));
+        let going = wanted.filter(|(_, range)| !range.is_empty());
+        going.map(|(task, range)| material.bytes(task, range)).collect()
+    }
+
+    fn take_page_headers(&mut self, material: &Material, fetched: Vec<Bytes>) {
+        let mut fetched = fetched.into_iter();
+        let round = self.round;
+        let chunks = material.chunks.iter().zip(&self.headers);
+        for ((task, header), place) in chunks.zip(&mut self.walks).filter(|((task, _), _)| round.has(task)) {
+            let Some(walk) = place.as_mut().filter(|walk| !walk.need().is_empty()) else { continue };
+            let (Some((header, _)), Ok((_, facts)), Some(bytes)) =
+                (header, material.file(task), fetched.next())
+            else {
+                continue;
+            };
+            if walk.take(header, facts.version, &bytes) == Walk::GivenUp {
+                *place = None;
+            }
+        }
+    }
+
+    /// The chunks of this round that are read whole.
+    fn need_chunks(&self, material: &Material) -> Result<Vec<ByteRange>> {
+        let mut ranges = Vec::new();
+        for ((task, header), walk) in material.chunks.iter().zip(&self.headers).zip(&self.walks) {
+            if let (Some((_, range)), None) = (header, walk)
+                && !range.is_empty()
+                && self.round.has(task)
+            {
+                ranges.push(material.bytes(task, range.clone())?);
+            }
+        }
+        Ok(ranges)
+    }
+
+    /// Takes the pages of the chunks of this round.
+    fn take_chunks(&mut self, material: &Material, fetched: Vec<Bytes>) -> Result<()> {
+        let mut fetched = fetched.into_iter();
+        let places = self.headers.iter_mut().zip(&mut self.walks).zip(&mut self.found);
+        for (i, (task, ((header, walk), place))) in material.chunks.iter().zip(places).enumerate() {
+            if !self.round.has(task) {
+                continue;
+            }
+            let Some((header, range)) = header.take() else { continue };
+            let loaded = if let Some(walk) = walk.take() {
+                let (pages, all) = walk.pages();
+                Loaded { header, pages, headers_only: true, cut: !all }
+            } else {
+                let bytes = if range.is_empty() { Bytes::new() } else { fetched.next().unwrap_or_default() };
+                let (_, facts) = material.file(task)?;
+                let loaded = Loaded::new(header, facts.version, &bytes, range.start);
+                loaded.map_err(|e| material.place((i, 0), e))?
+            };
+            *place = Some(loaded);
+        }
+        Ok(())
+    }
+
+    /// No walk has to go further than the pages whose times are of interest, which the time columns tell.
+    fn limit_walks(&mut self, material: &Material, pruner: &Pruner) {
+        let mut limits: HashMap<(usize, u64), usize> = HashMap::new();
+        for (task, loaded) in material.chunks.iter().zip(&self.found) {
+            if let Some(loaded) = loaded {
+                let pages = units::pages_of_interest(task, loaded, pruner);
+                limits.insert((task.chunk.file, task.chunk.offset), pages);
+            }
+        }
+        for (task, walk) in material.chunks.iter().zip(&mut self.walks) {
+            let limit = task.chunk.time_chunk.and_then(|time| limits.get(&(task.chunk.file, time)));
+            if let (Some(walk), Some(limit)) = (walk, limit) {
+                walk.limit(*limit);
+            }
+        }
+    }
+}
+
+fn need_headers(material: &Material) -> Result<Vec<ByteRange>> {
+    let range = |task: &TaskChunk| {
+        let (_, facts) = material.file(task)?;
+        material.bytes(task, header_range(&task.chunk, &task.name, facts))
+    };
+    material.chunks.iter().map(range).collect()
+}
