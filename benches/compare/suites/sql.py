@@ -11,7 +11,8 @@ QUESTIONS = {
     "filter": "aggregates where speed > 118 (1.7 %)",
     "rows": "rows where speed > 118 (1.7 %)",
     "range": "aggregates of 1 % of the times",
-    "bounds": "min, max, count",
+    "bounds": "min and max of times and integers",
+    "floats": "min and max of floats",
 }
 
 

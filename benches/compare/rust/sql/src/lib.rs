@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 
 /// Runs of each question; each opens its file anew.
@@ -17,7 +17,8 @@ pub fn statement(query: &str, from: &str, to: &str) -> String {
         "filter" => "SELECT count(*), sum(temperature) FROM t WHERE speed > 118".to_owned(),
         "rows" => "SELECT time, temperature FROM t WHERE speed > 118".to_owned(),
         "range" => format!("SELECT count(*), sum(temperature) FROM t WHERE time >= {from} AND time < {to}"),
-        "bounds" => "SELECT min(temperature), max(temperature), count(*) FROM t".to_owned(),
+        "bounds" => "SELECT min(time), max(time), min(sensor), max(sensor), count(*) FROM t".to_owned(),
+        "floats" => "SELECT count(*), min(temperature), max(temperature) FROM t".to_owned(),
         other => panic!("no question is called {other}"),
     }
 }

@@ -35,7 +35,7 @@ fn make(folder: &Path, file: &Path, format: &str) {
     }
     let mut conversion = Conversion::default();
     let settings: &[&str] = match format {
-        "tet" => &["codec=zstd", "chunk=65536"],
+        "tet" => &["codec=zstd", "chunk=65536", "footer=v2"],
         "tiledb" => &["dims=time", "filters=zstd"],
         "tatami" => &["sort_key=time"],
         _ => &[],
