@@ -7,6 +7,7 @@ mod assemble;
 mod boxes;
 mod coordinates;
 mod dtype;
+mod narrow;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ pub use assemble::{read_region, read_region_here};
 pub use boxes::{CopyAxis, copy_box};
 pub use coordinates::coordinates;
 pub use dtype::DType;
+pub use narrow::narrow;
 pub(crate) use source::TileSource;
 pub use tiles::{TileAxis, TileGrid, TilePart};
 

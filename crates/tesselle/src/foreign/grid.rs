@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, make_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
-use tesselle_core::array::{coordinates, read_region_here};
+use tesselle_core::array::{coordinates, narrow, read_region_here};
 use tesselle_core::{
     ArrayView, ColumnStats, Cost, DType, Error, Known, Plan, Predicate, Pushdown, Region, Result, Scan, Span,
     Step, Storage, TYPE_KEY, Table, TableStats, Task,
@@ -114,8 +114,9 @@ impl Table for GridTable {
         }
     }
 
-    fn pushdown(&self, _predicate: &Predicate) -> Pushdown {
-        Pushdown::None
+    fn pushdown(&self, predicate: &Predicate) -> Pushdown {
+        let mut region = Region::whole(&self.shape);
+        if narrow(predicate, &self.axes, &mut region) { Pushdown::Exact } else { Pushdown::Inexact }
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
@@ -130,20 +131,27 @@ impl Table for GridTable {
             .map(|name| self.schema.index_of(name).map_err(|_| Error::unknown_name("column", name, known())))
             .collect::<Result<Vec<usize>>>()?;
         let origin = vec![0; self.shape.len()];
-        let region = match &scan.selection {
+        let whole = match &scan.selection {
             Some(selection) => selection.resolve(&origin, &self.shape)?,
             None => Region::whole(&self.shape),
         };
+        let mut region = whole.clone();
+        let exact = scan.predicate.as_ref().is_none_or(|p| narrow(p, &self.axes, &mut region));
         let read: Vec<&GridColumn> =
             wanted.iter().filter_map(|at| self.columns.get(at.checked_sub(self.axes.len())?)).collect();
         let cell: u64 = read.iter().map(|column| column.array.dtype().size() as u64).sum();
         let tile = read.first().map_or(&[][..], |column| column.array.tile_shape());
         let schema = Arc::new(self.schema.project(&wanted)?);
-        let mut left = scan.limit.unwrap_or(u64::MAX);
+        // Rows that are still filtered must not be counted.
+        let mut left = scan.limit.filter(|_| exact).unwrap_or(u64::MAX);
         let mut tasks: Vec<Box<dyn Task>> = Vec::new();
         let mut boxes = Vec::new();
-        cut(&region, tile, cell.max(1), 0, &mut boxes);
+        cut(&whole, tile, cell.max(1), 0, &mut boxes);
         let pieces = boxes.len() as u64;
+        if region != whole {
+            boxes.clear();
+            cut(&region, tile, cell.max(1), 0, &mut boxes);
+        }
         for part in boxes {
             if left == 0 {
                 break;
@@ -166,7 +174,7 @@ impl Table for GridTable {
                 read: None,
             }));
         }
-        let pruned = pieces - tasks.len() as u64;
+        let pruned = pieces.saturating_sub(tasks.len() as u64);
         Ok(Plan { tasks, pieces, pruned })
     }
 
@@ -302,6 +310,8 @@ pub(super) fn values(dtype: DType, bytes: Vec<u8>) -> Result<ArrayRef> {
 
 #[cfg(test)]
 mod tests {
+    use tesselle_core::storage::MemoryStorage;
+
     use super::*;
 
     fn boxes(shape: &[u64], tile: &[u64], cell: u64) -> Vec<Region> {
@@ -322,6 +332,33 @@ mod tests {
         assert!(parts.len() > 80, "{}", parts.len());
         assert_eq!(parts.iter().map(|p| p.cells().unwrap()).sum::<u64>(), 200_000_000);
         assert!(boxes(&[0, 5], &[1, 1], 8).is_empty());
+    }
+
+    #[test]
+    fn conditions_on_axes_leave_boxes_out() {
+        let shape = [10_000, 1000];
+        let bytes: Vec<u8> = (0..10_000_000_u32).flat_map(u32::to_le_bytes).collect();
+        let array =
+            tesselle_core::testing::TiledArray::new(DType::U32, &shape, &[100, 1000], &bytes).unwrap();
+        let column = GridColumn { name: "value".to_owned(), array: Arc::new(array), is_bool: false };
+        let table = GridTable::new("", vec![column], Arc::new(MemoryStorage::new())).unwrap();
+        let driver = tesselle_core::Driver::new(&tesselle_core::DriverOptions::default()).unwrap();
+        let run = |text: &str, limit: Option<u64>| {
+            let predicate: Predicate = text.parse().unwrap();
+            let scan = Scan { predicate: Some(predicate.clone()), limit, ..Scan::default() };
+            let plan = table.plan(&scan).unwrap();
+            let counts = (plan.tasks.len() as u64, plan.pruned, plan.pieces);
+            let batches =
+                tesselle_core::driver::scan(&table, &scan, &driver, tesselle_core::driver::Order::Plan);
+            let rows: usize = batches.unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+            (table.pushdown(&predicate), counts, rows)
+        };
+        let (pushdown, (read, pruned, pieces), rows) =
+            run("axis_0 >= 1990 AND axis_0 < 2010 AND axis_1 = 5", None);
+        assert_eq!((pushdown, rows), (Pushdown::Exact, 20));
+        assert!(read == 1 && pruned + read == pieces && pieces > 2, "{read} + {pruned} of {pieces}");
+        let (pushdown, (_, pruned, _), rows) = run("value > 9999990", Some(3));
+        assert_eq!((pushdown, pruned, rows), (Pushdown::Inexact, 0, 3));
     }
 
     #[test]

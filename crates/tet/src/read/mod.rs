@@ -6,7 +6,6 @@ pub(crate) mod axes;
 mod band;
 pub(crate) mod copy;
 mod describe;
-mod narrow;
 mod opened;
 mod plan;
 mod table;

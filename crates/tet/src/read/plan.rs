@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use tesselle_core::array::TileGrid;
+use tesselle_core::array::{TileGrid, narrow};
 use tesselle_core::{ColumnBounds, Error, Plan, Predicate, Region, Result, Scan, Verdict};
 
 use super::axes::VALUE;
 use super::band::{AxisBand, Band, bands};
-use super::narrow::narrow;
 use super::table::TetTable;
 use super::task::{BandTask, Column, Shared};
 use crate::meta::index::Codec;

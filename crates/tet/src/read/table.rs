@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use tesselle_core::array::narrow;
 use tesselle_core::{
     ArrayView, ColumnStats, Known, Plan, Predicate, Pushdown, Region, Result, Scan, Storage, Table,
     TableStats,
@@ -11,7 +12,6 @@ use tesselle_core::{
 
 use super::array::Array;
 use super::axes::{self, VALUE};
-use super::narrow::narrow;
 use super::opened::Opened;
 use super::plan;
 use crate::meta::index::DatasetRows;

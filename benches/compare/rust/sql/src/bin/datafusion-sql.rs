@@ -1,6 +1,6 @@
 //! The same questions by DataFusion over the Parquet file: `datafusion-sql QUERY-FORMAT FOLDER`.
 
-use compare_sql::{RUNS, answer, statement};
+use compare_sql::{MIDDLE, RUNS, answer, statement};
 use datafusion::prelude::{ParquetReadOptions, SessionContext};
 
 fn main() {
@@ -8,7 +8,7 @@ fn main() {
     let (query, _) = job.split_once('-').expect("a job is QUERY-FORMAT");
     let file = folder.join("rows.parquet");
     let file = file.to_str().expect("a path of text");
-    let sql = statement(query, "to_timestamp_millis(1705000000000)", "to_timestamp_millis(1705100000000)");
+    let sql = statement(query, MIDDLE);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
     compare_harness::report(RUNS, || {
         runtime.block_on(async {

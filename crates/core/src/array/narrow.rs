@@ -1,10 +1,12 @@
 //! Conditions on axis columns, turned into a smaller region.
 
-use tesselle_core::{Comparison, Predicate, Region, Scalar, Span};
+use crate::predicate::{Comparison, Predicate};
+use crate::scalar::Scalar;
+use crate::selection::{Region, Span};
 
-/// Narrows `region` by what `predicate` says about the axes. The answer is whether the narrowed region holds exactly
+/// Narrows `region` by what `predicate` says about the axes of these names, whose coordinates are positions. The answer is whether the narrowed region holds exactly
 /// the matching rows; otherwise it holds all of them and others.
-pub(crate) fn narrow(predicate: &Predicate, names: &[String], region: &mut Region) -> bool {
+pub fn narrow(predicate: &Predicate, names: &[String], region: &mut Region) -> bool {
     let mut exact = true;
     for part in predicate.conjuncts() {
         exact &= match part {
