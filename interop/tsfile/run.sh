@@ -17,13 +17,14 @@ set -- --tess "$TESS" --work "$work/files" "$@"
 
 python=$work/venv/bin/python
 [ -x "$python" ] || python3 -m venv "$work/venv"
-if ! "$python" -c 'import pyarrow' 2>/dev/null; then
+# Isolated (-I): a folder of the same name where the script is called would pass for the package.
+if ! "$python" -I -c 'import pyarrow' 2>/dev/null; then
     "$python" -m pip install --quiet pyarrow || {
         echo "skipped: pyarrow cannot be fetched from the package index"
         exit 0
     }
 fi
-if ! "$python" -c 'import tsfile' 2>/dev/null; then
+if ! "$python" -I -c 'import tsfile' 2>/dev/null; then
     "$python" -m pip install --quiet tsfile==2.5.0 || {
         echo "skipped: the tsfile package cannot be fetched"
         set -- "$@" --no-package
