@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tesselle::Predicate;
+use tesselle_core::Predicate;
 
 fuzz_target!(|text: &str| {
     if let Ok(predicate) = text.parse::<Predicate>() {

@@ -4,12 +4,11 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tesselle::{Driver, DriverOptions};
+use tesselle_core::{Driver, DriverOptions};
 
 static DRIVER: LazyLock<Driver> =
     LazyLock::new(|| Driver::new(&DriverOptions { threads: Some(1), memory: Some(256 << 20) }).unwrap());
 
 fuzz_target!(|bytes: &[u8]| {
-    let format = tesselle::format_by_name("tatami").unwrap();
-    let _ = tesselle_core::testing::exercise(format, bytes, &DRIVER);
+    let _ = tesselle_core::testing::exercise(&tesselle_tatami::Tatami, bytes, &DRIVER);
 });

@@ -4,8 +4,8 @@
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use tesselle::storage::MemoryStorage;
-use tesselle::{Driver, DriverOptions, Location, OpenOptions, Storage};
+use tesselle_core::storage::MemoryStorage;
+use tesselle_core::{Driver, DriverOptions, Location, OpenOptions, Storage};
 
 static DRIVER: LazyLock<Driver> =
     LazyLock::new(|| Driver::new(&DriverOptions { threads: Some(1), memory: Some(256 << 20) }).unwrap());
@@ -39,6 +39,6 @@ fuzz_target!(|bytes: &[u8]| {
     let (name, _) = &ARRAY[usize::from(*choice) % ARRAY.len()];
     storage.put(name.clone(), bytes.to_vec());
     let location = Location::new(Arc::new(storage) as Arc<dyn Storage>, "array");
-    let format = tesselle::format_by_name("tiledb").unwrap();
+    let format = &tesselle_tiledb::TileDb;
     let _ = tesselle_core::testing::exercise_at(format, &location, &OpenOptions::default(), &DRIVER);
 });

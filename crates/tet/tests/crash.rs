@@ -1,4 +1,4 @@
-//! A storage that fails at the n-th step of a write: what was there before stays, or the new state is whole.
+//! Local files are lent; a storage that fails at the n-th step of a write leaves what was there, or the new state is whole.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod golden;
@@ -17,6 +17,28 @@ fn options() -> WriterOptions {
         footer: Some(FooterSpec { history, indexes: true, ..FooterSpec::default() }),
         ..WriterOptions::default()
     }
+}
+
+#[test]
+fn a_large_tensor_of_a_local_file_is_lent_and_not_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::local(folder.path().join("data.tet")).unwrap();
+    let specs = [
+        DatasetSpec::new("small", DType::U8, [4]).chunk_shape([4]),
+        DatasetSpec::new("large", DType::U8, [200_000]).chunk_shape([1000]),
+    ];
+    let values: Vec<u8> = (0..200_000_u32).map(|i| i as u8).collect();
+    let mut writer = Writer::create(&location, &specs, WriterOptions::default(), &driver()).unwrap();
+    writer.push_rows(0, &[1, 2, 3, 4]).unwrap();
+    writer.push_rows(1, &values).unwrap();
+    writer.finish().unwrap();
+    let file = tesselle_tet::File::open(&location, &tesselle_core::OpenOptions::default()).unwrap();
+    // Small ones may be copied; that must not decide for the large one.
+    let _ = file.array(0).unwrap().contiguous();
+    let array = file.array(1).unwrap();
+    let (first, second) = (array.contiguous().unwrap(), array.contiguous().unwrap());
+    assert_eq!(first, values);
+    assert_eq!(first.as_ptr(), second.as_ptr());
 }
 
 #[test]

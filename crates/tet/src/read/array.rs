@@ -104,7 +104,7 @@ impl ArrayView for Array {
             return None;
         }
         let at = rows.payload_offset;
-        if !self.opened.lends(at) {
+        if !self.opened.lends(at, self.grid.bytes) {
             return None;
         }
         self.opened.location.read_range(at..at.checked_add(self.grid.bytes)?).ok()

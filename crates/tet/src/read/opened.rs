@@ -118,13 +118,15 @@ impl Opened {
         self.zones.get_or_init(|| Zones::load(self)).as_ref()
     }
 
-    /// Whether the storage lends its bytes, rather than copying them: then it answers twice with the same address.
-    /// `at` is any byte of the file.
-    pub(crate) fn lends(&self, at: u64) -> bool {
-        *self.lends.get_or_init(|| {
-            let probe = || self.location.read_range(at..at.saturating_add(1)).ok();
+    /// Whether the storage lends the bytes of a range, rather than copying them: then it answers twice with the same
+    /// address. Small ranges may be copied even where large ones are lent.
+    pub(crate) fn lends(&self, at: u64, len: u64) -> bool {
+        const PROBE: u64 = (64 << 10) + 1;
+        let lent = || {
+            let probe = || self.location.read_range(at..at.saturating_add(len.min(PROBE))).ok();
             probe().zip(probe()).is_some_and(|(first, second)| first.as_ptr() == second.as_ptr())
-        })
+        };
+        if len < PROBE { lent() } else { *self.lends.get_or_init(lent) }
     }
 
     /// The bytes of a spilled document, where it is small enough.
