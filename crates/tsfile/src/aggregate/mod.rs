@@ -83,11 +83,11 @@ pub fn aggregate(location: &Location, request: &Request, driver: &Driver) -> Res
             }
         }
     }
-    let is_known = |name: &&String| {
+    let is_unknown = |name: &&String| {
         let found = |s: &SeriesAggregates| **name == s.device || is_series(name, &s.device, &s.measurement);
         !all.iter().any(found)
     };
-    if let Some(name) = request.series.iter().find(is_known) {
+    if let Some(name) = request.series.iter().find(is_unknown) {
         let devices = archive.devices.keys().map(String::as_str);
         return Err(Error::unknown_name("series", name, devices).file(location.path()));
     }
