@@ -111,6 +111,8 @@ impl fmt::Display for Scalar {
             Self::Null => f.write_str("NULL"),
             Self::Bool(b) => f.write_str(if *b { "TRUE" } else { "FALSE" }),
             Self::Int(i) => write!(f, "{i}"),
+            // A literal beyond the range is how a condition spells an infinity.
+            Self::Float(x) if x.is_infinite() => f.write_str(if *x > 0.0 { "1e999" } else { "-1e999" }),
             Self::Float(x) => write!(f, "{x:?}"),
             Self::Text(t) => write!(f, "'{}'", t.replace('\'', "''")),
             Self::Bytes(b) => write!(f, "X'{}'", hex(b)),

@@ -338,6 +338,7 @@ mod tests {
         assert_eq!(p.to_string(), r#""a ""b""" IN (1, -2.5, 'it''s', X'00ff', TRUE, 1000.0)"#);
         assert_eq!(parse("18446744073709551615 >= u").to_string(), "\"u\" <= 18446744073709551615");
         assert_eq!(parse("x NOT BETWEEN 1 AND 2").to_string(), "NOT ((\"x\" >= 1) AND (\"x\" <= 2))");
+        assert_eq!(parse("x < 1e1110 AND x > -1e400").to_string(), "(\"x\" < 1e999) AND (\"x\" > -1e999)");
         assert_eq!(parse("x IS NOT NULL").to_string(), "NOT (\"x\" IS NULL)");
         assert_eq!(parse("flag AND TRUE").to_string(), "(\"flag\" = TRUE) AND (TRUE)");
     }
