@@ -6,7 +6,7 @@ use super::loaded::Loaded;
 use super::output::{Output, Shape};
 use super::plan::Mode;
 use super::prune::Pruner;
-use super::source::{Material, PageId, Source, TaskChunk, TimeCache};
+use super::source::{Buffers, Material, PageId, Source, TaskChunk};
 use super::units;
 use crate::archive::Archive;
 use bytes::Bytes;
@@ -57,7 +57,7 @@ pub(crate) struct ScanTask {
     /// The sources of the components, in the order of time.
     ready: VecDeque<Vec<Source>>,
     sources: Vec<Source>,
-    cache: TimeCache,
+    buffers: Buffers,
     output: Output,
     state: State,
     finder: PageFinder,
@@ -109,7 +109,7 @@ impl ScanTask {
             components: components.into(),
             ready: VecDeque::new(),
             sources: Vec::new(),
-            cache: TimeCache::default(),
+            buffers: Buffers::default(),
             output: Output::new(shape),
             state: State::Find,
             finder: PageFinder::new(may_walk),
@@ -163,7 +163,7 @@ impl ScanTask {
             }
             let more = match self.mode {
                 Mode::Rows => {
-                    join_window(&mut self.sources, &self.material, &mut self.cache, &mut self.output)?
+                    join_window(&mut self.sources, &self.material, &mut self.buffers, &mut self.output)?
                 }
                 Mode::Points => self.next_points()?,
             };
@@ -181,7 +181,7 @@ impl ScanTask {
 
     fn next_points(&mut self) -> Result<bool> {
         while let Some(source) = self.sources.first_mut() {
-            source.fill(&self.material, &mut self.cache)?;
+            source.fill(&self.material, &mut self.buffers)?;
             if let Some(run) = &mut source.run {
                 // Each column of an aligned group gives so many rows in turn.
                 let rows = (self.output.batch_rows() / source.columns.len().max(1)).max(64);
