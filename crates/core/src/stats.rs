@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::predicate::ColumnBounds;
 use crate::scalar::Scalar;
 
 /// A value and how far it can be trusted.
@@ -47,6 +48,30 @@ pub struct ColumnStats {
     pub nulls: Known<u64>,
 }
 
+impl ColumnStats {
+    /// What tight bounds of all pieces of a column say of the whole: nothing, unless those of every piece are known.
+    pub fn of_pieces(pieces: impl IntoIterator<Item = Option<ColumnBounds>>) -> Self {
+        let (mut min, mut max): (Option<Scalar>, Option<Scalar>) = (None, None);
+        let (mut nulls, mut bounded) = (Some(0_u64), true);
+        for piece in pieces {
+            let Some(piece) = piece else { return Self::default() };
+            nulls = nulls.zip(piece.nulls).and_then(|(sum, n)| sum.checked_add(n));
+            let only_nulls = piece.rows.is_some() && piece.nulls == piece.rows;
+            match (piece.min, piece.max) {
+                _ if only_nulls => {}
+                (Some(low), Some(high)) => {
+                    min = Some(min.map_or_else(|| low.clone(), |min| min.min(low.clone())));
+                    max = Some(max.map_or_else(|| high.clone(), |max| max.max(high.clone())));
+                }
+                _ => bounded = false,
+            }
+        }
+        let exact = |value: Option<Scalar>| value.filter(|_| bounded).map_or(Known::Absent, Known::Exact);
+        let nulls = nulls.map_or(Known::Absent, Known::Exact);
+        Self { min: exact(min), max: exact(max), sum: Known::Absent, nulls }
+    }
+}
+
 /// What is known of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TableStats {
@@ -75,4 +100,25 @@ pub struct RunStats {
     pub bytes_decoded: u64,
     /// Rows that came out.
     pub rows: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_added_up_and_an_unknown_one_hides_the_rest() {
+        let piece = |min: i64, max: i64| Some(ColumnBounds::range(min, max));
+        let whole = ColumnStats::of_pieces([piece(3, 9), piece(-2, 4)]);
+        assert_eq!((whole.min, whole.max), (Known::Exact(Scalar::Int(-2)), Known::Exact(Scalar::Int(9))));
+        assert_eq!(whole.nulls, Known::Exact(0));
+        assert_eq!(ColumnStats::of_pieces([piece(3, 9), None]), ColumnStats::default());
+
+        let only_nulls = Some(ColumnBounds { min: None, max: None, nulls: Some(4), rows: Some(4) });
+        let whole = ColumnStats::of_pieces([only_nulls, piece(1, 2)]);
+        assert_eq!((whole.min, whole.nulls), (Known::Exact(Scalar::Int(1)), Known::Exact(4)));
+        let open = Some(ColumnBounds { min: None, max: None, nulls: Some(1), rows: Some(4) });
+        let whole = ColumnStats::of_pieces([open, piece(1, 2)]);
+        assert_eq!((whole.min, whole.max, whole.nulls), (Known::Absent, Known::Absent, Known::Exact(1)));
+    }
 }

@@ -34,6 +34,12 @@ pub trait Table: Send + Sync {
     /// What is known without reading data.
     fn stats(&self) -> TableStats;
 
+    /// Like [`Table::stats`], and of these columns also what takes reading more metadata. No data is read.
+    fn stats_of(&self, columns: &[&str]) -> TableStats {
+        let _ = columns;
+        self.stats()
+    }
+
     /// How well [`Table::plan`] answers this predicate.
     fn pushdown(&self, predicate: &Predicate) -> Pushdown;
 

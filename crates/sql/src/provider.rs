@@ -119,11 +119,13 @@ impl TableProvider for TesselleTable {
             Some(indices) => Arc::new(schema.project(indices)?),
             None => schema,
         };
-        let stats = match self.statistics() {
-            Some(_) if !self.pushdown => Statistics::new_unknown(&schema),
-            Some(stats) if filters.is_empty() && limit.is_none() => stats.project(projection),
-            Some(stats) => stats.project(projection).to_inexact(),
-            None => Statistics::new_unknown(&schema),
+        let stats = if !self.pushdown {
+            Statistics::new_unknown(&schema)
+        } else if filters.is_empty() && limit.is_none() {
+            let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            statistics(&self.table.stats_of(&names), &schema)
+        } else {
+            statistics(&self.table.stats(), &schema).to_inexact()
         };
         let few = limit.is_some_and(|rows| rows <= FEW_ROWS) && filters.is_empty();
         let partitions = if few { 1 } else { state.config().target_partitions() };

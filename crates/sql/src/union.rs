@@ -41,6 +41,23 @@ impl UnionTable {
     fn tables(&self) -> impl Iterator<Item = &Arc<dyn Table>> {
         std::iter::once(&self.first).chain(&self.others)
     }
+
+    /// What the statistics of all tables say of them together.
+    fn sum(&self, of: impl Fn(&dyn Table) -> TableStats) -> TableStats {
+        let mut sum = of(&*self.first);
+        for table in &self.others {
+            let stats = of(&**table);
+            sum.rows = add(&sum.rows, &stats.rows);
+            sum.bytes = add(&sum.bytes, &stats.bytes);
+            let columns = std::mem::take(&mut sum.columns);
+            let both = columns.into_iter().filter_map(|(name, a)| {
+                let b = stats.columns.get(&name)?;
+                Some((name, merge(&a, b)))
+            });
+            sum.columns = both.collect();
+        }
+        sum
+    }
 }
 
 impl Table for UnionTable {
@@ -53,19 +70,11 @@ impl Table for UnionTable {
     }
 
     fn stats(&self) -> TableStats {
-        let mut sum = self.first.stats();
-        for table in &self.others {
-            let stats = table.stats();
-            sum.rows = add(&sum.rows, &stats.rows);
-            sum.bytes = add(&sum.bytes, &stats.bytes);
-            let columns = std::mem::take(&mut sum.columns);
-            let both = columns.into_iter().filter_map(|(name, a)| {
-                let b = stats.columns.get(&name)?;
-                Some((name, merge(&a, b)))
-            });
-            sum.columns = both.collect();
-        }
-        sum
+        self.sum(|table| table.stats())
+    }
+
+    fn stats_of(&self, columns: &[&str]) -> TableStats {
+        self.sum(|table| table.stats_of(columns))
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {

@@ -11,6 +11,7 @@ use tesselle_core::{
 use crate::Result;
 use crate::array::Array;
 use crate::meta::value::Range;
+use crate::read::bounds::attribute_stats;
 use crate::read::{dense, sparse};
 
 /// Dimensions and attributes as columns.
@@ -46,7 +47,20 @@ impl Table for ArrayTable {
             footer.file_sizes.iter().chain(&footer.var_file_sizes).chain(&footer.validity_file_sizes)
         });
         let bytes = Known::Exact(bytes.fold(0_u64, |sum, size| sum.saturating_add(*size)));
-        TableStats { rows, bytes, columns: column_stats(array) }
+        TableStats { rows, bytes, columns: dimension_stats(array) }
+    }
+
+    fn stats_of(&self, columns: &[&str]) -> TableStats {
+        let mut stats = self.stats();
+        for column in self.array.columns.iter().filter(|column| columns.contains(&column.name.as_str())) {
+            // Statistics that cannot be read are none; reading rows tells why.
+            if self.array.schema.attribute(&column.name).is_some()
+                && let Ok(known) = attribute_stats(&self.array, column)
+            {
+                stats.columns.insert(column.name.clone(), known);
+            }
+        }
+        stats
     }
 
     fn pushdown(&self, _predicate: &Predicate) -> Pushdown {
@@ -79,10 +93,11 @@ impl Table for ArrayTable {
     }
 }
 
-/// The ends of the dimensions: exact for dense arrays, bounds for sparse ones.
-fn column_stats(array: &Array) -> BTreeMap<String, ColumnStats> {
+/// The ends of the dimensions: exact for dense arrays and for sparse ones all cells of which are read; else bounds.
+fn dimension_stats(array: &Array) -> BTreeMap<String, ColumnStats> {
     let mut out = BTreeMap::new();
     let mut ends: Option<Vec<Range>> = None;
+    let all_cells = array.rows().is_some();
     if array.is_dense() {
         ends = array
             .schema
@@ -99,7 +114,9 @@ fn column_stats(array: &Array) -> BTreeMap<String, ColumnStats> {
         }
     }
     for (dim, range) in array.schema.dimensions.iter().zip(ends.unwrap_or_default()) {
-        let (min, max) = if array.is_dense() {
+        // A NaN is no coordinate to rely on.
+        let tight = array.is_dense() || (all_cells && !dim.datatype.is_float());
+        let (min, max) = if tight {
             (Known::Exact(range.low), Known::Exact(range.high))
         } else {
             (Known::Bound(range.low), Known::Bound(range.high))

@@ -28,6 +28,7 @@ pub use tiles::{TileAxis, TileGrid, TilePart};
 use crate::driver::Driver;
 use crate::error::Result;
 use crate::selection::Region;
+use crate::stats::{ColumnStats, Known};
 
 /// A dense grid of numbers.
 pub trait ArrayView: Send + Sync {
@@ -62,6 +63,11 @@ pub trait ArrayView: Send + Sync {
         }
         dst.copy_from_slice(&bytes);
         Ok(())
+    }
+
+    /// What metadata tells of the cells; by default only that none of them is null.
+    fn stats(&self) -> ColumnStats {
+        ColumnStats { nulls: Known::Exact(0), ..ColumnStats::default() }
     }
 
     /// The whole array as one borrowed slice in row-major order, where the storage holds it so.

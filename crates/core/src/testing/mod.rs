@@ -37,4 +37,4 @@ pub use memory_table::MemoryTable;
 pub use rows::{read_all, rows_as_text};
 pub use sink::{crash_conformance, sink_conformance};
 pub use storage::storage_conformance;
-pub use table::table_conformance;
+pub use table::{stats_conformance, table_conformance};

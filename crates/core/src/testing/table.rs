@@ -17,7 +17,7 @@ use crate::predicate::{Comparison, Predicate};
 use crate::scalar::Scalar;
 use crate::scan::Scan;
 use crate::selection::{AxisSelection, Selection};
-use crate::stats::Known;
+use crate::stats::{ColumnStats, Known};
 use crate::table::{Pushdown, Table};
 
 /// Checks the rules that [`Table`] states, on the table's own data: all of it is read several times, so it should be
@@ -29,7 +29,7 @@ pub fn table_conformance(table: &dyn Table, driver: &Driver) {
     sorted(table, &all);
     projections(table, driver, &all);
     limits(table, driver, &all);
-    stats(table, &all);
+    stats_conformance(table, &all);
     plans(table);
     for predicate in predicates(&all) {
         filtered(table, driver, &all, &predicate);
@@ -100,7 +100,8 @@ fn counted(rows: &[String]) -> BTreeMap<String, usize> {
     counts
 }
 
-fn stats(table: &dyn Table, all: &RecordBatch) {
+/// Checks that all of a table's statistics are true of `all`, its rows.
+pub fn stats_conformance(table: &dyn Table, all: &RecordBatch) {
     let stats = table.stats();
     let rows = all.num_rows() as u64;
     match stats.rows {
@@ -108,33 +109,35 @@ fn stats(table: &dyn Table, all: &RecordBatch) {
         Known::Bound(n) => assert!(n >= rows, "a bound of {n} rows is below the {rows} there are"),
         Known::Absent => {}
     }
-    for (name, stats) in &stats.columns {
+    let schema = all.schema();
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let more = table.stats_of(&names);
+    assert_eq!(more.rows, stats.rows, "statistics of columns do not change the count of rows");
+    for (name, stats) in stats.columns.iter().chain(&more.columns) {
         let column = all.column_by_name(name).expect("statistics are about columns that exist");
-        let nulls = column.logical_null_count() as u64;
-        match stats.nulls {
-            Known::Exact(n) => assert_eq!(n, nulls, "exact statistics count the nulls of {name}"),
-            Known::Bound(n) => {
-                assert!(n >= nulls, "a bound of {n} nulls in {name} is below the {nulls} there are");
-            }
-            Known::Absent => {}
+        column_stats(name, stats, column, all);
+    }
+}
+
+fn column_stats(name: &str, stats: &ColumnStats, column: &ArrayRef, all: &RecordBatch) {
+    let rows = all.num_rows() as u64;
+    let nulls = column.logical_null_count() as u64;
+    match stats.nulls {
+        Known::Exact(n) => assert_eq!(n, nulls, "exact statistics count the nulls of {name}"),
+        Known::Bound(n) => {
+            assert!(n >= nulls, "a bound of {n} nulls in {name} is below the {nulls} there are");
         }
-        let matching = |op, value: &Scalar| {
-            Predicate::compare(name, op, value.clone()).filter(all).map_or(0, |batch| batch.num_rows())
-        };
-        for (known, beyond) in [(&stats.min, Comparison::Lt), (&stats.max, Comparison::Gt)] {
-            if let Some(value) = known.value() {
-                assert_eq!(
-                    matching(beyond, value),
-                    0,
-                    "{name}: there are values beyond the statistic {value}"
-                );
-            }
-            if let (Some(value), true) = (known.exact(), nulls < rows) {
-                assert!(
-                    matching(Comparison::Eq, value) > 0,
-                    "{name}: no value is the exact statistic {value}"
-                );
-            }
+        Known::Absent => {}
+    }
+    let matching = |op, value: &Scalar| {
+        Predicate::compare(name, op, value.clone()).filter(all).map_or(0, |batch| batch.num_rows())
+    };
+    for (known, beyond) in [(&stats.min, Comparison::Lt), (&stats.max, Comparison::Gt)] {
+        if let Some(value) = known.value() {
+            assert_eq!(matching(beyond, value), 0, "{name}: there are values beyond the statistic {value}");
+        }
+        if let (Some(value), true) = (known.exact(), nulls < rows) {
+            assert!(matching(Comparison::Eq, value) > 0, "{name}: no value is the exact statistic {value}");
         }
     }
 }

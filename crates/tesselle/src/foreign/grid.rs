@@ -114,6 +114,14 @@ impl Table for GridTable {
         }
     }
 
+    fn stats_of(&self, columns: &[&str]) -> TableStats {
+        let mut stats = self.stats();
+        // Bounds of bytes are none of truth values.
+        let wanted = self.columns.iter().filter(|c| !c.is_bool && columns.contains(&c.name.as_str()));
+        stats.columns.extend(wanted.map(|column| (column.name.clone(), column.array.stats())));
+        stats
+    }
+
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {
         let mut region = Region::whole(&self.shape);
         if narrow(predicate, &self.axes, &mut region) { Pushdown::Exact } else { Pushdown::Inexact }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tesselle_core::array::TileBytes;
-use tesselle_core::{ArrayView, Context, DType, Error, Result};
+use tesselle_core::{ArrayView, ColumnStats, Context, DType, Error, Known, Result};
 
 use super::axes;
 use super::opened::Opened;
@@ -54,6 +54,15 @@ impl ArrayView for Array {
 
     fn axis_names(&self) -> &[String] {
         &self.names
+    }
+
+    fn stats(&self) -> ColumnStats {
+        let pieces = self.opened.zones().map(|zones| {
+            let tiles = 0..self.grid.tiles;
+            ColumnStats::of_pieces(tiles.map(|tile| zones.bounds(&self.opened, self.id, tile)))
+        });
+        // Cells are never null, whatever zone maps count.
+        ColumnStats { nulls: Known::Exact(0), ..pieces.unwrap_or_default() }
     }
 
     fn tile<'s>(&self, tile: &[u64], rows: Range<u64>, scratch: &'s mut Vec<u8>) -> Result<TileBytes<'s>> {

@@ -66,6 +66,14 @@ impl Table for TetTable {
         TableStats { rows: Known::Exact(grid.cells), bytes: Known::Exact(bytes), columns }
     }
 
+    fn stats_of(&self, columns: &[&str]) -> TableStats {
+        let mut stats = self.stats();
+        if columns.contains(&VALUE) {
+            stats.columns.insert(VALUE.to_owned(), self.array.stats());
+        }
+        stats
+    }
+
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {
         let mut region = Region::whole(&self.array.grid().shape);
         if narrow(predicate, &self.names, &mut region) { Pushdown::Exact } else { Pushdown::Inexact }

@@ -1,15 +1,49 @@
 //! Bounds of attributes from tile statistics, as far as they can be trusted (spec §9.3, §20).
 
-use tesselle_core::{ColumnBounds, Scalar};
+use std::sync::Arc;
+
+use tesselle_core::{ColumnBounds, ColumnStats, Scalar};
 
 use super::column::Column;
 use crate::Result;
+use crate::array::Array;
 use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
 use crate::meta::statistics::Extremes;
 use crate::meta::value::{parse_scalar, text_or_bytes};
+
+/// What the tiles of all fragments together tell of an attribute, where every cell of theirs is read.
+pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnStats> {
+    let Some(fragments) = whole_fragments(array) else { return Ok(ColumnStats::default()) };
+    let mut pieces = Vec::new();
+    for fragment in fragments {
+        for tile in 0..fragment.tiles {
+            let bounds = tile_bounds(fragment, column, tile)?;
+            if bounds.is_none() {
+                return Ok(ColumnStats::default());
+            }
+            pieces.push(bounds);
+        }
+    }
+    Ok(ColumnStats::of_pieces(pieces))
+}
+
+/// The fragments that make up the array, if a read gives every cell of theirs and no other.
+fn whole_fragments(array: &Array) -> Option<&[Arc<Fragment>]> {
+    if !array.is_dense() {
+        return array.rows().map(|_| &*array.fragments);
+    }
+    // The newest fragment hides all others where it covers the array.
+    let newest = array.fragments.last()?;
+    let grid = array.schema.grid().ok()?;
+    let readable = array.schema.readable(&grid).ok()?;
+    let same = newest.dense.as_ref().is_some_and(|extent| extent.region == readable);
+    // Consolidated tiles count the cells beyond the domain as well, so there must be none.
+    let stored = grid.cells_per_tile().ok()?.checked_mul(newest.tiles);
+    (same && stored == readable.cells()).then(|| std::slice::from_ref(newest))
+}
 
 /// What is known of the values of `column` in one tile; `None` where statistics are absent or not to be trusted.
 ///

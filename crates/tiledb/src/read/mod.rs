@@ -2,7 +2,7 @@
 //!
 //! `plan` decides from metadata which tiles are needed; tasks decode them, purely, into Arrow buffers.
 
-mod bounds;
+pub(crate) mod bounds;
 pub(crate) mod build;
 pub(crate) mod column;
 mod copy;
