@@ -19,7 +19,7 @@ use tesselle_core::{Plan, Task};
 const TASK_VALUES: u64 = 1 << 18;
 
 /// Values a task may have; chunks with more are shared by several tasks.
-const SHARED_VALUES: u64 = 1 << 20;
+const SHARED_VALUES: u64 = 1 << 18;
 /// Tasks that share chunks; each of them looks at all page headers.
 const MAX_SHARES: u64 = 64;
 
