@@ -123,6 +123,9 @@ fn tasks_that_share_large_chunks_give_every_row_once_and_in_order() {
             scan(&*table, &request, &driver(), RowOrder::Plan).unwrap().map(|b| b.unwrap().num_rows()).sum()
         };
         assert_eq!(count("root.sg.d", "time BETWEEN 4000000 AND 5999999"), 200 + 999_000);
+        // Tasks agree on where they meet, whatever lies between that nobody wants.
+        let ends = count("root.sg.d", "time < 100000 OR time >= 6000000");
+        assert_eq!(ends, 20 + ROWS as usize - 1_000_000);
         assert_eq!(count("*", "time >= 5001000"), (ROWS - 1000) as usize * 9 / 5);
     }
 }

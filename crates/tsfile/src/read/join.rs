@@ -7,7 +7,8 @@
 use super::column::NONE;
 use super::output::Output;
 use super::run::Run;
-use super::source::{Buffers, Material, Source};
+use super::source::{Material, Source};
+use super::times::Buffers;
 use std::sync::Arc;
 use tesselle_core::Result;
 

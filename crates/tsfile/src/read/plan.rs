@@ -103,9 +103,12 @@ fn shares(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) 
     if count == 1 {
         return whole;
     }
-    // As many slices for each; those that nobody wants may lie between.
+    // As many slices for each. Those that nobody wants may lie between: they are the task's before them.
     let groups = slices.chunks(slices.len().div_ceil(count as usize).max(1));
-    let windows = groups.filter_map(|group| Some((group.first()?.0, group.last()?.1)));
+    let starts: Vec<i64> = groups.filter_map(|group| group.first()).map(|slice| slice.0).skip(1).collect();
+    let firsts = std::iter::once(i64::MIN).chain(starts.iter().copied());
+    let lasts = starts.iter().map(|start| start.saturating_sub(1)).chain(std::iter::once(i64::MAX));
+    let windows = firsts.zip(lasts);
     windows
         .enumerate()
         .map(|(i, window)| Share {

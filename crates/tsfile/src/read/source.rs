@@ -5,6 +5,7 @@ use super::loaded::{ChunkRef, FileFacts, Loaded};
 use super::page::{self, Page};
 use super::prune::Pruner;
 use super::run::{Run, RunColumn, is_ascending};
+use super::times::{Buffers, TimeBytes, Times};
 use super::values;
 use crate::meta::DataType;
 use bytes::Bytes;
@@ -309,7 +310,7 @@ impl Material {
                 let times = known.times(TimeBytes::Encoded, time_bytes, || {
                     values::decode_times(time_bytes, None, statistics)
                 });
-                let times = times.at_offset(page.offset)?;
+                let Times { values: times, ordered } = times.at_offset(page.offset)?;
                 if let Some(column) = &mut column {
                     let encoding = loaded.header.encoding;
                     let most = if first_rows
@@ -324,18 +325,19 @@ impl Material {
                         .at_offset(page.offset)?;
                 }
                 let columns = column.map(|values| RunColumn { values, picks: None });
-                let mut run = Run::new(times, columns.into_iter().collect());
+                let mut run = Run { ordered, ..Run::new(times, columns.into_iter().collect()) };
                 run.delete(&task.chunk.deleted)?;
                 Ok(run)
             }
             PointPage::Times(page) => {
-                let mut run = Run::new(self.time_page(page, buffers)?, Vec::new());
+                let Times { values: times, ordered } = self.time_page(page, buffers)?;
+                let mut run = Run { ordered, ..Run::new(times, Vec::new()) };
                 let deleted = self.chunks.get(page.0).map(|t| Arc::clone(&t.chunk.deleted));
                 run.delete(&deleted.unwrap_or_default())?;
                 Ok(run)
             }
             PointPage::Aligned { time, value } => {
-                let times = self.time_page(time, buffers)?;
+                let Times { values: times, ordered } = self.time_page(time, buffers)?;
                 let column = self.aligned_page(value, times.len(), times.len(), &mut buffers.unfolded)?;
                 let there = match column.picks {
                     None => times,
@@ -344,7 +346,8 @@ impl Material {
                         Arc::new(there.map(|(time, _)| *time).collect())
                     }
                 };
-                let mut run = Run::new(there, vec![RunColumn { values: column.values, picks: None }]);
+                let columns = vec![RunColumn { values: column.values, picks: None }];
+                let mut run = Run { ordered, ..Run::new(there, columns) };
                 let deleted = self.chunks.get(value.0).map(|t| Arc::clone(&t.chunk.deleted));
                 run.delete(&deleted.unwrap_or_default())?;
                 Ok(run)
@@ -360,7 +363,7 @@ impl Material {
         page::decode_time_page(&page, &loaded.header, statistics, scratch).map(Arc::new)
     }
 
-    fn time_page(&self, (chunk, number): PageId, buffers: &mut Buffers) -> Result<Arc<Vec<i64>>> {
+    fn time_page(&self, (chunk, number): PageId, buffers: &mut Buffers) -> Result<Times> {
         let (task, loaded, _) = self.get(chunk)?;
         let page = self.page((chunk, number))?;
         let statistics = loaded.page_statistics(number, &task.chunk);
@@ -418,70 +421,4 @@ impl Material {
 
 fn physical(data_type: DataType) -> Result<crate::meta::Physical> {
     data_type.physical().ok_or_else(|| Error::internal("a time column is read as values"))
-}
-
-/// What the pages of a task are decoded with, one after the other.
-#[derive(Debug, Default)]
-pub(crate) struct Buffers {
-    /// Times that were decoded.
-    times: TimeCache,
-    /// The page at hand, decompressed.
-    unfolded: Vec<u8>,
-}
-
-/// Series that are written together have the same times, byte for byte: each such column is decoded once.
-#[derive(Debug, Default)]
-struct TimeCache {
-    entries: Vec<CachedTimes>,
-    next: usize,
-}
-
-/// What the bytes are, the bytes, and the times they stand for.
-type CachedTimes = (TimeBytes, Box<[u8]>, Arc<Vec<i64>>);
-
-/// What the bytes of a cached column are: the same bytes mean different times as one or the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TimeBytes {
-    /// The time column inside an ordinary page, decompressed.
-    Encoded,
-    /// A page of a time column, as stored.
-    Page,
-}
-
-/// Pages of one chunk, for series that are decoded one after the other.
-const CACHED: usize = 64;
-
-impl TimeCache {
-    fn times(
-        &mut self,
-        kind: TimeBytes,
-        bytes: &[u8],
-        decode: impl FnOnce() -> Result<Vec<i64>>,
-    ) -> Result<Arc<Vec<i64>>> {
-        let n = self.entries.len();
-        // Columns are asked for in the same order again and again: the search starts after the last hit.
-        let order = (self.next..n).chain(0..self.next.min(n));
-        for i in order {
-            if let Some((known_kind, known, times)) = self.entries.get(i)
-                && *known_kind == kind
-                && **known == *bytes
-            {
-                self.next = i + 1;
-                return Ok(Arc::clone(times));
-            }
-        }
-        let times = Arc::new(decode()?);
-        let entry = (kind, bytes.into(), Arc::clone(&times));
-        if n < CACHED {
-            self.entries.push(entry);
-            self.next = n + 1;
-        } else {
-            let slot = if self.next < n { self.next } else { 0 };
-            if let Some(place) = self.entries.get_mut(slot) {
-                *place = entry;
-            }
-            self.next = slot + 1;
-        }
-        Ok(times)
-    }
 }

@@ -6,7 +6,8 @@ use super::loaded::Loaded;
 use super::output::{Output, Shape};
 use super::plan::Mode;
 use super::prune::Pruner;
-use super::source::{Buffers, Material, PageId, Source, TaskChunk};
+use super::source::{Material, PageId, Source, TaskChunk};
+use super::times::Buffers;
 use super::units;
 use crate::archive::Archive;
 use bytes::Bytes;
@@ -142,6 +143,9 @@ impl ScanTask {
 
     /// Chooses the pages, now that all headers are there, and says which are still to be fetched.
     fn need_pages(&mut self) -> Result<Vec<ByteRange>> {
+        if let (Some(window), Some(component)) = (self.material.window, self.components.front()) {
+            self.material.window = Some(units::at_pages(window, component, &self.material));
+        }
         while let Some(component) = self.components.pop_front() {
             let sources = units::sources(&component, &self.material, self.mode, &self.names, &self.pruner)?;
             self.ready.push_back(sources);

@@ -105,6 +105,30 @@ pub(crate) fn pages_of_interest(task: &TaskChunk, loaded: &Loaded, pruner: &Prun
     (0..loaded.pages.len()).rev().find(|page| !is_out(*page)).map_or(0, |last| last + 1)
 }
 
+/// A window of a task that shares its chunks, moved so that it starts and ends with pages: else two tasks would decode
+/// the page at its edge. The tasks see the same pages, and so agree on where each window ends.
+pub(crate) fn at_pages((from, to): (i64, i64), component: &Component, material: &Material) -> (i64, i64) {
+    let mut chunks = component.times.iter().chain(component.strands.iter().flat_map(|s| &s.chunks));
+    let Some((_, loaded, _)) = chunks.find_map(|chunk| material.get(*chunk).ok()) else {
+        return (from, to);
+    };
+    let mut starts = Vec::with_capacity(loaded.pages.len());
+    for page in &loaded.pages {
+        let Some(statistics) = &page.header.statistics else { return (from, to) };
+        starts.push(statistics.start_time);
+    }
+    let ascending = starts.windows(2).all(|pair| pair[0] < pair[1]);
+    let Some(last) = starts.last().filter(|_| ascending) else { return (from, to) };
+    // Behind the start of the last page there is nothing to move to.
+    let moved = |time: i64| {
+        let at = starts.partition_point(|start| *start < time);
+        starts.get(at).copied().unwrap_or_else(|| time.max(*last))
+    };
+    let start = if from == i64::MIN { from } else { moved(from) };
+    let end = if to == i64::MAX { to } else { moved(to.saturating_add(1)).saturating_sub(1) };
+    (start, end)
+}
+
 /// The stretch of time of a page.
 fn span(statistics: Option<&Statistics>, task: &TaskChunk) -> (i64, i64) {
     match statistics {
