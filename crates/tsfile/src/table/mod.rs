@@ -1,5 +1,6 @@
 //! The tables of an archive: one per device, one per table of the table model, and the long table.
 
+mod brief;
 mod device;
 mod long;
 mod model;

@@ -1,6 +1,6 @@
 //! A table of the table model (version 4): the rows of its devices, with their tags as columns.
 
-use super::{BATCH_ROWS, pushdown, stats, wanted};
+use super::{BATCH_ROWS, brief, pushdown, stats, wanted};
 use crate::archive::Archive;
 use crate::meta::DataType;
 use crate::meta::schema::{Category, MeasurementSchema};
@@ -146,9 +146,12 @@ impl Table for ModelTableView {
     }
 
     fn stats(&self) -> TableStats {
-        let devices = self.devices().iter().map(|path| self.archive.device(path)).collect::<Result<Vec<_>>>();
         let fields = self.columns.iter().filter(|(_, c)| *c == Category::Field);
         let fields: Vec<&str> = fields.map(|(c, _)| c.name.as_str()).collect();
+        if let Some(stats) = brief::of_table(&self.archive, self.devices(), &fields) {
+            return stats;
+        }
+        let devices = self.devices().iter().map(|path| self.archive.device(path)).collect::<Result<Vec<_>>>();
         devices.map_or_else(
             |_| TableStats::default(),
             |devices| stats::of_table(&self.archive, &devices, &fields),

@@ -82,7 +82,7 @@ pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
 }
 
 /// Most chunks of a table whose headers are looked at.
-const MAX_TABLE_CHUNKS: usize = 1 << 16;
+pub(super) const MAX_TABLE_CHUNKS: usize = 1 << 16;
 
 /// The statistics of a table of the table model: those of its devices taken together. `fields` are the columns that
 /// devices store.
@@ -126,7 +126,7 @@ pub(crate) fn of_table(archive: &Archive, devices: &[DeviceData], fields: &[&str
 
 /// What is known of a column over several devices.
 #[derive(Default)]
-struct Joined {
+pub(super) struct Joined {
     nulls: u64,
     bounds: Bounds,
     /// Whether the nulls of some device are not known.
@@ -145,7 +145,8 @@ enum Bounds {
 }
 
 impl Joined {
-    fn add(&mut self, part: ColumnStats, rows: u64) {
+    /// Adds what is known of a device with so many rows.
+    pub(super) fn add(&mut self, part: ColumnStats, rows: u64) {
         let nulls = part.nulls.exact().copied();
         self.vague |= nulls.is_none();
         self.nulls = self.nulls.saturating_add(nulls.unwrap_or(0));
@@ -162,7 +163,8 @@ impl Joined {
         };
     }
 
-    fn finish(self) -> ColumnStats {
+    /// What is known of all.
+    pub(super) fn finish(self) -> ColumnStats {
         let nulls = if self.vague { Known::Absent } else { Known::Exact(self.nulls) };
         match self.bounds {
             Bounds::Exact(min, max) => ColumnStats {
