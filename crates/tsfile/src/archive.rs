@@ -80,11 +80,8 @@ impl ArchiveFile {
 
     fn new(file: File, location: Location, label: String) -> Result<Self> {
         let deletions = read_deletions(&location)?;
-        let unread = beside(&location, "mods2").filter(|_| file.version.is_compact());
-        let has_unknown_deletions = match unread {
-            Some(mods) => mods.is_file()? && mods.size()? > 0,
-            None => false,
-        };
+        let unread = beside(&location, "mods2");
+        let has_unknown_deletions = file.version.is_compact() && unread.is_file()? && unread.size()? > 0;
         Ok(Self { file, location, label, deletions, has_unknown_deletions })
     }
 }
@@ -195,12 +192,13 @@ impl Archive {
 }
 
 /// The side file of this ending.
-fn beside(location: &Location, ending: &str) -> Option<Location> {
-    location.parent().map(|folder| folder.join(&format!("{}.{ending}", location.name())))
+fn beside(location: &Location, ending: &str) -> Location {
+    let path = location.path().trim_end_matches('/');
+    Location::new(Arc::clone(location.storage()), format!("{path}.{ending}"))
 }
 
 fn read_deletions(location: &Location) -> Result<Vec<Deletion>> {
-    let Some(mods) = beside(location, "mods") else { return Ok(Vec::new()) };
+    let mods = beside(location, "mods");
     if !mods.is_file()? {
         return Ok(Vec::new());
     }
@@ -255,6 +253,14 @@ fn numbers(file: &str) -> Vec<u64> {
 mod tests {
     use super::*;
     use tesselle_core::storage::MemoryStorage;
+
+    #[test]
+    fn side_files_lie_beside_files_without_a_folder_too() {
+        let storage: Arc<dyn tesselle_core::Storage> = Arc::new(MemoryStorage::new());
+        let path = |path: &str| beside(&Location::new(Arc::clone(&storage), path), "mods").path().to_string();
+        assert_eq!(path("a.tsfile"), "a.tsfile.mods");
+        assert_eq!(path("d/a.tsfile"), "d/a.tsfile.mods");
+    }
 
     #[test]
     fn late_files_rank_above_all_others_and_numbers_count_as_numbers() {
