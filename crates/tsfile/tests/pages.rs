@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use tesselle_core::driver::{Order as RowOrder, scan};
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Driver, DriverOptions, Format, Location, OpenOptions, Scan, Storage};
+use tesselle_core::{Driver, DriverOptions, Format, Known, Location, OpenOptions, Scan, Storage};
 use tesselle_tsfile::TsFile;
 use tesselle_tsfile::meta::schema::MeasurementSchema;
 use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
@@ -245,5 +245,42 @@ fn aggregates_decode_only_the_pages_at_the_edge_of_a_stretch() {
         assert!(aggregate(&location, &unknown, &driver()).is_err());
         let device = Request { series: vec!["root.sg.d".into()], ..Request::default() };
         assert_eq!(aggregate(&location, &device, &driver()).unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn rows_of_several_series_are_known_where_their_times_leave_no_choice() {
+    // Two series over 1,000 moments at steps of `step`: the second one has every third point.
+    let stats = |step: i64| {
+        let storage = Arc::new(MemoryStorage::new());
+        let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
+        let options = WriterOptions::for_version(Version::V4);
+        let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
+        let id = writer.device_id("root.sg.d");
+        let schemas = ["a", "b"].map(|name| series(name, DataType::Int64, Encoding::Ts2Diff));
+        writer.add_device(id.clone(), schemas.to_vec()).unwrap();
+        let times: Vec<i64> = (0..1000).map(|i| i * step).collect();
+        let values = Values::Int64((0..1000).map(|i| i % 100 - 7).collect());
+        let present: Vec<bool> = (0..1000).map(|i| i % 3 == 0).collect();
+        let columns = [
+            Column { name: "a", values: &values, present: None },
+            Column { name: "b", values: &values, present: Some(&present) },
+        ];
+        writer.write(&id, &times, &columns).unwrap();
+        writer.finish().unwrap();
+        let container = TsFile.open(&location, &OpenOptions::default()).unwrap();
+        container.table("root.sg.d").unwrap().stats()
+    };
+    let dense = stats(1);
+    assert_eq!((dense.rows, &dense.columns["b"].nulls), (Known::Exact(1000), &Known::Exact(666)));
+    // Between two moments of the first series the second might have points of its own.
+    let wide = stats(10);
+    assert_eq!((wide.rows, &wide.columns["b"].nulls), (Known::Bound(1334), &Known::Bound(1000)));
+    for stats in [&dense.columns, &wide.columns] {
+        assert_eq!(
+            (&stats["a"].min, &stats["a"].max),
+            (&Known::Exact((-7).into()), &Known::Exact(92.into()))
+        );
+        assert_eq!(stats["time"].min, Known::Exact(0.into()));
     }
 }
