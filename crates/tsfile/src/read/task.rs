@@ -128,9 +128,14 @@ impl ScanTask {
             return Ok(None);
         }
         let leave_out = |headers: &mut [Header]| {
-            if self.mode == Mode::Rows {
-                let chunks = &self.material.chunks;
-                units::drop_hopeless_chunks(chunks, &self.components, &self.names, &self.pruner, headers);
+            let chunks = &self.material.chunks;
+            match self.mode {
+                Mode::Rows => {
+                    units::drop_hopeless_chunks(chunks, &self.components, &self.names, &self.pruner, headers);
+                }
+                Mode::Points => {
+                    units::drop_hopeless_points(chunks, &self.components, &self.names, &self.pruner, headers);
+                }
             }
         };
         let wanted = self.finder.advance(&self.material, &self.pruner, leave_out, given)?;

@@ -40,6 +40,35 @@ pub(crate) fn drop_hopeless_chunks(
     }
 }
 
+/// Leaves out chunks of which no point can match, in the long table, where each chunk has one value column. Only chunks
+/// that no other one of their column overlaps may go: a newer chunk hides points of an older one.
+pub(crate) fn drop_hopeless_points(
+    chunks: &[TaskChunk],
+    components: &VecDeque<Component>,
+    names: &[Arc<str>],
+    pruner: &Pruner,
+    headers: &mut [Option<(ChunkHeader, Range<u64>)>],
+) {
+    let mentioned = pruner.columns();
+    for strand in components.iter().flat_map(|component| &component.strands) {
+        let Some(name) = names.get(strand.column).filter(|name| mentioned.contains(&&***name)) else {
+            continue;
+        };
+        let span = |i: &usize| chunks.get(*i).map(|task| (task.chunk.lo, task.chunk.hi));
+        for i in &strand.chunks {
+            let Some((task, place)) = chunks.get(*i).zip(headers.get_mut(*i)) else { continue };
+            let (lo, hi) = (task.chunk.lo, task.chunk.hi);
+            let overlaps = |other: &(i64, i64)| other.0 <= hi && lo <= other.1;
+            let bounds = place.as_ref().and_then(|(header, _)| safe_bounds(&task.chunk.statistics, header));
+            if bounds.is_some_and(|bounds| pruner.rules_out(name, lo, hi, &bounds))
+                && strand.chunks.iter().filter_map(span).filter(overlaps).count() == 1
+            {
+                *place = None;
+            }
+        }
+    }
+}
+
 /// Bounds of values, where the encoding keeps them as they were.
 fn safe_bounds(statistics: &Statistics, header: &ChunkHeader) -> Option<tesselle_core::ColumnBounds> {
     let lossy = header.encoding.is_lossy(header.data_type);
