@@ -90,7 +90,7 @@ impl Archive {
     /// Opens a file or a data directory.
     pub(crate) fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
         let limits = &options.limits;
-        let mut files = Vec::new();
+        let mut files = Vec::with_capacity(1);
         // What has a size is a file: to ask for its kind first would be one more question to the storage.
         match location.size() {
             Ok(size) => files.push(ArchiveFile::open(location.clone(), size, limits)?),
@@ -163,7 +163,9 @@ impl Archive {
     /// metadata may be shown.
     pub(crate) fn refuse_unreadable(&self) -> Result<()> {
         if let Some(entry) = self.files.iter().find(|f| f.file.is_encrypted()) {
-            return Err(Error::unsupported("the pages of this file are encrypted")
+            let cipher = entry.file.property("encryptType").unwrap_or("a cipher that is not named");
+            let text = format!("the pages of this file are encrypted with {}", cipher.escape_debug());
+            return Err(Error::unsupported(text)
                 .class("encrypted")
                 .file(&*entry.file.path)
                 .hint("its metadata can be shown with 'tess info'"));

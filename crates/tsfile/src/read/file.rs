@@ -228,10 +228,15 @@ impl File {
         })
     }
 
+    /// A property of the file (version 4).
+    pub(crate) fn property(&self, name: &str) -> Option<&str> {
+        let found = self.metadata.properties.iter().find(|(key, _)| key == name);
+        found.and_then(|(_, value)| value.as_deref())
+    }
+
     /// Whether page data is encrypted.
     pub(crate) fn is_encrypted(&self) -> bool {
-        let level = self.metadata.properties.iter().find(|(key, _)| key == "encryptLevel");
-        level.and_then(|(_, value)| value.as_deref()).is_some_and(|level| level != "0")
+        self.property("encryptLevel").is_some_and(|level| level != "0")
     }
 
     /// The version of a chunk at `offset` (version 2): that of the first version record behind it.
