@@ -196,7 +196,7 @@ impl Archive {
 /// The side file of this ending.
 fn beside(location: &Location, ending: &str) -> Location {
     let path = location.path().trim_end_matches('/');
-    Location::new(Arc::clone(location.storage()), format!("{path}.{ending}"))
+    Location::new(Arc::clone(location.storage()), [path, ".", ending].concat())
 }
 
 fn read_deletions(location: &Location) -> Result<Vec<Deletion>> {
