@@ -1,5 +1,8 @@
 //! A read request, as plain data.
 
+use arrow_schema::Schema;
+
+use crate::error::{Error, Result};
 use crate::predicate::Predicate;
 use crate::selection::Selection;
 
@@ -43,6 +46,18 @@ impl Scan {
     pub fn select(mut self, selection: Selection) -> Self {
         self.selection = Some(selection);
         self
+    }
+
+    /// Where the wanted columns are in `schema`, in the order they shall come out.
+    pub fn column_indices(&self, schema: &Schema) -> Result<Vec<usize>> {
+        let known = || schema.fields().iter().map(|field| field.name().as_str());
+        match &self.columns {
+            None => Ok((0..schema.fields().len()).collect()),
+            Some(names) => names
+                .iter()
+                .map(|name| schema.index_of(name).map_err(|_| Error::unknown_name("column", name, known())))
+                .collect(),
+        }
     }
 
     /// Keeps at most `rows` rows.

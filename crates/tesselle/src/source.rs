@@ -12,10 +12,13 @@ use tesselle_core::{
 };
 
 use crate::convert::About;
+use crate::foreign::csv::CsvText;
 use crate::foreign::grid::{GridColumn, GridTable};
+use crate::foreign::jsonl::JsonText;
 use crate::foreign::parquet::ParquetTable;
+use crate::foreign::text::TextTable;
 use crate::foreign::zarr::Hierarchy;
-use crate::foreign::{Foreign, npy};
+use crate::foreign::{Foreign, ipc, npy};
 use crate::layout::{LAYOUT_KEY, Layout};
 use crate::uri::Uri;
 
@@ -46,8 +49,12 @@ pub struct Source {
 }
 
 enum Kind {
-    Table { table: Arc<dyn Table>, container: Option<Arc<dyn Container>> },
-    Foreign(Foreign),
+    Table {
+        table: Arc<dyn Table>,
+        container: Option<Arc<dyn Container>>,
+    },
+    /// An Arrow file, which is read front to back.
+    Stream,
 }
 
 /// A stream of batches of one schema.
@@ -101,7 +108,15 @@ impl Source {
                 attributes = hierarchy.attributes(named.as_deref());
                 (Kind::Table { table: Arc::new(table), container: None }, "zarr")
             }
-            Some(kind) => (Kind::Foreign(kind), kind.name()),
+            Some(Foreign::Csv) => {
+                let table = TextTable::open(&location, CsvText, &options.types)?;
+                (Kind::Table { table: Arc::new(table), container: None }, "csv")
+            }
+            Some(Foreign::Jsonl) => {
+                let table = TextTable::open(&location, JsonText, &options.types)?;
+                (Kind::Table { table: Arc::new(table), container: None }, "jsonl")
+            }
+            Some(Foreign::Arrow) => (Kind::Stream, "arrow"),
             None => {
                 let mut opened = crate::open(uri, options.format.as_deref(), &options.open)?;
                 opened.table = options.table.clone().or(opened.table);
@@ -115,13 +130,13 @@ impl Source {
                 (Kind::Table { table, container: Some(opened.container) }, opened.format.name())
             }
         };
-        if !options.types.is_empty() && !matches!(kind, Kind::Foreign(_)) {
+        if !options.types.is_empty() && !matches!(format, "csv" | "jsonl") {
             return Err(Error::invalid(format!("a file of the format {format} states its types itself"))
                 .hint("change them with --cast instead"));
         }
         let schema = match &kind {
             Kind::Table { table, .. } => table.schema(),
-            Kind::Foreign(kind) => kind.schema(&location, &options.types)?,
+            Kind::Stream => ipc::schema(&location).in_file(location.path())?,
         };
         Ok(Self { kind, schema, format, location, attributes, grid, description: OnceLock::new() })
     }
@@ -140,7 +155,7 @@ impl Source {
     pub fn table_name(&self) -> Option<&str> {
         match &self.kind {
             Kind::Table { table, .. } => Some(table.name()).filter(|name| !name.is_empty()),
-            Kind::Foreign(_) => None,
+            Kind::Stream => None,
         }
     }
 
@@ -148,7 +163,7 @@ impl Source {
     pub fn table(&self) -> Option<Arc<dyn Table>> {
         match &self.kind {
             Kind::Table { table, .. } => Some(Arc::clone(table)),
-            Kind::Foreign(_) => None,
+            Kind::Stream => None,
         }
     }
 
@@ -156,7 +171,7 @@ impl Source {
     pub fn row_count(&self) -> Option<u64> {
         match &self.kind {
             Kind::Table { table, .. } => table.stats().rows.exact().copied(),
-            Kind::Foreign(_) => None,
+            Kind::Stream => None,
         }
     }
 
@@ -190,7 +205,7 @@ impl Source {
                 }
                 own
             }
-            Kind::Foreign(_) => Vec::new(),
+            Kind::Stream => Vec::new(),
         }
     }
 
@@ -248,30 +263,21 @@ impl Source {
 
     /// The rows that `request` asks for.
     pub fn rows(&self, request: &Scan, driver: &Driver) -> Result<RowStream> {
-        let kind = match &self.kind {
-            Kind::Table { table, .. } => {
-                let rows = scan(&**table, request, driver, Order::Plan)?;
-                return Ok(RowStream { schema: rows.schema(), batches: Box::new(rows) });
-            }
-            Kind::Foreign(kind) => *kind,
-        };
+        if let Kind::Table { table, .. } = &self.kind {
+            let rows = scan(&**table, request, driver, Order::Plan)?;
+            return Ok(RowStream { schema: rows.schema(), batches: Box::new(rows) });
+        }
         if request.selection.is_some() {
             return Err(
                 Error::invalid("slices apply to arrays, and this is none").hint("use --where instead")
             );
         }
-        let known = || self.schema.fields().iter().map(|field| field.name().as_str());
-        let names = request.columns.clone();
-        let names = names.unwrap_or_else(|| known().map(str::to_owned).collect());
-        let at =
-            |name: &str| self.schema.index_of(name).map_err(|_| Error::unknown_name("column", name, known()));
-        let indices = names.iter().map(|name| at(name)).collect::<Result<Vec<usize>>>()?;
-        for name in request.predicate.iter().flat_map(|predicate| predicate.columns()) {
-            at(name)?;
-        }
+        let indices = request.column_indices(&self.schema)?;
+        let tested = request.predicate.iter().flat_map(|predicate| predicate.columns());
+        Scan::all().columns(tested).column_indices(&self.schema)?;
         let schema = Arc::new(self.schema.project(&indices)?);
         let (predicate, mut left) = (request.predicate.clone(), request.limit);
-        let read = kind.read(&self.location, Arc::clone(&self.schema))?;
+        let read = ipc::read(&self.location).in_file(self.location.path())?;
         let (progress, path) = (Arc::clone(driver.progress()), self.location.path().to_owned());
         progress.expect(self.location.size()?);
         let mut told = 0;

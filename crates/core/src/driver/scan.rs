@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 
 use super::Driver;
 use super::batches::{Batches, Order};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::predicate::Predicate;
 use crate::scan::Scan;
 use crate::stats::RunStats;
@@ -16,13 +16,14 @@ use crate::table::{Pushdown, Table};
 /// Runs `scan` over `table`: exactly the rows and columns asked for.
 pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Result<Rows> {
     let schema = table.schema();
-    let wanted = projected(&schema, scan.columns.as_deref())?;
+    let wanted = Arc::new(schema.project(&scan.column_indices(&schema)?)?);
     let residual = scan.predicate.clone().filter(|p| table.pushdown(p) != Pushdown::Exact);
     let mut inner = scan.clone();
     let mut columns: Vec<String> = wanted.fields().iter().map(|f| f.name().clone()).collect();
     if let Some(predicate) = &scan.predicate {
-        for name in predicate.columns() {
-            schema.index_of(name).map_err(|_| unknown_column(&schema, name))?;
+        let tested = predicate.columns();
+        Scan::all().columns(tested.iter().copied()).column_indices(&schema)?;
+        for name in tested {
             if residual.is_some() && !columns.iter().any(|c| c == name) {
                 columns.push(name.to_owned());
             }
@@ -36,17 +37,6 @@ pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Re
     let plan = table.plan(&inner)?;
     let batches = run.batches(table.storage(), plan, order);
     Ok(Rows { schema: wanted, batches, residual, left: scan.limit, driver: run })
-}
-
-/// The columns of `schema` by name, in the order of `names`.
-fn projected(schema: &SchemaRef, names: Option<&[String]>) -> Result<SchemaRef> {
-    let Some(names) = names else { return Ok(Arc::clone(schema)) };
-    let indices = names.iter().map(|name| schema.index_of(name).map_err(|_| unknown_column(schema, name)));
-    Ok(Arc::new(schema.project(&indices.collect::<Result<Vec<_>>>()?)?))
-}
-
-fn unknown_column(schema: &Schema, name: &str) -> Error {
-    Error::unknown_name("column", name, schema.fields().iter().map(|f| f.name().as_str()))
 }
 
 /// The answer of a scan, batch by batch.

@@ -64,15 +64,7 @@ impl Table for MemoryTable {
         if scan.selection.is_some() {
             return Err(Error::invalid("the table has no grid to select from"));
         }
-        let names: Vec<String> = match &scan.columns {
-            Some(names) => names.clone(),
-            None => self.schema.fields().iter().map(|field| field.name().clone()).collect(),
-        };
-        let indices = names.iter().map(|name| {
-            let known = || self.schema.fields().iter().map(|field| field.name().as_str());
-            self.schema.index_of(name).map_err(|_| Error::unknown_name("column", name, known()))
-        });
-        let indices = indices.collect::<Result<Vec<_>>>()?;
+        let indices = scan.column_indices(&self.schema)?;
         let tasks = self.pieces.iter().zip(0_u64..).map(|(piece, number)| {
             let range = ByteRange::new(FILE, number * PIECE..(number + 1) * PIECE);
             let batch = piece.project(&indices)?;

@@ -1,5 +1,8 @@
 //! Plans say what was pruned, and metadata answers what it can.
 
+use std::sync::Arc;
+
+use arrow_array::Int64Array;
 use tesselle_sql::Session;
 
 use crate::support;
@@ -68,10 +71,16 @@ fn counts_and_bounds_come_from_metadata_where_it_is_exact() {
     support::make_files(folder.path());
     let root = folder.path().to_str().unwrap();
     let session = support::session(true);
+    let steps = Int64Array::from_iter_values((0..400).map(|i| i * 7 % 400));
+    let grid = support::grid(20).project(&[0, 1]).unwrap();
+    let (y, x) = (Arc::clone(grid.column(0)), Arc::clone(grid.column(1)));
+    let steps = support::batch(vec![("y", y, false), ("x", x, false), ("value", Arc::new(steps), false)]);
+    support::write(&folder.path().join("steps.tet"), "tet", None, &["chunk=5,7", "footer=v2"], &steps);
     for (from, asked) in [
         ("grid.tet", "count(*), min(y), max(x)"),
         ("raster.tiledb", "count(*), min(y), max(x)"),
-        ("points.tiledb", "count(*)"),
+        ("points.tiledb", "count(*), min(id), max(id), min(small), max(single), count(small), max(at)"),
+        ("steps.tet", "min(value), max(value)"),
         ("aligned.tsfile", "count(*), min(time), max(time)"),
         ("mixed.tatami", "count(*), min(id), max(id), count(word), max(at)"),
         ("days", "count(*), max(y)"),

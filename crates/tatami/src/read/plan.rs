@@ -22,18 +22,9 @@ pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
         return Err(Error::invalid("this table has no grid to slice").hint("use --where to choose rows"));
     }
     let schema = file.schema();
-    let index_of = |name: &str| {
-        let known = || schema.fields().iter().map(|f| f.name().as_str());
-        schema.index_of(name).map_err(|_| Error::unknown_name("column", name, known()))
-    };
-    let projection: Vec<usize> = match &scan.columns {
-        Some(names) => names.iter().map(|name| index_of(name)).collect::<Result<_>>()?,
-        None => (0..schema.fields().len()).collect(),
-    };
-    let filter: Vec<usize> = match &scan.predicate {
-        Some(predicate) => predicate.columns().into_iter().map(index_of).collect::<Result<_>>()?,
-        None => Vec::new(),
-    };
+    let projection = scan.column_indices(&schema)?;
+    let tested = scan.predicate.iter().flat_map(|predicate| predicate.columns());
+    let filter = Scan::all().columns(tested).column_indices(&schema)?;
     // A predicate over blobs or lists prunes, but its rows are left to the driver.
     let exact = scan.predicate.as_ref().filter(|p| is_exact(file, p));
     let filter = if exact.is_some() { filter } else { Vec::new() };

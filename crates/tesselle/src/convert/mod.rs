@@ -83,7 +83,8 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         types: conversion.types.clone(),
         open: conversion.open.clone(),
     };
-    let source = open(input, to, &options)?;
+    // Types of text files are looked for on the threads of the driver.
+    let source = driver.install(|| open(input, to, &options))?;
     refuse_same(input, &target)?;
     let layout = source.layout();
     let about = source.about();

@@ -72,8 +72,8 @@ pub fn diff(
     options: &DiffOptions,
     driver: &Driver,
 ) -> Result<Difference> {
-    let left = Source::open(left, None, None, open)?;
-    let right = Source::open(right, None, None, open)?;
+    let opened = |uri: &str| driver.install(|| Source::open(uri, None, None, open));
+    let (left, right) = (opened(left)?, opened(right)?);
     diff_sources(&left, &right, options, driver)
 }
 

@@ -129,15 +129,7 @@ impl Table for GridTable {
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
         self.cells()?;
-        let names = scan
-            .columns
-            .clone()
-            .unwrap_or_else(|| self.schema.fields().iter().map(|field| field.name().clone()).collect());
-        let known = || self.schema.fields().iter().map(|field| field.name().as_str());
-        let wanted = names
-            .iter()
-            .map(|name| self.schema.index_of(name).map_err(|_| Error::unknown_name("column", name, known())))
-            .collect::<Result<Vec<usize>>>()?;
+        let wanted = scan.column_indices(&self.schema)?;
         let origin = vec![0; self.shape.len()];
         let whole = match &scan.selection {
             Some(selection) => selection.resolve(&origin, &self.shape)?,

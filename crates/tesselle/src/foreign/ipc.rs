@@ -11,7 +11,6 @@ use arrow_schema::SchemaRef;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Location, Result, Sink, Summary};
 
-use super::ForeignBatches;
 use super::reader::LocationReader;
 use super::writer::{Failure, StagedWriter, damaged};
 
@@ -69,7 +68,7 @@ impl Sink for IpcSink {
     }
 }
 
-pub(super) fn schema(location: &Location) -> Result<SchemaRef> {
+pub(crate) fn schema(location: &Location) -> Result<SchemaRef> {
     Ok(match reader(location)?.0 {
         Reader::File(reader) => reader.schema(),
         Reader::Stream(reader) => reader.schema(),
@@ -94,11 +93,19 @@ fn reader(location: &Location) -> Result<(Reader, Arc<AtomicU64>)> {
     Ok((reader.map_err(|e| damaged("Arrow", e))?, consumed))
 }
 
-pub(super) fn read(location: &Location) -> Result<ForeignBatches> {
+/// The batches of a file.
+pub(crate) struct IpcBatches {
+    /// The rows.
+    pub(crate) batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
+    /// How many bytes of the file have been read so far.
+    pub(crate) consumed: Arc<AtomicU64>,
+}
+
+pub(crate) fn read(location: &Location) -> Result<IpcBatches> {
     let (reader, consumed) = reader(location)?;
     let batches: Box<dyn Iterator<Item = _> + Send> = match reader {
         Reader::File(reader) => Box::new(reader),
         Reader::Stream(reader) => Box::new(reader),
     };
-    Ok(ForeignBatches { batches: Box::new(batches.map(|b| b.map_err(|e| damaged("Arrow", e)))), consumed })
+    Ok(IpcBatches { batches: Box::new(batches.map(|b| b.map_err(|e| damaged("Arrow", e)))), consumed })
 }

@@ -2,20 +2,17 @@
 //!
 //! Each side is the seam the formats use as well: a [`Sink`] to write, batches (or an array face) to read.
 
-mod csv;
+pub(crate) mod csv;
 pub(crate) mod grid;
-mod ipc;
-mod jsonl;
+pub(crate) mod ipc;
+pub(crate) mod jsonl;
 pub mod npy;
 pub(crate) mod parquet;
 mod reader;
+pub(crate) mod text;
 mod writer;
 pub(crate) mod zarr;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-
-use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use tesselle_core::storage::Staged;
 use tesselle_core::{Driver, Error, Location, Result, Sink};
@@ -114,48 +111,6 @@ impl Foreign {
             Self::Zarr => Err(Error::invalid("Zarr is written to a folder, not to a stream")),
         }
     }
-
-    /// The columns of a file whose form is a stream of rows. `types` are the types of some columns, where the file
-    /// itself does not tell them.
-    pub(crate) fn schema(self, location: &Location, types: &[(String, DataType)]) -> Result<SchemaRef> {
-        if !types.is_empty() && !matches!(self, Self::Csv | Self::Jsonl) {
-            return Err(Error::invalid(format!(
-                "a file of the format {} states its types itself",
-                self.name()
-            ))
-            .hint("change them with --cast instead"));
-        }
-        let schema = match self {
-            Self::Arrow => ipc::schema(location),
-            Self::Csv => csv::schema(location, types),
-            Self::Jsonl => jsonl::schema(location, types),
-            Self::Parquet | Self::Npy | Self::Zarr => {
-                Err(Error::internal("this kind of file is read as a table"))
-            }
-        };
-        schema.map_err(|error| error.file(location.path()))
-    }
-
-    /// Reads the batches of such a file.
-    pub(crate) fn read(self, location: &Location, schema: SchemaRef) -> Result<ForeignBatches> {
-        let batches = match self {
-            Self::Arrow => ipc::read(location),
-            Self::Csv => csv::read(location, schema),
-            Self::Jsonl => jsonl::read(location, schema),
-            Self::Parquet | Self::Npy | Self::Zarr => {
-                Err(Error::internal("this kind of file is read as a table"))
-            }
-        };
-        batches.map_err(|error| error.file(location.path()))
-    }
-}
-
-/// The batches of a foreign file.
-pub(crate) struct ForeignBatches {
-    /// The rows.
-    pub(crate) batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
-    /// How many bytes of the file have been read so far.
-    pub(crate) consumed: Arc<AtomicU64>,
 }
 
 /// A schema with the types that the caller gave.

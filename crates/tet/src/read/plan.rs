@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use tesselle_core::array::{TileGrid, narrow};
-use tesselle_core::{ColumnBounds, Error, Plan, Predicate, Region, Result, Scan, Verdict};
+use tesselle_core::{ColumnBounds, Plan, Predicate, Region, Result, Scan, Verdict};
 
 use super::axes::VALUE;
 use super::band::{AxisBand, Band, bands};
@@ -23,7 +23,7 @@ pub(crate) fn plan(table: &TetTable, scan: &Scan) -> Result<Plan> {
         None => Region::whole(&grid.shape),
     };
     let exact = scan.predicate.as_ref().is_none_or(|predicate| narrow(predicate, &table.names, &mut region));
-    let (columns, schema) = project(table, scan.columns.as_deref())?;
+    let (columns, schema) = project(table, scan)?;
     let reads = columns.contains(&Column::Value);
     let tiles = TileGrid::new(&grid.shape, &grid.chunk_shape, &region)?;
     let touched = tiles.count().unwrap_or(u64::MAX);
@@ -66,19 +66,8 @@ pub(crate) fn plan(table: &TetTable, scan: &Scan) -> Result<Plan> {
     Ok(plan)
 }
 
-fn project(table: &TetTable, names: Option<&[String]>) -> Result<(Vec<Column>, SchemaRef)> {
-    let fields = table.schema.fields();
-    let Some(names) = names else {
-        let axes = (0..table.names.len()).map(Column::Axis);
-        return Ok((axes.chain([Column::Value]).collect(), Arc::clone(&table.schema)));
-    };
-    let mut indices = Vec::with_capacity(names.len());
-    for name in names {
-        let found = fields.iter().position(|field| field.name() == name);
-        indices.push(found.ok_or_else(|| {
-            Error::unknown_name("column", name, fields.iter().map(|field| field.name().as_str()))
-        })?);
-    }
+fn project(table: &TetTable, scan: &Scan) -> Result<(Vec<Column>, SchemaRef)> {
+    let indices = scan.column_indices(&table.schema)?;
     let columns =
         indices.iter().map(|i| if *i < table.names.len() { Column::Axis(*i) } else { Column::Value });
     Ok((columns.collect(), Arc::new(table.schema.project(&indices)?)))

@@ -1,5 +1,6 @@
 //! JSON lines. What JSON cannot say is named: `"NaN"`, `"Infinity"`, `{"hex": …}` for bytes that are not text.
 
+mod infer;
 mod read;
 
 use std::fmt::Write as _;
@@ -12,7 +13,7 @@ use arrow_schema::DataType;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Error, Result, Sink, Summary, json_bytes, json_float};
 
-pub(super) use read::{read, schema};
+pub(crate) use read::JsonText;
 
 struct JsonlSink {
     out: Box<dyn Staged>,

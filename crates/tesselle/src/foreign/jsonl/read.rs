@@ -1,50 +1,75 @@
-//! Reading JSON lines. Types come from the whole file, so that a late value cannot break them, or from the caller.
+//! Reading JSON lines, a block of whole lines at a time.
 
-use std::io::BufReader;
+use std::sync::Arc;
 
 use arrow_json::ReaderBuilder;
-use arrow_json::reader::infer_json_schema;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use tesselle_core::{Location, Result};
+use arrow_json::reader::Decoder;
+use arrow_schema::{Schema, SchemaRef};
+use memchr::memrchr;
+use serde_json::Value;
 
-use crate::foreign::ForeignBatches;
-use crate::foreign::reader::LocationReader;
-use crate::foreign::writer::damaged;
+use super::infer::{Members, add_members, fields, join_members};
+use crate::foreign::text::{BoxError, Decode, Syntax};
 
-/// Rows of a batch.
-const BATCH_ROWS: usize = 8192;
+/// A JSON object a line. Types come from all lines, so that a late value cannot break them.
+pub(crate) struct JsonText;
 
-/// The columns: typed by the caller or else by the whole file.
-pub(in crate::foreign) fn schema(location: &Location, types: &[(String, DataType)]) -> Result<SchemaRef> {
-    let mut input = BufReader::new(LocationReader::new(location)?);
-    let (found, _) = infer_json_schema(&mut input, None).map_err(|e| damaged("JSON lines", e))?;
-    let fields: Vec<Field> = found.fields().iter().map(|field| plain(field)).collect();
-    let mut schema = Schema::new(fields);
-    if !types.is_empty() {
-        // A column that no line has is one of nulls.
-        let missing = types.iter().filter(|(name, _)| schema.index_of(name).is_err());
-        let missing: Vec<Field> = missing.map(|(name, kind)| Field::new(name, kind.clone(), true)).collect();
-        let fields = schema.fields().iter().map(|field| field.as_ref().clone()).chain(missing);
-        schema = Schema::new(fields.collect::<Vec<Field>>());
+impl Syntax for JsonText {
+    type Place = ();
+    type Found = Members;
+
+    fn name(&self) -> &'static str {
+        "JSON lines"
     }
-    Ok(crate::foreign::with_types(&schema, types)?.into())
+
+    fn end_of_records(&self, window: &[u8], _place: &mut (), _first: bool) -> Option<usize> {
+        // Inside of a value a line end is always escaped.
+        memrchr(b'\n', window).map(|at| at + 1)
+    }
+
+    fn names(&self, _head: &[u8]) -> Result<Option<Vec<String>>, BoxError> {
+        Ok(None)
+    }
+
+    fn infer(&self, block: &[u8], _first: bool) -> Result<(Members, u64), BoxError> {
+        let (mut all, mut records) = (Members::default(), 0);
+        for value in serde_json::Deserializer::from_slice(block).into_iter::<Value>() {
+            let value = value?;
+            add_members(&mut all, value.as_object().ok_or("a line holds no object")?);
+            records += 1;
+        }
+        Ok((all, records))
+    }
+
+    fn join(&self, mut a: Members, b: Members) -> Members {
+        join_members(&mut a, b);
+        a
+    }
+
+    fn schema(&self, _names: Vec<String>, found: Members) -> Result<Schema, BoxError> {
+        Ok(Schema::new(fields(found)?))
+    }
+
+    fn decoder(
+        &self,
+        schema: &SchemaRef,
+        columns: &[usize],
+        rows: usize,
+        _first: bool,
+    ) -> Result<Box<dyn Decode>, BoxError> {
+        let wanted = Arc::new(schema.project(columns)?);
+        Ok(Box::new(
+            ReaderBuilder::new(wanted).with_batch_size(rows).with_coerce_primitive(true).build_decoder()?,
+        ))
+    }
 }
 
-pub(in crate::foreign) fn read(location: &Location, schema: SchemaRef) -> Result<ForeignBatches> {
-    let input = LocationReader::new(location)?;
-    let consumed = input.consumed();
-    let reader = ReaderBuilder::new(schema)
-        .with_batch_size(BATCH_ROWS)
-        .build(BufReader::new(input))
-        .map_err(|e| damaged("JSON lines", e))?;
-    let batches = Box::new(reader.map(|batch| batch.map_err(|e| damaged("JSON lines", e))));
-    Ok(ForeignBatches { batches, consumed })
-}
+impl Decode for Decoder {
+    fn decode(&mut self, text: &[u8]) -> Result<usize, arrow_schema::ArrowError> {
+        Self::decode(self, text)
+    }
 
-/// A column that is null in every line has no type to infer; text can hold what may come.
-fn plain(field: &Field) -> Field {
-    match field.data_type() {
-        DataType::Null => Field::new(field.name(), DataType::Utf8, true),
-        _ => field.clone(),
+    fn flush(&mut self) -> Result<Option<arrow_array::RecordBatch>, arrow_schema::ArrowError> {
+        Self::flush(self)
     }
 }

@@ -58,16 +58,7 @@ impl Table for ParquetTable {
         if scan.selection.is_some() {
             return Err(Error::invalid("a Parquet file has no axes to slice").hint("use --where instead"));
         }
-        let known = || self.schema.fields().iter().map(|field| field.name().as_str());
-        let wanted: Vec<usize> = match &scan.columns {
-            None => (0..self.schema.fields().len()).collect(),
-            Some(names) => names
-                .iter()
-                .map(|name| {
-                    self.schema.index_of(name).map_err(|_| Error::unknown_name("column", name, known()))
-                })
-                .collect::<Result<_>>()?,
-        };
+        let wanted = scan.column_indices(&self.schema)?;
         // The reader gives columns in the order of the file; each task puts them in the order wanted.
         let mut stored = wanted.clone();
         stored.sort_unstable();

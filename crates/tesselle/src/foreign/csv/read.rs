@@ -1,0 +1,165 @@
+//! Reading CSV, a block of whole records at a time.
+
+use arrow_csv::ReaderBuilder;
+use arrow_csv::reader::Decoder;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use memchr::{memchr, memrchr};
+
+use super::infer::Kinds;
+use crate::foreign::text::{BoxError, Decode, Syntax};
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Comma-separated values. Types come from all records, so that a late value cannot break them.
+pub(crate) struct CsvText;
+
+/// Where a scan of the text is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Before the first byte of a field.
+    #[default]
+    Start,
+    /// In a field that does not begin with a quote, or behind its closing quote: quotes mean nothing here.
+    Plain,
+    /// Between quotes.
+    Quoted,
+    /// Behind a quote that ends the field or, with a second one, stands for itself.
+    Quote,
+}
+
+impl Place {
+    fn after(self, byte: u8) -> Self {
+        match (self, byte) {
+            (Self::Quoted, b'"') => Self::Quote,
+            (Self::Quoted, _) | (Self::Start | Self::Quote, b'"') => Self::Quoted,
+            (_, b',' | b'\n' | b'\r') => Self::Start,
+            _ => Self::Plain,
+        }
+    }
+}
+
+impl Syntax for CsvText {
+    type Place = Place;
+    type Found = Vec<Kinds>;
+
+    fn name(&self) -> &'static str {
+        "CSV"
+    }
+
+    fn end_of_records(&self, window: &[u8], place: &mut Place, first: bool) -> Option<usize> {
+        // A mark at the very beginning is not part of the first field.
+        let skip = if first && window.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        let text = window.get(skip..).unwrap_or_default();
+        let mut end = None;
+        if *place == Place::Quoted || memchr(b'"', text).is_some() {
+            for (at, byte) in text.iter().enumerate() {
+                if *byte == b'\n' && *place != Place::Quoted {
+                    end = Some(at);
+                }
+                *place = place.after(*byte);
+            }
+        } else if let Some(last) = text.last() {
+            *place = Place::Plain.after(*last);
+            end = memrchr(b'\n', text);
+        }
+        end.map(|at| skip + at + 1)
+    }
+
+    fn names(&self, head: &[u8]) -> Result<Option<Vec<String>>, BoxError> {
+        let mut reader = csv::ReaderBuilder::new().from_reader(head);
+        Ok(Some(reader.headers()?.iter().map(str::to_owned).collect()))
+    }
+
+    fn infer(&self, block: &[u8], first: bool) -> Result<(Self::Found, u64), BoxError> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(first).from_reader(block);
+        let mut kinds = Vec::new();
+        let mut record = csv::ByteRecord::new();
+        let mut records = 0;
+        while reader.read_byte_record(&mut record).map_err(by_line)? {
+            records += 1;
+            kinds.resize(kinds.len().max(record.len()), Kinds::default());
+            for (kinds, field) in kinds.iter_mut().zip(&record) {
+                kinds.add(field);
+            }
+        }
+        Ok((kinds, records))
+    }
+
+    fn join(&self, mut a: Self::Found, b: Self::Found) -> Self::Found {
+        a.resize(a.len().max(b.len()), Kinds::default());
+        for (a, b) in a.iter_mut().zip(b) {
+            *a = a.or(b);
+        }
+        a
+    }
+
+    fn schema(&self, names: Vec<String>, found: Self::Found) -> Result<Schema, BoxError> {
+        let types = found.into_iter().map(Kinds::data_type).chain(std::iter::repeat(DataType::Null));
+        let fields = names.into_iter().zip(types).map(|(name, kind)| Field::new(name, kind, true));
+        Ok(Schema::new(fields.collect::<Vec<Field>>()))
+    }
+
+    fn decoder(
+        &self,
+        schema: &SchemaRef,
+        columns: &[usize],
+        rows: usize,
+        first: bool,
+    ) -> Result<Box<dyn Decode>, BoxError> {
+        let builder = ReaderBuilder::new(schema.clone()).with_header(first).with_batch_size(rows);
+        Ok(Box::new(builder.with_projection(columns.to_vec()).build_decoder()))
+    }
+}
+
+/// Says first of all in which line a record has other fields than those before it.
+fn by_line(error: csv::Error) -> BoxError {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { pos: Some(at), expected_len, len } => {
+            format!("line {} has {len} fields, and the lines before it {expected_len}", at.line()).into()
+        }
+        _ => error.into(),
+    }
+}
+
+impl Decode for Decoder {
+    fn decode(&mut self, text: &[u8]) -> Result<usize, arrow_schema::ArrowError> {
+        Self::decode(self, text)
+    }
+
+    fn flush(&mut self) -> Result<Option<arrow_array::RecordBatch>, arrow_schema::ArrowError> {
+        Self::flush(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// However a text is cut into windows, blocks end where the parser ends a record.
+        #[test]
+        fn blocks_end_where_records_end(text in "(\u{feff})?[a\",\n\r ]{0,40}", window in 1_usize..9) {
+            let bytes = text.as_bytes();
+            let (mut place, mut start, mut at) = (Place::default(), 0, 0);
+            let mut blocks = Vec::new();
+            while at < bytes.len() {
+                let end = bytes.len().min(at + window.max(3));
+                if let Some(n) = CsvText.end_of_records(&bytes[at..end], &mut place, at == 0) {
+                    blocks.push(&bytes[start..at + n]);
+                    start = at + n;
+                }
+                at = end;
+            }
+            blocks.push(&bytes[start..]);
+            let records = |text: &[u8]| -> Vec<csv::ByteRecord> {
+                let mut reader =
+                    csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
+                reader.byte_records().map(|record| record.unwrap()).collect()
+            };
+            let cut: Vec<_> = blocks.into_iter().flat_map(records).collect();
+            prop_assert_eq!(cut, records(bytes));
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What kinds of values the lines of a file hold.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field};
+use serde_json::{Map, Value};
+
+use crate::foreign::text::BoxError;
+
+/// What was met in one place: a field of the lines, an item of a list, a member of an object.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Shape {
+    kinds: u8,
+    item: Option<Box<Shape>>,
+    members: Option<Members>,
+}
+
+/// Names and what was met under them, in the order in which they were first met.
+pub(crate) type Members = Vec<(String, Shape)>;
+
+const BOOL: u8 = 1;
+const INTEGER: u8 = 1 << 1;
+/// An integer that only an unsigned type holds.
+const LARGE: u8 = 1 << 2;
+const NEGATIVE: u8 = 1 << 3;
+const FLOAT: u8 = 1 << 4;
+/// What stands for a float that JSON has no number for.
+const NO_NUMBER: u8 = 1 << 5;
+const TEXT: u8 = 1 << 6;
+
+impl Shape {
+    fn add(&mut self, value: &Value) {
+        self.kinds |= match value {
+            Value::Null => 0,
+            Value::Bool(_) => BOOL,
+            Value::Number(n) if n.is_i64() => {
+                if n.as_i64().is_some_and(i64::is_negative) {
+                    INTEGER | NEGATIVE
+                } else {
+                    INTEGER
+                }
+            }
+            Value::Number(n) if n.is_u64() => INTEGER | LARGE,
+            Value::Number(_) => FLOAT,
+            Value::String(text) if matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity") => NO_NUMBER,
+            Value::String(_) => TEXT,
+            Value::Array(items) => {
+                let shape = self.item.get_or_insert_default();
+                for item in items {
+                    shape.add(item);
+                }
+                0
+            }
+            Value::Object(members) => {
+                add_members(self.members.get_or_insert_default(), members);
+                0
+            }
+        };
+    }
+
+    fn join(&mut self, other: Self) {
+        self.kinds |= other.kinds;
+        if let Some(item) = other.item {
+            self.item.get_or_insert_default().join(*item);
+        }
+        if let Some(members) = other.members {
+            join_members(self.members.get_or_insert_default(), members);
+        }
+    }
+
+    /// The type that holds all of it. A place with nulls only has no type to infer; text can hold what may come.
+    fn data_type(mut self) -> Result<DataType, BoxError> {
+        if let Some(members) = self.members {
+            if self.kinds != 0 || self.item.is_some() {
+                return Err("it holds objects in some lines and other values in others".into());
+            }
+            return Ok(DataType::Struct(fields(members)?.into()));
+        }
+        if let Some(mut item) = self.item.take() {
+            // A single value is a list of one.
+            item.kinds |= self.kinds;
+            return Ok(DataType::List(Arc::new(Field::new_list_field(item.data_type()?, true))));
+        }
+        Ok(match self.kinds {
+            BOOL => DataType::Boolean,
+            kinds if kinds == INTEGER || kinds == INTEGER | NEGATIVE => DataType::Int64,
+            kinds if kinds == INTEGER | LARGE => DataType::UInt64,
+            0 => DataType::Utf8,
+            kinds if kinds & (BOOL | TEXT) == 0 => DataType::Float64,
+            _ => DataType::Utf8,
+        })
+    }
+}
+
+/// Takes note of one object.
+pub(super) fn add_members(all: &mut Members, object: &Map<String, Value>) {
+    for (at, (name, value)) in object.iter().enumerate() {
+        // Objects of a file mostly have the same members in the same order.
+        let place = match all.get(at) {
+            Some((known, _)) if known == name => Some(at),
+            _ => all.iter().position(|(known, _)| known == name),
+        };
+        let place = place.unwrap_or_else(|| {
+            all.push((name.clone(), Shape::default()));
+            all.len() - 1
+        });
+        if let Some((_, shape)) = all.get_mut(place) {
+            shape.add(value);
+        }
+    }
+}
+
+/// What two stretches of lines tell together.
+pub(super) fn join_members(all: &mut Members, others: Members) {
+    for (name, shape) in others {
+        match all.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => known.join(shape),
+            None => all.push((name, shape)),
+        }
+    }
+}
+
+/// The columns.
+pub(super) fn fields(members: Members) -> Result<Vec<Field>, BoxError> {
+    let field = |(name, shape): (String, Shape)| match shape.data_type() {
+        Ok(kind) => Ok(Field::new(name, kind, true)),
+        Err(error) => Err(format!("column '{name}': {error}").into()),
+    };
+    members.into_iter().map(field).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(lines: &[&str]) -> Members {
+        let mut all = Members::default();
+        for line in lines {
+            add_members(&mut all, serde_json::from_str::<Value>(line).unwrap().as_object().unwrap());
+        }
+        all
+    }
+
+    fn type_of(values: &[&str]) -> DataType {
+        let lines: Vec<String> = values.iter().map(|v| format!("{{\"x\": {v}}}")).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        fields(of(&lines)).unwrap().remove(0).data_type().clone()
+    }
+
+    fn list(item: DataType) -> DataType {
+        DataType::List(Arc::new(Field::new_list_field(item, true)))
+    }
+
+    #[test]
+    fn each_type_holds_all_values() {
+        assert_eq!(type_of(&["null", "true"]), DataType::Boolean);
+        assert_eq!(type_of(&["1", "-2"]), DataType::Int64);
+        assert_eq!(type_of(&["1", "18446744073709551615"]), DataType::UInt64);
+        assert_eq!(type_of(&["-1", "18446744073709551615"]), DataType::Float64);
+        assert_eq!(type_of(&["1", "2.5", "\"NaN\""]), DataType::Float64);
+        assert_eq!(type_of(&["\"-Infinity\"", "\"x\""]), DataType::Utf8);
+        assert_eq!(type_of(&["true", "1"]), DataType::Utf8);
+        assert_eq!(type_of(&["null"]), DataType::Utf8);
+        assert_eq!(type_of(&["[]", "[1]", "2.5"]), list(DataType::Float64));
+        assert_eq!(type_of(&["[]", "[[]]"]), list(list(DataType::Utf8)));
+        assert_eq!(
+            type_of(&["{\"a\": 1}", "null", "{\"b\": [true]}"]),
+            DataType::Struct(
+                vec![Field::new("a", DataType::Int64, true), Field::new("b", list(DataType::Boolean), true)]
+                    .into()
+            )
+        );
+        let error = fields(of(&["{\"x\": {}}", "{\"x\": 1}"])).unwrap_err();
+        assert!(error.to_string().contains("column 'x'"), "{error}");
+    }
+
+    fn value() -> impl Strategy<Value = String> {
+        let leaf =
+            prop::sample::select(vec!["null", "7", "-7", "1.5", "true", "\"a\"", "\"NaN\"", "[]", "{}"]);
+        leaf.prop_map(str::to_owned).prop_recursive(2, 6, 3, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(|all| format!("[{}]", all.join(","))),
+                inner.prop_map(|one| format!("{{\"k\":{one}}}")),
+            ]
+        })
+    }
+
+    proptest! {
+        /// It does not matter where a file is cut.
+        #[test]
+        fn blocks_join_to_what_the_lines_have(
+            lines in prop::collection::vec(("[xyz]", value()), 1..6),
+            cut in 0_usize..6,
+        ) {
+            let lines: Vec<String> = lines.iter().map(|(name, v)| format!("{{\"{name}\":{v}}}")).collect();
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let (a, b) = lines.split_at(cut.min(lines.len()));
+            let mut joined = of(a);
+            join_members(&mut joined, of(b));
+            prop_assert_eq!(joined, of(&lines));
+        }
+    }
+}

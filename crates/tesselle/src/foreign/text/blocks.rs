@@ -1,0 +1,30 @@
+//! Cutting a text file into blocks of whole records.
+
+use std::ops::Range;
+
+use tesselle_core::{Location, Result};
+
+use super::Syntax;
+
+/// Bytes looked at a time; blocks have about this size.
+const WINDOW: u64 = 4 << 20;
+
+/// Byte ranges that follow each other and end where records end.
+pub(super) fn blocks<S: Syntax>(location: &Location, syntax: &S) -> Result<Vec<Range<u64>>> {
+    let size = location.size()?;
+    let (mut place, mut start, mut at) = (S::Place::default(), 0, 0);
+    let mut blocks = Vec::new();
+    while at < size {
+        let end = size.min(at + WINDOW);
+        let window = location.read_range(at..end)?;
+        if let Some(n) = syntax.end_of_records(&window, &mut place, at == 0) {
+            blocks.push(start..at + n as u64);
+            start = at + n as u64;
+        }
+        at = end;
+    }
+    if start < size {
+        blocks.push(start..size);
+    }
+    Ok(blocks)
+}

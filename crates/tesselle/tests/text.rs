@@ -1,0 +1,146 @@
+//! CSV and JSON lines as tables: rules of a table, files of several blocks, messages.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failing helper is a failing test")]
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_schema::{DataType, TimeUnit};
+use tesselle::{Driver, DriverOptions, OpenOptions, Scan, Source, SourceOptions};
+use tesselle_core::testing::table_conformance;
+
+fn driver() -> Driver {
+    Driver::new(&DriverOptions::default()).unwrap()
+}
+
+fn source(path: &Path) -> tesselle::Result<Source> {
+    Source::open(path.to_str().unwrap(), None, None, &OpenOptions::default())
+}
+
+fn rows(source: &Source) -> tesselle::Result<Vec<RecordBatch>> {
+    source.rows(&Scan::all(), &driver())?.batches.collect()
+}
+
+fn file(name: &str, text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+/// Lines enough for three blocks; some of the texts have line ends in them.
+fn large_csv() -> (String, u64) {
+    let mut text = "id,note\n".to_owned();
+    let mut id = 0_u64;
+    while text.len() < 10 << 20 {
+        let end = if id.is_multiple_of(3) { "\n" } else { " " };
+        writeln!(text, "{id},\"said \"\"{id}\"\",{end}and {}\"", "no more ".repeat(8)).unwrap();
+        id += 1;
+    }
+    (text, id)
+}
+
+#[test]
+fn both_keep_the_rules_of_a_table() {
+    let csv =
+        "a,b,c,d\n1,x,2024-05-01 10:00:00,true\n-3,\"y, \"\"z\"\"\n\",2024-05-01 10:00:00.5,\n,,,false\n";
+    let json = "{\"a\": 1, \"b\": \"x\"}\n\n{\"a\": 2.5, \"c\": false}\n{\"b\": null, \"a\": -1}\n";
+    for (name, text) in [("t.csv", csv), ("t.jsonl", json)] {
+        let (_folder, path) = file(name, text);
+        let source = source(&path).unwrap();
+        assert_eq!(source.row_count(), Some(3));
+        table_conformance(&*source.table().unwrap(), &driver());
+    }
+}
+
+#[test]
+fn blocks_together_hold_every_record_in_order() {
+    let (text, records) = large_csv();
+    let (_folder, path) = file("t.csv", &text);
+    let source = source(&path).unwrap();
+    assert_eq!(source.row_count(), Some(records));
+    let plan = source.table().unwrap().plan(&Scan::all()).unwrap();
+    assert_eq!(plan.pieces, 3);
+    let mut id = 0_u64;
+    for batch in rows(&source).unwrap() {
+        let (ids, notes) = (batch.column(0).as_primitive::<Int64Type>(), batch.column(1).as_string::<i32>());
+        for row in 0..batch.num_rows() {
+            assert_eq!(ids.value(row), id as i64);
+            assert!(notes.value(row).starts_with(&format!("said \"{id}\",")));
+            id += 1;
+        }
+    }
+    assert_eq!(id, records);
+}
+
+#[test]
+fn a_late_value_decides_the_type() {
+    let (text, _) = large_csv();
+    let (_folder, path) = file("t.csv", &format!("{text}1.5,end\n"));
+    assert_eq!(*source(&path).unwrap().schema().field(0).data_type(), DataType::Float64);
+
+    let mut lines = "{\"n\": 12345678, \"s\": \"some text to fill the line\"}\n".repeat(100_000);
+    lines.push_str("{\"n\": 0.5, \"late\": [1]}\n");
+    let (_folder, path) = file("t.jsonl", &lines);
+    let source = source(&path).unwrap();
+    let schema = source.schema();
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    assert_eq!(names, ["n", "s", "late"]);
+    assert_eq!(*schema.field(0).data_type(), DataType::Float64);
+    assert_eq!(source.row_count(), Some(100_001));
+    assert_eq!(rows(&source).unwrap().iter().map(RecordBatch::num_rows).sum::<usize>(), 100_001);
+}
+
+#[test]
+fn times_take_the_finest_unit_that_is_met() {
+    let (_folder, path) = file("t.csv", "t\n2024-05-01\n2024-05-01T10:00:00.25\n");
+    let expected = DataType::Timestamp(TimeUnit::Millisecond, None);
+    assert_eq!(*source(&path).unwrap().schema().field(0).data_type(), expected);
+}
+
+#[test]
+fn a_broken_record_is_named_by_its_line() {
+    let text = format!("a,b\n{}x,y,z\n", "1,some text that fills the line of this record\n".repeat(200_000));
+    let (_folder, path) = file("t.csv", &text);
+    let error = source(&path).err().unwrap().to_string();
+    assert!(error.contains("line 200002 has 3 fields"), "{error}");
+
+    // A type that is given and does not fit.
+    let text = format!("a\n{}x\n", "1\n".repeat(3_000_000));
+    let (_folder, path) = file("t.csv", &text);
+    let options =
+        SourceOptions { types: vec![("a".to_owned(), DataType::Int64)], ..SourceOptions::default() };
+    let source = Source::open_with(path.to_str().unwrap(), &options).unwrap();
+    let error = rows(&source).err().unwrap().to_string();
+    assert!(error.contains("'x' as type 'Int64'") && error.contains("records from byte"), "{error}");
+}
+
+#[test]
+fn files_without_records_are_empty_tables() {
+    for (name, text, columns) in
+        [("t.csv", "", 0), ("t.csv", "a,b", 2), ("t.jsonl", "", 0), ("t.jsonl", "\n\n", 0)]
+    {
+        let (_folder, path) = file(name, text);
+        let source = source(&path).unwrap();
+        assert_eq!((source.schema().fields().len(), source.row_count()), (columns, Some(0)), "{text:?}");
+        assert_eq!(rows(&source).unwrap().iter().map(RecordBatch::num_rows).sum::<usize>(), 0);
+    }
+}
+
+#[test]
+fn floats_that_json_names_come_back_as_numbers() {
+    let (_folder, path) =
+        file("t.jsonl", "{\"x\": 1}\n{\"x\": \"NaN\"}\n{\"x\": \"-Infinity\"}\n{\"x\": \"Infinity\"}\n");
+    let batches = rows(&source(&path).unwrap()).unwrap();
+    let values = batches[0].column(0).as_primitive::<Float64Type>();
+    assert_eq!(values.value(0), 1.0);
+    assert!(values.value(1).is_nan());
+    assert_eq!((values.value(2), values.value(3)), (f64::NEG_INFINITY, f64::INFINITY));
+
+    let (_folder, path) = file("t.jsonl", "{\"x\": 1}\n{\"x\": \"one\"}\n{\"x\": true}\n");
+    let batches = rows(&source(&path).unwrap()).unwrap();
+    let texts: Vec<&str> = batches[0].column(0).as_string::<i32>().iter().map(Option::unwrap).collect();
+    assert_eq!(texts, ["1", "one", "true"]);
+}
