@@ -102,6 +102,11 @@ impl ScanTask {
         let fetched = HashMap::new();
         let material = Material { loaded: Arc::default(), fetched, files, device, chunks, window, times };
         let may_walk = !pruner.columns().is_empty() && archive.location.storage().hints().concurrency == 1;
+        let series = components.iter().map(|component| component.strands.len()).max().unwrap_or(0);
+        let buffers = match mode {
+            Mode::Rows => Buffers::side_by_side(series),
+            Mode::Points => Buffers::in_turn(),
+        };
         Self {
             material,
             pruner,
@@ -110,7 +115,7 @@ impl ScanTask {
             components: components.into(),
             ready: VecDeque::new(),
             sources: Vec::new(),
-            buffers: Buffers::default(),
+            buffers,
             output: Output::new(shape),
             state: State::Find,
             finder: PageFinder::new(may_walk),

@@ -13,11 +13,29 @@ pub(crate) struct Buffers {
     pub(crate) unfolded: Vec<u8>,
 }
 
+impl Buffers {
+    /// For series that are decoded side by side, so many of them: the times of the pages at hand are kept, in memory that
+    /// is used again soon.
+    pub(crate) fn side_by_side(series: usize) -> Self {
+        Self {
+            times: TimeCache { most: series.saturating_add(1), ..TimeCache::default() },
+            ..Self::default()
+        }
+    }
+
+    /// For series that are decoded one after the other: the times of many pages are kept.
+    pub(crate) fn in_turn() -> Self {
+        Self::side_by_side(MOST_KEPT)
+    }
+}
+
 /// Series that are written together have the same times, byte for byte: each such column is decoded once.
 #[derive(Debug, Default)]
 pub(crate) struct TimeCache {
     entries: Vec<CachedTimes>,
     next: usize,
+    /// Pages whose times are kept.
+    most: usize,
 }
 
 /// What the bytes are, the bytes, and the times they stand for.
@@ -41,8 +59,8 @@ pub(crate) enum TimeBytes {
     Page,
 }
 
-/// Pages of one chunk, for series that are decoded one after the other.
-const CACHED: usize = 64;
+/// Most pages whose times are kept.
+const MOST_KEPT: usize = 64;
 
 impl TimeCache {
     /// The times that `bytes` stand for, decoded unless they are known.
@@ -67,7 +85,7 @@ impl TimeCache {
         let values = decode()?;
         let times = Times { ordered: is_ascending(&values), values: Arc::new(values) };
         let entry = (kind, bytes.into(), times.clone());
-        if n < CACHED {
+        if n < self.most.clamp(1, MOST_KEPT) {
             self.entries.push(entry);
             self.next = n + 1;
         } else {
