@@ -11,7 +11,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use tesselle::Result;
 
 use crate::error::ours;
-use crate::files::{ExternalTables, FileTables, Opener};
+use crate::files::{ExternalTables, FileTables, Opener, ParquetFactory};
 use crate::functions::{Function, Listing};
 
 /// The largest users of memory that an error names.
@@ -45,6 +45,8 @@ pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc
         builder = builder.with_table_factory(format.name().to_ascii_uppercase(), Arc::new(factory));
     }
     let context = SessionContext::new_with_state(builder.build());
+    let parquet = Arc::new(ParquetFactory::new());
+    context.state_ref().write().register_file_format(parquet, true).map_err(ours)?;
     let state = context.state_weak_ref();
     files.attach(move || state.upgrade().map(|state| state.read().clone()));
     for function in Function::ALL {

@@ -1,18 +1,20 @@
 //! Files that DataFusion reads by itself: Parquet, CSV, JSON lines, Arrow.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
 use datafusion::common::Result;
-use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::json::JsonFormat;
-use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::execution::SessionState;
 use tesselle::Location;
 use tesselle::foreign::Foreign;
+
+use super::parquet::ParquetFactory;
 
 /// What DataFusion reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,14 +43,14 @@ impl Kind {
         Ok(found)
     }
 
-    fn format(self, state: &SessionState) -> Arc<dyn FileFormat> {
+    fn format(self, state: &SessionState) -> Result<Arc<dyn FileFormat>> {
         let defaults = state.default_table_options();
-        match self {
-            Self::Parquet => Arc::new(ParquetFormat::default().with_options(defaults.parquet)),
+        Ok(match self {
+            Self::Parquet => ParquetFactory::new().create(state, &HashMap::new())?,
             Self::Csv => Arc::new(CsvFormat::default().with_options(defaults.csv).with_has_header(true)),
             Self::Json => Arc::new(JsonFormat::default().with_options(defaults.json)),
             Self::Arrow => Arc::new(ArrowFormat),
-        }
+        })
     }
 }
 
@@ -58,7 +60,7 @@ pub(super) async fn provider(
     kind: Kind,
     paths: &[String],
 ) -> Result<Arc<dyn TableProvider>> {
-    let format = kind.format(state);
+    let format = kind.format(state)?;
     let urls = paths.iter().map(ListingTableUrl::parse).collect::<Result<Vec<_>>>()?;
     let options = ListingOptions::new(format).with_file_extension("");
     let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);

@@ -3,6 +3,7 @@
 mod foreign;
 mod glob;
 mod options;
+mod parquet;
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,6 +20,7 @@ use crate::provider::TesselleTable;
 use crate::union::UnionTable;
 use foreign::Kind;
 use options::TableOptions;
+pub(crate) use parquet::ParquetFactory;
 
 /// Opens what a table name or a statement names.
 #[derive(Debug, Clone)]

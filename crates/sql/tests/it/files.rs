@@ -1,5 +1,8 @@
 //! Names that are files, and names that are not.
 
+use std::sync::Arc;
+
+use arrow_array::Float64Array;
 use tesselle::ErrorKind;
 use tesselle_sql::SessionOptions;
 
@@ -97,4 +100,20 @@ fn an_interrupted_statement_ends_and_the_next_one_runs() {
     assert!(answer.next().is_none());
     drop(answer);
     assert_eq!(rows(&session, "SELECT 1").unwrap(), ["1"]);
+}
+
+#[test]
+fn nans_in_parquet_files_are_not_overlooked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    let x = Arc::new(Float64Array::from(vec![1.0, f64::NAN, 1.0]));
+    support::write_foreign(&path, &support::batch(vec![("x", x, false)]));
+    let session = support::session(true);
+    let path = path.to_str().unwrap();
+    let table = format!("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{path}'");
+    assert!(rows(&session, &table).unwrap().is_empty());
+    for from in [format!("'{path}'"), "t".to_owned()] {
+        assert_eq!(rows(&session, &format!("SELECT x FROM {from}")).unwrap(), ["1.0", "1.0", "NaN"]);
+        assert_eq!(rows(&session, &format!("SELECT max(x), min(x) FROM {from}")).unwrap(), ["NaN|1.0"]);
+    }
 }
