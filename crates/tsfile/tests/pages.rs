@@ -284,3 +284,42 @@ fn rows_of_several_series_are_known_where_their_times_leave_no_choice() {
         assert_eq!(stats["time"].min, Known::Exact(0.into()));
     }
 }
+
+#[test]
+fn times_of_series_that_nobody_asked_for_make_rows_all_the_same() {
+    let noise = |i: i64| i.wrapping_mul(0x5851_f42d_4c95_7f2d);
+    for irregular in [false, true] {
+        for compression in [Compression::Snappy, Compression::Lz4, Compression::Zstd] {
+            let location = Location::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>, "f.tsfile");
+            let options = WriterOptions::for_version(Version::V4);
+            let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
+            let id = writer.device_id("root.sg.d");
+            let schemas = ["a", "b"].map(|name| MeasurementSchema {
+                compression,
+                ..series(name, DataType::Double, Encoding::Gorilla)
+            });
+            writer.add_device(id.clone(), schemas.to_vec()).unwrap();
+            let step = |i: i64| if irregular { noise(i) & 0xff } else { 0 };
+            let times: Vec<i64> = (0..25_000).map(|i| i * 1000 + step(i)).collect();
+            let values = Values::Double((0..25_000).map(|i| noise(i) as f64).collect());
+            let present: Vec<bool> = (0..25_000).map(|i| i % 2 == 0).collect();
+            let columns = [
+                Column { name: "a", values: &values, present: Some(&present) },
+                Column { name: "b", values: &values, present: None },
+            ];
+            writer.write(&id, &times, &columns).unwrap();
+            writer.finish().unwrap();
+            let container = TsFile.open(&location, &OpenOptions::default()).unwrap();
+            let table = container.table("root.sg.d").unwrap();
+            let read = |columns: &[&str]| {
+                let request = Scan::all().columns(columns.iter().copied());
+                let rows = scan(&*table, &request, &driver(), RowOrder::Plan).unwrap();
+                let batches: Vec<_> = rows.map(|batch| batch.unwrap()).collect();
+                arrow_select::concat::concat_batches(&batches[0].schema(), &batches).unwrap()
+            };
+            let (all, narrow) = (read(&["time", "a", "b"]), read(&["time", "a"]));
+            assert_eq!(narrow, all.project(&[0, 1]).unwrap(), "{compression:?} irregular {irregular}");
+            assert_eq!(narrow.num_rows(), 25_000);
+        }
+    }
+}
