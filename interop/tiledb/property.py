@@ -4,7 +4,7 @@
 
 A history creates an array with the original engine, then writes, deletes, merges, cleans up and sets metadata, each step
 with an engine drawn by lot. Reads of the present and of random pasts, fragments with their boxes and cells, and the
-statistics that the files hold (recomputed by `tess verify --deep`) are compared. A failing case keeps its folder.
+statistics that the files hold (recomputed by `tess verify --deep`, and used by `tess sql`) are compared. A failing case keeps its folder.
 """
 import json
 import pathlib
@@ -278,6 +278,22 @@ class Case:
         with pa.OSFile(str(file)) as source:
             return self.rows(pa.ipc.open_file(source).read_all())
 
+    def compare_bounds(self, when):
+        """Counts and bounds of numbers, which SQL takes from metadata where it can."""
+        names = [name for name, (kind, *_) in self.attrs.items() if kind == "number"]
+        if self.sparse:
+            names += [name for name in self.dims if self.kinds[name][0] == "int"]
+        columns = list((self.dims if self.sparse else []) + list(self.attrs))
+        rows = self.rows_of_theirs(when)
+        theirs, asked = {"n": len(rows)}, ["count(*) AS n"]
+        for name in names:
+            values = [v for row in rows if (v := row[columns.index(name)]) is not None]
+            theirs |= {f"{name}_n": len(values), f"{name}_min": min(values, default=None), f"{name}_max": max(values, default=None)}
+            asked.append(f"count({name}) AS {name}_n, min({name}) AS {name}_min, max({name}) AS {name}_max")
+        ours, = json.loads(self.run("sql", f"SELECT {', '.join(asked)} FROM '{self.uri}'", "--json", "--at", when))
+        if theirs != ours:
+            raise Failure(f"counts and bounds {theirs} of theirs, {ours} of ours")
+
     def compare(self):
         whens = [self.clock] + [self.rng.randint(10, self.clock) for _ in range(2)]
         for when in whens:
@@ -286,6 +302,7 @@ class Case:
                 first = next((i for i, (a, b) in enumerate(zip(theirs, ours)) if a != b), min(len(theirs), len(ours)))
                 raise Failure(f"at {when}: {len(theirs)} rows of theirs, {len(ours)} of ours; row {first}: "
                               f"{theirs[first:first + 1]} and {ours[first:first + 1]}")
+        self.compare_bounds(whens[0])
         info = json.loads(self.run("info", self.uri, "--json"))
         mine = sorted((f["name"], tuple(f["timestamps"])) for f in info["fragments"])
         fragments = tiledb.FragmentInfoList(self.uri)
