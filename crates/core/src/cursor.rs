@@ -132,6 +132,15 @@ impl<'a> Cursor<'a> {
 
     /// An unsigned LEB128 number of at most 64 bits.
     pub fn uvarint(&mut self) -> Result<u64> {
+        // Most take one byte.
+        if let Some(byte) = self.data.get(self.position).filter(|byte| **byte < 0x80) {
+            self.position += 1;
+            return Ok(u64::from(*byte));
+        }
+        self.long_uvarint()
+    }
+
+    fn long_uvarint(&mut self) -> Result<u64> {
         let start = self.offset();
         let mut value = 0_u64;
         for shift in (0..70).step_by(7) {

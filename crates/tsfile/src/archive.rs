@@ -80,11 +80,8 @@ impl ArchiveFile {
 
     fn new(file: File, location: Location, label: String) -> Result<Self> {
         let deletions = read_deletions(&location)?;
-        let unread = beside(&location, "mods2").filter(|_| file.version.is_compact());
-        let has_unknown_deletions = match unread {
-            Some(mods) => mods.is_file()? && mods.size()? > 0,
-            None => false,
-        };
+        let unread = beside(&location, "mods2");
+        let has_unknown_deletions = file.version.is_compact() && unread.is_file()? && unread.size()? > 0;
         Ok(Self { file, location, label, deletions, has_unknown_deletions })
     }
 }
@@ -93,7 +90,7 @@ impl Archive {
     /// Opens a file or a data directory.
     pub(crate) fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
         let limits = &options.limits;
-        let mut files = Vec::new();
+        let mut files = Vec::with_capacity(1);
         // What has a size is a file: to ask for its kind first would be one more question to the storage.
         match location.size() {
             Ok(size) => files.push(ArchiveFile::open(location.clone(), size, limits)?),
@@ -166,7 +163,9 @@ impl Archive {
     /// metadata may be shown.
     pub(crate) fn refuse_unreadable(&self) -> Result<()> {
         if let Some(entry) = self.files.iter().find(|f| f.file.is_encrypted()) {
-            return Err(Error::unsupported("the pages of this file are encrypted")
+            let cipher = entry.file.property("encryptType").unwrap_or("a cipher that is not named");
+            let text = format!("the pages of this file are encrypted with {}", cipher.escape_debug());
+            return Err(Error::unsupported(text)
                 .class("encrypted")
                 .file(&*entry.file.path)
                 .hint("its metadata can be shown with 'tess info'"));
@@ -195,12 +194,13 @@ impl Archive {
 }
 
 /// The side file of this ending.
-fn beside(location: &Location, ending: &str) -> Option<Location> {
-    location.parent().map(|folder| folder.join(&format!("{}.{ending}", location.name())))
+fn beside(location: &Location, ending: &str) -> Location {
+    let path = location.path().trim_end_matches('/');
+    Location::new(Arc::clone(location.storage()), [path, ".", ending].concat())
 }
 
 fn read_deletions(location: &Location) -> Result<Vec<Deletion>> {
-    let Some(mods) = beside(location, "mods") else { return Ok(Vec::new()) };
+    let mods = beside(location, "mods");
     if !mods.is_file()? {
         return Ok(Vec::new());
     }
@@ -255,6 +255,14 @@ fn numbers(file: &str) -> Vec<u64> {
 mod tests {
     use super::*;
     use tesselle_core::storage::MemoryStorage;
+
+    #[test]
+    fn side_files_lie_beside_files_without_a_folder_too() {
+        let storage: Arc<dyn tesselle_core::Storage> = Arc::new(MemoryStorage::new());
+        let path = |path: &str| beside(&Location::new(Arc::clone(&storage), path), "mods").path().to_string();
+        assert_eq!(path("a.tsfile"), "a.tsfile.mods");
+        assert_eq!(path("d/a.tsfile"), "d/a.tsfile.mods");
+    }
 
     #[test]
     fn late_files_rank_above_all_others_and_numbers_count_as_numbers() {

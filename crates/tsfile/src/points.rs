@@ -30,7 +30,7 @@ pub(crate) fn decode(
     let page = loaded.pages.get(number).ok_or_else(missing)?;
     let header = &loaded.header;
     if header.is_time_column() {
-        let times = page::decode_time_page(page, header, statistics)?;
+        let times = page::decode_time_page(page, header, statistics, &mut Vec::new())?;
         return Ok(PagePoints { times, values: None });
     }
     let physical = header.data_type.physical().ok_or_else(missing)?;
@@ -40,8 +40,15 @@ pub(crate) fn decode(
                 .class("bad_chunk")
                 .offset(page.offset)
         })?;
-        let decoded =
-            page::decode_aligned(page, header, version, physical, statistics, (times.len(), times.len()))?;
+        let decoded = page::decode_aligned(
+            page,
+            header,
+            version,
+            physical,
+            statistics,
+            (times.len(), times.len()),
+            &mut Vec::new(),
+        )?;
         let times = match &decoded.picks {
             None => times.to_vec(),
             Some(picks) => {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use tesselle_core::driver::{Order as RowOrder, scan};
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Driver, DriverOptions, Format, Location, OpenOptions, Scan, Storage};
+use tesselle_core::{Driver, DriverOptions, Format, Known, Location, OpenOptions, Scan, Storage};
 use tesselle_tsfile::TsFile;
 use tesselle_tsfile::meta::schema::MeasurementSchema;
 use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
@@ -123,6 +123,9 @@ fn tasks_that_share_large_chunks_give_every_row_once_and_in_order() {
             scan(&*table, &request, &driver(), RowOrder::Plan).unwrap().map(|b| b.unwrap().num_rows()).sum()
         };
         assert_eq!(count("root.sg.d", "time BETWEEN 4000000 AND 5999999"), 200 + 999_000);
+        // Tasks agree on where they meet, whatever lies between that nobody wants.
+        let ends = count("root.sg.d", "time < 100000 OR time >= 6000000");
+        assert_eq!(ends, 20 + ROWS as usize - 1_000_000);
         assert_eq!(count("*", "time >= 5001000"), (ROWS - 1000) as usize * 9 / 5);
     }
 }
@@ -242,5 +245,81 @@ fn aggregates_decode_only_the_pages_at_the_edge_of_a_stretch() {
         assert!(aggregate(&location, &unknown, &driver()).is_err());
         let device = Request { series: vec!["root.sg.d".into()], ..Request::default() };
         assert_eq!(aggregate(&location, &device, &driver()).unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn rows_of_several_series_are_known_where_their_times_leave_no_choice() {
+    // Two series over 1,000 moments at steps of `step`: the second one has every third point.
+    let stats = |step: i64| {
+        let storage = Arc::new(MemoryStorage::new());
+        let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
+        let options = WriterOptions::for_version(Version::V4);
+        let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
+        let id = writer.device_id("root.sg.d");
+        let schemas = ["a", "b"].map(|name| series(name, DataType::Int64, Encoding::Ts2Diff));
+        writer.add_device(id.clone(), schemas.to_vec()).unwrap();
+        let times: Vec<i64> = (0..1000).map(|i| i * step).collect();
+        let values = Values::Int64((0..1000).map(|i| i % 100 - 7).collect());
+        let present: Vec<bool> = (0..1000).map(|i| i % 3 == 0).collect();
+        let columns = [
+            Column { name: "a", values: &values, present: None },
+            Column { name: "b", values: &values, present: Some(&present) },
+        ];
+        writer.write(&id, &times, &columns).unwrap();
+        writer.finish().unwrap();
+        let container = TsFile.open(&location, &OpenOptions::default()).unwrap();
+        container.table("root.sg.d").unwrap().stats()
+    };
+    let dense = stats(1);
+    assert_eq!((dense.rows, &dense.columns["b"].nulls), (Known::Exact(1000), &Known::Exact(666)));
+    // Between two moments of the first series the second might have points of its own.
+    let wide = stats(10);
+    assert_eq!((wide.rows, &wide.columns["b"].nulls), (Known::Bound(1334), &Known::Bound(1000)));
+    for stats in [&dense.columns, &wide.columns] {
+        assert_eq!(
+            (&stats["a"].min, &stats["a"].max),
+            (&Known::Exact((-7).into()), &Known::Exact(92.into()))
+        );
+        assert_eq!(stats["time"].min, Known::Exact(0.into()));
+    }
+}
+
+#[test]
+fn times_of_series_that_nobody_asked_for_make_rows_all_the_same() {
+    let noise = |i: i64| i.wrapping_mul(0x5851_f42d_4c95_7f2d);
+    for irregular in [false, true] {
+        for compression in [Compression::Snappy, Compression::Lz4, Compression::Zstd] {
+            let location = Location::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>, "f.tsfile");
+            let options = WriterOptions::for_version(Version::V4);
+            let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
+            let id = writer.device_id("root.sg.d");
+            let schemas = ["a", "b"].map(|name| MeasurementSchema {
+                compression,
+                ..series(name, DataType::Double, Encoding::Gorilla)
+            });
+            writer.add_device(id.clone(), schemas.to_vec()).unwrap();
+            let step = |i: i64| if irregular { noise(i) & 0xff } else { 0 };
+            let times: Vec<i64> = (0..25_000).map(|i| i * 1000 + step(i)).collect();
+            let values = Values::Double((0..25_000).map(|i| noise(i) as f64).collect());
+            let present: Vec<bool> = (0..25_000).map(|i| i % 2 == 0).collect();
+            let columns = [
+                Column { name: "a", values: &values, present: Some(&present) },
+                Column { name: "b", values: &values, present: None },
+            ];
+            writer.write(&id, &times, &columns).unwrap();
+            writer.finish().unwrap();
+            let container = TsFile.open(&location, &OpenOptions::default()).unwrap();
+            let table = container.table("root.sg.d").unwrap();
+            let read = |columns: &[&str]| {
+                let request = Scan::all().columns(columns.iter().copied());
+                let rows = scan(&*table, &request, &driver(), RowOrder::Plan).unwrap();
+                let batches: Vec<_> = rows.map(|batch| batch.unwrap()).collect();
+                arrow_select::concat::concat_batches(&batches[0].schema(), &batches).unwrap()
+            };
+            let (all, narrow) = (read(&["time", "a", "b"]), read(&["time", "a"]));
+            assert_eq!(narrow, all.project(&[0, 1]).unwrap(), "{compression:?} irregular {irregular}");
+            assert_eq!(narrow.num_rows(), 25_000);
+        }
     }
 }

@@ -233,3 +233,20 @@ fn aggregates_are_those_of_the_points() {
     }
     assert!(compared > decoded / 4 && compared > 0);
 }
+
+#[test]
+fn tables_of_small_files_keep_the_rules_of_a_table() {
+    let driver =
+        tesselle_core::Driver::new(&tesselle_core::DriverOptions { threads: Some(2), ..Default::default() })
+            .unwrap();
+    for (_, path, expected) in whole("tsfile") {
+        let file = path.join("data.tsfile");
+        if golden::needs_binary(&expected) || file.metadata().map_or(true, |m| m.len() > 1 << 10) {
+            continue;
+        }
+        let container = golden::open(&file, false).unwrap();
+        for name in container.table_names().iter().map(String::as_str).take(1).chain(["*"]) {
+            tesselle_core::testing::table_conformance(&*container.table(name).unwrap(), &driver);
+        }
+    }
+}

@@ -465,6 +465,7 @@ fn settings_that_mean_nothing_are_refused() {
         (&[("encoding", "GORILA")], "did you mean 'GORILLA'"),
         (&[("encodings", "b:RLE")], "column 'b' does not exist"),
         (&[("encodings", "a:CAMEL")], "CAMEL cannot encode INT32"),
+        (&[("encodings", "a:FREQ"), ("version", "3")], "FREQ is read, not written"),
         (&[("version", "3"), ("tags", "a")], "has no tables"),
         (&[("version", "1"), ("compression", "ZSTD")], "no compressor ZSTD"),
         (&[("page_points", "0")], "must be positive"),

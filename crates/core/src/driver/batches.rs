@@ -29,8 +29,12 @@ pub enum Order {
     Any,
 }
 
-/// Batches that wait per task; a task that is further ahead pauses.
+/// Batches that may wait per task, however large they are.
 const AHEAD: usize = 2;
+/// More may wait while they are small: tasks that come later in the plan work ahead, and nobody is woken for every batch.
+const AHEAD_BYTES: usize = 4 << 20;
+/// Most batches that wait per task; a task that is further ahead pauses.
+const MOST_AHEAD: usize = 32;
 
 /// The batches of a plan. Dropping it stops the work.
 pub struct Batches {
@@ -60,10 +64,37 @@ struct State {
 /// A started task.
 struct Slot {
     batches: VecDeque<RecordBatch>,
+    /// The bytes of the batches that wait.
+    bytes: usize,
     paused: Option<Running>,
     ended: Option<Result<()>>,
     /// Held until the batches are taken: they are what the memory is for.
     _lease: Option<Lease>,
+}
+
+impl Slot {
+    fn push(&mut self, batch: RecordBatch) {
+        self.bytes = self.bytes.saturating_add(batch.get_array_memory_size());
+        self.batches.push_back(batch);
+    }
+
+    fn pop(&mut self) -> Option<RecordBatch> {
+        let batch = self.batches.pop_front()?;
+        self.bytes = self.bytes.saturating_sub(batch.get_array_memory_size());
+        Some(batch)
+    }
+
+    /// Whether the task is far enough ahead to pause.
+    fn is_full(&self) -> bool {
+        let many = self.bytes >= AHEAD_BYTES || self.batches.len() >= MOST_AHEAD;
+        many && self.batches.len() >= AHEAD
+    }
+
+    /// Whether a task that paused should go on.
+    fn is_low(&self) -> bool {
+        let few = self.bytes <= AHEAD_BYTES / 2 && self.batches.len() <= MOST_AHEAD / 2;
+        few || self.batches.len() < AHEAD
+    }
 }
 
 struct Running {
@@ -114,8 +145,10 @@ impl Iterator for Batches {
                 state = self.run.wait(state);
                 continue;
             };
-            if let Some(batch) = slot.batches.pop_front() {
-                if let Some(running) = slot.paused.take() {
+            if let Some(batch) = slot.pop() {
+                if slot.is_low()
+                    && let Some(running) = slot.paused.take()
+                {
                     state.active += 1;
                     self.run.spawn(number, running);
                 }
@@ -174,7 +207,7 @@ impl Run {
                 return;
             }
             let Some(task) = state.waiting.pop_front() else { return };
-            let slot = Slot { batches: VecDeque::new(), paused: None, ended: None, _lease: lease };
+            let slot = Slot { batches: VecDeque::new(), bytes: 0, paused: None, ended: None, _lease: lease };
             state.slots.insert(state.started, slot);
             state.active += 1;
             self.spawn(state.started, Running { task, cost });
@@ -205,9 +238,8 @@ impl Run {
                 Ok(Some(batch)) => {
                     let mut state = self.lock();
                     let Some(slot) = state.slots.get_mut(&number) else { return };
-                    slot.batches.push_back(batch);
-                    let full = slot.batches.len() >= AHEAD;
-                    if full {
+                    slot.push(batch);
+                    if slot.is_full() {
                         slot.paused = Some(running);
                         state.active -= 1;
                         self.start_tasks(&mut state);

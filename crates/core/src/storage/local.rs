@@ -19,6 +19,8 @@ const MAP_FROM: u64 = 64 << 10;
 const TINY: u64 = 1 << 10;
 /// Least that a read by position counts.
 const READ_COST: u64 = 256;
+/// Tiny ranges that one buffer is shared by at most.
+const SHARED: usize = 64;
 /// Once so much was read by position, the file is read often enough to be worth a mapping.
 const MAX_COPIED: u64 = 1 << 20;
 
@@ -60,9 +62,12 @@ impl Default for LocalStorage {
     }
 }
 
+fn is_tiny(range: &Range<u64>) -> bool {
+    range.start <= range.end && range.end - range.start <= TINY
+}
+
 fn failed(what: &str, path: &str) -> impl FnOnce(std::io::Error) -> Error {
-    let message = format!("cannot {what} '{path}'");
-    move |error| Error::io(message, error)
+    move |error| Error::io(format!("cannot {what} '{path}'"), error)
 }
 
 impl LocalStorage {
@@ -95,6 +100,34 @@ impl LocalStorage {
         }
         open.insert(path.to_owned(), Arc::clone(&opened));
         Ok(opened)
+    }
+
+    /// Reads tiny ranges by position into one buffer. The first of them has been counted.
+    fn read_together(
+        path: &str,
+        open: &OpenFile,
+        ranges: &[Range<u64>],
+        answers: &mut Vec<Bytes>,
+    ) -> Result<()> {
+        let total: u64 = ranges.iter().map(|r| r.end - r.start).sum();
+        let mut buffer = vec![0; total as usize];
+        let mut left = buffer.as_mut_slice();
+        for (i, range) in ranges.iter().enumerate() {
+            check_range(path, range, open.size)?;
+            if i > 0 {
+                open.copied.fetch_add((range.end - range.start).max(READ_COST), Ordering::Relaxed);
+            }
+            let (part, others) = left.split_at_mut((range.end - range.start) as usize);
+            read_exact_at(&open.file, part, range.start).map_err(failed("read", path))?;
+            left = others;
+        }
+        let (buffer, mut at) = (Bytes::from(buffer), 0);
+        for range in ranges {
+            let end = at + (range.end - range.start) as usize;
+            answers.push(buffer.slice(at..end));
+            at = end;
+        }
+        Ok(())
     }
 
     fn forget(&self, path: &str) {
@@ -155,22 +188,31 @@ impl Storage for LocalStorage {
 
     fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         let open = self.open(path)?;
-        ranges
-            .iter()
-            .map(|range| {
-                check_range(path, range, open.size)?;
-                let len = range.end - range.start;
-                let mapping = if self.map { open.mapping_for(len) } else { None };
-                if let Some(mapping) = mapping {
-                    return Ok(mapping.slice(range.start as usize..range.end as usize));
-                }
-                let len =
-                    usize::try_from(len).map_err(|_| Error::limit("a range exceeds the address space"))?;
-                let mut buffer = vec![0; len];
-                read_exact_at(&open.file, &mut buffer, range.start).map_err(failed("read", path))?;
-                Ok(buffer.into())
-            })
-            .collect()
+        let mut answers = Vec::with_capacity(ranges.len());
+        let mut rest = ranges;
+        while let Some((range, others)) = rest.split_first() {
+            check_range(path, range, open.size)?;
+            let len = range.end - range.start;
+            let mapping = if self.map { open.mapping_for(len) } else { None };
+            if let Some(mapping) = mapping {
+                answers.push(mapping.slice(range.start as usize..range.end as usize));
+                rest = others;
+                continue;
+            }
+            let few = rest.iter().take(SHARED).take_while(|r| is_tiny(r)).count();
+            if few > 1 {
+                let (together, others) = rest.split_at(few);
+                Self::read_together(path, &open, together, &mut answers)?;
+                rest = others;
+                continue;
+            }
+            let len = usize::try_from(len).map_err(|_| Error::limit("a range exceeds the address space"))?;
+            let mut buffer = vec![0; len];
+            read_exact_at(&open.file, &mut buffer, range.start).map_err(failed("read", path))?;
+            answers.push(buffer.into());
+            rest = others;
+        }
+        Ok(answers)
     }
 
     fn list(&self, path: &str) -> Result<Vec<Entry>> {
@@ -402,6 +444,10 @@ mod tests {
         assert_eq!(mapped, copied);
         assert_eq!(mapped[2], data[70_000..170_000]);
         assert!(LocalStorage::new().read(path, std::slice::from_ref(&(0..200_001))).is_err());
+        let tiny: Vec<Range<u64>> = (0..300).map(|i| i * 600..i * 600 + i % 7 * 100).collect();
+        let read = LocalStorage::new().read(path, &tiny).unwrap();
+        assert!(read.iter().zip(&tiny).all(|(b, r)| b[..] == data[r.start as usize..r.end as usize]));
+        assert!(LocalStorage::new().read(path, &[0..9, 199_990..200_001]).is_err());
     }
 
     #[test]

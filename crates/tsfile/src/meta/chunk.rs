@@ -62,6 +62,18 @@ impl ChunkHeader {
         Self::parse_after(cursor, marker, version)
     }
 
+    /// The encoding of a header of version 3 and later.
+    pub(crate) fn parse_encoding(cursor: &mut Cursor<'_>, version: Version) -> Result<Encoding> {
+        let marker = cursor.u8()?;
+        if !version.is_compact() || !marker::is_chunk(marker, version) {
+            return Err(cursor.corrupt("no chunk of this version starts here").class("bad_marker"));
+        }
+        cursor.vstr()?;
+        cursor.uvar()?;
+        cursor.bytes(2)?;
+        Encoding::from_code(i32::from(cursor.u8()?))
+    }
+
     /// Reads a header whose marker is consumed.
     pub fn parse_after(cursor: &mut Cursor<'_>, marker: u8, version: Version) -> Result<Self> {
         let at = cursor.offset();

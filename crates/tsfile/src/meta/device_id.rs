@@ -58,8 +58,13 @@ impl DeviceId {
 
     /// The segments joined by dots; a null prints as `null`.
     pub fn path(&self) -> String {
-        let parts: Vec<&str> = self.segments.iter().map(|s| s.as_deref().unwrap_or("null")).collect();
-        parts.join(".")
+        let parts = || self.segments.iter().map(|s| s.as_deref().unwrap_or("null"));
+        let mut path = String::with_capacity(parts().map(|part| part.len() + 1).sum());
+        for (i, part) in parts().enumerate() {
+            path.push_str(if i == 0 { "" } else { "." });
+            path.push_str(part);
+        }
+        path
     }
 
     /// Reads a device.

@@ -42,6 +42,36 @@ pub struct TimeseriesChunk {
     pub statistics: Statistics,
 }
 
+/// A series with one chunk, whose statistics are those of the series.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct OneChunk<'a> {
+    /// The measurement; empty for the time column of an aligned device.
+    pub(crate) measurement: &'a str,
+    /// The type of the values.
+    pub(crate) data_type: DataType,
+    /// What the chunk holds.
+    pub(crate) statistics: Statistics,
+    /// Offset of the chunk header's marker.
+    pub(crate) offset: u64,
+}
+
+impl<'a> OneChunk<'a> {
+    /// Reads a series of version 3 and later; `None` where it has another number of chunks.
+    pub(crate) fn parse(cursor: &mut Cursor<'a>, version: Version) -> Result<Option<Self>> {
+        let kind = cursor.u8()?;
+        let measurement = cursor.vstr()?;
+        let data_type = DataType::from_code(i32::from(cursor.u8()?))?;
+        let list = cursor.uvar()?;
+        let statistics = Statistics::parse(cursor, data_type, version)?;
+        if has_many_chunks(kind) || list != 8 {
+            cursor.bytes_u64(u64::from(list))?;
+            return Ok(None);
+        }
+        let offset = cursor.offset64()?;
+        Ok(Some(Self { measurement, data_type, statistics, offset }))
+    }
+}
+
 impl TimeseriesMetadata {
     /// The kind byte of a series.
     pub fn kind_of(chunks: usize, time_column: bool, value_column: bool) -> u8 {
@@ -147,6 +177,23 @@ impl TimeseriesMetadata {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_series_with_one_chunk_reads_the_same_without_its_list() {
+        for (chunks, one) in [(1, true), (2, false), (0, false)] {
+            let series = series(chunks);
+            let mut out = Vec::new();
+            series.write(&mut out, Version::V4).unwrap();
+            let mut cursor = Cursor::new(&out, 0, "series");
+            let found = OneChunk::parse(&mut cursor, Version::V4).unwrap();
+            cursor.expect_end().unwrap();
+            assert_eq!(found.is_some(), one);
+            if let Some(found) = found {
+                assert_eq!(found.measurement, series.measurement);
+                assert_eq!((found.offset, found.statistics), (series.chunks[0].offset, series.statistics));
+            }
+        }
+    }
 
     fn series(chunks: usize) -> TimeseriesMetadata {
         let statistics = Statistics { count: 2, start_time: 1, end_time: 2, ..Statistics::default() };

@@ -7,8 +7,9 @@ use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Float32Array, Float64Array, Int32Array, Int64Array,
     StringArray, TimestampMillisecondArray,
 };
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, ToByteSlice as _};
 use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
+use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tesselle_core::{Error, OpenOptions, Result, TYPE_KEY};
@@ -52,12 +53,19 @@ impl Show {
         Field::new(name, self.arrow_type(data_type), nullable).with_metadata(metadata)
     }
 
-    /// The array of a time column.
-    pub(crate) fn times(self, times: Vec<i64>) -> ArrayRef {
+    /// The array of a time column; times that others hold, too, are shared with them.
+    pub(crate) fn times(self, times: Arc<Vec<i64>>) -> ArrayRef {
+        let values = match Arc::try_unwrap(times) {
+            Ok(times) => ScalarBuffer::from(times),
+            Err(shared) => {
+                let rows = shared.len();
+                ScalarBuffer::new(Buffer::from(Bytes::from_owner(SharedTimes(shared))), 0, rows)
+            }
+        };
         if self.raw {
-            Arc::new(Int64Array::from(times))
+            Arc::new(Int64Array::new(values, None))
         } else {
-            Arc::new(TimestampMillisecondArray::from(times))
+            Arc::new(TimestampMillisecondArray::new(values, None))
         }
     }
 
@@ -100,6 +108,15 @@ impl Show {
                 Arc::new(BinaryArray::try_new(offsets, data, nulls)?)
             }
         })
+    }
+}
+
+/// Times as the bytes of an Arrow buffer.
+struct SharedTimes(Arc<Vec<i64>>);
+
+impl AsRef<[u8]> for SharedTimes {
+    fn as_ref(&self) -> &[u8] {
+        self.0.to_byte_slice()
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::legacy;
 use crate::meta::file_metadata::FileMetadata;
 use crate::meta::index_node::{IndexNode, Level, NodeType};
+use crate::meta::timeseries::OneChunk;
 use crate::meta::{DataType, DeviceId, Statistics, TimeseriesMetadata, Version, marker};
 use crate::repair;
 use bytes::Bytes;
@@ -203,6 +204,17 @@ impl File {
         Ok(series)
     }
 
+    /// Calls `visit` with the series of a device, in the order of the file, while all have one chunk and `visit` says
+    /// so. Whether that was so to the end.
+    pub(crate) fn visit_series(
+        &self,
+        device: &Device,
+        visit: &mut dyn FnMut(OneChunk<'_>) -> bool,
+    ) -> Result<bool> {
+        let (from, to) = device.place;
+        Walk::new(self).visit(from, to, self.metadata_start, 0, visit)
+    }
+
     /// A part of the metadata section.
     pub(crate) fn metadata_part(&self, from: u64, to: u64, what: &'static str) -> Result<Cursor<'_>> {
         let inside = |n: u64| n.checked_sub(self.data_end).and_then(|n| usize::try_from(n).ok());
@@ -216,10 +228,15 @@ impl File {
         })
     }
 
+    /// A property of the file (version 4).
+    pub(crate) fn property(&self, name: &str) -> Option<&str> {
+        let found = self.metadata.properties.iter().find(|(key, _)| key == name);
+        found.and_then(|(_, value)| value.as_deref())
+    }
+
     /// Whether page data is encrypted.
     pub(crate) fn is_encrypted(&self) -> bool {
-        let level = self.metadata.properties.iter().find(|(key, _)| key == "encryptLevel");
-        level.and_then(|(_, value)| value.as_deref()).is_some_and(|level| level != "0")
+        self.property("encryptLevel").is_some_and(|level| level != "0")
     }
 
     /// The version of a chunk at `offset` (version 2): that of the first version record behind it.
@@ -372,6 +389,35 @@ impl<'a> Walk<'a> {
             }
         }
         Ok(())
+    }
+
+    fn visit(
+        &mut self,
+        from: u64,
+        to: u64,
+        parent: u64,
+        depth: usize,
+        visit: &mut dyn FnMut(OneChunk<'_>) -> bool,
+    ) -> Result<bool> {
+        let (file, node) = (self.file, self.node(from, to, parent, Level::Measurement, depth)?);
+        let data = file.version.head().len() as u64..file.data_end;
+        for (_, start, end) in node.spans() {
+            if node.node_type != NodeType::LeafMeasurement {
+                if !self.visit(start, end, from, depth + 1, visit)? {
+                    return Ok(false);
+                }
+                continue;
+            }
+            let mut cursor = file.metadata_part(start, end, "series metadata")?;
+            self.spend(cursor.remaining() as u64, start)?;
+            while !cursor.is_empty() {
+                let series = OneChunk::parse(&mut cursor, file.version)?;
+                if !series.is_some_and(|series| data.contains(&series.offset) && visit(series)) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     fn leaf(&mut self, from: u64, to: u64, out: &mut Vec<Series>) -> Result<()> {

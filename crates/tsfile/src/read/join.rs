@@ -7,7 +7,8 @@
 use super::column::NONE;
 use super::output::Output;
 use super::run::Run;
-use super::source::{Material, Source, TimeCache};
+use super::source::{Material, Source};
+use super::times::Buffers;
 use std::sync::Arc;
 use tesselle_core::Result;
 
@@ -15,13 +16,13 @@ use tesselle_core::Result;
 pub(crate) fn join_window(
     sources: &mut [Source],
     material: &Material,
-    cache: &mut TimeCache,
+    buffers: &mut Buffers,
     output: &mut Output,
 ) -> Result<bool> {
     let most = output.batch_rows().max(1);
     let mut end: Option<i64> = None;
     for source in sources.iter_mut() {
-        source.fill(material, cache)?;
+        source.fill(material, buffers)?;
         let rest = source.run.as_ref().map(Run::rest).unwrap_or_default();
         let last = rest.get(most.min(rest.len()).saturating_sub(1));
         end = match (end, last) {
@@ -30,11 +31,7 @@ pub(crate) fn join_window(
         };
     }
     let Some(end) = end else { return Ok(false) };
-    if let [source] = sources
-        && let Some(run) = source.run.take_if(|run| run.is_whole() && output.is_batch(run.times.len()))
-    {
-        source.last = run.times.last().copied();
-        output.adopt(run, &source.columns);
+    if make_one_batch(sources, output) {
         return Ok(true);
     }
     let parts: Vec<usize> = sources
@@ -61,6 +58,25 @@ pub(crate) fn join_window(
     }
     output.end_rows();
     Ok(true)
+}
+
+/// Makes a batch of the decoded runs as they are, where each is a page of equal times and good for a batch.
+fn make_one_batch(sources: &mut [Source], output: &mut Output) -> bool {
+    let mut runs = sources.iter().map(|source| source.run.as_ref());
+    let Some(Some(first)) = runs.next() else { return false };
+    let same = |run: &Run| Arc::ptr_eq(&run.times, &first.times) || run.times == first.times;
+    if !first.is_whole()
+        || !output.is_batch(first.times.len())
+        || !runs.all(|run| run.is_some_and(|run| run.is_whole() && same(run)))
+    {
+        return false;
+    }
+    let last = first.times.last().copied();
+    output.adopt(sources.iter_mut().filter_map(|source| {
+        source.last = last;
+        Some((source.run.take()?, source.columns.as_slice()))
+    }));
+    true
 }
 
 /// All times of the window, ascending and distinct.

@@ -15,6 +15,7 @@ pub(crate) mod prune;
 pub(crate) mod run;
 pub(crate) mod source;
 pub(crate) mod task;
+pub(crate) mod times;
 pub(crate) mod units;
 pub(crate) mod values;
 pub(crate) mod walk;

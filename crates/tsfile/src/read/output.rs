@@ -47,7 +47,8 @@ pub(crate) enum Part {
 #[derive(Debug)]
 pub(crate) struct Output {
     shape: Arc<Shape>,
-    times: Vec<i64>,
+    /// Shared with the decoded page where a batch is one.
+    times: Arc<Vec<i64>>,
     slots: Vec<Slot>,
     /// Measurement and rows, for the long table.
     measurements: Vec<(Arc<str>, usize)>,
@@ -102,7 +103,7 @@ impl Output {
     /// No rows yet.
     pub(crate) fn new(shape: Arc<Shape>) -> Self {
         let slots = shape.slots.iter().map(|(_, data_type)| Slot::new(*data_type)).collect();
-        Self { shape, times: Vec::new(), slots, measurements: Vec::new(), closed: false }
+        Self { shape, times: Arc::default(), slots, measurements: Vec::new(), closed: false }
     }
 
     /// Rows so far.
@@ -126,14 +127,17 @@ impl Output {
         self.rows() == 0 && rows <= self.shape.batch_rows && rows >= self.shape.batch_rows / 2
     }
 
-    /// Makes a batch of a whole run, all of whose rows have values, without copying it.
-    pub(crate) fn adopt(&mut self, run: Run, columns: &[SourceColumn]) {
-        self.times = Arc::try_unwrap(run.times).unwrap_or_else(|shared| shared.to_vec());
-        for (column, source) in run.columns.into_iter().zip(columns) {
-            if let Some(slot) = self.slots.get_mut(source.slot) {
-                slot.values = Some(column.values);
-                slot.nulls.append_n_non_nulls(self.times.len());
+    /// Makes a batch of whole runs at the same times, all of whose rows have values, without copying them. Each comes
+    /// with the columns of its source.
+    pub(crate) fn adopt<'a>(&mut self, runs: impl Iterator<Item = (Run, &'a [SourceColumn])>) {
+        for (run, columns) in runs {
+            for (column, source) in run.columns.into_iter().zip(columns) {
+                if let Some(slot) = self.slots.get_mut(source.slot) {
+                    slot.values = Some(column.values);
+                    slot.nulls.append_n_non_nulls(run.times.len());
+                }
             }
+            self.times = run.times;
         }
         self.end_rows();
         self.closed = true;
@@ -141,7 +145,7 @@ impl Output {
 
     /// Starts rows at these times; [`Output::end_rows`] follows.
     pub(crate) fn begin_rows(&mut self, times: &[i64]) {
-        self.times.extend_from_slice(times);
+        Arc::make_mut(&mut self.times).extend_from_slice(times);
     }
 
     /// Gives the new rows of a slot: a range of a run's column.
@@ -219,11 +223,13 @@ impl Output {
             check_text(&values, *data_type, shape.show, nulls.as_ref(), named, &times)?;
             finished.push(Some(shape.show.array(values, *data_type, nulls)?));
         }
-        let time = shape.show.times(times);
+        // The times make the rows even where nobody asked for them.
+        let wants_time = shape.columns.iter().any(|part| matches!(part, Part::Time));
+        let time = wants_time.then(|| shape.show.times(times));
         let mut columns = Vec::with_capacity(shape.columns.len());
         for (part, field) in shape.columns.iter().zip(shape.schema.fields()) {
             columns.push(match part {
-                Part::Time => Arc::clone(&time),
+                Part::Time => time.clone().ok_or_else(|| Error::internal("a batch lacks its times"))?,
                 Part::Slot(i) => match finished.get(*i).cloned().flatten() {
                     Some(array) => array,
                     None => new_null_array(field.data_type(), rows),

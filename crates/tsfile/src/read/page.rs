@@ -4,7 +4,6 @@ use super::column::{Column, NONE};
 use super::values;
 use crate::meta::{ChunkHeader, Compression, Encoding, PageHeader, Physical, Statistics, Version};
 use bytes::Bytes;
-use std::borrow::Cow;
 use std::ops::Range;
 use tesselle_codec::compress;
 use tesselle_core::{Context as _, Cursor, Error, Result};
@@ -50,12 +49,16 @@ impl Page {
         self.start..self.start.saturating_add(u64::from(self.header.compressed_size))
     }
 
-    /// The bytes before compression.
-    pub(crate) fn unfold(&self, compression: Compression) -> Result<Cow<'_, [u8]>> {
-        self.unfold_bytes(compression).at_offset(self.offset)
+    /// The bytes before compression; `scratch` holds them where they are not those that are stored.
+    pub(crate) fn unfold<'a>(
+        &'a self,
+        compression: Compression,
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8]> {
+        self.unfold_bytes(compression, scratch).at_offset(self.offset)
     }
 
-    fn unfold_bytes(&self, compression: Compression) -> Result<Cow<'_, [u8]>> {
+    fn unfold_bytes<'a>(&'a self, compression: Compression, scratch: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         let (size, stored) = (u64::from(self.header.uncompressed_size), self.data.len() as u64);
         // How many times larger the output of each compressor can be at most.
         let ratio = match compression {
@@ -64,7 +67,7 @@ impl Page {
                     let text = format!("an uncompressed page has {stored} bytes and states {size}");
                     return Err(Error::corrupt(text).class("bad_length"));
                 }
-                return Ok(Cow::Borrowed(&self.data));
+                return Ok(&self.data);
             }
             Compression::Snappy => 64,
             Compression::Lz4 => 256,
@@ -75,9 +78,10 @@ impl Page {
             let text = format!("a page of {stored} bytes cannot unfold to {size}");
             return Err(Error::corrupt(text).class("bad_length"));
         }
-        let mut out = vec![0; size as usize];
-        compress::decompress_into(compression.compressor(), &self.data, &mut out)?;
-        Ok(Cow::Owned(out))
+        // What an earlier page left is overwritten: a page that unfolds to less than it states is an error.
+        scratch.resize(size as usize, 0);
+        compress::decompress_into(compression.compressor(), &self.data, scratch)?;
+        Ok(scratch)
     }
 }
 
@@ -104,8 +108,9 @@ pub(crate) fn decode_points(
     if page.header.uncompressed_size == 0 {
         return Ok(());
     }
-    let bytes = page.unfold(header.compression)?;
-    let (time_bytes, value_bytes) = split_columns(&bytes, page.offset)?;
+    let mut scratch = Vec::new();
+    let bytes = page.unfold(header.compression, &mut scratch)?;
+    let (time_bytes, value_bytes) = split_columns(bytes, page.offset)?;
     let statistics = page.header.statistics.as_ref().or(statistics);
     let before = times.len();
     times.extend(values::decode_times(time_bytes, None, statistics).at_offset(page.offset)?);
@@ -122,18 +127,19 @@ pub(crate) fn decode_time_page(
     page: &Page,
     header: &ChunkHeader,
     statistics: Option<&Statistics>,
+    scratch: &mut Vec<u8>,
 ) -> Result<Vec<i64>> {
     if page.header.uncompressed_size == 0 {
         return Ok(Vec::new());
     }
-    let bytes = page.unfold(header.compression)?;
+    let bytes = page.unfold(header.compression, scratch)?;
     let statistics = page.header.statistics.as_ref().or(statistics);
     // A time column of an encoding that was never built for times is one of the usual encoding: some writers leave
     // the field at PLAIN.
-    values::decode_times(&bytes, Some(header.encoding), statistics)
+    values::decode_times(bytes, Some(header.encoding), statistics)
         .or_else(|error| match header.encoding {
             Encoding::Ts2Diff => Err(error),
-            _ => values::decode_times(&bytes, None, statistics),
+            _ => values::decode_times(bytes, None, statistics),
         })
         .at_offset(page.offset)
 }
@@ -155,13 +161,14 @@ pub(crate) fn decode_aligned(
     physical: Physical,
     statistics: Option<&Statistics>,
     (rows, wanted): (usize, usize),
+    scratch: &mut Vec<u8>,
 ) -> Result<AlignedValues> {
     let mut values = Column::new(physical);
     if page.header.uncompressed_size == 0 {
         return Ok(AlignedValues { values, picks: Some(vec![NONE; rows]) });
     }
-    let bytes = page.unfold(header.compression)?;
-    let mut cursor = Cursor::new(&bytes, 0, "aligned page");
+    let bytes = page.unfold(header.compression, scratch)?;
+    let mut cursor = Cursor::new(bytes, 0, "aligned page");
     let stated = cursor.i32_be().at_offset(page.offset)?;
     if usize::try_from(stated).ok() != Some(rows) {
         let text = format!("a page of an aligned column has {stated} rows, the time column {rows}");

@@ -6,7 +6,7 @@
 use super::assemble::{ColumnData, DeviceData};
 use super::loaded::ChunkRef;
 use super::output::Shape;
-use super::prune::{Piece, Pruner, bounds_of};
+use super::prune::{Piece, Pruner};
 use super::source::TaskChunk;
 use super::task::{Component, ScanTask, Share, Strand};
 use crate::archive::Archive;
@@ -19,7 +19,7 @@ use tesselle_core::{Plan, Task};
 const TASK_VALUES: u64 = 1 << 18;
 
 /// Values a task may have; chunks with more are shared by several tasks.
-const SHARED_VALUES: u64 = 1 << 20;
+const SHARED_VALUES: u64 = 1 << 18;
 /// Tasks that share chunks; each of them looks at all page headers.
 const MAX_SHARES: u64 = 64;
 
@@ -103,9 +103,12 @@ fn shares(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) 
     if count == 1 {
         return whole;
     }
-    // As many slices for each; those that nobody wants may lie between.
+    // As many slices for each. Those that nobody wants may lie between: they are the task's before them.
     let groups = slices.chunks(slices.len().div_ceil(count as usize).max(1));
-    let windows = groups.filter_map(|group| Some((group.first()?.0, group.last()?.1)));
+    let starts: Vec<i64> = groups.filter_map(|group| group.first()).map(|slice| slice.0).skip(1).collect();
+    let firsts = std::iter::once(i64::MIN).chain(starts.iter().copied());
+    let lasts = starts.iter().map(|start| start.saturating_sub(1)).chain(std::iter::once(i64::MAX));
+    let windows = firsts.zip(lasts);
     windows
         .enumerate()
         .map(|(i, window)| Share {
@@ -144,6 +147,8 @@ fn choose(data: &DeviceData, request: &Request, plan: &mut Plan) -> Vec<Kept> {
     let needed = request.mode == Mode::Rows
         && (0..data.columns.len())
             .any(|i| is_mentioned(i) && request.names.get(i).is_some_and(|n| pruner.rejects_null(n)));
+    // Where a column has no chunk it has no value. What bounds of values rule out is judged once the encodings are
+    // known, which stand in the headers of the chunks: some keep values only roughly.
     let excluded = if request.mode == Mode::Rows {
         let columns = data.columns.iter().enumerate().filter(|(i, _)| is_mentioned(*i));
         pruner.excluded(columns.filter_map(|(i, column)| Some((&**request.names.get(i)?, pieces(column)))))
@@ -155,8 +160,7 @@ fn choose(data: &DeviceData, request: &Request, plan: &mut Plan) -> Vec<Kept> {
         plan.pieces += 1;
         let dead = chunk.is_deleted()
             || excluded.covers(chunk.lo, chunk.hi)
-            || pruner.rules_out_time(chunk.lo, chunk.hi)
-            || (request.mode == Mode::Points && is_hopeless_point_chunk(data, request, column, chunk));
+            || pruner.rules_out_time(chunk.lo, chunk.hi);
         if dead {
             plan.pruned += 1;
         } else {
@@ -193,33 +197,8 @@ fn choose(data: &DeviceData, request: &Request, plan: &mut Plan) -> Vec<Kept> {
     kept
 }
 
-/// Whether no point of a chunk can match, in the long table, where each chunk has one value column. Only chunks
-/// that no other one of their column overlaps may go: a newer chunk hides points of an older one.
-fn is_hopeless_point_chunk(
-    data: &DeviceData,
-    request: &Request,
-    column: Option<usize>,
-    chunk: &ChunkRef,
-) -> bool {
-    let Some((i, column)) = column.and_then(|i| Some((i, data.columns.get(i)?))) else { return false };
-    let Some(name) = request.names.get(i) else { return false };
-    let alone = || {
-        let overlaps = |c: &&ChunkRef| c.lo <= chunk.hi && chunk.lo <= c.hi;
-        column.chunks.iter().filter(overlaps).count() == 1
-    };
-    let bounds = sure_bounds(column, chunk);
-    bounds.is_some_and(|bounds| request.pruner.rules_out(name, chunk.lo, chunk.hi, &bounds)) && alone()
-}
-
-/// Bounds of a chunk's values that hold whatever its encoding: floats may be stored with a loss that only the chunk
-/// header tells, and so are judged later.
-fn sure_bounds(column: &ColumnData, chunk: &ChunkRef) -> Option<tesselle_core::ColumnBounds> {
-    let float = matches!(column.data_type, DataType::Float | DataType::Double);
-    if float { None } else { bounds_of(&chunk.statistics, column.data_type) }
-}
-
 fn pieces(column: &ColumnData) -> Vec<Piece> {
-    column.chunks.iter().map(|c| Piece { lo: c.lo, hi: c.hi, bounds: sure_bounds(column, c) }).collect()
+    column.chunks.iter().map(|c| Piece { lo: c.lo, hi: c.hi, bounds: None }).collect()
 }
 
 /// Cuts chunks into components that are disjoint in time, the last one first.

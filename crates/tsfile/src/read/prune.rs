@@ -6,13 +6,35 @@
 
 use crate::meta::{DataType, Statistics, Sum, Value};
 use std::collections::BTreeMap;
-use tesselle_core::{ColumnBounds, Predicate, Scalar, Verdict};
+use tesselle_core::{ColumnBounds, Comparison, Predicate, Scalar, Verdict};
 
 /// The predicate of a scan with what is known beforehand about some columns (tags, the device).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pruner {
     predicate: Option<Predicate>,
     constants: BTreeMap<String, ColumnBounds>,
+    /// The first and last wanted time, where the predicate is about nothing else; the first may be behind the last.
+    interval: Option<(i128, i128)>,
+}
+
+/// The first and last time of the rows that match, where the predicate asks for one stretch of time and nothing else.
+pub(crate) fn interval_of(predicate: &Predicate) -> Option<(i128, i128)> {
+    let all = (i128::from(i64::MIN), i128::from(i64::MAX));
+    match predicate {
+        Predicate::Compare { column, op, value: Scalar::Int(value) } if column == super::TIME => match op {
+            Comparison::Eq => Some((*value, *value)),
+            Comparison::Lt => Some((all.0, value.saturating_sub(1))),
+            Comparison::Le => Some((all.0, *value)),
+            Comparison::Gt => Some((value.saturating_add(1), all.1)),
+            Comparison::Ge => Some((*value, all.1)),
+            Comparison::Ne => None,
+        },
+        Predicate::And(parts) => {
+            let both = |a: (i128, i128), b: (i128, i128)| (a.0.max(b.0), a.1.min(b.1));
+            parts.iter().try_fold(all, |sum, part| Some(both(sum, interval_of(part)?)))
+        }
+        _ => None,
+    }
 }
 
 /// A piece of a column: its stretch of time and what is known of its values.
@@ -78,7 +100,14 @@ impl Stretches {
 impl Pruner {
     /// A pruner for `predicate`.
     pub(crate) fn new(predicate: Option<Predicate>, constants: BTreeMap<String, ColumnBounds>) -> Self {
-        Self { predicate, constants }
+        let interval = predicate.as_ref().and_then(interval_of);
+        Self { predicate, constants, interval }
+    }
+
+    /// Whether every row in `[lo, hi]` is wanted, as far as can be told at no cost.
+    pub(crate) fn wants_all(&self, lo: i64, hi: i64) -> bool {
+        let inside = |(from, to): (i128, i128)| from <= i128::from(lo) && i128::from(hi) <= to;
+        self.predicate.is_none() || self.interval.is_some_and(inside)
     }
 
     fn is_never(&self, time: Option<(i64, i64)>, column: Option<(&str, &ColumnBounds)>) -> bool {
@@ -98,6 +127,9 @@ impl Pruner {
 
     /// Whether no row in `[lo, hi]` can match.
     pub(crate) fn rules_out_time(&self, lo: i64, hi: i64) -> bool {
+        if let Some((from, to)) = self.interval {
+            return i128::from(hi) < from || i128::from(lo) > to || from > to;
+        }
         self.is_never(Some((lo, hi)), None)
     }
 
@@ -184,6 +216,33 @@ mod tests {
         assert_eq!(s.parts(), [(0, 9), (20, i64::MAX)]);
         assert_eq!(s.complement(), [(i64::MIN, -1), (10, 19)]);
         assert!(s.covers(2, 9) && !s.covers(2, 10) && s.covers(30, 40));
+    }
+
+    #[test]
+    fn intervals_of_time_rule_out_what_the_predicate_rules_out() {
+        let i64s = (i128::from(i64::MIN), i128::from(i64::MAX));
+        let of = |text: &str| interval_of(&text.parse().unwrap());
+        assert_eq!(of("time BETWEEN 3 AND 9 AND time > 4"), Some((5, 9)));
+        assert_eq!(of("time < 7"), Some((i64s.0, 6)));
+        assert_eq!(of("time = 7 AND time >= 9"), Some((9, 7)));
+        for other in
+            ["time <> 7", "time IN (7)", "time < 7 OR time > 9", "time < 7 AND x = 1", "NOT time < 7"]
+        {
+            assert_eq!(of(other), None, "{other}");
+        }
+        assert_eq!(of("time < 7.5"), None);
+        for text in ["time BETWEEN 3 AND 9", "time > 5 AND time < 6", "time = 9223372036854775807"] {
+            let quick = pruner(text);
+            let slow = Pruner { interval: None, ..quick.clone() };
+            let times = [i64::MIN, 2, 3, 5, 6, 9, 10, i64::MAX];
+            for (i, lo) in times.into_iter().enumerate() {
+                for hi in times.into_iter().skip(i) {
+                    let out = quick.rules_out_time(lo, hi);
+                    assert!(out || !slow.rules_out_time(lo, hi), "{text} {lo} {hi}");
+                    assert!(!(out && quick.wants_all(lo, hi)), "{text} {lo} {hi}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub(crate) struct Run {
     pub(crate) position: usize,
     /// Rows from this one on are another task's.
     pub(crate) end: usize,
+    /// Whether the times are known to ascend and to be distinct.
+    pub(crate) ordered: bool,
 }
 
 /// One column of a run.
@@ -35,7 +37,7 @@ impl Run {
     /// A run at these times.
     pub(crate) fn new(times: Arc<Vec<i64>>, columns: Vec<RunColumn>) -> Self {
         let end = times.len();
-        Self { times, columns, position: 0, end }
+        Self { times, columns, position: 0, end, ordered: false }
     }
 
     /// The times that are left.
@@ -50,7 +52,7 @@ impl Run {
 
     /// Puts the rows in the order of time; of rows at one time the last counts.
     pub(crate) fn normalise(&mut self) -> Result<()> {
-        if is_ascending(&self.times) {
+        if self.ordered || is_ascending(&self.times) {
             return Ok(());
         }
         let mut order: Vec<u32> = (0..self.times.len() as u32).collect();

@@ -5,6 +5,7 @@ use super::loaded::{ChunkRef, FileFacts, Loaded};
 use super::page::{self, Page};
 use super::prune::Pruner;
 use super::run::{Run, RunColumn, is_ascending};
+use super::times::{Buffers, TimeBytes, Times};
 use super::values;
 use crate::meta::DataType;
 use bytes::Bytes;
@@ -104,14 +105,14 @@ pub(crate) struct SourceColumn {
 
 impl Source {
     /// Makes sure that there is a run with rows left, unless all units are used up.
-    pub(crate) fn fill(&mut self, material: &Material, cache: &mut TimeCache) -> Result<()> {
+    pub(crate) fn fill(&mut self, material: &Material, buffers: &mut Buffers) -> Result<()> {
         while self.run.as_ref().is_none_or(|run| run.rest().is_empty()) {
             self.last = self.run.take().and_then(|run| run.times.last().copied()).or(self.last);
             let last = self.last;
             let Some(unit) = self.units.pop_front() else { return Ok(()) };
             let mut run = match &unit {
-                Unit::Points(pages) => self.decode_points(pages, material, cache)?,
-                Unit::Rows { time, values } => self.decode_rows(*time, values, material)?,
+                Unit::Points(pages) => self.decode_points(pages, material, buffers)?,
+                Unit::Rows { time, values } => self.decode_rows(*time, values, material, buffers)?,
             };
             run.normalise()?;
             if let (Some(last), Some(first)) = (last, run.times.first())
@@ -128,20 +129,20 @@ impl Source {
         Ok(())
     }
 
-    fn decode_points(&self, pages: &[PointPage], material: &Material, cache: &mut TimeCache) -> Result<Run> {
+    fn decode_points(&self, pages: &[PointPage], material: &Material, buffers: &mut Buffers) -> Result<Run> {
         let wanted = self.columns.first();
-        let one = |page: PointPage, first_rows: bool, cache: &mut TimeCache| {
+        let one = |page: PointPage, first_rows: bool, buffers: &mut Buffers| {
             material
-                .decode_page(page, wanted, first_rows, cache)
+                .decode_page(page, wanted, first_rows, buffers)
                 .map_err(|e| material.place(page.data_page(), e))
         };
         if let [only] = pages {
-            return one(*only, true, cache);
+            return one(*only, true, buffers);
         }
         let mut times = Vec::new();
         let mut column = wanted.and_then(|w| w.data_type.physical()).map(Column::new);
         for page in pages {
-            let run = one(*page, false, cache)?;
+            let run = one(*page, false, buffers)?;
             times.extend_from_slice(&run.times);
             if let (Some(all), Some(part)) = (&mut column, run.columns.first()) {
                 all.extend_range(&part.values, 0, run.times.len())?;
@@ -151,14 +152,22 @@ impl Source {
         Ok(Run::new(Arc::new(times), columns.into_iter().collect()))
     }
 
-    fn decode_rows(&self, time: PageId, values: &[Option<PageId>], material: &Material) -> Result<Run> {
-        let times = material.decode_time_page(time).map_err(|e| material.place(time, e))?;
+    fn decode_rows(
+        &self,
+        time: PageId,
+        values: &[Option<PageId>],
+        material: &Material,
+        buffers: &mut Buffers,
+    ) -> Result<Run> {
+        let scratch = &mut buffers.unfolded;
+        let times = material.decode_time_page(time, scratch).map_err(|e| material.place(time, e))?;
         let last = material.wanted_rows(&times).end;
         let mut columns = Vec::with_capacity(self.columns.len());
         for (column, page) in self.columns.iter().zip(values) {
             let mut decoded = match page {
                 Some(page) => {
-                    material.aligned_page(*page, times.len(), last).map_err(|e| material.place(*page, e))?
+                    let decoded = material.aligned_page(*page, times.len(), last, scratch);
+                    decoded.map_err(|e| material.place(*page, e))?
                 }
                 None => RunColumn {
                     values: Column::new(physical(column.data_type)?),
@@ -280,7 +289,7 @@ impl Material {
         page: PointPage,
         wanted: Option<&SourceColumn>,
         first_rows: bool,
-        cache: &mut TimeCache,
+        buffers: &mut Buffers,
     ) -> Result<Run> {
         match page {
             PointPage::Ordinary((chunk, number)) => {
@@ -295,12 +304,13 @@ impl Material {
                     let columns = column.map(|values| RunColumn { values, picks: None });
                     return Ok(Run::new(Arc::default(), columns.into_iter().collect()));
                 }
-                let bytes = page.unfold(loaded.header.compression)?;
-                let (time_bytes, value_bytes) = page::split_columns(&bytes, page.offset)?;
-                let times = cache.times(TimeBytes::Encoded, time_bytes, || {
+                let Buffers { times: known, unfolded } = buffers;
+                let bytes = page.unfold(loaded.header.compression, unfolded)?;
+                let (time_bytes, value_bytes) = page::split_columns(bytes, page.offset)?;
+                let times = known.times(TimeBytes::Encoded, time_bytes, || {
                     values::decode_times(time_bytes, None, statistics)
                 });
-                let times = times.at_offset(page.offset)?;
+                let Times { values: times, ordered } = times.at_offset(page.offset)?;
                 if let Some(column) = &mut column {
                     let encoding = loaded.header.encoding;
                     let most = if first_rows
@@ -315,19 +325,20 @@ impl Material {
                         .at_offset(page.offset)?;
                 }
                 let columns = column.map(|values| RunColumn { values, picks: None });
-                let mut run = Run::new(times, columns.into_iter().collect());
+                let mut run = Run { ordered, ..Run::new(times, columns.into_iter().collect()) };
                 run.delete(&task.chunk.deleted)?;
                 Ok(run)
             }
             PointPage::Times(page) => {
-                let mut run = Run::new(self.time_page(page, cache)?, Vec::new());
+                let Times { values: times, ordered } = self.time_page(page, buffers)?;
+                let mut run = Run { ordered, ..Run::new(times, Vec::new()) };
                 let deleted = self.chunks.get(page.0).map(|t| Arc::clone(&t.chunk.deleted));
                 run.delete(&deleted.unwrap_or_default())?;
                 Ok(run)
             }
             PointPage::Aligned { time, value } => {
-                let times = self.time_page(time, cache)?;
-                let column = self.aligned_page(value, times.len(), times.len())?;
+                let Times { values: times, ordered } = self.time_page(time, buffers)?;
+                let column = self.aligned_page(value, times.len(), times.len(), &mut buffers.unfolded)?;
                 let there = match column.picks {
                     None => times,
                     Some(picks) => {
@@ -335,7 +346,8 @@ impl Material {
                         Arc::new(there.map(|(time, _)| *time).collect())
                     }
                 };
-                let mut run = Run::new(there, vec![RunColumn { values: column.values, picks: None }]);
+                let columns = vec![RunColumn { values: column.values, picks: None }];
+                let mut run = Run { ordered, ..Run::new(there, columns) };
                 let deleted = self.chunks.get(value.0).map(|t| Arc::clone(&t.chunk.deleted));
                 run.delete(&deleted.unwrap_or_default())?;
                 Ok(run)
@@ -344,18 +356,21 @@ impl Material {
     }
 
     /// The times of a page of a time column, for one reader: no other column has them.
-    fn decode_time_page(&self, (chunk, number): PageId) -> Result<Arc<Vec<i64>>> {
+    fn decode_time_page(&self, (chunk, number): PageId, scratch: &mut Vec<u8>) -> Result<Arc<Vec<i64>>> {
         let (task, loaded, _) = self.get(chunk)?;
         let page = self.page((chunk, number))?;
         let statistics = loaded.page_statistics(number, &task.chunk);
-        page::decode_time_page(&page, &loaded.header, statistics).map(Arc::new)
+        page::decode_time_page(&page, &loaded.header, statistics, scratch).map(Arc::new)
     }
 
-    fn time_page(&self, (chunk, number): PageId, cache: &mut TimeCache) -> Result<Arc<Vec<i64>>> {
+    fn time_page(&self, (chunk, number): PageId, buffers: &mut Buffers) -> Result<Times> {
         let (task, loaded, _) = self.get(chunk)?;
         let page = self.page((chunk, number))?;
         let statistics = loaded.page_statistics(number, &task.chunk);
-        cache.times(TimeBytes::Page, &page.data, || page::decode_time_page(&page, &loaded.header, statistics))
+        let Buffers { times: known, unfolded } = buffers;
+        known.times(TimeBytes::Page, &page.data, || {
+            page::decode_time_page(&page, &loaded.header, statistics, unfolded)
+        })
     }
 
     /// The rows that the scan and this task may want: the values behind them need not be decoded. All, where times do
@@ -365,7 +380,8 @@ impl Material {
         let (Some(first), Some(last)) = (times.first(), times.last()) else { return all };
         // Whatever the order of times inside: where both ends are wanted, all rows are.
         let inside = |time: &i64| self.window.is_none_or(|(from, to)| (from..=to).contains(time));
-        if self.times.is_none() && inside(first) && inside(last) || !is_ascending(times) {
+        let wants = |lo: i64, hi: i64| self.times.as_ref().is_none_or(|pruner| pruner.wants_all(lo, hi));
+        if wants(*first, *last) && inside(first) && inside(last) || !is_ascending(times) {
             return all;
         }
         let mut rows = all;
@@ -382,76 +398,27 @@ impl Material {
     }
 
     /// The values of the first `wanted` rows of a page that has `rows`.
-    fn aligned_page(&self, (chunk, number): PageId, rows: usize, wanted: usize) -> Result<RunColumn> {
+    fn aligned_page(
+        &self,
+        (chunk, number): PageId,
+        rows: usize,
+        wanted: usize,
+        scratch: &mut Vec<u8>,
+    ) -> Result<RunColumn> {
         let (task, loaded, facts) = self.get(chunk)?;
         let early = loaded.header.encoding.is_sequential(task.data_type) && task.chunk.deleted.is_empty();
         let wanted = if early { wanted } else { rows };
         let page = self.page((chunk, number))?;
         let statistics = loaded.page_statistics(number, &task.chunk);
         let physical = physical(task.data_type)?;
+        let counts = (rows, wanted);
+        let header = &loaded.header;
         let decoded =
-            page::decode_aligned(&page, &loaded.header, facts.version, physical, statistics, (rows, wanted))?;
+            page::decode_aligned(&page, header, facts.version, physical, statistics, counts, scratch)?;
         Ok(RunColumn { values: decoded.values, picks: decoded.picks })
     }
 }
 
 fn physical(data_type: DataType) -> Result<crate::meta::Physical> {
     data_type.physical().ok_or_else(|| Error::internal("a time column is read as values"))
-}
-
-/// Series that are written together have the same times, byte for byte: each such column is decoded once.
-#[derive(Debug, Default)]
-pub(crate) struct TimeCache {
-    entries: Vec<CachedTimes>,
-    next: usize,
-}
-
-/// What the bytes are, the bytes, and the times they stand for.
-type CachedTimes = (TimeBytes, Box<[u8]>, Arc<Vec<i64>>);
-
-/// What the bytes of a cached column are: the same bytes mean different times as one or the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TimeBytes {
-    /// The time column inside an ordinary page, decompressed.
-    Encoded,
-    /// A page of a time column, as stored.
-    Page,
-}
-
-/// Pages of one chunk, for series that are decoded one after the other.
-const CACHED: usize = 64;
-
-impl TimeCache {
-    fn times(
-        &mut self,
-        kind: TimeBytes,
-        bytes: &[u8],
-        decode: impl FnOnce() -> Result<Vec<i64>>,
-    ) -> Result<Arc<Vec<i64>>> {
-        let n = self.entries.len();
-        // Columns are asked for in the same order again and again: the search starts after the last hit.
-        let order = (self.next..n).chain(0..self.next.min(n));
-        for i in order {
-            if let Some((known_kind, known, times)) = self.entries.get(i)
-                && *known_kind == kind
-                && **known == *bytes
-            {
-                self.next = i + 1;
-                return Ok(Arc::clone(times));
-            }
-        }
-        let times = Arc::new(decode()?);
-        let entry = (kind, bytes.into(), Arc::clone(&times));
-        if n < CACHED {
-            self.entries.push(entry);
-            self.next = n + 1;
-        } else {
-            let slot = if self.next < n { self.next } else { 0 };
-            if let Some(place) = self.entries.get_mut(slot) {
-                *place = entry;
-            }
-            self.next = slot + 1;
-        }
-        Ok(times)
-    }
 }

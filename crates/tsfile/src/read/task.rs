@@ -6,7 +6,8 @@ use super::loaded::Loaded;
 use super::output::{Output, Shape};
 use super::plan::Mode;
 use super::prune::Pruner;
-use super::source::{Material, PageId, Source, TaskChunk, TimeCache};
+use super::source::{Material, PageId, Source, TaskChunk};
+use super::times::Buffers;
 use super::units;
 use crate::archive::Archive;
 use bytes::Bytes;
@@ -57,7 +58,7 @@ pub(crate) struct ScanTask {
     /// The sources of the components, in the order of time.
     ready: VecDeque<Vec<Source>>,
     sources: Vec<Source>,
-    cache: TimeCache,
+    buffers: Buffers,
     output: Output,
     state: State,
     finder: PageFinder,
@@ -101,6 +102,11 @@ impl ScanTask {
         let fetched = HashMap::new();
         let material = Material { loaded: Arc::default(), fetched, files, device, chunks, window, times };
         let may_walk = !pruner.columns().is_empty() && archive.location.storage().hints().concurrency == 1;
+        let series = components.iter().map(|component| component.strands.len()).max().unwrap_or(0);
+        let buffers = match mode {
+            Mode::Rows => Buffers::side_by_side(series),
+            Mode::Points => Buffers::in_turn(),
+        };
         Self {
             material,
             pruner,
@@ -109,7 +115,7 @@ impl ScanTask {
             components: components.into(),
             ready: VecDeque::new(),
             sources: Vec::new(),
-            cache: TimeCache::default(),
+            buffers,
             output: Output::new(shape),
             state: State::Find,
             finder: PageFinder::new(may_walk),
@@ -127,9 +133,14 @@ impl ScanTask {
             return Ok(None);
         }
         let leave_out = |headers: &mut [Header]| {
-            if self.mode == Mode::Rows {
-                let chunks = &self.material.chunks;
-                units::drop_hopeless_chunks(chunks, &self.components, &self.names, &self.pruner, headers);
+            let chunks = &self.material.chunks;
+            match self.mode {
+                Mode::Rows => {
+                    units::drop_hopeless_chunks(chunks, &self.components, &self.names, &self.pruner, headers);
+                }
+                Mode::Points => {
+                    units::drop_hopeless_points(chunks, &self.components, &self.names, &self.pruner, headers);
+                }
             }
         };
         let wanted = self.finder.advance(&self.material, &self.pruner, leave_out, given)?;
@@ -142,6 +153,9 @@ impl ScanTask {
 
     /// Chooses the pages, now that all headers are there, and says which are still to be fetched.
     fn need_pages(&mut self) -> Result<Vec<ByteRange>> {
+        if let (Some(window), Some(component)) = (self.material.window, self.components.front()) {
+            self.material.window = Some(units::at_pages(window, component, &self.material));
+        }
         while let Some(component) = self.components.pop_front() {
             let sources = units::sources(&component, &self.material, self.mode, &self.names, &self.pruner)?;
             self.ready.push_back(sources);
@@ -163,7 +177,7 @@ impl ScanTask {
             }
             let more = match self.mode {
                 Mode::Rows => {
-                    join_window(&mut self.sources, &self.material, &mut self.cache, &mut self.output)?
+                    join_window(&mut self.sources, &self.material, &mut self.buffers, &mut self.output)?
                 }
                 Mode::Points => self.next_points()?,
             };
@@ -181,7 +195,7 @@ impl ScanTask {
 
     fn next_points(&mut self) -> Result<bool> {
         while let Some(source) = self.sources.first_mut() {
-            source.fill(&self.material, &mut self.cache)?;
+            source.fill(&self.material, &mut self.buffers)?;
             if let Some(run) = &mut source.run {
                 // Each column of an aligned group gives so many rows in turn.
                 let rows = (self.output.batch_rows() / source.columns.len().max(1)).max(64);

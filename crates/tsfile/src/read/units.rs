@@ -40,6 +40,35 @@ pub(crate) fn drop_hopeless_chunks(
     }
 }
 
+/// Leaves out chunks of which no point can match, in the long table, where each chunk has one value column. Only chunks
+/// that no other one of their column overlaps may go: a newer chunk hides points of an older one.
+pub(crate) fn drop_hopeless_points(
+    chunks: &[TaskChunk],
+    components: &VecDeque<Component>,
+    names: &[Arc<str>],
+    pruner: &Pruner,
+    headers: &mut [Option<(ChunkHeader, Range<u64>)>],
+) {
+    let mentioned = pruner.columns();
+    for strand in components.iter().flat_map(|component| &component.strands) {
+        let Some(name) = names.get(strand.column).filter(|name| mentioned.contains(&&***name)) else {
+            continue;
+        };
+        let span = |i: &usize| chunks.get(*i).map(|task| (task.chunk.lo, task.chunk.hi));
+        for i in &strand.chunks {
+            let Some((task, place)) = chunks.get(*i).zip(headers.get_mut(*i)) else { continue };
+            let (lo, hi) = (task.chunk.lo, task.chunk.hi);
+            let overlaps = |other: &(i64, i64)| other.0 <= hi && lo <= other.1;
+            let bounds = place.as_ref().and_then(|(header, _)| safe_bounds(&task.chunk.statistics, header));
+            if bounds.is_some_and(|bounds| pruner.rules_out(name, lo, hi, &bounds))
+                && strand.chunks.iter().filter_map(span).filter(overlaps).count() == 1
+            {
+                *place = None;
+            }
+        }
+    }
+}
+
 /// Bounds of values, where the encoding keeps them as they were.
 fn safe_bounds(statistics: &Statistics, header: &ChunkHeader) -> Option<tesselle_core::ColumnBounds> {
     let lossy = header.encoding.is_lossy(header.data_type);
@@ -103,6 +132,30 @@ pub(crate) fn pages_of_interest(task: &TaskChunk, loaded: &Loaded, pruner: &Prun
         pruner.rules_out_time(lo, hi)
     };
     (0..loaded.pages.len()).rev().find(|page| !is_out(*page)).map_or(0, |last| last + 1)
+}
+
+/// A window of a task that shares its chunks, moved so that it starts and ends with pages: else two tasks would decode
+/// the page at its edge. The tasks see the same pages, and so agree on where each window ends.
+pub(crate) fn at_pages((from, to): (i64, i64), component: &Component, material: &Material) -> (i64, i64) {
+    let mut chunks = component.times.iter().chain(component.strands.iter().flat_map(|s| &s.chunks));
+    let Some((_, loaded, _)) = chunks.find_map(|chunk| material.get(*chunk).ok()) else {
+        return (from, to);
+    };
+    let mut starts = Vec::with_capacity(loaded.pages.len());
+    for page in &loaded.pages {
+        let Some(statistics) = &page.header.statistics else { return (from, to) };
+        starts.push(statistics.start_time);
+    }
+    let ascending = starts.windows(2).all(|pair| pair[0] < pair[1]);
+    let Some(last) = starts.last().filter(|_| ascending) else { return (from, to) };
+    // Behind the start of the last page there is nothing to move to.
+    let moved = |time: i64| {
+        let at = starts.partition_point(|start| *start < time);
+        starts.get(at).copied().unwrap_or_else(|| time.max(*last))
+    };
+    let start = if from == i64::MIN { from } else { moved(from) };
+    let end = if to == i64::MAX { to } else { moved(to.saturating_add(1)).saturating_sub(1) };
+    (start, end)
 }
 
 /// The stretch of time of a page.

@@ -1,5 +1,6 @@
 //! The tables of an archive: one per device, one per table of the table model, and the long table.
 
+mod brief;
 mod device;
 mod long;
 mod model;
@@ -11,6 +12,7 @@ pub(crate) use device::DeviceTable;
 pub(crate) use long::LongTable;
 pub(crate) use model::ModelTableView;
 
+use crate::read::prune::interval_of;
 use tesselle_core::{Error, Predicate, Pushdown, Result, Scan};
 
 /// Rows per batch where the scan leaves the choice.
@@ -35,7 +37,7 @@ pub(crate) fn wanted(scan: &Scan, schema: &arrow_schema::Schema) -> Result<Vec<u
     names.iter().map(find).collect()
 }
 
-/// Every predicate prunes, none is answered exactly: a chunk is kept or left out as a whole.
-pub(crate) fn pushdown(_predicate: &Predicate) -> Pushdown {
-    Pushdown::Inexact
+/// A stretch of time is cut out exactly. Every other predicate prunes: a page is kept or left out as a whole.
+pub(crate) fn pushdown(predicate: &Predicate) -> Pushdown {
+    if interval_of(predicate).is_some() { Pushdown::Exact } else { Pushdown::Inexact }
 }

@@ -1,6 +1,6 @@
 //! A table of the table model (version 4): the rows of its devices, with their tags as columns.
 
-use super::{BATCH_ROWS, pushdown, stats, wanted};
+use super::{BATCH_ROWS, brief, pushdown, stats, wanted};
 use crate::archive::Archive;
 use crate::meta::DataType;
 use crate::meta::schema::{Category, MeasurementSchema};
@@ -11,7 +11,7 @@ use crate::read::plan::{Mode, Request, plan_device};
 use crate::read::prune::{Pruner, all_null};
 use arrow_schema::{Field, Schema, SchemaRef};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tesselle_core::{
     ColumnBounds, Error, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats,
 };
@@ -20,7 +20,8 @@ use tesselle_core::{
 pub(crate) struct ModelTableView {
     archive: Arc<Archive>,
     name: String,
-    schema: SchemaRef,
+    /// Made when it is asked for: statistics do without.
+    schema: OnceLock<SchemaRef>,
     columns: Vec<(MeasurementSchema, Category)>,
 }
 
@@ -37,13 +38,15 @@ impl ModelTableView {
             return Err(Error::unknown_name("table", name, archive.tables.keys().map(String::as_str)));
         };
         let columns: Vec<_> = table.columns.iter().filter(|(_, c)| *c != Category::Time).cloned().collect();
-        let mut fields: Vec<Field> = vec![archive.show.field(TIME, DataType::Vector, false)];
-        fields.extend(columns.iter().map(|(c, _)| archive.show.field(&c.name, c.data_type, true)));
-        Ok(Self {
-            archive: Arc::clone(archive),
-            name: name.to_string(),
-            schema: Arc::new(Schema::new(fields)),
-            columns,
+        Ok(Self { archive: Arc::clone(archive), name: name.to_string(), schema: OnceLock::new(), columns })
+    }
+
+    fn arrow_schema(&self) -> &SchemaRef {
+        self.schema.get_or_init(|| {
+            let show = self.archive.show;
+            let mut fields: Vec<Field> = vec![show.field(TIME, DataType::Vector, false)];
+            fields.extend(self.columns.iter().map(|(c, _)| show.field(&c.name, c.data_type, true)));
+            Arc::new(Schema::new(fields))
         })
     }
 
@@ -114,7 +117,7 @@ impl ModelTableView {
             parts.push(Part::Slot(slot));
         }
         let shape = Shape {
-            schema: Arc::new(self.schema.project(wanted)?),
+            schema: Arc::new(self.arrow_schema().project(wanted)?),
             columns: parts,
             slots: shape_slots,
             show: self.archive.show,
@@ -142,13 +145,16 @@ impl Table for ModelTableView {
     }
 
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+        Arc::clone(self.arrow_schema())
     }
 
     fn stats(&self) -> TableStats {
-        let devices = self.devices().iter().map(|path| self.archive.device(path)).collect::<Result<Vec<_>>>();
         let fields = self.columns.iter().filter(|(_, c)| *c == Category::Field);
         let fields: Vec<&str> = fields.map(|(c, _)| c.name.as_str()).collect();
+        if let Some(stats) = brief::of_table(&self.archive, self.devices(), &fields) {
+            return stats;
+        }
+        let devices = self.devices().iter().map(|path| self.archive.device(path)).collect::<Result<Vec<_>>>();
         devices.map_or_else(
             |_| TableStats::default(),
             |devices| stats::of_table(&self.archive, &devices, &fields),
@@ -161,7 +167,7 @@ impl Table for ModelTableView {
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
         self.archive.refuse_unreadable()?;
-        let wanted = wanted(scan, &self.schema)?;
+        let wanted = wanted(scan, self.arrow_schema())?;
         let mut plan = Plan::empty();
         for path in self.devices() {
             let tags = self.tags(path);

@@ -7,42 +7,81 @@ use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
 use crate::read::loaded::ChunkRef;
 use crate::read::prune::bounds_of;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use tesselle_core::{ColumnStats, Known, Scalar, TableStats};
 
 /// Most chunk headers that are looked at to tell whether bounds are exact.
 const MAX_HEADERS: usize = 4096;
 
-/// Rows of a device, where metadata tells: one series, or an aligned group, of a version whose writers keep times
-/// ascending and distinct.
+/// Rows of a device, where metadata tells.
 pub(crate) fn exact_rows(archive: &Archive, data: &DeviceData) -> Option<u64> {
+    let (least, most) = rows_between(archive, data)?;
+    (least == most).then_some(least)
+}
+
+/// How many rows a device has at least and at most, for a version whose writers keep times ascending and distinct. An
+/// aligned group and a single series tell exactly. Several series have as many rows as they have times together: at
+/// least those of the longest one, and at most as many as there are points, or moments in their stretch of time.
+fn rows_between(archive: &Archive, data: &DeviceData) -> Option<(u64, u64)> {
     let compact = archive.files.iter().all(|f| f.file.version.is_compact());
     if !compact || !data.is_plain() {
         return None;
     }
-    let total = |chunks: &[ChunkRef]| chunks.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count));
     if data.is_aligned() {
         let aligned = data.columns.iter().flat_map(|c| &c.chunks).all(|c| c.time_chunk.is_some());
-        return if aligned { total(&data.times) } else { None };
+        let total = data.times.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count))?;
+        return aligned.then_some((total, total));
     }
-    match data.columns.as_slice() {
-        [] => Some(0),
-        [only] => total(&only.chunks),
-        _ => None,
+    let columns = data.columns.iter().enumerate();
+    let mut chunks: Vec<(usize, &ChunkRef)> =
+        columns.flat_map(|(i, column)| column.chunks.iter().map(move |chunk| (i, chunk))).collect();
+    chunks.sort_by_key(|(_, chunk)| (chunk.lo, chunk.hi));
+    let (mut least, mut most) = (0_u64, 0_u64);
+    let mut rest = chunks.as_slice();
+    while let Some((_, first)) = rest.first() {
+        // Chunks that overlap share rows; the next ones that do not have rows of their own.
+        let mut hi = first.hi;
+        let apart = rest.iter().position(|(_, chunk)| {
+            let apart = chunk.lo > hi;
+            hi = if apart { hi } else { hi.max(chunk.hi) };
+            apart
+        });
+        let (part, others) = rest.split_at(apart.unwrap_or(rest.len()));
+        rest = others;
+        let mut points = BTreeMap::new();
+        for (column, chunk) in part {
+            let sum: &mut u64 = points.entry(*column).or_default();
+            *sum = sum.checked_add(chunk.statistics.count)?;
+        }
+        let all = points.values().try_fold(0_u64, |sum, n| sum.checked_add(*n))?;
+        let moments = hi.abs_diff(first.lo).saturating_add(1);
+        let longest = points.values().copied().max().unwrap_or(0);
+        // More points than moments: the statistics are not to be trusted.
+        if longest > moments {
+            return None;
+        }
+        least = least.checked_add(longest)?;
+        most = most.checked_add(all.min(moments))?;
     }
+    Some((least, most))
 }
 
 /// What is known of a device.
 struct DeviceStats {
-    rows: Option<u64>,
+    rows: Known<u64>,
     time: Option<ColumnStats>,
     /// By column of the device; empty where nothing is known.
     columns: Vec<ColumnStats>,
 }
 
 fn device_stats(archive: &Archive, data: &DeviceData) -> DeviceStats {
-    let rows = exact_rows(archive, data);
-    let mut stats = DeviceStats { rows, time: None, columns: Vec::new() };
+    let rows = match rows_between(archive, data) {
+        Some((least, most)) if least == most => Known::Exact(least),
+        Some((_, most)) => Known::Bound(most),
+        None => Known::Absent,
+    };
+    let mut stats = DeviceStats { rows: rows.clone(), time: None, columns: Vec::new() };
     let bounded = archive.files.iter().all(|f| !f.file.version.is_flat());
     if !bounded || !data.is_plain() {
         return stats;
@@ -61,9 +100,14 @@ fn device_stats(archive: &Archive, data: &DeviceData) -> DeviceStats {
                 headers.next().is_some_and(|(header, _)| !header.encoding.is_lossy(column.data_type)) && ok
             });
         let count = column.chunks.iter().try_fold(0_u64, |n, c| n.checked_add(c.statistics.count));
-        let nulls = rows.zip(count).and_then(|(rows, count)| rows.checked_sub(count));
+        let left = |rows: &u64| count.and_then(|count| rows.checked_sub(count));
+        let nulls = match &rows {
+            Known::Exact(rows) => left(rows).map_or(Known::Absent, Known::Exact),
+            Known::Bound(rows) => left(rows).map_or(Known::Absent, Known::Bound),
+            Known::Absent => Known::Absent,
+        };
         let mut known = if lossless { values(column) } else { None }.unwrap_or_default();
-        known.nulls = nulls.map_or(Known::Absent, Known::Exact);
+        known.nulls = nulls;
         stats.columns.push(known);
     }
     stats
@@ -75,14 +119,14 @@ pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
     let names = data.shown_names();
     let columns = names.iter().map(ToString::to_string).zip(known.columns);
     TableStats {
-        rows: known.rows.map_or(Known::Absent, Known::Exact),
+        rows: known.rows,
         columns: known.time.map(|time| (TIME.to_string(), time)).into_iter().chain(columns).collect(),
         ..TableStats::default()
     }
 }
 
 /// Most chunks of a table whose headers are looked at.
-const MAX_TABLE_CHUNKS: usize = 1 << 16;
+pub(super) const MAX_TABLE_CHUNKS: usize = 1 << 16;
 
 /// The statistics of a table of the table model: those of its devices taken together. `fields` are the columns that
 /// devices store.
@@ -98,7 +142,7 @@ pub(crate) fn of_table(archive: &Archive, devices: &[DeviceData], fields: &[&str
             continue;
         }
         let mut stats = device_stats(archive, data);
-        let Some(rows) = stats.rows else { return TableStats::default() };
+        let Some(rows) = stats.rows.exact().copied() else { return TableStats::default() };
         total = total.saturating_add(rows);
         if rows == 0 {
             continue;
@@ -126,7 +170,7 @@ pub(crate) fn of_table(archive: &Archive, devices: &[DeviceData], fields: &[&str
 
 /// What is known of a column over several devices.
 #[derive(Default)]
-struct Joined {
+pub(super) struct Joined {
     nulls: u64,
     bounds: Bounds,
     /// Whether the nulls of some device are not known.
@@ -145,7 +189,8 @@ enum Bounds {
 }
 
 impl Joined {
-    fn add(&mut self, part: ColumnStats, rows: u64) {
+    /// Adds what is known of a device with so many rows.
+    pub(super) fn add(&mut self, part: ColumnStats, rows: u64) {
         let nulls = part.nulls.exact().copied();
         self.vague |= nulls.is_none();
         self.nulls = self.nulls.saturating_add(nulls.unwrap_or(0));
@@ -162,7 +207,8 @@ impl Joined {
         };
     }
 
-    fn finish(self) -> ColumnStats {
+    /// What is known of all.
+    pub(super) fn finish(self) -> ColumnStats {
         let nulls = if self.vague { Known::Absent } else { Known::Exact(self.nulls) };
         match self.bounds {
             Bounds::Exact(min, max) => ColumnStats {

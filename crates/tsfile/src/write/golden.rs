@@ -76,8 +76,9 @@ fn schema(stored: &Stored) -> MeasurementSchema {
     let float = matches!(header.data_type, DataType::Float | DataType::Double);
     let mut properties = Vec::new();
     if float && matches!(header.encoding, Encoding::Rle | Encoding::Ts2Diff) && !header.is_value_column() {
-        let raw = stored.pages[0].unfold(header.compression).unwrap();
-        let (_, column) = page::split_columns(&raw, 0).unwrap();
+        let mut scratch = Vec::new();
+        let raw = stored.pages[0].unfold(header.compression, &mut scratch).unwrap();
+        let (_, column) = page::split_columns(raw, 0).unwrap();
         properties.push((super::chunk::MAX_POINT_NUMBER.to_string(), column[0].to_string()));
     }
     MeasurementSchema {
@@ -107,7 +108,9 @@ fn compare(name: &str, stored: &Stored, written: &EncodedChunk, version: Version
     assert_eq!(pages.len(), stored.pages.len(), "{name}");
     let lossy = header.encoding.is_lossy(header.data_type);
     for (i, (ours, theirs)) in pages.iter().zip(&stored.pages).enumerate() {
-        let (a, b) = (ours.unfold(header.compression).unwrap(), theirs.unfold(header.compression).unwrap());
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        let a = ours.unfold(header.compression, &mut one).unwrap();
+        let b = theirs.unfold(header.compression, &mut other).unwrap();
         assert_eq!(a, b, "{name}: page {i} of {header:?}");
         if !lossy {
             // As text, for a NaN is not equal to itself.
@@ -207,7 +210,10 @@ fn write_aligned(
     let (mut times, mut ranges): (Vec<i64>, Vec<_>) = (Vec::new(), Vec::new());
     for page in &time_stored.pages {
         let start = times.len();
-        times.extend(page::decode_time_page(page, &time_stored.header, Some(&time.statistics)).unwrap());
+        times.extend(
+            page::decode_time_page(page, &time_stored.header, Some(&time.statistics), &mut Vec::new())
+                .unwrap(),
+        );
         ranges.push(start..times.len());
     }
     let setting = setting(file.version, time_stored.header.encoding);
@@ -226,6 +232,7 @@ fn write_aligned(
             physical,
             stats,
             (range.len(), range.len()),
+            &mut Vec::new(),
         )
         .unwrap();
         let decoded_picks = decoded.picks.clone().unwrap_or_else(|| (0..range.len() as u32).collect());

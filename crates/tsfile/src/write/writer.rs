@@ -7,7 +7,7 @@ use super::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
 use super::values::Values;
 use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
 use crate::meta::schema::{Category, MeasurementSchema, TableSchema};
-use crate::meta::{Compression, DataType, DeviceId, Value, Version};
+use crate::meta::{Compression, DataType, DeviceId, Encoding, Value, Version};
 use crate::write::chunk::EncodedChunk;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -198,7 +198,11 @@ impl Writer {
             return refuse(format!("there is no type {type_name}"), "version 4 has all types".into());
         }
         if !schema.encoding.is_writable(schema.data_type, version) {
-            let what = format!("{} cannot encode {type_name}", schema.encoding.name(version));
+            let name = schema.encoding.name(version);
+            let what = match schema.encoding {
+                Encoding::Freq => format!("{name} is read, not written: it loses values, and was given up"),
+                _ => format!("{name} cannot encode {type_name}"),
+            };
             return refuse(what, format!("possible are {}", encodings(schema.data_type, version)));
         }
         if !schema.compression.is_writable(version) {
@@ -331,7 +335,7 @@ impl Writer {
 
 /// The encodings that values of this type can have, for messages.
 fn encodings(data_type: DataType, version: Version) -> String {
-    let all = crate::meta::Encoding::ALL.iter().filter(|e| e.is_writable(data_type, version));
+    let all = Encoding::ALL.iter().filter(|e| e.is_writable(data_type, version));
     all.map(|e| e.name(version)).collect::<Vec<_>>().join(", ")
 }
 
