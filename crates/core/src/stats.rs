@@ -46,6 +46,8 @@ pub struct ColumnStats {
     pub sum: Known<Scalar>,
     /// How many rows are null.
     pub nulls: Known<u64>,
+    /// How many rows are not, where that is known although the number of rows is not.
+    pub values: Known<u64>,
 }
 
 impl ColumnStats {
@@ -68,7 +70,7 @@ impl ColumnStats {
         }
         let exact = |value: Option<Scalar>| value.filter(|_| bounded).map_or(Known::Absent, Known::Exact);
         let nulls = nulls.map_or(Known::Absent, Known::Exact);
-        Self { min: exact(min), max: exact(max), sum: Known::Absent, nulls }
+        Self { min: exact(min), max: exact(max), nulls, ..Self::default() }
     }
 }
 

@@ -10,6 +10,7 @@ use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use tesselle::Result;
 
+use crate::bounds::AnswerFromBounds;
 use crate::error::ours;
 use crate::files::{ExternalTables, FileTables, Opener, ParquetFactory};
 use crate::functions::{Function, Listing};
@@ -40,6 +41,7 @@ pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc
     let catalogs = DynamicFileCatalog::new(catalogs, Arc::clone(&files) as Arc<dyn UrlTableFactory>);
     let mut builder =
         SessionStateBuilder::new_from_existing(plain.state()).with_catalog_list(Arc::new(catalogs));
+    builder = builder.with_physical_optimizer_rule(Arc::new(AnswerFromBounds));
     for format in tesselle::formats() {
         let factory = ExternalTables { opener: opener.clone(), format: format.name() };
         builder = builder.with_table_factory(format.name().to_ascii_uppercase(), Arc::new(factory));

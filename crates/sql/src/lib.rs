@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod bounds;
 mod context;
 mod copy;
 mod error;

@@ -13,7 +13,7 @@ use tesselle::{Driver, Predicate, Pushdown, Scan, Table};
 use crate::error::external;
 use crate::filter::{Translated, translate};
 use crate::scan::{Request, ScanExec};
-use crate::statistics::statistics;
+use crate::statistics::{statistics, value_count};
 
 /// Scans that want no more rows than this are read by one partition: the first rows of the file, and no others.
 const FEW_ROWS: usize = 100_000;
@@ -119,11 +119,14 @@ impl TableProvider for TesselleTable {
             Some(indices) => Arc::new(schema.project(indices)?),
             None => schema,
         };
+        let mut values = Vec::new();
         let stats = if !self.pushdown {
             Statistics::new_unknown(&schema)
         } else if filters.is_empty() && limit.is_none() {
             let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-            statistics(&self.table.stats_of(&names), &schema)
+            let known = self.table.stats_of(&names);
+            values = names.iter().map(|name| value_count(&known, name)).collect();
+            statistics(&known, &schema)
         } else {
             statistics(&self.table.stats(), &schema).to_inexact()
         };
@@ -131,7 +134,7 @@ impl TableProvider for TesselleTable {
         let partitions = if few { 1 } else { state.config().target_partitions() };
         let request = self.request(schema, filters, limit);
         let exec = ScanExec::new(Arc::clone(&self.table), self.driver.clone(), request, stats, partitions);
-        Ok(Arc::new(exec.map_err(external)?))
+        Ok(Arc::new(exec.map_err(external)?.with_values(values)))
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {

@@ -19,6 +19,13 @@ pub(crate) fn statistics(stats: &TableStats, schema: &Schema) -> Statistics {
     }
 }
 
+/// How many values a column has, where that is known.
+pub(crate) fn value_count(stats: &TableStats, column: &str) -> Option<usize> {
+    let known = stats.columns.get(column)?;
+    let left = || stats.rows.exact()?.checked_sub(*known.nulls.exact()?);
+    known.values.exact().copied().or_else(left).and_then(|n| usize::try_from(n).ok())
+}
+
 fn column(known: &ColumnStats, data_type: &DataType) -> ColumnStatistics {
     let mut column = ColumnStatistics::new_unknown();
     column.min_value = value(&known.min, data_type);

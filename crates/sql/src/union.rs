@@ -122,7 +122,8 @@ fn merge(a: &ColumnStats, b: &ColumnStats) -> ColumnStats {
     ColumnStats {
         min: bound(&a.min, &b.min, Scalar::min),
         max: bound(&a.max, &b.max, Scalar::max),
-        sum: Known::Absent,
         nulls: add(&a.nulls, &b.nulls),
+        values: add(&a.values, &b.values),
+        ..ColumnStats::default()
     }
 }

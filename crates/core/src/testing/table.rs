@@ -129,6 +129,9 @@ fn column_stats(name: &str, stats: &ColumnStats, column: &ArrayRef, all: &Record
         }
         Known::Absent => {}
     }
+    if let Known::Exact(n) = stats.values {
+        assert_eq!(n, rows - nulls, "exact statistics count the values of {name}");
+    }
     let matching = |op, value: &Scalar| {
         Predicate::compare(name, op, value.clone()).filter(all).map_or(0, |batch| batch.num_rows())
     };

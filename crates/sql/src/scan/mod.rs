@@ -40,6 +40,8 @@ pub(crate) struct ScanExec {
     driver: Driver,
     request: Arc<Request>,
     statistics: Arc<Statistics>,
+    /// How many values each column has, where that is known; empty where rows are left out.
+    values: Vec<Option<usize>>,
     planned: RunStats,
     groups: Vec<Range<usize>>,
     /// The tasks of the plan, each taken once; another execution plans again.
@@ -69,7 +71,20 @@ impl ScanExec {
         ));
         let metrics = ExecutionPlanMetricsSet::new();
         let (request, statistics) = (Arc::new(request), Arc::new(statistics));
-        Ok(Self { table, driver, request, statistics, planned, groups, tasks, properties, metrics })
+        let values = Vec::new();
+        Ok(Self { table, driver, request, statistics, values, planned, groups, tasks, properties, metrics })
+    }
+
+    /// Takes note of how many values the columns of the whole table have.
+    pub(crate) fn with_values(mut self, values: Vec<Option<usize>>) -> Self {
+        self.values = values;
+        self
+    }
+
+    /// What is known of the columns and how many values each has, where the scan leaves no row out.
+    pub(crate) fn known(&self) -> Option<(&Statistics, &[Option<usize>])> {
+        let whole = self.values.len() == self.request.schema.fields().len();
+        whole.then_some((&*self.statistics, &*self.values))
     }
 
     /// The tasks of one partition: those of the first plan, or of a new one when they have been run before.

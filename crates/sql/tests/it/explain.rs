@@ -82,6 +82,11 @@ fn counts_and_bounds_come_from_metadata_where_it_is_exact() {
         ("points.tiledb", "count(*), min(id), max(id), min(small), max(single), count(small), max(at)"),
         ("steps.tet", "min(value), max(value)"),
         ("aligned.tsfile", "count(*), min(time), max(time)"),
+        // How many rows several series have together is not known.
+        (
+            "plant.tsfile",
+            "min(time), max(time), count(small), min(small), max(small), count(ratio), max(single)",
+        ),
         ("mixed.tatami", "count(*), min(id), max(id), count(word), max(at)"),
         ("days", "count(*), max(y)"),
     ] {

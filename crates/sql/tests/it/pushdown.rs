@@ -219,3 +219,27 @@ fn limits_and_orders_are_kept() {
         }
     }
 }
+
+#[test]
+fn aggregates_over_less_than_the_table_are_not_taken_from_its_metadata() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let (with, without) = (support::session(true), support::session(false));
+    for from in ["plant.tsfile", "points.tiledb", "mixed.tatami", "aligned.tsfile"] {
+        for (asked, table) in [
+            ("min(small), max(single)", "(SELECT single AS small, small AS single FROM f)"),
+            ("count(small), max(small)", "(SELECT small FROM f LIMIT 7)"),
+            ("count(small), min(small)", "(SELECT small FROM f WHERE small > 2)"),
+            ("count(small), min(small)", "(SELECT small FROM f UNION ALL SELECT 99)"),
+            ("count(DISTINCT small), max(small)", "f"),
+            ("count(small) FILTER (WHERE small > 2), max(small)", "f"),
+            ("min(small), sum(small)", "f"),
+            ("min(small + 1), count(small * 2)", "f"),
+            ("count(small), small > 0", "f GROUP BY small > 0"),
+        ] {
+            let sql = format!("SELECT {asked} FROM {table}").replace(" f", &format!(" '{root}/{from}'"));
+            assert_eq!(support::rows(&with, &sql).unwrap(), support::rows(&without, &sql).unwrap(), "{sql}");
+        }
+    }
+}

@@ -108,6 +108,10 @@ fn device_stats(archive: &Archive, data: &DeviceData) -> DeviceStats {
         };
         let mut known = if lossless { values(column) } else { None }.unwrap_or_default();
         known.nulls = nulls;
+        // Each point is a row of its own only where times are distinct, which the count of rows has looked into.
+        if rows != Known::Absent {
+            known.values = count.map_or(Known::Absent, Known::Exact);
+        }
         stats.columns.push(known);
     }
     stats
