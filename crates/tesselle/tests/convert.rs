@@ -431,3 +431,27 @@ fn a_failed_conversion_leaves_the_old_target() {
     assert!(error.contains("must not be its source") || error.contains("cannot be read"), "{error}");
     assert_eq!(std::fs::read_to_string(&source).unwrap(), "a,b\n1,2\n1,2,3\n");
 }
+
+#[test]
+fn rows_of_nulls_keep_their_time_or_are_said_to_be_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("rows.csv");
+    std::fs::write(&source, "time,a,b\n1,1,2\n2,,\n3,5,\n").unwrap();
+    for (pairs, rows) in [(vec![], 3), (vec!["aligned=false"], 2), (vec!["version=1"], 2)] {
+        let target = folder.path().join("rows.tsfile");
+        let done = run(&source, &target, |c| {
+            c.write.settings = settings(&pairs);
+            c.write.overwrite = true;
+        });
+        let done = done.unwrap();
+        assert_eq!(done.summary.rows, rows, "{pairs:?}");
+        assert_eq!(
+            done.lost.iter().any(|lost| lost.starts_with("1 rows of nulls only")),
+            rows == 2,
+            "{pairs:?}"
+        );
+        let kept = tesselle::Source::open(text(&target), None, None, &OpenOptions::default()).unwrap();
+        let read = kept.rows(&tesselle::Scan::all(), &driver()).unwrap().batches;
+        assert_eq!(read.map(|batch| batch.unwrap().num_rows() as u64).sum::<u64>(), rows, "{pairs:?}");
+    }
+}

@@ -162,13 +162,17 @@ fn series(options: &mut WriteOptions, rows: &Rows<'_>) {
     let settings = &mut options.settings;
     let tags = rows.in_role(&["tag"]);
     let named = rows.from.1.filter(|name| *name != "*").map(str::to_owned);
-    if let [time] = rows.in_role(&["time"]).as_slice() {
+    let times = rows.in_role(&["time"]);
+    let can_align = settings.get("version").is_none_or(|version| matches!(version, "3" | "4"));
+    let was_series = rows.from.0 == "tsfile" || !times.is_empty();
+    if let [time] = times.as_slice() {
         set(settings, "time", time.name.clone());
     }
     if !tags.is_empty() && settings.get("version").is_none_or(|version| version == "4") {
         set(settings, "tags", names(&tags));
         set(settings, "model", "table");
-    } else if rows.layout.aligned {
+    } else if can_align && (rows.layout.aligned || !was_series) {
+        // Rows share their times; and a row of nulls alone is one only where it has a time of its own.
         set(settings, "aligned", "true");
     }
     if rows.from.0 == "tsfile" && options.table.is_none() && options.settings.get("device").is_none() {

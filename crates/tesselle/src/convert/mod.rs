@@ -129,14 +129,24 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     let changed = fit::check(to.name(), version.as_deref(), &places(to, &rows.schema, &write, &layout))?;
     let mut sink = to.sink(&target, &rows.schema, &note, &write, driver)?;
     let nulls_matter = to.name() == "tet" && write.settings.get("fill").is_none();
+    let mut read = 0;
     for batch in rows.batches {
         let batch = batch?;
+        read += batch.num_rows() as u64;
         if nulls_matter {
             refuse_nulls(&batch)?;
         }
         sink.write(&batch)?;
     }
-    Ok(Converted { format: to.name(), summary: sink.finish()?, changed, kept, lost })
+    let summary = sink.finish()?;
+    let mut lost = lost;
+    if to.name() == "tsfile" && summary.rows < read {
+        lost.push(format!(
+            "{} rows of nulls only, which separate series have no place for: devices with aligned=true have, in versions 3 and 4",
+            read - summary.rows
+        ));
+    }
+    Ok(Converted { format: to.name(), summary, changed, kept, lost })
 }
 
 /// Opens the source. A whole TsFile of several devices goes into another TsFile as it is.

@@ -8,7 +8,7 @@ use super::writer::Writer;
 use crate::meta::schema::{Category, TableSchema};
 use crate::meta::{DataType, DeviceId};
 use arrow_array::{Array, RecordBatch};
-use arrow_buffer::ScalarBuffer;
+use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType as ArrowType, Schema, SchemaRef};
 use tesselle_core::{Driver, Error, Location, Result, Sink, Summary, WriteOptions};
 
@@ -30,7 +30,7 @@ pub fn create(
     let layout = Layout::choose(schema, &plan, options)?;
     let mut writer = Writer::create(location, options.overwrite, plan.writer.clone(), driver)?;
     let fields = layout.declare(schema, &plan, &mut writer)?;
-    Ok(Box::new(TsFileSink { writer, layout, plan, fields, schema: schema.clone(), rows: 0 }))
+    Ok(Box::new(TsFileSink { writer, layout, plan, fields, schema: schema.clone(), rows: 0, empty: 0 }))
 }
 
 /// What the columns of a batch are.
@@ -185,6 +185,8 @@ struct TsFileSink {
     fields: Vec<FieldColumn>,
     schema: SchemaRef,
     rows: u64,
+    /// Rows without a value, which separate series have no place for.
+    empty: u64,
 }
 
 impl Sink for TsFileSink {
@@ -196,6 +198,9 @@ impl Sink for TsFileSink {
         }
         let times = self.times(batch)?;
         self.rows += batch.num_rows() as u64;
+        if !self.plan.aligned {
+            self.empty += self.rows_without_value(batch);
+        }
         let columns: Vec<Converted> = self
             .fields
             .iter()
@@ -241,11 +246,22 @@ impl Sink for TsFileSink {
 
     fn finish(self: Box<Self>) -> Result<Summary> {
         let summary = self.writer.finish()?;
-        Ok(Summary { rows: self.rows, ..summary })
+        Ok(Summary { rows: self.rows - self.empty, ..summary })
     }
 }
 
 impl TsFileSink {
+    fn rows_without_value(&self, batch: &RecordBatch) -> u64 {
+        let mut nulls =
+            self.fields.iter().filter_map(|field| batch.columns().get(field.index)).map(Array::logical_nulls);
+        let Some(Some(mut valid)) = nulls.next() else { return 0 };
+        for column in nulls {
+            let Some(column) = column.filter(|_| valid.null_count() > 0) else { return 0 };
+            valid = NullBuffer::new(valid.inner() | column.inner());
+        }
+        valid.null_count() as u64
+    }
+
     fn times(&self, batch: &RecordBatch) -> Result<ScalarBuffer<i64>> {
         let index = match self.layout.time {
             Time::RowNumbers => {
