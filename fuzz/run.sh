@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for FUZZ_SECONDS (60) on a corpus seeded with the demo's samples.
+# Runs every fuzz target for FUZZ_SECONDS (60) on a corpus seeded with the demo's samples and small golden files.
 #   fuzz/run.sh [TARGET…]
 # TESS names the binary that makes the samples; without it one is built.
 # Needs cargo-fuzz (cargo install cargo-fuzz). The sanitizer flags are unstable: the pinned compiler is told to take them.
@@ -20,6 +20,8 @@ mkdir -p seeds corpus/{tet,tsfile,tatami,tiledb,predicate}
 rm -rf seeds/tiledb && cp -r "$samples/points.tiledb" seeds/tiledb
 for format in tet tsfile tatami; do
     cp "$samples"/*."$format" "corpus/$format/"
+    # Small files are tried many times faster than large ones, and the golden ones hold what the samples do not.
+    find "../crates/$format/tests" -name "*.$format" -size -16k -exec sh -c 'cp "$1" "$2/$(basename "$(dirname "$1")")-$(basename "$1")"' _ {} "corpus/$format" \;
 done
 printf '"time" BETWEEN 1 AND 2 OR NOT a IN (1.5, X%s00%s)' "'" "'" > corpus/predicate/seed
 targets=("$@")

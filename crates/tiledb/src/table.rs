@@ -121,7 +121,10 @@ fn dimension_stats(array: &Array) -> BTreeMap<String, ColumnStats> {
         } else {
             (Known::Bound(range.low), Known::Bound(range.high))
         };
-        out.insert(dim.name.clone(), ColumnStats { min, max, nulls: Known::Exact(0), ..ColumnStats::default() });
+        out.insert(
+            dim.name.clone(),
+            ColumnStats { min, max, nulls: Known::Exact(0), ..ColumnStats::default() },
+        );
     }
     out
 }

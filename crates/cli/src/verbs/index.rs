@@ -59,12 +59,9 @@ impl Index {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
-        let source = Source::open(
-            &self.input,
-            self.read.format.as_deref(),
-            self.table.as_deref(),
-            &self.read.options()?,
-        )?;
+        let (format, table) = (self.read.format.as_deref(), self.table.as_deref());
+        let options = self.read.options()?;
+        let source = driver.install(|| Source::open(&self.input, format, table, &options))?;
         let rows = source.rows(&Scan::all(), &driver)?;
         let options = IndexOptions {
             text: self.text.clone(),

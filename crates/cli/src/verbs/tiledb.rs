@@ -251,7 +251,8 @@ impl TileDb {
     }
 
     fn source(&self, uri: &str) -> Result<Source> {
-        Source::open(uri, None, None, &self.read.options()?)
+        let options = self.read.options()?;
+        self.resources.driver()?.install(|| Source::open(uri, None, None, &options))
     }
 
     fn create(&self, array: &str, like: &str, settings: &[String]) -> Result<Outcome> {
