@@ -19,7 +19,8 @@ fn sample(folder: &Path, version: &str) -> PathBuf {
     std::fs::write(&csv, format!("time,a,b\n{rows}")).unwrap();
     let file = folder.join(format!("v{version}.tsfile"));
     let version = format!("version={version}");
-    let set = ["--set", &version, "--set", "page_points=10", "--set", "device=root.sg.d1"];
+    let set = [&version, "page_points=10", "device=root.sg.d1", "aligned=false"];
+    let set: Vec<&str> = set.into_iter().flat_map(|setting| ["--set", setting]).collect();
     fine(&[&["convert", path(&csv), path(&file), "--force"][..], &set].concat());
     file
 }
