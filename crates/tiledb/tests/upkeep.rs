@@ -107,7 +107,8 @@ fn consolidated_fixtures_read_as_before() {
         }
     }
     assert!(failures.is_empty(), "{} fixtures fail:\n{}", failures.len(), failures.join("\n"));
-    assert!(all.is_empty() || merged > 20, "only {merged} fixtures had something to consolidate");
+    // A tenth of all fixtures and a third of our own have several fragments.
+    assert!(merged > all.len() / 12, "only {merged} fixtures had something to consolidate");
 }
 
 /// Reads an array as stored and writes its rows into a new one with the same schema.
@@ -172,5 +173,5 @@ fn fixtures_written_anew_read_the_same() {
         }
     }
     assert!(failures.is_empty(), "{} fixtures fail:\n{}", failures.len(), failures.join("\n"));
-    assert!(all.is_empty() || written > 150, "only {written} fixtures were written anew");
+    assert!(written > all.len() / 2, "only {written} fixtures were written anew");
 }

@@ -21,8 +21,11 @@ pub(super) fn scalar(value: &ScalarValue, operand: &Operand<'_>) -> Option<Scala
     }
     let scalar = plain(value)?;
     match scalar {
-        Scalar::Float(v) if operand.data_type.is_integer() && (v.is_nan() || v.abs() >= EXACT_INTEGERS) => {
-            None
+        // DataFusion makes floats of the integers: a zero among them is the positive one.
+        Scalar::Float(v) if operand.data_type.is_integer() => {
+            let negative_zero = v == 0.0 && v.is_sign_negative();
+            let same = !v.is_nan() && v.abs() < EXACT_INTEGERS && !negative_zero;
+            same.then_some(scalar)
         }
         scalar => Some(scalar),
     }

@@ -55,6 +55,8 @@ fn casts_that_lose_nothing_are_seen_through() {
     assert_eq!(text(&cast(col("i"), DataType::Int64).gt(lit(5_i64))), said("\"i\" > 5", true));
     assert_eq!(text(&cast(col("i"), DataType::Float64).lt(lit(2.5))), said("\"i\" < 2.5", true));
     assert_eq!(text(&cast(col("i"), DataType::Float64).lt(lit(1e300))), None);
+    assert_eq!(text(&cast(col("i"), DataType::Float64).gt(lit(-0.0))), None);
+    assert_eq!(text(&cast(col("i"), DataType::Float64).gt(lit(0.0))), said("\"i\" > 0.0", true));
     assert_eq!(text(&cast(col("i"), DataType::Int8).lt(lit(5_i8))), None);
 }
 
