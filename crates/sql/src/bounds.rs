@@ -96,6 +96,10 @@ fn over_a_scan(last: &AggregateExec) -> Option<(&AggregateExec, &ScanExec)> {
 
 /// What an aggregate of one column gives over the whole table.
 fn value_of(aggregate: &AggregateFunctionExpr, scan: &ScanExec) -> Option<ScalarValue> {
+    let name = aggregate.fun().name();
+    if !matches!(name, "min" | "max" | "count") {
+        return None;
+    }
     let arguments = aggregate.expressions();
     let [argument] = arguments.as_slice() else { return None };
     let column = argument.downcast_ref::<Column>()?;
@@ -107,12 +111,9 @@ fn value_of(aggregate: &AggregateFunctionExpr, scan: &ScanExec) -> Option<Scalar
     of_values.num_rows = match values.get(column.index()).copied().flatten() {
         Some(values) => Precision::Exact(values),
         // There is at least one, or there would be no bounds.
-        None if matches!(aggregate.fun().name(), "min" | "max") => Precision::Exact(1),
+        None if name != "count" => Precision::Exact(1),
         None => return None,
     };
-    if !matches!(aggregate.fun().name(), "min" | "max" | "count") {
-        return None;
-    }
     aggregate.fun().value_from_stats(&StatisticsArgs {
         statistics: &of_values,
         return_type: aggregate.field().data_type(),

@@ -4,8 +4,8 @@ use crate::predicate::{Comparison, Predicate};
 use crate::scalar::Scalar;
 use crate::selection::{Region, Span};
 
-/// Narrows `region` by what `predicate` says about the axes of these names, whose coordinates are positions. The answer is whether the narrowed region holds exactly
-/// the matching rows; otherwise it holds all of them and others.
+/// Narrows `region` by what `predicate` says about the axes of these names, whose coordinates are positions. The answer
+/// is whether the narrowed region holds exactly the matching rows; otherwise it holds all of them and others.
 pub fn narrow(predicate: &Predicate, names: &[String], region: &mut Region) -> bool {
     let mut exact = true;
     for part in predicate.conjuncts() {
@@ -13,7 +13,8 @@ pub fn narrow(predicate: &Predicate, names: &[String], region: &mut Region) -> b
             Predicate::Always(true) => true,
             Predicate::Always(false) => {
                 region.spans.iter_mut().for_each(|span| keep(span, 0, 0));
-                true
+                // An array without axes has one cell, which no span leaves out.
+                !region.spans.is_empty()
             }
             Predicate::Compare { column, op, value } => match axis(names, column, region) {
                 Some(span) => compare(span, *op, value),
@@ -106,6 +107,12 @@ mod tests {
         let exact = narrow(&text.parse().unwrap(), &["x".to_owned()], &mut region);
         let span = region.spans[0];
         ((0..span.len()).map(|i| span.start + i * span.step).collect(), exact)
+    }
+
+    #[test]
+    fn the_cell_of_an_array_without_axes_is_left_to_the_filter() {
+        let mut region = Region { spans: Vec::new() };
+        assert!(!narrow(&Predicate::Always(false), &[], &mut region));
     }
 
     #[test]

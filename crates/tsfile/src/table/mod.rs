@@ -28,13 +28,7 @@ pub(crate) fn wanted(scan: &Scan, schema: &arrow_schema::Schema) -> Result<Vec<u
             Error::invalid("a TsFile table has no grid to slice").hint("use --where with the time column")
         );
     }
-    let Some(names) = &scan.columns else { return Ok((0..schema.fields().len()).collect()) };
-    let find = |name: &String| {
-        schema.index_of(name).map_err(|_| {
-            Error::unknown_name("column", name, schema.fields().iter().map(|f| f.name().as_str()))
-        })
-    };
-    names.iter().map(find).collect()
+    scan.column_indices(schema)
 }
 
 /// A stretch of time is cut out exactly. Every other predicate prunes: a page is kept or left out as a whole.
