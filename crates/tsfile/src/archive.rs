@@ -1,7 +1,7 @@
 //! What is opened as one container: a file, or a data directory whose files are read together.
 
-use crate::meta::mods::Deletion;
 use crate::meta::schema::{Category, MeasurementSchema};
+use crate::meta::{Deletion, Version, mods, mods2};
 use crate::read::arrow::Show;
 use crate::read::assemble::DeviceData;
 use crate::read::file::File;
@@ -44,8 +44,8 @@ pub(crate) struct ArchiveFile {
     pub(crate) label: String,
     /// The deletions beside it.
     pub(crate) deletions: Vec<Deletion>,
-    /// Whether there are deletions of a form that is not read.
-    pub(crate) has_unknown_deletions: bool,
+    /// Where the file of deletions ends inside of one, which then does not count.
+    pub(crate) torn_deletion: Option<u64>,
 }
 
 /// A table of the table model.
@@ -79,10 +79,8 @@ impl ArchiveFile {
     }
 
     fn new(file: File, location: Location, label: String) -> Result<Self> {
-        let deletions = read_deletions(&location)?;
-        let unread = beside(&location, "mods2");
-        let has_unknown_deletions = file.version.is_compact() && unread.is_file()? && unread.size()? > 0;
-        Ok(Self { file, location, label, deletions, has_unknown_deletions })
+        let (deletions, torn_deletion) = read_deletions(&location, file.version)?;
+        Ok(Self { file, location, label, deletions, torn_deletion })
     }
 }
 
@@ -159,8 +157,7 @@ impl Archive {
         DeviceData::assemble(self, path, places)
     }
 
-    /// Refuses to read data that is encrypted, or from which points may have been deleted in a way that is not known;
-    /// metadata may be shown.
+    /// Refuses to read data that is encrypted; metadata may be shown.
     pub(crate) fn refuse_unreadable(&self) -> Result<()> {
         if let Some(entry) = self.files.iter().find(|f| f.file.is_encrypted()) {
             let cipher = entry.file.property("encryptType").unwrap_or("a cipher that is not named");
@@ -169,12 +166,6 @@ impl Archive {
                 .class("encrypted")
                 .file(&*entry.file.path)
                 .hint("its metadata can be shown with 'tess info'"));
-        }
-        if let Some(entry) = self.files.iter().find(|f| f.has_unknown_deletions) {
-            let text = "the deletions beside this file are in the binary form of IoTDB 2 (.mods2), which is not read";
-            return Err(Error::unsupported(text).class("unsupported_mods").file(&*entry.file.path).hint(
-                "move the .mods2 file away to read the file with the points that were deleted from it",
-            ));
         }
         Ok(())
     }
@@ -199,12 +190,26 @@ fn beside(location: &Location, ending: &str) -> Location {
     Location::new(Arc::clone(location.storage()), [path, ".", ending].concat())
 }
 
-fn read_deletions(location: &Location) -> Result<Vec<Deletion>> {
-    let mods = beside(location, "mods");
-    if !mods.is_file()? {
-        return Ok(Vec::new());
+/// The deletions beside a file in either form, and where those of the second end inside of one. A file has one or the
+/// other; both while the database turns the first into the second, which is then part of it.
+pub(crate) fn read_deletions(location: &Location, version: Version) -> Result<(Vec<Deletion>, Option<u64>)> {
+    let text = beside(location, "mods");
+    let mut deletions = Vec::new();
+    if text.is_file()? {
+        deletions = mods::parse_all(&text.read_all(MAX_MODS_BYTES)?).in_file(text.path())?;
     }
-    Deletion::parse_all(&mods.read_all(MAX_MODS_BYTES)?).in_file(mods.path())
+    let binary = beside(location, "mods2");
+    if !version.is_compact() || !binary.is_file()? {
+        return Ok((deletions, None));
+    }
+    let (found, torn) =
+        mods2::parse_all(&binary.read_all(MAX_MODS_BYTES)?).in_file(binary.path()).map_err(|error| {
+            error.hint(
+                "without its file of deletions a file can be read with the points that were deleted from it",
+            )
+        })?;
+    deletions.extend(found);
+    Ok((deletions, torn))
 }
 
 /// The files of a data directory, relative to it, in the order of their rank, with whether they are out of sequence.

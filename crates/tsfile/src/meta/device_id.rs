@@ -51,6 +51,11 @@ impl DeviceId {
         self.segments.first().and_then(Option::as_deref).unwrap_or_default()
     }
 
+    /// Whether it is named as devices of the table model are: those of the tree model are below `root`.
+    pub fn is_of_table_model(&self) -> bool {
+        !self.table_name().starts_with("root.")
+    }
+
     /// The value of tag `i` in the table model.
     pub fn tag(&self, i: usize) -> Option<&str> {
         self.segments.get(i.saturating_add(1)).and_then(Option::as_deref)
