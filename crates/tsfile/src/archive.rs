@@ -4,7 +4,7 @@ use crate::meta::schema::{Category, MeasurementSchema};
 use crate::meta::{Deletion, Version, mods, mods2};
 use crate::read::arrow::Show;
 use crate::read::assemble::DeviceData;
-use crate::read::file::File;
+use crate::read::file::{Device, File};
 use crate::read::loaded::FileFacts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct Archive {
     pub(crate) files: Vec<ArchiveFile>,
     /// Paths and facts of the files, as tasks share them.
     pub(crate) facts: Arc<[(Arc<str>, FileFacts)]>,
-    /// All devices by path: file, and device in that file.
+    /// All devices by name, which is the path: file, and device in that file.
     pub(crate) devices: BTreeMap<String, Vec<(usize, usize)>>,
     /// The tables of the table model, by name.
     pub(crate) tables: BTreeMap<String, ModelTable>,
@@ -53,7 +53,7 @@ pub(crate) struct ArchiveFile {
 pub(crate) struct ModelTable {
     /// Its columns as declared; later files add theirs.
     pub(crate) columns: Vec<(MeasurementSchema, Category)>,
-    /// The paths of its devices.
+    /// The names of its devices.
     pub(crate) devices: Vec<String>,
 }
 
@@ -123,11 +123,12 @@ impl Archive {
                 }
             }
             for (at, device) in entry.file.devices.iter().enumerate() {
-                let places = self.devices.entry(device.path.clone()).or_default();
+                let name = name_of(device, &self.devices, &self.files);
+                let places = self.devices.entry(name.clone()).or_default();
                 let table = device.table.and_then(|t| entry.file.metadata.tables.get(t));
                 let table = table.and_then(|t| self.tables.get_mut(&t.name));
                 if let Some(table) = table.filter(|_| places.is_empty()) {
-                    table.devices.push(device.path.clone());
+                    table.devices.push(name);
                 }
                 places.push((index, at));
             }
@@ -182,6 +183,31 @@ impl Archive {
     pub(crate) fn shared(self) -> Arc<Self> {
         Arc::new(self)
     }
+}
+
+/// The name of a device among others: its path, unless that is the name of another one of a table. Tags may hold dots, or
+/// the word that stands for null.
+fn name_of(
+    device: &Device,
+    devices: &BTreeMap<String, Vec<(usize, usize)>>,
+    files: &[ArchiveFile],
+) -> String {
+    let mut name = device.path.clone();
+    if device.table.is_none() {
+        return name;
+    }
+    let is_taken = |name: &String| {
+        let first = devices.get(name).and_then(|places| places.first());
+        let first = first.and_then(|(file, at)| files.get(*file)?.file.devices.get(*at));
+        first.is_some_and(|first| first.table.is_some() && first.id != device.id)
+    };
+    if is_taken(&name) {
+        name = device.id.quoted_path();
+    }
+    while is_taken(&name) {
+        name.push('`');
+    }
+    name
 }
 
 /// The side file of this ending.

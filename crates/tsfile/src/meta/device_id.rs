@@ -72,6 +72,18 @@ impl DeviceId {
         path
     }
 
+    /// The same with back quotes around segments that would read as others do: those with a dot, and the word `null`.
+    pub fn quoted_path(&self) -> String {
+        let quoted = |segment: &Option<String>| match segment.as_deref() {
+            None => "null".to_string(),
+            Some(text) if text == "null" || text.contains(['.', '`']) => {
+                format!("`{}`", text.replace('`', "``"))
+            }
+            Some(text) => text.to_string(),
+        };
+        self.segments.iter().map(quoted).collect::<Vec<_>>().join(".")
+    }
+
     /// Reads a device.
     pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         match version {
@@ -128,6 +140,8 @@ mod tests {
         assert_eq!(kept.tag(1), None);
         let inner = DeviceId::from_segments(vec![text("weather"), None, text("x")]);
         assert_eq!(inner.path(), "weather.null.x");
+        let word = DeviceId::from_segments(vec![text("weather"), text("null"), text("x.y")]);
+        assert_eq!(word.quoted_path(), "weather.`null`.`x.y`");
         let mut out = Vec::new();
         inner.write(&mut out, Version::V4).unwrap();
         assert_eq!(DeviceId::parse(&mut Cursor::new(&out, 0, "device"), Version::V4).unwrap(), inner);
