@@ -170,6 +170,29 @@ mod tests {
         }
     }
 
+    /// Bytes and answers of the development version of August 2026; its releases do not have these kinds yet.
+    #[test]
+    fn the_newer_kinds_are_those_of_the_database() {
+        let devices =
+            [device(&[Some("t"), None, Some("x")]), device(&[Some("t"), Some("y")]), device(&[Some("t")])];
+        for (hex, holds) in [
+            ("04040202740279030274010278", [true, true, false]),
+            ("04020202740279", [false, true, false]),
+            ("0400", [false, false, false]),
+            ("0502", [false, true, false]),
+            ("0504", [true, false, false]),
+            ("050e", [false, false, false]),
+            ("030405040404010274030274010278", [true, false, false]),
+        ] {
+            let bytes: Vec<u8> =
+                (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect();
+            let mut cursor = Cursor::new(&bytes, 0, "deletion");
+            let condition = TagCondition::parse(&mut cursor).unwrap();
+            cursor.expect_end().unwrap();
+            assert_eq!(devices.each_ref().map(|d| condition.holds(d)), holds, "{hex}");
+        }
+    }
+
     #[test]
     fn nesting_has_an_end() {
         let bytes = [3, 2].repeat(1 << 16);
