@@ -83,6 +83,20 @@ fn statements_come_from_files_and_pipes() {
     piped.stdin.take().unwrap().write_all(statements.as_bytes()).unwrap();
     assert_eq!(text(&piped.wait_with_output().unwrap().stdout), "m\n3\n");
 
+    // Every answer comes out where the form allows; commands stand between statements.
+    let both = format!(
+        ".mode csv\nCOPY (SELECT 1) TO '{}/one.csv';\nSELECT 1 AS a; SELECT 2 AS b -- .mode\n;\n\
+         .mode jsonl\nSELECT '\n.quit' AS c;\n.quit\nSELECT 4 AS d;",
+        folder.path().display()
+    );
+    let out = tess(&[&both]);
+    assert_eq!(text(&out.stdout), "a\n1\nb\n2\n{\"c\":\"\\n.quit\"}\n", "{}", text(&out.stderr));
+    let out = tess(&["SELECT 1 AS a; SELECT 2 AS b", "--json"]);
+    assert_eq!(text(&out.stdout).replace('\n', ""), "[{\"b\":2}]", "{}", text(&out.stderr));
+    let out = tess(&["SELECT 1;\n.mod csv"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("did you mean '.mode'?"), "{}", text(&out.stderr));
+
     let registered = format!("T={}", file.display());
     let out = tess(&["-t", &registered, "SELECT count(*) AS n FROM T", "--as", "csv"]);
     assert_eq!(text(&out.stdout), "n\n12\n", "{}", text(&out.stderr));

@@ -7,7 +7,7 @@ use tesselle::{
     ColumnStats, Error, Known, Plan, Predicate, Pushdown, Result, Scalar, Scan, Storage, Table, TableStats,
 };
 
-/// Tables of equal columns, one after the other.
+/// Tables of equal columns, in whatever order, one after the other.
 pub(crate) struct UnionTable {
     first: Arc<dyn Table>,
     others: Vec<Arc<dyn Table>>,
@@ -25,12 +25,14 @@ impl UnionTable {
         let mut others = Vec::new();
         for (name, table) in tables {
             let schema = table.schema();
-            let same = |(a, b): (&Field, &Arc<Field>)| a.name() == b.name() && a.data_type() == b.data_type();
-            if schema.fields().len() != fields.len() || !fields.iter().zip(schema.fields()).all(same) {
+            let same =
+                |a: &Field| schema.field_with_name(a.name()).is_ok_and(|b| a.data_type() == b.data_type());
+            if schema.fields().len() != fields.len() || !fields.iter().all(same) {
                 return Err(Error::invalid(format!("'{name}' has other columns than '{first_name}'"))
                     .hint("query files of different columns one by one, and UNION or join them"));
             }
-            for (field, other) in fields.iter_mut().zip(schema.fields()) {
+            for field in &mut fields {
+                let other = schema.field_with_name(field.name())?;
                 *field = field.clone().with_nullable(field.is_nullable() || other.is_nullable());
             }
             others.push(table);
@@ -85,9 +87,13 @@ impl Table for UnionTable {
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
+        let mut scan = scan.clone();
+        if scan.columns.is_none() {
+            scan = scan.columns(self.schema.fields().iter().map(|field| field.name()));
+        }
         let mut whole = Plan::empty();
         for table in self.tables() {
-            let plan = table.plan(scan)?;
+            let plan = table.plan(&scan)?;
             whole.tasks.extend(plan.tasks);
             whole.pieces += plan.pieces;
             whole.pruned += plan.pruned;

@@ -12,11 +12,8 @@ use tesselle_core::{
 };
 
 use crate::convert::About;
-use crate::foreign::csv::CsvText;
 use crate::foreign::grid::{GridColumn, GridTable};
-use crate::foreign::jsonl::JsonText;
 use crate::foreign::parquet::ParquetTable;
-use crate::foreign::text::TextTable;
 use crate::foreign::zarr::Hierarchy;
 use crate::foreign::{Foreign, ipc, npy};
 use crate::layout::{LAYOUT_KEY, Layout};
@@ -108,13 +105,10 @@ impl Source {
                 attributes = hierarchy.attributes(named.as_deref());
                 (Kind::Table { table: Arc::new(table), container: None }, "zarr")
             }
-            Some(Foreign::Csv) => {
-                let table = TextTable::open(&location, CsvText, &options.types)?;
-                (Kind::Table { table: Arc::new(table), container: None }, "csv")
-            }
-            Some(Foreign::Jsonl) => {
-                let table = TextTable::open(&location, JsonText, &options.types)?;
-                (Kind::Table { table: Arc::new(table), container: None }, "jsonl")
+            Some(text @ (Foreign::Csv | Foreign::Jsonl)) => {
+                let table = text.text_table(std::slice::from_ref(&location), &options.types)?;
+                let table = table.ok_or_else(|| Error::internal("a text file is no table"))?;
+                (Kind::Table { table, container: None }, text.name())
             }
             Some(Foreign::Arrow) => (Kind::Stream, "arrow"),
             None => {

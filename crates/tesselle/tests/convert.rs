@@ -455,3 +455,22 @@ fn rows_of_nulls_keep_their_time_or_are_said_to_be_lost() {
         assert_eq!(read.map(|batch| batch.unwrap().num_rows() as u64).sum::<u64>(), rows, "{pairs:?}");
     }
 }
+
+#[test]
+fn a_column_without_a_value_is_kept_or_said_to_be_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("rows.csv");
+    std::fs::write(&source, "time,a,b\n1,1,\n2,3,\n").unwrap();
+    for (pairs, is_lost) in [(vec![], false), (vec!["aligned=false"], true), (vec!["version=1"], true)] {
+        let target = folder.path().join("rows.tsfile");
+        let done = run(&source, &target, |c| {
+            c.types = vec![("b".to_owned(), DataType::Float64)];
+            c.write.settings = settings(&pairs);
+            c.write.overwrite = true;
+        });
+        let lost = done.unwrap().lost;
+        assert_eq!(lost.iter().any(|lost| lost.starts_with("the column 'b'")), is_lost, "{pairs:?} {lost:?}");
+        let kept = tesselle::Source::open(text(&target), None, None, &OpenOptions::default()).unwrap();
+        assert_eq!(kept.schema().index_of("b").is_err(), is_lost, "{pairs:?}");
+    }
+}

@@ -32,7 +32,8 @@ pub enum Order {
 /// Batches that may wait per task, however large they are.
 const AHEAD: usize = 2;
 /// More may wait while they are small: tasks that come later in the plan work ahead, and nobody is woken for every batch.
-const AHEAD_BYTES: usize = 4 << 20;
+/// What the task has leased bounds them too, so that many cheap tasks do not hold more than the budget together.
+const AHEAD_BYTES: u64 = 4 << 20;
 /// Most batches that wait per task; a task that is further ahead pauses.
 const MOST_AHEAD: usize = 32;
 
@@ -65,7 +66,9 @@ struct State {
 struct Slot {
     batches: VecDeque<RecordBatch>,
     /// The bytes of the batches that wait.
-    bytes: usize,
+    bytes: u64,
+    /// The bytes that may wait.
+    room: u64,
     paused: Option<Running>,
     ended: Option<Result<()>>,
     /// Held until the batches are taken: they are what the memory is for.
@@ -74,25 +77,25 @@ struct Slot {
 
 impl Slot {
     fn push(&mut self, batch: RecordBatch) {
-        self.bytes = self.bytes.saturating_add(batch.get_array_memory_size());
+        self.bytes = self.bytes.saturating_add(batch.get_array_memory_size() as u64);
         self.batches.push_back(batch);
     }
 
     fn pop(&mut self) -> Option<RecordBatch> {
         let batch = self.batches.pop_front()?;
-        self.bytes = self.bytes.saturating_sub(batch.get_array_memory_size());
+        self.bytes = self.bytes.saturating_sub(batch.get_array_memory_size() as u64);
         Some(batch)
     }
 
     /// Whether the task is far enough ahead to pause.
     fn is_full(&self) -> bool {
-        let many = self.bytes >= AHEAD_BYTES || self.batches.len() >= MOST_AHEAD;
+        let many = self.bytes >= self.room || self.batches.len() >= MOST_AHEAD;
         many && self.batches.len() >= AHEAD
     }
 
     /// Whether a task that paused should go on.
     fn is_low(&self) -> bool {
-        let few = self.bytes <= AHEAD_BYTES / 2 && self.batches.len() <= MOST_AHEAD / 2;
+        let few = self.bytes <= self.room / 2 && self.batches.len() <= MOST_AHEAD / 2;
         few || self.batches.len() < AHEAD
     }
 }
@@ -207,7 +210,9 @@ impl Run {
                 return;
             }
             let Some(task) = state.waiting.pop_front() else { return };
-            let slot = Slot { batches: VecDeque::new(), bytes: 0, paused: None, ended: None, _lease: lease };
+            let room = AHEAD_BYTES.min(cost.memory);
+            let slot =
+                Slot { batches: VecDeque::new(), bytes: 0, room, paused: None, ended: None, _lease: lease };
             state.slots.insert(state.started, slot);
             state.active += 1;
             self.spawn(state.started, Running { task, cost });

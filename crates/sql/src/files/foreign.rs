@@ -1,4 +1,4 @@
-//! Files that DataFusion reads by itself: Parquet, CSV, JSON lines, Arrow.
+//! Files that DataFusion reads by itself: Parquet and Arrow.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,8 +6,6 @@ use std::sync::Arc;
 use datafusion::catalog::TableProvider;
 use datafusion::common::Result;
 use datafusion::datasource::file_format::arrow::ArrowFormat;
-use datafusion::datasource::file_format::csv::CsvFormat;
-use datafusion::datasource::file_format::json::JsonFormat;
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::execution::SessionState;
@@ -20,37 +18,24 @@ use super::parquet::ParquetFactory;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Parquet,
-    Csv,
-    Json,
     Arrow,
 }
 
 impl Kind {
-    /// What a file is, by content first and name second; `None` where it may be one of ours.
+    /// What a file is, by content first and name second; `None` where the facade makes a table of it.
     pub(super) fn of(location: &Location) -> tesselle::Result<Option<Self>> {
-        let found = match Foreign::detect(location)? {
+        Ok(match Foreign::detect(location)? {
             Some(Foreign::Parquet) => Some(Self::Parquet),
-            Some(Foreign::Csv) => Some(Self::Csv),
-            Some(Foreign::Jsonl) => Some(Self::Json),
             Some(Foreign::Arrow) => Some(Self::Arrow),
-            // Arrays, which the facade makes tables of.
-            Some(Foreign::Npy | Foreign::Zarr) => None,
-            None if location.name().to_ascii_lowercase().ends_with(".json") && location.is_file()? => {
-                Some(Self::Json)
-            }
-            None => None,
-        };
-        Ok(found)
+            _ => None,
+        })
     }
 
     fn format(self, state: &SessionState) -> Result<Arc<dyn FileFormat>> {
-        let defaults = state.default_table_options();
-        Ok(match self {
-            Self::Parquet => ParquetFactory::new().create(state, &HashMap::new())?,
-            Self::Csv => Arc::new(CsvFormat::default().with_options(defaults.csv).with_has_header(true)),
-            Self::Json => Arc::new(JsonFormat::default().with_options(defaults.json)),
-            Self::Arrow => Arc::new(ArrowFormat),
-        })
+        match self {
+            Self::Parquet => ParquetFactory::new().create(state, &HashMap::new()),
+            Self::Arrow => Ok(Arc::new(ArrowFormat)),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use datafusion::common::Result;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::CreateExternalTable;
 use tesselle::foreign::Foreign;
-use tesselle::{Driver, Error, OpenOptions, Source, Table, Uri};
+use tesselle::{Driver, Error, Location, OpenOptions, Source, Table, Uri};
 
 use crate::error::external;
 use crate::provider::TesselleTable;
@@ -58,6 +58,9 @@ impl Opener {
         if let Some(kind) = Kind::of(&parsed.location)? {
             return Ok(Named::Foreign(kind, vec![parsed.location.path().to_owned()]));
         }
+        if let Some(text) = text_kind(&parsed.location)? {
+            return Ok(Named::Table(text_table(text, &[parsed.location])?));
+        }
         match open(uri, None, None, &self.options) {
             Ok(table) => Ok(Named::Table(table)),
             Err(error) if error.class_name() == "unknown_format" && parsed.location.is_dir()? => {
@@ -66,7 +69,7 @@ impl Opener {
                 let mut known = Vec::new();
                 for location in names.filter(|location| !location.name().starts_with('.')) {
                     // A folder may hold a README beside its data.
-                    if Kind::of(&location)?.is_some()
+                    if text_kind(&location)?.is_some()
                         || Foreign::detect(&location)?.is_some()
                         || tesselle::detect(&location).is_ok()
                     {
@@ -81,23 +84,44 @@ impl Opener {
 
     /// Several files as one table.
     fn all_of(&self, paths: Vec<String>, fragment: Option<&str>) -> tesselle::Result<Named> {
-        let mut tables = Vec::new();
-        let mut foreign: Option<(Kind, String)> = None;
-        for path in &paths {
-            match Kind::of(&tesselle::Location::local(path)?)? {
-                None => tables.push((path.clone(), open(path, None, fragment, &self.options)?)),
-                Some(kind) => match &foreign {
-                    Some((other, first)) if *other != kind => return Err(mixed(first, path)),
-                    _ => foreign = Some((kind, path.clone())),
-                },
+        let locations = paths.iter().map(Location::local).collect::<tesselle::Result<Vec<_>>>()?;
+        let mut kinds = Vec::with_capacity(paths.len());
+        for location in &locations {
+            kinds.push((Kind::of(location)?, text_kind(location)?));
+        }
+        let first = kinds.first().copied().unwrap_or_default();
+        if let Some(other) = kinds.iter().position(|kind| *kind != first) {
+            return Err(mixed(
+                paths.first().map_or("", String::as_str),
+                paths.get(other).map_or("", String::as_str),
+            ));
+        }
+        match first {
+            (Some(kind), _) => Ok(Named::Foreign(kind, paths)),
+            (None, Some(text)) => Ok(Named::Table(text_table(text, &locations)?)),
+            (None, None) => {
+                let open = |path: &String| Ok((path.clone(), open(path, None, fragment, &self.options)?));
+                let tables = paths.iter().map(open).collect::<tesselle::Result<Vec<_>>>()?;
+                Ok(Named::Table(one_of(tables)?))
             }
         }
-        match (foreign, tables.first()) {
-            (Some((_, path)), Some((other, _))) => Err(mixed(other, &path)),
-            (Some((kind, _)), None) => Ok(Named::Foreign(kind, paths)),
-            (None, _) => Ok(Named::Table(one_of(tables)?)),
-        }
     }
+}
+
+/// The kind of a text file. Other engines call one object a line JSON.
+fn text_kind(location: &Location) -> tesselle::Result<Option<Foreign>> {
+    Ok(match Foreign::detect(location)? {
+        Some(text @ (Foreign::Csv | Foreign::Jsonl)) => Some(text),
+        None if location.name().to_ascii_lowercase().ends_with(".json") && location.is_file()? => {
+            Some(Foreign::Jsonl)
+        }
+        _ => None,
+    })
+}
+
+/// Text files as one table, of the columns that convert finds in them too.
+fn text_table(text: Foreign, files: &[Location]) -> tesselle::Result<Arc<dyn Table>> {
+    text.text_table(files, &[])?.ok_or_else(|| Error::internal("a text file is no table"))
 }
 
 /// The table of a statement, whose format and options are given.
@@ -158,8 +182,8 @@ fn mixed(one: &str, other: &str) -> Error {
 /// The file is not there; perhaps one of a like name is.
 fn missing(path: &str) -> Error {
     let error = Error::io(format!("cannot read '{path}'"), std::io::ErrorKind::NotFound.into());
-    let folder = tesselle::Location::local(path).ok().and_then(|l| l.parent());
-    let folder = folder.map_or_else(|| tesselle::Location::local("."), Ok);
+    let folder = Location::local(path).ok().and_then(|l| l.parent());
+    let folder = folder.map_or_else(|| Location::local("."), Ok);
     let Ok(entries) = folder.and_then(|folder| folder.list()) else { return error };
     let name = path.rsplit('/').next().unwrap_or(path);
     let known: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();

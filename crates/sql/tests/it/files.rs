@@ -115,5 +115,57 @@ fn nans_in_parquet_files_are_not_overlooked() {
     for from in [format!("'{path}'"), "t".to_owned()] {
         assert_eq!(rows(&session, &format!("SELECT x FROM {from}")).unwrap(), ["1.0", "1.0", "NaN"]);
         assert_eq!(rows(&session, &format!("SELECT max(x), min(x) FROM {from}")).unwrap(), ["NaN|1.0"]);
+        assert_eq!(rows(&session, &format!("SELECT x FROM {from} WHERE x > 5")).unwrap(), ["NaN"]);
+        assert_eq!(rows(&session, &format!("SELECT x FROM {from} WHERE x <> 1 LIMIT 2")).unwrap(), ["NaN"]);
+        assert_eq!(
+            rows(&session, &format!("SELECT x FROM {from} WHERE x = 'NaN'::double")).unwrap(),
+            ["NaN"]
+        );
+        let limited = format!("SELECT x FROM {from} WHERE x < 5 LIMIT 2");
+        assert_eq!(rows(&session, &limited).unwrap(), ["1.0", "1.0"]);
+        let top = format!("SELECT x FROM {from} ORDER BY x DESC LIMIT 1");
+        assert_eq!(rows(&session, &top).unwrap(), ["NaN"]);
     }
+}
+
+/// The columns and the first row of a query.
+fn types_and_rows(session: &tesselle_sql::Session, sql: &str) -> (Vec<String>, Vec<String>) {
+    let answer = session.query(sql).unwrap();
+    let types = answer.schema().fields().iter().map(|field| field.data_type().to_string()).collect();
+    (types, rows(session, sql).unwrap())
+}
+
+#[test]
+fn text_files_have_the_types_that_all_their_records_tell() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_str().unwrap();
+    let session = support::session(true);
+    // What decides comes late, and in another file.
+    let many = |last: &str| (0..5000).map(|i| format!("{i},{i}\n")).collect::<String>() + last;
+    std::fs::write(folder.path().join("a.csv"), format!("id,size\n{}", many("5000,2.5\n"))).unwrap();
+    std::fs::write(folder.path().join("b.csv"), "id,size\n7,\nx8,1\n").unwrap();
+    let (types, found) =
+        types_and_rows(&session, &format!("SELECT * FROM '{root}/a.csv' WHERE size > 4998.5 OR id = 5000"));
+    assert_eq!(types, ["Int64", "Float64"]);
+    assert_eq!(found, ["4999|4999.0", "5000|2.5"]);
+    let (types, found) =
+        types_and_rows(&session, &format!("SELECT * FROM '{root}/*.csv' WHERE id IN ('7', 'x8')"));
+    assert_eq!(types, ["Utf8", "Float64"]);
+    assert_eq!(found, ["7|7.0", "7|NULL", "x8|1.0"]);
+    assert_eq!(rows(&session, &format!("SELECT count(*) FROM '{root}'")).unwrap(), ["5003"]);
+
+    // Lines of JSON need not have the same members.
+    std::fs::write(folder.path().join("a.json"), "{\"a\": 1}\n{\"a\": 2, \"b\": true}\n").unwrap();
+    std::fs::write(folder.path().join("b.json"), "{\"c\": [1], \"a\": 3.5}\n").unwrap();
+    let (types, found) =
+        types_and_rows(&session, &format!("SELECT a, b, c[1] AS c FROM '{root}/*.json' ORDER BY a"));
+    assert_eq!(types, ["Float64", "Boolean", "Int64"]);
+    assert_eq!(found, ["1.0|NULL|NULL", "2.0|true|NULL", "3.5|NULL|1"]);
+
+    std::fs::write(folder.path().join("c.csv"), "id,weight\n1,2\n").unwrap();
+    let error = rows(&session, &format!("SELECT * FROM '{root}/*.csv'")).unwrap_err();
+    assert!(error.to_string().contains("other columns"), "{error}");
+    std::fs::write(folder.path().join("d.csv"), "id\n1\n2,3\n").unwrap();
+    let error = rows(&session, &format!("SELECT * FROM '{root}/d.csv'")).unwrap_err();
+    assert!(error.to_string().contains("line 3") && error.to_string().contains("d.csv"), "{error}");
 }

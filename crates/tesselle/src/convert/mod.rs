@@ -130,9 +130,11 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     let mut sink = to.sink(&target, &rows.schema, &note, &write, driver)?;
     let nulls_matter = to.name() == "tet" && write.settings.get("fill").is_none();
     let mut read = 0;
+    let mut empty: Vec<usize> = (0..rows.schema.fields().len()).collect();
     for batch in rows.batches {
         let batch = batch?;
         read += batch.num_rows() as u64;
+        empty.retain(|column| batch.column(*column).logical_null_count() == batch.num_rows());
         if nulls_matter {
             refuse_nulls(&batch)?;
         }
@@ -145,6 +147,13 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
             "{} rows of nulls only, which separate series have no place for: devices with aligned=true have, in versions 3 and 4",
             read - summary.rows
         ));
+    }
+    if to.name() == "tsfile" && read > 0 && !empty.is_empty() {
+        let names = empty.iter().map(|column| rows.schema.field(*column).name().as_str());
+        let gone = not_in(&target, names.collect())?.into_iter();
+        lost.extend(
+            gone.map(|name| format!("the column '{name}', which has no value: a series needs a point")),
+        );
     }
     Ok(Converted { format: to.name(), summary, changed, kept, lost })
 }
@@ -161,6 +170,19 @@ fn open(input: &str, to: Target, options: &SourceOptions) -> Result<Source> {
         Ok(all) if all.format() == "tsfile" => Ok(all),
         _ => Err(error),
     }
+}
+
+/// The columns that no table of a container has.
+fn not_in<'a>(target: &Location, mut columns: Vec<&'a str>) -> Result<Vec<&'a str>> {
+    let container = crate::detect(target)?.open(target, &OpenOptions::default())?;
+    for name in container.table_names() {
+        if columns.is_empty() {
+            break;
+        }
+        let schema = container.table(&name)?.schema();
+        columns.retain(|column| schema.index_of(column).is_err());
+    }
+    Ok(columns)
 }
 
 /// A target that is the source would be read while it is replaced, and one inside of it would change it.

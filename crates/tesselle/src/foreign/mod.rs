@@ -13,11 +13,14 @@ pub(crate) mod text;
 mod writer;
 pub(crate) mod zarr;
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use tesselle_core::storage::Staged;
-use tesselle_core::{Driver, Error, Location, Result, Sink};
+use tesselle_core::{Driver, Error, Location, Result, Sink, Table};
 
 pub use ipc::IpcKind;
+use text::TextTable;
 
 /// A foreign file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -87,6 +90,20 @@ impl Foreign {
         }
         let head = location.read_range(0..location.size()?.min(16))?;
         Ok(Self::sniff(&head).or_else(|| Self::from_extension(location.name())))
+    }
+
+    /// Text files of the same columns as one table, whose types all of their records tell but for those given. `None`
+    /// where the format is not one of text.
+    pub fn text_table(
+        self,
+        files: &[Location],
+        types: &[(String, DataType)],
+    ) -> Result<Option<Arc<dyn Table>>> {
+        Ok(match self {
+            Self::Csv => Some(Arc::new(TextTable::open(files, csv::CsvText, types)?)),
+            Self::Jsonl => Some(Arc::new(TextTable::open(files, jsonl::JsonText, types)?)),
+            _ => None,
+        })
     }
 
     /// Takes batches of `schema` and writes them to `out`.

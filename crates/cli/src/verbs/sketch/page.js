@@ -220,7 +220,14 @@
     rows = word
       ? file.pieces.filter((p) => p[CONTENT].toLowerCase().includes(word) || roles[p[ROLE]].includes(word) || label(p).toLowerCase().includes(word))
       : file.pieces;
-    byId("count").textContent = `${count(rows.length)} of ${count(file.pieces.length)} pieces, ${bytes(rows.reduce((n, p) => n + p[SIZE], 0))}`;
+    // Pieces lie inside others; no byte counts twice.
+    let covered = 0, edge = 0;
+    for (const piece of rows) {
+      const stop = piece[START] + piece[SIZE];
+      covered += Math.max(0, stop - Math.max(edge, piece[START]));
+      edge = Math.max(edge, stop);
+    }
+    byId("count").textContent = `${count(rows.length)} of ${count(file.pieces.length)} pieces, ${bytes(covered)}`;
     // Browsers bound the height of an element; beyond it the list is scaled.
     space.style.height = Math.min(rows.length * ROW, 8e6) + "px";
     list.scrollTop = 0;

@@ -1,7 +1,10 @@
 //! `tess sql`: statements from the command line, a file, a pipe or a shell.
 
+mod commands;
+mod editor;
 mod output;
 mod render;
+mod script;
 mod shell;
 
 use std::io::{IsTerminal, Read};
@@ -31,7 +34,7 @@ A quoted name after FROM is a file, a folder or a pattern; #NAME picks a table i
 Arrow files are read as well. tess_tables('f'), tess_chunks('f'), tess_layout('f') and search('f', 'words', 10) are
 tables too. docs/guides/sql.md has more.")]
 pub(crate) struct Sql {
-    /// The statements, separated by semicolons; without them a shell starts
+    /// The statements, separated by semicolons, and dot commands on lines of their own; without them a shell starts
     #[arg(conflicts_with = "file")]
     query: Option<String>,
 
@@ -43,7 +46,8 @@ pub(crate) struct Sql {
     #[arg(short, long = "table", value_name = "NAME=URI", value_parser = parse_table)]
     tables: Vec<(String, String)>,
 
-    /// The form of the output [default: by the name of -o FILE, else table]
+    /// The form of the output; json, arrow and parquet hold the answer of the last statement only [default: by the name
+    /// of -o FILE, else table]
     #[arg(long = "as", value_name = "FORM")]
     form: Option<Form>,
 
@@ -95,7 +99,7 @@ impl Sql {
             timer: true,
         };
         match self.statements()? {
-            Some(sql) => script(&session, &sql, &output)?,
+            Some(text) => script::run(&session, &text, &mut output)?,
             None => shell::run(&session, &mut output)?,
         }
         Ok(Outcome::Fine)
@@ -123,24 +127,6 @@ impl Sql {
         }
         Ok(Some(text))
     }
-}
-
-/// Runs statements in order. On a screen every answer is shown; in other forms the last one is the output.
-fn script(session: &Session, sql: &str, output: &Output) -> Result<()> {
-    let statements = session.parse(sql)?;
-    let Some(last) = statements.len().checked_sub(1) else {
-        return Err(Error::invalid("there is no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5"));
-    };
-    for (i, statement) in statements.into_iter().enumerate() {
-        let started = std::time::Instant::now();
-        let answer = session.run(statement)?;
-        if i == last || output.is_table() {
-            output.write(answer, started)?;
-        } else {
-            answer.finish()?;
-        }
-    }
-    Ok(())
 }
 
 /// Ctrl-C stops the statement, not the process: what is being written must be taken away again.

@@ -72,6 +72,11 @@ impl Output {
         self.form() == Form::Table
     }
 
+    /// Whether several answers may follow each other: as text for people or line by line, not as one document.
+    pub(super) fn holds_many(&self) -> bool {
+        self.file.is_none() && matches!(self.form(), Form::Table | Form::Csv | Form::Jsonl)
+    }
+
     /// Writes one answer.
     pub(super) fn write(&self, answer: Answer, started: Instant) -> Result<()> {
         if answer.schema().fields().is_empty() && self.form() != Form::Json {

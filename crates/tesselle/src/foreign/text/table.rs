@@ -7,8 +7,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::{Buf, Bytes};
 use rayon::prelude::*;
 use tesselle_core::{
-    ByteRange, Cost, Error, Known, Location, Plan, Predicate, Pushdown, Result, Scan, Step, Storage, Table,
-    TableStats, Task,
+    ByteRange, Context, Cost, Error, Known, Location, Plan, Predicate, Pushdown, Result, Scan, Step, Storage,
+    Table, TableStats, Task,
 };
 
 use super::blocks::blocks;
@@ -17,9 +17,9 @@ use super::{BoxError, Decode, Syntax};
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
 
-/// Records of a text file as rows.
+/// Records of text files of the same columns as rows.
 pub(crate) struct TextTable<S> {
-    location: Location,
+    storage: Arc<dyn Storage>,
     syntax: Arc<S>,
     schema: SchemaRef,
     blocks: Vec<Block>,
@@ -29,48 +29,88 @@ pub(crate) struct TextTable<S> {
 /// A stretch of whole records.
 #[derive(Debug, Clone)]
 struct Block {
+    file: Location,
     range: Range<u64>,
+    /// Whether it begins its file.
     first: bool,
     /// How many lines lie before it, taking a record for a line; unless the types were given.
     lines_before: Option<u64>,
 }
 
 impl<S: Syntax> TextTable<S> {
-    /// Finds the columns: `types` gives those of some, all records tell the others.
-    pub(crate) fn open(location: &Location, syntax: S, types: &[(String, DataType)]) -> Result<Self> {
-        Self::look(location, syntax, types).map_err(|error| error.file(location.path()))
-    }
-
-    fn look(location: &Location, syntax: S, types: &[(String, DataType)]) -> Result<Self> {
-        let ranges = blocks(location, &syntax)?;
-        let head = ranges.first().map_or(Ok(Bytes::new()), |range| location.read_range(range.clone()))?;
-        let names = syntax.names(&head).map_err(|error| refused(&syntax, &error, None))?;
+    /// Finds the columns: `types` gives those of some, all records of all files tell the others.
+    pub(crate) fn open(files: &[Location], syntax: S, types: &[(String, DataType)]) -> Result<Self> {
+        let Some(first) = files.first() else { return Err(Error::not_found("no file is named")) };
+        let mut names = None;
+        let mut all = Vec::new();
+        for file in files {
+            let ranges = blocks(file, &syntax).in_file(file.path())?;
+            let head = ranges.first().map_or(Ok(Bytes::new()), |range| file.read_range(range.clone()));
+            let own = syntax.names(&head.in_file(file.path())?);
+            let own = own.map_err(|error| refused(&syntax, &error, None).file(file.path()))?;
+            if names.get_or_insert_with(|| own.clone()) != &own {
+                let text = format!("'{}' has other columns than '{}'", file.path(), first.path());
+                return Err(Error::invalid(text)
+                    .hint("query files of different columns one by one, and UNION or join them"));
+            }
+            all.extend(ranges.into_iter().enumerate().map(|(number, range)| Block {
+                file: file.clone(),
+                range,
+                first: number == 0,
+                lines_before: None,
+            }));
+        }
+        let names = names.flatten();
+        let mut table = Self {
+            storage: Arc::clone(first.storage()),
+            syntax: Arc::new(syntax),
+            schema: Arc::new(Schema::empty()),
+            blocks: all,
+            rows: Known::Absent,
+        };
         let given = |name: &String| types.iter().any(|(typed, _)| typed == name);
         let all_given = names.as_ref().is_some_and(|names| !names.is_empty() && names.iter().all(given));
-        let mut blocks: Vec<Block> = ranges
-            .into_iter()
-            .enumerate()
-            .map(|(number, range)| Block { range, first: number == 0, lines_before: None })
-            .collect();
-        let (mut found, mut rows) = (S::Found::default(), Known::Absent);
-        if !all_given {
-            let looked: Vec<_> = blocks
-                .par_iter()
-                .map(|block| Ok(syntax.infer(&location.read_range(block.range.clone())?, block.first)))
-                .collect::<Result<_>>()?;
-            let mut lines = 0;
-            let header = u64::from(names.is_some());
-            for (block, looked) in blocks.iter_mut().zip(looked) {
-                block.lines_before = Some(lines + if block.first { 0 } else { header });
-                let (own, records) = looked.map_err(|error| refused(&syntax, &error, block.lines_before))?;
-                found = syntax.join(found, own);
-                lines += records;
+        let found = if all_given { S::Found::default() } else { table.look(names.is_some())? };
+        table.schema = table.typed(names, found, types).in_file(first.path())?;
+        Ok(table)
+    }
+
+    /// Looks at every record, and counts them.
+    fn look(&mut self, has_header: bool) -> Result<S::Found> {
+        let looked: Vec<_> = self
+            .blocks
+            .par_iter()
+            .map(|block| {
+                let text = block.file.read_range(block.range.clone()).in_file(block.file.path())?;
+                Ok(self.syntax.infer(&text, block.first))
+            })
+            .collect::<Result<_>>()?;
+        let (mut found, mut rows, mut lines) = (S::Found::default(), 0, 0);
+        for (block, looked) in self.blocks.iter_mut().zip(looked) {
+            if block.first {
+                lines = 0;
             }
-            rows = Known::Exact(lines);
+            block.lines_before = Some(lines);
+            let refused = |error| refused(&*self.syntax, &error, block.lines_before).file(block.file.path());
+            let (own, records) = looked.map_err(refused)?;
+            found = self.syntax.join(found, own);
+            rows += records;
+            lines += records + u64::from(block.first && has_header);
         }
+        self.rows = Known::Exact(rows);
+        Ok(found)
+    }
+
+    /// The columns by what was found, with the types that were given.
+    fn typed(
+        &self,
+        names: Option<Vec<String>>,
+        found: S::Found,
+        types: &[(String, DataType)],
+    ) -> Result<SchemaRef> {
         let has_names = names.is_some();
-        let schema = syntax.schema(names.unwrap_or_default(), found);
-        let mut schema = schema.map_err(|error| refused(&syntax, &error, None))?;
+        let schema = self.syntax.schema(names.unwrap_or_default(), found);
+        let mut schema = schema.map_err(|error| refused(&*self.syntax, &error, None))?;
         if !has_names {
             // A column that no record has is one of nulls.
             let missing = types.iter().filter(|(name, _)| schema.index_of(name).is_err());
@@ -78,8 +118,7 @@ impl<S: Syntax> TextTable<S> {
             let fields = schema.fields().iter().map(|field| field.as_ref().clone()).chain(missing);
             schema = Schema::new(fields.collect::<Vec<Field>>());
         }
-        let schema = Arc::new(crate::foreign::with_types(&schema, types)?);
-        Ok(Self { location: location.clone(), syntax: Arc::new(syntax), schema, blocks, rows })
+        Ok(Arc::new(crate::foreign::with_types(&schema, types)?))
     }
 }
 
@@ -135,7 +174,6 @@ impl<S: Syntax> Table for TextTable<S> {
         let task = |block: &Block| -> Box<dyn Task> {
             let size = block.range.end - block.range.start;
             Box::new(BlockTask {
-                file: self.location.path().into(),
                 syntax: Arc::clone(&self.syntax),
                 schema: Arc::clone(&self.schema),
                 columns: columns.clone(),
@@ -151,13 +189,12 @@ impl<S: Syntax> Table for TextTable<S> {
     }
 
     fn storage(&self) -> Arc<dyn Storage> {
-        Arc::clone(self.location.storage())
+        Arc::clone(&self.storage)
     }
 }
 
 /// Parses one block.
 struct BlockTask<S> {
-    file: Arc<str>,
     syntax: Arc<S>,
     schema: SchemaRef,
     columns: Vec<usize>,
@@ -171,7 +208,7 @@ struct BlockTask<S> {
 impl<S: Syntax> BlockTask<S> {
     fn refused(&self, error: impl Into<BoxError>) -> Error {
         refused(&*self.syntax, &error.into(), self.block.lines_before)
-            .file(&*self.file)
+            .file(self.block.file.path())
             .piece(format!("records from byte {}", self.block.range.start))
     }
 }
@@ -187,7 +224,7 @@ impl<S: Syntax> Task for BlockTask<S> {
             self.text = Some((decoder.map_err(|error| self.refused(error))?, text));
         }
         let Some((decoder, text)) = &mut self.text else {
-            return Ok(Step::Need(vec![ByteRange::new(Arc::clone(&self.file), self.block.range.clone())]));
+            return Ok(Step::Need(vec![ByteRange::new(self.block.file.path(), self.block.range.clone())]));
         };
         let mut next = || {
             loop {

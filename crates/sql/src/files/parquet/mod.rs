@@ -1,7 +1,10 @@
 //! DataFusion's Parquet, without its trust in the bounds of floats.
 //!
 //! Parquet leaves NaNs out of its bounds and does not say whether there are any. DataFusion takes such bounds for exact:
-//! it would answer `max` without the NaNs, and read a column of one number and NaNs as that number in every row.
+//! it would answer `max` without the NaNs, read a column of one number and NaNs as that number in every row, and miss
+//! rows of NaNs that match a condition.
+
+mod source;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,15 +12,20 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::common::{GetExt, Result, Statistics};
+use datafusion::common::{GetExt, Result, Statistics, internal_datafusion_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::parquet::{ParquetFormat, ParquetFormatFactory};
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory, FileMeta};
-use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, FileSource};
+use datafusion::datasource::physical_plan::{
+    FileScanConfig, FileScanConfigBuilder, FileSinkConfig, FileSource,
+};
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::object_store::{ObjectMeta, ObjectStore};
 use datafusion::physical_expr::{LexOrdering, LexRequirement};
 use datafusion::physical_plan::ExecutionPlan;
+
+use source::CautiousSource;
 
 /// Makes the format for statements that name it.
 #[derive(Debug)]
@@ -120,7 +128,13 @@ impl FileFormat for Parquet {
         state: &dyn Session,
         config: FileScanConfig,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.0.create_physical_plan(state, config).await
+        let plan = self.0.create_physical_plan(state, config).await?;
+        let exec = plan.downcast_ref::<DataSourceExec>();
+        let config = exec.and_then(|exec| exec.data_source().downcast_ref::<FileScanConfig>());
+        let config = config.ok_or_else(|| internal_datafusion_err!("Parquet is read without files"))?;
+        let source = CautiousSource(Arc::clone(config.file_source()));
+        let config = FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(source)).build();
+        Ok(DataSourceExec::from_data_source(config))
     }
 
     async fn create_writer_physical_plan(

@@ -7,10 +7,10 @@ use clap::ValueEnum;
 use tesselle::{Error, Result};
 use tesselle_sql::Session;
 
-use super::super::output::{Form, Output};
+use super::output::{Form, Output};
 use crate::out;
 
-/// What the shell does next.
+/// What comes after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Go,

@@ -8,6 +8,7 @@ use rustyline::{Context, Helper, Result};
 use tesselle_sql::Session;
 
 use super::commands::COMMANDS;
+use super::script::is_complete;
 
 const KEYWORDS: [&str; 44] = [
     "SELECT",
@@ -80,7 +81,7 @@ impl Hinter for Assistant {
 
 impl Validator for Assistant {
     fn validate(&self, context: &mut ValidationContext<'_>) -> Result<ValidationResult> {
-        let done = is_complete(context.input());
+        let done = context.input().trim_start().starts_with('.') || is_complete(context.input());
         Ok(if done { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
     }
 }
@@ -120,55 +121,9 @@ fn open_quote(text: &str) -> Option<usize> {
     open
 }
 
-/// A dot command, nothing at all, or statements up to a semicolon that is not inside quotes or a comment.
-fn is_complete(input: &str) -> bool {
-    let input = input.trim();
-    if input.is_empty() || input.starts_with('.') {
-        return true;
-    }
-    let mut chars = input.chars().peekable();
-    let mut ended = false;
-    while let Some(c) = chars.next() {
-        match c {
-            '\'' | '"' => {
-                if !chars.by_ref().any(|next| next == c) {
-                    return false;
-                }
-                ended = false;
-            }
-            '-' if chars.peek() == Some(&'-') => {
-                chars.by_ref().find(|next| *next == '\n');
-            }
-            ';' => ended = true,
-            c if c.is_whitespace() => {}
-            _ => ended = false,
-        }
-    }
-    ended
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_statement_ends_at_its_semicolon() {
-        for (input, want) in [
-            ("", true),
-            (".help", true),
-            ("SELECT 1", false),
-            ("SELECT 1;", true),
-            ("SELECT ';'", false),
-            ("SELECT 'a\nb';", true),
-            ("SELECT 'open;", false),
-            ("SELECT 1; SELECT", false),
-            ("SELECT 1; -- and a remark", true),
-            ("SELECT 1 -- not yet;", false),
-            ("SELECT \"a;b\" FROM t;", true),
-        ] {
-            assert_eq!(is_complete(input), want, "{input}");
-        }
-    }
 
     #[test]
     fn a_file_name_is_completed_only_inside_quotes() {

@@ -1,8 +1,5 @@
 //! The interactive shell.
 
-mod commands;
-mod editor;
-
 use std::time::Instant;
 
 use rustyline::error::ReadlineError;
@@ -11,10 +8,10 @@ use rustyline::{Config, Editor};
 use tesselle::{Error, Result};
 use tesselle_sql::Session;
 
+use super::commands::{self, Next};
+use super::editor::Assistant;
 use super::output::Output;
 use crate::out;
-use commands::Next;
-use editor::Assistant;
 
 /// Statements that are remembered.
 const HISTORY: usize = 2000;
