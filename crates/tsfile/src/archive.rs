@@ -7,6 +7,7 @@ use crate::read::assemble::DeviceData;
 use crate::read::file::{Device, File};
 use crate::read::loaded::FileFacts;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{Context as _, Error, Limits, Location, OpenOptions, Result};
@@ -124,13 +125,13 @@ impl Archive {
             }
             for (at, device) in entry.file.devices.iter().enumerate() {
                 let name = name_of(device, &self.devices, &self.files);
-                let places = self.devices.entry(name.clone()).or_default();
+                let places = self.devices.entry(name);
                 let table = device.table.and_then(|t| entry.file.metadata.tables.get(t));
                 let table = table.and_then(|t| self.tables.get_mut(&t.name));
-                if let Some(table) = table.filter(|_| places.is_empty()) {
-                    table.devices.push(name);
+                if let (Some(table), Entry::Vacant(new)) = (table, &places) {
+                    table.devices.push(new.key().clone());
                 }
-                places.push((index, at));
+                places.or_default().push((index, at));
             }
         }
     }

@@ -13,6 +13,7 @@
 
 use super::primitive::Primitives as _;
 use super::{DeviceId, PutPrimitives as _, Version, primitive::len32};
+use std::collections::BTreeSet;
 use tesselle_core::{Cursor, Error, Result};
 
 /// Deepest nesting that is followed; the original nests once.
@@ -24,7 +25,7 @@ pub enum TagCondition {
     /// Every device.
     Any,
     /// These devices.
-    Devices(Vec<DeviceId>),
+    Devices(BTreeSet<DeviceId>),
     /// Devices with this segment; one that is not there is null.
     Segment {
         /// Its index; the name of the table has 0.
@@ -66,7 +67,7 @@ impl TagCondition {
         let at = cursor.offset();
         match cursor.u8()? {
             0 => Ok(Self::Any),
-            1 => Ok(Self::Devices(vec![DeviceId::parse(cursor, Version::V4)?])),
+            1 => Ok(Self::Devices(BTreeSet::from([DeviceId::parse(cursor, Version::V4)?]))),
             2 => {
                 let value = cursor.vstr_or_null()?.map(str::to_string);
                 Ok(Self::Segment { index: natural(cursor)?, value })
@@ -83,9 +84,9 @@ impl TagCondition {
                 Ok(Self::All(parts))
             }
             4 => {
-                let mut devices = Vec::new();
+                let mut devices = BTreeSet::new();
                 for _ in 0..natural(cursor)? {
-                    devices.push(DeviceId::parse(cursor, Version::V4)?);
+                    devices.insert(DeviceId::parse(cursor, Version::V4)?);
                 }
                 Ok(Self::Devices(devices))
             }
@@ -101,12 +102,12 @@ impl TagCondition {
         match self {
             Self::Any => out.push(0),
             Self::Devices(devices) => {
-                if let [device] = devices.as_slice() {
+                if devices.len() == 1 {
                     out.push(1);
-                    return device.write(out, Version::V4);
+                } else {
+                    out.push(4);
+                    out.put_svar(len32(devices.len())?);
                 }
-                out.push(4);
-                out.put_svar(len32(devices.len())?);
                 devices.iter().try_for_each(|device| device.write(out, Version::V4))?;
             }
             Self::Segment { index, value } => {
@@ -152,9 +153,9 @@ mod tests {
             |index, value: Option<&str>| TagCondition::Segment { index, value: value.map(str::to_string) };
         for (condition, of_a, of_b) in [
             (TagCondition::Any, true, true),
-            (TagCondition::Devices(vec![a.clone()]), true, false),
-            (TagCondition::Devices(vec![b.clone(), a.clone()]), true, true),
-            (TagCondition::Devices(Vec::new()), false, false),
+            (TagCondition::Devices(BTreeSet::from([a.clone()])), true, false),
+            (TagCondition::Devices(BTreeSet::from([b.clone(), a.clone()])), true, true),
+            (TagCondition::Devices(BTreeSet::new()), false, false),
             (segment(1, None), true, false),
             (segment(2, None), false, true),
             (segment(1, Some("y")), false, true),

@@ -72,6 +72,10 @@ impl DeviceData {
         };
         let mut shared: Option<Stretches> = None;
         let nothing: Arc<[(i64, i64)]> = Arc::default();
+        let parts = |deleted: &Stretches| match deleted.parts() {
+            [] => Arc::clone(&nothing),
+            parts => parts.into(),
+        };
         let (times, series): (Vec<Series>, Vec<Series>) =
             series.into_iter().partition(Series::is_time_column);
         for mut column in series {
@@ -103,11 +107,7 @@ impl DeviceData {
                     0 => None,
                     n => time_offsets.get(n - 1).copied(),
                 };
-                let deleted = match deleted.parts() {
-                    [] => Arc::clone(&nothing),
-                    parts => parts.into(),
-                };
-                target.chunks.push(reference(index, &entry.file, chunk, time_chunk, deleted));
+                target.chunks.push(reference(index, &entry.file, chunk, time_chunk, parts(&deleted)));
             }
         }
         // In the tree model a row is there for its values: it vanishes where all columns are deleted. In the table model
@@ -116,7 +116,7 @@ impl DeviceData {
         let whole_rows = if shared.is_none() { matching("") } else { Vec::new() };
         for chunk in times.into_iter().flat_map(|s| s.chunks).filter(|c| c.statistics.count > 0) {
             let deleted = shared.clone().unwrap_or_else(|| in_force(&whole_rows, &chunk));
-            self.times.push(reference(index, &entry.file, chunk, None, deleted.parts().into()));
+            self.times.push(reference(index, &entry.file, chunk, None, parts(&deleted)));
         }
         Ok(())
     }
