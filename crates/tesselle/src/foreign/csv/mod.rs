@@ -47,7 +47,7 @@ impl Sink for CsvSink {
             self.write(&RecordBatch::new_empty(self.schema.clone()))?;
         }
         let out = self.writer.into_inner().into_inner();
-        let summary = Summary { rows: self.rows, bytes: out.position(), pieces: 0 };
+        let summary = Summary { rows: self.rows, bytes: out.position(), pieces: 0, ..Summary::default() };
         out.commit()?;
         Ok(summary)
     }
