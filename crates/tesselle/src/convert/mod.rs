@@ -92,14 +92,17 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     let whole = conversion.scan == Scan::all();
     let (note, kept, lost) = carry(&about, &layout, to, whole, &mut write);
     // An array goes tile by tile. Rows keep more of one that is an array again: the types of its dimensions.
-    if whole
-        && conversion.casts.is_empty()
+    if conversion.casts.is_empty()
         && to.takes_arrays()
         && (source.format(), to.name()) != ("tiledb", "tiledb")
-        && let Some(array) = source.array()
+        && let Some(array) = source.requested_array(&conversion.scan)
     {
-        write.table =
-            write.table.or_else(|| source.table_name().map(str::to_owned)).or_else(|| source.array_name());
+        let column = || conversion.scan.columns.as_ref().and_then(|names| names.first().cloned());
+        write.table = write
+            .table
+            .or_else(|| column().filter(|name| name != "value"))
+            .or_else(|| source.table_name().map(str::to_owned))
+            .or_else(|| source.array_name());
         let value = Field::new("value", array.dtype().arrow(), false);
         let changed = fit::check(to.name(), None, &[(&value, Place::Values)])?;
         let mut lost = lost;
