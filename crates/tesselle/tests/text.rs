@@ -3,12 +3,20 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::builder::{Int64Builder, MapBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
-use arrow_schema::{DataType, TimeUnit};
-use tesselle::{Driver, DriverOptions, OpenOptions, Scan, Source, SourceOptions};
+use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, Decimal128Array, Decimal256Array, DictionaryArray, DurationMillisecondArray,
+    FixedSizeBinaryArray, Int32Array, IntervalMonthDayNanoArray, IntervalYearMonthArray, ListArray,
+    NullArray, RecordBatch, RunArray, StringArray, StructArray, Time32SecondArray, UnionArray,
+};
+use arrow_buffer::{IntervalMonthDayNano, i256};
+use arrow_schema::{DataType, Field, Schema, TimeUnit, UnionFields};
+use tesselle::foreign::{Foreign, IpcKind};
+use tesselle::{Driver, DriverOptions, Location, OpenOptions, Scan, Source, SourceOptions};
 use tesselle_core::testing::table_conformance;
 
 fn driver() -> Driver {
@@ -28,6 +36,27 @@ fn file(name: &str, text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     let path = folder.path().join(name);
     std::fs::write(&path, text).unwrap();
     (folder, path)
+}
+
+/// What a format makes of columns.
+fn written(format: Foreign, columns: Vec<(&str, ArrayRef)>) -> tesselle::Result<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t");
+    write(format, columns, &path)?;
+    Ok(std::fs::read_to_string(path).unwrap())
+}
+
+fn write(format: Foreign, columns: Vec<(&str, ArrayRef)>, path: &Path) -> tesselle::Result<()> {
+    let fields = columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let batch =
+        RecordBatch::try_new(Arc::clone(&schema), columns.into_iter().map(|(_, column)| column).collect())
+            .unwrap();
+    let staged = Location::local(path)?.create(true)?;
+    let mut sink = format.sink(staged, &schema, IpcKind::File)?;
+    sink.write(&batch)?;
+    sink.finish()?;
+    Ok(())
 }
 
 /// Lines enough for three blocks; some of the texts have line ends in them.
@@ -143,4 +172,87 @@ fn floats_that_json_names_come_back_as_numbers() {
     let batches = rows(&source(&path).unwrap()).unwrap();
     let texts: Vec<&str> = batches[0].column(0).as_string::<i32>().iter().map(Option::unwrap).collect();
     assert_eq!(texts, ["1", "one", "true"]);
+}
+
+#[test]
+fn every_type_has_a_form_in_json() {
+    let one = |column: ArrayRef| written(Foreign::Jsonl, vec![("x", column)]).unwrap();
+    let decimals =
+        Decimal128Array::from(vec![Some(125), None, Some(-5)]).with_precision_and_scale(10, 2).unwrap();
+    assert_eq!(one(Arc::new(decimals)), "{\"x\": 1.25}\n{\"x\": null}\n{\"x\": -0.05}\n");
+    let digits = "12345678901234567890123456789012345678901234567890";
+    let large = Decimal256Array::from(vec![i256::from_string(digits).unwrap()]);
+    let large = large.with_precision_and_scale(76, 0).unwrap();
+    assert_eq!(one(Arc::new(large)), format!("{{\"x\": {digits}}}\n"));
+
+    let structs = StructArray::try_from(vec![
+        ("a", Arc::new(Int32Array::from(vec![Some(1), None])) as ArrayRef),
+        ("b\"", Arc::new(StringArray::from(vec!["x", "y"])) as ArrayRef),
+    ])
+    .unwrap();
+    let structs = Arc::new(structs) as ArrayRef;
+    assert_eq!(
+        one(Arc::clone(&structs)),
+        "{\"x\": {\"a\": 1, \"b\\\"\": \"x\"}}\n{\"x\": {\"a\": null, \"b\\\"\": \"y\"}}\n"
+    );
+    assert_eq!(one(structs.slice(1, 1)), "{\"x\": {\"a\": null, \"b\\\"\": \"y\"}}\n");
+
+    let mut texts = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
+    texts.keys().append_value("k");
+    texts.values().append_value(1);
+    texts.keys().append_value("l");
+    texts.values().append_null();
+    texts.append(true).unwrap();
+    texts.append(false).unwrap();
+    texts.append(true).unwrap();
+    assert_eq!(
+        one(Arc::new(texts.finish())),
+        "{\"x\": {\"k\": 1, \"l\": null}}\n{\"x\": null}\n{\"x\": {}}\n"
+    );
+    let mut numbers = MapBuilder::new(None, Int64Builder::new(), Int64Builder::new());
+    numbers.keys().append_value(7);
+    numbers.values().append_value(8);
+    numbers.append(true).unwrap();
+    assert_eq!(one(Arc::new(numbers.finish())), "{\"x\": [{\"key\": 7, \"value\": 8}]}\n");
+
+    let months = IntervalYearMonthArray::from(vec![14]);
+    assert_eq!(one(Arc::new(months)), "{\"x\": \"1 years 2 mons\"}\n");
+    let spans = IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(1, 2, 3_000_000_000)]);
+    assert_eq!(one(Arc::new(spans)), "{\"x\": \"1 mons 2 days 3.000000000 secs\"}\n");
+    assert_eq!(one(Arc::new(DurationMillisecondArray::from(vec![1500]))), "{\"x\": \"PT1.5S\"}\n");
+    assert_eq!(one(Arc::new(Time32SecondArray::from(vec![3661]))), "{\"x\": \"01:01:01\"}\n");
+    let fixed = FixedSizeBinaryArray::try_from_iter([[0_u8, 255]].into_iter()).unwrap();
+    assert_eq!(one(Arc::new(fixed)), "{\"x\": {\"hex\":\"00ff\"}}\n");
+    assert_eq!(one(Arc::new(NullArray::new(1))), "{\"x\": null}\n");
+
+    let runs = RunArray::<Int32Type>::try_new(
+        &Int32Array::from(vec![2, 3]),
+        &StringArray::from(vec![Some("a"), None]),
+    );
+    let runs = Arc::new(runs.unwrap()) as ArrayRef;
+    assert_eq!(one(Arc::clone(&runs)), "{\"x\": \"a\"}\n{\"x\": \"a\"}\n{\"x\": null}\n");
+    assert_eq!(one(runs.slice(1, 2)), "{\"x\": \"a\"}\n{\"x\": null}\n");
+    let words: DictionaryArray<Int32Type> = vec![Some("a"), None, Some("a")].into_iter().collect();
+    assert_eq!(one(Arc::new(words)), "{\"x\": \"a\"}\n{\"x\": null}\n{\"x\": \"a\"}\n");
+
+    let kinds = UnionFields::from_fields([
+        Field::new("n", DataType::Int32, true),
+        Field::new("t", DataType::Utf8, true),
+    ]);
+    let children: Vec<ArrayRef> =
+        vec![Arc::new(Int32Array::from(vec![1, 2])), Arc::new(StringArray::from(vec![Some("a"), None]))];
+    let (ids, offsets) = (vec![1_i8, 0, 1, 0], vec![0, 1, 1, 0]);
+    let union = UnionArray::try_new(kinds, ids.into(), Some(offsets.into()), children).unwrap();
+    assert_eq!(one(Arc::new(union)), "{\"x\": \"a\"}\n{\"x\": 2}\n{\"x\": null}\n{\"x\": 1}\n");
+
+    let pairs: Vec<ArrayRef> = vec![
+        Arc::new(Decimal128Array::from(vec![15, 25]).with_precision_and_scale(3, 1).unwrap()),
+        Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)]), None])),
+    ];
+    let nested =
+        StructArray::try_from(vec![("d", Arc::clone(&pairs[0])), ("l", Arc::clone(&pairs[1]))]).unwrap();
+    assert_eq!(
+        one(Arc::new(nested)),
+        "{\"x\": {\"d\": 1.5, \"l\": [1]}}\n{\"x\": {\"d\": 2.5, \"l\": null}}\n"
+    );
 }
