@@ -9,14 +9,17 @@ use arrow_array::builder::{Int64Builder, MapBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, Decimal128Array, Decimal256Array, DictionaryArray, DurationMillisecondArray,
-    FixedSizeBinaryArray, Int32Array, IntervalMonthDayNanoArray, IntervalYearMonthArray, ListArray,
-    NullArray, RecordBatch, RunArray, StringArray, StructArray, Time32SecondArray, UnionArray,
+    Array, ArrayRef, BinaryArray, Decimal128Array, Decimal256Array, DictionaryArray,
+    DurationMillisecondArray, FixedSizeBinaryArray, Int32Array, Int64Array, IntervalMonthDayNanoArray,
+    IntervalYearMonthArray, ListArray, NullArray, RecordBatch, RunArray, StringArray, StructArray,
+    Time32SecondArray, UnionArray,
 };
 use arrow_buffer::{IntervalMonthDayNano, i256};
 use arrow_schema::{DataType, Field, Schema, TimeUnit, UnionFields};
 use tesselle::foreign::{Foreign, IpcKind};
-use tesselle::{Driver, DriverOptions, Location, OpenOptions, Scan, Source, SourceOptions};
+use tesselle::{
+    Conversion, Driver, DriverOptions, ErrorKind, Location, OpenOptions, Scan, Source, SourceOptions, convert,
+};
 use tesselle_core::testing::table_conformance;
 
 fn driver() -> Driver {
@@ -255,4 +258,56 @@ fn every_type_has_a_form_in_json() {
         one(Arc::new(nested)),
         "{\"x\": {\"d\": 1.5, \"l\": [1]}}\n{\"x\": {\"d\": 2.5, \"l\": null}}\n"
     );
+}
+
+#[test]
+fn bytes_come_back_from_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let bytes: Vec<Option<&[u8]>> = vec![
+        Some(b"text"),
+        Some(b"\xff\x00"),
+        None,
+        Some(b""),
+        Some(b"NaN"),
+        Some(b"\x80"),
+        Some(b"{\"hex\": 1}"),
+    ];
+    let column = |bytes: &[Option<&[u8]>]| Arc::new(BinaryArray::from(bytes.to_vec())) as ArrayRef;
+    let numbers = Arc::new(Int64Array::from_iter_values(0..7)) as ArrayRef;
+    let lists = {
+        let (offsets, item) = (vec![0, 2, 3, 3, 4, 5, 6, 7], Field::new_list_field(DataType::Binary, true));
+        let offsets = arrow_buffer::OffsetBuffer::new(offsets.into());
+        Arc::new(ListArray::new(Arc::new(item), offsets, column(&bytes), None)) as ArrayRef
+    };
+    let all = vec![("n", numbers), ("b", column(&bytes)), ("l", lists)];
+    write(Foreign::Jsonl, all.clone(), Path::new(&path("b.jsonl"))).unwrap();
+    let same = |source: &Source| {
+        let batches = rows(source).unwrap();
+        assert_eq!(batches.len(), 1);
+        for (name, want) in &all {
+            assert_eq!(batches[0].column_by_name(name).unwrap(), want, "{name}");
+        }
+    };
+    same(&source(Path::new(&path("b.jsonl"))).unwrap());
+    // Through another format, and with only some of the columns.
+    convert(&path("b.jsonl"), &path("b.parquet"), &Conversion::default(), &driver()).unwrap();
+    same(&source(Path::new(&path("b.parquet"))).unwrap());
+    let read = source(Path::new(&path("b.jsonl"))).unwrap();
+    let some = read.rows(&Scan::all().columns(["b"]), &driver()).unwrap().batches.next().unwrap().unwrap();
+    assert_eq!(some.column(0), &column(&bytes));
+    table_conformance(&*read.table().unwrap(), &driver());
+
+    // Texts alone are bytes where the caller says so.
+    let (_folder, text) =
+        file("t.jsonl", "{\"b\": \"abc\", \"n\": 1.50}\n{\"b\": {\"hex\": \"61FF\"}}\n{}\n");
+    let typed = |name: &str, kind: DataType| SourceOptions {
+        types: vec![(name.to_owned(), kind)],
+        ..SourceOptions::default()
+    };
+    let read = Source::open_with(text.to_str().unwrap(), &typed("b", DataType::Binary)).unwrap();
+    assert_eq!(rows(&read).unwrap()[0].column(0), &column(&[Some(b"abc"), Some(b"a\xff"), None]));
+    let (_folder, text) = file("t.jsonl", "{\"b\": 5}\n");
+    let read = Source::open_with(text.to_str().unwrap(), &typed("b", DataType::Binary)).unwrap();
+    assert_eq!(rows(&read).unwrap_err().kind(), ErrorKind::Corrupt);
 }

@@ -1,5 +1,6 @@
 //! JSON lines. What JSON cannot say is named: `"NaN"`, `"Infinity"`, `{"hex": …}` for bytes that are not text.
 
+mod bytes;
 mod cell;
 mod infer;
 mod read;
