@@ -9,9 +9,10 @@ use arrow_array::{
     TimestampMillisecondArray,
 };
 use arrow_schema::DataType;
+use tesselle::foreign::{Foreign, IpcKind};
 use tesselle::{
-    Conversion, Converted, DiffOptions, Difference, Driver, DriverOptions, OpenOptions, Settings, convert,
-    diff,
+    Conversion, Converted, DiffOptions, Difference, Driver, DriverOptions, ErrorKind, Location, OpenOptions,
+    Settings, convert, diff,
 };
 
 fn driver() -> Driver {
@@ -46,6 +47,17 @@ fn parquet(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf
     let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
+    path
+}
+
+/// An Arrow file with these columns, exactly as they are.
+fn arrow(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
+    let path = folder.join(name);
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let staged = Location::local(&path).unwrap().create(true).unwrap();
+    let mut sink = Foreign::Arrow.sink(staged, &batch.schema(), IpcKind::File).unwrap();
+    sink.write(&batch).unwrap();
+    sink.finish().unwrap();
     path
 }
 
@@ -384,7 +396,7 @@ fn json_lines_and_csv_are_read_with_inferred_and_with_given_types() {
     std::fs::write(&path, "{\"id\": 1}\n{\"id\": ").unwrap();
     let bad = folder.path().join("bad.parquet");
     let error = run(&path, &bad, |_| ()).unwrap_err();
-    assert_eq!(error.kind(), tesselle::ErrorKind::Corrupt);
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(!bad.exists());
 }
 
@@ -473,4 +485,22 @@ fn a_column_without_a_value_is_kept_or_said_to_be_lost() {
         let kept = tesselle::Source::open(text(&target), None, None, &OpenOptions::default()).unwrap();
         assert_eq!(kept.schema().index_of("b").is_err(), is_lost, "{pairs:?}");
     }
+}
+
+#[test]
+fn empty_texts_of_a_lone_column_are_said_to_be_lost_in_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |texts: Vec<Option<&str>>| {
+        let texts = Arc::new(StringArray::from(texts)) as ArrayRef;
+        let lone = arrow(folder.path(), "t.arrow", vec![("t", Arc::clone(&texts))]);
+        let target = folder.path().join("t.csv");
+        let done = run(&lone, &target, |c| c.write.overwrite = true).unwrap();
+        let two = arrow(folder.path(), "two.arrow", vec![("t", Arc::clone(&texts)), ("u", texts)]);
+        let other = run(&two, &target, |c| c.write.overwrite = true).unwrap();
+        assert!(compare(&two, &target).is_equal());
+        assert_eq!(other.lost.len(), 1);
+        done.lost.iter().any(|line| line.contains("the empty texts of column 't'"))
+    };
+    assert!(told(vec![Some("a"), Some(""), None]));
+    assert!(!told(vec![Some("a"), None]));
 }

@@ -16,6 +16,7 @@ use arrow_array::{
 };
 use arrow_buffer::{IntervalMonthDayNano, i256};
 use arrow_schema::{DataType, Field, Schema, TimeUnit, UnionFields};
+use proptest::prelude::*;
 use tesselle::foreign::{Foreign, IpcKind};
 use tesselle::{
     Conversion, Driver, DriverOptions, ErrorKind, Location, OpenOptions, Scan, Source, SourceOptions, convert,
@@ -310,4 +311,75 @@ fn bytes_come_back_from_json() {
     let (_folder, text) = file("t.jsonl", "{\"b\": 5}\n");
     let read = Source::open_with(text.to_str().unwrap(), &typed("b", DataType::Binary)).unwrap();
     assert_eq!(rows(&read).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[test]
+fn the_empty_text_is_not_null_in_csv() {
+    let texts = Arc::new(StringArray::from(vec![Some(""), None, Some("a"), Some("\"\""), Some(",\"\",")]))
+        as ArrayRef;
+    let numbers = Arc::new(Int64Array::from(vec![Some(1), None, None, Some(4), Some(5)])) as ArrayRef;
+    let columns = vec![("t", Arc::clone(&texts)), ("n", Arc::clone(&numbers))];
+    let text = written(Foreign::Csv, columns).unwrap();
+    assert_eq!(text, "t,n\n\"\",1\n,\na,\n\"\"\"\"\"\",4\n\",\"\"\"\",\",5\n");
+    let (_folder, path) = file("t.csv", &text);
+    let batches = rows(&source(&path).unwrap()).unwrap();
+    assert_eq!((batches[0].column(0), batches[0].column(1)), (&texts, &numbers));
+    table_conformance(&*source(&path).unwrap().table().unwrap(), &driver());
+
+    // In a column of numbers quotes alone are null; a column of nothing else is one of text.
+    let (_folder, path) = file("t.csv", "n,e,z\n1,\"\",\n\"\",,\n");
+    let read = source(&path).unwrap();
+    let kinds: Vec<DataType> = read.schema().fields().iter().map(|field| field.data_type().clone()).collect();
+    assert_eq!(kinds, [DataType::Int64, DataType::Utf8, DataType::Null]);
+    let batch = rows(&read).unwrap().remove(0);
+    assert!(batch.column(0).is_null(1));
+    assert_eq!(batch.column(1).as_string::<i32>(), &StringArray::from(vec![Some(""), None]));
+
+    // A record of one null must be something.
+    let text = written(Foreign::Csv, vec![("t", texts)]).unwrap();
+    assert!(text.starts_with("t\n\"\"\n\"\"\na\n"), "{text}");
+    let (_folder, path) = file("t.csv", &text);
+    let batch = rows(&source(&path).unwrap()).unwrap().remove(0);
+    assert_eq!((batch.num_rows(), batch.column(0).null_count()), (5, 2));
+}
+
+#[test]
+fn what_csv_cannot_hold_is_named() {
+    let structs =
+        StructArray::try_from(vec![("a", Arc::new(Int32Array::from(vec![1])) as ArrayRef)]).unwrap();
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)])]);
+    let mut maps = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
+    maps.append(true).unwrap();
+    let all: [(&str, ArrayRef); 3] =
+        [("structs", Arc::new(structs)), ("lists", Arc::new(lists)), ("maps", Arc::new(maps.finish()))];
+    for (what, column) in all {
+        let error = written(Foreign::Csv, vec![("x", column)]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains(&format!("column 'x' holds {what}, which CSV cannot")), "{error}");
+    }
+}
+
+proptest! {
+    /// Texts and nulls come back from CSV as they were, however the rows are cut into batches.
+    #[test]
+    fn texts_come_back_from_csv(
+        cells in prop::collection::vec((prop::option::of("[a\",\n\r ]{0,3}"), prop::option::of("[a\",\n]{0,2}")), 1..20),
+        batch in 1_usize..6,
+    ) {
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("a", Arc::new(cells.iter().map(|(a, _)| a.as_deref()).collect::<StringArray>())),
+            ("b", Arc::new(cells.iter().map(|(_, b)| b.as_deref()).collect::<StringArray>())),
+        ];
+        let (_folder, path) = file("t.csv", &written(Foreign::Csv, columns.clone()).unwrap());
+        let types = vec![("a".to_owned(), DataType::Utf8), ("b".to_owned(), DataType::Utf8)];
+        let options = SourceOptions { types, ..SourceOptions::default() };
+        let read = Source::open_with(path.to_str().unwrap(), &options).unwrap();
+        let scan = Scan { batch_rows: Some(batch), ..Scan::all() };
+        let batches: Vec<RecordBatch> =
+            read.rows(&scan, &driver()).unwrap().batches.collect::<tesselle::Result<_>>().unwrap();
+        let whole = arrow_select::concat::concat_batches(&read.schema(), &batches).unwrap();
+        for (at, (_, want)) in columns.iter().enumerate() {
+            prop_assert_eq!(whole.column(at), want);
+        }
+    }
 }

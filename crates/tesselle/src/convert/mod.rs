@@ -9,6 +9,8 @@ mod watched;
 
 use std::collections::BTreeMap;
 
+use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field, Schema};
 use tesselle_core::{Driver, Error, Location, OpenOptions, Result, Scan, Summary, WriteOptions};
 
@@ -129,6 +131,9 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     let changed = fit::check(to.name(), version.as_deref(), &places(to, &rows.schema, &write, &layout))?;
     let mut sink = to.sink(&target, &rows.schema, &note, &write, driver)?;
     let nulls_matter = to.name() == "tet" && write.settings.get("fill").is_none();
+    // A line of a CSV file cannot be empty, so that a lone column has one form for the empty text and for null.
+    let lone = (to.name() == "csv" && rows.schema.fields().len() == 1).then(|| rows.schema.field(0).name());
+    let mut empty_texts = false;
     let mut read = 0;
     let mut empty: Vec<usize> = (0..rows.schema.fields().len()).collect();
     for batch in rows.batches {
@@ -138,10 +143,14 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         if nulls_matter {
             refuse_nulls(&batch)?;
         }
+        empty_texts |= lone.is_some() && has_empty_text(batch.column(0));
         sink.write(&batch)?;
     }
     let summary = sink.finish()?;
     let mut lost = lost;
+    if let Some(name) = lone.filter(|_| empty_texts) {
+        lost.push(format!("the empty texts of column '{name}', which stands alone: they are read as nulls"));
+    }
     if to.name() == "tsfile" && summary.rows < read {
         lost.push(format!(
             "{} rows of nulls only, which separate series have no place for: devices with aligned=true have, in versions 3 and 4",
@@ -288,6 +297,17 @@ fn places<'a>(
             (field.as_ref(), place)
         })
         .collect()
+}
+
+fn has_empty_text(column: &ArrayRef) -> bool {
+    let empty = |text: Option<&str>| text == Some("");
+    match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().iter().any(empty),
+        DataType::LargeUtf8 => column.as_string::<i64>().iter().any(empty),
+        DataType::Utf8View => column.as_string_view().iter().any(empty),
+        DataType::Dictionary(..) => has_empty_text(column.as_any_dictionary().values()),
+        _ => false,
+    }
 }
 
 /// A tensor has no nulls, and what stands for them is the caller's to say.

@@ -56,7 +56,7 @@ impl Syntax for JsonText {
         schema: &SchemaRef,
         columns: &[usize],
         rows: usize,
-        _first: bool,
+        _block: (&[u8], bool),
     ) -> Result<Box<dyn Decode>, BoxError> {
         let wanted = Arc::new(schema.project(columns)?);
         if wanted.fields().iter().any(|field| holds_bytes(field.data_type())) {
