@@ -488,6 +488,19 @@ fn a_column_without_a_value_is_kept_or_said_to_be_lost() {
 }
 
 #[test]
+fn a_zone_that_is_dropped_is_said_to_be_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let stamps = TimestampMillisecondArray::from_iter_values(0..3).with_timezone("Europe/Berlin");
+    let source = arrow(folder.path(), "z.arrow", vec![("time", Arc::new(stamps))]);
+    for (to, changed) in [("tiledb", 0), ("tatami", 1), ("parquet", 0)] {
+        let done = run(&source, &folder.path().join(format!("z.{to}")), |_| ()).unwrap();
+        let zone = "the time zone Europe/Berlin of column 'time'".to_owned();
+        assert_eq!(done.lost.contains(&zone), to != "parquet", "{to}: {:?}", done.lost);
+        assert_eq!(done.changed.len(), changed, "{to}: {:?}", done.changed);
+    }
+}
+
+#[test]
 fn empty_texts_of_a_lone_column_are_said_to_be_lost_in_csv() {
     let folder = tempfile::tempdir().unwrap();
     let told = |texts: Vec<Option<&str>>| {

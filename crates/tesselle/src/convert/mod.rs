@@ -103,7 +103,7 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         write.table =
             write.table.or_else(|| source.table_name().map(str::to_owned)).or_else(|| source.array_name());
         let value = Field::new("value", array.dtype().arrow(), false);
-        let changed = fit::check(to.name(), None, &[(&value, Place::Values)])?;
+        let (changed, _) = fit::check(to.name(), None, &[(&value, Place::Values)])?;
         let mut lost = lost;
         if array.origin().iter().any(|origin| *origin != 0) && to.name() != "tiledb" {
             lost.push("where the axes begin: the target counts positions from 0".to_owned());
@@ -128,7 +128,8 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     defaults::fill(to.name(), &mut write, &facts);
     defaults::fit_memory(to.name(), &mut write.settings, driver.budget().total());
     let version = write.settings.get("version").map(str::to_owned);
-    let changed = fit::check(to.name(), version.as_deref(), &places(to, &rows.schema, &write, &layout))?;
+    let places = places(to, &rows.schema, &write, &layout);
+    let (changed, narrowed) = fit::check(to.name(), version.as_deref(), &places)?;
     let mut sink = to.sink(&target, &rows.schema, &note, &write, driver)?;
     let nulls_matter = to.name() == "tet" && write.settings.get("fill").is_none();
     // A line of a CSV file cannot be empty, so that a lone column has one form for the empty text and for null.
@@ -148,6 +149,7 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     }
     let summary = sink.finish()?;
     let mut lost = lost;
+    lost.extend(narrowed);
     if let Some(name) = lone.filter(|_| empty_texts) {
         lost.push(format!("the empty texts of column '{name}', which stands alone: they are read as nulls"));
     }
