@@ -4,11 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::types::{Float32Type, Int64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
-    TimestampMillisecondArray,
+    ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Float64Array, Int32Array, Int64Array,
+    ListArray, RecordBatch, StringArray, TimestampMillisecondArray,
 };
-use arrow_schema::DataType;
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field};
 use tesselle::foreign::{Foreign, IpcKind};
 use tesselle::{
     Conversion, Converted, DiffOptions, Difference, Driver, DriverOptions, ErrorKind, Location, OpenOptions,
@@ -484,6 +486,40 @@ fn a_column_without_a_value_is_kept_or_said_to_be_lost() {
         assert_eq!(lost.iter().any(|lost| lost.starts_with("the column 'b'")), is_lost, "{pairs:?} {lost:?}");
         let kept = tesselle::Source::open(text(&target), None, None, &OpenOptions::default()).unwrap();
         assert_eq!(kept.schema().index_of("b").is_err(), is_lost, "{pairs:?}");
+    }
+}
+
+#[test]
+fn a_cell_is_null_as_a_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let time = || Arc::new(TimestampMillisecondArray::from_iter_values(0..3)) as ArrayRef;
+    let pairs = |cells: [Option<Vec<Option<f32>>>; 3]| {
+        Arc::new(FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(cells, 2)) as ArrayRef
+    };
+    // The values of a null cell may be marked as null too, and take room in a list.
+    let whole = pairs([Some(vec![Some(1.0), Some(2.0)]), None, Some(vec![Some(3.0), Some(4.0)])]);
+    let lists = ListArray::new(
+        Arc::new(Field::new_list_field(DataType::Int64, true)),
+        OffsetBuffer::new(vec![0, 2, 4, 5].into()),
+        Arc::new(Int64Array::from(vec![Some(1), Some(2), None, None, Some(5)])),
+        Some(NullBuffer::from(vec![true, false, true])),
+    );
+    let source =
+        arrow(folder.path(), "whole.arrow", vec![("time", time()), ("f", whole), ("l", Arc::new(lists))]);
+    let target = folder.path().join("whole.tiledb");
+    run(&source, &target, |c| c.write.settings = settings(&["dims=time"])).unwrap();
+    let found = compare(&source, &target);
+    assert_eq!((found.values, found.unmatched, found.rows), (0, (0, 0), (3, 3)), "{found:?}");
+
+    let cell = Some(vec![Some(1.0), None]);
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![None]), None, Some(vec![])]);
+    for column in [pairs([None, cell, None]), Arc::new(lists)] {
+        let source = arrow(folder.path(), "partly.arrow", vec![("time", time()), ("x", column)]);
+        let target = folder.path().join("partly.tiledb");
+        let error = run(&source, &target, |c| c.write.settings = settings(&["dims=time"])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert!(error.to_string().contains("column 'x' has a null among the values"), "{error}");
+        assert!(!target.exists());
     }
 }
 
