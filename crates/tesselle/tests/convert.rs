@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::types::{Float32Type, Int64Type};
 use arrow_array::{
     ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Float64Array, Int32Array, Int64Array,
@@ -519,6 +520,32 @@ fn a_cell_is_null_as_a_whole_or_not_at_all() {
         let error = run(&source, &target, |c| c.write.settings = settings(&["dims=time"])).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
         assert!(error.to_string().contains("column 'x' has a null among the values"), "{error}");
+        assert!(!target.exists());
+    }
+}
+
+#[test]
+fn a_type_without_a_place_is_a_wrong_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut texts = ListBuilder::new(StringBuilder::new());
+    texts.values().append_value("a");
+    texts.append(true);
+    let mut nested = ListBuilder::new(ListBuilder::new(Int64Builder::new()));
+    nested.values().values().append_value(1);
+    nested.values().append(true);
+    nested.append(true);
+    let plain = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)])]);
+    let cases: [(&str, ArrayRef, &[&str]); 3] = [
+        ("tiledb", Arc::new(texts.finish()), &[]),
+        ("tatami", Arc::new(nested.finish()), &["profile=extended"]),
+        ("tatami", Arc::new(plain), &[]),
+    ];
+    for (to, column, pairs) in cases {
+        let source = arrow(folder.path(), "x.arrow", vec![("x", column)]);
+        let target = folder.path().join(format!("x.{to}"));
+        let error = run(&source, &target, |c| c.write.settings = settings(pairs)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{to}: {error}");
+        assert!(error.to_string().contains("'x'"), "{to}: {error}");
         assert!(!target.exists());
     }
 }
