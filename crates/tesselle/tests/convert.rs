@@ -580,3 +580,18 @@ fn empty_texts_of_a_lone_column_are_said_to_be_lost_in_csv() {
     assert!(told(vec![Some("a"), Some(""), None]));
     assert!(!told(vec![Some("a"), None]));
 }
+
+#[test]
+fn a_table_without_rows_has_none_in_any_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("a", Arc::new(Int64Array::from(Vec::<i64>::new()))),
+        ("b", Arc::new(Float64Array::from(Vec::<f64>::new()))),
+    ];
+    let source = arrow(folder.path(), "none.arrow", columns);
+    for to in ["tiledb", "tatami", "tet", "parquet", "csv", "zarr"] {
+        let target = folder.path().join(format!("none.{to}"));
+        assert_eq!(run(&source, &target, |_| ()).unwrap().summary.rows, 0, "{to}");
+        assert_eq!(compare(&source, &target).rows, (0, 0), "{to}");
+    }
+}

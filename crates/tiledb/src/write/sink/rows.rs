@@ -1,4 +1,4 @@
-//! Rows as a dense array along one dimension, `row`.
+//! Rows as a dense array along one dimension, `row`. Without any row it is a sparse one.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::settings::SinkSettings;
 use super::{Cells as Rows, Target, schema_of};
 use crate::Datatype;
 use crate::meta::dimension::Dimension;
-use crate::meta::schema::ArraySchema;
+use crate::meta::schema::{ArrayKind, ArraySchema};
 use crate::meta::value::Range;
 use crate::write::cells::Cells;
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, TileSet};
@@ -98,6 +98,10 @@ impl Rows for RowCells {
             self.flush(Some(cells))?;
         }
         let extent = if self.rows == 0 { 1 } else { cells.max(1).min(self.rows as usize) };
+        if self.rows == 0 {
+            // The domain of a dense array has a cell at least, which would be read with the fill values.
+            self.schema.kind = ArrayKind::Sparse;
+        }
         if let Some(dimension) = self.schema.dimensions.first_mut() {
             dimension.domain = Some(Range { low: Scalar::Int(0), high: Scalar::from(last) });
             dimension.extent = Some(Scalar::from(extent as u64));
