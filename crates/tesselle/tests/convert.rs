@@ -269,6 +269,12 @@ fn an_array_with_a_column_that_is_no_array_keeps_all_columns() {
     assert!(error.contains("'s'"), "{error}");
     let error = run(&array, &array.join("inside.parquet"), |_| ()).unwrap_err().to_string();
     assert!(error.contains("must not lie in its source"), "{error}");
+    // A source in the folder that is replaced would be gone.
+    let inside = array.join("inside.csv");
+    std::fs::write(&inside, "a\n1\n").unwrap();
+    let error = run(&inside, &array, |c| c.write.overwrite = true).unwrap_err().to_string();
+    assert!(error.contains("would replace"), "{error}");
+    assert!(inside.exists());
     let error = run(&array, &folder.path().join("copy.npy"), |_| ()).unwrap_err().to_string();
     assert!(error.contains("npy"), "{error}");
 }
@@ -582,16 +588,22 @@ fn empty_texts_of_a_lone_column_are_said_to_be_lost_in_csv() {
 }
 
 #[test]
-fn a_table_without_rows_has_none_in_any_format() {
+fn a_table_without_rows_stays_one() {
     let folder = tempfile::tempdir().unwrap();
-    let columns: Vec<(&str, ArrayRef)> = vec![
-        ("a", Arc::new(Int64Array::from(Vec::<i64>::new()))),
-        ("b", Arc::new(Float64Array::from(Vec::<f64>::new()))),
-    ];
-    let source = arrow(folder.path(), "none.arrow", columns);
-    for to in ["tiledb", "tatami", "tet", "parquet", "csv", "zarr"] {
-        let target = folder.path().join(format!("none.{to}"));
-        assert_eq!(run(&source, &target, |_| ()).unwrap().summary.rows, 0, "{to}");
-        assert_eq!(compare(&source, &target).rows, (0, 0), "{to}");
+    let source = folder.path().join("none.csv");
+    std::fs::write(&source, "time,a\n").unwrap();
+    for to in ["tiledb", "tatami", "tsfile", "parquet", "arrow", "csv"] {
+        let target = folder.path().join(format!("copy.{to}"));
+        let done = run(&source, &target, |c| {
+            c.types = vec![("time".to_owned(), DataType::Int64), ("a".to_owned(), DataType::Int32)];
+        });
+        assert_eq!(done.unwrap_or_else(|error| panic!("{to}: {error}")).summary.rows, 0, "{to}");
+        if to == "tsfile" {
+            // A series without points is none.
+            continue;
+        }
+        let copy = tesselle::Source::open(text(&target), None, None, &OpenOptions::default()).unwrap();
+        let rows = copy.rows(&tesselle::Scan::all(), &driver()).unwrap().batches;
+        assert_eq!(rows.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 0, "{to}");
     }
 }

@@ -1,4 +1,4 @@
-//! Rows as a dense array along one dimension, `row`. Without any row it is a sparse one.
+//! Rows as a dense array along one dimension, `row`; without a row the array is sparse.
 
 use std::sync::Arc;
 
@@ -93,15 +93,15 @@ impl Rows for RowCells {
     fn finish(mut self: Box<Self>) -> Result<(Vec<FinishedFragment>, ArraySchema)> {
         // An array with fewer rows than a tile would have has one tile of just these.
         let cells = if self.writer.is_none() { self.extent.min(self.pending_rows) } else { self.extent };
+        if self.rows == 0 {
+            // A dense array has at least one cell, which would read as a row.
+            self.schema.kind = ArrayKind::Sparse;
+        }
         let last = self.rows.max(1) - 1;
         if self.pending_rows > 0 {
             self.flush(Some(cells))?;
         }
         let extent = if self.rows == 0 { 1 } else { cells.max(1).min(self.rows as usize) };
-        if self.rows == 0 {
-            // The domain of a dense array has a cell at least, which would be read with the fill values.
-            self.schema.kind = ArrayKind::Sparse;
-        }
         if let Some(dimension) = self.schema.dimensions.first_mut() {
             dimension.domain = Some(Range { low: Scalar::Int(0), high: Scalar::from(last) });
             dimension.extent = Some(Scalar::from(extent as u64));
