@@ -505,7 +505,12 @@ impl Writer {
             creator_id: self.options.creator_id,
         };
         self.out.write_at(0, &header.to_bytes())?;
-        let summary = Summary { rows: header.rows, bytes: self.out.position(), pieces: self.pages };
+        let summary = Summary {
+            rows: header.rows,
+            bytes: self.out.position(),
+            pieces: self.pages,
+            ..Summary::default()
+        };
         self.out.commit()?;
         Ok(summary)
     }

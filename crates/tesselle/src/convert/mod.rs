@@ -9,8 +9,6 @@ mod watched;
 
 use std::collections::BTreeMap;
 
-use arrow_array::ArrayRef;
-use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field, Schema};
 use tesselle_core::{Driver, Error, Location, OpenOptions, Result, Scan, Summary, WriteOptions};
 
@@ -131,34 +129,18 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     let places = places(to, &rows.schema, &write, &layout);
     let (changed, narrowed) = fit::check(to.name(), version.as_deref(), &places)?;
     let mut sink = to.sink(&target, &rows.schema, &note, &write, driver)?;
-    let nulls_matter = to.name() == "tet" && write.settings.get("fill").is_none();
-    // A line of a CSV file cannot be empty, so that a lone column has one form for the empty text and for null.
-    let lone = (to.name() == "csv" && rows.schema.fields().len() == 1).then(|| rows.schema.field(0).name());
-    let mut empty_texts = false;
     let mut read = 0;
     let mut empty: Vec<usize> = (0..rows.schema.fields().len()).collect();
     for batch in rows.batches {
         let batch = batch?;
         read += batch.num_rows() as u64;
         empty.retain(|column| batch.column(*column).logical_null_count() == batch.num_rows());
-        if nulls_matter {
-            refuse_nulls(&batch)?;
-        }
-        empty_texts |= lone.is_some() && has_empty_text(batch.column(0));
         sink.write(&batch)?;
     }
-    let summary = sink.finish()?;
+    let mut summary = sink.finish()?;
     let mut lost = lost;
     lost.extend(narrowed);
-    if let Some(name) = lone.filter(|_| empty_texts) {
-        lost.push(format!("the empty texts of column '{name}', which stands alone: they are read as nulls"));
-    }
-    if to.name() == "tsfile" && summary.rows < read {
-        lost.push(format!(
-            "{} rows of nulls only, which separate series have no place for: devices with aligned=true have, in versions 3 and 4",
-            read - summary.rows
-        ));
-    }
+    lost.extend(std::mem::take(&mut summary.lost));
     if to.name() == "tsfile" && read > 0 && !empty.is_empty() {
         let names = empty.iter().map(|column| rows.schema.field(*column).name().as_str());
         let gone = not_in(&target, names.collect())?.into_iter();
@@ -305,24 +287,4 @@ fn places<'a>(
             (field.as_ref(), place)
         })
         .collect()
-}
-
-fn has_empty_text(column: &ArrayRef) -> bool {
-    let empty = |text: Option<&str>| text == Some("");
-    match column.data_type() {
-        DataType::Utf8 => column.as_string::<i32>().iter().any(empty),
-        DataType::LargeUtf8 => column.as_string::<i64>().iter().any(empty),
-        DataType::Utf8View => column.as_string_view().iter().any(empty),
-        DataType::Dictionary(..) => has_empty_text(column.as_any_dictionary().values()),
-        _ => false,
-    }
-}
-
-/// A tensor has no nulls, and what stands for them is the caller's to say.
-fn refuse_nulls(batch: &arrow_array::RecordBatch) -> Result<()> {
-    let schema = batch.schema_ref();
-    let found = schema.fields().iter().zip(batch.columns()).find(|(_, column)| column.null_count() > 0);
-    let Some((field, _)) = found else { return Ok(()) };
-    Err(Error::invalid(format!("column '{}' has nulls, which a tensor cannot hold", field.name()))
-        .hint("add --set fill=NaN or another value to stand for them, or leave such rows out with --where"))
 }

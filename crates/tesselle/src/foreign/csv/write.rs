@@ -11,6 +11,8 @@ struct CsvSink {
     /// The header line, until it is written.
     header: Option<String>,
     rows: u64,
+    /// The column whose empty texts look like its nulls, once there is one.
+    mistaken: Option<String>,
 }
 
 pub(in crate::foreign) fn sink(out: Box<dyn Staged>, schema: &SchemaRef) -> Result<Box<dyn Sink>> {
@@ -25,7 +27,7 @@ pub(in crate::foreign) fn sink(out: Box<dyn Staged>, schema: &SchemaRef) -> Resu
         push_field(&mut header, field.name(), schema.fields().len() == 1);
     }
     header.push('\n');
-    Ok(Box::new(CsvSink { out, header: Some(header), rows: 0 }))
+    Ok(Box::new(CsvSink { out, header: Some(header), rows: 0, mistaken: None }))
 }
 
 /// What values of a type are, where a field of a line has no room for them.
@@ -89,6 +91,9 @@ impl Sink for CsvSink {
                         .source(error)
                 })?;
                 push_field(&mut text, &shown, true);
+                if lone && shown.is_empty() && self.mistaken.is_none() {
+                    self.mistaken = Some((*name).clone());
+                }
             }
             text.push('\n');
         }
@@ -101,7 +106,11 @@ impl Sink for CsvSink {
         if let Some(header) = self.header.take() {
             self.out.write(header.as_bytes())?;
         }
-        let summary = Summary { rows: self.rows, bytes: self.out.position(), pieces: 0 };
+        let lost = self.mistaken.iter().map(|name| {
+            format!("the empty texts of column '{name}', which stands alone: they are read as nulls")
+        });
+        let summary =
+            Summary { rows: self.rows, bytes: self.out.position(), pieces: 0, lost: lost.collect() };
         self.out.commit()?;
         Ok(summary)
     }

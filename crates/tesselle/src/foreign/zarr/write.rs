@@ -151,7 +151,7 @@ pub(crate) fn write_array(
     staged.put(FILE, &pretty(&meta.to_json())?)?;
     staged.commit()?;
     let rows = meta.shape.iter().product();
-    Ok(Summary { rows, bytes: written, pieces: total })
+    Ok(Summary { rows, bytes: written, pieces: total, ..Summary::default() })
 }
 
 fn coordinates(mut number: u64, counts: &[u64]) -> Vec<u64> {
@@ -484,7 +484,8 @@ impl Sink for ZarrSink {
                 self.staged.put(&format!("{inner}/{FILE}"), &pretty(&group)?)?;
             }
         }
-        let summary = Summary { rows: self.rows, bytes: self.bytes, pieces: self.pieces };
+        let summary =
+            Summary { rows: self.rows, bytes: self.bytes, pieces: self.pieces, ..Summary::default() };
         self.staged.commit()?;
         Ok(summary)
     }
