@@ -104,7 +104,7 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
             .or_else(|| source.table_name().map(str::to_owned))
             .or_else(|| source.array_name());
         let value = Field::new("value", array.dtype().arrow(), false);
-        let changed = fit::check(to.name(), None, &[(&value, Place::Values)])?;
+        let (changed, _) = fit::check(to.name(), None, &[(&value, Place::Values)])?;
         let mut lost = lost;
         if array.origin().iter().any(|origin| *origin != 0) && to.name() != "tiledb" {
             lost.push("where the axes begin: the target counts positions from 0".to_owned());
@@ -129,7 +129,8 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     defaults::fill(to.name(), &mut write, &facts);
     defaults::fit_memory(to.name(), &mut write.settings, driver.budget().total());
     let version = write.settings.get("version").map(str::to_owned);
-    let changed = fit::check(to.name(), version.as_deref(), &places(to, &rows.schema, &write, &layout))?;
+    let places = places(to, &rows.schema, &write, &layout);
+    let (changed, narrowed) = fit::check(to.name(), version.as_deref(), &places)?;
     let mut sink = to.sink(&target, &rows.schema, &note, &write, driver)?;
     let mut read = 0;
     let mut empty: Vec<usize> = (0..rows.schema.fields().len()).collect();
@@ -141,6 +142,7 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     }
     let mut summary = sink.finish()?;
     let mut lost = lost;
+    lost.extend(narrowed);
     lost.extend(std::mem::take(&mut summary.lost));
     if to.name() == "tsfile" && read > 0 && !empty.is_empty() {
         let names = empty.iter().map(|column| rows.schema.field(*column).name().as_str());
