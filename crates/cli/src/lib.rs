@@ -76,13 +76,10 @@ enum Outcome {
 
 /// Runs `tess` with these arguments, program name first.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help and version come this way too, with code 0. Nobody to tell when the terminal is gone.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
+        Err(error) => return refuse(&error, &args),
     };
     let json = cli.verb.wants_json();
     match cli.verb.run() {
@@ -95,6 +92,26 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(error.kind().exit_code())
         }
     }
+}
+
+/// Help and version come this way too, and are printed. A call that is wrong is told as every other error.
+fn refuse(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+    if matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion) {
+        // Nobody to tell when the terminal is gone.
+        let _ = error.print();
+        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    }
+    let text = error.to_string();
+    let told: Vec<&str> =
+        text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
+    let (tips, facts): (Vec<&str>, Vec<&str>) =
+        told.into_iter().filter(|line| !line.is_empty()).partition(|line| line.starts_with("tip: "));
+    let facts = facts.iter().map(|line| line.trim_start_matches("error: ")).collect::<Vec<_>>().join(" ");
+    let facts = facts.trim_end_matches("For more information, try '--help'.").trim_end().to_owned();
+    let hint = tips.first().map_or("--help shows how it is called", |tip| tip.trim_start_matches("tip: "));
+    report(&Error::invalid(facts).hint(hint.to_owned()), args.iter().any(|arg| arg == "--json"));
+    ExitCode::from(2)
 }
 
 fn report(error: &Error, json: bool) {

@@ -90,9 +90,12 @@ fn statements_come_from_files_and_pipes() {
         folder.path().display()
     );
     let out = tess(&[&both]);
-    assert_eq!(text(&out.stdout), "a\n1\nb\n2\n{\"c\":\"\\n.quit\"}\n", "{}", text(&out.stderr));
+    assert_eq!(text(&out.stdout), "a\n1\nb\n2\n{\"c\": \"\\n.quit\"}\n", "{}", text(&out.stderr));
     let out = tess(&["SELECT 1 AS a; SELECT 2 AS b", "--json"]);
-    assert_eq!(text(&out.stdout).replace('\n', ""), "[{\"b\":2}]", "{}", text(&out.stderr));
+    assert_eq!(text(&out.stdout).replace('\n', ""), "[{\"b\": 2}]", "{}", text(&out.stderr));
+    let out = tess(&["SELECT 1", "-o", "one.tatami"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("COPY (SELECT …) TO 'one.tatami'"), "{}", text(&out.stderr));
     let out = tess(&["SELECT 1;\n.mod csv"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).contains("did you mean '.mode'?"), "{}", text(&out.stderr));

@@ -607,3 +607,51 @@ fn a_table_without_rows_stays_one() {
         assert_eq!(rows.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 0, "{to}");
     }
 }
+
+#[test]
+fn points_of_equal_time_and_origins_are_said_to_be_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("twice.csv");
+    std::fs::write(&source, "time,a\n10,1\n5,2\n10,9\n").unwrap();
+    let target = folder.path().join("twice.tsfile");
+    let error = run(&source, &target, |_| ()).unwrap_err();
+    assert!(error.to_string().contains("order=sort"), "{error}");
+    let done = run(&source, &target, |c| c.write.settings = settings(&["order=sort"])).unwrap();
+    assert!(done.lost.iter().any(|lost| lost.starts_with("1 points whose time")), "{:?}", done.lost);
+
+    let source = folder.path().join("off.csv");
+    std::fs::write(&source, "k,a\n5,1.5\n6,2.5\n8,3.5\n").unwrap();
+    let target = folder.path().join("off.tet");
+    for pairs in [&["axes=k"][..], &["axes=k", "order=any"]] {
+        let error = run(&source, &target, |c| c.write.settings = settings(pairs)).unwrap_err();
+        assert!(error.hint_text().is_some(), "holes are not filled unasked: {error}");
+    }
+    let done = run(&source, &target, |c| c.write.settings = settings(&["axes=k", "order=any", "fill=NaN"]));
+    let done = done.unwrap();
+    assert!(done.lost.iter().any(|lost| lost.starts_with("where the axes begin, [5]")), "{:?}", done.lost);
+}
+
+#[test]
+fn one_column_of_an_array_keeps_its_shape() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("grid.csv");
+    std::fs::write(&source, "y,x,a,b\n0,0,1,2\n0,1,3,4\n0,2,5,6\n1,0,7,8\n1,1,9,10\n1,2,11,12\n").unwrap();
+    let array = folder.path().join("grid.tiledb");
+    run(&source, &array, |c| {
+        c.write.settings = settings(&["kind=dense", "dims=y,x", "domain.y=0:1", "domain.x=0:2"])
+    })
+    .unwrap();
+    // Columns of a CSV file may be null, which tensors cannot be.
+    let done = run(&array, &folder.path().join("flat.npy"), |c| {
+        c.scan = tesselle::Scan::all().columns(["b"]);
+    });
+    assert!(done.unwrap().lost.iter().any(|lost| lost.starts_with("the axes y, x")));
+    let whole = folder.path().join("grid.tet");
+    run(&array, &whole, |_| ()).unwrap();
+    for to in ["npy", "tet", "zarr", "tiledb"] {
+        let target = folder.path().join(format!("b.{to}"));
+        run(&whole, &target, |c| c.scan = tesselle::Scan::all().columns(["b"])).unwrap();
+        let copy = tesselle::Source::open(text(&target), None, None, &OpenOptions::default()).unwrap();
+        assert_eq!(copy.array().unwrap().shape(), [2, 3], "{to}");
+    }
+}

@@ -295,6 +295,7 @@ fn sinks_place_fill_and_refuse() {
         ("value", value(&[Some(3.0), Some(0.0), Some(2.0)])),
     ]);
     assert!(sink(std::slice::from_ref(&shuffled), &[]).is_err(), "not row-major");
+    assert!(sink(std::slice::from_ref(&shuffled), &[("order", "any")]).is_err(), "a hole");
     let file = sink(std::slice::from_ref(&shuffled), &[("order", "any"), ("fill", "-1")]).unwrap();
     let floats: Vec<f32> =
         tensor(&file, 0).unwrap().as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
@@ -302,7 +303,8 @@ fn sinks_place_fill_and_refuse() {
     assert_eq!(file.array(0).unwrap().axis_names(), ["y", "x"]);
     assert_eq!(file.metadata().unwrap().datasets["data"].attrs["_FillValue"], "-1");
     let plain = batch(vec![("a", at(&[5, 6])), ("b", value(&[Some(1.5), None]))]);
-    let file = sink(&[plain], &[]).unwrap();
+    assert!(sink(std::slice::from_ref(&plain), &[]).is_err(), "nulls of floats");
+    let file = sink(&[plain], &[("fill", "7")]).unwrap();
     assert_eq!(file.table_names(), ["a", "b"]);
     assert_eq!(tensor(&file, 0).unwrap(), [5_i64, 6].map(i64::to_le_bytes).concat());
     let nulls = batch(vec![("a", Arc::new(Int64Array::from(vec![Some(1), None])) as ArrayRef)]);

@@ -72,10 +72,7 @@ pub fn reduce(
         // These need no data.
         ReduceOp::Count => Values::repeated(i128::from(shape.reduced_cells), shape.kept_cells)?,
         ReduceOp::NanCount if !array.dtype().is_float() => Values::repeated(0, shape.kept_cells)?,
-        _ if shape.kept_cells > 0
-            && shape.reduced_cells == 0
-            && !matches!(op, ReduceOp::Sum | ReduceOp::NanCount) =>
-        {
+        _ if shape.kept_cells > 0 && shape.reduced_cells == 0 && !op.has_value_of_nothing() => {
             return Err(Error::invalid(format!("there is no cell to take the {} of", op.name()))
                 .hint("widen the selection; sum and count of nothing are 0"));
         }

@@ -47,6 +47,11 @@ impl ReduceOp {
         Self::NanCount,
     ];
 
+    /// Whether there is an answer where there is no cell.
+    pub(super) fn has_value_of_nothing(self) -> bool {
+        matches!(self, Self::Count | Self::Sum | Self::NanCount)
+    }
+
     /// The name, as it parses.
     pub fn name(self) -> &'static str {
         match self {

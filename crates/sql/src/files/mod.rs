@@ -237,15 +237,17 @@ impl UrlTableFactory for FileTables {
             Ok(Named::Foreign(kind, paths)) => {
                 foreign::provider(&self.state()?, kind, &paths).await.map(Some)
             }
-            // Names without a dot, a slash or a fragment are names of tables, unless a folder of data has that name.
-            Err(error)
-                if !looks_like_a_file(url) && matches!(error.class_name(), "unknown_format" | "io") =>
-            {
-                Ok(None)
-            }
+            // Names without a dot, a slash or a fragment are names of tables, unless data has that name.
+            Err(error) if !looks_like_a_file(url) && !is_data(url, &error) => Ok(None),
             Err(error) => Err(external(error)),
         }
     }
+}
+
+/// Whether an error is about data of this name, rather than that there is none.
+fn is_data(name: &str, error: &Error) -> bool {
+    let exists = || Location::local(name).and_then(|location| location.exists()).unwrap_or(false);
+    error.class_name() != "unknown_format" && exists()
 }
 
 pub(crate) fn looks_like_a_file(name: &str) -> bool {

@@ -114,6 +114,16 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         let summary = to.write_array(&target, array, &note, &write, driver)?;
         return Ok(Converted { format: to.name(), summary, changed, kept, lost });
     }
+    let mut lost = lost;
+    let axes = layout.named(&["dimension", "axis"]);
+    if to.takes_arrays()
+        && let Some(columns) = &conversion.scan.columns
+        && layout.kind.as_deref() != Some("sparse")
+        && !axes.is_empty()
+        && !axes.iter().any(|axis| columns.iter().any(|column| column == axis))
+    {
+        lost.push(format!("the axes {}: the values are one vector", axes.join(", ")));
+    }
     let rows = cast::cast(source.rows(&conversion.scan, driver)?, &conversion.casts)?;
     let casts: Vec<&str> = conversion.casts.iter().map(|(name, _)| name.as_str()).collect();
     let facts = Rows {
@@ -141,7 +151,6 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         sink.write(&batch)?;
     }
     let mut summary = sink.finish()?;
-    let mut lost = lost;
     lost.extend(narrowed);
     lost.extend(std::mem::take(&mut summary.lost));
     if to.name() == "tsfile" && read > 0 && !empty.is_empty() {

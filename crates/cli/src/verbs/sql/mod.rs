@@ -82,6 +82,7 @@ impl Sql {
             )
             .hint("write CREATE EXTERNAL TABLE t STORED AS FORMAT LOCATION 'file'"));
         }
+        self.refuse_drawing()?;
         let (threads, memory) = self.resources.parts();
         let options =
             SessionOptions { threads, memory, open: self.read.options()?, ..SessionOptions::default() };
@@ -103,6 +104,18 @@ impl Sql {
             None => shell::run(&session, &mut output)?,
         }
         Ok(Outcome::Fine)
+    }
+
+    /// A table that is drawn does not belong in a file whose name promises data.
+    fn refuse_drawing(&self) -> Result<()> {
+        let Some(name) = self.output.as_deref() else { return Ok(()) };
+        let is_data = tesselle::foreign::Foreign::from_extension(name).is_some()
+            || tesselle::format_by_extension(name).is_some();
+        if self.form.is_some() || self.json || self.by_name().is_some() || !is_data {
+            return Ok(());
+        }
+        Err(Error::invalid(format!("-o does not write '{name}'"))
+            .hint(format!("write COPY (SELECT …) TO '{name}' instead")))
     }
 
     fn by_name(&self) -> Option<Form> {
