@@ -133,7 +133,7 @@ fn copy_front(file: &File, target: &Location, refused: Option<&Error>) -> Result
         staged.write_at(0, &superblock.to_bytes())?;
     }
     staged.commit()?;
-    Ok(Repaired { kept_bytes: cut, dropped_bytes: catalog.file_len - cut, notes })
+    Ok(Repaired { kept_bytes: cut, dropped_bytes: catalog.file_len - cut, notes, ..Repaired::default() })
 }
 
 fn copy_range(source: &Location, end: u64, staged: &mut dyn Staged) -> Result<()> {
@@ -189,5 +189,5 @@ fn copy_datasets(
         writer.copy_dataset(id, file, *source)?;
     }
     writer.finish()?;
-    Ok(Repaired { kept_bytes, dropped_bytes: catalog.file_len.saturating_sub(kept_bytes), notes })
+    Ok(Repaired { kept_bytes, dropped_bytes: catalog.file_len.saturating_sub(kept_bytes), notes, ..Repaired::default() })
 }

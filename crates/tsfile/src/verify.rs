@@ -1,6 +1,6 @@
 //! Health of an archive at three depths: structure; records and page headers; every value and statistic.
 
-mod pages;
+pub(crate) mod pages;
 
 use crate::archive::{Archive, ArchiveFile};
 use crate::legacy;
@@ -372,7 +372,7 @@ struct GroupState {
 
 /// How statistics are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Compare {
+pub(crate) enum Compare {
     /// Stated ones with others that were merged: all fields.
     Merged,
     /// Stated ones with decoded values: all fields.
@@ -382,7 +382,7 @@ enum Compare {
 }
 
 /// What differs, in words. Fields that either side lacks are not compared.
-fn difference(stated: &Statistics, found: &Statistics, compare: Compare) -> Option<String> {
+pub(crate) fn difference(stated: &Statistics, found: &Statistics, compare: Compare) -> Option<String> {
     if stated.count != found.count {
         return Some(format!("count {} and {}", stated.count, found.count));
     }

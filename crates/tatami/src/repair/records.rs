@@ -59,7 +59,7 @@ pub(super) fn salvage(
         format!("the footer with the schema is lost: {why}"),
         format!("{found} intact records are saved, one row each"),
     ];
-    Ok(Repaired { kept_bytes: kept, dropped_bytes: size - kept, notes })
+    Ok(Repaired { kept_bytes: kept, dropped_bytes: size - kept, notes, ..Repaired::default() })
 }
 
 fn row(

@@ -120,6 +120,18 @@ impl File {
         Ok(file)
     }
 
+    /// The metadata block alone, where nothing else of a tail can be read.
+    pub(crate) fn metadata_alone(location: &Location, size: u64, limits: &Limits) -> Result<FileMetadata> {
+        let (head, end) = Ending::read(location, size)?;
+        let version = Version::recognise(&head)?;
+        let (start, stop) = tail(&end, version, size)?;
+        if stop - start > limits.metadata_bytes {
+            return Err(Error::limit("the metadata exceeds the limit").offset(start));
+        }
+        let bytes = end.range(location, start..stop)?;
+        FileMetadata::parse(&mut Cursor::new(&bytes, start, "file metadata"), version)
+    }
+
     /// Opens a file that was not closed, as its repair would read: the whole chunk groups.
     pub(crate) fn recover(location: &Location) -> Result<Self> {
         Self::recover_parts(location).in_file(location.path())
