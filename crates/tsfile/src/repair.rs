@@ -12,7 +12,8 @@ mod scan;
 pub(crate) use scan::{scan, tail_of};
 
 use crate::archive::Archive;
-use crate::meta::{FileMetadata, Version};
+use crate::meta::schema::Category;
+use crate::meta::{DataType, FileMetadata, Version};
 use crate::read::file::File;
 use crate::verify::{self, Compare, difference};
 use crate::write::output::Output;
@@ -21,7 +22,7 @@ use group::{Judge, Judged};
 use guide::{Guide, Known};
 use mended::Mended;
 use scan::{Recovered, scan_on};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use tesselle_core::{
     Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result,
 };
@@ -128,11 +129,27 @@ fn with_tail(source: &Location, target: &Location, file: &File, driver: &Driver)
         }
     }
     add_lines(&mut repaired, stops, "more such places");
+    note_tables(file, &mut repaired);
     let judge = Judge { location: source, version, guide: Some(&guide), driver };
     let mut groups = judge_groups(&judge, &found, &mut repaired)?;
     account(guide, &mut groups, &mut repaired);
     let mended = Mended::new(version, found, groups);
     finish(source, target, version, &mended, file.metadata.clone(), repaired)
+}
+
+/// A table without devices beside devices without a table may be one table whose name is damaged.
+fn note_tables(file: &File, repaired: &mut Repaired) {
+    let mut tables = file.metadata.tables.iter().map(|table| &table.name);
+    let lonely = tables.find(|name| file.devices.iter().all(|device| device.id.table_name() != **name));
+    let homeless = file.devices.iter().find(|device| device.table.is_none());
+    if let (Some(table), Some(device)) = (lonely, homeless) {
+        let text = format!(
+            "table '{}' has no devices and '{}' has no table: one of the names may be damaged",
+            table.escape_debug(),
+            device.path.escape_debug()
+        );
+        repaired.note(Outcome::Doubtful, text);
+    }
 }
 
 /// What came of the groups of a file: by device, in file order; `None` for one that is left out.
@@ -186,8 +203,15 @@ fn add_lines(repaired: &mut Repaired, lines: Vec<(Outcome, String)>, rest: &str)
 
 /// Compares what was met with what the tail lists: chunks that stand elsewhere are taken for those that are missing,
 /// and what is still missing then is named.
-fn account(guide: Guide, groups: &mut Groups, repaired: &mut Repaired) {
-    let mut unmet = guide.chunks;
+fn account(mut guide: Guide, groups: &mut Groups, repaired: &mut Repaired) {
+    let mut unmet = std::mem::take(&mut guide.chunks);
+    let listed: HashSet<(String, String)> = unmet
+        .values()
+        .flatten()
+        .filter(|known| known.statistics.count > 0)
+        .map(|known| (known.path.clone(), known.series.clone()))
+        .collect();
+    let mut unlisted = Vec::new();
     for judged in groups.values_mut().flatten().flatten() {
         for (offset, met) in judged.met.drain(..) {
             if let Some(list) = unmet.get_mut(&offset) {
@@ -209,21 +233,28 @@ fn account(guide: Guide, groups: &mut Groups, repaired: &mut Repaired) {
                         && known.data_type == stray.data_type
                         && difference(&known.statistics, &stray.statistics, Compare::Times).is_none()
                 };
-                let Some(at) = unmet.iter().position(same) else { continue };
-                let (offset, _) = unmet.swap_remove(at);
-                let text = format!(
-                    "a chunk of '{}.{}' stands at {}; the tail said {offset}",
-                    path.escape_debug(),
-                    stray.measurement.escape_debug(),
-                    stray.offset
-                );
-                repaired.note(Outcome::Mended, text);
+                let name = format!("{path}.{}", stray.measurement);
+                let what = format!("the chunk of '{}' at {}", name.escape_debug(), stray.offset);
+                if let Some(at) = unmet.iter().position(same) {
+                    let (offset, _) = unmet.swap_remove(at);
+                    repaired.note(Outcome::Mended, format!("{what} was listed at {offset}"));
+                } else if guide.filter_tells(&name, &[])
+                    && !listed.contains(&(path.clone(), stray.measurement.clone()))
+                {
+                    // A series of which no chunk is listed, though the writer put it into the filter.
+                    let text = format!("{what} was not listed, but the filter of the file knows it");
+                    repaired.note(Outcome::Mended, text);
+                } else {
+                    unlisted.push((Outcome::Doubtful, format!("{what} was not listed, and is not now")));
+                    continue;
+                }
                 judged.chunks.push(stray);
             }
             judged.chunks.sort_by_key(|chunk| chunk.offset);
             keep_empty_series(&path, judged, &mut unmet);
         }
     }
+    add_lines(repaired, unlisted, "more chunks were not listed, and are not now");
     unmet.retain(|(_, known)| known.statistics.count > 0);
     let mut missing: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
     for (_, known) in unmet {
@@ -250,7 +281,10 @@ fn account(guide: Guide, groups: &mut Groups, repaired: &mut Repaired) {
 /// Series without a point have an entry in the tail and no chunk of their own: they stay beside a chunk of the device.
 fn keep_empty_series(path: &str, judged: &mut Judged, unmet: &mut Vec<(u64, Known)>) {
     let Some(beside) = judged.chunks.last().cloned() else { return };
-    let is_empty = |(_, known): &mut (u64, Known)| known.path == path && known.statistics.count == 0;
+    // An entry whose own statistics know of points is no such series.
+    let is_empty = |(_, known): &mut (u64, Known)| {
+        known.path == path && known.statistics.count == 0 && known.is_consistent
+    };
     for (_, known) in unmet.extract_if(.., is_empty) {
         if judged.chunks.iter().any(|chunk| chunk.measurement == known.series) {
             continue;
@@ -269,9 +303,10 @@ fn finish(
     target: &Location,
     version: Version,
     mended: &Mended,
-    known: FileMetadata,
+    mut known: FileMetadata,
     mut repaired: Repaired,
 ) -> Result<Repaired> {
+    mend_tables(&mut known, &mended.found, &mut repaired);
     let size = source.size()?;
     let head = version.head();
     let mut out = Output::new(target.storage().create(target.path())?);
@@ -287,6 +322,34 @@ fn finish(
     mended.found.write_tail(version, known, &mut out)?;
     out.commit()?;
     Ok(repaired)
+}
+
+/// Gives the columns of tables the types of their chunks, and tags theirs.
+fn mend_tables(known: &mut FileMetadata, found: &Recovered, repaired: &mut Repaired) {
+    for table in &mut known.tables {
+        let tags = table.columns.iter_mut().filter(|(_, category)| *category == Category::Tag);
+        for (column, _) in tags.filter(|(column, _)| !verify::is_text(column.data_type)) {
+            let (table, name) = (table.name.escape_debug(), column.name.escape_debug());
+            let from = column.data_type.name();
+            repaired.note(
+                Outcome::Mended,
+                format!("table '{table}' declared tag '{name}' as {from}; tags are text"),
+            );
+            column.data_type = DataType::String;
+        }
+        let devices = found.devices.iter().filter(|(device, _)| device.table_name() == table.name);
+        for chunk in devices.flat_map(|(_, record)| &record.groups).flat_map(|group| &group.chunks) {
+            let mut columns = table.columns.iter_mut().map(|(column, _)| column);
+            let Some(column) = columns.find(|column| column.name == chunk.measurement) else { continue };
+            if column.data_type != chunk.data_type {
+                let (table, column_name) = (table.name.escape_debug(), column.name.escape_debug());
+                let (from, to) = (column.data_type.name(), chunk.data_type.name());
+                let text = format!("table '{table}' declared '{column_name}' as {from}, its chunks are {to}");
+                repaired.note(Outcome::Mended, text);
+                column.data_type = chunk.data_type;
+            }
+        }
+    }
 }
 
 fn copy(source: &Location, range: std::ops::Range<u64>, out: &mut Output) -> Result<()> {

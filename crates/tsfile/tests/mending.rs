@@ -12,7 +12,7 @@ use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Rep
 use tesselle_tsfile::TsFile;
 
 /// Small files of every version and model.
-const CASES: [&str; 16] = [
+const CASES: [&str; 18] = [
     "v08-gorilla-nan",
     "v08-missing",
     "v09-unordered-time",
@@ -28,7 +28,9 @@ const CASES: [&str; 16] = [
     "v4-names",
     "v4-multi",
     "v4py-camel",
+    "v4py-table",
     "v4py-table-pages",
+    "v4py-tree",
 ];
 
 /// Damaged copies of each.

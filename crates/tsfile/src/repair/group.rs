@@ -2,6 +2,7 @@
 
 use super::guide::{Guide, Known};
 use crate::meta::{DeviceId, Statistics, Version};
+use crate::read::values;
 use crate::verify::pages::{self, Waiting};
 use crate::verify::{Compare, difference};
 use crate::walk::{Record, WalkedChunk, Walker};
@@ -116,28 +117,28 @@ impl Judge<'_> {
     ) -> std::result::Result<(), String> {
         let listed = self.listed(path, record, judged)?;
         let known = if let Listed::As(known) = &listed { Some(known) } else { None };
-        let is_times = chunk.loaded.header.is_time_column();
+        // Statistics that the tail itself contradicts must not lead the decoding.
+        let trusted = known.filter(|known| known.is_consistent);
+        let header = &chunk.loaded.header;
+        let is_times = header.is_time_column();
+        let is_lossy = header.encoding.is_lossy(header.data_type);
+        let has_two_readings = values::has_two_readings(header.encoding, header.data_type.physical());
         let merged = merged_statistics(&chunk, self.version);
         let waiting = Waiting {
             piece: format!("'{path}.{}', chunk at {}", record.measurement, record.offset),
-            stated: known.map(|known| known.statistics.clone()),
+            stated: trusted.map(|known| known.statistics.clone()),
             times: Arc::clone(times),
             pages: chunk.loaded.pages.len(),
             chunk,
         };
-        let mut statistics = None;
-        let mut wrong = None;
-        let checked = pages::check(std::slice::from_ref(&waiting), self.version, self.driver);
-        let findings = checked.iter().flat_map(|page| &page.findings);
-        for finding in findings.filter(|finding| finding.severity == Severity::Error) {
-            let is_statistics = finding.kind == "page_statistics" && merged.is_none();
-            if is_statistics && known.is_some_and(|known| !known.is_consistent) {
-                judged.doubts.push(format!("{}: {}", waiting.piece, finding.message));
-                statistics = Some(record.statistics.clone());
-            } else {
-                wrong.get_or_insert_with(|| line(finding, &waiting.piece));
-            }
+        if has_two_readings && trusted.is_none() && merged.is_none() {
+            let text = "its encoding has two readings, and the statistics that told them apart are lost";
+            judged.doubts.push(format!("{}: {text}", waiting.piece));
         }
+        let checked = pages::check(std::slice::from_ref(&waiting), self.version, self.driver);
+        let mut findings = checked.iter().flat_map(|page| &page.findings);
+        let wrong = findings.find(|finding| finding.severity == Severity::Error);
+        let wrong = wrong.map(|finding| line(finding, &waiting.piece));
         if let (Some(why), false) = (&wrong, matches!(listed, Listed::Not)) {
             return Err(why.clone());
         }
@@ -147,14 +148,16 @@ impl Judge<'_> {
         let mut record = record.clone();
         match listed {
             Listed::As(known) => {
-                let stale = merged.and_then(|merged| difference(&known.statistics, &merged, Compare::Merged));
-                if let Some(text) = stale {
-                    judged.renewed.push(format!(
-                        "{}: the tail has other statistics than its pages: {text}",
-                        waiting.piece
-                    ));
-                } else if statistics.is_none() {
-                    record.statistics = known.statistics.clone();
+                let found = merged.as_ref().unwrap_or(&record.statistics);
+                let compare = if is_lossy && merged.is_none() { Compare::Times } else { Compare::Merged };
+                let checked = known.is_consistent && merged.is_none();
+                match difference(&known.statistics, found, compare).filter(|_| !checked) {
+                    None => record.statistics = known.statistics.clone(),
+                    Some(text) => {
+                        let text = format!("{}: the tail has other statistics: {text}", waiting.piece);
+                        let list = if merged.is_some() { &mut judged.renewed } else { &mut judged.doubts };
+                        list.push(text);
+                    }
                 }
                 judged.version.get_or_insert(known.version);
                 judged.met.push((record.offset, *known));

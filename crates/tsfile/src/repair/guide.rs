@@ -38,7 +38,7 @@ impl Guide {
     pub(super) fn of(file: &File) -> Self {
         let mut guide = Self { bloom: file.metadata.bloom.clone(), ..Self::default() };
         for device in &file.devices {
-            let Ok(list) = file.series(device) else {
+            let Ok(list) = file.series_unchecked(device) else {
                 guide.has_gaps = true;
                 continue;
             };
