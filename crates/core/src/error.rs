@@ -130,7 +130,7 @@ impl Error {
     pub fn unknown_name<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let mut known: Vec<&str> = known.into_iter().collect();
         let near =
-            known.iter().map(|k| (distance(name, k), *k)).min().filter(|(d, _)| *d <= 1 + name.len() / 3);
+            known.iter().map(|k| (distance(name, k), *k)).min().filter(|(d, _)| *d <= 1 + name.len() / 4);
         let error = Self::not_found(format!("{what} '{name}' does not exist"));
         if let Some((_, near)) = near {
             return error.hint(format!("did you mean '{near}'?"));
@@ -176,6 +176,13 @@ impl Error {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.0.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// Says what to do next in the words of another front end.
+    #[must_use]
+    pub fn rephrase_hint(mut self, rephrase: impl FnOnce(&str) -> String) -> Self {
+        self.0.hint = self.0.hint.map(|hint| rephrase(&hint).into());
         self
     }
 

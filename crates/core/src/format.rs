@@ -234,6 +234,14 @@ impl Settings {
             .transpose()
     }
 
+    /// The level of zstd, where one is set.
+    pub fn zstd_level(&self) -> Result<Option<i32>> {
+        match self.parse("level", "a zstd level")? {
+            Some(level) if !(-7..=22).contains(&level) => Err(Error::invalid("zstd levels are -7 to 22")),
+            level => Ok(level),
+        }
+    }
+
     /// Refuses names that are not among `known`.
     pub fn expect_only(&self, known: &[&str]) -> Result<()> {
         let unknown = self.0.keys().find(|name| !known.contains(&name.as_str()));

@@ -67,3 +67,37 @@ impl Copy {
         self.to.create(&self.target, schema, &self.options, driver)
     }
 }
+
+/// A hint that names flags of the command line, in the words of SQL.
+pub(crate) fn in_sql(hint: &str) -> String {
+    let hint = hint.replace("--columns", "SELECT").replace("--where", "WHERE").replace("--as", "STORED AS");
+    let mut parts = hint.split("--set ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (setting, rest) = part.split_at(part.find([' ', ';']).unwrap_or(part.len()));
+        let (setting, comma) = setting.strip_suffix(',').map_or((setting, ""), |setting| (setting, ","));
+        let (name, value) = setting.split_once('=').unwrap_or((setting, "VALUE"));
+        text.push_str(&format!("OPTIONS ('{name}' '{value}'){comma}{rest}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_speak_sql() {
+        for (flags, sql) in [
+            ("no flag", "no flag"),
+            (
+                "name it with --set time=COLUMN, or number the rows with --set time=@row",
+                "name it with OPTIONS ('time' 'COLUMN'), or number the rows with OPTIONS ('time' '@row')",
+            ),
+            ("add --set shape=N,M so that", "add OPTIONS ('shape' 'N,M') so that"),
+            ("leave it out with --columns, or cast it before", "leave it out with SELECT, or cast it before"),
+        ] {
+            assert_eq!(in_sql(flags), sql);
+        }
+    }
+}

@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 
 use crate::answer::Answer;
 use crate::context;
-use crate::copy::Copy;
+use crate::copy::{Copy, in_sql};
 use crate::error::ours;
 use crate::files::{FileTables, Opener, looks_like_a_file};
 use crate::functions::Function;
@@ -129,7 +129,9 @@ impl Session {
     pub fn run(&self, statement: Statement) -> Result<Answer> {
         self.interrupt.reset();
         match &statement {
-            Statement::CopyTo(copy) => self.copy(&Copy::new(copy)?),
+            Statement::CopyTo(copy) => {
+                self.copy(&Copy::new(copy)?).map_err(|error| error.rephrase_hint(in_sql))
+            }
             _ => self.start(statement),
         }
     }

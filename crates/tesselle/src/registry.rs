@@ -2,6 +2,8 @@
 
 use tesselle_core::{Confidence, Error, Format, Location, Probe, Result};
 
+use crate::foreign::Foreign;
+
 static FORMATS: [&dyn Format; 4] =
     [&tesselle_tet::Tet, &tesselle_tiledb::TileDb, &tesselle_tsfile::TsFile, &tesselle_tatami::Tatami];
 
@@ -35,8 +37,21 @@ pub fn detect(location: &Location) -> Result<&'static dyn Format> {
         .max_by_key(|(confidence, _)| *confidence);
     match best {
         Some((confidence, format)) if confidence > Confidence::No => Ok(format),
-        _ => Err(unrecognised(&probe).file(location.path())),
+        _ => match Foreign::detect(location)? {
+            Some(foreign) => Err(elsewhere(foreign, location).file(location.path())),
+            None => Err(unrecognised(&probe).file(location.path())),
+        },
     }
+}
+
+/// A file that may be whole, but is asked for in the wrong place.
+fn elsewhere(foreign: Foreign, location: &Location) -> Error {
+    let name = foreign.name();
+    Error::invalid(format!(
+        "this is {name}, which is queried and converted, but none of the engine's own formats"
+    ))
+    .class("unknown_format")
+    .hint(format!("try tess sql \"SELECT * FROM '{}'\", or tess convert", location.path()))
 }
 
 fn unrecognised(probe: &Probe) -> Error {

@@ -96,6 +96,13 @@ fn enter(folder: &Location, wanted: Wanted, depth: usize, found: &mut Vec<String
         if entry.name.starts_with('.') || entry.name.starts_with("__") {
             continue;
         }
+        if entry.name.contains(char::REPLACEMENT_CHARACTER) && !inner.exists()? {
+            // A name that is not UTF-8 cannot be opened; it is found, so that it is not passed over in silence.
+            if entry.kind == EntryKind::Folder || is_known_name(&entry.name) {
+                found.push(inner.path().to_owned());
+            }
+            continue;
+        }
         match entry.kind {
             EntryKind::Folder => enter(&inner, wanted, depth + 1, found)?,
             EntryKind::File if is_wanted(&inner, wanted)? => found.push(inner.path().to_owned()),
@@ -153,5 +160,17 @@ mod tests {
         assert!(!is_container(at("a").to_str().unwrap()).unwrap());
         assert!(is_container(at("a/x.tiledb").to_str().unwrap()).unwrap());
         assert!(is_container(at("a/n.csv").to_str().unwrap()).unwrap());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn names_that_cannot_be_read_are_not_passed_over() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = tempfile::tempdir().unwrap();
+        for name in [&b"b\xff.tatami"[..], b"note\xff.txt"] {
+            std::fs::write(folder.path().join(std::ffi::OsStr::from_bytes(name)), "x").unwrap();
+        }
+        let found = find(folder.path().to_str().unwrap(), Wanted::Containers).unwrap();
+        assert!(matches!(found.as_slice(), [only] if only.ends_with("b\u{fffd}.tatami")), "{found:?}");
     }
 }

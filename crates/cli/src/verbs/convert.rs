@@ -96,6 +96,10 @@ impl Convert {
         let Some((output, inputs)) = self.paths.split_last() else {
             return Err(Error::invalid("a conversion needs an input and an output"));
         };
+        if output == "-" {
+            return Err(Error::invalid("convert writes files, not standard output")
+                .hint("tess cat INPUT --as csv|jsonl|arrow|parquet does"));
+        }
         if inputs::is_many(inputs)? {
             return self.many(inputs, Path::new(output), &conversion, &driver);
         }

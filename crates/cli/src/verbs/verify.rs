@@ -35,7 +35,7 @@ pub(crate) struct Verify {
     #[arg(long)]
     deep: bool,
 
-    /// As JSON: one report, or a list of them where several containers are named
+    /// As JSON: one report, or an object with `ok` and a list `reports` where there are several containers
     #[arg(long)]
     pub(crate) json: bool,
 

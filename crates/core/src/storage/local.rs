@@ -219,8 +219,8 @@ impl Storage for LocalStorage {
         let mut entries = Vec::new();
         for entry in fs::read_dir(path).map_err(failed("list", path))? {
             let entry = entry.map_err(failed("list", path))?;
-            // Names that are not UTF-8 belong to no format.
-            let Ok(name) = entry.file_name().into_string() else { continue };
+            // Names that are not UTF-8 belong to no format; they are shown with marks where they cannot be read.
+            let name = entry.file_name().to_string_lossy().into_owned();
             let metadata =
                 fs::metadata(entry.path()).or_else(|_| entry.metadata()).map_err(failed("list", path))?;
             let kind = if metadata.is_dir() { EntryKind::Folder } else { EntryKind::File };

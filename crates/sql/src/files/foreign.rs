@@ -9,8 +9,8 @@ use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::execution::SessionState;
-use tesselle::Location;
 use tesselle::foreign::Foreign;
+use tesselle::{Error, Location};
 
 use super::parquet::ParquetFactory;
 
@@ -24,11 +24,16 @@ pub(super) enum Kind {
 impl Kind {
     /// What a file is, by content first and name second; `None` where the facade makes a table of it.
     pub(super) fn of(location: &Location) -> tesselle::Result<Option<Self>> {
-        Ok(match Foreign::detect(location)? {
-            Some(Foreign::Parquet) => Some(Self::Parquet),
-            Some(Foreign::Arrow) => Some(Self::Arrow),
-            _ => None,
-        })
+        let kind = match Foreign::detect(location)? {
+            Some(Foreign::Parquet) => Self::Parquet,
+            Some(Foreign::Arrow) => Self::Arrow,
+            _ => return Ok(None),
+        };
+        if location.size()? == 0 {
+            // DataFusion takes such files for tables without rows and columns.
+            return Err(Error::corrupt("this file is empty").class("incomplete").file(location.path()));
+        }
+        Ok(Some(kind))
     }
 
     fn format(self, state: &SessionState) -> Result<Arc<dyn FileFormat>> {

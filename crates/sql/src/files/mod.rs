@@ -237,8 +237,12 @@ impl UrlTableFactory for FileTables {
             Ok(Named::Foreign(kind, paths)) => {
                 foreign::provider(&self.state()?, kind, &paths).await.map(Some)
             }
-            // Names without a dot, a slash or a fragment are names of tables, not of files.
-            Err(_) if !looks_like_a_file(url) => Ok(None),
+            // Names without a dot, a slash or a fragment are names of tables, unless a folder of data has that name.
+            Err(error)
+                if !looks_like_a_file(url) && matches!(error.class_name(), "unknown_format" | "io") =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(external(error)),
         }
     }

@@ -63,6 +63,26 @@ fn damage_is_reported_with_its_place() {
 }
 
 #[test]
+fn a_bad_file_among_others_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().join("some");
+    std::fs::create_dir(&root).unwrap();
+    let session = support::session(true);
+    for kind in ["parquet", "tatami"] {
+        let bad = root.join(format!("bad.{kind}"));
+        std::fs::copy(folder.path().join(format!("mixed.{kind}")), root.join(format!("a.{kind}"))).unwrap();
+        std::fs::write(&bad, "").unwrap();
+        for from in [root.join(format!("*.{kind}")), root.clone(), bad.clone()] {
+            let error = rows(&session, &format!("SELECT count(*) FROM '{}'", from.display())).unwrap_err();
+            assert_eq!(error.file_name(), bad.to_str(), "{}: {error}", from.display());
+        }
+        std::fs::remove_dir_all(&root).unwrap();
+        std::fs::create_dir(&root).unwrap();
+    }
+}
+
+#[test]
 fn drop_and_if_exists_work_on_names_that_are_not_files() {
     let session = support::session(true);
     session.query("DROP TABLE IF EXISTS nothing").unwrap().finish().unwrap();

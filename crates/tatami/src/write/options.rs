@@ -130,7 +130,7 @@ impl WriterOptions {
             page_rows: rows("page_rows", defaults.page_rows)?,
             blob_run_bytes: positive("blob_run_bytes", defaults.blob_run_bytes)?,
             blob_buffer_bytes: positive("blob_buffer_bytes", defaults.blob_buffer_bytes)?,
-            level: settings.parse("level", "a zstd level")?.unwrap_or(defaults.level),
+            level: settings.zstd_level()?.unwrap_or(defaults.level),
             codec,
             profile,
             sort_key: settings.get("sort_key").map(str::to_owned),

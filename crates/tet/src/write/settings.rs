@@ -81,13 +81,10 @@ impl SinkSettings {
     pub(super) fn new(options: &WriteOptions) -> Result<Self> {
         let settings = &options.settings;
         settings.expect_only(&KNOWN)?;
-        let level: Option<i32> = settings.parse("level", "a zstd level")?;
+        let level = settings.zstd_level()?;
         let codec = word(settings, "codec", &[("raw", Codec::Raw), ("zstd", Codec::Zstd)])?;
         if level.is_some() && codec != Some(Codec::Zstd) {
             return Err(Error::invalid("level is set, but the codec is raw").hint("add codec=zstd"));
-        }
-        if level.is_some_and(|level| !(-7..=22).contains(&level)) {
-            return Err(Error::invalid("zstd levels are -7 to 22"));
         }
         let metadata = &options.metadata;
         let attrs = metadata.iter().filter_map(|(key, value)| {

@@ -1,4 +1,4 @@
-//! Rows as a dense array along one dimension, `row`.
+//! Rows as a dense array along one dimension, `row`; without a row the array is sparse.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::settings::SinkSettings;
 use super::{Cells as Rows, Target, schema_of};
 use crate::Datatype;
 use crate::meta::dimension::Dimension;
-use crate::meta::schema::ArraySchema;
+use crate::meta::schema::{ArrayKind, ArraySchema};
 use crate::meta::value::Range;
 use crate::write::cells::Cells;
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, TileSet};
@@ -93,6 +93,10 @@ impl Rows for RowCells {
     fn finish(mut self: Box<Self>) -> Result<(Vec<FinishedFragment>, ArraySchema)> {
         // An array with fewer rows than a tile would have has one tile of just these.
         let cells = if self.writer.is_none() { self.extent.min(self.pending_rows) } else { self.extent };
+        if self.rows == 0 {
+            // A dense array has at least one cell, which would read as a row.
+            self.schema.kind = ArrayKind::Sparse;
+        }
         let last = self.rows.max(1) - 1;
         if self.pending_rows > 0 {
             self.flush(Some(cells))?;
