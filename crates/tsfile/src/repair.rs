@@ -54,16 +54,29 @@ pub(crate) fn repair(
         return Err(Error::unsupported(text).class("encrypted").file(source.path()));
     }
     let mut report = Report::new(Depth::Deep);
-    verify::verify(&Archive::open(source, options)?, Depth::Deep, driver, &mut report)?;
-    if report.ok() {
-        let mut out = Output::new(target.storage().create(target.path())?);
-        copy(source, 0..size, &mut out)?;
-        out.commit()?;
-        let mut repaired = Repaired { kept_bytes: size, ..Repaired::default() };
-        repaired.note(Outcome::Healthy, "the file is healthy and was copied");
-        return Ok(repaired);
+    let archive = Archive::open(source, options)?;
+    let has_deletions = archive.files.iter().any(|entry| !entry.deletions.is_empty());
+    verify::verify(&archive, Depth::Deep, driver, &mut report)?;
+    let mut repaired = if report.ok() {
+        copy_whole(source, target, size)?
+    } else {
+        with_tail(source, target, &file, driver)?
+    };
+    if has_deletions {
+        let text = "the deletions beside the source were neither applied nor copied: the result shows deleted points";
+        repaired.notes.push(text.to_owned());
     }
-    with_tail(source, target, &file, driver)
+    Ok(repaired)
+}
+
+/// Copies a healthy file.
+fn copy_whole(source: &Location, target: &Location, size: u64) -> Result<Repaired> {
+    let mut out = Output::new(target.storage().create(target.path())?);
+    copy(source, 0..size, &mut out)?;
+    out.commit()?;
+    let mut repaired = Repaired { kept_bytes: size, ..Repaired::default() };
+    repaired.note(Outcome::Healthy, "the file is healthy and was copied");
+    Ok(repaired)
 }
 
 /// Saves what is whole of a file that was not closed, or whose tail does not read.

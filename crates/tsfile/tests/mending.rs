@@ -114,3 +114,17 @@ fn damage_costs_its_chunk_group_alone_and_the_points_are_counted() {
         assert!(saved > 0 || name == "v09-missing", "{name}: nothing was saved of the other groups");
     }
 }
+
+#[test]
+fn deletions_beside_a_file_are_not_forgotten_in_silence() {
+    let cases = golden::cases("tsfile");
+    let Some((_, path, _)) = cases.iter().find(|case| case.0 == "v3-names") else { return };
+    let storage = MemoryStorage::new();
+    storage.put("f.tsfile", std::fs::read(path.join("data.tsfile")).unwrap());
+    storage.put("f.tsfile.mods", b"DELETION,root.nowhere.s,9,0,5\n".to_vec());
+    let source = Location::new(Arc::new(storage), "f.tsfile");
+    let target = Location::new(Arc::new(MemoryStorage::new()), "mended.tsfile");
+    let repaired = TsFile.repair(&source, &target, &OpenOptions::default(), &golden::driver()).unwrap();
+    assert_eq!(repaired.outcome, Outcome::Healthy);
+    assert!(repaired.notes.iter().any(|note| note.contains("deletions beside")), "{:?}", repaired.notes);
+}
