@@ -203,6 +203,15 @@ impl Error {
         self.0.class.unwrap_or_else(|| self.0.kind.default_class())
     }
 
+    /// What happened and where, without the hint: for those who do already what it would tell.
+    pub fn without_hint(&self) -> String {
+        let offset = self.0.offset.map(|o| format!("byte {o}"));
+        let places = [self.0.file.as_deref(), self.0.piece.as_deref(), offset.as_deref()];
+        let places: Vec<&str> = places.into_iter().flatten().collect();
+        let message = self.full_message();
+        if places.is_empty() { message } else { format!("{message} ({})", places.join(", ")) }
+    }
+
     /// What happened, without place and hint.
     pub fn message(&self) -> &str {
         &self.0.message
@@ -256,13 +265,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.full_message())?;
-        let offset = self.0.offset.map(|o| format!("byte {o}"));
-        let places = [self.0.file.as_deref(), self.0.piece.as_deref(), offset.as_deref()];
-        let places: Vec<&str> = places.into_iter().flatten().collect();
-        if !places.is_empty() {
-            write!(f, " ({})", places.join(", "))?;
-        }
+        f.write_str(&self.without_hint())?;
         match &self.0.hint {
             Some(hint) => write!(f, "; {hint}"),
             None => Ok(()),

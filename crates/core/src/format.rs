@@ -249,9 +249,37 @@ impl Settings {
     }
 }
 
+/// What a repair found, from best to worst.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// Every check of a deep verification passed; the result is a copy.
+    #[default]
+    Healthy,
+    /// All data is there; what lies around it (tails, indexes, statistics) was made anew.
+    Mended,
+    /// All data is there, but it disagrees with what was said about it, and nothing tells which of the two is right.
+    Doubtful,
+    /// Some of it was left out.
+    Partial,
+}
+
+impl Outcome {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Mended => "mended",
+            Self::Doubtful => "doubtful",
+            Self::Partial => "partial",
+        }
+    }
+}
+
 /// What a repair kept and dropped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Repaired {
+    /// What it found.
+    pub outcome: Outcome,
     /// Bytes of the source that the result holds.
     pub kept_bytes: u64,
     /// Bytes of the source that it does not.
@@ -261,8 +289,17 @@ pub struct Repaired {
 }
 
 impl Repaired {
+    /// Adds a line on something that is no better than `outcome`.
+    pub fn note(&mut self, outcome: Outcome, text: impl Into<String>) {
+        self.outcome = self.outcome.max(outcome);
+        self.notes.push(text.into());
+    }
+
     /// The object of `repair --json`.
     pub fn to_json(&self) -> serde_json::Value {
-        serde_json::json!({ "kept_bytes": self.kept_bytes, "dropped_bytes": self.dropped_bytes, "notes": self.notes })
+        serde_json::json!({
+            "outcome": self.outcome.name(), "kept_bytes": self.kept_bytes, "dropped_bytes": self.dropped_bytes,
+            "notes": self.notes,
+        })
     }
 }

@@ -1,13 +1,16 @@
-//! Saving what is whole: row groups whose every page and blob reads are written anew, with all indexes rebuilt.
+//! Saving what is whole: row groups whose every page and blob reads are written anew, with all indexes rebuilt. A file
+//! in which a verification finds nothing is copied.
 //!
-//! The schema is in the footer alone. A file without one (cut off, never finished) cannot be read as rows any more;
-//! its intact records are saved as they are, one row each.
+//! The schema is in the footer alone. One flipped bit of it is turned back; a file without a footer (cut off, never
+//! finished) cannot be read as rows any more, and its intact records are saved as they are, one row each.
 
+mod flip;
 mod locate;
 mod records;
 
 use tesselle_core::{
-    Context, Depth, Driver, Error, Location, OpenOptions, Repaired, Report, Result, Sink, Step, Task,
+    Context, Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result,
+    Severity, Sink, Step, Task,
 };
 
 use crate::meta::header::flags as header_flags;
@@ -19,6 +22,9 @@ use crate::read::task::{GroupTask, Wanted};
 use crate::write::options::{Profile, WriterOptions};
 use crate::write::writer::{InvertedRuns, Writer};
 
+/// Bytes copied at once.
+const COPY: u64 = 8 << 20;
+
 /// Writes what can be saved of `source` to `target`.
 pub(crate) fn repair(
     source: &Location,
@@ -28,18 +34,33 @@ pub(crate) fn repair(
 ) -> Result<Repaired> {
     // Text is copied as bytes: whether it is UTF-8 is not for a repair to judge.
     let options = OpenOptions { text_as_binary: true, ..options.clone() };
-    let (file, mut repaired) = match locate::locate(source, &options)? {
-        locate::Located::File(file, notes) => (file, Repaired { notes, ..Repaired::default() }),
+    let (file, notes) = match locate::locate(source, &options)? {
+        locate::Located::File(file, notes) => (file, notes),
         locate::Located::Lost(error) => return records::salvage(source, target, &options, driver, &error),
     };
+    let mut repaired = Repaired::default();
+    let mut report = Report::new(Depth::Deep);
+    crate::verify::verify(&file, Depth::Deep, driver, &mut report)?;
+    if notes.is_empty() && report.ok() {
+        return copy(source, target);
+    }
+    for (outcome, text) in notes {
+        repaired.note(outcome, text);
+    }
     let whole = whole_groups(&file, driver, &mut repaired)?;
     let lost: u64 = whole.iter().filter(|(_, ok)| !ok).map(|(g, _)| group_bytes(&file, *g)).sum();
     let kept: Vec<usize> = whole.iter().filter(|(_, ok)| *ok).map(|(g, _)| *g).collect();
     let index_whole = index_is_whole(&file, kept.len() == whole.len(), driver, &mut repaired)?;
+    let errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
+    if let (Some(first), true) = (errors.clone().next(), kept.len() == whole.len()) {
+        let place = first.piece.as_deref().unwrap_or("file");
+        let text = format!("indexes and statistics were made anew: {} ({place})", first.message);
+        repaired.note(Outcome::Mended, text);
+    }
     let sorted = file.footer().schema.sort_key().is_some();
     match write(&file, target, &kept, index_whole, sorted, driver) {
-        Err(error) if sorted && error.kind() == tesselle_core::ErrorKind::Invalid => {
-            repaired.notes.push(format!("the sort key is dropped: {}", error.message()));
+        Err(error) if sorted && error.kind() == ErrorKind::Invalid => {
+            repaired.note(Outcome::Doubtful, format!("the sort key is dropped: {}", error.message()));
             write(&file, target, &kept, index_whole, false, driver)?;
         }
         other => other?,
@@ -47,6 +68,22 @@ pub(crate) fn repair(
     let size = source.size()?;
     repaired.dropped_bytes = (lost + size.saturating_sub(file.size())).min(size);
     repaired.kept_bytes = size - repaired.dropped_bytes;
+    Ok(repaired)
+}
+
+/// Copies a file that is healthy.
+fn copy(source: &Location, target: &Location) -> Result<Repaired> {
+    let size = source.size()?;
+    let mut staged = target.create(true)?;
+    let mut at = 0;
+    while at < size {
+        let end = size.min(at + COPY);
+        staged.write(&source.read_range(at..end)?)?;
+        at = end;
+    }
+    staged.commit()?;
+    let mut repaired = Repaired { kept_bytes: size, ..Repaired::default() };
+    repaired.note(Outcome::Healthy, "the file is healthy and was copied");
     Ok(repaired)
 }
 
@@ -61,10 +98,12 @@ fn whole_groups(file: &File, driver: &Driver, repaired: &mut Repaired) -> Result
         driver.check_canceled()?;
         let read = for_each_batch(file, g, |_| Ok(()));
         if let Err(error) = &read {
-            if error.kind() == tesselle_core::ErrorKind::Io {
+            if error.kind() == ErrorKind::Io {
                 return Err(Error::new(error.kind(), error.message().to_owned())).in_file(file.path());
             }
-            repaired.notes.push(format!("row group {g} is dropped: {error}"));
+            let rows = file.footer().groups.get(g).map_or(0, |group| group.rows);
+            let text = format!("row group {g} with {rows} rows is dropped: {}", error.without_hint());
+            repaired.note(Outcome::Partial, text);
         }
         out.push((g, read.is_ok()));
     }
@@ -107,7 +146,8 @@ fn index_is_whole(file: &File, all_rows: bool, driver: &Driver, repaired: &mut R
         }
     }
     let why = report.findings().first().map_or("documents are missing", |finding| &finding.message);
-    repaired.notes.push(format!("the search index is dropped: {why}; build it again with 'tess index'"));
+    let text = format!("the search index is dropped: {why}; build it again with 'tess index'");
+    repaired.note(Outcome::Partial, text);
     Ok(false)
 }
 

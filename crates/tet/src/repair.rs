@@ -1,12 +1,17 @@
 //! Saving what a damaged file still holds.
 //!
-//! A broken footer is cut off, never through a payload: the highest end of any payload is a lower bound for the cut.
-//! Datasets with a tile that is missing or does not decode are left out, all others are copied as they are stored.
+//! A file that opens is verified; where that finds nothing, it is copied. A broken footer is cut off, never through a
+//! payload: the highest end of any payload is a lower bound for the cut. Datasets with a tile that is missing or does not
+//! decode are left out, all others are copied as they are stored. Nothing proves a tile right: where zone maps and tiles
+//! disagree, the tiles are kept, the maps are made anew, and the report says so.
 
 use bytes::Bytes;
 use rayon::prelude::*;
 use tesselle_core::storage::Staged;
-use tesselle_core::{Driver, Error, Location, OpenOptions, Repaired, Result};
+use tesselle_core::{
+    Depth, Driver, Error, ErrorKind, Finding, Location, OpenOptions, Outcome, Repaired, Report, Result,
+    Severity,
+};
 
 use crate::meta::catalog::{Catalog, Front, RawFooter, Window};
 use crate::meta::footer::Tail;
@@ -14,6 +19,7 @@ use crate::meta::index::{Index, Row};
 use crate::meta::limits;
 use crate::meta::superblock::{FLAG_FOOTER, Superblock};
 use crate::read::{File, decode_into};
+use crate::verify::verify;
 use crate::write::{DatasetSpec, FooterSpec, Writer, WriterOptions};
 
 /// Bytes copied at once.
@@ -26,28 +32,68 @@ pub(crate) fn repair(
     options: &OpenOptions,
     driver: &Driver,
 ) -> Result<Repaired> {
-    let opened = File::open(source, options);
-    let (file, refused) = match opened {
+    let (file, refused) = match File::open(source, options) {
         Ok(file) => (file, None),
-        Err(error) if error.kind() == tesselle_core::ErrorKind::Io => return Err(error),
+        Err(error) if error.kind() == ErrorKind::Io => return Err(error),
         Err(error) => (salvage(source, options, &error)?, Some(error)),
     };
-    let datasets = 0..file.opened.catalog.datasets.len();
-    let mut damaged = Vec::new();
+    let mut report = Report::new(Depth::Deep);
+    verify(&file.opened, Depth::Deep, driver, &mut report)?;
+    let mut repaired = Repaired::default();
     let mut whole = Vec::new();
-    for id in datasets {
+    for id in 0..file.opened.catalog.datasets.len() {
         driver.check_canceled()?;
         match check_dataset(&file, id, driver) {
             Ok(()) => whole.push(id),
-            Err(error) if error.kind() == tesselle_core::ErrorKind::Io => return Err(error),
-            Err(error) => damaged.push(format!("dataset '{}' is left out: {error}", file.opened.name(id))),
+            Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+            Err(error) => {
+                let text =
+                    format!("dataset '{}' is left out: {}", file.opened.name(id), error.without_hint());
+                repaired.note(Outcome::Partial, text);
+            }
         }
     }
     let lookalike = refused.is_some() && !file.opened.catalog.superblock.has_footer();
-    if damaged.is_empty() && !lookalike {
+    if report.ok() && repaired.outcome == Outcome::Healthy && !lookalike {
         return copy_front(&file, target, refused.as_ref());
     }
-    copy_datasets(&file, &whole, damaged, target, driver)
+    if let Some(error) = refused {
+        repaired.note(Outcome::Mended, format!("the file was refused: {}", error.without_hint()));
+    }
+    note_disagreements(&file, &report, &mut repaired);
+    copy_datasets(&file, &whole, repaired, target, driver)
+}
+
+/// What a verification found besides tiles that are missing or do not decode, a line for each kind of it.
+fn note_disagreements(file: &File, report: &Report, repaired: &mut Repaired) {
+    let of_kind = |kind: &'static str| {
+        let is_meant = move |finding: &&Finding| finding.severity == Severity::Error && finding.kind == kind;
+        report.findings().iter().filter(is_meant)
+    };
+    for name in (0..file.opened.catalog.datasets.len()).map(|id| file.opened.name(id)) {
+        let ending = format!(" of '{name}'");
+        let stale =
+            of_kind("zone_maps_stale").filter(|f| f.piece.as_ref().is_some_and(|p| p.ends_with(&ending)));
+        if let (Some(first), count) = (stale.clone().next(), stale.count()) {
+            let text = format!(
+                "the zone maps of dataset '{name}' were made anew: {count} of them disagreed with the tiles, which \
+                 may be damaged (the first at {})",
+                first.piece.as_deref().unwrap_or_default().trim_end_matches(&ending)
+            );
+            repaired.note(Outcome::Doubtful, text);
+        }
+    }
+    let rest = [
+        ("secondary_indexes_stale", Outcome::Doubtful, "the secondary index was made anew"),
+        ("payload_offsets", Outcome::Doubtful, "tiles that shared a payload have one each now"),
+        ("chunk_coords", Outcome::Doubtful, "of tiles at one place the first is kept"),
+        ("footer_metadata", Outcome::Partial, "what does not fit into a footer is left out"),
+    ];
+    for (kind, outcome, what) in rest {
+        if let Some(finding) = of_kind(kind).next() {
+            repaired.note(outcome, format!("{what}: {}", finding.message));
+        }
+    }
 }
 
 /// Opens a file that is refused, as far as its index goes: rows that cannot be are dropped, a broken footer is none.
@@ -109,10 +155,17 @@ fn copy_front(file: &File, target: &Location, refused: Option<&Error>) -> Result
     let catalog = &file.opened.catalog;
     let highest = catalog.index.iter().map(|row| row.span().end).max().unwrap_or(0);
     let front = catalog.superblock.chunk_index_offset.saturating_add(catalog.superblock.chunk_index_length);
-    let (cut, notes) = match refused {
-        None => (catalog.file_len, vec!["the file is healthy and was copied".to_owned()]),
+    let mut repaired = Repaired::default();
+    let cut = match refused {
+        None => {
+            repaired.note(Outcome::Healthy, "the file is healthy and was copied");
+            catalog.file_len
+        }
         Some(error) if error.class_name() == "footer_missing" => {
-            (catalog.file_len, vec!["a footer was promised but missing: the flag is cleared".to_owned()])
+            let text =
+                "a footer was promised but missing: the flag is cleared, what it may have held is lost";
+            repaired.note(Outcome::Partial, text);
+            catalog.file_len
         }
         Some(error) => {
             let cut = match error.class_name() {
@@ -120,10 +173,9 @@ fn copy_front(file: &File, target: &Location, refused: Option<&Error>) -> Result
                 "unsupported_history_version" | "footer_out_of_bounds" => 0,
                 _ => catalog.payload_end,
             };
-            (
-                cut.max(highest).max(front).max(Superblock::LEN as u64),
-                vec![format!("the footer is left out: {error}")],
-            )
+            let text = format!("the footer with history and metadata is left out: {}", error.without_hint());
+            repaired.note(Outcome::Partial, text);
+            cut.max(highest).max(front).max(Superblock::LEN as u64)
         }
     };
     let mut staged = target.create(true)?;
@@ -133,7 +185,7 @@ fn copy_front(file: &File, target: &Location, refused: Option<&Error>) -> Result
         staged.write_at(0, &superblock.to_bytes())?;
     }
     staged.commit()?;
-    Ok(Repaired { kept_bytes: cut, dropped_bytes: catalog.file_len - cut, notes })
+    Ok(Repaired { kept_bytes: cut, dropped_bytes: catalog.file_len - cut, ..repaired })
 }
 
 fn copy_range(source: &Location, end: u64, staged: &mut dyn Staged) -> Result<()> {
@@ -150,7 +202,7 @@ fn copy_range(source: &Location, end: u64, staged: &mut dyn Staged) -> Result<()
 fn copy_datasets(
     file: &File,
     whole: &[usize],
-    notes: Vec<String>,
+    mut repaired: Repaired,
     target: &Location,
     driver: &Driver,
 ) -> Result<Repaired> {
@@ -180,7 +232,7 @@ fn copy_datasets(
             .filter(|history| limits::check_history(history).is_ok())
             .unwrap_or_default(),
         metadata: footer.metadata.clone().filter(|metadata| limits::check_metadata(metadata).is_ok()),
-        indexes: false,
+        indexes: footer.document.zone_maps_ref.is_some() && footer.tail.version >= 2,
     });
     let footer = kept.or_else(|| ends_oddly.then(FooterSpec::default));
     let options = WriterOptions { overwrite: true, footer, ..WriterOptions::default() };
@@ -189,5 +241,8 @@ fn copy_datasets(
         writer.copy_dataset(id, file, *source)?;
     }
     writer.finish()?;
-    Ok(Repaired { kept_bytes, dropped_bytes: catalog.file_len.saturating_sub(kept_bytes), notes })
+    if repaired.notes.is_empty() {
+        repaired.note(Outcome::Mended, "the file was written anew");
+    }
+    Ok(Repaired { kept_bytes, dropped_bytes: catalog.file_len.saturating_sub(kept_bytes), ..repaired })
 }

@@ -227,8 +227,7 @@ fn repaired_files_are_healthy_and_keep_what_was_whole() {
         let Ok(repaired) = repaired else { continue };
         let got = open_bytes(storage.get("out.tet").unwrap()).unwrap();
         let report = verified(&got);
-        let overlapping = ["open_ok_shared_payload", "open_ok_100_labels", "open_ok_inline_metadata_limits"];
-        assert!(report.ok() || overlapping.contains(&&*case.name), "{}: {:?}", case.name, report.findings());
+        assert!(report.ok(), "{}: {:?}", case.name, report.findings());
         let datasets = case.datasets();
         let whole = datasets.iter().filter(|d| d.get("read_error").is_none()).count();
         if case.opens() {

@@ -1,6 +1,6 @@
 //! Repair: a copy of the array with all that is intact and nothing else.
 //!
-//! A fragment is kept when every tile decodes; where only its statistics are wrong, they are rebuilt. Schemas, metadata
+//! A fragment is kept when every tile decodes; where its statistics disagree with its cells, they are rebuilt. Schemas, metadata
 //! and conditions are kept when they parse. Caches (consolidated footers and commits) are not copied: each kept
 //! fragment gets a marker of its own. What a dropped fragment superseded comes back to light.
 
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tesselle_core::storage::EntryKind;
-use tesselle_core::{Driver, Location, OpenOptions, Repaired, Report, Severity};
+use tesselle_core::{Depth, Driver, Location, OpenOptions, Outcome, Repaired, Report, Severity};
 
 use crate::array::{Array, Loader, key_of};
 use crate::container::stored_fields;
@@ -21,6 +21,7 @@ use crate::meta::condition::Condition;
 use crate::meta::enumeration::Enumeration;
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::key_value;
+use crate::meta::schema::ArraySchema;
 use crate::write::make_folders;
 use crate::{Error, Result};
 
@@ -37,7 +38,9 @@ pub(crate) fn repair(
     let (array, damage) = Array::salvage(source, options)?;
     let array = Arc::new(array);
     let mut job = Job { array: &array, target, repaired: Repaired::default() };
-    job.repaired.notes.extend(damage.iter().map(|error| format!("dropped: {error}")));
+    for error in &damage {
+        job.dropped(error);
+    }
     let result = job.run(options, driver);
     if let Err(error) = result {
         // A half-made copy helps nobody.
@@ -45,6 +48,15 @@ pub(crate) fn repair(
         return Err(error);
     }
     let mut repaired = job.repaired;
+    if repaired.outcome == Outcome::Healthy {
+        let mut report = Report::new(Depth::Deep);
+        crate::verify::verify(&array, Depth::Deep, driver, &mut report)?;
+        let error = report.findings().iter().find(|finding| finding.severity == Severity::Error);
+        match error {
+            None => repaired.note(Outcome::Healthy, "the array is healthy and was copied"),
+            Some(error) => repaired.note(Outcome::Mended, format!("not copied: {}", error.message)),
+        }
+    }
     repaired.dropped_bytes = total_bytes(source, options.limits.depth)?.saturating_sub(repaired.kept_bytes);
     Ok(repaired)
 }
@@ -65,10 +77,10 @@ impl Job<'_> {
             }
         }
         for path in &self.array.directory.uncommitted {
-            self.note(format!("dropped: {path} has no commit"));
+            self.note(Outcome::Partial, format!("dropped: {path} has no commit"));
         }
         for name in &self.array.directory.missing {
-            self.note(format!("dropped: the commit of {name}, which is not there"));
+            self.note(Outcome::Partial, format!("dropped: the commit of {name}, which is not there"));
         }
         self.keep_vacuums(&kept)?;
         let key = options.key.as_ref().map(|secret| key_of(secret.expose())).transpose()?;
@@ -79,19 +91,47 @@ impl Job<'_> {
         for entry in self.array.directory.deletes.iter().chain(&self.array.directory.updates) {
             self.keep_condition(entry, &loader, depth)?;
         }
-        self.keep_labels(options, driver);
+        let mut lost = self.keep_labels(options, driver);
         // With its schema the array exists.
         for path in self.array.directory.enumerations.clone() {
             match loader.payload(&path).and_then(|payload| Enumeration::parse(&payload)) {
                 Ok(_) => self.copy(&path)?,
-                Err(error) => self.note(format!("dropped: {error}")),
+                Err(error) => {
+                    self.dropped(&error);
+                    lost.insert(path.rsplit('/').next().unwrap_or(&path).to_owned());
+                }
             }
         }
-        self.array.directory.schemas.clone().iter().try_for_each(|path| self.copy(path))
+        let schemas = self.array.directory.schemas.clone();
+        schemas.iter().try_for_each(|path| self.keep_schema(path, &lost, &loader))
     }
 
-    fn note(&mut self, text: String) {
-        self.repaired.notes.push(text);
+    /// Copies a schema, or writes it without the labels and enumerations that are lost.
+    fn keep_schema(&mut self, path: &str, lost: &BTreeSet<String>, loader: &Loader<'_>) -> Result<()> {
+        if lost.is_empty() {
+            return self.copy(path);
+        }
+        let mut schema = ArraySchema::parse(&loader.payload(path)?)?;
+        let before = schema.clone();
+        schema.labels.retain(|label| !lost.contains(&label.uri));
+        schema.enumerations.retain(|(_, file)| !lost.contains(file));
+        for attribute in &mut schema.attributes {
+            let known = |name: &String| schema.enumerations.iter().any(|(known, _)| known == name);
+            attribute.enumeration = attribute.enumeration.take().filter(known);
+        }
+        if schema == before {
+            return self.copy(path);
+        }
+        let bytes = GenericTile::write(&schema.write()?, schema.version, loader.key)?;
+        self.put(path, &bytes)
+    }
+
+    fn note(&mut self, outcome: Outcome, text: String) {
+        self.repaired.note(outcome, text);
+    }
+
+    fn dropped(&mut self, error: &Error) {
+        self.note(Outcome::Partial, format!("dropped: {}", error.without_hint()));
     }
 
     /// Copies a file of the array.
@@ -121,9 +161,12 @@ impl Job<'_> {
     fn keep_fragment(&mut self, fragment: &Fragment, driver: &Driver) -> Result<bool> {
         let report = crate::verify::verify_fragment(self.array, fragment, driver)?;
         let errors = || report.findings().iter().filter(|finding| finding.severity == Severity::Error);
-        if let Some(fatal) = errors().find(|finding| !REBUILT.contains(&finding.kind)) {
+        // The metadata of old fragments cannot be written anew.
+        let is_rebuilt = |kind: &str| fragment.version() >= rebuild::OLDEST && REBUILT.contains(&kind);
+        if let Some(fatal) = errors().find(|finding| !is_rebuilt(finding.kind)) {
             let place = fatal.file.as_deref().unwrap_or(&fragment.path);
-            self.note(format!("dropped: {} ({}: {place})", fragment.path, fatal.message));
+            let text = format!("dropped: {} ({}: {place})", fragment.path, fatal.message);
+            self.note(Outcome::Partial, text);
             return Ok(false);
         }
         let folder = self.target.join(&fragment.path);
@@ -151,7 +194,17 @@ impl Job<'_> {
         if stale && fragment.version() >= rebuild::OLDEST {
             let bytes = rebuild::metadata(self.array, fragment)?;
             self.repaired.kept_bytes += fragment.metadata().len() as u64;
-            self.note(format!("rebuilt: the statistics of {}", fragment.path));
+            let wrong = report.findings().iter().find(|finding| finding.severity == Severity::Error);
+            match wrong {
+                Some(finding) => {
+                    let text = format!(
+                        "rebuilt: the statistics of {}: they disagreed with the cells, which may be damaged ({})",
+                        fragment.path, finding.message
+                    );
+                    self.note(Outcome::Doubtful, text);
+                }
+                None => self.note(Outcome::Mended, format!("rebuilt: the statistics of {}", fragment.path)),
+            }
             return self.put(fragment.metadata_path(), &bytes);
         }
         self.copy(fragment.metadata_path())
@@ -176,7 +229,7 @@ impl Job<'_> {
                     self.copy(&file.path)?;
                     kept.insert(file.name.name);
                 }
-                Err(error) => self.note(format!("dropped: {error}")),
+                Err(error) => self.dropped(&error),
             }
         }
         let vacuums =
@@ -204,14 +257,15 @@ impl Job<'_> {
                 self.put(&entry.path, &bytes)
             }
             Err(error) => {
-                self.note(format!("dropped: {error} ({})", entry.path));
+                self.dropped(&error.file(entry.path.clone()));
                 Ok(())
             }
         }
     }
 
-    /// Repairs the arrays of dimension labels that lie inside of this one.
-    fn keep_labels(&mut self, options: &OpenOptions, driver: &Driver) {
+    /// Repairs the arrays of dimension labels that lie inside of this one; gives back where those are that are lost.
+    fn keep_labels(&mut self, options: &OpenOptions, driver: &Driver) -> BTreeSet<String> {
+        let mut lost = BTreeSet::new();
         let mut seen = BTreeSet::new();
         for label in self.array.schema.labels.iter().filter(|label| label.relative && !label.external) {
             if !leads_down(&label.uri) || !seen.insert(&label.uri) {
@@ -220,11 +274,19 @@ impl Job<'_> {
             match repair(&self.array.root.join(&label.uri), &self.target.join(&label.uri), options, driver) {
                 Ok(inner) => {
                     self.repaired.kept_bytes += inner.kept_bytes;
-                    self.repaired.notes.extend(inner.notes);
+                    if inner.outcome > Outcome::Healthy {
+                        self.repaired.outcome = self.repaired.outcome.max(inner.outcome);
+                        self.repaired.notes.extend(inner.notes);
+                    }
                 }
-                Err(error) => self.repaired.notes.push(format!("dropped: label '{}': {error}", label.name)),
+                Err(error) => {
+                    let text = format!("dropped: label '{}': {}", label.name, error.without_hint());
+                    self.repaired.note(Outcome::Partial, text);
+                    lost.insert(label.uri.clone());
+                }
             }
         }
+        lost
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 use support::values::column;
 use support::{cases, driver, expected, open, options, read};
-use tesselle_core::testing::copy_folder;
+use tesselle_core::testing::{Mendings, copy_folder, mend_flips};
 use tesselle_core::{Depth, Format, Location, OpenOptions, Repaired, Report, Scan};
 use tesselle_tiledb::TileDb;
 
@@ -109,4 +109,48 @@ fn statistics_that_the_engine_wrote_wrongly_are_rebuilt() {
         assert!(after.findings().is_empty(), "{name}: {:?}", after.findings());
         assert_eq!(rows(&target, &options), rows(&case.join("array"), &options), "{name}");
     }
+}
+
+/// The files below a folder, by path relative to it.
+fn files(root: &Path, folder: &Path, out: &mut Vec<(String, Vec<u8>)>) {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            files(root, &path, out);
+        } else {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            out.push((name, std::fs::read(&path).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn a_repair_of_a_flipped_bit_keeps_the_law() {
+    let mut all = Mendings::default();
+    for name in [
+        "bc_v7_sparse",
+        "consolidated_ignore_file",
+        "deletes_consolidated_late",
+        "dense_1d_partial_multi",
+        "dense_2d_multi_fragment",
+        "dimension_labels",
+        "encrypted_sparse",
+        "enumeration_extended",
+        "filter_sha256",
+        "hilbert_str_i64",
+        "non_split_coords_v1_4_0",
+        "pw_v3_sparse",
+        "sparse_multi_fragment",
+        "str_dict_zstd_ascii",
+    ] {
+        let Some(case) = case(name) else { continue };
+        let options = OpenOptions { text_as_binary: true, ..options(&expected(&case)) };
+        let mut intact = Vec::new();
+        files(&case.join("array"), &case.join("array"), &mut intact);
+        let tally = mend_flips(&TileDb, &intact, &options, &driver(), (11, 60));
+        all += tally;
+    }
+    assert!(all.refused < all.healthy + all.mended + all.doubtful + all.partial, "{all:?}");
 }

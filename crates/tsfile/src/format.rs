@@ -66,8 +66,8 @@ impl Format for TsFile {
         source: &Location,
         target: &Location,
         options: &OpenOptions,
-        _driver: &Driver,
+        driver: &Driver,
     ) -> Result<Repaired> {
-        repair::repair(source, target, &options.limits)
+        repair::repair(source, target, options, driver)
     }
 }

@@ -1,251 +1,376 @@
-//! Saving an incomplete file: every whole chunk group, and a new tail behind them.
+//! Saving what is whole of a file: every chunk group that reads to its last point, and a new tail behind them.
 //!
-//! The scan goes forward from the header, as the original's recovery does. Up to version 2 a footer closes a group;
-//! later a group is known whole only when the next one, an operation range, the separator or the exact end follows.
+//! A file whose tail reads is verified first. Where that finds nothing, the file is copied; else its groups are judged
+//! one by one, and the tail tells where to go on behind damage and what is missing in the end. A file without a tail
+//! (one that was not closed) is scanned from the front, as the original's recovery does.
 
-use crate::meta::schema::MeasurementSchema;
-use crate::meta::{DeviceId, FileMetadata, Statistics, Version};
-use crate::points;
+mod group;
+mod guide;
+mod mended;
+mod scan;
+
+pub(crate) use scan::{scan, tail_of};
+
+use crate::archive::Archive;
+use crate::meta::schema::Category;
+use crate::meta::{DataType, FileMetadata, Version};
 use crate::read::file::File;
-use crate::read::loaded::Loaded;
-use crate::walk::{Record, Walker};
+use crate::verify::{self, Compare, difference};
 use crate::write::output::Output;
-use crate::write::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
-use bytes::Bytes;
-use std::collections::BTreeMap;
-use tesselle_core::storage::{MemoryStorage, Storage as _};
-use tesselle_core::{Error, Limits, Location, Repaired, Result};
+use crate::write::tail::ChunkRecord;
+use group::{Judge, Judged};
+use guide::{Guide, Known};
+use mended::Mended;
+use scan::{Recovered, scan_on};
+use std::collections::{BTreeMap, HashSet};
+use tesselle_core::{
+    Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result,
+};
 
-/// Entries of an index node, as the original writes by default.
-const DEGREE: usize = 256;
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;
-/// The name of a tail in memory.
-const TAIL: &str = "tail";
-
-/// What a scan found whole.
-#[derive(Debug, Default)]
-pub(crate) struct Recovered {
-    /// Where valid data ends.
-    pub(crate) end: u64,
-    /// Devices and their groups.
-    pub(crate) devices: BTreeMap<DeviceId, DeviceRecord>,
-    /// What the headers say about measurements.
-    measurements: BTreeMap<String, MeasurementSchema>,
-    /// Version records: position and version.
-    versions: Vec<(u64, i64)>,
-    groups: i64,
-}
-
-/// A group in the making.
-#[derive(Default)]
-struct Open {
-    device: Option<DeviceId>,
-    start: u64,
-    chunks: Vec<(ChunkRecord, MeasurementSchema)>,
-    /// The times of each page of the last time chunk.
-    times: Vec<Vec<i64>>,
-}
-
-impl Recovered {
-    fn close(&mut self, open: &mut Open, device: Option<DeviceId>, end: u64) {
-        let group = std::mem::take(open);
-        let (Some(device), false) = (device.or(group.device), group.chunks.is_empty()) else {
-            return;
-        };
-        let mut chunks = Vec::with_capacity(group.chunks.len());
-        for (chunk, schema) in group.chunks {
-            self.measurements.entry(schema.name.clone()).or_insert(schema);
-            chunks.push(chunk);
-        }
-        let record = GroupRecord { start: group.start, end, version: self.groups, chunks };
-        self.devices.entry(device).or_default().groups.push(record);
-        self.groups += 1;
-    }
-}
-
-impl Recovered {
-    /// Writes the tail; `known` is what the metadata of a whole file says besides.
-    fn write_tail(&self, version: Version, known: FileMetadata, out: &mut Output) -> Result<()> {
-        let mut measurements = self.measurements.clone();
-        for schema in known.measurements {
-            measurements.insert(schema.name.clone(), schema);
-        }
-        let properties = known.properties.into_iter().filter(|(key, _)| !key.starts_with("encrypt"));
-        let tail = Tail {
-            version,
-            devices: &self.devices,
-            measurements: if version.is_flat() { measurements.into_values().collect() } else { Vec::new() },
-            tables: known.tables,
-            versions: self.versions.clone(),
-            properties: properties.collect(),
-            degree: DEGREE,
-        };
-        tail.write(out)
-    }
-}
-
-/// Scans a file for whole chunk groups. What stops the scan is given back with what was found before.
-pub(crate) fn scan(location: &Location, version: Version, size: u64) -> Result<(Recovered, Option<Error>)> {
-    let head = version.head().len() as u64;
-    let mut found = Recovered { end: head.min(size), ..Recovered::default() };
-    let mut open = Open { start: head, ..Open::default() };
-    let mut walker = Walker::new(location, version, size);
-    loop {
-        let (at, record) = match walker.next() {
-            Ok(Some(next)) => next,
-            Ok(None) => {
-                // Up to version 2 a group without its footer is lost; later the exact end closes it.
-                if version.is_compact() {
-                    found.end = walker.position().max(head).min(size);
-                    found.close(&mut open, None, walker.position());
-                }
-                return Ok((found, None));
-            }
-            Err(error) if error.kind() == tesselle_core::ErrorKind::Io => return Err(error),
-            Err(error) => return Ok((found, Some(error))),
-        };
-        let end = walker.position();
-        match record {
-            Record::Chunk(chunk) => {
-                if open.chunks.is_empty() && !version.is_compact() {
-                    open.start = at;
-                }
-                if version.is_compact() && open.device.is_none() {
-                    return Ok((found, Some(Error::corrupt("a chunk stands outside a group").offset(at))));
-                }
-                match measure(&chunk.loaded, version, &mut open.times) {
-                    Ok(statistics) => {
-                        let header = &chunk.loaded.header;
-                        let schema = MeasurementSchema {
-                            name: header.measurement.clone(),
-                            data_type: header.data_type,
-                            encoding: header.encoding,
-                            compression: header.compression,
-                            properties: Vec::new(),
-                        };
-                        open.chunks.push((ChunkRecord::new(header, at, statistics), schema));
-                    }
-                    Err(error) => return Ok((found, Some(error))),
-                }
-            }
-            Record::GroupFooter(footer) => {
-                let fits = footer.chunks as usize == open.chunks.len()
-                    && footer.data_size == at - open.start.min(at);
-                if !fits || open.chunks.is_empty() {
-                    let error =
-                        Error::corrupt("a footer does not fit the chunks before it").class("bad_footer");
-                    return Ok((found, Some(error.offset(at))));
-                }
-                found.close(&mut open, Some(footer.device), end);
-                found.end = end;
-                open.start = end;
-            }
-            Record::GroupHeader(device) => {
-                found.close(&mut open, None, at);
-                found.end = at;
-                open = Open { device: Some(device), start: at, ..Open::default() };
-            }
-            Record::Version(number) => {
-                found.versions.push((at, number));
-                if open.chunks.is_empty() {
-                    found.end = end;
-                    open.start = end;
-                }
-            }
-            Record::OperationRange(..) => {
-                found.close(&mut open, None, at);
-                found.end = end;
-            }
-            Record::Separator => {
-                if version.is_compact() {
-                    found.close(&mut open, None, at);
-                    found.end = at;
-                } else if open.chunks.is_empty() {
-                    found.end = at;
-                }
-                return Ok((found, None));
-            }
-        }
-    }
-}
-
-/// The tail that closes the whole groups of an incomplete file, as it would stand at their end.
-pub(crate) fn tail_of(version: Version, found: &Recovered) -> Result<Bytes> {
-    let storage = MemoryStorage::new();
-    let mut out = Output::at(storage.create(TAIL)?, found.end);
-    found.write_tail(version, FileMetadata::default(), &mut out)?;
-    out.commit()?;
-    storage.get(TAIL).ok_or_else(|| Error::internal("a tail was written and is gone"))
-}
-
-/// The statistics of a chunk: its page headers' where they have them, else decoded. `times` remembers the pages of the
-/// last time column for the columns that follow it.
-fn measure(loaded: &Loaded, version: Version, times: &mut Vec<Vec<i64>>) -> Result<Statistics> {
-    let data_type = loaded.header.data_type;
-    let mut total = Statistics::default();
-    if loaded.header.is_time_column() {
-        times.clear();
-    }
-    for number in 0..loaded.pages.len() {
-        let own = loaded.pages.get(number).and_then(|page| page.header.statistics.as_ref());
-        let decoded = if own.is_none() || loaded.header.is_time_column() {
-            Some(points::decode(loaded, number, version, times.get(number).map(Vec::as_slice), None)?)
-        } else {
-            None
-        };
-        let statistics = match (own, &decoded) {
-            (Some(own), _) => own.clone(),
-            (None, Some(points)) => points.statistics(data_type, version),
-            (None, None) => Statistics::default(),
-        };
-        total.merge(&statistics, version);
-        if let (true, Some(points)) = (loaded.header.is_time_column(), decoded) {
-            times.push(points.times);
-        }
-    }
-    Ok(total)
-}
+/// Lines about damage of one kind; what is beyond is counted.
+const LINES: usize = 50;
+/// Series of a device that are named.
+const NAMED: usize = 8;
 
 /// Writes what can be saved of `source` to `target`.
-pub(crate) fn repair(source: &Location, target: &Location, limits: &Limits) -> Result<Repaired> {
+pub(crate) fn repair(
+    source: &Location,
+    target: &Location,
+    options: &OpenOptions,
+    driver: &Driver,
+) -> Result<Repaired> {
     let size = source.size()?;
     let head = source.read_range(0..size.min(12))?;
     let version = Version::recognise(&head).map_err(|e| e.file(source.path()))?;
-    let (found, stopped) = scan(source, version, size)?;
-    let mut notes = Vec::new();
-    // A whole file keeps what only its metadata knows; its scan ends at the separator.
-    let metadata = File::open(source, size, limits).ok().map(|file| file.metadata);
-    if metadata.is_some() {
-        notes.push("the file is whole; its tail was written anew".to_string());
+    let file = match File::open(source, size, &options.limits) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+        Err(error) => return without_tail(source, target, version, options, driver, &error),
+    };
+    if file.is_encrypted() {
+        let text = "the pages of this file are encrypted: whether they are whole cannot be told";
+        return Err(Error::unsupported(text).class("encrypted").file(source.path()));
     }
-    if let Some(error) = stopped {
-        notes.push(format!("the scan stopped: {error}"));
+    let mut report = Report::new(Depth::Deep);
+    let archive = Archive::open(source, options)?;
+    let has_deletions = archive.files.iter().any(|entry| !entry.deletions.is_empty());
+    verify::verify(&archive, Depth::Deep, driver, &mut report)?;
+    let mut repaired = if report.ok() {
+        copy_whole(source, target, size)?
+    } else {
+        with_tail(source, target, &file, driver)?
+    };
+    if has_deletions {
+        let text = "the deletions beside the source were neither applied nor copied: the result shows deleted points";
+        repaired.notes.push(text.to_owned());
     }
-    let groups: usize = found.devices.values().map(|d| d.groups.len()).sum();
-    notes.push(format!("{groups} whole chunk groups of {} devices", found.devices.len()));
-    write(source, target, version, &found, metadata.unwrap_or_default())?;
-    Ok(Repaired { kept_bytes: found.end, dropped_bytes: size.saturating_sub(found.end), notes })
+    Ok(repaired)
 }
 
-fn write(
+/// Copies a healthy file.
+fn copy_whole(source: &Location, target: &Location, size: u64) -> Result<Repaired> {
+    let mut out = Output::new(target.storage().create(target.path())?);
+    copy(source, 0..size, &mut out)?;
+    out.commit()?;
+    let mut repaired = Repaired { kept_bytes: size, ..Repaired::default() };
+    repaired.note(Outcome::Healthy, "the file is healthy and was copied");
+    Ok(repaired)
+}
+
+/// Saves what is whole of a file that was not closed, or whose tail does not read.
+fn without_tail(
     source: &Location,
     target: &Location,
     version: Version,
-    found: &Recovered,
-    known: FileMetadata,
-) -> Result<()> {
+    options: &OpenOptions,
+    driver: &Driver,
+    refused: &Error,
+) -> Result<Repaired> {
+    let size = source.size()?;
+    let mut repaired = Repaired::default();
+    let (found, stop) = scan(source, version, size)?;
+    repaired.note(Outcome::Mended, format!("the tail was made anew: {}", refused.without_hint()));
+    match (&stop, found.separator) {
+        (Some(stop), _) => {
+            repaired.note(Outcome::Partial, format!("the scan stopped: {}", stop.error.without_hint()));
+        }
+        (None, Some(_)) => {}
+        (None, None) => {
+            let text = format!("the data ends at byte {size} without a sign that it is all");
+            repaired.note(Outcome::Partial, text);
+        }
+    }
+    let known = File::metadata_alone(source, size, &options.limits).ok();
+    if known.is_none() && version == Version::V4 {
+        let text = "the tables of the table model and the properties of the file, if it had any, are lost";
+        repaired.note(Outcome::Partial, text);
+    }
+    let judge = Judge { location: source, version, guide: None, driver };
+    let groups = judge_groups(&judge, &found, &mut repaired)?;
+    let mended = Mended::new(version, found, groups);
+    finish(source, target, version, &mended, known.unwrap_or_default(), repaired)
+}
+
+/// Saves what is whole of a file whose tail reads.
+fn with_tail(source: &Location, target: &Location, file: &File, driver: &Driver) -> Result<Repaired> {
+    let version = file.version;
+    let head = version.head().len() as u64;
+    let guide = Guide::of(file);
+    let mut repaired = Repaired::default();
+    repaired.note(Outcome::Mended, "the tail was made anew");
+    let mut found = Recovered::from(head);
+    let mut from = head;
+    let mut stops = Vec::new();
+    loop {
+        driver.check_canceled()?;
+        let stop = scan_on(source, version, from..file.data_end, &mut found)?;
+        let early = found.separator.take();
+        let (at, why) = match (stop, early) {
+            (Some(stop), _) => (stop.at, stop.error.without_hint()),
+            (None, Some(at)) => (at, format!("a separator stands before the end of the data (byte {at})")),
+            (None, None) => break,
+        };
+        found.broken = true;
+        let next = guide.next_group(source, version, at)?;
+        let to = next.unwrap_or(file.data_end);
+        stops.push((Outcome::Partial, format!("nothing was read from byte {at} to byte {to}: {why}")));
+        match next {
+            Some(next) => from = next,
+            None => break,
+        }
+    }
+    add_lines(&mut repaired, stops, "more such places");
+    note_tables(file, &mut repaired);
+    let judge = Judge { location: source, version, guide: Some(&guide), driver };
+    let mut groups = judge_groups(&judge, &found, &mut repaired)?;
+    account(guide, &mut groups, &mut repaired);
+    let mended = Mended::new(version, found, groups);
+    finish(source, target, version, &mended, file.metadata.clone(), repaired)
+}
+
+/// A table without devices beside devices without a table may be one table whose name is damaged.
+fn note_tables(file: &File, repaired: &mut Repaired) {
+    let mut tables = file.metadata.tables.iter().map(|table| &table.name);
+    let lonely = tables.find(|name| file.devices.iter().all(|device| device.id.table_name() != **name));
+    let homeless = file.devices.iter().find(|device| device.table.is_none());
+    if let (Some(table), Some(device)) = (lonely, homeless) {
+        let text = format!(
+            "table '{}' has no devices and '{}' has no table: one of the names may be damaged",
+            table.escape_debug(),
+            device.path.escape_debug()
+        );
+        repaired.note(Outcome::Doubtful, text);
+    }
+}
+
+/// What came of the groups of a file: by device, in file order; `None` for one that is left out.
+type Groups = BTreeMap<crate::meta::DeviceId, Vec<Option<Judged>>>;
+
+fn judge_groups(judge: &Judge<'_>, found: &Recovered, repaired: &mut Repaired) -> Result<Groups> {
+    let mut groups = Groups::new();
+    let (mut dropped, mut renewed, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
+    for (device, record) in &found.devices {
+        let list = groups.entry(device.clone()).or_default();
+        for group in &record.groups {
+            match judge.group(device, group)? {
+                Ok(mut judged) => {
+                    renewed.extend(judged.renewed.drain(..).map(|text| (Outcome::Mended, text)));
+                    doubts.extend(judged.doubts.drain(..).map(|text| {
+                        let text = format!("{text}; the statistics were made anew, the points may be wrong");
+                        (Outcome::Doubtful, text)
+                    }));
+                    list.push(Some(judged));
+                }
+                Err(why) => {
+                    let (path, start, end) = (device.path(), group.start, group.end);
+                    let path = path.escape_debug();
+                    let text =
+                        format!("the chunk group of '{path}', bytes {start} to {end}, is left out: {why}");
+                    dropped.push((Outcome::Partial, text));
+                    list.push(None);
+                }
+            }
+        }
+    }
+    add_lines(repaired, dropped, "more chunk groups are left out");
+    add_lines(repaired, renewed, "more chunks have new entries in the tail");
+    add_lines(repaired, doubts, "more chunks have new statistics");
+    Ok(groups)
+}
+
+/// Adds lines to a report, the first ones as they are.
+fn add_lines(repaired: &mut Repaired, lines: Vec<(Outcome, String)>, rest: &str) {
+    let beyond = lines.len().saturating_sub(LINES);
+    for (at, (outcome, line)) in lines.into_iter().enumerate() {
+        repaired.outcome = repaired.outcome.max(outcome);
+        if at < LINES {
+            repaired.notes.push(line);
+        }
+    }
+    if beyond > 0 {
+        repaired.notes.push(format!("{beyond} {rest}"));
+    }
+}
+
+/// Compares what was met with what the tail lists: chunks that stand elsewhere are taken for those that are missing,
+/// and what is still missing then is named.
+fn account(mut guide: Guide, groups: &mut Groups, repaired: &mut Repaired) {
+    let mut unmet = std::mem::take(&mut guide.chunks);
+    let listed: HashSet<(String, String)> = unmet
+        .values()
+        .flatten()
+        .filter(|known| known.statistics.count > 0)
+        .map(|known| (known.path.clone(), known.series.clone()))
+        .collect();
+    let mut unlisted = Vec::new();
+    for judged in groups.values_mut().flatten().flatten() {
+        for (offset, met) in judged.met.drain(..) {
+            if let Some(list) = unmet.get_mut(&offset) {
+                list.retain(|known| known.path != met.path || known.series != met.series);
+            }
+        }
+    }
+    let mut unmet: Vec<(u64, Known)> = unmet
+        .into_iter()
+        .flat_map(|(offset, list)| list.into_iter().map(move |known| (offset, known)))
+        .collect();
+    for (device, list) in groups.iter_mut() {
+        let path = device.path();
+        for judged in list.iter_mut().flatten() {
+            for stray in std::mem::take(&mut judged.strays) {
+                let same = |(_, known): &(u64, Known)| {
+                    known.path == path
+                        && known.series == stray.measurement
+                        && known.data_type == stray.data_type
+                        && difference(&known.statistics, &stray.statistics, Compare::Times).is_none()
+                };
+                let name = format!("{path}.{}", stray.measurement);
+                let what = format!("the chunk of '{}' at {}", name.escape_debug(), stray.offset);
+                if let Some(at) = unmet.iter().position(same) {
+                    let (offset, _) = unmet.swap_remove(at);
+                    repaired.note(Outcome::Mended, format!("{what} was listed at {offset}"));
+                } else if guide.filter_tells(&name, &[])
+                    && !listed.contains(&(path.clone(), stray.measurement.clone()))
+                {
+                    // A series of which no chunk is listed, though the writer put it into the filter.
+                    let text = format!("{what} was not listed, but the filter of the file knows it");
+                    repaired.note(Outcome::Mended, text);
+                } else {
+                    unlisted.push((Outcome::Doubtful, format!("{what} was not listed, and is not now")));
+                    continue;
+                }
+                judged.chunks.push(stray);
+            }
+            judged.chunks.sort_by_key(|chunk| chunk.offset);
+            keep_empty_series(&path, judged, &mut unmet);
+        }
+    }
+    add_lines(repaired, unlisted, "more chunks were not listed, and are not now");
+    unmet.retain(|(_, known)| known.statistics.count > 0);
+    let mut missing: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    for (_, known) in unmet {
+        let series = missing.entry(known.path).or_default();
+        *series.entry(known.series).or_default() += known.statistics.count;
+    }
+    let lines = missing.into_iter().map(|(path, series)| {
+        let named = series.iter().take(NAMED).map(|(name, points)| {
+            let name = if name.is_empty() { "the time column" } else { name };
+            format!("{points} points of {}", name.escape_debug())
+        });
+        let mut text =
+            format!("left out of '{}': {}", path.escape_debug(), named.collect::<Vec<_>>().join(", "));
+        if series.len() > NAMED {
+            let rest: u64 = series.values().skip(NAMED).sum();
+            let more = series.len() - NAMED;
+            text = format!("{text}, {rest} points of {more} more series");
+        }
+        (Outcome::Partial, text)
+    });
+    add_lines(repaired, lines.collect(), "more devices have points that are left out");
+}
+
+/// Series without a point have an entry in the tail and no chunk of their own: they stay beside a chunk of the device.
+fn keep_empty_series(path: &str, judged: &mut Judged, unmet: &mut Vec<(u64, Known)>) {
+    let Some(beside) = judged.chunks.last().cloned() else { return };
+    // An entry whose own statistics know of points is no such series.
+    let is_empty = |(_, known): &mut (u64, Known)| {
+        known.path == path && known.statistics.count == 0 && known.is_consistent
+    };
+    for (_, known) in unmet.extract_if(.., is_empty) {
+        if judged.chunks.iter().any(|chunk| chunk.measurement == known.series) {
+            continue;
+        }
+        judged.chunks.push(ChunkRecord {
+            measurement: known.series,
+            data_type: known.data_type,
+            statistics: known.statistics,
+            ..beside.clone()
+        });
+    }
+}
+
+fn finish(
+    source: &Location,
+    target: &Location,
+    version: Version,
+    mended: &Mended,
+    mut known: FileMetadata,
+    mut repaired: Repaired,
+) -> Result<Repaired> {
+    mend_tables(&mut known, &mended.found, &mut repaired);
+    let size = source.size()?;
     let head = version.head();
     let mut out = Output::new(target.storage().create(target.path())?);
     out.buffer().extend_from_slice(head);
-    let mut at = head.len() as u64;
-    while at < found.end {
-        let stop = found.end.min(at + COPY);
-        out.buffer().extend_from_slice(&source.read_range(at..stop)?);
-        out.spill()?;
+    for piece in &mended.pieces {
+        copy(source, piece.clone(), &mut out)?;
+    }
+    repaired.kept_bytes = out.position().min(size);
+    repaired.dropped_bytes = size.saturating_sub(repaired.kept_bytes);
+    let groups: usize = mended.found.devices.values().map(|d| d.groups.len()).sum();
+    let devices = mended.found.devices.values().filter(|d| !d.groups.is_empty()).count();
+    repaired.notes.push(format!("{groups} whole chunk groups of {devices} devices are kept"));
+    mended.found.write_tail(version, known, &mut out)?;
+    out.commit()?;
+    Ok(repaired)
+}
+
+/// Gives the columns of tables the types of their chunks, and tags theirs.
+fn mend_tables(known: &mut FileMetadata, found: &Recovered, repaired: &mut Repaired) {
+    for table in &mut known.tables {
+        let tags = table.columns.iter_mut().filter(|(_, category)| *category == Category::Tag);
+        for (column, _) in tags.filter(|(column, _)| !verify::is_text(column.data_type)) {
+            let (table, name) = (table.name.escape_debug(), column.name.escape_debug());
+            let from = column.data_type.name();
+            repaired.note(
+                Outcome::Mended,
+                format!("table '{table}' declared tag '{name}' as {from}; tags are text"),
+            );
+            column.data_type = DataType::String;
+        }
+        let devices = found.devices.iter().filter(|(device, _)| device.table_name() == table.name);
+        for chunk in devices.flat_map(|(_, record)| &record.groups).flat_map(|group| &group.chunks) {
+            let mut columns = table.columns.iter_mut().map(|(column, _)| column);
+            let Some(column) = columns.find(|column| column.name == chunk.measurement) else { continue };
+            if column.data_type != chunk.data_type {
+                let (table, column_name) = (table.name.escape_debug(), column.name.escape_debug());
+                let (from, to) = (column.data_type.name(), chunk.data_type.name());
+                let text = format!("table '{table}' declared '{column_name}' as {from}, its chunks are {to}");
+                repaired.note(Outcome::Mended, text);
+                column.data_type = chunk.data_type;
+            }
+        }
+    }
+}
+
+fn copy(source: &Location, range: std::ops::Range<u64>, out: &mut Output) -> Result<()> {
+    let mut at = range.start;
+    while at < range.end {
+        let stop = range.end.min(at + COPY);
+        out.append(&source.read_range(at..stop)?)?;
         at = stop;
     }
-    found.write_tail(version, known, &mut out)?;
-    out.commit()?;
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Health of an archive at three depths: structure; records and page headers; every value and statistic.
 
-mod pages;
+pub(crate) mod pages;
 
 use crate::archive::{Archive, ArchiveFile};
 use crate::legacy;
 use crate::meta::schema::Category;
-use crate::meta::{Statistics, Sum, Value};
+use crate::meta::{DataType, Statistics, Sum, Value};
 use crate::read::file::{Device, Series, is_separator};
 use crate::walk::{Record, WalkedChunk, Walker};
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ pub(crate) fn verify(archive: &Archive, depth: Depth, driver: &Driver, report: &
 struct KnownChunk {
     path: String,
     series: String,
-    data_type: crate::meta::DataType,
+    data_type: DataType,
     statistics: Statistics,
     met: bool,
 }
@@ -91,6 +91,15 @@ impl Check<'_> {
                 "the data does not end with a separator",
             );
         }
+        for table in &file.metadata.tables {
+            for (column, category) in &table.columns {
+                if *category == Category::Tag && !is_text(column.data_type) {
+                    let text = format!("a tag is declared as {}; tags are text", column.data_type.name());
+                    let piece = format!("'{}.{}'", table.name, column.name);
+                    self.add(Severity::Error, "table_schema", file.metadata_start, &piece, text);
+                }
+            }
+        }
         let mut chunks = 0_u64;
         for device in &file.devices {
             let series = match file.series(device) {
@@ -134,6 +143,16 @@ impl Check<'_> {
         if file.metadata.bloom.as_ref().is_some_and(|bloom| !strings.iter().any(|s| bloom.may_contain(s))) {
             let text = "the bloom filter does not hold this series";
             self.add(Severity::Error, "bloom_filter", file.metadata_start, &format!("'{full}'"), text);
+        }
+        let table = device.table.and_then(|t| file.metadata.tables.get(t));
+        let column = table.and_then(|t| t.columns.iter().find(|(column, _)| column.name == series.name));
+        if let Some((column, _)) = column.filter(|(column, _)| column.data_type != series.data_type) {
+            let text = format!(
+                "the table declares {}, the series is {}",
+                column.data_type.name(),
+                series.data_type.name()
+            );
+            self.add(Severity::Error, "table_schema", file.metadata_start, &format!("'{full}'"), text);
         }
         let mut merged = Statistics::default();
         for chunk in &series.chunks {
@@ -365,6 +384,11 @@ impl Check<'_> {
     }
 }
 
+/// Whether values of this type are text, as tags are.
+pub(crate) fn is_text(data_type: DataType) -> bool {
+    matches!(data_type, DataType::Text | DataType::String)
+}
+
 /// Where a walk is inside a chunk group.
 #[derive(Default)]
 struct GroupState {
@@ -378,7 +402,7 @@ struct GroupState {
 
 /// How statistics are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Compare {
+pub(crate) enum Compare {
     /// Stated ones with others that were merged: all fields.
     Merged,
     /// Stated ones with decoded values: all fields.
@@ -388,7 +412,7 @@ enum Compare {
 }
 
 /// What differs, in words. Fields that either side lacks are not compared.
-fn difference(stated: &Statistics, found: &Statistics, compare: Compare) -> Option<String> {
+pub(crate) fn difference(stated: &Statistics, found: &Statistics, compare: Compare) -> Option<String> {
     if stated.count != found.count {
         return Some(format!("count {} and {}", stated.count, found.count));
     }

@@ -6,6 +6,7 @@ use crate::meta::chunk_group::ChunkGroupFooter;
 use crate::meta::{ChunkHeader, DeviceId, Version, marker};
 use crate::read::loaded::Loaded;
 use bytes::Bytes;
+use std::ops::Range;
 use tesselle_core::{Context as _, Cursor, Error, Location, Result};
 
 /// First guess at the size of a record without its pages.
@@ -51,7 +52,12 @@ pub(crate) struct Walker<'a> {
 impl<'a> Walker<'a> {
     /// Walks from the header up to `end` at most.
     pub(crate) fn new(location: &'a Location, version: Version, end: u64) -> Self {
-        Self { location, version, position: version.head().len() as u64, end }
+        Self::within(location, version, version.head().len() as u64..end)
+    }
+
+    /// Walks over a part that starts with a record.
+    pub(crate) fn within(location: &'a Location, version: Version, part: Range<u64>) -> Self {
+        Self { location, version, position: part.start, end: part.end }
     }
 
     /// Where the next record starts.

@@ -105,6 +105,6 @@ impl Record {
         ))
         .class("page_checksum")
         .offset(offset)
-        .hint("'tess verify --deep' lists all damage, 'tess repair' keeps the whole row groups"))
+        .hint("'tess verify --deep' lists all damage, 'tess repair' keeps the other row groups"))
     }
 }

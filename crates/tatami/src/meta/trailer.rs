@@ -29,9 +29,7 @@ impl Trailer {
             return Err(Error::corrupt(format!("the file ends with \"{found}\", expected \"TAT1\""))
                 .class("bad_end_magic")
                 .offset(file_len.saturating_sub(4))
-                .hint(
-                    "the file is cut off or was never finished; 'tess repair' keeps its whole row groups",
-                ));
+                .hint("the file is cut off or was never finished; 'tess repair' saves its intact records"));
         }
         let footer_offset = at.checked_sub(u64::from(footer_len)).filter(|offset| *offset >= HEADER_LEN);
         let Some(footer_offset) = footer_offset else {
@@ -54,7 +52,7 @@ impl Trailer {
         ))
         .class("footer_checksum")
         .offset(self.footer_offset)
-        .hint("'tess repair' keeps the whole row groups"))
+        .hint("'tess repair' saves what it can prove"))
     }
 
     /// The 12 bytes behind `footer`.

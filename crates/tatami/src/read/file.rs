@@ -98,9 +98,26 @@ impl File {
         let trailer = Trailer::parse(&location.read_range(size - TRAILER_LEN..size)?, size)?;
         let footer_bytes = location.read_range(trailer.footer_offset..size - TRAILER_LEN)?;
         trailer.check(&footer_bytes)?;
+        Self::open_with_footer(location, options, size, trailer.footer_offset, &footer_bytes)
+    }
+
+    /// Opens a damaged file by a footer that was found or mended; it starts at `footer_offset`.
+    pub(crate) fn open_with_footer(
+        location: &Location,
+        options: &OpenOptions,
+        size: u64,
+        footer_offset: u64,
+        footer_bytes: &Bytes,
+    ) -> Result<Self> {
+        let trailer = Trailer {
+            footer_offset,
+            footer_len: u32::try_from(footer_bytes.len())
+                .map_err(|_| Error::limit("a footer is too long"))?,
+            footer_crc: tesselle_codec::crc::crc32c(footer_bytes),
+        };
         let header = Header::parse(&location.read_range(0..HEADER_LEN)?).ok();
         let minor = header.as_ref().map_or(1, |h| h.minor);
-        let raw = RawFooter::parse(&footer_bytes, trailer.footer_offset, minor)?;
+        let raw = RawFooter::parse(footer_bytes, trailer.footer_offset, minor)?;
         let footer = raw.check()?;
         let rows = footer.groups.iter().fold(0u64, |n, g| n.saturating_add(g.rows));
         let block_tree = if footer.inverted.is_some() { flags::SEARCH | flags::BLOCK_TREE } else { 0 };

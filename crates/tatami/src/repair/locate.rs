@@ -1,8 +1,13 @@
-//! Finding the footer of a damaged file: where it should be, or before bytes that were appended to it.
+//! Finding the footer of a damaged file: where it should be, before bytes that were appended to it, or with a bit of it
+//! turned back.
 
-use tesselle_core::{Error, ErrorKind, Location, OpenOptions, Result};
+use bytes::Bytes;
+use tesselle_codec::crc::crc32c;
+use tesselle_core::{Cursor, Error, ErrorKind, Location, OpenOptions, Outcome, Result};
 
-use crate::meta::header::MAGIC;
+use super::flip;
+use crate::meta::header::{HEADER_LEN, Header, MAGIC};
+use crate::meta::trailer::{MIN_FILE_LEN, TRAILER_LEN, Trailer};
 use crate::read::file::File;
 
 /// How far from the end a trailer is searched for.
@@ -11,7 +16,7 @@ const WINDOW: u64 = 1 << 20;
 /// What is left of a file.
 pub(super) enum Located {
     /// A footer that holds together, and what had to be overlooked.
-    File(File, Vec<String>),
+    File(File, Vec<(Outcome, String)>),
     /// No footer: why the file was refused.
     Lost(Error),
 }
@@ -23,21 +28,104 @@ pub(super) fn locate(source: &Location, options: &OpenOptions) -> Result<Located
         Err(error) => error,
     };
     let size = source.size()?;
-    let start = size.saturating_sub(WINDOW);
-    let tail = source.read_range(start..size)?;
-    // From the back: the last trailer whose footer matches its checksum is the file's own.
-    for at in (0..tail.len().saturating_sub(3)).rev() {
-        if tail.get(at..at + 4) != Some(&MAGIC) {
-            continue;
+    let overlooked = format!("overlooked: {}", refused.without_hint());
+    if let Some(end) = last_sound_trailer(source, size)?
+        && let Ok(file) = File::open_overlooking(source, options, end)
+    {
+        let mut notes = vec![(Outcome::Mended, overlooked)];
+        if end < size {
+            notes.push((Outcome::Mended, format!("{} bytes behind the trailer are dropped", size - end)));
         }
-        let end = start + at as u64 + 4;
-        if let Ok(file) = File::open_overlooking(source, options, end) {
-            let mut notes = vec![format!("overlooked: {refused}")];
-            if end < size {
-                notes.push(format!("{} bytes behind the trailer are dropped", size - end));
-            }
-            return Ok(Located::File(file, notes));
-        }
+        return Ok(Located::File(file, notes));
+    }
+    if let Some((file, outcome, how)) = mend_footer(source, size, options)? {
+        return Ok(Located::File(file, vec![(Outcome::Mended, overlooked), (outcome, how)]));
     }
     Ok(Located::Lost(refused))
+}
+
+/// Where the last trailer ends whose footer matches its checksum: the file's own.
+fn last_sound_trailer(source: &Location, size: u64) -> Result<Option<u64>> {
+    let start = size.saturating_sub(WINDOW);
+    let tail = source.read_range(start..size)?;
+    for at in (0..tail.len().saturating_sub(3)).rev() {
+        let end = start + at as u64 + 4;
+        if tail.get(at..at + 4) != Some(&MAGIC) || end < MIN_FILE_LEN {
+            continue;
+        }
+        let Ok(trailer) = Trailer::parse(&source.read_range(end - TRAILER_LEN..end)?, end) else { continue };
+        let footer = source.read_range(trailer.footer_offset..end - TRAILER_LEN)?;
+        if trailer.check(&footer).is_ok() {
+            return Ok(Some(end));
+        }
+    }
+    Ok(None)
+}
+
+/// Tries what a little damage to a footer or a trailer at the very end can be undone by.
+fn mend_footer(
+    source: &Location,
+    size: u64,
+    options: &OpenOptions,
+) -> Result<Option<(File, Outcome, String)>> {
+    if size < MIN_FILE_LEN {
+        return Ok(None);
+    }
+    let end = size - TRAILER_LEN;
+    let trailer = source.read_range(end..size)?;
+    let mut cursor = Cursor::new(&trailer, end, "trailer");
+    let (len, crc) = (cursor.u32_le()?, cursor.u32_le()?);
+    let header = Header::parse(&source.read_range(0..HEADER_LEN)?).ok();
+    // The header says as well where the footer starts.
+    let stated = header.map(|header| header.footer_offset);
+    let starts = [end.checked_sub(u64::from(len)), stated];
+    let starts: Vec<u64> =
+        starts.into_iter().flatten().filter(|start| (HEADER_LEN..end).contains(start)).collect();
+    for start in &starts {
+        if end - start > options.limits.metadata_bytes {
+            continue;
+        }
+        let stored = source.read_range(*start..end)?;
+        let open = |footer: &Bytes| File::open_with_footer(source, options, size, *start, footer).ok();
+        let difference = crc32c(&stored) ^ crc;
+        if difference == 0
+            && let Some(file) = open(&stored)
+        {
+            let how = "the trailer was made anew: the footer before it matches its checksum";
+            return Ok(Some((file, Outcome::Mended, how.to_owned())));
+        }
+        if difference.is_power_of_two()
+            && stated == Some(*start)
+            && let Some(file) = open(&stored)
+        {
+            let how = "one bit of the checksum of the footer was flipped";
+            return Ok(Some((file, Outcome::Mended, how.to_owned())));
+        }
+        if let Some((at, bit)) = flip::place(stored.len(), difference) {
+            let mut right = stored.to_vec();
+            right.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << bit);
+            if let Some(file) = open(&right.into()) {
+                let at = start + at as u64;
+                let how = format!(
+                    "bit {bit} of byte {at} in the footer was flipped: its checksum told, and it is turned back"
+                );
+                return Ok(Some((file, Outcome::Mended, how)));
+            }
+        }
+    }
+    // More damage than that: what the footer says may be wrong, but pages that match it and their checksums are right.
+    for start in starts {
+        if end - start > options.limits.metadata_bytes {
+            continue;
+        }
+        let stored = source.read_range(start..end)?;
+        if let Ok(file) = File::open_with_footer(source, options, size, start, &stored)
+            && (0..file.footer().groups.len()).any(|g| super::for_each_batch(&file, g, |_| Ok(())).is_ok())
+        {
+            let how = "the footer does not match its checksum: names and types of columns, row counts and metadata \
+                       may be wrong, though pages read by them";
+            return Ok(Some((file, Outcome::Doubtful, how.to_owned())));
+        }
+    }
+    Ok(None)
 }

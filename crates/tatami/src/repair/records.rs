@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BinaryArray, BooleanArray, RecordBatch, UInt8Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
-use tesselle_core::{Driver, Error, Location, OpenOptions, Repaired, Result, Sink};
+use tesselle_core::{Driver, Error, Location, OpenOptions, Outcome, Repaired, Result, Sink};
 
 use crate::meta::extension::{Extension, features};
 use crate::meta::header::HEADER_LEN;
@@ -55,11 +55,14 @@ pub(super) fn salvage(
         offset += record.stored_len();
     }
     writer.finish()?;
-    let notes = vec![
-        format!("the footer with the schema is lost: {why}"),
-        format!("{found} intact records are saved, one row each"),
-    ];
-    Ok(Repaired { kept_bytes: kept, dropped_bytes: size - kept, notes })
+    let mut repaired = Repaired { kept_bytes: kept, dropped_bytes: size - kept, ..Repaired::default() };
+    repaired.note(Outcome::Partial, format!("the footer with the schema is lost: {}", why.without_hint()));
+    let text = format!(
+        "the result is another table, of {found} intact records, one row each with its payload: without a schema they \
+         cannot be read as rows"
+    );
+    repaired.note(Outcome::Partial, text);
+    Ok(repaired)
 }
 
 fn row(

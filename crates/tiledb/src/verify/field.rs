@@ -175,6 +175,15 @@ impl<'a> Checker<'a> {
             }
             _ => {}
         }
+        if let Decoded::Var { cells, .. } = decoded {
+            let size = self.kind.datatype.size().max(1) as u64;
+            if cells.offsets.iter().any(|offset| *offset % size != 0) {
+                add(
+                    "cell_length",
+                    format!("a cell is not a whole number of {} values", self.kind.datatype.name()),
+                );
+            }
+        }
         if decoded.validity().is_some_and(|validity| validity.iter().any(|valid| *valid > 1)) {
             add("validity", "a validity byte is neither 0 nor 1".to_owned());
         }

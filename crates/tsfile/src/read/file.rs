@@ -120,6 +120,18 @@ impl File {
         Ok(file)
     }
 
+    /// The metadata block alone, where nothing else of a tail can be read.
+    pub(crate) fn metadata_alone(location: &Location, size: u64, limits: &Limits) -> Result<FileMetadata> {
+        let (head, end) = Ending::read(location, size)?;
+        let version = Version::recognise(&head)?;
+        let (start, stop) = tail(&end, version, size)?;
+        if stop - start > limits.metadata_bytes {
+            return Err(Error::limit("the metadata exceeds the limit").offset(start));
+        }
+        let bytes = end.range(location, start..stop)?;
+        FileMetadata::parse(&mut Cursor::new(&bytes, start, "file metadata"), version)
+    }
+
     /// Opens a file that was not closed, as its repair would read: the whole chunk groups.
     pub(crate) fn recover(location: &Location) -> Result<Self> {
         Self::recover_parts(location).in_file(location.path())
@@ -181,8 +193,8 @@ impl File {
         Ok(devices)
     }
 
-    /// The series of a device in the order of the file, the time column of an aligned device among them.
-    pub(crate) fn series(&self, device: &Device) -> Result<Vec<Series>> {
+    /// The series of a device as the tail has them, wherever it says that their chunks are.
+    pub(crate) fn series_unchecked(&self, device: &Device) -> Result<Vec<Series>> {
         let piece = || format!("device '{}'", device.path.escape_debug());
         let series = if self.version.is_flat() {
             legacy::series(self, device)
@@ -192,7 +204,13 @@ impl File {
             let (from, to) = device.place;
             walk.series(from, to, self.metadata_start, 0, &mut series).map(|()| series)
         };
-        let series = series.in_piece(piece).in_file(&self.path)?;
+        series.in_piece(piece).in_file(&self.path)
+    }
+
+    /// The series of a device in the order of the file, the time column of an aligned device among them.
+    pub(crate) fn series(&self, device: &Device) -> Result<Vec<Series>> {
+        let piece = || format!("device '{}'", device.path.escape_debug());
+        let series = self.series_unchecked(device)?;
         let head = self.version.head().len() as u64;
         for chunk in series.iter().flat_map(|s| &s.chunks) {
             if chunk.offset < head || chunk.offset >= self.data_end {

@@ -1,7 +1,7 @@
 //! One encoded column of a page into values: the dispatch over type and encoding, once per page.
 
 use super::column::{Column, Strings};
-use crate::meta::{Encoding, Statistics, Value, Version};
+use crate::meta::{Encoding, Physical, Statistics, Value, Version};
 use std::cmp::Ordering;
 use tesselle_codec::decimal::Integers;
 use tesselle_codec::plain::{ByteOrder, LengthPrefix};
@@ -166,6 +166,15 @@ fn rlbe_with(column: &mut Column, bytes: &[u8], count: usize, library: Library) 
         _ => {}
     }
     Ok(())
+}
+
+/// Whether two libraries write values of this kind in two ways that only statistics tell apart.
+pub(crate) fn has_two_readings(encoding: Encoding, physical: Option<Physical>) -> bool {
+    match encoding {
+        Encoding::Rlbe => matches!(physical, Some(Physical::Float | Physical::Double)),
+        Encoding::Sprintz => matches!(physical, Some(Physical::Int64 | Physical::Double)),
+        _ => false,
+    }
 }
 
 /// Decodes as the Java library wrote, unless only the form of the C++ library gives the values of the statistics. (That

@@ -9,30 +9,30 @@ use std::sync::Arc;
 use tesselle_core::{Driver, Finding, Severity};
 
 /// A chunk that waits to be decoded.
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     /// What it is, for findings.
-    pub(super) piece: String,
+    pub(crate) piece: String,
     /// Its bytes.
-    pub(super) chunk: Box<WalkedChunk>,
+    pub(crate) chunk: Box<WalkedChunk>,
     /// What the metadata says about it.
-    pub(super) stated: Option<Statistics>,
+    pub(crate) stated: Option<Statistics>,
     /// The times beside it, by page, for a column of an aligned group.
-    pub(super) times: Arc<Vec<Vec<i64>>>,
+    pub(crate) times: Arc<Vec<Vec<i64>>>,
     /// How many of its pages are decoded.
-    pub(super) pages: usize,
+    pub(crate) pages: usize,
 }
 
 /// What came of a page.
 #[derive(Default)]
-pub(super) struct Checked {
+pub(crate) struct Checked {
     /// What is wrong with it.
-    pub(super) findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     /// Its times, for a time column.
-    pub(super) times: Vec<i64>,
+    pub(crate) times: Vec<i64>,
 }
 
 /// Decodes the pages of chunks; what comes out is in their order.
-pub(super) fn check(waiting: &[Waiting], version: Version, driver: &Driver) -> Vec<Checked> {
+pub(crate) fn check(waiting: &[Waiting], version: Version, driver: &Driver) -> Vec<Checked> {
     let pages: Vec<(&Waiting, usize)> =
         waiting.iter().flat_map(|chunk| (0..chunk.pages).map(move |number| (chunk, number))).collect();
     let one = |(chunk, number): &(&Waiting, usize)| page(chunk, *number, version);

@@ -1,0 +1,168 @@
+//! The law of repairs: a repair either fails with a clear error, or makes a container that passes every check and says
+//! truly what became of the data. Every format's repair is run through this one body.
+
+use std::sync::Arc;
+
+use super::damage::Random;
+use super::rows::sorted_rows;
+use crate::driver::{Driver, Order, scan};
+use crate::error::{ErrorKind, Result};
+use crate::format::{Format, OpenOptions, Outcome, Repaired};
+use crate::report::{Depth, Report};
+use crate::scan::Scan;
+use crate::storage::{Location, MemoryStorage};
+
+/// How many repairs ended in which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mendings {
+    /// Refused with an error.
+    pub refused: u32,
+    /// Nothing was found to be wrong.
+    pub healthy: u32,
+    /// All data was kept and what lies around it made anew.
+    pub mended: u32,
+    /// All data was kept and is in doubt.
+    pub doubtful: u32,
+    /// Some of it was left out.
+    pub partial: u32,
+}
+
+impl std::ops::AddAssign for Mendings {
+    fn add_assign(&mut self, other: Self) {
+        self.refused += other.refused;
+        self.healthy += other.healthy;
+        self.mended += other.mended;
+        self.doubtful += other.doubtful;
+        self.partial += other.partial;
+    }
+}
+
+/// Repairs a container `count` times, each time with one other bit of it flipped, and checks what comes out against
+/// the law. The container is all `files` under one folder, or the one file; places are the same in every run.
+pub fn mend_flips(
+    format: &dyn Format,
+    files: &[(String, Vec<u8>)],
+    options: &OpenOptions,
+    driver: &Driver,
+    (seed, count): (u64, u32),
+) -> Mendings {
+    let mut tally = Mendings::default();
+    let mut random = Random::new(seed);
+    let total: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
+    let original = rows(format, &stored(format, files), options, driver).expect("the original can be read");
+    for _ in 0..count {
+        let mut damaged = files.to_vec();
+        let mut at = random.place(total);
+        let bit = random.below(8);
+        let mut place = String::new();
+        for (name, bytes) in &mut damaged {
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= 1 << bit;
+                place = format!("bit {bit} of byte {at} of '{name}'");
+                break;
+            }
+            at -= bytes.len();
+        }
+        match mend(format, &stored(format, &damaged), &original, options, driver, &place) {
+            None => tally.refused += 1,
+            Some(Outcome::Healthy) => tally.healthy += 1,
+            Some(Outcome::Mended) => tally.mended += 1,
+            Some(Outcome::Doubtful) => tally.doubtful += 1,
+            Some(Outcome::Partial) => tally.partial += 1,
+        }
+    }
+    tally
+}
+
+/// The files in memory, under a name that the format would choose.
+fn stored(format: &dyn Format, files: &[(String, Vec<u8>)]) -> Location {
+    let storage = MemoryStorage::new();
+    let root = format!("data.{}", format.extensions().first().unwrap_or(&"bin"));
+    for (name, bytes) in files {
+        let path = if name.is_empty() { root.clone() } else { format!("{root}/{name}") };
+        storage.put(path, bytes.clone());
+    }
+    Location::new(Arc::new(storage), root)
+}
+
+/// Repairs one damaged container and checks the result; `None` where the repair was refused.
+fn mend(
+    format: &dyn Format,
+    damaged: &Location,
+    original: &[(String, Vec<String>)],
+    options: &OpenOptions,
+    driver: &Driver,
+    place: &str,
+) -> Option<Outcome> {
+    let target = Location::new(Arc::new(MemoryStorage::new()), damaged.path());
+    let repaired = match format.repair(damaged, &target, options, driver) {
+        Ok(repaired) => repaired,
+        Err(error) => {
+            let text = error.to_string();
+            assert!(error.kind() != ErrorKind::Internal, "{place}: an internal error: {text}");
+            assert!(!text.is_empty() && !text.contains('\n'), "{place}: not one line: {text}");
+            assert!(!target.exists().unwrap(), "{place}: a failed repair left something behind");
+            return None;
+        }
+    };
+    let Repaired { outcome, notes, .. } = &repaired;
+    assert!(!notes.is_empty(), "{place}: a repair that says nothing");
+    for note in notes {
+        assert!(!note.contains("tess repair"), "{place}: a repair that points to itself: {note}");
+        assert!(!note.contains('\n'), "{place}: not one line: {note}");
+    }
+    let health = verify(format, &target, options, driver);
+    assert!(health.ok(), "{place}: the result of {notes:?} is damaged: {:?}", health.findings());
+    let got = rows(format, &target, options, driver);
+    let got = got.unwrap_or_else(|error| panic!("{place}: the result of {notes:?} does not read: {error}"));
+    match outcome {
+        Outcome::Healthy | Outcome::Mended => {
+            // Damage that no check can find is beyond a repair: the rows are those that the source shows.
+            let before = verify(format, damaged, options, driver);
+            assert!(
+                before.ok() || *outcome == Outcome::Mended,
+                "{place}: called healthy in spite of {:?}",
+                before.findings()
+            );
+            let is_shown = || rows(format, damaged, options, driver).is_ok_and(|shown| shown == got);
+            let is_kept = got == original || (before.ok() && is_shown());
+            assert!(is_kept, "{place}: the repair claims to have kept all rows: {notes:?}");
+        }
+        // Which rows are left out or in doubt is the business of each format's own tests.
+        Outcome::Doubtful | Outcome::Partial => {}
+    }
+    Some(*outcome)
+}
+
+fn verify(format: &dyn Format, location: &Location, options: &OpenOptions, driver: &Driver) -> Report {
+    let mut report = Report::new(Depth::Deep);
+    let checked = format
+        .open(location, options)
+        .and_then(|container| container.verify(Depth::Deep, &driver.for_run(), &mut report));
+    if let Err(error) = checked {
+        report.error(error.class_name(), &error);
+    }
+    report
+}
+
+/// The rows of all tables, by the names of the tables.
+fn rows(
+    format: &dyn Format,
+    location: &Location,
+    options: &OpenOptions,
+    driver: &Driver,
+) -> Result<Vec<(String, Vec<String>)>> {
+    let container = format.open(location, options)?;
+    let mut names = container.table_names();
+    names.sort();
+    let read = |name: String| -> Result<(String, Vec<String>)> {
+        let table = container.table(&name)?;
+        let mut lines = vec![format!("{:?}", table.schema().fields())];
+        for batch in scan(&*table, &Scan::all(), driver, Order::Plan)? {
+            lines.extend(sorted_rows(&batch?));
+        }
+        lines[1..].sort();
+        Ok((name, lines))
+    };
+    names.into_iter().map(read).collect()
+}

@@ -1,0 +1,130 @@
+//! Repairs of damaged files: what is not whole is left out and named, and nothing is called whole that is not.
+
+#![allow(clippy::unwrap_used, reason = "functions of a test")]
+
+mod golden;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tesselle_core::storage::MemoryStorage;
+use tesselle_core::testing::{Mendings, mend_flips, rows_as_text};
+use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan};
+use tesselle_tsfile::TsFile;
+
+/// Small files of every version and model.
+const CASES: [&str; 18] = [
+    "v08-gorilla-nan",
+    "v08-missing",
+    "v09-unordered-time",
+    "v09-missing",
+    "v2-names",
+    "v2-text",
+    "v2-int32",
+    "v3-names",
+    "v3-text",
+    "v3-aligned-one-page",
+    "v3-aligned",
+    "v4-aligned-one-page",
+    "v4-names",
+    "v4-multi",
+    "v4py-camel",
+    "v4py-table",
+    "v4py-table-pages",
+    "v4py-tree",
+];
+
+/// Damaged copies of each.
+const FLIPS: u32 = 120;
+
+#[test]
+fn a_repair_of_a_flipped_bit_keeps_the_law() {
+    let driver = golden::driver();
+    let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+    let mut all = Mendings::default();
+    for (name, path, expected) in golden::cases("tsfile") {
+        if !CASES.contains(&name.as_str()) || expected.get("complete").is_some_and(|c| c == false) {
+            continue;
+        }
+        let bytes = std::fs::read(path.join("data.tsfile")).unwrap();
+        let tally = mend_flips(&TsFile, &[(String::new(), bytes)], &options, &driver, (7, FLIPS));
+        assert!(tally.refused * 10 < FLIPS, "{name}: {tally:?}");
+        all += tally;
+    }
+    assert!(all.mended > 0 && all.partial > 0, "{all:?}");
+}
+
+fn stored(bytes: Vec<u8>) -> Location {
+    let storage = MemoryStorage::new();
+    storage.put("f.tsfile", bytes);
+    Location::new(Arc::new(storage), "f.tsfile")
+}
+
+fn repair(bytes: Vec<u8>) -> (Repaired, Location) {
+    let target = Location::new(Arc::new(MemoryStorage::new()), "mended.tsfile");
+    let repaired =
+        TsFile.repair(&stored(bytes), &target, &OpenOptions::default(), &golden::driver()).unwrap();
+    let mut report = Report::new(Depth::Deep);
+    let container = TsFile.open(&target, &OpenOptions::default()).unwrap();
+    container.verify(Depth::Deep, &golden::driver(), &mut report).unwrap();
+    assert!(report.ok(), "{:?}: {:?}", repaired.notes, report.findings());
+    (repaired, target)
+}
+
+/// All points as text.
+fn points(location: &Location) -> BTreeSet<String> {
+    let container = TsFile.open(location, &OpenOptions::default()).unwrap();
+    let (_, batches) = golden::rows(&*container, "*", &Scan::all()).unwrap();
+    batches.iter().flat_map(rows_as_text).collect()
+}
+
+/// How many points a report says are left out.
+fn stated_loss(notes: &[String]) -> usize {
+    let lists = notes.iter().filter(|note| note.starts_with("left out of "));
+    let words = lists.flat_map(|note| note.split([' ', ',']).collect::<Vec<_>>()).collect::<Vec<_>>();
+    words.windows(2).filter(|pair| pair[1] == "points").map(|pair| pair[0].parse::<usize>().unwrap()).sum()
+}
+
+#[test]
+fn damage_costs_its_chunk_group_alone_and_the_points_are_counted() {
+    let cases = golden::cases("tsfile");
+    for name in ["v09-missing", "v08-int32-snappy", "v09-int32-snappy", "v2-int32", "v3-int32", "v4-int32"] {
+        let Some((_, path, _)) = cases.iter().find(|case| case.0 == name) else { continue };
+        let bytes = std::fs::read(path.join("data.tsfile")).unwrap();
+        let (healthy, copy) = repair(bytes.clone());
+        assert_eq!(healthy.outcome, Outcome::Healthy, "{name}");
+        assert_eq!(healthy.notes, ["the file is healthy and was copied"], "{name}");
+        assert_eq!(&*copy.read_all(1 << 30).unwrap(), &bytes[..], "{name}");
+        let before = points(&copy);
+        let container = TsFile.open(&copy, &OpenOptions::default()).unwrap();
+        let chunks = container.chunks(None).unwrap();
+        let mut saved = 0;
+        for chunk in chunks {
+            let offset = chunk["offset"].as_u64().unwrap() as usize;
+            let mut damaged = bytes.clone();
+            // The marker of a chunk: the scan loses its way there and finds it again in the next group.
+            damaged[offset] ^= 0x40;
+            let (repaired, target) = repair(damaged);
+            assert_eq!(repaired.outcome, Outcome::Partial, "{name}: {:?}", repaired.notes);
+            let after = points(&target);
+            assert!(after.is_subset(&before), "{name} at {offset}: {:?}", repaired.notes);
+            let lost = before.len() - after.len();
+            assert_eq!(stated_loss(&repaired.notes), lost, "{name} at {offset}: {:?}", repaired.notes);
+            saved = saved.max(after.len());
+        }
+        assert!(saved > 0 || name == "v09-missing", "{name}: nothing was saved of the other groups");
+    }
+}
+
+#[test]
+fn deletions_beside_a_file_are_not_forgotten_in_silence() {
+    let cases = golden::cases("tsfile");
+    let Some((_, path, _)) = cases.iter().find(|case| case.0 == "v3-names") else { return };
+    let storage = MemoryStorage::new();
+    storage.put("f.tsfile", std::fs::read(path.join("data.tsfile")).unwrap());
+    storage.put("f.tsfile.mods", b"DELETION,root.nowhere.s,9,0,5\n".to_vec());
+    let source = Location::new(Arc::new(storage), "f.tsfile");
+    let target = Location::new(Arc::new(MemoryStorage::new()), "mended.tsfile");
+    let repaired = TsFile.repair(&source, &target, &OpenOptions::default(), &golden::driver()).unwrap();
+    assert_eq!(repaired.outcome, Outcome::Healthy);
+    assert!(repaired.notes.iter().any(|note| note.contains("deletions beside")), "{:?}", repaired.notes);
+}
