@@ -9,6 +9,8 @@ mod format;
 mod inputs;
 mod out;
 mod progress;
+#[cfg(feature = "sql")]
+mod signals;
 mod verbs;
 
 use std::ffi::OsString;

@@ -1,5 +1,7 @@
 //! `COPY … TO 'x.tatami'`: the answer of a query into any format the facade writes.
 
+use std::fmt::Write as _;
+
 use arrow_schema::SchemaRef;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, Value};
@@ -77,7 +79,7 @@ pub(crate) fn in_sql(hint: &str) -> String {
         let (setting, rest) = part.split_at(part.find([' ', ';']).unwrap_or(part.len()));
         let (setting, comma) = setting.strip_suffix(',').map_or((setting, ""), |setting| (setting, ","));
         let (name, value) = setting.split_once('=').unwrap_or((setting, "VALUE"));
-        text.push_str(&format!("OPTIONS ('{name}' '{value}'){comma}{rest}"));
+        let _ = write!(text, "OPTIONS ('{name}' '{value}'){comma}{rest}");
     }
     text
 }

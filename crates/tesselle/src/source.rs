@@ -217,9 +217,16 @@ impl Source {
         }
     }
 
-    /// Whether rows come in an order that means something.
+    /// Whether rows come in an order that means something. Those of a sparse array come as its fragments hold them,
+    /// those of a table of series device by device.
     pub fn is_ordered(&self) -> Result<bool> {
-        Ok(self.layout().kind.as_deref() != Some("sparse") || self.format != "tiledb")
+        let layout = self.layout();
+        let by_device = || !layout.named(&["tag"]).is_empty();
+        Ok(match self.format {
+            "tiledb" => layout.kind.as_deref() != Some("sparse"),
+            "tsfile" => !by_device(),
+            _ => true,
+        })
     }
 
     /// The columns that tell rows apart, where the source says so.

@@ -638,7 +638,7 @@ fn one_column_of_an_array_keeps_its_shape() {
     std::fs::write(&source, "y,x,a,b\n0,0,1,2\n0,1,3,4\n0,2,5,6\n1,0,7,8\n1,1,9,10\n1,2,11,12\n").unwrap();
     let array = folder.path().join("grid.tiledb");
     run(&source, &array, |c| {
-        c.write.settings = settings(&["kind=dense", "dims=y,x", "domain.y=0:1", "domain.x=0:2"])
+        c.write.settings = settings(&["kind=dense", "dims=y,x", "domain.y=0:1", "domain.x=0:2"]);
     })
     .unwrap();
     // Columns of a CSV file may be null, which tensors cannot be.

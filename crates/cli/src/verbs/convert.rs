@@ -92,7 +92,7 @@ impl Convert {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
         let conversion = self.conversion()?;
-        let driver = self.resources.driver()?;
+        let driver = self.resources.writing_driver()?;
         let Some((output, inputs)) = self.paths.split_last() else {
             return Err(Error::invalid("a conversion needs an input and an output"));
         };

@@ -14,8 +14,8 @@ use clap::Args;
 use tesselle::{Error, Result};
 use tesselle_sql::{Interrupt, Session, SessionOptions};
 
-use crate::Outcome;
 use crate::args::{ReadArgs, ResourceArgs};
+use crate::{Outcome, signals};
 use output::{Form, Output};
 
 /// Query files with SQL, join them across formats, write the answer to any format
@@ -142,41 +142,15 @@ impl Sql {
     }
 }
 
-/// Ctrl-C stops the statement, not the process: what is being written must be taken away again. A request to end the
-/// process waits for that too, but not for long.
+/// Ctrl-C stops the statement, not the process: what is being written must be taken away again.
 fn listen(interrupt: Interrupt) {
-    #[cfg(unix)]
-    {
-        let interrupt = interrupt.clone();
-        watch(async move {
-            let terminate = tokio::signal::unix::SignalKind::terminate();
-            let Ok(mut terminate) = tokio::signal::unix::signal(terminate) else { return };
-            terminate.recv().await;
-            interrupt.interrupt();
-            std::thread::sleep(std::time::Duration::from_secs(2));
-            std::process::exit(TERMINATED);
-        });
-    }
-    watch(async move {
+    let last = interrupt.clone();
+    signals::on_terminate(move || last.interrupt());
+    signals::watch(async move {
         while tokio::signal::ctrl_c().await.is_ok() {
             interrupt.interrupt();
         }
     });
-}
-
-/// The exit code of a process that SIGTERM ended, as shells tell it.
-#[cfg(unix)]
-const TERMINATED: i32 = 128 + 15;
-
-/// Waits for a signal on a thread of its own, which ends with the process. Without one the signal does what it does by
-/// default.
-fn watch(wait: impl Future<Output = ()> + Send + 'static) {
-    let run = move || {
-        if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() {
-            runtime.block_on(wait);
-        }
-    };
-    let _ = std::thread::Builder::new().name("tess-signals".to_owned()).spawn(run);
 }
 
 fn parse_table(text: &str) -> std::result::Result<(String, String), String> {

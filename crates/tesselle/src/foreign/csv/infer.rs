@@ -228,7 +228,9 @@ mod tests {
             (&["2400-01-01T00:00:00"], DataType::Timestamp(TimeUnit::Second, None)),
         ] {
             let mut kinds = Kinds::default();
-            fields.iter().for_each(|field| kinds.add(field.as_bytes()));
+            for field in fields {
+                kinds.add(field.as_bytes());
+            }
             assert_eq!(kinds.data_type(), want, "{fields:?}");
         }
     }
