@@ -16,7 +16,7 @@ use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{
     Comparison, Container, Depth, Format, Location, OpenOptions, Predicate, Report, Scalar, Scan,
 };
-use tesselle_tiledb::write::{ArrayWriter, Consolidation, SchemaBuilder, SparseOptions, Vacuum};
+use tesselle_tiledb::write::{ArrayWriter, Consolidation, OnNull, SchemaBuilder, SparseOptions, Vacuum};
 use tesselle_tiledb::{Attribute, Datatype, Dimension, Layout, TileDb};
 
 type Names = (Vec<u8>, Vec<u8>);
@@ -134,4 +134,38 @@ fn ranges_leave_tiles_of_texts_beyond_ascii_out() {
         }
     }
     assert!(pruned > 0);
+}
+
+#[test]
+fn cells_that_an_engine_merged_out_of_order_stay_gone_when_they_are_purged() {
+    let Some(case) = cases().into_iter().find(|case| case.ends_with("consolidated_beyond_ascii")) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    tesselle_core::testing::copy_folder(&case.join("array"), folder.path());
+    let names = |predicate| {
+        let container = open(folder.path(), &bytes()).unwrap();
+        let scan = Scan { predicate, ..Scan::all() };
+        let batches = read(&*container, &scan).unwrap();
+        let of = |batch: &RecordBatch| {
+            batch.column(0).as_binary::<i32>().iter().flatten().map(<[u8]>::to_vec).collect()
+        };
+        batches.iter().flat_map(|batch| -> Vec<Vec<u8>> { of(batch) }).collect::<Vec<_>>()
+    };
+    let before = names(None);
+    let array = ArrayWriter::open(&Location::local(folder.path()).unwrap(), None).unwrap();
+    let gone: Vec<Vec<u8>> = before.iter().step_by(2).cloned().collect();
+    let columns: [(&str, ArrayRef); 2] = [
+        ("s", Arc::new(BinaryArray::from_iter_values(&gone))),
+        ("a", Arc::new(Int32Array::from(vec![-1; gone.len()]))),
+    ];
+    array.write_sparse(&[RecordBatch::try_from_iter(columns).unwrap()], &SparseOptions::default()).unwrap();
+    array.delete(&Predicate::compare("a", Comparison::Lt, 0), OnNull::Refuse, None).unwrap();
+    array.consolidate(&Consolidation { purge: true, ..Consolidation::default() }).unwrap();
+    array.vacuum(Vacuum::Fragments).unwrap();
+    let (mut wanted, mut found) = (before.into_iter().skip(1).step_by(2).collect::<Vec<_>>(), names(None));
+    wanted.sort();
+    found.sort();
+    assert_eq!(found, wanted);
+    assert_eq!(errors(&*open(folder.path(), &bytes()).unwrap()), Vec::<String>::new());
 }
