@@ -482,3 +482,55 @@ fn conditions_on_strings_leave_out_tiles_that_cannot_match() {
     let expected = (0..100).filter(|i| i % 10 != 3).map(|i| format!("{:02}-{}", i / 10, "x".repeat(i % 4)));
     assert_eq!(found, expected.filter(|s| s.as_str() > "08-x" && s.as_str() < "09-x").count());
 }
+
+#[test]
+fn an_empty_sparse_array_takes_cells_anywhere() {
+    use arrow_schema::{DataType, Field, Schema, TimeUnit};
+    let types = [
+        DataType::Int8,
+        DataType::Int64,
+        DataType::UInt8,
+        DataType::UInt64,
+        DataType::Float32,
+        DataType::Float64,
+        DataType::Timestamp(TimeUnit::Millisecond, None),
+        DataType::Date32,
+        DataType::Utf8,
+    ];
+    for kind in types {
+        let location = place();
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("k", kind.clone(), false),
+            Field::new("a", DataType::Int32, true),
+        ]));
+        let mut options = WriteOptions::default();
+        options.settings.set("dims", "k");
+        let sink = TileDb.create(&location, Arc::clone(&schema), &options, &support::driver()).unwrap();
+        assert_eq!(sink.finish().unwrap().rows, 0);
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["0", "5", "100"]));
+        let numbers = arrow_cast::cast(&texts, &DataType::Int32).unwrap();
+        let keys = match &kind {
+            DataType::Utf8 => Arc::clone(&texts),
+            DataType::Timestamp(..) => {
+                arrow_cast::cast(&arrow_cast::cast(&numbers, &DataType::Int64).unwrap(), &kind).unwrap()
+            }
+            kind => arrow_cast::cast(&numbers, kind).unwrap(),
+        };
+        let batch = RecordBatch::try_new(schema, vec![keys, numbers]).unwrap();
+        let array = ArrayWriter::open(&location, None).unwrap();
+        array.write_sparse(&[batch], &SparseOptions::default()).unwrap();
+        assert_eq!(array.schema().dimensions[0].extent, None);
+        let container = open(&location, &OpenOptions::default());
+        let found: usize = read(&*container, &Scan::all()).unwrap().iter().map(RecordBatch::num_rows).sum();
+        assert_eq!(found, 3, "{kind}");
+    }
+}
+
+#[test]
+fn a_dense_array_without_a_domain_names_the_way_out() {
+    let mut options = WriteOptions::default();
+    options.settings.set("dims", "x");
+    options.settings.set("kind", "dense");
+    let error = TileDb.create(&place(), rows(&[1], 0).schema(), &options, &support::driver()).err().unwrap();
+    assert!(error.to_string().contains("domain.x=low:high"), "{error}");
+}
