@@ -534,3 +534,34 @@ fn a_dense_array_without_a_domain_names_the_way_out() {
     let error = TileDb.create(&place(), rows(&[1], 0).schema(), &options, &support::driver()).err().unwrap();
     assert!(error.to_string().contains("domain.x=low:high"), "{error}");
 }
+
+#[test]
+fn columns_of_nulls_fit_every_nullable_attribute_and_no_other() {
+    let all = [
+        Attribute::new("i", Datatype::Int64),
+        Attribute::new("f", Datatype::Float32).with_values(3),
+        Attribute::new("s", Datatype::StringUtf8).var(),
+        Attribute::new("b", Datatype::Bool),
+        Attribute::new("t", Datatype::DatetimeMs),
+    ];
+    let mut schema = SchemaBuilder::sparse().dimension(Dimension::new("x", Datatype::Int32, 0, 9, 5));
+    for attribute in all.clone() {
+        schema = schema.attribute(attribute.nullable());
+    }
+    let location = place();
+    let array = ArrayWriter::create(&location, &schema.build().unwrap(), None, None).unwrap();
+    let nulls: ArrayRef = Arc::new(arrow_array::NullArray::new(3));
+    let mut columns: Vec<(&str, ArrayRef)> = vec![("x", Arc::new(Int32Array::from(vec![1, 2, 3])))];
+    columns.extend(all.iter().map(|attribute| (attribute.name.as_str(), Arc::clone(&nulls))));
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    array.write_sparse(&[array.fit(&batch).unwrap()], &SparseOptions::default()).unwrap();
+    for batch in read(&*open(&location, &OpenOptions::default()), &Scan::all()).unwrap() {
+        assert_eq!(batch.num_rows(), 3);
+        assert!(batch.columns().iter().skip(1).all(|column| column.null_count() == 3));
+    }
+    let strict = SchemaBuilder::sparse().dimension(Dimension::new("x", Datatype::Int32, 0, 9, 5));
+    let strict = strict.attribute(Attribute::new("i", Datatype::Int64)).build().unwrap();
+    let array = ArrayWriter::create(&place(), &strict, None, None).unwrap();
+    let error = array.write_sparse(&[batch], &SparseOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("not nullable"), "{error}");
+}
