@@ -1,4 +1,4 @@
-//! Any bytes, taken for a tsfile file.
+//! Any bytes, taken for a tsfile file, and for the deletions beside one.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -11,4 +11,5 @@ static DRIVER: LazyLock<Driver> =
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = tesselle_core::testing::exercise(&tesselle_tsfile::TsFile, bytes, &DRIVER);
+    let _ = tesselle_tsfile::meta::mods2::parse_all(bytes);
 });

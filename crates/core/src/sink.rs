@@ -24,4 +24,6 @@ pub struct Summary {
     pub bytes: u64,
     /// Pieces written.
     pub pieces: u64,
+    /// What came and is not in the container as it came, a line each.
+    pub lost: Vec<String>,
 }

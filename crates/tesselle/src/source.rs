@@ -179,6 +179,20 @@ impl Source {
         (values == Some(1)).then_some(array)
     }
 
+    /// The array that is all of one column, where `request` asks for nothing but that.
+    pub(crate) fn requested_array(&self, request: &Scan) -> Option<Arc<dyn ArrayView>> {
+        if *request == Scan::all() {
+            return self.array();
+        }
+        let Scan { columns: Some(columns), predicate: None, selection: None, limit: None, .. } = request
+        else {
+            return None;
+        };
+        let [column] = columns.as_slice() else { return None };
+        let Kind::Table { table, .. } = &self.kind else { return None };
+        table.array_columns().contains(column).then(|| table.array(column))?
+    }
+
     /// The name of the only column that is not an axis, where it has one of its own.
     pub(crate) fn array_name(&self) -> Option<String> {
         let Kind::Table { table, .. } = &self.kind else { return None };

@@ -4,14 +4,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::types::{Float32Type, Int64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
-    TimestampMillisecondArray,
+    ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Float64Array, Int32Array, Int64Array,
+    ListArray, RecordBatch, StringArray, TimestampMillisecondArray,
 };
-use arrow_schema::DataType;
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field};
+use tesselle::foreign::{Foreign, IpcKind};
 use tesselle::{
-    Conversion, Converted, DiffOptions, Difference, Driver, DriverOptions, OpenOptions, Settings, convert,
-    diff,
+    Conversion, Converted, DiffOptions, Difference, Driver, DriverOptions, ErrorKind, Location, OpenOptions,
+    Settings, convert, diff,
 };
 
 fn driver() -> Driver {
@@ -46,6 +50,17 @@ fn parquet(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf
     let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
+    path
+}
+
+/// An Arrow file with these columns, exactly as they are.
+fn arrow(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
+    let path = folder.join(name);
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let staged = Location::local(&path).unwrap().create(true).unwrap();
+    let mut sink = Foreign::Arrow.sink(staged, &batch.schema(), IpcKind::File).unwrap();
+    sink.write(&batch).unwrap();
+    sink.finish().unwrap();
     path
 }
 
@@ -390,7 +405,7 @@ fn json_lines_and_csv_are_read_with_inferred_and_with_given_types() {
     std::fs::write(&path, "{\"id\": 1}\n{\"id\": ").unwrap();
     let bad = folder.path().join("bad.parquet");
     let error = run(&path, &bad, |_| ()).unwrap_err();
-    assert_eq!(error.kind(), tesselle::ErrorKind::Corrupt);
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(!bad.exists());
 }
 
@@ -479,6 +494,97 @@ fn a_column_without_a_value_is_kept_or_said_to_be_lost() {
         let kept = tesselle::Source::open(text(&target), None, None, &OpenOptions::default()).unwrap();
         assert_eq!(kept.schema().index_of("b").is_err(), is_lost, "{pairs:?}");
     }
+}
+
+#[test]
+fn a_cell_is_null_as_a_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let time = || Arc::new(TimestampMillisecondArray::from_iter_values(0..3)) as ArrayRef;
+    let pairs = |cells: [Option<Vec<Option<f32>>>; 3]| {
+        Arc::new(FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(cells, 2)) as ArrayRef
+    };
+    // The values of a null cell may be marked as null too, and take room in a list.
+    let whole = pairs([Some(vec![Some(1.0), Some(2.0)]), None, Some(vec![Some(3.0), Some(4.0)])]);
+    let lists = ListArray::new(
+        Arc::new(Field::new_list_field(DataType::Int64, true)),
+        OffsetBuffer::new(vec![0, 2, 4, 5].into()),
+        Arc::new(Int64Array::from(vec![Some(1), Some(2), None, None, Some(5)])),
+        Some(NullBuffer::from(vec![true, false, true])),
+    );
+    let source =
+        arrow(folder.path(), "whole.arrow", vec![("time", time()), ("f", whole), ("l", Arc::new(lists))]);
+    let target = folder.path().join("whole.tiledb");
+    run(&source, &target, |c| c.write.settings = settings(&["dims=time"])).unwrap();
+    let found = compare(&source, &target);
+    assert_eq!((found.values, found.unmatched, found.rows), (0, (0, 0), (3, 3)), "{found:?}");
+
+    let cell = Some(vec![Some(1.0), None]);
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![None]), None, Some(vec![])]);
+    for column in [pairs([None, cell, None]), Arc::new(lists)] {
+        let source = arrow(folder.path(), "partly.arrow", vec![("time", time()), ("x", column)]);
+        let target = folder.path().join("partly.tiledb");
+        let error = run(&source, &target, |c| c.write.settings = settings(&["dims=time"])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert!(error.to_string().contains("column 'x' has a null among the values"), "{error}");
+        assert!(!target.exists());
+    }
+}
+
+#[test]
+fn a_type_without_a_place_is_a_wrong_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut texts = ListBuilder::new(StringBuilder::new());
+    texts.values().append_value("a");
+    texts.append(true);
+    let mut nested = ListBuilder::new(ListBuilder::new(Int64Builder::new()));
+    nested.values().values().append_value(1);
+    nested.values().append(true);
+    nested.append(true);
+    let plain = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)])]);
+    let cases: [(&str, ArrayRef, &[&str]); 3] = [
+        ("tiledb", Arc::new(texts.finish()), &[]),
+        ("tatami", Arc::new(nested.finish()), &["profile=extended"]),
+        ("tatami", Arc::new(plain), &[]),
+    ];
+    for (to, column, pairs) in cases {
+        let source = arrow(folder.path(), "x.arrow", vec![("x", column)]);
+        let target = folder.path().join(format!("x.{to}"));
+        let error = run(&source, &target, |c| c.write.settings = settings(pairs)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{to}: {error}");
+        assert!(error.to_string().contains("'x'"), "{to}: {error}");
+        assert!(!target.exists());
+    }
+}
+
+#[test]
+fn a_zone_that_is_dropped_is_said_to_be_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let stamps = TimestampMillisecondArray::from_iter_values(0..3).with_timezone("Europe/Berlin");
+    let source = arrow(folder.path(), "z.arrow", vec![("time", Arc::new(stamps))]);
+    for (to, changed) in [("tiledb", 0), ("tatami", 1), ("parquet", 0)] {
+        let done = run(&source, &folder.path().join(format!("z.{to}")), |_| ()).unwrap();
+        let zone = "the time zone Europe/Berlin of column 'time'".to_owned();
+        assert_eq!(done.lost.contains(&zone), to != "parquet", "{to}: {:?}", done.lost);
+        assert_eq!(done.changed.len(), changed, "{to}: {:?}", done.changed);
+    }
+}
+
+#[test]
+fn empty_texts_of_a_lone_column_are_said_to_be_lost_in_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |texts: Vec<Option<&str>>| {
+        let texts = Arc::new(StringArray::from(texts)) as ArrayRef;
+        let lone = arrow(folder.path(), "t.arrow", vec![("t", Arc::clone(&texts))]);
+        let target = folder.path().join("t.csv");
+        let done = run(&lone, &target, |c| c.write.overwrite = true).unwrap();
+        let two = arrow(folder.path(), "two.arrow", vec![("t", Arc::clone(&texts)), ("u", texts)]);
+        let other = run(&two, &target, |c| c.write.overwrite = true).unwrap();
+        assert!(compare(&two, &target).is_equal());
+        assert_eq!(other.lost.len(), 1);
+        done.lost.iter().any(|line| line.contains("the empty texts of column 't'"))
+    };
+    assert!(told(vec![Some("a"), Some(""), None]));
+    assert!(!told(vec![Some("a"), None]));
 }
 
 #[test]

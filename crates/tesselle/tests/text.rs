@@ -3,12 +3,24 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::builder::{Int64Builder, MapBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
-use arrow_schema::{DataType, TimeUnit};
-use tesselle::{Driver, DriverOptions, OpenOptions, Scan, Source, SourceOptions};
+use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, Decimal128Array, Decimal256Array, DictionaryArray,
+    DurationMillisecondArray, FixedSizeBinaryArray, Int32Array, Int64Array, IntervalMonthDayNanoArray,
+    IntervalYearMonthArray, ListArray, NullArray, RecordBatch, RunArray, StringArray, StructArray,
+    Time32SecondArray, UnionArray,
+};
+use arrow_buffer::{IntervalMonthDayNano, i256};
+use arrow_schema::{DataType, Field, Schema, TimeUnit, UnionFields};
+use proptest::prelude::*;
+use tesselle::foreign::{Foreign, IpcKind};
+use tesselle::{
+    Conversion, Driver, DriverOptions, ErrorKind, Location, OpenOptions, Scan, Source, SourceOptions, convert,
+};
 use tesselle_core::testing::table_conformance;
 
 fn driver() -> Driver {
@@ -28,6 +40,27 @@ fn file(name: &str, text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     let path = folder.path().join(name);
     std::fs::write(&path, text).unwrap();
     (folder, path)
+}
+
+/// What a format makes of columns.
+fn written(format: Foreign, columns: Vec<(&str, ArrayRef)>) -> tesselle::Result<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t");
+    write(format, columns, &path)?;
+    Ok(std::fs::read_to_string(path).unwrap())
+}
+
+fn write(format: Foreign, columns: Vec<(&str, ArrayRef)>, path: &Path) -> tesselle::Result<()> {
+    let fields = columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let batch =
+        RecordBatch::try_new(Arc::clone(&schema), columns.into_iter().map(|(_, column)| column).collect())
+            .unwrap();
+    let staged = Location::local(path)?.create(true)?;
+    let mut sink = format.sink(staged, &schema, IpcKind::File)?;
+    sink.write(&batch)?;
+    sink.finish()?;
+    Ok(())
 }
 
 /// Lines enough for three blocks; some of the texts have line ends in them.
@@ -143,4 +176,210 @@ fn floats_that_json_names_come_back_as_numbers() {
     let batches = rows(&source(&path).unwrap()).unwrap();
     let texts: Vec<&str> = batches[0].column(0).as_string::<i32>().iter().map(Option::unwrap).collect();
     assert_eq!(texts, ["1", "one", "true"]);
+}
+
+#[test]
+fn every_type_has_a_form_in_json() {
+    let one = |column: ArrayRef| written(Foreign::Jsonl, vec![("x", column)]).unwrap();
+    let decimals =
+        Decimal128Array::from(vec![Some(125), None, Some(-5)]).with_precision_and_scale(10, 2).unwrap();
+    assert_eq!(one(Arc::new(decimals)), "{\"x\": 1.25}\n{\"x\": null}\n{\"x\": -0.05}\n");
+    let digits = "12345678901234567890123456789012345678901234567890";
+    let large = Decimal256Array::from(vec![i256::from_string(digits).unwrap()]);
+    let large = large.with_precision_and_scale(76, 0).unwrap();
+    assert_eq!(one(Arc::new(large)), format!("{{\"x\": {digits}}}\n"));
+
+    let structs = StructArray::try_from(vec![
+        ("a", Arc::new(Int32Array::from(vec![Some(1), None])) as ArrayRef),
+        ("b\"", Arc::new(StringArray::from(vec!["x", "y"])) as ArrayRef),
+    ])
+    .unwrap();
+    let structs = Arc::new(structs) as ArrayRef;
+    assert_eq!(
+        one(Arc::clone(&structs)),
+        "{\"x\": {\"a\": 1, \"b\\\"\": \"x\"}}\n{\"x\": {\"a\": null, \"b\\\"\": \"y\"}}\n"
+    );
+    assert_eq!(one(structs.slice(1, 1)), "{\"x\": {\"a\": null, \"b\\\"\": \"y\"}}\n");
+
+    let mut texts = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
+    texts.keys().append_value("k");
+    texts.values().append_value(1);
+    texts.keys().append_value("l");
+    texts.values().append_null();
+    texts.append(true).unwrap();
+    texts.append(false).unwrap();
+    texts.append(true).unwrap();
+    assert_eq!(
+        one(Arc::new(texts.finish())),
+        "{\"x\": {\"k\": 1, \"l\": null}}\n{\"x\": null}\n{\"x\": {}}\n"
+    );
+    let mut numbers = MapBuilder::new(None, Int64Builder::new(), Int64Builder::new());
+    numbers.keys().append_value(7);
+    numbers.values().append_value(8);
+    numbers.append(true).unwrap();
+    assert_eq!(one(Arc::new(numbers.finish())), "{\"x\": [{\"key\": 7, \"value\": 8}]}\n");
+
+    let months = IntervalYearMonthArray::from(vec![14]);
+    assert_eq!(one(Arc::new(months)), "{\"x\": \"1 years 2 mons\"}\n");
+    let spans = IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(1, 2, 3_000_000_000)]);
+    assert_eq!(one(Arc::new(spans)), "{\"x\": \"1 mons 2 days 3.000000000 secs\"}\n");
+    assert_eq!(one(Arc::new(DurationMillisecondArray::from(vec![1500]))), "{\"x\": \"PT1.5S\"}\n");
+    assert_eq!(one(Arc::new(Time32SecondArray::from(vec![3661]))), "{\"x\": \"01:01:01\"}\n");
+    let fixed = FixedSizeBinaryArray::try_from_iter([[0_u8, 255]].into_iter()).unwrap();
+    assert_eq!(one(Arc::new(fixed)), "{\"x\": {\"hex\":\"00ff\"}}\n");
+    assert_eq!(one(Arc::new(NullArray::new(1))), "{\"x\": null}\n");
+
+    let runs = RunArray::<Int32Type>::try_new(
+        &Int32Array::from(vec![2, 3]),
+        &StringArray::from(vec![Some("a"), None]),
+    );
+    let runs = Arc::new(runs.unwrap()) as ArrayRef;
+    assert_eq!(one(Arc::clone(&runs)), "{\"x\": \"a\"}\n{\"x\": \"a\"}\n{\"x\": null}\n");
+    assert_eq!(one(runs.slice(1, 2)), "{\"x\": \"a\"}\n{\"x\": null}\n");
+    let words: DictionaryArray<Int32Type> = vec![Some("a"), None, Some("a")].into_iter().collect();
+    assert_eq!(one(Arc::new(words)), "{\"x\": \"a\"}\n{\"x\": null}\n{\"x\": \"a\"}\n");
+
+    let kinds = UnionFields::from_fields([
+        Field::new("n", DataType::Int32, true),
+        Field::new("t", DataType::Utf8, true),
+    ]);
+    let children: Vec<ArrayRef> =
+        vec![Arc::new(Int32Array::from(vec![1, 2])), Arc::new(StringArray::from(vec![Some("a"), None]))];
+    let (ids, offsets) = (vec![1_i8, 0, 1, 0], vec![0, 1, 1, 0]);
+    let union = UnionArray::try_new(kinds, ids.into(), Some(offsets.into()), children).unwrap();
+    assert_eq!(one(Arc::new(union)), "{\"x\": \"a\"}\n{\"x\": 2}\n{\"x\": null}\n{\"x\": 1}\n");
+
+    let pairs: Vec<ArrayRef> = vec![
+        Arc::new(Decimal128Array::from(vec![15, 25]).with_precision_and_scale(3, 1).unwrap()),
+        Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)]), None])),
+    ];
+    let nested =
+        StructArray::try_from(vec![("d", Arc::clone(&pairs[0])), ("l", Arc::clone(&pairs[1]))]).unwrap();
+    assert_eq!(
+        one(Arc::new(nested)),
+        "{\"x\": {\"d\": 1.5, \"l\": [1]}}\n{\"x\": {\"d\": 2.5, \"l\": null}}\n"
+    );
+}
+
+#[test]
+fn bytes_come_back_from_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let bytes: Vec<Option<&[u8]>> = vec![
+        Some(b"text"),
+        Some(b"\xff\x00"),
+        None,
+        Some(b""),
+        Some(b"NaN"),
+        Some(b"\x80"),
+        Some(b"{\"hex\": 1}"),
+    ];
+    let column = |bytes: &[Option<&[u8]>]| Arc::new(BinaryArray::from(bytes.to_vec())) as ArrayRef;
+    let numbers = Arc::new(Int64Array::from_iter_values(0..7)) as ArrayRef;
+    let lists = {
+        let (offsets, item) = (vec![0, 2, 3, 3, 4, 5, 6, 7], Field::new_list_field(DataType::Binary, true));
+        let offsets = arrow_buffer::OffsetBuffer::new(offsets.into());
+        Arc::new(ListArray::new(Arc::new(item), offsets, column(&bytes), None)) as ArrayRef
+    };
+    let all = vec![("n", numbers), ("b", column(&bytes)), ("l", lists)];
+    write(Foreign::Jsonl, all.clone(), Path::new(&path("b.jsonl"))).unwrap();
+    let same = |source: &Source| {
+        let batches = rows(source).unwrap();
+        assert_eq!(batches.len(), 1);
+        for (name, want) in &all {
+            assert_eq!(batches[0].column_by_name(name).unwrap(), want, "{name}");
+        }
+    };
+    same(&source(Path::new(&path("b.jsonl"))).unwrap());
+    // Through another format, and with only some of the columns.
+    convert(&path("b.jsonl"), &path("b.parquet"), &Conversion::default(), &driver()).unwrap();
+    same(&source(Path::new(&path("b.parquet"))).unwrap());
+    let read = source(Path::new(&path("b.jsonl"))).unwrap();
+    let some = read.rows(&Scan::all().columns(["b"]), &driver()).unwrap().batches.next().unwrap().unwrap();
+    assert_eq!(some.column(0), &column(&bytes));
+    table_conformance(&*read.table().unwrap(), &driver());
+
+    // Texts alone are bytes where the caller says so.
+    let (_folder, text) =
+        file("t.jsonl", "{\"b\": \"abc\", \"n\": 1.50}\n{\"b\": {\"hex\": \"61FF\"}}\n{}\n");
+    let typed = |name: &str, kind: DataType| SourceOptions {
+        types: vec![(name.to_owned(), kind)],
+        ..SourceOptions::default()
+    };
+    let read = Source::open_with(text.to_str().unwrap(), &typed("b", DataType::Binary)).unwrap();
+    assert_eq!(rows(&read).unwrap()[0].column(0), &column(&[Some(b"abc"), Some(b"a\xff"), None]));
+    let (_folder, text) = file("t.jsonl", "{\"b\": 5}\n");
+    let read = Source::open_with(text.to_str().unwrap(), &typed("b", DataType::Binary)).unwrap();
+    assert_eq!(rows(&read).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[test]
+fn the_empty_text_is_not_null_in_csv() {
+    let texts = Arc::new(StringArray::from(vec![Some(""), None, Some("a"), Some("\"\""), Some(",\"\",")]))
+        as ArrayRef;
+    let numbers = Arc::new(Int64Array::from(vec![Some(1), None, None, Some(4), Some(5)])) as ArrayRef;
+    let columns = vec![("t", Arc::clone(&texts)), ("n", Arc::clone(&numbers))];
+    let text = written(Foreign::Csv, columns).unwrap();
+    assert_eq!(text, "t,n\n\"\",1\n,\na,\n\"\"\"\"\"\",4\n\",\"\"\"\",\",5\n");
+    let (_folder, path) = file("t.csv", &text);
+    let batches = rows(&source(&path).unwrap()).unwrap();
+    assert_eq!((batches[0].column(0), batches[0].column(1)), (&texts, &numbers));
+    table_conformance(&*source(&path).unwrap().table().unwrap(), &driver());
+
+    // In a column of numbers quotes alone are null; a column of nothing else is one of text.
+    let (_folder, path) = file("t.csv", "n,e,z\n1,\"\",\n\"\",,\n");
+    let read = source(&path).unwrap();
+    let kinds: Vec<DataType> = read.schema().fields().iter().map(|field| field.data_type().clone()).collect();
+    assert_eq!(kinds, [DataType::Int64, DataType::Utf8, DataType::Null]);
+    let batch = rows(&read).unwrap().remove(0);
+    assert!(batch.column(0).is_null(1));
+    assert_eq!(batch.column(1).as_string::<i32>(), &StringArray::from(vec![Some(""), None]));
+
+    // A record of one null must be something.
+    let text = written(Foreign::Csv, vec![("t", texts)]).unwrap();
+    assert!(text.starts_with("t\n\"\"\n\"\"\na\n"), "{text}");
+    let (_folder, path) = file("t.csv", &text);
+    let batch = rows(&source(&path).unwrap()).unwrap().remove(0);
+    assert_eq!((batch.num_rows(), batch.column(0).null_count()), (5, 2));
+}
+
+#[test]
+fn what_csv_cannot_hold_is_named() {
+    let structs =
+        StructArray::try_from(vec![("a", Arc::new(Int32Array::from(vec![1])) as ArrayRef)]).unwrap();
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)])]);
+    let mut maps = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
+    maps.append(true).unwrap();
+    let all: [(&str, ArrayRef); 3] =
+        [("structs", Arc::new(structs)), ("lists", Arc::new(lists)), ("maps", Arc::new(maps.finish()))];
+    for (what, column) in all {
+        let error = written(Foreign::Csv, vec![("x", column)]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains(&format!("column 'x' holds {what}, which CSV cannot")), "{error}");
+    }
+}
+
+proptest! {
+    /// Texts and nulls come back from CSV as they were, however the rows are cut into batches.
+    #[test]
+    fn texts_come_back_from_csv(
+        cells in prop::collection::vec((prop::option::of("[a\",\n\r ]{0,3}"), prop::option::of("[a\",\n]{0,2}")), 1..20),
+        batch in 1_usize..6,
+    ) {
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("a", Arc::new(cells.iter().map(|(a, _)| a.as_deref()).collect::<StringArray>())),
+            ("b", Arc::new(cells.iter().map(|(_, b)| b.as_deref()).collect::<StringArray>())),
+        ];
+        let (_folder, path) = file("t.csv", &written(Foreign::Csv, columns.clone()).unwrap());
+        let types = vec![("a".to_owned(), DataType::Utf8), ("b".to_owned(), DataType::Utf8)];
+        let options = SourceOptions { types, ..SourceOptions::default() };
+        let read = Source::open_with(path.to_str().unwrap(), &options).unwrap();
+        let scan = Scan { batch_rows: Some(batch), ..Scan::all() };
+        let batches: Vec<RecordBatch> =
+            read.rows(&scan, &driver()).unwrap().batches.collect::<tesselle::Result<_>>().unwrap();
+        let whole = arrow_select::concat::concat_batches(&read.schema(), &batches).unwrap();
+        for (at, (_, want)) in columns.iter().enumerate() {
+            prop_assert_eq!(whole.column(at), want);
+        }
+    }
 }

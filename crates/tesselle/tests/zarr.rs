@@ -2,12 +2,16 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_schema::DataType;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use tesselle::foreign::{Foreign, IpcKind};
 use tesselle::{
-    Conversion, DiffOptions, Driver, DriverOptions, OpenOptions, Scan, Settings, Source, convert, diff,
+    Conversion, DiffOptions, Driver, DriverOptions, ErrorKind, Location, OpenOptions, Scan, Settings, Source,
+    convert, diff,
 };
 use tesselle_core::testing::copy_folder;
 
@@ -134,6 +138,56 @@ fn arrays_go_to_zarr_and_back() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["attributes"], serde_json::json!({"units": "K", "scale": 0.5, "list": [1, 2]}));
     assert_eq!(json["dimension_names"], serde_json::json!(["y", "x"]));
+}
+
+/// A file of one column of integers for each name.
+fn columns_of(path: &Path, names: &[&str]) {
+    let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Int64, false)).collect();
+    let values = |i: usize| Arc::new(Int64Array::from(vec![i as i64, 10])) as ArrayRef;
+    let schema = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(schema.clone(), (0..names.len()).map(values).collect()).unwrap();
+    let staged = Location::local(path).unwrap().create(false).unwrap();
+    let mut sink = Foreign::Arrow.sink(staged, &schema, IpcKind::File).unwrap();
+    sink.write(&batch).unwrap();
+    sink.finish().unwrap();
+}
+
+#[test]
+fn a_name_never_leads_out_of_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let mine = folder.path().join("evil/zarr.json");
+    std::fs::create_dir(folder.path().join("evil")).unwrap();
+    std::fs::write(&mine, "mine").unwrap();
+    let source = folder.path().join("n.arrow");
+    let target = folder.path().join("x.zarr");
+    let go = |names: &[&str]| {
+        let _ = std::fs::remove_file(&source);
+        columns_of(&source, names);
+        convert(source.to_str().unwrap(), target.to_str().unwrap(), &Conversion::default(), &driver())
+    };
+    for name in ["../evil", "..", ".", "", "/abs", "zarr.json", "k/c/0", "__x", "a\\b"] {
+        let error = go(&["k", name]).expect_err(name);
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{name:?}: {error}");
+        assert!(error.to_string().contains("cannot be an array of Zarr"), "{name:?}: {error}");
+        let mut left: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["evil", "n.arrow"], "{name:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&mine).unwrap(), "mine");
+    // Paths through groups are found again, and a lone array is the store itself.
+    go(&["k", "x/y", "x/z/w", "c"]).unwrap();
+    for group in ["x", "x/z"] {
+        assert!(target.join(group).join("zarr.json").is_file());
+    }
+    let read = open(target.to_str().unwrap()).unwrap();
+    for (name, first) in [("k", 0.0), ("x/y", 1.0), ("x/z/w", 2.0), ("c", 3.0)] {
+        assert_eq!(column(&read, name), [first, 10.0], "{name}");
+    }
+    std::fs::remove_dir_all(&target).unwrap();
+    go(&["../evil"]).unwrap();
+    assert_eq!(column(&open(target.to_str().unwrap()).unwrap(), "value"), [0.0, 10.0]);
+    assert_eq!(std::fs::read_to_string(&mine).unwrap(), "mine");
 }
 
 #[test]

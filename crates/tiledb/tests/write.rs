@@ -565,3 +565,21 @@ fn columns_of_nulls_fit_every_nullable_attribute_and_no_other() {
     let error = array.write_sparse(&[batch], &SparseOptions::default()).unwrap_err();
     assert!(error.to_string().contains("not nullable"), "{error}");
 }
+
+#[test]
+fn a_list_of_metadata_to_vacuum_removes_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::local(folder.path().join("array")).unwrap();
+    let array = ArrayWriter::create(&location, &line(10), None, None).unwrap();
+    for (at, value) in [(1, 5), (2, 7)] {
+        let entry = (b"k".to_vec(), Some(MetadataValue::integer(value)));
+        array.write_metadata(&vec![entry], Some(at)).unwrap();
+    }
+    array.consolidate_metadata().unwrap();
+    let meta = folder.path().join("array/__meta");
+    std::fs::write(meta.join("list.vac"), "...\n/__meta/...\n/__schema/x\n./\n").unwrap();
+    array.vacuum(Vacuum::Metadata).unwrap();
+    assert_eq!(std::fs::read_dir(&meta).unwrap().count(), 1);
+    let read = open(&location, &OpenOptions::default()).describe().unwrap().metadata;
+    assert_eq!(read["k"]["value"], 7, "{read}");
+}

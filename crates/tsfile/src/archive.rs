@@ -1,12 +1,13 @@
 //! What is opened as one container: a file, or a data directory whose files are read together.
 
-use crate::meta::mods::Deletion;
 use crate::meta::schema::{Category, MeasurementSchema};
+use crate::meta::{Deletion, Version, mods, mods2};
 use crate::read::arrow::Show;
 use crate::read::assemble::DeviceData;
-use crate::read::file::File;
+use crate::read::file::{Device, File};
 use crate::read::loaded::FileFacts;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{Context as _, Error, Limits, Location, OpenOptions, Result};
@@ -25,7 +26,7 @@ pub(crate) struct Archive {
     pub(crate) files: Vec<ArchiveFile>,
     /// Paths and facts of the files, as tasks share them.
     pub(crate) facts: Arc<[(Arc<str>, FileFacts)]>,
-    /// All devices by path: file, and device in that file.
+    /// All devices by name, which is the path: file, and device in that file.
     pub(crate) devices: BTreeMap<String, Vec<(usize, usize)>>,
     /// The tables of the table model, by name.
     pub(crate) tables: BTreeMap<String, ModelTable>,
@@ -44,8 +45,8 @@ pub(crate) struct ArchiveFile {
     pub(crate) label: String,
     /// The deletions beside it.
     pub(crate) deletions: Vec<Deletion>,
-    /// Whether there are deletions of a form that is not read.
-    pub(crate) has_unknown_deletions: bool,
+    /// Where the file of deletions ends inside of one, which then does not count.
+    pub(crate) torn_deletion: Option<u64>,
 }
 
 /// A table of the table model.
@@ -53,7 +54,7 @@ pub(crate) struct ArchiveFile {
 pub(crate) struct ModelTable {
     /// Its columns as declared; later files add theirs.
     pub(crate) columns: Vec<(MeasurementSchema, Category)>,
-    /// The paths of its devices.
+    /// The names of its devices.
     pub(crate) devices: Vec<String>,
 }
 
@@ -79,10 +80,8 @@ impl ArchiveFile {
     }
 
     fn new(file: File, location: Location, label: String) -> Result<Self> {
-        let deletions = read_deletions(&location)?;
-        let unread = beside(&location, "mods2");
-        let has_unknown_deletions = file.version.is_compact() && unread.is_file()? && unread.size()? > 0;
-        Ok(Self { file, location, label, deletions, has_unknown_deletions })
+        let (deletions, torn_deletion) = read_deletions(&location, file.version)?;
+        Ok(Self { file, location, label, deletions, torn_deletion })
     }
 }
 
@@ -125,13 +124,14 @@ impl Archive {
                 }
             }
             for (at, device) in entry.file.devices.iter().enumerate() {
-                let places = self.devices.entry(device.path.clone()).or_default();
+                let name = name_of(device, &self.devices, &self.files);
+                let places = self.devices.entry(name);
                 let table = device.table.and_then(|t| entry.file.metadata.tables.get(t));
                 let table = table.and_then(|t| self.tables.get_mut(&t.name));
-                if let Some(table) = table.filter(|_| places.is_empty()) {
-                    table.devices.push(device.path.clone());
+                if let (Some(table), Entry::Vacant(new)) = (table, &places) {
+                    table.devices.push(new.key().clone());
                 }
-                places.push((index, at));
+                places.or_default().push((index, at));
             }
         }
     }
@@ -159,8 +159,7 @@ impl Archive {
         DeviceData::assemble(self, path, places)
     }
 
-    /// Refuses to read data that is encrypted, or from which points may have been deleted in a way that is not known;
-    /// metadata may be shown.
+    /// Refuses to read data that is encrypted; metadata may be shown.
     pub(crate) fn refuse_unreadable(&self) -> Result<()> {
         if let Some(entry) = self.files.iter().find(|f| f.file.is_encrypted()) {
             let cipher = entry.file.property("encryptType").unwrap_or("a cipher that is not named");
@@ -169,12 +168,6 @@ impl Archive {
                 .class("encrypted")
                 .file(&*entry.file.path)
                 .hint("its metadata can be shown with 'tess info'"));
-        }
-        if let Some(entry) = self.files.iter().find(|f| f.has_unknown_deletions) {
-            let text = "the deletions beside this file are in the binary form of IoTDB 2 (.mods2), which is not read";
-            return Err(Error::unsupported(text).class("unsupported_mods").file(&*entry.file.path).hint(
-                "move the .mods2 file away to read the file with the points that were deleted from it",
-            ));
         }
         Ok(())
     }
@@ -193,18 +186,57 @@ impl Archive {
     }
 }
 
+/// The name of a device among others: its path, unless that is the name of another one of a table. Tags may hold dots, or
+/// the word that stands for null.
+fn name_of(
+    device: &Device,
+    devices: &BTreeMap<String, Vec<(usize, usize)>>,
+    files: &[ArchiveFile],
+) -> String {
+    let mut name = device.path.clone();
+    if device.table.is_none() {
+        return name;
+    }
+    let is_taken = |name: &String| {
+        let first = devices.get(name).and_then(|places| places.first());
+        let first = first.and_then(|(file, at)| files.get(*file)?.file.devices.get(*at));
+        first.is_some_and(|first| first.table.is_some() && first.id != device.id)
+    };
+    if is_taken(&name) {
+        name = device.id.quoted_path();
+    }
+    while is_taken(&name) {
+        name.push('`');
+    }
+    name
+}
+
 /// The side file of this ending.
 fn beside(location: &Location, ending: &str) -> Location {
     let path = location.path().trim_end_matches('/');
     Location::new(Arc::clone(location.storage()), [path, ".", ending].concat())
 }
 
-fn read_deletions(location: &Location) -> Result<Vec<Deletion>> {
-    let mods = beside(location, "mods");
-    if !mods.is_file()? {
-        return Ok(Vec::new());
+/// The deletions beside a file in either form, and where those of the second end inside of one. A file has one or the
+/// other; both while the database turns the first into the second, which is then part of it.
+pub(crate) fn read_deletions(location: &Location, version: Version) -> Result<(Vec<Deletion>, Option<u64>)> {
+    let text = beside(location, "mods");
+    let mut deletions = Vec::new();
+    if text.is_file()? {
+        deletions = mods::parse_all(&text.read_all(MAX_MODS_BYTES)?).in_file(text.path())?;
     }
-    Deletion::parse_all(&mods.read_all(MAX_MODS_BYTES)?).in_file(mods.path())
+    let binary = beside(location, "mods2");
+    if !version.is_compact() || !binary.is_file()? {
+        return Ok((deletions, None));
+    }
+    let (found, torn) =
+        mods2::parse_all(&binary.read_all(MAX_MODS_BYTES)?).in_file(binary.path()).map_err(|error| {
+            error.hint(
+                "without its file of deletions a file can be read with the points that were deleted from it",
+            )
+        })?;
+    deletions.extend(found);
+    Ok((deletions, torn))
 }
 
 /// The files of a data directory, relative to it, in the order of their rank, with whether they are out of sequence.

@@ -1,9 +1,11 @@
 //! What the original's command-line tools print, as JSON: resource files, a data directory, a file front to back.
 
 use crate::aggregate;
-use crate::archive::{data_files, find};
+use crate::archive::{data_files, find, read_deletions};
+use crate::meta::deletion::Target;
 use crate::meta::resource::{Resource, TimeRange};
-use crate::meta::{DeviceId, Statistics, Version};
+use crate::meta::tag_condition::TagCondition;
+use crate::meta::{Deletion, DeviceId, Statistics, Version};
 use crate::points::{self, PagePoints};
 use crate::walk::{Record, WalkedChunk, Walker};
 use serde_json::{Map, Value as Json, json};
@@ -79,15 +81,14 @@ pub fn data_directory(location: &Location) -> Result<Json> {
         object.insert("file".into(), json!(relative));
         object.insert("sequence".into(), json!(!unsequence));
         object.insert("size".into(), json!(size));
-        object.insert("version".into(), Version::recognise(&head).in_file(file.path())?.name().into());
-        let mods = location.join(&format!("{relative}.mods"));
-        if mods.is_file()? {
-            let deletions = crate::meta::mods::Deletion::parse_all(&mods.read_all(MAX_SIDE_BYTES)?);
-            let shown = deletions
-                .in_file(mods.path())?
-                .into_iter()
-                .map(|d| json!({ "path": d.path, "before": d.before, "start": d.start, "end": d.end }));
-            object.insert("deletions".into(), shown.collect());
+        let version = Version::recognise(&head).in_file(file.path())?;
+        object.insert("version".into(), version.name().into());
+        let (deletions, torn) = read_deletions(&file, version)?;
+        if !deletions.is_empty() {
+            object.insert("deletions".into(), deletions.iter().map(deletion_json).collect());
+        }
+        if let Some(offset) = torn {
+            object.insert("torn_deletion".into(), json!(offset));
         }
         let resource = location.join(&format!("{relative}.resource"));
         if resource.is_file()? {
@@ -96,6 +97,38 @@ pub fn data_directory(location: &Location) -> Result<Json> {
         files.push(Json::Object(object));
     }
     Ok(json!({ "files": files }))
+}
+
+fn deletion_json(deletion: &Deletion) -> Json {
+    let mut object = Map::new();
+    match &deletion.target {
+        Target::Path(path) => {
+            object.insert("path".into(), json!(path));
+        }
+        Target::Table { table, tags, columns } => {
+            object.insert("table".into(), json!(table));
+            object.insert("tags".into(), tags_json(tags));
+            object.insert("columns".into(), json!(columns));
+        }
+    }
+    if let Some(before) = deletion.before {
+        object.insert("before".into(), json!(before));
+    }
+    object.insert("start".into(), json!(deletion.start));
+    object.insert("end".into(), json!(deletion.end));
+    Json::Object(object)
+}
+
+fn tags_json(tags: &TagCondition) -> Json {
+    match tags {
+        TagCondition::Any => Json::Null,
+        TagCondition::Devices(devices) => {
+            json!({ "devices": devices.iter().map(DeviceId::segments).collect::<Vec<_>>() })
+        }
+        TagCondition::Segment { index, value } => json!({ "segment": index, "value": value }),
+        TagCondition::Present { index } => json!({ "segment": index, "null": false }),
+        TagCondition::All(parts) => json!({ "all": parts.iter().map(tags_json).collect::<Vec<_>>() }),
+    }
 }
 
 /// Count, bounds, sum, first and last point of series over a stretch of time, and what they cost:

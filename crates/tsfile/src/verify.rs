@@ -76,6 +76,12 @@ impl Check<'_> {
             let text = "the file was not closed; only its whole chunk groups are read";
             self.add(Severity::Warning, "incomplete", file.data_end, "tail", text);
         }
+        if let Some(offset) = self.entry.torn_deletion {
+            let text = "the file of deletions ends inside of its last one, which does not count";
+            let finding = Finding::new(Severity::Warning, "torn_deletion", text);
+            let side = format!("{}.mods2", self.entry.label);
+            self.report.add(finding.file(side).offset(offset).piece("deletions"));
+        }
         if !is_separator(file.separator()) {
             self.add(
                 Severity::Error,

@@ -8,13 +8,13 @@ mod golden;
 use golden::{Plain, cell};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Container, Driver, Format, Location, OpenOptions, Predicate, Scan};
 use tesselle_tsfile::TsFile;
+use tesselle_tsfile::meta::deletion::{Deletion, Target};
 use tesselle_tsfile::meta::schema::MeasurementSchema;
-use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
+use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version, mods2};
 use tesselle_tsfile::write::{Column, Strings, Values, Writer, WriterOptions};
 
 /// A row: time, and a value or none for each column.
@@ -118,10 +118,16 @@ fn build(files: &[FileModel], driver: &Driver) -> Location {
         let name = format!("{folder}/g/{}-1-0.tsfile", 10 + i);
         write_file(&root.join(&name), file, driver);
         if let Some((column, lo, hi)) = file.deletion {
-            let mut text = String::new();
-            let node = NAMES.get(column).unwrap_or(&"*");
-            writeln!(text, "DELETION,root.d.{node},{},{lo},{hi}", i64::MAX).unwrap();
-            storage.put(format!("data/{name}.mods"), text.into_bytes());
+            let path = format!("root.d.{}", NAMES.get(column).unwrap_or(&"*"));
+            if file.version.is_compact() && file.late && lo <= hi {
+                let target = Target::Path(path);
+                let mut bytes = Vec::new();
+                mods2::write(&Deletion { target, before: None, start: lo, end: hi }, &mut bytes).unwrap();
+                storage.put(format!("data/{name}.mods2"), bytes);
+            } else {
+                let text = format!("DELETION,{path},{},{lo},{hi}\n", i64::MAX);
+                storage.put(format!("data/{name}.mods"), text.into_bytes());
+            }
         }
     }
     root

@@ -38,7 +38,7 @@ pub use result::{Reduced, Values};
 
 use crate::array::{ArrayView, DType};
 use crate::driver::Driver;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::selection::Region;
 
 use cell::{Cell, F16, F32, F64, Integer, Integral, Number};
@@ -72,6 +72,13 @@ pub fn reduce(
         // These need no data.
         ReduceOp::Count => Values::repeated(i128::from(shape.reduced_cells), shape.kept_cells)?,
         ReduceOp::NanCount if !array.dtype().is_float() => Values::repeated(0, shape.kept_cells)?,
+        _ if shape.kept_cells > 0
+            && shape.reduced_cells == 0
+            && !matches!(op, ReduceOp::Sum | ReduceOp::NanCount) =>
+        {
+            return Err(Error::invalid(format!("there is no cell to take the {} of", op.name()))
+                .hint("widen the selection; sum and count of nothing are 0"));
+        }
         _ if shape.kept_cells == 0 || shape.reduced_cells == 0 => {
             Values::of_nothing(op.is_float(array.dtype()), shape.kept_cells)?
         }

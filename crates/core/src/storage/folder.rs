@@ -1,7 +1,7 @@
 //! Folders that appear whole or not at all.
 
 use super::Location;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A folder in the making, beside its target. Dropping it without `commit` leaves nothing behind.
 #[derive(Debug)]
@@ -35,6 +35,16 @@ impl StagedFolder {
         &self.folder
     }
 
+    /// A place inside of it. Names may come from anywhere: a path that would lead out is refused.
+    pub fn join(&self, relative: &str) -> Result<Location> {
+        let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0']);
+        if !relative.split('/').all(plain) {
+            let shown = relative.escape_debug();
+            return Err(Error::invalid(format!("'{shown}' is no path inside of '{}'", self.target)));
+        }
+        Ok(self.folder.join(relative))
+    }
+
     /// Puts it in the place of the target, with everything in it.
     pub fn commit(mut self) -> Result<()> {
         self.target.storage().replace(self.folder.path(), self.target.path())?;
@@ -48,6 +58,26 @@ impl Drop for StagedFolder {
         if !self.done {
             // Nothing more can be done about what cannot be removed; its name says that it is temporary.
             let _ = self.folder.storage().remove(self.folder.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::storage::MemoryStorage;
+
+    #[test]
+    fn no_path_leads_out_of_the_folder() {
+        let staged = StagedFolder::new(&Location::new(Arc::new(MemoryStorage::new()), "out/x")).unwrap();
+        let folder = staged.location().path().to_owned();
+        for inside in ["a", "a/b.c", "..a/...", "c/0/1"] {
+            assert_eq!(staged.join(inside).unwrap().path(), format!("{folder}/{inside}"));
+        }
+        for outside in ["", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/..", "a\\..\\b", "a\0"] {
+            assert!(staged.join(outside).is_err(), "{outside:?}");
         }
     }
 }

@@ -115,6 +115,6 @@ impl Sink for Writer {
         self.staged.write_at(0, &self.rows.to_le_bytes())?;
         let bytes = self.staged.position();
         self.staged.commit()?;
-        Ok(Summary { rows: u64::from(self.rows), bytes, pieces: 1 })
+        Ok(Summary { rows: u64::from(self.rows), bytes, pieces: 1, ..Summary::default() })
     }
 }

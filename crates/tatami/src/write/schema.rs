@@ -90,11 +90,11 @@ fn list_element(field: &ArrowField) -> Result<LogicalType> {
         return Err(Error::internal("a list column without a list type"));
     };
     let element = to_logical(item.data_type(), field.name())?;
-    if is_element(element) { Ok(element) } else { Err(unsupported(field.data_type(), field.name())) }
+    if is_element(element) { Ok(element) } else { Err(misfit(field.data_type(), field.name())) }
 }
 
-fn unsupported(data_type: &DataType, name: &str) -> Error {
-    Error::unsupported(format!("column '{name}' of type {data_type} has no place in a tatami file"))
+fn misfit(data_type: &DataType, name: &str) -> Error {
+    Error::invalid(format!("column '{name}' of type {data_type} has no place in a tatami file"))
         .hint("cast it to a number, text or binary first")
 }
 
@@ -120,7 +120,7 @@ fn to_logical(data_type: &DataType, name: &str) -> Result<LogicalType> {
         DataType::Timestamp(_, _) | DataType::Date32 | DataType::Date64 => LogicalType::TimestampMicros,
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(_, _) => LogicalType::List,
         DataType::Dictionary(_, value) => to_logical(value, name)?,
-        other => return Err(unsupported(other, name)),
+        other => return Err(misfit(other, name)),
     })
 }
 

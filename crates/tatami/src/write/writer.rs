@@ -225,7 +225,7 @@ impl Writer {
         let plain = self.options.profile == Profile::Plain && batch.num_rows() > 0;
         let columns = batch.columns().iter().zip(expected).map(|(array, field)| {
             if plain && matches!(field.data_type(), DataType::List(_)) {
-                return Err(Error::unsupported(format!(
+                return Err(Error::invalid(format!(
                     "column '{}' is a list, of which the plain format cannot hold a row",
                     field.name()
                 ))
@@ -505,7 +505,12 @@ impl Writer {
             creator_id: self.options.creator_id,
         };
         self.out.write_at(0, &header.to_bytes())?;
-        let summary = Summary { rows: header.rows, bytes: self.out.position(), pieces: self.pages };
+        let summary = Summary {
+            rows: header.rows,
+            bytes: self.out.position(),
+            pieces: self.pages,
+            ..Summary::default()
+        };
         self.out.commit()?;
         Ok(summary)
     }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, Int64Type};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 use tesselle_core::{Error, Result};
 
 use crate::source::RowStream;
@@ -44,7 +46,7 @@ pub(super) fn cast(rows: RowStream, casts: &[(String, DataType)]) -> Result<RowS
         let mut columns = batch.columns().to_vec();
         for (at, name, to) in &plan {
             if let Some(column) = columns.get_mut(*at) {
-                *column = cast_with_options(column, to, &options).map_err(|error| {
+                *column = cast_column(column, to, &options).map_err(|error| {
                     Error::invalid(format!("column '{name}' has a value that does not fit {}", type_name(to)))
                         .source(error)
                         .hint("choose a wider type, or leave such rows out with --where")
@@ -54,4 +56,68 @@ pub(super) fn cast(rows: RowStream, casts: &[(String, DataType)]) -> Result<RowS
         Ok(RecordBatch::try_new(Arc::clone(&target), columns)?)
     });
     Ok(RowStream { schema, batches: Box::new(batches) })
+}
+
+/// Casts one column: floats go to the nearest integer, and times down to the unit before, also before 1970. Arrow cuts
+/// both towards zero.
+fn cast_column(
+    column: &ArrayRef,
+    to: &DataType,
+    options: &CastOptions<'_>,
+) -> std::result::Result<ArrayRef, ArrowError> {
+    match (column.data_type(), to) {
+        (DataType::Float16, to) if to.is_integer() => {
+            cast_column(&cast_with_options(column, &DataType::Float32, options)?, to, options)
+        }
+        (DataType::Float32, to) if to.is_integer() => {
+            let rounded = column.as_primitive::<Float32Type>().unary::<_, Float32Type>(f32::round);
+            cast_with_options(&rounded, to, options)
+        }
+        (DataType::Float64, to) if to.is_integer() => {
+            let rounded = column.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::round);
+            cast_with_options(&rounded, to, options)
+        }
+        (DataType::Timestamp(from, _), DataType::Timestamp(unit, _))
+            if per_second(*from) > per_second(*unit) =>
+        {
+            let factor = per_second(*from) / per_second(*unit);
+            let times = cast_with_options(column, &DataType::Int64, options)?;
+            let floored =
+                times.as_primitive::<Int64Type>().unary::<_, Int64Type>(|time| time.div_euclid(factor));
+            cast_with_options(&floored, to, options)
+        }
+        _ => cast_with_options(column, to, options),
+    }
+}
+
+fn per_second(unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Float64Array, TimestampMillisecondArray};
+
+    use super::*;
+
+    #[test]
+    fn floats_are_rounded_and_times_go_down() {
+        let options = CastOptions { safe: false, ..CastOptions::default() };
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![Some(1.7), Some(-1.5), None, Some(0.4)]));
+        let found = cast_column(&floats, &DataType::Int64, &options).unwrap();
+        let found: Vec<_> = found.as_primitive::<Int64Type>().iter().collect();
+        assert_eq!(found, [Some(2), Some(-2), None, Some(0)]);
+        let nan: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN]));
+        assert!(cast_column(&nan, &DataType::Int64, &options).is_err());
+        let times: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![-1, 0, 1999]));
+        let seconds = DataType::Timestamp(TimeUnit::Second, None);
+        let found = cast_column(&times, &seconds, &options).unwrap();
+        let found = cast_with_options(&found, &DataType::Int64, &options).unwrap();
+        assert_eq!(found.as_primitive::<Int64Type>().values(), &[-1, 0, 1]);
+    }
 }

@@ -1,6 +1,7 @@
 //! Which column types a target holds. What it holds in a wider type is converted and reported; what it cannot hold
 //! is refused with the way out. Nothing is changed in silence.
 
+use arrow_schema::DataType as D;
 use arrow_schema::{DataType, Field, TimeUnit};
 use serde_json::{Value, json};
 use tesselle_core::{DType, Error, Result};
@@ -44,16 +45,23 @@ pub(super) enum Place {
     Axis,
 }
 
-/// Checks every column against the target; gives those that change.
+/// Checks every column against the target; gives those that change, and what their types lose, a line each.
 pub(super) fn check(
     target: &str,
     version: Option<&str>,
     columns: &[(&Field, Place)],
-) -> Result<Vec<TypeChange>> {
-    let mut changes = Vec::new();
+) -> Result<(Vec<TypeChange>, Vec<String>)> {
+    let (mut changes, mut lost) = (Vec::new(), Vec::new());
     for (field, place) in columns {
-        match fit(target, version, field.data_type(), *place) {
-            Fit::As(to) if same(field.data_type(), &to) => {}
+        let fit = fit(target, version, field.data_type(), *place);
+        // Instants stay what they are without the zone that they were shown in.
+        let mut without_zone = field.data_type().clone();
+        if let (D::Timestamp(unit, Some(zone)), Fit::As(D::Timestamp(_, None))) = (field.data_type(), &fit) {
+            lost.push(format!("the time zone {zone} of column '{}'", field.name()));
+            without_zone = D::Timestamp(*unit, None);
+        }
+        match fit {
+            Fit::As(to) if same(&without_zone, &to) => {}
             Fit::As(to) => {
                 changes.push(TypeChange {
                     column: field.name().clone(),
@@ -77,7 +85,7 @@ pub(super) fn check(
             }
         }
     }
-    Ok(changes)
+    Ok((changes, lost))
 }
 
 /// Whether two types are one: large and view variants hold the same values.
@@ -88,7 +96,6 @@ fn same(a: &DataType, b: &DataType) -> bool {
 
 /// What becomes of a column of this type.
 pub(super) fn fit(target: &str, version: Option<&str>, data_type: &DataType, place: Place) -> Fit {
-    use DataType as D;
     let millis = D::Timestamp(TimeUnit::Millisecond, None);
     let micros = D::Timestamp(TimeUnit::Microsecond, None);
     let own = || Fit::As(data_type.clone());
@@ -138,7 +145,6 @@ pub(super) fn fit(target: &str, version: Option<&str>, data_type: &DataType, pla
 }
 
 fn tensor(target: &str, data_type: &DataType, place: Place) -> Fit {
-    use DataType as D;
     match data_type {
         _ if place == Place::Axis && data_type.is_integer() => Fit::As(D::Int64),
         _ if place == Place::Axis => Fit::Refused(Some(D::Int64)),
@@ -159,7 +165,6 @@ fn tensor(target: &str, data_type: &DataType, place: Place) -> Fit {
 
 /// Series of a TsFile; before version 4 there are no types for times, dates and bytes.
 fn series(version: Option<&str>, data_type: &DataType) -> Fit {
-    use DataType as D;
     let old = version.is_some_and(|version| !matches!(version, "4"));
     let refused = |instead: DataType| Fit::Refused(Some(instead));
     match data_type {
@@ -203,8 +208,25 @@ mod tests {
     #[test]
     fn wider_types_are_reported() {
         let field = Field::new("a", DataType::Int8, false);
-        let changes = check("tsfile", None, &[(&field, Place::Values)]).unwrap();
+        let (changes, lost) = check("tsfile", None, &[(&field, Place::Values)]).unwrap();
         assert_eq!(changes[0].to_json(), json!({"column": "a", "from": "int8", "to": "int32"}));
-        assert!(check("parquet", None, &[(&field, Place::Values)]).unwrap().is_empty());
+        assert!(lost.is_empty());
+        assert_eq!(check("parquet", None, &[(&field, Place::Values)]).unwrap(), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_zone_is_lost_and_no_wider_type() {
+        let stamps = |unit| Field::new("at", DataType::Timestamp(unit, Some("Europe/Berlin".into())), false);
+        let told = vec!["the time zone Europe/Berlin of column 'at'".to_owned()];
+        let millis = stamps(TimeUnit::Millisecond);
+        for (target, place) in [("tsfile", Place::Time), ("tsfile", Place::Values), ("tiledb", Place::Values)]
+        {
+            assert_eq!(check(target, None, &[(&millis, place)]).unwrap(), (vec![], told.clone()), "{target}");
+        }
+        let (changes, lost) = check("tatami", None, &[(&millis, Place::Values)]).unwrap();
+        assert_eq!((changes.len(), lost), (1, told.clone()));
+        let micros = stamps(TimeUnit::Microsecond);
+        assert_eq!(check("tatami", None, &[(&micros, Place::Values)]).unwrap(), (vec![], told));
+        assert_eq!(check("parquet", None, &[(&micros, Place::Values)]).unwrap(), (vec![], vec![]));
     }
 }

@@ -92,16 +92,19 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     let whole = conversion.scan == Scan::all();
     let (note, kept, lost) = carry(&about, &layout, to, whole, &mut write);
     // An array goes tile by tile. Rows keep more of one that is an array again: the types of its dimensions.
-    if whole
-        && conversion.casts.is_empty()
+    if conversion.casts.is_empty()
         && to.takes_arrays()
         && (source.format(), to.name()) != ("tiledb", "tiledb")
-        && let Some(array) = source.array()
+        && let Some(array) = source.requested_array(&conversion.scan)
     {
-        write.table =
-            write.table.or_else(|| source.table_name().map(str::to_owned)).or_else(|| source.array_name());
+        let column = || conversion.scan.columns.as_ref().and_then(|names| names.first().cloned());
+        write.table = write
+            .table
+            .or_else(|| column().filter(|name| name != "value"))
+            .or_else(|| source.table_name().map(str::to_owned))
+            .or_else(|| source.array_name());
         let value = Field::new("value", array.dtype().arrow(), false);
-        let changed = fit::check(to.name(), None, &[(&value, Place::Values)])?;
+        let (changed, _) = fit::check(to.name(), None, &[(&value, Place::Values)])?;
         let mut lost = lost;
         if array.origin().iter().any(|origin| *origin != 0) && to.name() != "tiledb" {
             lost.push("where the axes begin: the target counts positions from 0".to_owned());
@@ -126,28 +129,21 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     defaults::fill(to.name(), &mut write, &facts);
     defaults::fit_memory(to.name(), &mut write.settings, driver.budget().total());
     let version = write.settings.get("version").map(str::to_owned);
-    let changed = fit::check(to.name(), version.as_deref(), &places(to, &rows.schema, &write, &layout))?;
+    let places = places(to, &rows.schema, &write, &layout);
+    let (changed, narrowed) = fit::check(to.name(), version.as_deref(), &places)?;
     let mut sink = to.sink(&target, &rows.schema, &note, &write, driver)?;
-    let nulls_matter = to.name() == "tet" && write.settings.get("fill").is_none();
     let mut read = 0;
     let mut empty: Vec<usize> = (0..rows.schema.fields().len()).collect();
     for batch in rows.batches {
         let batch = batch?;
         read += batch.num_rows() as u64;
         empty.retain(|column| batch.column(*column).logical_null_count() == batch.num_rows());
-        if nulls_matter {
-            refuse_nulls(&batch)?;
-        }
         sink.write(&batch)?;
     }
-    let summary = sink.finish()?;
+    let mut summary = sink.finish()?;
     let mut lost = lost;
-    if to.name() == "tsfile" && summary.rows < read {
-        lost.push(format!(
-            "{} rows of nulls only, which separate series have no place for: devices with aligned=true have, in versions 3 and 4",
-            read - summary.rows
-        ));
-    }
+    lost.extend(narrowed);
+    lost.extend(std::mem::take(&mut summary.lost));
     if to.name() == "tsfile" && read > 0 && !empty.is_empty() {
         let names = empty.iter().map(|column| rows.schema.field(*column).name().as_str());
         let gone = not_in(&target, names.collect())?.into_iter();
@@ -294,13 +290,4 @@ fn places<'a>(
             (field.as_ref(), place)
         })
         .collect()
-}
-
-/// A tensor has no nulls, and what stands for them is the caller's to say.
-fn refuse_nulls(batch: &arrow_array::RecordBatch) -> Result<()> {
-    let schema = batch.schema_ref();
-    let found = schema.fields().iter().zip(batch.columns()).find(|(_, column)| column.null_count() > 0);
-    let Some((field, _)) = found else { return Ok(()) };
-    Err(Error::invalid(format!("column '{}' has nulls, which a tensor cannot hold", field.name()))
-        .hint("add --set fill=NaN or another value to stand for them, or leave such rows out with --where"))
 }

@@ -93,13 +93,13 @@ impl ValueColumn {
             ))
             .hint("choose numeric columns with --columns")
         })?;
-        let fill = match fill {
-            Some(text) => Some(parse_element(dtype, text).ok_or_else(|| {
+        let parsed = fill.map(|text| {
+            parse_element(dtype, text).ok_or_else(|| {
                 Error::invalid(format!("fill={text} is not a number of type {}", dtype.name()))
-            })?),
-            None if dtype.is_float() => parse_element(dtype, "NaN"),
-            None => None,
-        };
+            })
+        });
+        // What stands for nulls is the caller's to say, for floats too: NaN is a value.
+        let fill = parsed.transpose()?;
         Ok(Self { name, dtype, fill })
     }
 
@@ -135,7 +135,9 @@ impl ValueColumn {
                 "column '{}' has nulls, which a tensor cannot hold",
                 self.name
             ))
-            .hint("add --set fill=VALUE to write a value instead"));
+            .hint(
+                "add --set fill=NaN or another value to stand for them, or leave such rows out with --where",
+            ));
         };
         let cells = out.get_mut(start..).unwrap_or_default().chunks_exact_mut(fill.len());
         for (row, cell) in cells.enumerate() {

@@ -30,6 +30,7 @@ impl Writer {
             rows: self.datasets.iter().map(|output| output.grid.cells).sum(),
             bytes: self.staged.position(),
             pieces: self.rows().unwrap_or(0),
+            ..Summary::default()
         };
         self.staged.commit()?;
         Ok(summary)

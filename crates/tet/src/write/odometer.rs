@@ -60,6 +60,11 @@ impl Odometer {
         .hint("sort the rows by their axis columns, or add --set order=any to place them by coordinate"))
     }
 
+    /// The coordinates of the first row.
+    pub(super) fn origin(&self) -> &[i64] {
+        &self.origin
+    }
+
     /// The shape that the coordinates made; an error when they stop in the middle.
     pub(super) fn finish(&self) -> Result<Vec<u64>> {
         if !self.started {

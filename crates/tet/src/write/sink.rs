@@ -184,31 +184,44 @@ impl Sink for TetSink {
             &mut self.state,
             State::Waiting { values: Vec::new(), coordinates: Vec::new() },
         );
-        let summary = match state {
+        let (mut summary, origin) = match state {
             State::Streaming(writer) => {
                 self.odometer.finish()?;
-                writer.finish()?
+                (writer.finish()?, self.odometer.origin().to_vec())
             }
             State::Waiting { values, coordinates } => {
-                let (shape, values) = if self.settings.order == RowOrder::RowMajor {
-                    (self.odometer.finish()?, values)
+                let placed = if self.settings.order == RowOrder::RowMajor {
+                    let shape = self.odometer.finish()?;
+                    Placed { shape, values, origin: self.odometer.origin().to_vec() }
                 } else {
                     self.place(&values, &coordinates)?
                 };
-                let mut writer = self.writer(&shape)?;
-                for (id, values) in values.iter().enumerate() {
+                let mut writer = self.writer(&placed.shape)?;
+                for (id, values) in placed.values.iter().enumerate() {
                     writer.push_rows(id, values)?;
                 }
-                writer.finish()?
+                (writer.finish()?, placed.origin)
             }
         };
-        Ok(Summary { rows: self.rows, ..summary })
+        summary.rows = self.rows;
+        if origin.iter().any(|origin| *origin != 0) {
+            summary.lost.push(format!("where the axes begin, {origin:?}: a tensor counts positions from 0"));
+        }
+        Ok(summary)
     }
+}
+
+/// All values of an array in their order.
+struct Placed {
+    shape: Vec<u64>,
+    values: Vec<Vec<u8>>,
+    /// The coordinates of the first cell.
+    origin: Vec<i64>,
 }
 
 impl TetSink {
     /// Puts rows of any order where their coordinates say.
-    fn place(&self, values: &[Vec<u8>], coordinates: &[Vec<i64>]) -> Result<(Vec<u64>, Vec<Vec<u8>>)> {
+    fn place(&self, values: &[Vec<u8>], coordinates: &[Vec<i64>]) -> Result<Placed> {
         let given = self.settings.shape.as_deref();
         let origin: Vec<i64> = coordinates
             .iter()
@@ -255,7 +268,7 @@ impl TetSink {
             if holes {
                 let fill = role.fill().ok_or_else(|| {
                     Error::invalid(format!("{} of {cells} cells are not given", cells - self.rows))
-                        .hint("add --set fill=VALUE to write a value instead")
+                        .hint("add --set fill=NaN or another value to stand for them")
                 })?;
                 out.chunks_exact_mut(size).for_each(|cell| cell.copy_from_slice(fill));
             }
@@ -266,7 +279,7 @@ impl TetSink {
             }
             Ok(out)
         });
-        let placed = placed.collect::<Result<Vec<_>>>()?;
-        Ok((shape, placed))
+        let values = placed.collect::<Result<Vec<_>>>()?;
+        Ok(Placed { shape, values, origin })
     }
 }

@@ -1,5 +1,7 @@
 //! Columns of cells on their way to disk: bytes as TileDB stores them, whatever Arrow calls them.
 
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
@@ -7,7 +9,7 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait, PrimitiveArray};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
@@ -225,12 +227,12 @@ pub(crate) fn from_arrow(name: &str, array: &ArrayRef, kind: CellType) -> Result
     }
     let size = kind.datatype.size();
     let (data, offsets) = if kind.is_var() {
-        let (data, offsets) = var_values(array, kind.datatype).ok_or_else(misfit)??;
+        let (data, offsets) = var_values(name, array, kind.datatype).ok_or_else(misfit)??;
         (data, Some(offsets))
     } else if kind.cell_val_num == 1 {
         (values(array, kind.datatype).ok_or_else(misfit)??, None)
     } else {
-        (fixed_values(array, kind).ok_or_else(misfit)??, None)
+        (fixed_values(name, array, kind).ok_or_else(misfit)??, None)
     };
     // Dates mark not-a-time as null although the field itself is not nullable.
     let not_a_time = kind.datatype == Datatype::DatetimeDay && !kind.nullable && array.null_count() > 0;
@@ -344,7 +346,7 @@ fn values(array: &ArrayRef, datatype: Datatype) -> Option<Result<Buffer>> {
 }
 
 /// Several values per cell.
-fn fixed_values(array: &ArrayRef, kind: CellType) -> Option<Result<Buffer>> {
+fn fixed_values(name: &str, array: &ArrayRef, kind: CellType) -> Option<Result<Buffer>> {
     match array.data_type() {
         DataType::FixedSizeBinary(n) if kind.datatype.size() == 1 && *n as usize == kind.cell_size() => {
             Some(Ok(Buffer::from(array.as_fixed_size_binary_opt()?.value_data())))
@@ -353,17 +355,54 @@ fn fixed_values(array: &ArrayRef, kind: CellType) -> Option<Result<Buffer>> {
             let list = array.as_fixed_size_list_opt()?;
             let start = list.value_offset(0) as usize;
             let inner = list.values().slice(start, list.len() * *n as usize);
-            if inner.logical_null_count() > 0 {
-                return Some(Err(Error::invalid("values inside of a cell cannot be null")));
+            let n = *n as usize;
+            match refuse_inner_nulls(name, list, &inner, |cell| cell * n..(cell + 1) * n) {
+                Ok(()) => values(&inner, kind.datatype),
+                Err(error) => Some(Err(error)),
             }
-            values(&inner, kind.datatype)
         }
         _ => None,
     }
 }
 
+/// Refuses nulls among the values of a cell. Those of a cell that is null itself do not count: they are no values.
+fn refuse_inner_nulls(
+    name: &str,
+    cells: &dyn Array,
+    values: &ArrayRef,
+    range: impl Fn(usize) -> Range<usize>,
+) -> Result<()> {
+    let Some(nulls) = values.logical_nulls().filter(|nulls| nulls.null_count() > 0) else { return Ok(()) };
+    let has_null = |cell| cells.is_valid(cell) && range(cell).any(|at| nulls.is_null(at));
+    match (0..cells.len()).find(|cell| has_null(*cell)) {
+        Some(_) => Err(Error::invalid(format!(
+            "column '{name}' has a null among the values of a cell, which must be whole"
+        ))
+        .hint("a cell can be null as a whole; leave such rows out with --where")),
+        None => Ok(()),
+    }
+}
+
+/// The cells of a list: bytes and starts.
+fn list_values<O: OffsetSizeTrait>(
+    name: &str,
+    array: &ArrayRef,
+    datatype: Datatype,
+) -> Option<Result<(Buffer, Vec<u64>)>> {
+    let list = array.as_list_opt::<O>()?;
+    let offsets = list.value_offsets();
+    let whole = refuse_inner_nulls(name, list, list.values(), |cell| {
+        offsets[cell].as_usize()..offsets[cell + 1].as_usize()
+    });
+    let inner = match whole.and(values(list.values(), datatype)?) {
+        Ok(inner) => inner,
+        Err(error) => return Some(Err(error)),
+    };
+    Some(Ok(sliced(&inner, offsets.iter().map(|offset| offset.as_usize() as u64), datatype.size())))
+}
+
 /// Variable-length cells: their bytes and starts.
-fn var_values(array: &ArrayRef, datatype: Datatype) -> Option<Result<(Buffer, Vec<u64>)>> {
+fn var_values(name: &str, array: &ArrayRef, datatype: Datatype) -> Option<Result<(Buffer, Vec<u64>)>> {
     let bytes = datatype.size() == 1;
     Some(Ok(match array.data_type() {
         DataType::Utf8 if bytes => {
@@ -387,28 +426,8 @@ fn var_values(array: &ArrayRef, datatype: Datatype) -> Option<Result<(Buffer, Ve
         }
         DataType::BinaryView if bytes => collected(array.as_binary_view_opt()?.iter()),
         DataType::FixedSizeBinary(_) if bytes => collected(array.as_fixed_size_binary_opt()?.iter()),
-        DataType::List(_) => {
-            let list = array.as_list_opt::<i32>()?;
-            if list.values().logical_null_count() > 0 {
-                return Some(Err(Error::invalid("values inside of a cell cannot be null")));
-            }
-            let inner = match values(list.values(), datatype)? {
-                Ok(inner) => inner,
-                Err(error) => return Some(Err(error)),
-            };
-            sliced(&inner, list.value_offsets().iter().map(|o| *o as u64), datatype.size())
-        }
-        DataType::LargeList(_) => {
-            let list = array.as_list_opt::<i64>()?;
-            if list.values().logical_null_count() > 0 {
-                return Some(Err(Error::invalid("values inside of a cell cannot be null")));
-            }
-            let inner = match values(list.values(), datatype)? {
-                Ok(inner) => inner,
-                Err(error) => return Some(Err(error)),
-            };
-            sliced(&inner, list.value_offsets().iter().map(|o| *o as u64), datatype.size())
-        }
+        DataType::List(_) => return list_values::<i32>(name, array, datatype),
+        DataType::LargeList(_) => return list_values::<i64>(name, array, datatype),
         _ => return None,
     }))
 }

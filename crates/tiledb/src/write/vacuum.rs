@@ -140,8 +140,11 @@ impl ArrayWriter {
         let lists = self.entries("__meta")?.into_iter().filter(|name| has_suffix(name, "vac"));
         for list in lists {
             let path = format!("__meta/{list}");
-            for line in parse_lines(&read(&self.location.join(&path))?) {
-                self.remove(&format!("__meta/{}", stem(&line)))?;
+            // A line may say anything; only what has the name of such a file is one.
+            for name in parse_lines(&read(&self.location.join(&path))?).iter().map(|line| stem(line)) {
+                if TimestampedName::parse(name).is_some() {
+                    self.remove(&format!("__meta/{name}"))?;
+                }
             }
             self.remove(&path)?;
         }

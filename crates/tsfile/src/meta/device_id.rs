@@ -51,6 +51,11 @@ impl DeviceId {
         self.segments.first().and_then(Option::as_deref).unwrap_or_default()
     }
 
+    /// Whether it is named as devices of the table model are: those of the tree model are below `root`.
+    pub fn is_of_table_model(&self) -> bool {
+        !self.table_name().starts_with("root.")
+    }
+
     /// The value of tag `i` in the table model.
     pub fn tag(&self, i: usize) -> Option<&str> {
         self.segments.get(i.saturating_add(1)).and_then(Option::as_deref)
@@ -65,6 +70,18 @@ impl DeviceId {
             path.push_str(part);
         }
         path
+    }
+
+    /// The same with back quotes around segments that would read as others do: those with a dot, and the word `null`.
+    pub fn quoted_path(&self) -> String {
+        let quoted = |segment: &Option<String>| match segment.as_deref() {
+            None => "null".to_string(),
+            Some(text) if text == "null" || text.contains(['.', '`']) => {
+                format!("`{}`", text.replace('`', "``"))
+            }
+            Some(text) => text.to_string(),
+        };
+        self.segments.iter().map(quoted).collect::<Vec<_>>().join(".")
     }
 
     /// Reads a device.
@@ -123,6 +140,8 @@ mod tests {
         assert_eq!(kept.tag(1), None);
         let inner = DeviceId::from_segments(vec![text("weather"), None, text("x")]);
         assert_eq!(inner.path(), "weather.null.x");
+        let word = DeviceId::from_segments(vec![text("weather"), text("null"), text("x.y")]);
+        assert_eq!(word.quoted_path(), "weather.`null`.`x.y`");
         let mut out = Vec::new();
         inner.write(&mut out, Version::V4).unwrap();
         assert_eq!(DeviceId::parse(&mut Cursor::new(&out, 0, "device"), Version::V4).unwrap(), inner);

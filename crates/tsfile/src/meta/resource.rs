@@ -80,7 +80,11 @@ impl Resource {
         }
         for _ in 0..cursor.count(n, 5)? {
             let version = if kind == 3 { Version::V4 } else { Version::V1 };
-            let device = DeviceId::parse(cursor, version)?.path();
+            let id = DeviceId::parse(cursor, version)?;
+            let mut device = id.path();
+            if resource.devices.contains_key(&device) {
+                device = id.quoted_path();
+            }
             let index = usize::try_from(cursor.i32_be()?).ok();
             let range = index.and_then(|i| times.get(i)).copied();
             let (start, end) =

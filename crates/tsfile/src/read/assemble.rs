@@ -1,11 +1,11 @@
 //! A device over all files of an archive: its columns with their chunks, ranked, with deletions applied.
 
 use super::TIME;
-use super::file::{Chunk, File, Series};
+use super::file::{Chunk, Device, File, Series};
 use super::loaded::ChunkRef;
 use super::prune::Stretches;
 use crate::archive::{Archive, ArchiveFile};
-use crate::meta::{DataType, Statistics};
+use crate::meta::{DataType, Deletion, Statistics};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tesselle_core::{Error, Result};
@@ -43,7 +43,7 @@ impl DeviceData {
             let Some(entry) = archive.files.get(*file) else { continue };
             let Some(device) = entry.file.devices.get(*device) else { continue };
             let series = entry.file.series(device)?;
-            data.add(*file, entry, path, series, &mut by_name)?;
+            data.add(*file, entry, device, series, &mut by_name)?;
         }
         Ok(data)
     }
@@ -52,7 +52,7 @@ impl DeviceData {
         &mut self,
         index: usize,
         entry: &ArchiveFile,
-        path: &str,
+        device: &Device,
         series: Vec<Series>,
         by_name: &mut BTreeMap<Arc<str>, usize>,
     ) -> Result<()> {
@@ -62,8 +62,20 @@ impl DeviceData {
             .flat_map(|s| s.chunks.iter().map(|c| c.offset))
             .collect();
         time_offsets.sort_unstable();
+        let path = &device.path;
+        let matching = |measurement: &str| -> Vec<&Deletion> {
+            entry.deletions.iter().filter(|d| d.matches(&device.id, path, measurement)).collect()
+        };
+        let in_force = |deletions: &[&Deletion], chunk: &Chunk| {
+            let covers = |d: &&&Deletion| d.covers_chunk(entry.file.version, chunk.version, chunk.offset);
+            Stretches::new(deletions.iter().filter(covers).map(|d| (d.start, d.end)).collect())
+        };
         let mut shared: Option<Stretches> = None;
         let nothing: Arc<[(i64, i64)]> = Arc::default();
+        let parts = |deleted: &Stretches| match deleted.parts() {
+            [] => Arc::clone(&nothing),
+            parts => parts.into(),
+        };
         let (times, series): (Vec<Series>, Vec<Series>) =
             series.into_iter().partition(Series::is_time_column);
         for mut column in series {
@@ -81,14 +93,10 @@ impl DeviceData {
                     return Err(Error::unsupported(text).class("mixed_types").file(&*entry.file.path));
                 }
             }
-            let deletions: Vec<_> =
-                entry.deletions.iter().filter(|d| d.matches(path, &column.name)).collect();
+            let deletions = matching(&column.name);
             let Some(target) = self.columns.get_mut(at) else { continue };
             for chunk in column.chunks.into_iter().filter(|c| c.statistics.count > 0) {
-                let in_force = deletions
-                    .iter()
-                    .filter(|d| d.covers_chunk(entry.file.version, chunk.version, chunk.offset));
-                let deleted = Stretches::new(in_force.map(|d| (d.start, d.end)).collect());
+                let deleted = in_force(&deletions, &chunk);
                 if deleted.parts().is_empty() {
                     shared = Some(Stretches::default());
                 } else {
@@ -99,18 +107,16 @@ impl DeviceData {
                     0 => None,
                     n => time_offsets.get(n - 1).copied(),
                 };
-                let deleted = match deleted.parts() {
-                    [] => Arc::clone(&nothing),
-                    parts => parts.into(),
-                };
-                target.chunks.push(reference(index, &entry.file, chunk, time_chunk, deleted));
+                target.chunks.push(reference(index, &entry.file, chunk, time_chunk, parts(&deleted)));
             }
         }
-        let shared: Arc<[(i64, i64)]> = shared.unwrap_or_default().parts().into();
-        for chunk in times.into_iter().flat_map(|s| s.chunks) {
-            if chunk.statistics.count > 0 {
-                self.times.push(reference(index, &entry.file, chunk, None, Arc::clone(&shared)));
-            }
+        // In the tree model a row is there for its values: it vanishes where all columns are deleted. In the table model
+        // it vanishes where whole rows are.
+        let shared = shared.filter(|_| device.table.is_none());
+        let whole_rows = if shared.is_none() { matching("") } else { Vec::new() };
+        for chunk in times.into_iter().flat_map(|s| s.chunks).filter(|c| c.statistics.count > 0) {
+            let deleted = shared.clone().unwrap_or_else(|| in_force(&whole_rows, &chunk));
+            self.times.push(reference(index, &entry.file, chunk, None, parts(&deleted)));
         }
         Ok(())
     }

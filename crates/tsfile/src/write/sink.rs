@@ -245,8 +245,15 @@ impl Sink for TsFileSink {
     }
 
     fn finish(self: Box<Self>) -> Result<Summary> {
-        let summary = self.writer.finish()?;
-        Ok(Summary { rows: self.rows - self.empty, ..summary })
+        let mut summary = self.writer.finish()?;
+        summary.rows = self.rows - self.empty;
+        if self.empty > 0 {
+            summary.lost.push(format!(
+                "{} rows of nulls only, which separate series have no place for: devices with aligned=true have, in versions 3 and 4",
+                self.empty
+            ));
+        }
+        Ok(summary)
     }
 }
 

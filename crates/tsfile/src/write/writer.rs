@@ -29,6 +29,8 @@ pub struct Writer {
     tables: Vec<TableSchema>,
     buffered: usize,
     summary: Summary,
+    /// Points, of aligned devices rows, that gave way to later ones of the same time.
+    replaced: u64,
 }
 
 impl Writer {
@@ -53,6 +55,7 @@ impl Writer {
             tables: Vec::new(),
             buffered: 0,
             summary: Summary::default(),
+            replaced: 0,
         })
     }
 
@@ -265,6 +268,7 @@ impl Writer {
         let mut owners = Vec::new();
         let mut jobs = Vec::new();
         for (id, buffer) in self.devices.iter_mut().filter(|(_, buffer)| !buffer.is_empty()) {
+            self.replaced += buffer.settle();
             for job in buffer.chunks(&encoder)? {
                 owners.push(id.clone());
                 jobs.push(job);
@@ -329,6 +333,12 @@ impl Writer {
         };
         tail.write(&mut self.out).in_file(&path)?;
         self.summary.bytes = self.out.commit().in_file(&path)?;
+        if self.replaced > 0 {
+            self.summary.lost.push(format!(
+                "{} points whose time a later one of the same series has too (of aligned devices, rows)",
+                self.replaced
+            ));
+        }
         Ok(self.summary)
     }
 }

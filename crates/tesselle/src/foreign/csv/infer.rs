@@ -15,12 +15,19 @@ const MILLIS: u16 = 1 << 5;
 const MICROS: u16 = 1 << 6;
 const NANOS: u16 = 1 << 7;
 const TEXT: u16 = 1 << 8;
+/// Quotes with nothing between them: the empty text in a column of text, null in any other.
+const QUOTES: u16 = 1 << 9;
 const TIMES: u16 = DATE | SECONDS | MILLIS | MICROS | NANOS;
 
 impl Kinds {
     /// Takes note of a field; an empty one is null and tells nothing.
     pub(super) fn add(&mut self, field: &[u8]) {
         self.0 |= kind(field);
+    }
+
+    /// Takes note of a field of quotes alone.
+    pub(super) fn add_quotes(&mut self) {
+        self.0 |= QUOTES;
     }
 
     /// Both columns as one.
@@ -30,7 +37,8 @@ impl Kinds {
 
     /// The type that holds all of them.
     pub(super) fn data_type(self) -> DataType {
-        match self.0 {
+        match self.0 & !QUOTES {
+            0 if self.0 == QUOTES => DataType::Utf8,
             0 => DataType::Null,
             BOOL => DataType::Boolean,
             INTEGER => DataType::Int64,

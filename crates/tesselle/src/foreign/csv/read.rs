@@ -5,10 +5,11 @@ use arrow_csv::reader::Decoder;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use memchr::{memchr, memrchr};
 
+use super::empty::{EmptyTexts, Fields, is_text, may_be_in};
 use super::infer::Kinds;
 use crate::foreign::text::{BoxError, Decode, Syntax};
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Comma-separated values. Types come from all records, so that a late value cannot break them.
 pub(crate) struct CsvText;
@@ -28,7 +29,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    fn after(self, byte: u8) -> Self {
+    pub(super) fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::Quoted, b'"') => Self::Quote,
             (Self::Quoted, _) | (Self::Start | Self::Quote, b'"') => Self::Quoted,
@@ -82,6 +83,12 @@ impl Syntax for CsvText {
                 kinds.add(field);
             }
         }
+        if kinds.len() > 1 && may_be_in(block) {
+            Fields::default().scan(block, |record, field| {
+                let kinds = kinds.get_mut(field).filter(|_| record >= usize::from(first));
+                kinds.into_iter().for_each(Kinds::add_quotes);
+            });
+        }
         Ok((kinds, records))
     }
 
@@ -104,10 +111,17 @@ impl Syntax for CsvText {
         schema: &SchemaRef,
         columns: &[usize],
         rows: usize,
-        first: bool,
+        (block, first): (&[u8], bool),
     ) -> Result<Box<dyn Decode>, BoxError> {
         let builder = ReaderBuilder::new(schema.clone()).with_header(first).with_batch_size(rows);
-        Ok(Box::new(builder.with_projection(columns.to_vec()).build_decoder()))
+        let parser = builder.with_projection(columns.to_vec()).build_decoder();
+        let mut wanted = columns.iter().filter_map(|at| Some((*at, schema.fields().get(*at)?.data_type())));
+        // Quotes alone in a line are how a record of one null is written, for an empty line is no record.
+        let can_have = schema.fields().len() > 1 && wanted.clone().any(|(_, kind)| is_text(kind));
+        if can_have && may_be_in(block) {
+            return Ok(Box::new(EmptyTexts::new(parser, &mut wanted, first)));
+        }
+        Ok(Box::new(parser))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::foreign::text::BoxError;
 /// What was met in one place: a field of the lines, an item of a list, a member of an object.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Shape {
-    kinds: u8,
+    kinds: u16,
     item: Option<Box<Shape>>,
     members: Option<Members>,
 }
@@ -18,15 +18,19 @@ pub(crate) struct Shape {
 /// Names and what was met under them, in the order in which they were first met.
 pub(crate) type Members = Vec<(String, Shape)>;
 
-const BOOL: u8 = 1;
-const INTEGER: u8 = 1 << 1;
+const BOOL: u16 = 1;
+const INTEGER: u16 = 1 << 1;
 /// An integer that only an unsigned type holds.
-const LARGE: u8 = 1 << 2;
-const NEGATIVE: u8 = 1 << 3;
-const FLOAT: u8 = 1 << 4;
+const LARGE: u16 = 1 << 2;
+const NEGATIVE: u16 = 1 << 3;
+const FLOAT: u16 = 1 << 4;
 /// What stands for a float that JSON has no number for.
-const NO_NUMBER: u8 = 1 << 5;
-const TEXT: u8 = 1 << 6;
+const NO_NUMBER: u16 = 1 << 5;
+const TEXT: u16 = 1 << 6;
+/// An object that stands for bytes which are no text.
+const BYTES: u16 = 1 << 7;
+/// An object of any other kind.
+const OBJECT: u16 = 1 << 8;
 
 impl Shape {
     fn add(&mut self, value: &Value) {
@@ -53,7 +57,7 @@ impl Shape {
             }
             Value::Object(members) => {
                 add_members(self.members.get_or_insert_default(), members);
-                0
+                if stands_for_bytes(members) { BYTES } else { OBJECT }
             }
         };
     }
@@ -71,7 +75,11 @@ impl Shape {
     /// The type that holds all of it. A place with nulls only has no type to infer; text can hold what may come.
     fn data_type(mut self) -> Result<DataType, BoxError> {
         if let Some(members) = self.members {
-            if self.kinds != 0 || self.item.is_some() {
+            // Bytes that happen to be text were written as text.
+            if self.kinds & !(BYTES | TEXT | NO_NUMBER) == 0 && self.item.is_none() {
+                return Ok(DataType::Binary);
+            }
+            if self.kinds & !(BYTES | OBJECT) != 0 || self.item.is_some() {
                 return Err("it holds objects in some lines and other values in others".into());
             }
             return Ok(DataType::Struct(fields(members)?.into()));
@@ -90,6 +98,22 @@ impl Shape {
             _ => DataType::Utf8,
         })
     }
+}
+
+/// Whether an object is `{"hex": …}` as it is written for bytes that are no text.
+fn stands_for_bytes(object: &Map<String, Value>) -> bool {
+    bytes_of(object).is_some_and(|bytes| std::str::from_utf8(&bytes).is_err())
+}
+
+/// The bytes that an object stands for, where it is `{"hex": …}` and has nothing else.
+pub(super) fn bytes_of(object: &Map<String, Value>) -> Option<Vec<u8>> {
+    let digits = object.get("hex").filter(|_| object.len() == 1)?.as_str()?.as_bytes();
+    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => Some(value(*high)? << 4 | value(*low)?),
+        _ => None,
+    };
+    digits.chunks(2).map(byte).collect()
 }
 
 /// Takes note of one object.
@@ -172,13 +196,43 @@ mod tests {
                     .into()
             )
         );
-        let error = fields(of(&["{\"x\": {}}", "{\"x\": 1}"])).unwrap_err();
+        for other in ["1", "[]", "\"a\""] {
+            let error = fields(of(&["{\"x\": {}}", &format!("{{\"x\": {other}}}")])).unwrap_err();
+            assert!(error.to_string().contains("column 'x'"), "{error}");
+        }
+    }
+
+    #[test]
+    fn objects_that_stand_for_bytes_are_bytes() {
+        let one = "{\"hex\": \"00ff\"}";
+        assert_eq!(type_of(&[one, "null"]), DataType::Binary);
+        assert_eq!(type_of(&[one, "\"text\"", "\"NaN\""]), DataType::Binary);
+        assert_eq!(type_of(&["\"text\""]), DataType::Utf8);
+        assert_eq!(type_of(&[&format!("[{one}, \"text\"]")]), list(DataType::Binary));
+        // Others are objects: with more members, other digits, or of bytes that would be text.
+        for other in
+            ["{\"hex\": \"616263\"}", "{\"hex\": \"0ff\"}", "{\"hex\": \"+f\"}", "{\"hex\": 7}", "{}"]
+        {
+            assert!(matches!(type_of(&[one, other]), DataType::Struct(_)), "{other}");
+        }
+        assert!(matches!(type_of(&["{\"hex\": \"ff\", \"a\": 1}"]), DataType::Struct(_)));
+        let error = fields(of(&[&format!("{{\"x\": {one}}}"), "{\"x\": 1}"])).unwrap_err();
         assert!(error.to_string().contains("column 'x'"), "{error}");
     }
 
     fn value() -> impl Strategy<Value = String> {
-        let leaf =
-            prop::sample::select(vec!["null", "7", "-7", "1.5", "true", "\"a\"", "\"NaN\"", "[]", "{}"]);
+        let leaf = prop::sample::select(vec![
+            "null",
+            "7",
+            "-7",
+            "1.5",
+            "true",
+            "\"a\"",
+            "\"NaN\"",
+            "[]",
+            "{}",
+            "{\"hex\":\"ff\"}",
+        ]);
         leaf.prop_map(str::to_owned).prop_recursive(2, 6, 3, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..3).prop_map(|all| format!("[{}]", all.join(","))),

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use arrow_json::ReaderBuilder;
 use arrow_json::reader::Decoder;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use memchr::memrchr;
 use serde_json::Value;
 
+use super::bytes::{BytesDecoder, holds_bytes};
 use super::infer::{Members, add_members, fields, join_members};
 use crate::foreign::text::{BoxError, Decode, Syntax};
 
@@ -55,21 +56,27 @@ impl Syntax for JsonText {
         schema: &SchemaRef,
         columns: &[usize],
         rows: usize,
-        _first: bool,
+        _block: (&[u8], bool),
     ) -> Result<Box<dyn Decode>, BoxError> {
         let wanted = Arc::new(schema.project(columns)?);
-        Ok(Box::new(
-            ReaderBuilder::new(wanted).with_batch_size(rows).with_coerce_primitive(true).build_decoder()?,
-        ))
+        if wanted.fields().iter().any(|field| holds_bytes(field.data_type())) {
+            return Ok(Box::new(BytesDecoder::new(wanted, rows)?));
+        }
+        Ok(Box::new(parser(wanted, rows)?))
     }
 }
 
+/// The parser of columns without bytes.
+pub(super) fn parser(schema: SchemaRef, rows: usize) -> Result<Decoder, ArrowError> {
+    ReaderBuilder::new(schema).with_batch_size(rows).with_coerce_primitive(true).build_decoder()
+}
+
 impl Decode for Decoder {
-    fn decode(&mut self, text: &[u8]) -> Result<usize, arrow_schema::ArrowError> {
+    fn decode(&mut self, text: &[u8]) -> Result<usize, ArrowError> {
         Self::decode(self, text)
     }
 
-    fn flush(&mut self) -> Result<Option<arrow_array::RecordBatch>, arrow_schema::ArrowError> {
+    fn flush(&mut self) -> Result<Option<arrow_array::RecordBatch>, ArrowError> {
         Self::flush(self)
     }
 }

@@ -46,7 +46,7 @@ pub fn write_array(
             driver.progress().advance(buffer.len() as u64);
         }
     }
-    let summary = Summary { rows: cells, bytes: out.position(), pieces: 1 };
+    let summary = Summary { rows: cells, bytes: out.position(), pieces: 1, ..Summary::default() };
     out.commit()?;
     Ok(summary)
 }
@@ -83,7 +83,8 @@ impl Sink for ColumnSink {
 
     fn finish(mut self: Box<Self>) -> Result<Summary> {
         self.out.write_at(0, &Header::new(self.dtype, vec![self.rows]).to_bytes())?;
-        let summary = Summary { rows: self.rows, bytes: self.out.position(), pieces: 1 };
+        let summary =
+            Summary { rows: self.rows, bytes: self.out.position(), pieces: 1, ..Summary::default() };
         self.out.commit()?;
         Ok(summary)
     }

@@ -36,13 +36,13 @@ pub(crate) trait Syntax: Send + Sync + 'static {
     /// The columns.
     fn schema(&self, names: Vec<String>, found: Self::Found) -> Result<Schema, BoxError>;
 
-    /// A parser of a block that gives these columns of `schema`.
+    /// A parser of a block that gives these columns of `schema`. The block comes with whether it is the first.
     fn decoder(
         &self,
         schema: &SchemaRef,
         columns: &[usize],
         rows: usize,
-        first: bool,
+        block: (&[u8], bool),
     ) -> Result<Box<dyn Decode>, BoxError>;
 }
 

@@ -220,7 +220,8 @@ impl<S: Syntax> Task for BlockTask<S> {
 
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
         if let Some(text) = fetched.into_iter().next() {
-            let decoder = self.syntax.decoder(&self.schema, &self.columns, self.rows, self.block.first);
+            let block = (&text[..], self.block.first);
+            let decoder = self.syntax.decoder(&self.schema, &self.columns, self.rows, block);
             self.text = Some((decoder.map_err(|error| self.refused(error))?, text));
         }
         let Some((decoder, text)) = &mut self.text else {

@@ -9,6 +9,7 @@
 mod array;
 mod codec;
 mod meta;
+mod names;
 mod write;
 
 use std::sync::Arc;

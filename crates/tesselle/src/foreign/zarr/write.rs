@@ -16,6 +16,7 @@ use tesselle_core::{
 
 use super::codec::Chain;
 use super::meta::{ArrayMeta, FILE};
+use super::names::groups;
 
 /// The settings of a write.
 const SETTINGS: [&str; 7] = ["chunk", "codec", "level", "shape", "axes", "order", "fill"];
@@ -150,7 +151,7 @@ pub(crate) fn write_array(
     staged.put(FILE, &pretty(&meta.to_json())?)?;
     staged.commit()?;
     let rows = meta.shape.iter().product();
-    Ok(Summary { rows, bytes: written, pieces: total })
+    Ok(Summary { rows, bytes: written, pieces: total, ..Summary::default() })
 }
 
 fn coordinates(mut number: u64, counts: &[u64]) -> Vec<u64> {
@@ -201,7 +202,7 @@ impl Staged {
 
     /// Chunks are made durable together, at the end.
     fn put(&self, key: &str, bytes: &[u8]) -> Result<()> {
-        let path = PathBuf::from(self.folder.location().join(key).path());
+        let path = PathBuf::from(self.folder.join(key)?.path());
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(|e| failed(parent, e))?;
         }
@@ -287,9 +288,18 @@ pub(crate) fn sink(
         let meta = plan.meta(&like, &[], kind, &axes, attributes)?;
         columns.push(Column { name: field.name().clone(), meta, pending: Vec::new(), bands: 0 });
     }
+    let groups = match columns.as_slice() {
+        // The target itself is the array; it has no name in there.
+        [_] => Vec::new(),
+        several => {
+            let inner = groups(several.iter().map(|column| column.name.as_str()))?;
+            inner.into_iter().map(str::to_owned).collect()
+        }
+    };
     let staged = Staged::new(target, options.overwrite)?;
     Ok(Box::new(ZarrSink {
         staged,
+        groups,
         rank,
         first: shape.and_then(|shape| shape.first().copied()),
         inner,
@@ -313,6 +323,8 @@ struct Column {
 
 struct ZarrSink {
     staged: Staged,
+    /// The groups between the root and arrays whose names are paths.
+    groups: Vec<String>,
     rank: usize,
     first: Option<u64>,
     inner: Vec<u64>,
@@ -467,8 +479,13 @@ impl Sink for ZarrSink {
         if several {
             let group = json!({ "zarr_format": 3, "node_type": "group", "attributes": self.attributes });
             self.staged.put(FILE, &pretty(&group)?)?;
+            for inner in &self.groups {
+                let group = json!({ "zarr_format": 3, "node_type": "group", "attributes": {} });
+                self.staged.put(&format!("{inner}/{FILE}"), &pretty(&group)?)?;
+            }
         }
-        let summary = Summary { rows: self.rows, bytes: self.bytes, pieces: self.pieces };
+        let summary =
+            Summary { rows: self.rows, bytes: self.bytes, pieces: self.pieces, ..Summary::default() };
         self.staged.commit()?;
         Ok(summary)
     }

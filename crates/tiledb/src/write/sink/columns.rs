@@ -67,17 +67,13 @@ pub(super) fn plan(
     Ok((dims, columns))
 }
 
-fn unsupported(field: &Field) -> Error {
-    Error::unsupported(format!(
-        "column '{}' is {}, which arrays cannot hold",
-        field.name(),
-        field.data_type()
-    ))
-    .hint("leave the column out or convert it first")
+fn misfit(field: &Field) -> Error {
+    Error::invalid(format!("column '{}' is {}, which arrays cannot hold", field.name(), field.data_type()))
+        .hint("leave the column out or convert it first")
 }
 
 fn dimension(index: usize, field: &Field, settings: &SinkSettings) -> Result<DimensionPlan> {
-    let (datatype, cell_val_num, cast) = stored(field).ok_or_else(|| unsupported(field))?;
+    let (datatype, cell_val_num, cast) = stored(field).ok_or_else(|| misfit(field))?;
     let name = field.name();
     let filters = Pipeline::new(settings.dimension_filters(name)?);
     let is_text = cell_val_num == VAR && datatype.size() == 1;
@@ -106,11 +102,11 @@ fn dimension(index: usize, field: &Field, settings: &SinkSettings) -> Result<Dim
 fn column(index: usize, field: &Field, settings: &SinkSettings) -> Result<ColumnPlan> {
     let name = field.name();
     if let DataType::Dictionary(key, value) = field.data_type() {
-        let codes = element(key, None).ok_or_else(|| unsupported(field))?.0;
+        let codes = element(key, None).ok_or_else(|| misfit(field))?.0;
         let of_value = Field::new(name, value.as_ref().clone(), false);
-        let (datatype, cell_val_num, cast) = stored(&of_value).ok_or_else(|| unsupported(field))?;
+        let (datatype, cell_val_num, cast) = stored(&of_value).ok_or_else(|| misfit(field))?;
         if cast.is_some() {
-            return Err(unsupported(field));
+            return Err(misfit(field));
         }
         let attribute =
             Attribute::new(name, codes).with_enumeration(name).with_filters(settings.filters(name)?);
@@ -119,7 +115,7 @@ fn column(index: usize, field: &Field, settings: &SinkSettings) -> Result<Column
         let growing = Growing { kind, positions: HashMap::new(), values: Vec::new() };
         return Ok(ColumnPlan { attribute, index, cast: None, dictionary: Some(growing) });
     }
-    let (datatype, cell_val_num, cast) = stored(field).ok_or_else(|| unsupported(field))?;
+    let (datatype, cell_val_num, cast) = stored(field).ok_or_else(|| misfit(field))?;
     let attribute =
         Attribute::new(name, datatype).with_values(cell_val_num).with_filters(settings.filters(name)?);
     let attribute = if field.is_nullable() { attribute.nullable() } else { attribute };

@@ -66,8 +66,12 @@ pub fn create_from_array(
         last_tile_cells: grid.cells_per_tile()?,
         ..FragmentEnd::default()
     })?;
-    let summary =
-        Summary { rows: domain.cells().unwrap_or(u64::MAX), bytes: fragment.bytes, pieces: fragment.tiles };
+    let summary = Summary {
+        rows: domain.cells().unwrap_or(u64::MAX),
+        bytes: fragment.bytes,
+        pieces: fragment.tiles,
+        ..Summary::default()
+    };
     target.complete(&[fragment], &new, staged)?;
     Ok(summary)
 }

@@ -164,6 +164,7 @@ impl Sink for ArraySink {
             rows,
             bytes: fragments.iter().map(|fragment| fragment.bytes).sum(),
             pieces: fragments.iter().map(|fragment| fragment.tiles).sum(),
+            ..Summary::default()
         })
     }
 }

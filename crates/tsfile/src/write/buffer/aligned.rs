@@ -227,9 +227,10 @@ impl AlignedBuffer {
         Ok(jobs)
     }
 
-    /// Sorts what waits, if it has to be.
-    pub(super) fn settle(&mut self) {
-        let Some(rows) = self.timeline.sorted_rows() else { return };
+    /// Sorts what waits, if it has to be; says how many rows gave way to a later one of their time.
+    pub(super) fn settle(&mut self) -> u64 {
+        let Some(rows) = self.timeline.sorted_rows() else { return 0 };
+        let gone = self.timeline.times.len() - rows.len();
         self.timeline.sort(&rows);
         for column in &mut self.columns {
             column.values = column.values.as_slice().copy(Rows::At(&rows));
@@ -239,6 +240,7 @@ impl AlignedBuffer {
                 *present = sorted;
             }
         }
+        gone as u64
     }
 
     /// The chunks to write, the times first; [`AlignedBuffer::settle`] came before.

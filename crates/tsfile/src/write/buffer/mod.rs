@@ -142,21 +142,22 @@ impl DeviceBuffer {
         }
     }
 
-    /// The chunks to write; each is finished on its own.
-    pub(crate) fn chunks(&mut self, encoder: &Encoder<'_>) -> Result<Vec<ChunkJob<'_>>> {
+    /// Sorts what waits, if it has to be; says how many points, of an aligned device rows, gave way to a later one of
+    /// their time.
+    pub(crate) fn settle(&mut self) -> u64 {
+        match self {
+            Self::Ordinary(series) => series.iter_mut().map(SeriesBuffer::settle).sum(),
+            Self::Aligned(buffer) => buffer.settle(),
+        }
+    }
+
+    /// The chunks to write; each is finished on its own. [`DeviceBuffer::settle`] came before.
+    pub(crate) fn chunks(&self, encoder: &Encoder<'_>) -> Result<Vec<ChunkJob<'_>>> {
         match self {
             Self::Ordinary(series) => {
-                let mut chunks = Vec::new();
-                for series in series.iter_mut().filter(|s| !s.is_empty()) {
-                    series.settle();
-                    chunks.push(series.chunk(encoder)?);
-                }
-                Ok(chunks)
+                series.iter().filter(|s| !s.is_empty()).map(|series| series.chunk(encoder)).collect()
             }
-            Self::Aligned(buffer) => {
-                buffer.settle();
-                buffer.chunks(encoder)
-            }
+            Self::Aligned(buffer) => buffer.chunks(encoder),
         }
     }
 

@@ -54,12 +54,13 @@ impl SeriesBuffer {
         Ok(PageJob { times, content, compression: self.schema.compression })
     }
 
-    /// Sorts what waits, if it has to be.
-    pub(super) fn settle(&mut self) {
-        if let Some(rows) = self.timeline.sorted_rows() {
-            self.timeline.sort(&rows);
-            self.values = self.values.as_slice().copy(Rows::At(&rows));
-        }
+    /// Sorts what waits, if it has to be; says how many points gave way to a later one of their time.
+    pub(super) fn settle(&mut self) -> u64 {
+        let Some(rows) = self.timeline.sorted_rows() else { return 0 };
+        let gone = self.timeline.times.len() - rows.len();
+        self.timeline.sort(&rows);
+        self.values = self.values.as_slice().copy(Rows::At(&rows));
+        gone as u64
     }
 
     /// The chunk to write; [`SeriesBuffer::settle`] came before.

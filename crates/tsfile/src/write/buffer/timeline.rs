@@ -111,10 +111,10 @@ impl Timeline {
 }
 
 fn not_ascending(time: i64, last: i64) -> Error {
-    let text = if time == last {
-        format!("time {time} occurs twice")
-    } else {
-        format!("time {time} comes after {last}; times must ascend")
-    };
-    Error::invalid(text).hint("sort the input, or set order=sort")
+    if time == last {
+        return Error::invalid(format!("time {time} occurs twice"))
+            .hint("leave one of the two out; --set order=sort keeps the last of them");
+    }
+    Error::invalid(format!("time {time} comes after {last}; times must ascend"))
+        .hint("sort the input, or add --set order=sort, which of equal times keeps the last")
 }

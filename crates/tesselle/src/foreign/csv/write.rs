@@ -1,0 +1,141 @@
+//! Writing CSV. The empty text is `""`, and null is nothing at all.
+
+use arrow_array::{Array, RecordBatch};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::{DataType, SchemaRef};
+use tesselle_core::storage::Staged;
+use tesselle_core::{Error, Result, Sink, Summary};
+
+struct CsvSink {
+    out: Box<dyn Staged>,
+    /// The header line, until it is written.
+    header: Option<String>,
+    rows: u64,
+    /// The column whose empty texts look like its nulls, once there is one.
+    mistaken: Option<String>,
+}
+
+pub(in crate::foreign) fn sink(out: Box<dyn Staged>, schema: &SchemaRef) -> Result<Box<dyn Sink>> {
+    for field in schema.fields() {
+        let Some(values) = nested(field.data_type()) else { continue };
+        return Err(Error::invalid(format!("column '{}' holds {values}, which CSV cannot", field.name()))
+            .hint("use --as jsonl, arrow or parquet, or leave the column out with --columns"));
+    }
+    let mut header = String::new();
+    for (i, field) in schema.fields().iter().enumerate() {
+        header.push_str(if i == 0 { "" } else { "," });
+        push_field(&mut header, field.name(), schema.fields().len() == 1);
+    }
+    header.push('\n');
+    Ok(Box::new(CsvSink { out, header: Some(header), rows: 0, mistaken: None }))
+}
+
+/// What values of a type are, where a field of a line has no room for them.
+fn nested(data_type: &DataType) -> Option<&'static str> {
+    match data_type {
+        DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::ListView(_)
+        | DataType::LargeListView(_)
+        | DataType::FixedSizeList(..) => Some("lists"),
+        DataType::Struct(_) => Some("structs"),
+        DataType::Map(..) => Some("maps"),
+        DataType::Union(..) => Some("unions"),
+        DataType::RunEndEncoded(_, values) => nested(values.data_type()),
+        DataType::Dictionary(_, values) => nested(values),
+        _ => None,
+    }
+}
+
+/// Appends a field, in quotes where it needs them or where they are asked for.
+fn push_field(line: &mut String, field: &str, quoted_if_empty: bool) {
+    let needs_quotes = field.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'));
+    if !needs_quotes && (!field.is_empty() || !quoted_if_empty) {
+        line.push_str(field);
+        return;
+    }
+    line.push('"');
+    for (i, part) in field.split('"').enumerate() {
+        line.push_str(if i == 0 { "" } else { "\"\"" });
+        line.push_str(part);
+    }
+    line.push('"');
+}
+
+impl Sink for CsvSink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let options = FormatOptions::default();
+        let mut columns = Vec::with_capacity(batch.num_columns());
+        for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+            let formatter = ArrayFormatter::try_new(column.as_ref(), &options).map_err(|error| {
+                let kind = field.data_type();
+                Error::invalid(format!("column '{}' of type {kind} cannot be written as CSV", field.name()))
+                    .source(error)
+            })?;
+            columns.push((field.name(), formatter, column.logical_nulls()));
+        }
+        // A line without anything on it would be no record.
+        let lone = columns.len() == 1;
+        let mut text = self.header.take().unwrap_or_default();
+        let mut shown = String::new();
+        for row in 0..batch.num_rows() {
+            for (i, (name, formatter, nulls)) in columns.iter().enumerate() {
+                text.push_str(if i == 0 { "" } else { "," });
+                if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                    text.push_str(if lone { "\"\"" } else { "" });
+                    continue;
+                }
+                shown.clear();
+                formatter.value(row).write(&mut shown).map_err(|error| {
+                    Error::invalid(format!("column '{name}' has a value that cannot be written as CSV"))
+                        .source(error)
+                })?;
+                push_field(&mut text, &shown, true);
+                if lone && shown.is_empty() && self.mistaken.is_none() {
+                    self.mistaken = Some((*name).clone());
+                }
+            }
+            text.push('\n');
+        }
+        self.rows += batch.num_rows() as u64;
+        self.out.write(text.as_bytes())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Summary> {
+        // The header line also stands where there is no row.
+        if let Some(header) = self.header.take() {
+            self.out.write(header.as_bytes())?;
+        }
+        let lost = self.mistaken.iter().map(|name| {
+            format!("the empty texts of column '{name}', which stands alone: they are read as nulls")
+        });
+        let summary =
+            Summary { rows: self.rows, bytes: self.out.position(), pieces: 0, lost: lost.collect() };
+        self.out.commit()?;
+        Ok(summary)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Fields are quoted as the library quotes them, but for empty ones.
+        #[test]
+        fn fields_are_quoted_as_the_library_quotes_them(
+            fields in prop::collection::vec("[a\",\n\r é\\\\;\t]{0,6}", 1..4),
+        ) {
+            let mut line = String::new();
+            for (i, field) in fields.iter().enumerate() {
+                line.push_str(if i == 0 { "" } else { "," });
+                push_field(&mut line, field, fields.len() == 1);
+            }
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            writer.write_record(&fields).unwrap();
+            prop_assert_eq!(line + "\n", String::from_utf8(writer.into_inner().unwrap()).unwrap());
+        }
+    }
+}
