@@ -267,3 +267,17 @@ fn every_tool_shows_an_example() {
         assert!(help.contains("Example") && help.contains(&format!("tess tiledb {tool}")), "{tool}: {help}");
     }
 }
+
+#[test]
+fn an_empty_array_takes_rows_anywhere_or_says_what_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let like = put(folder.path(), "like.csv", "k,a\n5,20\n-6,10\n");
+    let array = folder.path().join("array");
+    let create = ["tiledb", "create", path(&array), "--like", path(&like)];
+    assert!(refused(&create).contains("dims=x,y"));
+    let dense = [&create[..], &["--set", "kind=dense", "--set", "dims=k"]].concat();
+    assert!(refused(&dense).contains("domain.k=low:high"));
+    json_of(&[&create[..], &["--set", "kind=sparse", "--set", "dims=k"]].concat());
+    assert_eq!(json_of(&["tiledb", "write", path(&array), path(&like)])["cells"], 2);
+    assert_eq!(values(path(&array), "a", &[]), [json!(10), json!(20)]);
+}

@@ -484,6 +484,89 @@ fn conditions_on_strings_leave_out_tiles_that_cannot_match() {
 }
 
 #[test]
+fn an_empty_sparse_array_takes_cells_anywhere() {
+    use arrow_schema::{DataType, Field, Schema, TimeUnit};
+    let types = [
+        DataType::Int8,
+        DataType::Int64,
+        DataType::UInt8,
+        DataType::UInt64,
+        DataType::Float32,
+        DataType::Float64,
+        DataType::Timestamp(TimeUnit::Millisecond, None),
+        DataType::Date32,
+        DataType::Utf8,
+    ];
+    for kind in types {
+        let location = place();
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("k", kind.clone(), false),
+            Field::new("a", DataType::Int32, true),
+        ]));
+        let mut options = WriteOptions::default();
+        options.settings.set("dims", "k");
+        let sink = TileDb.create(&location, Arc::clone(&schema), &options, &support::driver()).unwrap();
+        assert_eq!(sink.finish().unwrap().rows, 0);
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["0", "5", "100"]));
+        let numbers = arrow_cast::cast(&texts, &DataType::Int32).unwrap();
+        let keys = match &kind {
+            DataType::Utf8 => Arc::clone(&texts),
+            DataType::Timestamp(..) => {
+                arrow_cast::cast(&arrow_cast::cast(&numbers, &DataType::Int64).unwrap(), &kind).unwrap()
+            }
+            kind => arrow_cast::cast(&numbers, kind).unwrap(),
+        };
+        let batch = RecordBatch::try_new(schema, vec![keys, numbers]).unwrap();
+        let array = ArrayWriter::open(&location, None).unwrap();
+        array.write_sparse(&[batch], &SparseOptions::default()).unwrap();
+        assert_eq!(array.schema().dimensions[0].extent, None);
+        let container = open(&location, &OpenOptions::default());
+        let found: usize = read(&*container, &Scan::all()).unwrap().iter().map(RecordBatch::num_rows).sum();
+        assert_eq!(found, 3, "{kind}");
+    }
+}
+
+#[test]
+fn a_dense_array_without_a_domain_names_the_way_out() {
+    let mut options = WriteOptions::default();
+    options.settings.set("dims", "x");
+    options.settings.set("kind", "dense");
+    let error = TileDb.create(&place(), rows(&[1], 0).schema(), &options, &support::driver()).err().unwrap();
+    assert!(error.to_string().contains("domain.x=low:high"), "{error}");
+}
+
+#[test]
+fn columns_of_nulls_fit_every_nullable_attribute_and_no_other() {
+    let all = [
+        Attribute::new("i", Datatype::Int64),
+        Attribute::new("f", Datatype::Float32).with_values(3),
+        Attribute::new("s", Datatype::StringUtf8).var(),
+        Attribute::new("b", Datatype::Bool),
+        Attribute::new("t", Datatype::DatetimeMs),
+    ];
+    let mut schema = SchemaBuilder::sparse().dimension(Dimension::new("x", Datatype::Int32, 0, 9, 5));
+    for attribute in all.clone() {
+        schema = schema.attribute(attribute.nullable());
+    }
+    let location = place();
+    let array = ArrayWriter::create(&location, &schema.build().unwrap(), None, None).unwrap();
+    let nulls: ArrayRef = Arc::new(arrow_array::NullArray::new(3));
+    let mut columns: Vec<(&str, ArrayRef)> = vec![("x", Arc::new(Int32Array::from(vec![1, 2, 3])))];
+    columns.extend(all.iter().map(|attribute| (attribute.name.as_str(), Arc::clone(&nulls))));
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    array.write_sparse(&[array.fit(&batch).unwrap()], &SparseOptions::default()).unwrap();
+    for batch in read(&*open(&location, &OpenOptions::default()), &Scan::all()).unwrap() {
+        assert_eq!(batch.num_rows(), 3);
+        assert!(batch.columns().iter().skip(1).all(|column| column.null_count() == 3));
+    }
+    let strict = SchemaBuilder::sparse().dimension(Dimension::new("x", Datatype::Int32, 0, 9, 5));
+    let strict = strict.attribute(Attribute::new("i", Datatype::Int64)).build().unwrap();
+    let array = ArrayWriter::create(&place(), &strict, None, None).unwrap();
+    let error = array.write_sparse(&[batch], &SparseOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("not nullable"), "{error}");
+}
+
+#[test]
 fn a_list_of_metadata_to_vacuum_removes_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let location = Location::local(folder.path().join("array")).unwrap();

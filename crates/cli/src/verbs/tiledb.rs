@@ -258,7 +258,14 @@ impl TileDb {
     fn create(&self, array: &str, like: &str, settings: &[String]) -> Result<Outcome> {
         let target = Location::local(array)?;
         target.refuse_existing(false)?;
-        let options = WriteOptions { settings: Settings::from_pairs(settings)?, ..WriteOptions::default() };
+        let settings = Settings::from_pairs(settings)?;
+        if settings.get("dims").is_none_or(|dims| dims.trim().is_empty()) {
+            // Numbered rows have a domain only once they are counted.
+            return Err(Error::invalid("an empty array needs dimensions").hint(
+                "name them with --set dims=x,y; a dense array also needs --set domain.x=low:high for each",
+            ));
+        }
+        let options = WriteOptions { settings, ..WriteOptions::default() };
         let format = tesselle::format_by_name("tiledb")?;
         let schema = self.source(like)?.schema();
         format.create(&target, schema, &options, &self.resources.driver()?)?.finish()?;

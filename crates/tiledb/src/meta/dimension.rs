@@ -6,7 +6,7 @@
 
 use tesselle_core::Scalar;
 
-use super::datatype::Datatype;
+use super::datatype::{Datatype, Physical};
 use super::value::{Range, parse_scalar, write_scalar};
 use super::wire::{flag, name32, put_bytes32};
 use crate::filter::Pipeline;
@@ -80,18 +80,14 @@ impl Dimension {
             false if is_var => {
                 return Err(cursor.corrupt(format!("the string dimension '{name}' has an extent")));
             }
-            false => Some(parse_scalar(datatype, cursor.bytes(datatype.size())?)?),
+            false => {
+                let stored = parse_scalar(datatype, cursor.bytes(datatype.size())?)?;
+                let extent = domain.as_ref().and_then(|domain| actual_extent(stored, domain, datatype));
+                Some(extent.ok_or_else(|| {
+                    cursor.corrupt(format!("the tile extent of dimension '{name}' is not positive"))
+                })?)
+            }
         };
-        let positive = match &extent {
-            None => true,
-            Some(Scalar::Int(extent)) => *extent > 0,
-            // A whole-range extent of a signed type is stored as a negative number by nobody; floats must be finite.
-            Some(Scalar::Float(extent)) => *extent > 0.0 && extent.is_finite(),
-            Some(_) => false,
-        };
-        if !positive {
-            return Err(cursor.corrupt(format!("the tile extent of dimension '{name}' is not positive")));
-        }
         Ok(Self { name, datatype, cell_val_num, filters, domain, extent })
     }
 
@@ -117,8 +113,80 @@ impl Dimension {
         }
         out.push(u8::from(self.extent.is_none()));
         if let Some(extent) = &self.extent {
-            write_scalar(extent, self.datatype, out)?;
+            write_scalar(&stored_extent(extent, self.datatype), self.datatype, out)?;
         }
         Ok(())
+    }
+}
+
+/// How many values a signed integer type has; `None` for other types.
+fn values_of_signed(datatype: Datatype) -> Option<i128> {
+    match datatype.physical() {
+        Physical::I8 => Some(1 << 8),
+        Physical::I16 => Some(1 << 16),
+        Physical::I32 => Some(1 << 32),
+        Physical::I64 => Some(1 << 64),
+        _ => None,
+    }
+}
+
+/// The extent that is meant. The engine makes a missing one the size of the domain, in the type of the dimension: in a
+/// signed one a large size wraps around, and among floats it can be infinite.
+fn actual_extent(stored: Scalar, domain: &Range, datatype: Datatype) -> Option<Scalar> {
+    match (&stored, &domain.low, &domain.high) {
+        (Scalar::Int(extent), ..) if *extent > 0 => Some(stored),
+        (Scalar::Int(extent), Scalar::Int(low), Scalar::Int(high)) => {
+            let size = extent + values_of_signed(datatype)?;
+            (size == high - low + 1).then_some(Scalar::Int(size))
+        }
+        (Scalar::Float(extent), ..) if *extent > 0.0 && extent.is_finite() => Some(stored),
+        (Scalar::Float(f64::INFINITY), Scalar::Float(low), Scalar::Float(high)) => {
+            let span = if datatype == Datatype::Float32 {
+                f64::from(*high as f32 - *low as f32)
+            } else {
+                high - low
+            };
+            (span == f64::INFINITY).then_some(stored)
+        }
+        _ => None,
+    }
+}
+
+/// What stands for an extent in a file.
+fn stored_extent(extent: &Scalar, datatype: Datatype) -> Scalar {
+    match (extent, values_of_signed(datatype)) {
+        (Scalar::Int(extent), Some(values)) if *extent >= values / 2 => Scalar::Int(extent - values),
+        _ => extent.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_that_exceed_their_type_wrap_around_and_back() {
+        let range = |low, high| Range { low: Scalar::Int(low), high: Scalar::Int(high) };
+        for (stored, low, high, datatype, meant) in [
+            (-55, -100, 100, Datatype::Int8, Some(201)),
+            (-1, -128, 126, Datatype::Int8, Some(255)),
+            (-56, -100, 100, Datatype::Int8, None),
+            (0, -100, 100, Datatype::Int8, None),
+            (-1, i64::MIN.into(), i128::from(i64::MAX) - 1, Datatype::DatetimeMs, Some((1 << 64) - 1)),
+            (10, -100, 100, Datatype::Int8, Some(10)),
+        ] {
+            let actual = actual_extent(Scalar::Int(stored), &range(low, high), datatype);
+            assert_eq!(actual, meant.map(Scalar::Int), "{stored}");
+            if let Some(actual) = actual {
+                assert_eq!(stored_extent(&actual, datatype), Scalar::Int(stored));
+            }
+        }
+        let floats = |low, high| Range { low: Scalar::Float(low), high: Scalar::Float(high) };
+        let endless = Scalar::Float(f64::INFINITY);
+        let actual = |domain: Range, datatype| actual_extent(endless.clone(), &domain, datatype);
+        assert_eq!(actual(floats(-1e308, 1e308), Datatype::Float64), Some(endless.clone()));
+        assert_eq!(actual(floats(-1e308, 1e307), Datatype::Float64), None);
+        assert_eq!(actual(floats(-3e38, 3e38), Datatype::Float32), Some(endless.clone()));
+        assert_eq!(actual(floats(-3e38, 3e38), Datatype::Float64), None);
     }
 }

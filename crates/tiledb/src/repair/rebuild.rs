@@ -120,3 +120,29 @@ fn domain(rectangles: &[Vec<Range>]) -> Option<Vec<Range>> {
     }
     Some(union)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tesselle_core::{Location, OpenOptions};
+
+    use super::*;
+
+    #[test]
+    fn rectangles_made_anew_are_those_of_the_original_engine() {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/libtiledb-2.30.0");
+        for case in
+            ["str_beyond_ascii", "hilbert_beyond_ascii", "consolidated_beyond_ascii", "hilbert_str_i64"]
+        {
+            let location = Location::local(data.join(case).join("array")).unwrap();
+            let array = Array::open(&location, &OpenOptions::default()).unwrap();
+            for fragment in &array.fragments {
+                let rectangles = rectangles(&array, fragment).unwrap();
+                let tree = RTree::build(&fragment.schema.dimensions, &rectangles).unwrap();
+                assert_eq!(tree, *fragment.rtree().unwrap(), "{case}");
+                assert_eq!(domain(&rectangles), fragment.footer.non_empty_domain, "{case}");
+            }
+        }
+    }
+}

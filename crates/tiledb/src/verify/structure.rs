@@ -1,13 +1,12 @@
 //! What can be checked without decoding data: files, lists, rectangles; and the order of coordinates, which needs them.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use rayon::prelude::*;
 use tesselle_core::storage::EntryKind;
-use tesselle_core::{Context, Depth, Driver, Finding, OpenOptions, Report, Scalar, Severity};
+use tesselle_core::{Context, Depth, Driver, Finding, OpenOptions, Report, Severity};
 
 use super::finding;
 use crate::Result;
@@ -20,7 +19,7 @@ use crate::meta::schema::ArraySchema;
 use crate::meta::value::Range;
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::write::cells::Cells;
-use crate::write::order::{GlobalOrder, compare_texts};
+use crate::write::order::checked_by_any;
 
 /// Checks the files around the fragments.
 pub(super) fn directory(array: &Array, report: &mut Report) {
@@ -168,31 +167,7 @@ fn rectangles(fragment: &Fragment, report: &mut Report) -> Result<()> {
 fn widen(union: &mut Option<Vec<Range>>, mbr: &[Range]) {
     match union {
         None => *union = Some(mbr.to_vec()),
-        Some(all) => all.iter_mut().zip(mbr).for_each(|(all, range)| extend_stored(all, range)),
-    }
-}
-
-/// Text orders as the engine orders it, numbers as they do.
-fn extend_stored(all: &mut Range, other: &Range) {
-    if stored_order(&other.low, &all.low) == Ordering::Less {
-        all.low = other.low.clone();
-    }
-    if stored_order(&other.high, &all.high) == Ordering::Greater {
-        all.high = other.high.clone();
-    }
-}
-
-fn stored_order(a: &Scalar, b: &Scalar) -> Ordering {
-    fn bytes(value: &Scalar) -> Option<&[u8]> {
-        match value {
-            Scalar::Text(text) => Some(text.as_bytes()),
-            Scalar::Bytes(bytes) => Some(bytes),
-            _ => None,
-        }
-    }
-    match (bytes(a), bytes(b)) {
-        (Some(a), Some(b)) => compare_texts(a, b),
-        _ => a.compare(b).unwrap_or(Ordering::Equal),
+        Some(all) => all.iter_mut().zip(mbr).for_each(|(all, range)| all.extend(range)),
     }
 }
 
@@ -252,7 +227,7 @@ fn tile_coordinates(
         }
     }
     let coords: Vec<Cells> = decoded.into_iter().map(cells_of).collect();
-    match GlobalOrder::new(schema, &coords).and_then(GlobalOrder::checked) {
+    match checked_by_any(schema, &coords) {
         Err(error) => add("coordinates", error.message().to_owned()),
         Ok(Err(cell)) => {
             add("order", format!("cell {cell} comes before its predecessor in the order of the array"));

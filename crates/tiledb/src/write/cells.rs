@@ -222,6 +222,9 @@ pub(crate) fn from_arrow(name: &str, array: &ArrayRef, kind: CellType) -> Result
         ))
     };
     let count = array.len();
+    if array.data_type() == &DataType::Null {
+        return only_nulls(name, count, kind);
+    }
     let size = kind.datatype.size();
     let (data, offsets) = if kind.is_var() {
         let (data, offsets) = var_values(name, array, kind.datatype).ok_or_else(misfit)??;
@@ -245,6 +248,23 @@ pub(crate) fn from_arrow(name: &str, array: &ArrayRef, kind: CellType) -> Result
     let size = if kind.is_var() { size } else { kind.cell_size() };
     let data = if not_a_time { with_not_a_time(&data, nulls.as_ref()) } else { data };
     Ok(Cells { count, size, data, offsets, validity })
+}
+
+/// A column without a type, which all fields fit that take nulls.
+fn only_nulls(name: &str, count: usize, kind: CellType) -> Result<Cells> {
+    if !kind.nullable && count > 0 {
+        return Err(Error::invalid(format!("column '{name}' has nulls, but its field is not nullable")));
+    }
+    let size = if kind.is_var() { kind.datatype.size() } else { kind.cell_size() };
+    let bytes = if kind.is_var() { Some(0) } else { count.checked_mul(size) };
+    let bytes = bytes.ok_or_else(|| Error::limit("a column has too many cells"))?;
+    Ok(Cells {
+        count,
+        size,
+        data: Buffer::from_vec(vec![0_u8; bytes]),
+        offsets: kind.is_var().then(|| vec![0; count]),
+        validity: kind.nullable.then(|| vec![0; count]),
+    })
 }
 
 fn validity_bytes(nulls: Option<&NullBuffer>, count: usize) -> Vec<u8> {

@@ -48,6 +48,8 @@ mod sparse;
 pub(crate) mod statistics;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod text_tests;
 mod vacuum;
 
 pub(crate) use array::make_folders;

@@ -1,5 +1,6 @@
 //! The global order of sparse cells (spec §8.3): tiles, then coordinates, or the Hilbert curve.
 
+mod chars;
 mod numbers;
 
 use std::cmp::Ordering;
@@ -8,6 +9,8 @@ use std::ops::Range as Span;
 use rayon::prelude::*;
 use tesselle_core::Scalar;
 
+use self::chars::Chars;
+pub(crate) use self::chars::checked_by_any;
 use self::numbers::{Coordinate, Numbers, STRETCH, by_type, typed};
 use super::cells::Cells;
 use crate::meta::dimension::Dimension;
@@ -22,7 +25,7 @@ use crate::{Error, Physical, Result};
 enum Key {
     Words(Vec<u64>),
     Numbers(Numbers),
-    Texts(Cells),
+    Texts(Cells, Chars),
 }
 
 impl Key {
@@ -31,7 +34,7 @@ impl Key {
         match self {
             Self::Words(words) => words.get(cells).unwrap_or_default().iter().copied().for_each(put),
             Self::Numbers(numbers) => numbers.each(cells, put),
-            Self::Texts(_) => {}
+            Self::Texts(..) => {}
         }
     }
 
@@ -74,12 +77,12 @@ impl GlobalOrder {
             let current = schema.current_domain.as_ref().and_then(|ranges| ranges.get(i));
             check_inside(dimension, current.or(dimension.domain.as_ref()), column)?;
         }
-        Ok(Self::of(schema, coords))
+        Ok(Self::of(schema, coords, Chars::Signed, Chars::Signed))
     }
 
     /// An order that can be compared with that of other cells of the array.
     pub(crate) fn comparable(schema: &ArraySchema, coords: &[Cells]) -> Self {
-        let order = Self::of(schema, coords);
+        let order = Self::of(schema, coords, Chars::Signed, Chars::Signed);
         match order.joined() {
             Some(words) => Self { keys: vec![Key::Words(words)], count: order.count },
             None => order.explicit(),
@@ -91,7 +94,7 @@ impl GlobalOrder {
     fn joined(&self) -> Option<Vec<u64>> {
         let limits = self.keys.iter().map(|key| match key {
             Key::Numbers(numbers) => numbers.limits,
-            Key::Words(_) | Key::Texts(_) => None,
+            Key::Words(_) | Key::Texts(..) => None,
         });
         let limits: Vec<(u64, u64)> = limits.collect::<Option<_>>()?;
         let bits_of = |(low, high): &(u64, u64)| u64::BITS - high.saturating_sub(*low).leading_zeros();
@@ -113,12 +116,13 @@ impl GlobalOrder {
         Some(words)
     }
 
-    fn of(schema: &ArraySchema, coords: &[Cells]) -> Self {
+    /// The order by an engine that takes the characters of texts so along a Hilbert curve, and so between cells.
+    fn of(schema: &ArraySchema, coords: &[Cells], on_curve: Chars, between: Chars) -> Self {
         let count = coords.first().map_or(0, |column| column.count);
         let columns = || schema.dimensions.iter().zip(coords);
         let hilbert = schema.cell_order == Layout::Hilbert;
         let mut keys: Vec<Key> = if hilbert {
-            vec![Key::Words(hilbert_positions(schema, coords))]
+            vec![Key::Words(hilbert_positions(schema, coords, on_curve))]
         } else {
             columns().filter_map(|(dim, column)| Numbers::tiles(dim, column).map(Key::Numbers)).collect()
         };
@@ -127,7 +131,7 @@ impl GlobalOrder {
         }
         let place = |(dim, column): (&Dimension, &Cells)| {
             if dim.is_var() {
-                Key::Texts(column.clone())
+                Key::Texts(column.clone(), between)
             } else {
                 Key::Numbers(Numbers::places(dim, column, !hilbert))
             }
@@ -154,7 +158,9 @@ impl GlobalOrder {
         for (mine, theirs) in self.keys.iter().zip(&other.keys).skip(first) {
             let order = match (mine, theirs) {
                 (Key::Words(mine), Key::Words(theirs)) => mine.get(a).cmp(&theirs.get(b)),
-                (Key::Texts(mine), Key::Texts(theirs)) => compare_texts(mine.cell(a), theirs.cell(b)),
+                (Key::Texts(mine, chars), Key::Texts(theirs, _)) => {
+                    chars.compare(mine.cell(a), theirs.cell(b))
+                }
                 (mine, theirs) => {
                     let (mut x, mut y) = (0, 0);
                     mine.each(a..a + 1, |word| x = word);
@@ -244,8 +250,8 @@ impl GlobalOrder {
     fn packed(&self) -> Packed {
         let mut packed = Packed { words: vec![0; self.count], taken: 0, bits: 0 };
         for key in &self.keys {
-            if let Key::Texts(cells) = key {
-                packed.take_texts(cells);
+            if let Key::Texts(cells, chars) = key {
+                packed.take_texts(cells, *chars);
                 break;
             }
             let (low, high) = key.extremes(self.count);
@@ -284,7 +290,7 @@ struct Packed {
 impl Packed {
     /// Fills the rest of the words with the first bytes of texts in which they differ. Words that differ decide; those
     /// that do not leave it to the texts, unless these are in the words as a whole.
-    fn take_texts(&mut self, cells: &Cells) {
+    fn take_texts(&mut self, cells: &Cells, chars: Chars) {
         let room = ((u64::BITS - self.bits) / 8) as usize;
         if room == 0 || cells.count == 0 {
             return;
@@ -299,10 +305,10 @@ impl Packed {
                 let rest = cells.cell(i).get(shared..).unwrap_or_default();
                 let taken = rest.get(..room).unwrap_or(rest);
                 // The least byte is what missing ones count as.
-                whole &= rest.len() == taken.len() && !taken.contains(&0x80);
+                whole &= rest.len() == taken.len() && !taken.contains(&chars.least());
                 for place in 0..room {
-                    // Characters are signed: flipped, their order is that of the bytes.
-                    let byte = taken.get(place).map_or(0, |byte| byte ^ 0x80);
+                    // Counted from the least one, the order of characters is that of the bytes.
+                    let byte = taken.get(place).map_or(0, |byte| byte ^ chars.least());
                     *word = *word << 8 | u64::from(byte);
                 }
             }
@@ -319,12 +325,6 @@ impl Packed {
 fn repeats<E>(sorted: &[E], same: impl Fn(&E, &E) -> bool) -> Vec<u32> {
     let pairs = sorted.iter().zip(sorted.iter().skip(1)).zip(1..);
     pairs.filter(|((a, b), _)| same(a, b)).map(|(_, place)| place).collect()
-}
-
-/// Bytewise as signed characters, then the shorter first.
-pub(crate) fn compare_texts(a: &[u8], b: &[u8]) -> Ordering {
-    let signed = |byte: &u8| byte.cast_signed();
-    a.iter().map(signed).cmp(b.iter().map(signed))
 }
 
 fn check_inside(dimension: &Dimension, limit: Option<&Range>, column: &Cells) -> Result<()> {
@@ -365,7 +365,7 @@ fn check_inside(dimension: &Dimension, limit: Option<&Range>, column: &Cells) ->
     )))
 }
 
-fn hilbert_positions(schema: &ArraySchema, coords: &[Cells]) -> Vec<u64> {
+fn hilbert_positions(schema: &ArraySchema, coords: &[Cells], chars: Chars) -> Vec<u64> {
     fn buckets<T: Coordinate>(column: &Cells, domain: &Range, bits: u32) -> Vec<u64> {
         let bound = |end: &Scalar| T::from_scalar(end).map_or(0.0, T::float);
         let (low, high) = (bound(&domain.low), bound(&domain.high));
@@ -380,7 +380,9 @@ fn hilbert_positions(schema: &ArraySchema, coords: &[Cells]) -> Vec<u64> {
         .zip(coords)
         .map(|(dimension, column)| match &dimension.domain {
             Some(domain) => by_type!(dimension.datatype.physical(), buckets(column, domain, bits)),
-            None => (0..column.count).map(|row| hilbert::bucket_text(column.cell(row), bits)).collect(),
+            None => (0..column.count)
+                .map(|row| hilbert::bucket_text(chars.head(column.cell(row)), bits))
+                .collect(),
         })
         .collect();
     let count = coords.first().map_or(0, |column| column.count);

@@ -132,7 +132,7 @@ impl ArrayWriter {
                 let row = |place: u32| indexes.get(place as usize).copied().unwrap_or_default();
                 let (a, b) = (row(first - 1), row(*first));
                 return Err(Error::invalid(format!("rows {a} and {b} have the same coordinates"))
-                    .hint("allow duplicates in the schema, or keep the last"));
+                    .hint("make the array with dups=true, so that it keeps both"));
             }
             OnDuplicate::KeepLast => {
                 // A cell that is followed by one with its coordinates goes.

@@ -13,7 +13,6 @@ use crate::meta::dimension::Dimension;
 use crate::meta::slots::Field;
 use crate::meta::value::{Range, parse_scalar, text_or_bytes};
 use crate::read::tile::{FieldTiles, StoredTile, VarCells};
-use crate::write::order::compare_texts;
 use crate::{Error, Result};
 
 /// Most bytes of fill values that one tile is given.
@@ -174,7 +173,8 @@ impl Decoded {
         }
     }
 
-    /// The least and the greatest coordinate, as the engine orders them.
+    /// The least and the greatest coordinate, as engines put them into rectangles: texts by their unsigned bytes, whatever
+    /// the order of cells.
     pub(crate) fn range(&self, dim: &Dimension) -> Option<Range> {
         match self {
             Self::Fixed { bytes, width, .. } => {
@@ -188,9 +188,7 @@ impl Decoded {
             }
             Self::Var { cells, .. } => {
                 let all = || (0..cells.offsets.len().saturating_sub(1)).map(|cell| cells.get(cell));
-                let low = all().min_by(|a, b| compare_texts(a, b))?;
-                let high = all().max_by(|a, b| compare_texts(a, b))?;
-                Some(Range { low: text_or_bytes(low), high: text_or_bytes(high) })
+                Some(Range { low: text_or_bytes(all().min()?), high: text_or_bytes(all().max()?) })
             }
         }
     }

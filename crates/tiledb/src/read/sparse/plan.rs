@@ -213,10 +213,11 @@ fn prune_tile(
     Ok(by_box(&mbr, &|name| bounds.get(name).cloned()) != Verdict::Never)
 }
 
-/// A range of a dimension as bounds of its column; `None` where the column shows something else than what is stored.
+/// A range of a dimension as bounds of its column: in both, texts compare by their unsigned bytes. `None` where the
+/// column shows something else than what is stored.
 fn range_bounds(array: &Array, name: &str, range: &Range) -> Option<ColumnBounds> {
     let column = array.columns.iter().find(|column| column.name == name)?;
-    if column.field.is_nullable() || !is_plain(range) {
+    if column.field.is_nullable() {
         return None;
     }
     Some(ColumnBounds {
@@ -225,16 +226,6 @@ fn range_bounds(array: &Array, name: &str, range: &Range) -> Option<ColumnBounds
         nulls: Some(0),
         rows: None,
     })
-}
-
-/// Engines compare bytes beyond ASCII as signed, so their rectangles mean nothing in our order.
-fn is_plain(range: &Range) -> bool {
-    let plain = |value: &Scalar| match value {
-        Scalar::Text(text) => text.is_ascii(),
-        Scalar::Bytes(_) => false,
-        _ => true,
-    };
-    plain(&range.low) && plain(&range.high)
 }
 
 fn fields_of(
@@ -372,10 +363,8 @@ fn disputed_groups(
         boxed.push(Boxed { tile, mbr: leaves.get(at, dims)? });
     }
     // The dimension along which tiles fall apart best.
-    let usable = |dim: &usize| boxed.iter().all(|b| b.mbr.get(*dim).is_some_and(is_plain));
-    let candidates: Vec<usize> = (0..dims.len()).filter(usable).collect();
     let mut best: Option<(usize, Vec<Vec<usize>>)> = None;
-    for dim in candidates {
+    for dim in 0..dims.len() {
         let groups = components(&boxed, dim);
         if best.as_ref().is_none_or(|(_, known)| groups.len() > known.len()) {
             best = Some((dim, groups));

@@ -10,6 +10,7 @@ use arrow_buffer::Buffer;
 use super::source;
 use crate::array::Array;
 use crate::fragment::Fragment;
+use crate::meta::dimension::Dimension;
 use crate::meta::schema::ArraySchema;
 use crate::meta::slots::Field;
 use crate::read::sparse::survive::{Tested, evaluate};
@@ -49,10 +50,32 @@ struct Tile {
 struct Head {
     tile: Arc<Tile>,
     row: usize,
+    /// Up to here the cells of the tile follow in order.
+    end: usize,
+    /// Whether the next tile of the source follows.
+    goes_on: bool,
     source: usize,
 }
 
 impl Head {
+    /// A tile of a source that is in order.
+    fn of_stream(tile: Arc<Tile>, source: usize) -> Self {
+        Self { row: 0, end: tile.timestamps.len(), tile, goes_on: true, source }
+    }
+
+    /// The stretches of a tile that are in order, each for itself.
+    fn of_stretches(tile: &Arc<Tile>, source: usize) -> Vec<Self> {
+        let mut out = Vec::new();
+        let (mut row, count) = (0, tile.timestamps.len());
+        for end in 1..=count {
+            if end == count || tile.order.compare_across(end - 1, &tile.order, end).is_gt() {
+                out.push(Self { tile: Arc::clone(tile), row, end, goes_on: false, source });
+                row = end;
+            }
+        }
+        out
+    }
+
     fn timestamp(&self) -> u64 {
         self.tile.timestamps.get(self.row).copied().unwrap_or(0)
     }
@@ -124,8 +147,14 @@ impl ArrayWriter {
         };
         let mut heap = BinaryHeap::new();
         for (number, source) in sources.iter_mut().enumerate() {
-            let tile = source.next_tile(array, &self.schema, &conditions)?;
-            heap.extend(tile.map(|tile| Head { tile, row: 0, source: number }));
+            let in_order = source.is_in_order(array, &self.schema)?;
+            while let Some(tile) = source.next_tile(array, &self.schema, &conditions)? {
+                if in_order {
+                    heap.push(Head::of_stream(tile, number));
+                    break;
+                }
+                heap.extend(Head::of_stretches(&tile, number));
+            }
         }
         let mut purged: Option<(Arc<Tile>, usize)> = None;
         while let Some(mut head) = heap.peek_mut() {
@@ -135,13 +164,15 @@ impl ArrayWriter {
             let purged_here =
                 purge && (deleted || (!self.schema.allows_dups && purged.as_ref().is_some_and(shadowed)));
             // The head takes its next cell and finds its place in the heap anew.
-            if row + 1 < tile.timestamps.len() {
+            if row + 1 < head.end {
                 head.row += 1;
+            } else if !head.goes_on {
+                PeekMut::pop(head);
             } else {
                 let source = sources.get_mut(head.source);
                 let source = source.ok_or_else(|| Error::internal("a source is missing"))?;
                 match source.next_tile(array, &self.schema, &conditions)? {
-                    Some(next) => (head.tile, head.row) = (next, 0),
+                    Some(next) => *head = Head::of_stream(next, head.source),
                     None => drop(PeekMut::pop(head)),
                 }
             }
@@ -175,6 +206,34 @@ impl<'a> Source<'a> {
         };
         let processed = fragment.processed_conditions()?;
         Ok(Self { fragment, columns, timestamps, deletes, processed, next: 0 })
+    }
+
+    /// Whether the cells come in the order that we write. Texts beyond ASCII may not: engines merge them by another order
+    /// than they sort them by, and versions of a cell must meet.
+    fn is_in_order(&self, array: &Array, schema: &ArraySchema) -> Result<bool> {
+        if !schema.dimensions.iter().any(Dimension::is_var) {
+            return Ok(true);
+        }
+        let dims = self.columns.get(schema.attributes.len()..).unwrap_or_default();
+        let mut before: Option<(GlobalOrder, usize)> = None;
+        for tile in 0..self.fragment.tiles {
+            let cells = self.fragment.cells_of(tile);
+            let count = usize::try_from(cells).map_err(|_| Error::limit("a tile has too many cells"))?;
+            if count == 0 {
+                continue;
+            }
+            let cells_of = |tiles: &ColumnTiles| {
+                source::read(array, tiles, tile, cells).map(|decoded| source::cells_of(decoded, count, 1))
+            };
+            let order =
+                GlobalOrder::comparable(schema, &dims.iter().map(cells_of).collect::<Result<Vec<_>>>()?);
+            let joins = before.as_ref().is_none_or(|(last, at)| last.compare_across(*at, &order, 0).is_le());
+            if !joins || (1..count).any(|row| order.compare_across(row - 1, &order, row).is_gt()) {
+                return Ok(false);
+            }
+            before = Some((order, count - 1));
+        }
+        Ok(true)
     }
 
     /// The next tile with cells, all deletes applied.

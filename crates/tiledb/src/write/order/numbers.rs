@@ -114,7 +114,9 @@ macro_rules! float_coordinate {
             }
             #[inline]
             fn tile(self, low: Self, extent: Self) -> u64 {
-                ((self - low) / extent) as u64
+                let tile = (self - low) / extent;
+                // Far from the low end of an endless tile; the engine's machine makes this of it.
+                if tile.is_nan() { 1 << 63 } else { tile as u64 }
             }
             #[inline]
             fn within(self, _low: Self, _extent: Self) -> u64 {
@@ -231,7 +233,7 @@ fn limits<T: Coordinate>(dimension: &Dimension, what: &What) -> Option<(u64, u64
     })
 }
 
-/// The start of the first tile and the size of tiles.
+/// The start of the first tile and the size of tiles. One tile that exceeds its type holds all coordinates.
 fn grid(dimension: &Dimension) -> Option<(Scalar, Scalar)> {
     fn fits<T: Coordinate>(low: &Scalar, extent: &Scalar) -> bool {
         T::from_scalar(low).is_some() && T::from_scalar(extent).is_some()

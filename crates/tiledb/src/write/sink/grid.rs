@@ -47,7 +47,10 @@ impl GridCells {
                     "dimension '{}' of a dense array needs a domain",
                     dimension.name
                 ))
-                .hint(format!("add domain.{}=low:high, or make the array sparse", dimension.name)));
+                .hint(format!(
+                    "add domain.{}=low:high, or make the array sparse with kind=sparse",
+                    dimension.name
+                )));
             };
             let size = (high - low + 1).max(1);
             dimension.extent.get_or_insert(Scalar::Int(size.min(EXTENT)));

@@ -128,13 +128,23 @@ impl Rows for SparseCells {
         let ranges = self.box_of_all.take().unwrap_or_default();
         for (i, (dimension, open)) in schema.dimensions.iter_mut().zip(&self.open).enumerate() {
             if *open {
-                // Without a cell any domain will do; the whole range of a type is one that engines refuse.
-                let zero = if dimension.datatype.is_float() { Scalar::Float(0.0) } else { Scalar::Int(0) };
-                let none = Range { low: zero.clone(), high: zero };
-                dimension.domain = Some(ranges.get(i).cloned().unwrap_or(none));
+                // Without a cell to go by, the cells to come may lie anywhere.
+                let widest = || widest_domain(dimension.datatype);
+                dimension.domain = Some(ranges.get(i).cloned().unwrap_or_else(widest));
             }
         }
         Ok((self.fragments, schema))
+    }
+}
+
+/// The widest domain that engines take: an integer one leaves out a value of its type, and the least time is none.
+fn widest_domain(datatype: Datatype) -> Range {
+    match whole_range(datatype) {
+        Range { low: Scalar::Int(low), high: Scalar::Int(high) } => {
+            let low = low + i128::from(datatype.is_time());
+            Range { low: Scalar::Int(low), high: Scalar::Int(high - 1) }
+        }
+        range => range,
     }
 }
 
