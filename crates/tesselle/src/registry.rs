@@ -39,6 +39,11 @@ pub fn detect(location: &Location) -> Result<&'static dyn Format> {
         Some((confidence, format)) if confidence > Confidence::No => Ok(format),
         _ => match Foreign::detect(location)? {
             Some(foreign) => Err(elsewhere(foreign, location).file(location.path())),
+            None if location.name().to_ascii_lowercase().ends_with(".json") => Err(unrecognised(&probe)
+                .rephrase_hint(|_| {
+                    "JSON is read one object a line: --format jsonl, or a name that ends in .jsonl".to_owned()
+                })
+                .file(location.path())),
             None => Err(unrecognised(&probe).file(location.path())),
         },
     }

@@ -1,8 +1,10 @@
 //! Answers in the form that was asked for.
 
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use arrow_schema::Schema;
 use clap::ValueEnum;
 use tesselle::foreign::{Foreign, IpcKind};
 use tesselle::storage::Staged;
@@ -129,6 +131,9 @@ impl Output {
             return Err(Error::invalid("binary data does not belong on a terminal")
                 .hint("name a file with -o FILE, or pipe it on"));
         }
+        if kind == Foreign::Jsonl {
+            refuse_twins(&answer.schema())?;
+        }
         let mut target = out::target(self.file.as_deref(), self.force)?;
         if self.form() == Form::Json {
             target = Box::new(JsonArray { inner: target, state: State::Empty });
@@ -142,6 +147,16 @@ impl Output {
 
     fn time(&self, started: Instant) -> String {
         if self.timer { format!(" in {}", human(started.elapsed())) } else { String::new() }
+    }
+}
+
+/// Of two members of one name, readers of JSON keep one.
+fn refuse_twins(schema: &Schema) -> Result<()> {
+    let mut seen = HashSet::new();
+    match schema.fields().iter().find(|field| !seen.insert(field.name())) {
+        Some(twin) => Err(Error::invalid(format!("two columns are named '{}'", twin.name()))
+            .hint("name them apart in the query: SELECT t.a AS one, u.a AS other")),
+        None => Ok(()),
     }
 }
 
