@@ -383,3 +383,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn times_beyond_every_calendar_are_numbers() {
+    let times = arrow_array::TimestampMillisecondArray::from(vec![Some(0), None, Some(i64::MAX)]);
+    let ids = Int32Array::from(vec![1, 2, 3]);
+    let text = written(Foreign::Csv, vec![("t", Arc::new(times)), ("id", Arc::new(ids))]).unwrap();
+    assert_eq!(text, format!("t,id\n1970-01-01T00:00:00,1\n,2\n{},3\n", i64::MAX));
+}

@@ -1,6 +1,8 @@
 //! Writing CSV. The empty text is `""`, and null is nothing at all.
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, SchemaRef};
 use tesselle_core::storage::Staged;
@@ -62,6 +64,13 @@ fn push_field(line: &mut String, field: &str, quoted_if_empty: bool) {
     line.push('"');
 }
 
+/// A time beyond every calendar, as the number that is stored.
+fn number(column: &ArrayRef, row: usize) -> Option<String> {
+    let one = column.data_type().is_temporal().then(|| column.slice(row, 1))?;
+    let number = arrow_cast::cast(&one, &DataType::Int64).ok()?;
+    number.as_primitive_opt::<Int64Type>()?.iter().next()?.map(|number| number.to_string())
+}
+
 impl Sink for CsvSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let options = FormatOptions::default();
@@ -86,10 +95,12 @@ impl Sink for CsvSink {
                     continue;
                 }
                 shown.clear();
-                formatter.value(row).write(&mut shown).map_err(|error| {
-                    Error::invalid(format!("column '{name}' has a value that cannot be written as CSV"))
-                        .source(error)
-                })?;
+                if let Err(error) = formatter.value(row).write(&mut shown) {
+                    shown = number(batch.column(i), row).ok_or_else(|| {
+                        Error::invalid(format!("column '{name}' has a value that cannot be written as CSV"))
+                            .source(error)
+                    })?;
+                }
                 push_field(&mut text, &shown, true);
                 if lone && shown.is_empty() && self.mistaken.is_none() {
                     self.mistaken = Some((*name).clone());
