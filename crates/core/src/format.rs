@@ -63,6 +63,23 @@ pub trait Format: Send + Sync {
         false
     }
 
+    /// Rewrites a whole container of this format as another one of the same format.
+    ///
+    /// Everything the source states stays as it is unless `write` changes it: encodings, filters, orders, metadata, every
+    /// table. Encoded tiles, pages and chunks are copied where nothing changes them. Returns `None` where this format
+    /// cannot do that with these options; the caller then converts row by row.
+    fn rewrite(
+        &self,
+        source: &Location,
+        target: &Location,
+        open: &OpenOptions,
+        write: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Option<Rewritten>> {
+        let _ = (source, target, open, write, driver);
+        Ok(None)
+    }
+
     /// Writes what can be saved of `source` to `target`; the source is not touched.
     fn repair(
         &self,
@@ -247,6 +264,15 @@ impl Settings {
         let unknown = self.0.keys().find(|name| !known.contains(&name.as_str()));
         unknown.map_or(Ok(()), |name| Err(Error::unknown_name("setting", name, known.iter().copied())))
     }
+}
+
+/// The result of [`Format::rewrite`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rewritten {
+    /// What was written. `summary.lost` lists what a setting or a limit of the format did not keep.
+    pub summary: Summary,
+    /// The names of the attributes (free metadata) that were kept.
+    pub kept: Vec<String>,
 }
 
 /// What a repair found, from best to worst.

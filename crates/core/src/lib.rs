@@ -34,7 +34,9 @@ pub use container::{ColumnDescription, Container, Description, TableDescription}
 pub use cursor::Cursor;
 pub use driver::{Driver, DriverOptions};
 pub use error::{Context, Error, ErrorKind, Result};
-pub use format::{Confidence, Format, OpenOptions, Outcome, Probe, Repaired, Secret, Settings, WriteOptions};
+pub use format::{
+    Confidence, Format, OpenOptions, Outcome, Probe, Repaired, Rewritten, Secret, Settings, WriteOptions,
+};
 pub use layout_map::{Extent, FileLayout, LayoutMap, Role};
 pub use limits::Limits;
 pub use predicate::{ColumnBounds, Comparison, Leaf, Predicate, Verdict};

@@ -10,7 +10,9 @@ mod watched;
 use std::collections::BTreeMap;
 
 use arrow_schema::{DataType, Field, Schema};
-use tesselle_core::{Driver, Error, Location, OpenOptions, Result, Scan, Summary, WriteOptions};
+use tesselle_core::{
+    Context, Driver, Error, Location, OpenOptions, Result, Rewritten, Scan, Summary, WriteOptions,
+};
 
 pub(crate) use about::About;
 pub use fit::TypeChange;
@@ -83,6 +85,9 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         types: conversion.types.clone(),
         open: conversion.open.clone(),
     };
+    if let Some(converted) = rewrite(input, &target, to, conversion, driver)? {
+        return Ok(converted);
+    }
     // Types of text files are looked for on the threads of the driver.
     let source = driver.install(|| open(input, to, &options))?;
     refuse_same(input, &target)?;
@@ -161,6 +166,41 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         );
     }
     Ok(Converted { format: to.name(), summary, changed, kept, lost })
+}
+
+/// Converts a whole container into its own format, where the format can do that without going through rows.
+fn rewrite(
+    input: &str,
+    target: &Location,
+    to: Target,
+    conversion: &Conversion,
+    driver: &Driver,
+) -> Result<Option<Converted>> {
+    let whole = conversion.scan == Scan::all()
+        && conversion.table.is_none()
+        && conversion.write.table.is_none()
+        && conversion.casts.is_empty()
+        && conversion.types.is_empty();
+    let uri = crate::uri::Uri::parse(input)?;
+    let Target::Format(format) = to else { return Ok(None) };
+    if !whole || uri.table.is_some() {
+        return Ok(None);
+    }
+    let from = match conversion.from.as_deref() {
+        Some(name) => crate::registry::format_by_name(name),
+        None => crate::registry::detect(&uri.location),
+    };
+    if !from.is_ok_and(|from| from.name() == format.name()) {
+        return Ok(None);
+    }
+    refuse_same(input, target)?;
+    let rewritten = format
+        .rewrite(&uri.location, target, &conversion.open, &conversion.write, driver)
+        .in_file(uri.location.path())?;
+    Ok(rewritten.map(|Rewritten { mut summary, kept }| {
+        let lost = std::mem::take(&mut summary.lost);
+        Converted { format: to.name(), summary, changed: Vec::new(), kept, lost }
+    }))
 }
 
 /// Opens the source. A whole TsFile of several devices goes into another TsFile as it is.
