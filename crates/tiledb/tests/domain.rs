@@ -162,10 +162,14 @@ fn rows_fill_a_box_of_a_larger_domain() {
         ("box.x", "0:2"),
         ("extent", "4"),
     ];
-    pairs.into_iter().for_each(|(name, value)| options.settings.set(name, value));
+    for (name, value) in pairs {
+        options.settings.set(name, value);
+    }
     let mut sink: Box<dyn Sink> =
         TileDb.create(&location, batches[0].schema(), &options, &support::driver()).unwrap();
-    batches.iter().for_each(|batch| sink.write(batch).unwrap());
+    for batch in &batches {
+        sink.write(batch).unwrap();
+    }
     assert_eq!(sink.finish().unwrap().rows, 6);
     let default = OpenOptions::default();
     assert_eq!(cells(&location, &default, &Scan::all()), cells(&source, &until(10), &Scan::all()));
