@@ -6,19 +6,21 @@
 
 mod args;
 mod format;
+mod forms;
 mod inputs;
 mod out;
 mod progress;
 #[cfg(feature = "sql")]
 mod signals;
 mod verbs;
+mod words;
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use tesselle::Error;
+use tesselle::{Action, Error};
 
 /// Reads, writes, queries, verifies, repairs and converts chunked data files: TileDB arrays, TsFile, tet and tatami.
 #[derive(Debug, Parser)]
@@ -83,14 +85,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, &args),
     };
-    let json = cli.verb.wants_json();
+    let (json, wording) = (cli.verb.wants_json(), cli.verb.wording());
     match cli.verb.run() {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::BadData) => ExitCode::from(1),
         Ok(Outcome::Code(code)) => ExitCode::from(code),
         Err(error) if out::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            report(&error, json);
+            report(&error, json, wording);
             ExitCode::from(error.kind().exit_code())
         }
     }
@@ -112,15 +114,16 @@ fn refuse(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let facts = facts.iter().map(|line| line.trim_start_matches("error: ")).collect::<Vec<_>>().join(" ");
     let facts = facts.trim_end_matches("For more information, try '--help'.").trim_end().to_owned();
     let hint = tips.first().map_or("--help shows how it is called", |tip| tip.trim_start_matches("tip: "));
-    report(&Error::invalid(facts).hint(hint.to_owned()), args.iter().any(|arg| arg == "--json"));
+    let error = Error::invalid(facts).hint(hint.to_owned());
+    report(&error, args.iter().any(|arg| arg == "--json"), words::word);
     ExitCode::from(2)
 }
 
-fn report(error: &Error, json: bool) {
+fn report(error: &Error, json: bool, wording: fn(&Action) -> String) {
     if json {
-        let _ = writeln!(std::io::stdout(), "{}", error.to_json());
+        let _ = writeln!(std::io::stdout(), "{}", error.to_json(wording));
     }
-    let _ = writeln!(std::io::stderr(), "tess: {error}");
+    let _ = writeln!(std::io::stderr(), "tess: {}", error.worded(wording));
 }
 
 impl Verb {
@@ -144,6 +147,15 @@ impl Verb {
             Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
             Self::Reference(_) => verbs::reference::Reference::run(&Cli::command()),
+        }
+    }
+
+    /// How hints are worded.
+    fn wording(&self) -> fn(&Action) -> String {
+        match self {
+            #[cfg(feature = "sql")]
+            Self::Sql(_) => words::word_in_sql,
+            _ => words::word,
         }
     }
 

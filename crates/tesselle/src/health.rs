@@ -2,8 +2,9 @@
 
 use tesselle_core::{Depth, Driver, Error, ErrorKind, OpenOptions, Repaired, Report, Result};
 
+use crate::name::Uri;
+use crate::open::Opener;
 use crate::registry;
-use crate::uri::Uri;
 
 /// Checks the container at `uri`. One that does not open gives a report with the class it is refused with; an `Err`
 /// means that the call or the storage is at fault, not the data.
@@ -14,13 +15,14 @@ pub fn verify(
     depth: Depth,
     driver: &Driver,
 ) -> Result<Report> {
-    let opened = match crate::open(uri, format, options) {
-        Ok(opened) => opened,
+    let opener = Opener::new().format(format.map(str::to_owned)).options(options.clone());
+    let dataset = match driver.install(|| opener.open(uri)) {
+        Ok(dataset) => dataset,
         Err(error) if is_about_the_data(&error) => return Ok(Report::refused(depth, &error)),
         Err(error) => return Err(error),
     };
     let mut report = Report::new(depth);
-    match opened.container.verify(depth, driver, &mut report) {
+    match dataset.container().verify(depth, driver, &mut report) {
         Ok(()) => Ok(report),
         Err(error) if is_about_the_data(&error) => {
             report.error(error.class_name(), &error);
@@ -44,7 +46,7 @@ pub fn repair(
     driver: &Driver,
 ) -> Result<Repaired> {
     let source = Uri::parse(uri)?.location;
-    let target = tesselle_core::Location::local(target)?;
+    let target = Uri::target(target)?;
     if source.path() == target.path() {
         return Err(Error::invalid("the result of a repair must not be its source")
             .hint("name another file; replace the source yourself when you are content"));

@@ -6,14 +6,12 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-use tesselle::{
-    Conversion, Converted, Driver, Error, Predicate, Result, Scan, Settings, Target, Wanted, WriteOptions,
-};
+use tesselle::{Conversion, Converted, Driver, Error, Predicate, Result, Scan, Settings, WriteOptions};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::inputs::{self, Input};
 use crate::progress::Bar;
-use crate::{Outcome, format, out};
+use crate::{Outcome, format, out, words};
 
 /// Convert files into another format, or rewrite them with other settings
 #[derive(Debug, Args)]
@@ -138,6 +136,7 @@ impl Convert {
             },
             casts: tesselle::parse_types(&self.casts.join(","))?,
             types,
+            attributes: Vec::new(),
             open: self.read.options()?,
             write: WriteOptions {
                 overwrite: self.force,
@@ -159,8 +158,9 @@ impl Convert {
         let Some(to) = &self.to else {
             return Err(Error::invalid("several inputs need the format to write").hint("add --to FORMAT"));
         };
-        let ending = Target::choose(Some(to), "")?.extension();
-        let inputs = inputs::expand(uris, Wanted::Sources)?;
+        let format = tesselle::format_by_name(to)?;
+        let ending = format.extensions().first().copied().unwrap_or(format.name());
+        let inputs = inputs::expand(uris)?;
         if inputs.is_empty() {
             return Err(
                 Error::invalid("there is nothing to convert in it").hint("known formats are in --help")
@@ -195,8 +195,8 @@ impl Convert {
                 }
                 Err(error) => {
                     bad += 1;
-                    out::note(&format!("{}: FAILED: {error}", input.uri));
-                    let mut report = error.to_json();
+                    out::note(&format!("{}: FAILED: {}", input.uri, words::line(&error)));
+                    let mut report = error.to_json(words::word);
                     report["input"] = json!(input.uri);
                     reports.push(report);
                 }

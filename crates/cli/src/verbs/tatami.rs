@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tesselle::search::{Deletion, delete};
 use tesselle::tatami::{Collection, Tatami, WriterOptions};
-use tesselle::{Error, Format, Location, OpenOptions, Predicate, Result, Settings, Uri, WriteOptions};
+use tesselle::{Error, Format, Location, OpenOptions, Predicate, Result, Settings, Uri};
 
 use crate::args::ResourceArgs;
 use crate::format::{self, Align, TextTable};
@@ -168,12 +168,11 @@ impl TatamiVerb {
                     collection.members().iter().map(|member| member.path.clone()).collect();
                 let inputs: Vec<&str> =
                     if files.is_empty() { &all } else { files }.iter().map(String::as_str).collect();
-                let options =
-                    WriteOptions { settings: Settings::from_pairs(settings)?, ..WriteOptions::default() };
+                let settings = Settings::from_pairs(settings)?;
                 let merged = collection.merge(
                     &inputs,
                     output,
-                    WriterOptions::from_settings(&options)?,
+                    WriterOptions::from_settings(&settings)?,
                     &self.resources.driver()?,
                 )?;
                 let (rows, bytes) = (merged.summary.rows, merged.summary.bytes);

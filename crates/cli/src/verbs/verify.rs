@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tesselle::{Depth, Error, Report, Result, Severity, Wanted};
+use tesselle::{Depth, Error, Report, Result, Severity};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
-use crate::{Outcome, inputs, out};
+use crate::{Outcome, inputs, out, words};
 
 /// Check files: structure, checksums, and with --deep every value and statistic
 #[derive(Debug, Args)]
@@ -57,7 +57,7 @@ impl Verify {
         let options = self.read.options()?;
         let many = inputs::is_many(&self.uris)?;
         let all: Vec<String> = if many {
-            inputs::expand(&self.uris, Wanted::Containers)?.into_iter().map(|input| input.uri).collect()
+            inputs::expand(&self.uris)?.into_iter().map(|input| input.uri).collect()
         } else {
             self.uris.clone()
         };
@@ -81,8 +81,8 @@ impl Verify {
                 }
                 // One container at fault does not stop the others; its error is told in its turn.
                 Err(error) if many => {
-                    out::note(&format!("tess: {error}"));
-                    reports.push((uri, Err(error.to_json())));
+                    out::note(&format!("tess: {}", words::line(&error)));
+                    reports.push((uri, Err(error.to_json(words::word))));
                     let worse =
                         failed.as_ref().is_none_or(|f| f.kind().exit_code() < error.kind().exit_code());
                     if worse {

@@ -1,7 +1,7 @@
 //! What `info` shows, from metadata alone.
 
 use serde_json::{Map, Value, json};
-use tesselle_core::{ColumnDescription, Description, Error, Result, TableDescription};
+use tesselle_core::{ColumnDescription, ColumnRole, Description, Error, Result, TableDescription};
 
 use super::axes;
 use super::opened::Opened;
@@ -11,7 +11,7 @@ use crate::meta::superblock::LAYOUT_VERSION;
 /// The description of the whole file.
 pub(crate) fn describe(opened: &Opened) -> Result<Description> {
     let catalog = &opened.catalog;
-    let mut description = Description::new("tet", LAYOUT_VERSION.to_string());
+    let mut description = Description::new(crate::NAME, LAYOUT_VERSION.to_string());
     let failed = |source| Error::internal("metadata cannot be shown").source(source);
     let footer = catalog.footer.as_ref();
     if let Some(metadata) = footer.and_then(|footer| footer.metadata.as_ref()) {
@@ -53,8 +53,8 @@ fn table(opened: &Opened, id: usize, dataset: &Dataset) -> TableDescription {
     };
     let names = axes::names(dataset, opened.catalog.metadata_of(&dataset.name));
     let mut columns: Vec<ColumnDescription> =
-        names.into_iter().map(|name| column(name, "position".into(), "axis")).collect();
-    columns.push(column(axes::VALUE.into(), dataset.dtype_name(), "value"));
+        names.into_iter().map(|name| column(name, "position".into(), ColumnRole::Axis)).collect();
+    columns.push(column(axes::VALUE.into(), dataset.dtype_name(), ColumnRole::Value));
     TableDescription { name: dataset.name.clone(), rows: grid.map(|grid| grid.cells), columns, extra }
 }
 

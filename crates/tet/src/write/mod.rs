@@ -12,7 +12,7 @@ mod spec;
 mod writer;
 
 pub use append::{RewriteOptions, rewrite, write_array};
-pub(crate) use from_array::create_from_array;
-pub(crate) use sink::TetSink;
+pub(crate) use from_array::from_array;
+pub(crate) use sink::start;
 pub use spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions, default_chunk_shape};
 pub use writer::Writer;
