@@ -1,7 +1,7 @@
 //! The driver under load, errors, panics and impatient consumers.
 
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use bytes::Bytes;

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rayon::prelude::*;
-
 use super::ReduceOp;
 use super::fold::Fold;
 use super::result::Values;
 use super::shape::Shape;
 use super::tile::{Axis, fold_box};
 use crate::array::{ArrayView, TileGrid, TilePart, TileSource};
-use crate::driver::{Driver, Lease};
+use crate::driver::{Driver, Lease, parallel};
 use crate::error::{Error, Result};
 use crate::selection::Region;
 use crate::stats::RunStats;
@@ -94,7 +92,7 @@ impl<'a> Job<'a> {
         if workers == 1 && units == 1 {
             run.work()?;
         } else {
-            self.driver.install(|| (0..workers).into_par_iter().try_for_each(|_| run.work()))?;
+            self.driver.install(|| parallel::try_for_each(0..workers, |_| run.work()))?;
         }
         Ok(run.result.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
