@@ -6,7 +6,7 @@
 //! from here, after all that is staged has been removed.
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tesselle::driver::CancelToken;
@@ -37,14 +37,17 @@ pub(crate) fn stop_only(stop: impl Fn() + Send + Sync + 'static) {
     *FOREGROUND.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(stop));
 }
 
-/// Waits for signals on a thread of its own. Without it they do what they do by default.
+/// Waits for signals on a thread of its own, from the first call on. Without it they do what they do by default.
 pub(crate) fn listen() {
     #[cfg(unix)]
     {
         use signal_hook::consts::{SIGINT, SIGTERM};
-        let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
-        let wait = move || signals.forever().for_each(|signal| received(signal == SIGINT));
-        let _ = std::thread::Builder::new().name("tess-signals".to_owned()).spawn(wait);
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+            let wait = move || signals.forever().for_each(|signal| received(signal == SIGINT));
+            let _ = std::thread::Builder::new().name("tess-signals".to_owned()).spawn(wait);
+        });
     }
 }
 

@@ -71,7 +71,8 @@ impl Session {
         // A quarter is for pieces under way, the rest for what operators keep.
         let pieces = options.memory.map(|memory| memory / 4);
         let driver = Driver::new(&DriverOptions { threads: options.threads, memory: pieces })?;
-        let driver = driver.under(&options.cancel);
+        // A piece may take more than its share, but not more than all.
+        let driver = driver.with_largest_piece(options.memory.unwrap_or(u64::MAX)).under(&options.cancel);
         let operators = match options.memory {
             Some(memory) => memory - memory / 4,
             None => driver.budget().total().saturating_mul(2),

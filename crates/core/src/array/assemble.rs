@@ -64,6 +64,10 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: Option<&
         bands.push((*part, band));
         rest = after;
     }
+    if let Some(driver) = driver.filter(|_| !source.is_shared()) {
+        let cells = array.tile_shape().iter().fold(1_u64, |cells, extent| cells.saturating_mul(*extent));
+        driver.check_piece(cells.saturating_mul(size as u64))?;
+    }
     let job = Job { source: &source, grid: &grid, shape: &shape, lead: &lead, row_bytes, size, driver };
     let Some(driver) = driver.filter(|_| !small) else {
         let mut scratch = Vec::new();

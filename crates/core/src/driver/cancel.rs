@@ -17,6 +17,8 @@ pub struct CancelToken(Arc<Node>);
 struct Node {
     canceled: AtomicBool,
     below: Mutex<Below>,
+    /// Kept alive: a token is reached from above through all between.
+    _above: Option<Arc<Node>>,
 }
 
 /// What is told when a token is canceled.
@@ -49,7 +51,7 @@ impl CancelToken {
     /// A token that ends with this one, or alone. Under a canceled token it is canceled from the beginning.
     #[must_use]
     pub fn child(&self) -> Self {
-        let child = Self::default();
+        let child = Self(Arc::new(Node { _above: Some(Arc::clone(&self.0)), ..Node::default() }));
         let mut below = self.0.lock();
         // Under the lock: either it is seen here, or `cancel` finds the child.
         if self.is_canceled() {

@@ -8,6 +8,8 @@ mod budget;
 mod cancel;
 mod coalesce;
 mod counters;
+#[cfg(test)]
+mod interleaving;
 pub mod parallel;
 mod progress;
 mod scan;
@@ -43,7 +45,12 @@ pub struct Driver {
     cancel: CancelToken,
     progress: Arc<dyn Progress>,
     counters: Arc<Counters>,
+    /// The largest piece that may be decoded.
+    largest_piece: u64,
 }
+
+/// Pieces up to this size are decoded under any limit: it is less than the program itself takes.
+const ALWAYS_FITS: u64 = 16 << 20;
 
 impl std::fmt::Debug for Driver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -71,7 +78,25 @@ impl Driver {
             cancel: CancelToken::new(),
             progress: Arc::new(Silent),
             counters: Arc::default(),
+            largest_piece: options.memory.map_or(u64::MAX, |memory| memory.max(ALWAYS_FITS)),
         })
+    }
+
+    /// The same pool and budget for pieces of up to `bytes`, where the budget is only a part of what is allowed.
+    #[must_use]
+    pub fn with_largest_piece(&self, bytes: u64) -> Self {
+        Self { largest_piece: bytes.max(ALWAYS_FITS), ..self.clone() }
+    }
+
+    /// Refuses a piece that takes more memory than was allowed, before it is allocated.
+    pub fn check_piece(&self, bytes: u64) -> Result<()> {
+        if bytes <= self.largest_piece {
+            return Ok(());
+        }
+        let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+        let (needed, allowed) = (mebibytes(bytes), mebibytes(self.largest_piece));
+        Err(Error::limit(format!("one piece takes {needed} MiB of memory, {allowed} MiB are allowed"))
+            .hint(format!("allow at least {needed} MiB")))
     }
 
     /// The same pool and budget, reporting to `progress`.

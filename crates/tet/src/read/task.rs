@@ -311,6 +311,13 @@ impl BandTask {
 }
 
 impl Task for BandTask {
+    fn largest_piece(&self) -> u64 {
+        let Shared { opened, grid, id, .. } = &*self.shared;
+        let raw = opened.catalog.index.datasets.get(*id).is_some_and(|rows| rows.packed_raw);
+        // The first tile is as large as any; raw ones lie in the file as they come out.
+        if raw || !self.shared.reads() { 0 } else { grid.tile_bytes(&vec![0; grid.rank()]) }
+    }
+
     fn cost(&self) -> Cost {
         let pieces: u64 = self.band.iter().map(|axis| axis.parts.len() as u64).product();
         let bytes = self.cells().saturating_mul(self.shared.grid.dtype.size() as u64);
