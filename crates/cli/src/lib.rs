@@ -120,7 +120,7 @@ fn report(error: &Error, json: bool) {
     if json {
         let _ = writeln!(std::io::stdout(), "{}", error.to_json());
     }
-    let _ = writeln!(std::io::stderr(), "tess: {error}");
+    out::note(&format!("tess: {error}"));
 }
 
 impl Verb {
