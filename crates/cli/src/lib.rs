@@ -84,6 +84,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return refuse(&error, &args),
     };
     let json = cli.verb.wants_json();
+    tesselle::keep_pipes();
     match cli.verb.run() {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::BadData) => ExitCode::from(1),

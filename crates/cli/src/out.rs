@@ -13,7 +13,9 @@ use tesselle::{Error, Location, Result};
 /// Where data goes: the file of `-o`, else standard output.
 pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>> {
     match file {
-        Some("-" | "/dev/stdout") | None => Ok(Box::new(StdoutStaged { out: BufWriter::new(io::stdout()), written: 0 })),
+        Some("-" | "/dev/stdout") | None => {
+            Ok(Box::new(StdoutStaged { out: BufWriter::new(io::stdout()), written: 0 }))
+        }
         Some(path) => Location::local(path)?.create(force),
     }
 }

@@ -169,9 +169,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |path: &str| Location::local(folder.path().join(path)).unwrap();
         std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
-        for (source, target, fine) in
-            [("a", "a", false), ("a", "a/x", false), ("a", "a/b/x", false), ("a", "ab", true), ("a/b", "a/x", true)]
-        {
+        for (source, target, fine) in [
+            ("a", "a", false),
+            ("a", "a/x", false),
+            ("a", "a/b/x", false),
+            ("a", "ab", true),
+            ("a/b", "a/x", true),
+        ] {
             assert_eq!(refuse_overlap(&at(source), &at(target)).is_ok(), fine, "{source} -> {target}");
         }
     }

@@ -36,7 +36,7 @@ pub use source::{RowStream, Source, SourceOptions};
 pub use tesselle_core::*;
 pub use tesselle_tatami::search;
 pub use types::{parse_types, type_by_name};
-pub use uri::Uri;
+pub use uri::{Uri, keep_pipes};
 pub use walk::{Found, Wanted, find, is_container};
 /// What only one format has.
 pub use {

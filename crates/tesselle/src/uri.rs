@@ -1,6 +1,7 @@
 //! `path#table`, locally or on an object store; `-` is standard input.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tesselle_core::storage::{EntryKind, Storage, spool};
@@ -50,8 +51,17 @@ impl Uri {
     }
 }
 
+/// Whether what came out of a pipe stays as long as the process; see [`keep_pipes`].
+static KEEP_PIPES: AtomicBool = AtomicBool::new(false);
+
+/// From now on, every pipe is read once per process, however often it is named. For programs that run one command, and
+/// name their inputs several times on the way.
+pub fn keep_pipes() {
+    KEEP_PIPES.store(true, Ordering::Relaxed);
+}
+
 /// Inputs that were read to their end, by their names. Descriptors of this process can be read only once, so what came out
-/// of them stays; a pipe in a folder is read again once nobody has what it gave before.
+/// of them stays; a named pipe is read again once nobody has what it gave before.
 static SPOOLED: Mutex<Option<HashMap<String, Spooled>>> = Mutex::new(None);
 
 enum Spooled {
@@ -83,9 +93,10 @@ fn spooled(path: &str) -> Result<Option<Location>> {
         spool(&mut std::fs::File::open(path).map_err(failed)?, path)?
     };
     let is_own = is_stdin || path.starts_with("/dev/std") || path.contains("/fd/");
-    let entry = match is_own {
-        true => Spooled::Kept(location.clone()),
-        false => Spooled::Shared(Arc::downgrade(location.storage())),
+    let entry = if is_own || KEEP_PIPES.load(Ordering::Relaxed) {
+        Spooled::Kept(location.clone())
+    } else {
+        Spooled::Shared(Arc::downgrade(location.storage()))
     };
     known.insert(path.to_owned(), entry);
     Ok(Some(location))

@@ -141,7 +141,9 @@ impl Walk {
         }
         match kind {
             EntryKind::Folder => self.enter(inner, depth + 1)?,
-            EntryKind::File if is_wanted(inner, self.wanted)? => self.found.paths.push(inner.path().to_owned()),
+            EntryKind::File if is_wanted(inner, self.wanted)? => {
+                self.found.paths.push(inner.path().to_owned())
+            }
             EntryKind::File => {}
             EntryKind::Other if is_known_name(inner.name()) => {
                 self.found.skipped.push(inner.path().to_owned());
@@ -223,7 +225,8 @@ mod tests {
         std::fs::write(at("a/x.tet"), "x").unwrap();
         std::os::unix::fs::symlink("../..", at("a/b/up")).unwrap();
         std::os::unix::fs::symlink(".", at("self")).unwrap();
-        let made = std::process::Command::new("mkfifo").arg(at("p.tet")).arg(at("other.sock")).status().unwrap();
+        let made =
+            std::process::Command::new("mkfifo").arg(at("p.tet")).arg(at("other.sock")).status().unwrap();
         assert!(made.success());
         let found = find(folder.path().to_str().unwrap(), Wanted::Sources).unwrap();
         assert_eq!(found.paths, [at("a/x.tet").to_str().unwrap()]);

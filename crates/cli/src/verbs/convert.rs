@@ -232,7 +232,8 @@ fn make_folder(target: &Path) -> Result<()> {
 /// What no output may replace: the inputs themselves.
 fn sources(inputs: &[Input]) -> HashSet<PathBuf> {
     let path = |uri: &str| std::fs::canonicalize(uri).ok();
-    let of = |input: &Input| path(&input.uri).or_else(|| path(input.uri.split('#').next().unwrap_or_default()));
+    let of =
+        |input: &Input| path(&input.uri).or_else(|| path(input.uri.split('#').next().unwrap_or_default()));
     inputs.iter().filter_map(of).collect()
 }
 

@@ -183,8 +183,13 @@ impl Storage for LocalStorage {
                 Err(error) if place::is_missing(&error) => continue,
                 Err(error) => return Err(failed("list", path)(error)),
             };
-            let kind = place::kind_of(&metadata);
-            entries.push(Entry { name, kind, size: if kind == EntryKind::File { metadata.len() } else { 0 } });
+            // A link that leads nowhere is a file that cannot be read.
+            let kind = if metadata.is_symlink() { EntryKind::File } else { place::kind_of(&metadata) };
+            entries.push(Entry {
+                name,
+                kind,
+                size: if kind == EntryKind::File { metadata.len() } else { 0 },
+            });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(entries)

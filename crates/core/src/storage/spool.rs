@@ -80,7 +80,8 @@ impl Storage for Spool {
                 Content::Disk(file) => {
                     let mut buffer = vec![0; (range.end - range.start) as usize];
                     let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-                    let read = file.seek(SeekFrom::Start(range.start)).and_then(|_| file.read_exact(&mut buffer));
+                    let read =
+                        file.seek(SeekFrom::Start(range.start)).and_then(|_| file.read_exact(&mut buffer));
                     read.map_err(|error| Error::io(format!("cannot read '{path}'"), error))?;
                     Ok(buffer.into())
                 }

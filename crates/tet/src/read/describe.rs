@@ -66,7 +66,8 @@ pub(crate) fn chunks(opened: &Opened, limit: Option<usize>) -> Vec<Value> {
         let id = usize::try_from(row.dataset_id).unwrap_or(usize::MAX);
         let dataset = datasets.get(id);
         let grid = opened.catalog.grids.get(id).and_then(|grid| grid.as_ref().ok());
-        let zone = zones.zip(grid).and_then(|(zones, grid)| zones.get(id, grid.linear(row.tile(grid.rank()))?));
+        let zone =
+            zones.zip(grid).and_then(|(zones, grid)| zones.get(id, grid.linear(row.tile(grid.rank()))?));
         json!({
             "dataset_id": row.dataset_id,
             "dataset": dataset.map(|dataset| dataset.name.as_str()),

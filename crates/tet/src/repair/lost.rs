@@ -80,7 +80,10 @@ impl Kept {
     fn text(&self) -> String {
         let (count, fill) = (self.lost.len(), &self.fill_text);
         let what = if count == 1 { "chunk is lost" } else { "chunks are lost" };
-        format!("{count} {what} and filled with {fill}: {}", list(self.places.iter().map(|p| format!("{p:?}"))))
+        format!(
+            "{count} {what} and filled with {fill}: {}",
+            list(self.places.iter().map(|p| format!("{p:?}")))
+        )
     }
 
     /// The attributes that mark it.
@@ -123,9 +126,11 @@ fn check_tile(file: &File, id: usize, grid: &Grid, linear: u64, scratch: &mut Ve
     let row = opened.tile_row(id, grid, &tile)?;
     let front = opened.catalog.front_end();
     if row.payload_offset < front && row.stored_len > 0 {
-        return Err(Error::corrupt(format!("its payload starts before the end of the index at byte {front}"))
-            .piece(format!("chunk {tile:?} of '{}'", opened.name(id)))
-            .offset(row.payload_offset));
+        return Err(Error::corrupt(format!(
+            "its payload starts before the end of the index at byte {front}"
+        ))
+        .piece(format!("chunk {tile:?} of '{}'", opened.name(id)))
+        .offset(row.payload_offset));
     }
     if row.codec == Codec::Raw {
         return Ok(());

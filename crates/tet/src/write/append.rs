@@ -191,9 +191,9 @@ fn copy_tile(
         let decoded = decode()?;
         return encode(tile, Codec::Zstd, decoded);
     }
-    let statistics = encoder.statistics.then(|| {
-        Ok::<_, Error>(TileStatistics::of(grid.dtype, encoder.fill.as_deref(), &decode()?))
-    });
+    let statistics = encoder
+        .statistics
+        .then(|| Ok::<_, Error>(TileStatistics::of(grid.dtype, encoder.fill.as_deref(), &decode()?)));
     let statistics = statistics.transpose()?;
     Ok((tile, row.codec, payload, statistics))
 }
@@ -207,8 +207,8 @@ pub(super) fn merged_footer(file: &File, added: Option<FooterSpec>) -> Option<Fo
     let mut footer = FooterSpec {
         history: file.history().to_vec(),
         metadata: file.metadata().cloned(),
-        indexes: old
-            .is_some_and(|footer| footer.document.zone_maps_ref.is_some() && footer.tail.version >= 2),
+        // A document that cannot be read is not worth keeping up.
+        indexes: file.opened.zones().is_some(),
         version: old.map(|footer| footer.tail.version),
     };
     if let Some(added) = added {

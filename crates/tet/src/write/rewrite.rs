@@ -1,6 +1,8 @@
 //! Writing all datasets of a file to another one: what the source has stays, unless a setting changes it.
 
-use tesselle_core::{Driver, Error, Location, OpenOptions, Result, Rewritten, Settings, Summary, WriteOptions};
+use tesselle_core::{
+    Driver, Error, Location, OpenOptions, Result, Rewritten, Settings, Summary, WriteOptions,
+};
 
 use super::append::{Copying, merged_footer};
 use super::settings::{FooterChoice, checksum, numbers, word};
@@ -128,7 +130,9 @@ fn options(file: &File, settings: &Settings, overwrite: bool) -> Result<RewriteO
     let zstd = file.opened.catalog.index.iter().any(|row| row.codec == Codec::Zstd);
     for (name, set) in [("level", level.is_some()), ("checksum", checksum.is_some())] {
         if set && codec.map_or(!zstd, |codec| codec == Codec::Raw) {
-            return Err(Error::invalid(format!("{name} is set, but all chunks are raw")).hint("add codec=zstd"));
+            return Err(
+                Error::invalid(format!("{name} is set, but all chunks are raw")).hint("add codec=zstd")
+            );
         }
     }
     let bps = settings.parse("budget_percent_bps", "a number of basis points")?;
@@ -180,7 +184,9 @@ fn changes(file: &File, options: &RewriteOptions) -> Result<Vec<String>> {
         match &options.chunk_shape {
             Some(chunk) if chunk.len() != dataset.shape.len() => {
                 let axes = dataset.shape.len();
-                lines.push(format!("the setting chunk for '{name}', which has {axes} axes and keeps its tiles"));
+                lines.push(format!(
+                    "the setting chunk for '{name}', which has {axes} axes and keeps its tiles"
+                ));
             }
             Some(chunk) => {
                 fits = true;

@@ -46,7 +46,9 @@ pub(super) fn reclaim(target: &str) {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     for left in left_in(folder) {
-        let Some(staged) = Leftover::parse(&left, name).filter(|staged| !staged.is_running()) else { continue };
+        let Some(staged) = Leftover::parse(&left, name).filter(|staged| !staged.is_running()) else {
+            continue;
+        };
         let place = folder.join(&left);
         // A lock that can be had is one that nobody has.
         let Some(lock) = hold(&place) else { continue };

@@ -17,8 +17,10 @@ fn put(storage: &LocalStorage, path: &Path, bytes: &[u8]) {
 }
 
 fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -109,7 +111,10 @@ fn any_number_of_files_takes_few_descriptors() {
     }
     // A file that took the place of one that was closed meanwhile is not taken for it.
     let (storage, path) = &storages[0];
-    storages.iter().skip(1).for_each(|(storage, path)| drop(storage.read(path, std::slice::from_ref(&(0..1)))));
+    storages
+        .iter()
+        .skip(1)
+        .for_each(|(storage, path)| drop(storage.read(path, std::slice::from_ref(&(0..1)))));
     let new = folder.path().join("new");
     fs::write(&new, "0").unwrap();
     fs::rename(&new, path).unwrap();
@@ -320,6 +325,36 @@ mod unix {
         storage.put_aside(&at("e"), &at("d"), &at("d.damaged")).unwrap();
         assert!(Path::new(&at("d/x")).exists() && Path::new(&at("d.damaged")).is_dir());
         assert_eq!(names(folder.path()), ["d", "d.damaged", "f", "f.damaged"]);
+    }
+
+    /// A process that is killed between any two steps leaves what the steps before have made.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_name_is_never_missing_while_something_is_put_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| text(&folder.path().join(name)).to_owned();
+        let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        fs::write(at("f"), "0").unwrap();
+        fs::create_dir(at("d")).unwrap();
+        let watch = std::thread::spawn({
+            let (paths, done) = ([at("f"), at("d")], Arc::clone(&done));
+            move || {
+                let mut missing = 0;
+                while !done.load(Ordering::Relaxed) {
+                    missing += paths.iter().filter(|path| fs::symlink_metadata(path).is_err()).count();
+                }
+                missing
+            }
+        });
+        let storage = LocalStorage::new();
+        for round in 0..200 {
+            fs::write(at("new"), round.to_string()).unwrap();
+            storage.put_aside(&at("new"), &at("f"), &at(&format!("f.{round}"))).unwrap();
+            fs::create_dir(at("new")).unwrap();
+            storage.put_aside(&at("new"), &at("d"), &at(&format!("d.{round}"))).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+        assert_eq!(watch.join().unwrap(), 0);
     }
 
     #[test]
