@@ -36,6 +36,10 @@ pub(crate) struct ReadArgs {
     /// Text columns as bytes, also where they are not UTF-8
     #[arg(long)]
     text_as_binary: bool,
+
+    /// Read the whole domain of a dense TileDB array [default: its current domain, else its non-empty domain]
+    #[arg(long)]
+    full_domain: bool,
 }
 
 impl ReadArgs {
@@ -46,6 +50,7 @@ impl ReadArgs {
             key: self.key()?,
             raw: self.raw,
             text_as_binary: self.text_as_binary,
+            full_domain: self.full_domain,
             ..OpenOptions::default()
         })
     }

@@ -33,11 +33,13 @@ pub(super) fn directory(array: &Array, report: &mut Report) {
         };
         report.add(finding(Severity::Warning, "uncommitted_fragment", message.to_owned(), path.clone()));
     }
-    for name in &directory.missing {
+    for name in directory.missing.iter().chain(&directory.missing_old) {
         let vacuumed = directory.vacuums.iter().any(|vacuum| vacuum.names.contains(name));
         let severity = if vacuumed { Severity::Info } else { Severity::Warning };
-        let message = format!("fragment '{name}' is committed, but its folder is gone");
-        report.add(finding(severity, "missing_fragment", message, format!("__fragments/{name}")));
+        let message = format!("fragment '{name}' is committed, but its folder is missing");
+        let path =
+            if directory.missing_old.contains(name) { name.clone() } else { format!("__fragments/{name}") };
+        report.add(finding(severity, "missing_fragment", message, path));
     }
     let loader = Loader { root: &array.root, key: array.key.as_ref(), limit: array.limits.metadata_bytes };
     for path in directory.schemas.iter().filter(|path| **path != array.schema_path) {

@@ -3,7 +3,6 @@
 use std::ops::Range as Span;
 
 use arrow_array::RecordBatch;
-use tesselle_core::Scalar;
 use tesselle_core::driver::parallel;
 
 use super::array::{ArrayWriter, Written};
@@ -66,7 +65,7 @@ impl ArrayWriter {
         let mut writer = FragmentWriter::create(self.plan(timestamps))?;
         let tiles = Tiler { schema: &self.schema, grid: &grid, region: &region, order };
         let end = FragmentEnd {
-            domain: Some(ranges_of(&grid, &region)),
+            domain: Some(grid.ranges_of(&region)),
             last_tile_cells: grid.cells_per_tile()?,
             ..FragmentEnd::default()
         };
@@ -101,15 +100,6 @@ pub(crate) fn checked_region(schema: &ArraySchema, grid: &Grid, ranges: &[Range]
         }
     }
     grid.region_of(ranges)
-}
-
-/// The coordinates of a box of positions.
-pub(crate) fn ranges_of(grid: &Grid, region: &Region) -> Vec<Range> {
-    let at = |low: i128, position: u64| Scalar::Int(low + i128::from(position));
-    let bounds = region.low.iter().zip(&region.high);
-    let ranges =
-        grid.axes.iter().zip(bounds).map(|(axis, (low, high))| (at(axis.low, *low), at(axis.low, *high)));
-    ranges.map(|(low, high)| Range { low, high }).collect()
 }
 
 /// Cuts the cells of a box into tiles.

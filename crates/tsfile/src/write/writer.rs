@@ -31,6 +31,8 @@ pub struct Writer {
     summary: Summary,
     /// Points, of aligned devices rows, that gave way to later ones of the same time.
     replaced: u64,
+    /// Values that were rounded to the decimals that were asked for, by measurement.
+    rounded: BTreeMap<String, u64>,
 }
 
 impl Writer {
@@ -56,6 +58,7 @@ impl Writer {
             buffered: 0,
             summary: Summary::default(),
             replaced: 0,
+            rounded: BTreeMap::new(),
         })
     }
 
@@ -300,6 +303,9 @@ impl Writer {
         }
         let mut records = Vec::with_capacity(chunks.len());
         for chunk in chunks {
+            if chunk.rounded > 0 {
+                *self.rounded.entry(chunk.header.measurement.clone()).or_default() += chunk.rounded;
+            }
             records.push(ChunkRecord::new(&chunk.header, self.out.position(), chunk.statistics.clone()));
             chunk.header.write(self.out.buffer(), version)?;
             self.out.append(&chunk.body)?;
@@ -339,8 +345,23 @@ impl Writer {
                 self.replaced
             ));
         }
+        self.summary.lost.extend(rounded_lines(&self.rounded));
         Ok(self.summary)
     }
+}
+
+/// Measurements that are named in the summary.
+const NAMED: usize = 16;
+
+/// What rounding changed, a line for each measurement.
+fn rounded_lines(rounded: &BTreeMap<String, u64>) -> impl Iterator<Item = String> {
+    let named = rounded.iter().take(NAMED).map(|(name, count)| {
+        format!("digits of {count} values of '{}', rounded to the decimals asked for", name.escape_debug())
+    });
+    let rest: u64 = rounded.values().skip(NAMED).sum();
+    let more = rounded.len().saturating_sub(NAMED);
+    let last = (more > 0).then(|| format!("digits of {rest} values of {more} more measurements, rounded alike"));
+    named.chain(last)
 }
 
 /// The encodings that values of this type can have, for messages.

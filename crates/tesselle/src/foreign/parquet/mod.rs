@@ -1,6 +1,11 @@
 //! Parquet, with zstd pages and the Arrow schema kept. Columns are encoded in parallel.
 
+mod bloom;
+mod bounds;
 mod table;
+mod task;
+#[cfg(test)]
+mod tests;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;

@@ -7,6 +7,7 @@ use super::source;
 use tesselle_core::driver::parallel;
 
 use crate::array::Array;
+use crate::domain::written_box;
 use crate::fragment::Fragment;
 use crate::meta::attribute::Attribute;
 use crate::meta::layout::Layout;
@@ -14,7 +15,7 @@ use crate::order::grid::{Grid, Region};
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::write::array::ArrayWriter;
 use crate::write::cells::TileCells;
-use crate::write::dense::{advance, ranges_of};
+use crate::write::dense::advance;
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, TileSet};
 use crate::{Error, Result};
 
@@ -23,14 +24,7 @@ const GROUP: usize = 16;
 
 /// The box of several fragments.
 fn union(fragments: &[Arc<Fragment>]) -> Option<Region> {
-    let mut regions =
-        fragments.iter().filter_map(|fragment| fragment.dense.as_ref()).map(|dense| &dense.region);
-    let mut all = regions.next()?.clone();
-    for region in regions {
-        all.low.iter_mut().zip(&region.low).for_each(|(all, low)| *all = (*all).min(*low));
-        all.high.iter_mut().zip(&region.high).for_each(|(all, high)| *all = (*all).max(*high));
-    }
-    Some(all)
+    written_box(fragments.iter().map(AsRef::as_ref))
 }
 
 /// The new fragment holds fill values wherever the chosen ones leave gaps in their common box; they must not hide cells
@@ -104,7 +98,7 @@ impl ArrayWriter {
             writer.append(&tiles)?;
         }
         let fragment = writer.finish(&FragmentEnd {
-            domain: Some(ranges_of(&grid, &region)),
+            domain: Some(grid.ranges_of(&region)),
             last_tile_cells: cells as u64,
             ..FragmentEnd::default()
         })?;
