@@ -161,6 +161,8 @@ pub struct OpenOptions {
     pub raw: bool,
     /// Text columns as Binary.
     pub text_as_binary: bool,
+    /// Also rows that are marked as deleted but still stored, where the format has such.
+    pub deleted: bool,
     /// Bounds that hold whatever the file claims.
     pub limits: Limits,
 }

@@ -7,10 +7,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Entry, EntryKind, IoHints, Staged, Storage, check_range};
+use super::lock::FileLock;
+use super::{Entry, EntryKind, IoHints, Lock, Staged, Storage, check_range};
 use crate::error::{Error, Result};
 
 /// Below this a read by position is cheaper than a mapping and its page faults.
@@ -268,6 +270,13 @@ impl Storage for LocalStorage {
             self.remove(&old)?;
         }
         sync_folder(Path::new(to)).map_err(failed("write", to))
+    }
+
+    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
+        let lock = FileLock::take(path, wait)?;
+        // A file that is open from before may have been replaced since.
+        self.forget(path);
+        Ok(Lock::new(lock))
     }
 
     fn hints(&self) -> IoHints {
