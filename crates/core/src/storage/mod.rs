@@ -8,12 +8,14 @@ mod cloud;
 mod folder;
 mod local;
 mod location;
+mod lock;
 mod memory;
 mod spool;
 mod staged;
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -22,6 +24,7 @@ pub use cloud::CloudStorage;
 pub use folder::StagedFolder;
 pub use local::LocalStorage;
 pub use location::Location;
+pub use lock::Lock;
 pub use memory::MemoryStorage;
 pub use spool::spool;
 pub use staged::{StagedPath, remove_staged};
@@ -98,6 +101,16 @@ pub trait Storage: Send + Sync + Debug {
     fn recover(&self, path: &str) -> Result<bool> {
         let _ = path;
         Ok(false)
+    }
+
+    /// Waits up to `wait` until nobody else holds the lock of `path`, and holds it until the guard is dropped. What is
+    /// read of `path` afterwards is what the last holder wrote.
+    ///
+    /// It keeps apart those who take it and nobody else: readers need no lock. A storage that cannot do this refuses.
+    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
+        let _ = wait;
+        Err(Error::unsupported(format!("'{path}' cannot be changed here: this storage has no locks"))
+            .hint("change a local copy and put it in its place"))
     }
 
     /// How this storage likes to be asked.
