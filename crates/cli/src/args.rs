@@ -63,8 +63,13 @@ impl ReadArgs {
 
     /// How to open inputs; `table` wins over the fragment of a uri.
     pub(crate) fn opener(&self, table: Option<&str>) -> Result<Opener> {
+        self.opener_with(table, self.options()?)
+    }
+
+    /// Like [`ReadArgs::opener`], with other options.
+    pub(crate) fn opener_with(&self, table: Option<&str>, options: OpenOptions) -> Result<Opener> {
         let opener = Opener::new().format(self.format.clone()).table(table.map(str::to_owned));
-        Ok(opener.options(self.options()?))
+        Ok(opener.options(options))
     }
 
     fn key(&self) -> Result<Option<Secret>> {
@@ -95,20 +100,10 @@ impl ResourceArgs {
         (self.threads, self.memory_limit)
     }
 
-    /// A driver with these resources.
+    /// A driver with these resources, which a signal cancels.
     pub(crate) fn driver(&self) -> Result<Driver> {
-        Driver::new(&DriverOptions { threads: self.threads, memory: self.memory_limit })
-    }
-
-    /// A driver for work that writes: a signal cancels it, so that nothing half-written stays behind.
-    pub(crate) fn writing_driver(&self) -> Result<Driver> {
-        let driver = self.driver()?;
-        #[cfg(feature = "sql")]
-        {
-            let driver = driver.clone();
-            crate::signals::on_end(move || driver.cancel());
-        }
-        Ok(driver)
+        let options = DriverOptions { threads: self.threads, memory: self.memory_limit };
+        Ok(Driver::new(&options)?.under(crate::signals::token()))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use tesselle::{Result, Uri, name};
+use tesselle::{Error, Result, Uri, name};
+
+use crate::out;
 
 /// One container among many.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,22 +28,35 @@ pub(crate) fn is_place(uri: &str) -> Result<bool> {
     Ok(Path::new(uri).is_dir() && !tesselle::is_container(uri)?)
 }
 
-/// All containers that are meant, folders walked and patterns expanded.
-pub(crate) fn expand(uris: &[String]) -> Result<Vec<Input>> {
-    let mut all = Vec::new();
+/// All containers that are meant, and what stood in the way of finding more.
+#[derive(Debug, Default)]
+pub(crate) struct Inputs {
+    pub(crate) list: Vec<Input>,
+    /// What could not be read.
+    pub(crate) unreadable: Vec<Error>,
+}
+
+/// All containers that are meant, folders walked and patterns expanded. Pipes in folders are skipped with a note.
+pub(crate) fn expand(uris: &[String]) -> Result<Inputs> {
+    let mut all = Inputs::default();
     for uri in uris {
         let paths = if name::is_pattern(uri) { name::expand(uri)? } else { vec![uri.clone()] };
         for path in paths {
             if !is_place(&path)? {
                 let name = Uri::split(&path).0.trim_end_matches('/');
                 let name = name.rsplit('/').next().unwrap_or(name).to_owned();
-                all.push(Input { uri: path, name });
+                all.list.push(Input { uri: path, name });
                 continue;
             }
             let root = path.trim_end_matches('/');
-            for found in tesselle::find(&path)? {
+            let found = tesselle::find(&path)?;
+            for skipped in found.skipped {
+                out::note(&format!("{skipped}: skipped, it is a pipe or a device"));
+            }
+            all.unreadable.extend(found.unreadable);
+            for found in found.paths {
                 let name = found.strip_prefix(root).unwrap_or(&found).trim_start_matches('/').to_owned();
-                all.push(Input { uri: found, name });
+                all.list.push(Input { uri: found, name });
             }
         }
     }

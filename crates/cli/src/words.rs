@@ -29,6 +29,9 @@ pub(crate) fn word(action: &Action) -> String {
         Action::Repair => "'tess repair'".to_owned(),
         Action::Info => "'tess info'".to_owned(),
         Action::Index => "'tess index IN OUT --text COLUMNS'".to_owned(),
+        Action::Convert => "'tess convert'".to_owned(),
+        Action::Deleted => "'tess cat --deleted'".to_owned(),
+        Action::InPlace => "--in-place".to_owned(),
         other => other.neutral(),
     }
 }

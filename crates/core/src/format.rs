@@ -21,6 +21,11 @@ pub trait Format: Send + Sync {
     /// The name in options and reports, lower case.
     fn name(&self) -> &'static str;
 
+    /// The name in a sentence.
+    fn title(&self) -> &'static str {
+        self.name()
+    }
+
     /// One line for help texts.
     fn summary(&self) -> &'static str;
 
@@ -40,8 +45,10 @@ pub trait Format: Send + Sync {
         Ok(None)
     }
 
-    /// What the format can do.
-    fn capabilities(&self) -> Capabilities;
+    /// What the format can do. The default reads only.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
 
     /// What a folder is that [`Format::sniff`] recognizes, for those who walk a tree of folders.
     fn folder(&self, folder: &Folder<'_>) -> FolderKind {
@@ -219,6 +226,8 @@ pub struct OpenOptions {
     pub full_domain: bool,
     /// The types of columns, for formats that do not state them.
     pub types: Vec<(String, DataType)>,
+    /// Also rows that are marked as deleted but still stored, where the format has such.
+    pub deleted: bool,
     /// Bounds that hold whatever the file claims.
     pub limits: Limits,
 }
@@ -347,14 +356,16 @@ pub struct Rewritten {
     pub kept: Vec<String>,
 }
 
-/// What a repair found, from best to worst.
+/// What a repair found, from best to worst. The results of the first three have all data that was ever stored whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Every check of a deep verification passed; the result is a copy.
     #[default]
     Healthy,
-    /// All data is there; what lies around it (tails, indexes, statistics) was made anew.
+    /// All data is there; what lies around it (tails, indexes, statistics) was rebuilt.
     Mended,
+    /// The file ends too early, as after a crash of its writer: all that was stored whole is there.
+    Unfinished,
     /// All data is there, but it disagrees with what was said about it, and nothing tells which of the two is right.
     Doubtful,
     /// Some of it was left out.
@@ -362,11 +373,17 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether nothing that was stored whole is lost or in doubt.
+    pub fn is_whole(self) -> bool {
+        self <= Self::Unfinished
+    }
+
     /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
             Self::Mended => "mended",
+            Self::Unfinished => "unfinished",
             Self::Doubtful => "doubtful",
             Self::Partial => "partial",
         }

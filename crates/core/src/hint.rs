@@ -53,6 +53,12 @@ pub enum Action {
     Info,
     /// Build a search segment.
     Index,
+    /// Write through rows, into any format.
+    Convert,
+    /// Also read rows that are marked as deleted.
+    Deleted,
+    /// Put the result in the place of the source.
+    InPlace,
 }
 
 impl Action {
@@ -88,6 +94,9 @@ impl Action {
             Self::Repair => "repair".to_owned(),
             Self::Info => "info".to_owned(),
             Self::Index => "index".to_owned(),
+            Self::Convert => "convert".to_owned(),
+            Self::Deleted => "the option deleted".to_owned(),
+            Self::InPlace => "in-place repair".to_owned(),
         }
     }
 }

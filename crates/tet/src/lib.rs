@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use tesselle_core::{
     ArrayRequest, Capabilities, Confidence, Container, Created, Driver, Format, Location, OpenOptions, Probe,
-    Repaired, Result, WriteRequest, Written,
+    Repaired, Result, Rewritten, WriteOptions, WriteRequest, Written,
 };
 
 #[doc(hidden)]
@@ -30,8 +30,8 @@ pub use meta::index::{Codec, MemoryBudget};
 pub use meta::metadata::{AxisLabels, DatasetMetadata, FileMetadata, Metadata};
 pub use read::File;
 pub use write::{
-    Alignment, DatasetSpec, FooterSpec, RewriteOptions, Writer, WriterOptions, default_chunk_shape, rewrite,
-    write_array,
+    Alignment, DatasetSpec, FooterChange, FooterSpec, RewriteOptions, Writer, WriterOptions,
+    default_chunk_shape, rewrite, write_array,
 };
 
 /// The name of the format.
@@ -82,6 +82,17 @@ impl Format for Tet {
 
     fn write_array(&self, request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
         write::from_array(request, driver)
+    }
+
+    fn rewrite(
+        &self,
+        source: &Location,
+        target: &Location,
+        open: &OpenOptions,
+        write: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Option<Rewritten>> {
+        write::rewrite_with(source, target, open, write, driver)
     }
 
     fn repair(

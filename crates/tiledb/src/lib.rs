@@ -60,6 +60,10 @@ impl Format for TileDb {
         NAME
     }
 
+    fn title(&self) -> &'static str {
+        "TileDB"
+    }
+
     fn summary(&self) -> &'static str {
         "TileDB arrays and groups, dense and sparse, format versions 1 to 23"
     }

@@ -24,6 +24,10 @@ impl Format for TsFile {
         NAME
     }
 
+    fn title(&self) -> &'static str {
+        "TsFile"
+    }
+
     fn summary(&self) -> &'static str {
         "Apache TsFile and IoTDB data directories: time series of devices"
     }
@@ -66,6 +70,7 @@ impl Format for TsFile {
         // A folder of TsFiles and what belongs to them is one data folder; next to other containers they stand alone.
         let stranger = folder.entries.iter().any(|entry| match entry.kind {
             EntryKind::Folder => true,
+            EntryKind::Other => false,
             EntryKind::File => !entry.name.contains(".tsfile") && (folder.is_known)(&entry.name),
         });
         if stranger { FolderKind::Place } else { FolderKind::Container }

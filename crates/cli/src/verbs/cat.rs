@@ -9,8 +9,8 @@ use arrow_schema::SchemaRef;
 use clap::Args;
 use tesselle::storage::Staged;
 use tesselle::{
-    ArrayRequest, ArrayView, Context, Driver, Format, Predicate, Region, Result, Scan, Selection, Table,
-    WriteOptions, WriteTarget,
+    ArrayRequest, ArrayView, Context, Driver, Format, OpenOptions, Predicate, Region, Result, Scan,
+    Selection, Table, WriteOptions, WriteTarget,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
@@ -50,6 +50,10 @@ pub(crate) struct Cat {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
+    /// Also documents that were deleted from a tatami search segment
+    #[arg(long)]
+    deleted: bool,
+
     /// The form of the output [default: by the name of FILE, else table]
     #[arg(long = "as", value_name = "FORM", value_parser = Form::parser())]
     form: Option<Form>,
@@ -79,7 +83,8 @@ const SCREEN_ROWS: u64 = 40;
 impl Cat {
     pub(crate) fn run(self) -> Result<Outcome> {
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
-        let opener = self.read.opener(self.table.as_deref())?;
+        let options = OpenOptions { deleted: self.deleted, ..self.read.options()? };
+        let opener = self.read.opener_with(self.table.as_deref(), options)?;
         let opened = driver.install(|| opener.open_table(&self.uri))?;
         let table = &**opened.table();
         let result = match self.form()? {

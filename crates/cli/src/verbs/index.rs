@@ -58,7 +58,7 @@ pub(crate) struct Index {
 impl Index {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
-        let driver = self.resources.writing_driver()?.with_progress(Bar::new(""));
+        let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let opener = self.read.opener(self.table.as_deref())?;
         let source = driver.install(|| opener.open_table(&self.input))?;
         let rows = source.rows(&Scan::all(), &driver)?;

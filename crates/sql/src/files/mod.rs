@@ -138,7 +138,8 @@ impl UrlTableFactory for FileTables {
     async fn try_new(&self, url: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         let opener = self.opener.clone();
         let name = url.to_owned();
-        match blocking(move || opener.resolve(&name)).await {
+        let driver = opener.driver.clone();
+        match blocking(move || driver.install(|| opener.resolve(&name))).await {
             Ok(table) => Ok(Some(self.opener.provider(table))),
             // Names without a dot, a slash or a fragment are names of tables, unless data has that name.
             Err(error) if !looks_like_a_file(url) && !is_data(url, &error) => Ok(None),
@@ -179,12 +180,12 @@ impl TableProviderFactory for ExternalTables {
             TableOptions::new(&self.opener.options, &command.options).map_err(external)?;
         let opener =
             Opener { options: open, table, format: Some(self.format.to_owned()), ..self.opener.clone() };
-        let locations = command.locations.clone();
-        let table = blocking(move || match locations.as_slice() {
+        let (locations, driver) = (command.locations.clone(), self.opener.driver.clone());
+        let open = move || match locations.as_slice() {
             [only] => opener.resolve(only),
             several => opener.all_of(several),
-        })
-        .await;
+        };
+        let table = blocking(move || driver.install(open)).await;
         Ok(self.opener.provider(table.map_err(external)?))
     }
 }

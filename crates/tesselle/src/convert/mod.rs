@@ -221,8 +221,10 @@ fn convert_rows(
     let Created { mut sink, mut fitted } = to.start(request, driver)?;
     fitted.lost.extend(vectors);
     for batch in rows.batches {
+        driver.check_canceled()?;
         sink.write(&batch?)?;
     }
+    driver.check_canceled()?;
     Ok(Converted::new(to, sink.finish()?, fitted))
 }
 

@@ -42,6 +42,7 @@ pub(crate) fn from_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<W
         overwrite: options.overwrite,
         alignment: settings.alignment,
         footer: settings.footer(&specs, source.axis_names()),
+        checksum: settings.checksum,
     };
     let mut writer = Writer::create(target.location(NAME)?, &specs, options, driver)?;
     writer.put_array(0, source)?;

@@ -29,6 +29,10 @@ impl Format for ArrowIpc {
         "arrow"
     }
 
+    fn title(&self) -> &'static str {
+        "Arrow IPC"
+    }
+
     fn summary(&self) -> &'static str {
         "Arrow IPC files and streams"
     }

@@ -25,6 +25,10 @@ impl Format for Csv {
         "csv"
     }
 
+    fn title(&self) -> &'static str {
+        "CSV"
+    }
+
     fn summary(&self) -> &'static str {
         "comma-separated values with a header line"
     }

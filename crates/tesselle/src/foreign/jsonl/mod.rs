@@ -28,6 +28,10 @@ impl Format for JsonLines {
         "jsonl"
     }
 
+    fn title(&self) -> &'static str {
+        "JSON Lines"
+    }
+
     fn summary(&self) -> &'static str {
         "JSON lines, one object per line"
     }

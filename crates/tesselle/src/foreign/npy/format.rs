@@ -22,6 +22,10 @@ impl Format for Npy {
         "npy"
     }
 
+    fn title(&self) -> &'static str {
+        "NumPy"
+    }
+
     fn summary(&self) -> &'static str {
         "NumPy array files"
     }

@@ -22,6 +22,10 @@ impl Format for Parquet {
         "parquet"
     }
 
+    fn title(&self) -> &'static str {
+        "Parquet"
+    }
+
     fn summary(&self) -> &'static str {
         "Apache Parquet files"
     }

@@ -31,6 +31,10 @@ impl Format for Zarr {
         "zarr"
     }
 
+    fn title(&self) -> &'static str {
+        "Zarr"
+    }
+
     fn summary(&self) -> &'static str {
         "Zarr arrays and groups, version 3"
     }

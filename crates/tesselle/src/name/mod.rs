@@ -1,8 +1,13 @@
 //! Naming things: `path#table`, patterns, times and key files, for every front end.
 
+mod pipes;
+
 use std::path::Path;
 
 use tesselle_core::{Error, Location, Result, Secret};
+
+pub use pipes::keep_pipes;
+use pipes::spooled;
 
 /// A container and, perhaps, a table inside it.
 #[derive(Debug, Clone)]
@@ -14,13 +19,16 @@ pub struct Uri {
 }
 
 impl Uri {
-    /// Reads `path[#table]`. A path that exists as written wins over its reading as a fragment.
+    /// Reads `path[#table]`; `-` is standard input. A path that exists as written wins over its reading as a fragment.
     pub fn parse(text: &str) -> Result<Self> {
         if is_remote(text) {
             let (url, table) = split(text);
             return Ok(Self { location: remote(url)?, table: table.map(str::to_owned) });
         }
         let text = local(text);
+        if let Some(location) = spooled(split(text).0)? {
+            return Ok(Self { location, table: split(text).1.map(str::to_owned) });
+        }
         let whole = Location::local(text)?;
         if whole.exists()? {
             return Ok(Self { location: whole, table: None });

@@ -1,0 +1,86 @@
+//! Pipes, devices and standard input as files: read to their end once.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tesselle_core::storage::{EntryKind, Storage, spool};
+use tesselle_core::{Error, Location, Result};
+
+/// Whether what came out of a pipe stays as long as the process; see [`keep_pipes`].
+static KEEP_PIPES: AtomicBool = AtomicBool::new(false);
+
+/// From now on, every pipe is read once per process, however often it is named. For programs that run one command, and
+/// name their inputs several times on the way.
+pub fn keep_pipes() {
+    KEEP_PIPES.store(true, Ordering::Relaxed);
+}
+
+/// Inputs that were read to their end, by their names. Descriptors of this process can be read only once, so what came out
+/// of them stays; a named pipe is read again once nobody has what it gave before.
+static SPOOLED: Mutex<Option<HashMap<String, Spooled>>> = Mutex::new(None);
+
+enum Spooled {
+    Kept(Location),
+    Shared(Weak<dyn Storage>),
+}
+
+/// The content of a pipe, a device or standard input (`-`), read to its end; `None` where `path` is none of them.
+pub(super) fn spooled(path: &str) -> Result<Option<Location>> {
+    let is_stdin = path == "-" && !Location::local(path)?.exists()?;
+    if !is_stdin && Location::local(path)?.kind()? != Some(EntryKind::Other) {
+        return Ok(None);
+    }
+    let mut known = SPOOLED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_with(HashMap::new);
+    match known.get(path) {
+        Some(Spooled::Kept(location)) => return Ok(Some(location.clone())),
+        Some(Spooled::Shared(storage)) => {
+            if let Some(storage) = storage.upgrade() {
+                return Ok(Some(Location::new(storage, path)));
+            }
+        }
+        None => {}
+    }
+    let location = if is_stdin {
+        spool(&mut std::io::stdin().lock(), path)?
+    } else {
+        let failed = |error| Error::io(format!("cannot read '{path}'"), error);
+        spool(&mut std::fs::File::open(path).map_err(failed)?, path)?
+    };
+    let is_own = is_stdin || path.starts_with("/dev/std") || path.contains("/fd/");
+    let entry = if is_own || KEEP_PIPES.load(Ordering::Relaxed) {
+        Spooled::Kept(location.clone())
+    } else {
+        Spooled::Shared(Arc::downgrade(location.storage()))
+    };
+    known.insert(path.to_owned(), entry);
+    Ok(Some(location))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::name::Uri;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_read_to_its_end_and_read_again_when_nobody_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("p");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for round in ["one", "two"] {
+            let writer = std::thread::spawn({
+                let pipe = pipe.clone();
+                move || std::fs::write(pipe, round).unwrap()
+            });
+            let uri = Uri::parse(&format!("{}#t", pipe.display())).unwrap();
+            writer.join().unwrap();
+            let again = Uri::parse(pipe.to_str().unwrap()).unwrap();
+            assert_eq!(uri.table.as_deref(), Some("t"));
+            for location in [uri.location, again.location] {
+                assert_eq!(location.read_all(100).unwrap(), round);
+            }
+        }
+        assert_eq!(Uri::parse("/dev/null").unwrap().location.size().unwrap(), 0);
+    }
+}
