@@ -44,6 +44,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// Writes text that has marks for the terminal in it. What comes from a file must have gone through [`plain`].
 pub(crate) fn print_styled(text: &str) -> Result<()> {
+    crate::progress::clear();
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(failed)
 }
@@ -64,6 +65,7 @@ pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
 
 /// Says something to the person at the terminal.
 pub(crate) fn note(text: &str) {
+    crate::progress::clear();
     // When stderr is gone there is nobody to tell.
     let _ = writeln!(io::stderr(), "{}", plain(text));
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tesselle::{Depth, Error, Report, Result, Severity, Wanted};
+use tesselle::{Depth, Error, ErrorKind, Report, Result, Severity, Wanted};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -90,7 +90,7 @@ impl Verify {
                     reports.push((uri.clone(), Ok(report)));
                 }
                 // One container at fault does not stop the others; its error is reported in its turn.
-                Err(error) if many => fail(uri.clone(), &error, &mut reports),
+                Err(error) if many && error.kind() != ErrorKind::Canceled => fail(uri.clone(), &error, &mut reports),
                 Err(error) => return Err(error),
             }
         }

@@ -1,7 +1,7 @@
 //! Folders that appear whole or not at all.
 
 use super::local::reclaim::staged_name;
-use super::{EntryKind, Hold, Location};
+use super::{EntryKind, Hold, Location, StagedPath};
 use crate::error::{Error, Result};
 
 /// A staged folder next to its target. Dropping it without `commit` leaves nothing behind.
@@ -11,6 +11,7 @@ pub struct StagedFolder {
     target: Location,
     hold: Hold,
     done: bool,
+    _registered: Option<StagedPath>,
 }
 
 impl StagedFolder {
@@ -29,9 +30,10 @@ impl StagedFolder {
                 None => Location::new(storage.clone(), name),
             };
             if !folder.exists()? {
+                let registered = storage.stage(folder.path())?;
                 storage.create_dir(folder.path())?;
                 let hold = storage.hold(folder.path());
-                return Ok(Self { folder, target, hold, done: false });
+                return Ok(Self { folder, target, hold, done: false, _registered: registered });
             }
         }
     }

@@ -17,10 +17,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Entry, EntryKind, Hold, IoHints, Staged, Storage, check_range};
+use super::lock::FileLock;
+use super::{Entry, EntryKind, Hold, IoHints, Lock, Staged, StagedPath, Storage, check_range};
 use crate::error::{Error, Result};
 use buffers::Buffer;
 use open::{OpenFile, READ_COST, TINY};
@@ -237,6 +239,17 @@ impl Storage for LocalStorage {
     fn recover(&self, path: &str) -> Result<bool> {
         self.forget(path);
         Ok(reclaim::recover(path))
+    }
+
+    fn stage(&self, path: &str) -> Result<Option<StagedPath>> {
+        StagedPath::new(Path::new(path)).map(Some)
+    }
+
+    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
+        let lock = FileLock::take(path, wait)?;
+        // A file that is open from before may have been replaced since.
+        self.forget(path);
+        Ok(Lock::new(lock))
     }
 
     fn hints(&self) -> IoHints {

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Entry, EntryKind, LocalStorage, Staged, Storage};
+use super::{Entry, EntryKind, LocalStorage, Lock, Staged, Storage};
 use crate::error::{Context, Error, Result};
 
 /// A file or folder on some storage.
@@ -113,6 +114,11 @@ impl Location {
     /// The entries of the folder, sorted by name.
     pub fn list(&self) -> Result<Vec<Entry>> {
         self.storage.list(&self.path)
+    }
+
+    /// Keeps other writers out until the lock is dropped; see [`Storage::lock`].
+    pub fn lock(&self, wait: Duration) -> Result<Lock> {
+        self.storage.lock(&self.path, wait)
     }
 
     /// Starts a new file here. Refuses to replace anything unless `overwrite`.

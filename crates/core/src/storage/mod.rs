@@ -8,11 +8,14 @@ mod cloud;
 mod folder;
 mod local;
 mod location;
+mod lock;
 mod memory;
 mod spool;
+mod staged;
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -21,8 +24,10 @@ pub use cloud::CloudStorage;
 pub use folder::StagedFolder;
 pub use local::LocalStorage;
 pub use location::Location;
+pub use lock::Lock;
 pub use memory::MemoryStorage;
 pub use spool::spool;
+pub use staged::{StagedPath, remove_staged};
 
 use crate::error::{Error, Result};
 
@@ -74,6 +79,13 @@ pub trait Storage: Send + Sync + Debug {
         Err(Error::unsupported(format!("this storage cannot replace '{to}' in one step")))
     }
 
+    /// Takes note that `path` is staged: it is removed if the process has to end before the answer is dropped. `None`
+    /// where an uncommitted path is invisible by itself.
+    fn stage(&self, path: &str) -> Result<Option<StagedPath>> {
+        let _ = path;
+        Ok(None)
+    }
+
     /// Marks a staged file or folder as in use while the result lives.
     fn hold(&self, path: &str) -> Hold {
         let _ = path;
@@ -89,6 +101,16 @@ pub trait Storage: Send + Sync + Debug {
     fn recover(&self, path: &str) -> Result<bool> {
         let _ = path;
         Ok(false)
+    }
+
+    /// Waits up to `wait` until nobody else holds the lock of `path`, and holds it until the guard is dropped. What is
+    /// read of `path` afterwards is what the last holder wrote.
+    ///
+    /// It keeps apart those who take it and nobody else: readers need no lock. A storage that cannot do this refuses.
+    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
+        let _ = wait;
+        Err(Error::unsupported(format!("'{path}' cannot be changed here: this storage has no locks"))
+            .hint("change a local copy and put it in its place"))
     }
 
     /// How this storage likes to be asked.

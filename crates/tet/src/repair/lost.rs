@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rayon::prelude::*;
+use tesselle_core::driver::parallel;
 use tesselle_core::{DType, Driver, Error, ErrorKind, Result};
 
 use crate::Codec;
@@ -42,7 +42,7 @@ impl Kept {
             let check = |scratch: &mut Vec<u8>, linear: u64| {
                 check_tile(file, id, grid, linear, scratch).err().map(|error| (linear, error))
             };
-            (0..grid.tiles).into_par_iter().map_init(Vec::new, check).flatten().collect()
+            parallel::map_with(0..grid.tiles, Vec::new, check).into_iter().flatten().collect()
         });
         let about_data = |error: &Error| matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported);
         let (fill, fill_text) = fill(file, id, grid.dtype);

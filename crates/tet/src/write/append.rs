@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use rayon::prelude::*;
 use tesselle_core::array::read_region;
 use tesselle_core::{ArrayView, DType, Driver, Error, Location, OpenOptions, Region, Result, Span, Summary};
 
@@ -135,11 +134,8 @@ impl Writer {
             let end = grid.tiles.min(next + BATCH);
             let Some(output) = self.datasets.get(id) else { break };
             let (encoder, driver) = (output.encoder(), &self.driver);
-            let copied = driver.install(|| {
-                (next..end)
-                    .into_par_iter()
-                    .map(|linear| copy_tile(file, source, grid, linear, encoder, copying))
-                    .collect::<Result<Vec<_>>>()
+            let copied = driver.try_map(next..end, |linear| {
+                copy_tile(file, source, grid, linear, encoder, copying)
             })?;
             for (tile, codec, payload, statistics) in copied {
                 let encoded = Encoded { codec, payload: Cow::Borrowed(&payload), statistics };

@@ -9,7 +9,7 @@ use super::place::{self, failed, keep_ownership};
 use super::reclaim::{self, staged_name};
 use super::swap::sync_folder;
 use crate::error::{Error, Result};
-use crate::storage::Staged;
+use crate::storage::{Staged, StagedPath};
 
 /// Appends are gathered up to this size.
 const BUFFER: usize = 1 << 20;
@@ -25,6 +25,7 @@ pub(super) struct StagedFile {
     target: String,
     /// What the caller calls it.
     name: String,
+    _registered: StagedPath,
 }
 
 impl StagedFile {
@@ -41,6 +42,7 @@ impl StagedFile {
         // Several writers may aim at one target: each has its own staging file, the last rename wins.
         for _ in 0..u32::MAX {
             let staging = folder.join(staged_name(last));
+            let registered = StagedPath::new(&staging)?;
             match create_new(&staging, replaces) {
                 Ok(file) => {
                     let _ = reclaim::lock(&file);
@@ -52,6 +54,7 @@ impl StagedFile {
                         staging,
                         target: target.to_owned(),
                         name: name.to_owned(),
+                        _registered: registered,
                     });
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
