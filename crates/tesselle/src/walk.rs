@@ -142,7 +142,7 @@ impl Walk {
         match kind {
             EntryKind::Folder => self.enter(inner, depth + 1)?,
             EntryKind::File if is_wanted(inner, self.wanted)? => {
-                self.found.paths.push(inner.path().to_owned())
+                self.found.paths.push(inner.path().to_owned());
             }
             EntryKind::File => {}
             EntryKind::Other if is_known_name(inner.name()) => {

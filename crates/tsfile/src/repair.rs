@@ -96,7 +96,8 @@ fn without_tail(
     let lost = if refused.class_name() == "incomplete" { Outcome::Unfinished } else { Outcome::Partial };
     match (&stop, found.separator) {
         (Some(stop), _) => {
-            let lost = if stop.error.class_name() == "truncated" { lost } else { Outcome::Partial };
+            let cut = matches!(stop.error.class_name(), "truncated" | "cut_chunk");
+            let lost = if cut { lost } else { Outcome::Partial };
             repaired.note(lost, format!("the scan stopped: {}", stop.error.without_hint()));
         }
         (None, Some(_)) => {}
