@@ -22,7 +22,7 @@ const DEGREE: usize = 256;
 const TAIL: &str = "tail";
 
 /// What a scan found whole.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Recovered {
     /// Where valid data ends.
     pub(crate) end: u64,
@@ -50,7 +50,7 @@ pub(crate) struct Stop {
     pub(super) error: Error,
 }
 
-/// A group in the making.
+/// A group that is not closed yet.
 #[derive(Default)]
 struct Open {
     device: Option<DeviceId>,
