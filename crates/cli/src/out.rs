@@ -15,6 +15,7 @@ pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>>
 
 /// Writes text to standard output.
 pub(crate) fn print(text: &str) -> Result<()> {
+    crate::progress::clear();
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(failed)
 }
@@ -35,6 +36,7 @@ pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
 
 /// Says something to the person at the terminal.
 pub(crate) fn note(text: &str) {
+    crate::progress::clear();
     // When stderr is gone there is nobody to tell.
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -161,6 +161,8 @@ pub struct OpenOptions {
     pub raw: bool,
     /// Text columns as Binary.
     pub text_as_binary: bool,
+    /// The whole domain of a dense array, also where nothing is written.
+    pub full_domain: bool,
     /// Bounds that hold whatever the file claims.
     pub limits: Limits,
 }

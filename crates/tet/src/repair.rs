@@ -6,7 +6,7 @@
 //! disagree, the tiles are kept, the maps are made anew, and the report says so.
 
 use bytes::Bytes;
-use rayon::prelude::*;
+use tesselle_core::driver::parallel;
 use tesselle_core::storage::Staged;
 use tesselle_core::{
     Depth, Driver, Error, ErrorKind, Finding, Location, OpenOptions, Outcome, Repaired, Report, Result,
@@ -136,8 +136,9 @@ fn salvage(source: &Location, options: &OpenOptions, refused: &Error) -> Result<
 fn check_dataset(file: &File, id: usize, driver: &Driver) -> Result<()> {
     let opened = &file.opened;
     let grid = opened.grid(id)?;
-    driver.install(|| {
-        (0..grid.tiles).into_par_iter().try_for_each_init(Vec::new, |scratch, linear| {
+    let checked = driver.install(|| {
+        parallel::try_map_with(0..grid.tiles, Vec::new, |scratch, linear| {
+            driver.check_canceled()?;
             let tile = grid.tile_at(linear);
             let row = opened.tile_row(id, grid, &tile)?;
             if row.codec == crate::Codec::Raw {
@@ -147,7 +148,8 @@ fn check_dataset(file: &File, id: usize, driver: &Driver) -> Result<()> {
             scratch.resize(row.raw_len as usize, 0);
             decode_into(&row, &payload, scratch)
         })
-    })
+    });
+    checked.map(drop)
 }
 
 /// Copies the file up to the end of its payloads, or all of it when it is healthy.

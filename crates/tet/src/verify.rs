@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use rayon::prelude::*;
+use tesselle_core::driver::parallel;
 use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
 
 use crate::meta::directory::Dataset;
@@ -177,11 +177,10 @@ fn decode(
         driver.check_canceled()?;
         let end = count.min(start + BATCH);
         let decoded: Vec<(Row, Result<Option<TileStatistics>>)> = driver.install(|| {
-            (start..end)
-                .into_par_iter()
-                .filter_map(|number| catalog.index.row(number))
-                .map_init(Vec::new, |scratch, row| (row, decode_row(opened, &row, embedded, scratch)))
-                .collect()
+            let rows = (start..end).filter_map(|number| catalog.index.row(number));
+            parallel::map_with(rows, Vec::new, |scratch, row| {
+                (row, decode_row(opened, &row, embedded, scratch))
+            })
         });
         for (number, (row, result)) in (start..).zip(decoded) {
             driver.progress().advance(row.stored_len);

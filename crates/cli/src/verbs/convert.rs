@@ -7,7 +7,8 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use tesselle::{
-    Conversion, Converted, Driver, Error, Predicate, Result, Scan, Settings, Target, Wanted, WriteOptions,
+    Conversion, Converted, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, Target, Wanted,
+    WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
@@ -92,7 +93,7 @@ impl Convert {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
         let conversion = self.conversion()?;
-        let driver = self.resources.writing_driver()?;
+        let driver = self.resources.driver()?;
         let Some((output, inputs)) = self.paths.split_last() else {
             return Err(Error::invalid("a conversion needs an input and an output"));
         };
@@ -170,6 +171,7 @@ impl Convert {
         let mut taken = HashSet::new();
         let started = Instant::now();
         for (number, input) in inputs.iter().enumerate() {
+            driver.check_canceled()?;
             let begun = Instant::now();
             let target = place(output, input, ending, &mut taken);
             let shown = target.display().to_string();
@@ -193,6 +195,7 @@ impl Convert {
                     report["output"] = json!(shown);
                     reports.push(report);
                 }
+                Err(error) if error.kind() == ErrorKind::Canceled => return Err(error),
                 Err(error) => {
                     bad += 1;
                     out::note(&format!("{}: FAILED: {error}", input.uri));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tesselle::{Depth, Error, Report, Result, Severity, Wanted};
+use tesselle::{Depth, Error, ErrorKind, Report, Result, Severity, Wanted};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -80,7 +80,7 @@ impl Verify {
                     reports.push((uri, Ok(report)));
                 }
                 // One container at fault does not stop the others; its error is told in its turn.
-                Err(error) if many => {
+                Err(error) if many && error.kind() != ErrorKind::Canceled => {
                     out::note(&format!("tess: {error}"));
                     reports.push((uri, Err(error.to_json())));
                     let worse =

@@ -1,6 +1,6 @@
 //! Folders that appear whole or not at all.
 
-use super::Location;
+use super::{Location, StagedPath};
 use crate::error::{Error, Result};
 
 /// A folder in the making, beside its target. Dropping it without `commit` leaves nothing behind.
@@ -9,6 +9,7 @@ pub struct StagedFolder {
     folder: Location,
     target: Location,
     done: bool,
+    _registered: Option<StagedPath>,
 }
 
 impl StagedFolder {
@@ -23,8 +24,9 @@ impl StagedFolder {
                 None => Location::new(target.storage().clone(), name),
             };
             if !folder.exists()? {
+                let registered = folder.storage().stage(folder.path())?;
                 folder.storage().create_dir(folder.path())?;
-                return Ok(Self { folder, target: target.clone(), done: false });
+                return Ok(Self { folder, target: target.clone(), done: false, _registered: registered });
             }
             attempt += 1;
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
-use super::{Entry, EntryKind, IoHints, Staged, Storage, check_range};
+use super::{Entry, EntryKind, IoHints, Staged, StagedPath, Storage, check_range};
 use crate::error::{Error, Result};
 
 /// Below this a read by position is cheaper than a mapping and its page faults.
@@ -270,6 +270,10 @@ impl Storage for LocalStorage {
         sync_folder(Path::new(to)).map_err(failed("write", to))
     }
 
+    fn stage(&self, path: &str) -> Result<Option<StagedPath>> {
+        StagedPath::new(Path::new(path)).map(Some)
+    }
+
     fn hints(&self) -> IoHints {
         IoHints { gap: 16 << 10, max_request: 64 << 20, concurrency: 1 }
     }
@@ -283,6 +287,7 @@ struct StagedFile {
     flushed: u64,
     staging: PathBuf,
     target: String,
+    _registered: StagedPath,
 }
 
 /// Appends are gathered up to this size.
@@ -299,6 +304,7 @@ impl StagedFile {
         // Several writers may aim at one target: each has its own staging file, the last rename wins.
         for attempt in 0..u32::MAX {
             let staging = folder.join(format!(".{name}.{}-{attempt}.tmp", std::process::id()));
+            let registered = StagedPath::new(&staging)?;
             match OpenOptions::new().read(true).write(true).create_new(true).open(&staging) {
                 Ok(file) => {
                     return Ok(Self {
@@ -308,6 +314,7 @@ impl StagedFile {
                         flushed: 0,
                         staging,
                         target: target.to_owned(),
+                        _registered: registered,
                     });
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}

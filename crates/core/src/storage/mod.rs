@@ -9,6 +9,7 @@ mod folder;
 mod local;
 mod location;
 mod memory;
+mod staged;
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -21,6 +22,7 @@ pub use folder::StagedFolder;
 pub use local::LocalStorage;
 pub use location::Location;
 pub use memory::MemoryStorage;
+pub use staged::{StagedPath, remove_staged};
 
 use crate::error::{Error, Result};
 
@@ -53,6 +55,13 @@ pub trait Storage: Send + Sync + Debug {
     fn replace(&self, from: &str, to: &str) -> Result<()> {
         let _ = from;
         Err(Error::unsupported(format!("this storage cannot replace '{to}' in one step")))
+    }
+
+    /// Takes note that `path` is staged: it is removed if the process has to end before the answer is dropped. `None`
+    /// where an uncommitted path is invisible by itself.
+    fn stage(&self, path: &str) -> Result<Option<StagedPath>> {
+        let _ = path;
+        Ok(None)
     }
 
     /// How this storage likes to be asked.

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
 use tesselle_core::array::read_region;
 use tesselle_core::{ArrayView, DType, Driver, Error, Location, OpenOptions, Region, Result, Span, Summary};
 
@@ -125,21 +124,16 @@ impl Writer {
             let end = grid.tiles.min(next + BATCH);
             let Some(output) = self.datasets.get(id) else { break };
             let (encoder, driver) = (output.encoder(), &self.driver);
-            let copied = driver.install(|| {
-                (next..end)
-                    .into_par_iter()
-                    .map(|linear| {
-                        let tile = grid.tile_at(linear);
-                        let row = file.opened.tile_row(source, grid, &tile)?;
-                        let payload = file.opened.location.read_range(row.span())?;
-                        let statistics = encoder.statistics.then(|| {
-                            let mut decoded = vec![0; row.raw_len as usize];
-                            decode_into(&row, &payload, &mut decoded)?;
-                            Ok::<_, Error>(TileStatistics::of(grid.dtype, encoder.fill.as_deref(), &decoded))
-                        });
-                        Ok((tile, row.codec, payload, statistics.transpose()?))
-                    })
-                    .collect::<Result<Vec<_>>>()
+            let copied = driver.try_map(next..end, |linear| {
+                let tile = grid.tile_at(linear);
+                let row = file.opened.tile_row(source, grid, &tile)?;
+                let payload = file.opened.location.read_range(row.span())?;
+                let statistics = encoder.statistics.then(|| {
+                    let mut decoded = vec![0; row.raw_len as usize];
+                    decode_into(&row, &payload, &mut decoded)?;
+                    Ok::<_, Error>(TileStatistics::of(grid.dtype, encoder.fill.as_deref(), &decoded))
+                });
+                Ok((tile, row.codec, payload, statistics.transpose()?))
             })?;
             for (tile, codec, payload, statistics) in copied {
                 let encoded = Encoded { codec, payload: Cow::Borrowed(&payload), statistics };

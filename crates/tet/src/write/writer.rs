@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Driver, Error, Location, Result};
 
@@ -262,18 +261,13 @@ impl Writer {
             self.driver.check_canceled()?;
             let end = (next + group).min(bands * per_band);
             let output = self.output(id)?;
-            let encoded = self.driver.install(|| {
-                (next..end)
-                    .into_par_iter()
-                    .map(|n| {
-                        let (band, rest) = (n / per_band, n % per_band);
-                        let tile = output.grid.tile_at((first + band) * per_band + rest);
-                        let start = band as usize * band_bytes;
-                        let rows = rows.get(start..rows.len().min(start + band_bytes)).unwrap_or_default();
-                        let encoded = output.encoder.encode(&output.grid, cut(&output.grid, &tile, rows)?)?;
-                        Ok((tile, encoded))
-                    })
-                    .collect::<Result<Vec<_>>>()
+            let encoded = self.driver.try_map(next..end, |n| {
+                let (band, rest) = (n / per_band, n % per_band);
+                let tile = output.grid.tile_at((first + band) * per_band + rest);
+                let start = band as usize * band_bytes;
+                let rows = rows.get(start..rows.len().min(start + band_bytes)).unwrap_or_default();
+                let encoded = output.encoder.encode(&output.grid, cut(&output.grid, &tile, rows)?)?;
+                Ok((tile, encoded))
             })?;
             for (tile, encoded) in &encoded {
                 self.append_encoded(id, tile, encoded)?;

@@ -4,8 +4,8 @@ use super::{Compare, difference};
 use crate::meta::{Statistics, Version};
 use crate::points;
 use crate::walk::WalkedChunk;
-use rayon::prelude::*;
 use std::sync::Arc;
+use tesselle_core::driver::parallel;
 use tesselle_core::{Driver, Finding, Severity};
 
 /// A chunk that waits to be decoded.
@@ -39,7 +39,7 @@ pub(crate) fn check(waiting: &[Waiting], version: Version, driver: &Driver) -> V
     if pages.len() < 2 || driver.threads() < 2 {
         return pages.iter().map(one).collect();
     }
-    driver.install(|| pages.par_iter().map(one).collect())
+    driver.install(|| parallel::map(&pages, one))
 }
 
 fn page(waiting: &Waiting, number: usize, version: Version) -> Checked {

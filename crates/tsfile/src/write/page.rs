@@ -6,7 +6,6 @@ use super::statistics::{of_points, of_times};
 use super::values::{Rows, Slice};
 use crate::meta::primitive::len32;
 use crate::meta::{Compression, PageHeader, PutPrimitives, Statistics};
-use rayon::prelude::*;
 use tesselle_codec::compress::compress;
 use tesselle_core::{Context as _, Driver, Result};
 
@@ -54,7 +53,7 @@ pub(crate) fn encode_all(
     if jobs.len() < 2 || driver.threads() < 2 {
         return jobs.iter().map(|job| job.run(setting)).collect();
     }
-    driver.install(|| jobs.par_iter().map(|job| job.run(setting)).collect())
+    driver.try_map(jobs, |job| job.run(setting))
 }
 
 impl PageJob<'_> {

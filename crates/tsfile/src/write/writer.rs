@@ -9,8 +9,8 @@ use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
 use crate::meta::schema::{Category, MeasurementSchema, TableSchema};
 use crate::meta::{Compression, DataType, DeviceId, Encoding, Value, Version};
 use crate::write::chunk::EncodedChunk;
-use rayon::prelude::*;
 use std::collections::{BTreeMap, HashSet};
+use tesselle_core::driver::parallel;
 use tesselle_core::{Context as _, Driver, Error, Location, Result, Summary};
 
 /// Writes one file. Memory follows `group_bytes`; only what the metadata at the end says about each chunk stays.
@@ -278,7 +278,7 @@ impl Writer {
             }
         }
         let encoded: Vec<Result<EncodedChunk>> =
-            self.driver.install(|| jobs.par_iter().map(|job| job.run(&setting)).collect());
+            self.driver.install(|| parallel::map(&jobs, |job| job.run(&setting)));
         drop(jobs);
         let mut chunks = owners.into_iter().zip(encoded).peekable();
         while let Some((device, first)) = chunks.next() {
