@@ -225,7 +225,8 @@ fn judge_groups(
                 Err(why) => {
                     let pieces = judge.salvage(group.start..group.end)?;
                     let what = format!("the chunk group of '{}'", device.path().escape_debug());
-                    dropped.push((Outcome::Partial, damage_line(&what, group.start..group.end, &why, &pieces)));
+                    dropped
+                        .push((Outcome::Partial, damage_line(&what, group.start..group.end, &why, &pieces)));
                     salvaged.extend(pieces);
                     list.push(None);
                 }
@@ -406,9 +407,11 @@ fn finish(
         repaired.note(Outcome::Partial, text);
         for origin in drop {
             let place = match origin {
-                Origin::Whole(device, number) => {
-                    parts.groups.get_mut(device).and_then(|list| list.get_mut(*number)).map(|group| *group = None)
-                }
+                Origin::Whole(device, number) => parts
+                    .groups
+                    .get_mut(device)
+                    .and_then(|list| list.get_mut(*number))
+                    .map(|group| *group = None),
                 Origin::Salvaged(number) => parts.salvaged.get_mut(*number).map(|group| *group = None),
             };
             place.ok_or_else(|| Error::internal("a group of a repaired file has no origin"))?;
@@ -442,7 +445,9 @@ fn write(
     let partial = mended.origins.len() - whole;
     let mut text = format!("{whole} whole chunk groups of {devices} devices are kept");
     if partial > 0 {
-        text = format!("{whole} whole chunk groups and parts of {partial} others, of {devices} devices, are kept");
+        text = format!(
+            "{whole} whole chunk groups and parts of {partial} others, of {devices} devices, are kept"
+        );
     }
     repaired.notes.push(text);
     mended.found.write_tail(parts.version, known, &mut out)?;

@@ -56,7 +56,12 @@ struct Piece<'a> {
 
 impl Mended {
     /// Leaves out what is not whole or salvaged, and moves the rest together.
-    pub(super) fn new(version: Version, found: &Recovered, groups: &Groups, salvaged: &[Option<Salvaged>]) -> Self {
+    pub(super) fn new(
+        version: Version,
+        found: &Recovered,
+        groups: &Groups,
+        salvaged: &[Option<Salvaged>],
+    ) -> Self {
         let head = version.head().len() as u64;
         let is_all = !found.broken && groups.values().flatten().all(Option::is_some);
         let mut pieces = whole_groups(version, found, groups);
@@ -82,7 +87,8 @@ impl Mended {
             return mended;
         }
         for between in &found.between {
-            let version = found.versions.iter().find(|(at, _)| *at == between.start).map(|(_, number)| *number);
+            let version =
+                found.versions.iter().find(|(at, _)| *at == between.start).map(|(_, number)| *number);
             let segments = vec![Segment::Copy(between.clone())];
             pieces.push(Piece { start: between.start, segments, group: None, version });
         }
