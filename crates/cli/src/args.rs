@@ -57,7 +57,13 @@ impl ReadArgs {
 
     /// Opens `uri`; `table` wins over its fragment.
     pub(crate) fn open(&self, uri: &str, table: Option<&str>) -> Result<Opened> {
-        let mut opened = tesselle::open(uri, self.format.as_deref(), &self.options()?)?;
+        self.open_with(uri, table, false)
+    }
+
+    /// Like [`ReadArgs::open`], perhaps with rows that are marked as deleted.
+    pub(crate) fn open_with(&self, uri: &str, table: Option<&str>, deleted: bool) -> Result<Opened> {
+        let options = OpenOptions { deleted, ..self.options()? };
+        let mut opened = tesselle::open(uri, self.format.as_deref(), &options)?;
         opened.table = table.map(str::to_owned).or(opened.table);
         Ok(opened)
     }

@@ -84,6 +84,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let json = cli.verb.wants_json();
     signals::listen();
+    tesselle::keep_pipes();
     match cli.verb.run() {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::BadData) => ExitCode::from(1),
@@ -127,7 +128,7 @@ fn report(error: &Error, json: bool) {
     if json {
         let _ = writeln!(std::io::stdout(), "{}", error.to_json());
     }
-    let _ = writeln!(std::io::stderr(), "tess: {error}");
+    out::note(&format!("tess: {error}"));
 }
 
 impl Verb {

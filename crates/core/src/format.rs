@@ -163,6 +163,8 @@ pub struct OpenOptions {
     pub text_as_binary: bool,
     /// The whole domain of a dense array, also where nothing is written.
     pub full_domain: bool,
+    /// Also rows that are marked as deleted but still stored, where the format has such.
+    pub deleted: bool,
     /// Bounds that hold whatever the file claims.
     pub limits: Limits,
 }

@@ -87,7 +87,7 @@ impl Writer {
         if let Some(footer) = &options.footer {
             check_footer(footer)?;
         }
-        let outputs = specs.iter().map(|spec| Output::new(spec, options.footer.as_ref()));
+        let outputs = specs.iter().map(|spec| Output::new(spec, &options));
         let outputs = outputs.collect::<Result<Vec<_>>>()?;
         let mut order: Vec<usize> = (0..outputs.len()).collect();
         if options.alignment == Alignment::Sorted {
@@ -290,13 +290,15 @@ fn check_footer(footer: &FooterSpec) -> Result<()> {
 }
 
 impl Output {
-    fn new(spec: &DatasetSpec, footer: Option<&FooterSpec>) -> Result<Self> {
+    fn new(spec: &DatasetSpec, options: &WriterOptions) -> Result<Self> {
         let (dataset, grid) = spec.check()?;
+        let footer = options.footer.as_ref();
         let metadata = footer.and_then(|footer| footer.metadata.as_ref()?.datasets.get(&spec.name));
         let statistics = footer.is_some_and(|footer| footer.indexes);
         let encoder = Encoder {
             codec: spec.codec,
             level: spec.level,
+            checksum: options.checksum,
             fill: metadata.and_then(|metadata| metadata.fill(grid.dtype)),
             statistics,
         };

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tesselle::{Error, Result};
-use tesselle_sql::{Interrupt, Session, SessionOptions};
+use tesselle_sql::{Session, SessionOptions};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::{Outcome, signals};
