@@ -49,12 +49,29 @@ pub fn repair(
         return Err(Error::invalid("the result of a repair must not be its source")
             .hint("name another file; replace the source yourself when you are content"));
     }
+    refuse_nested(source.path(), target.path())?;
     let format = match format {
         Some(name) => registry::format_by_name(name)?,
         None => registry::detect(&source)?,
     };
     target.refuse_existing(overwrite)?;
     format.repair(&source, &target, options, driver)
+}
+
+/// A result inside of its source would be a part of it, and one around it would replace it.
+fn refuse_nested(source: &str, target: &str) -> Result<()> {
+    let Ok(source) = std::fs::canonicalize(source) else { return Ok(()) };
+    let parent = std::path::Path::new(target).parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = std::fs::canonicalize(parent.unwrap_or(std::path::Path::new(".")));
+    let inside = parent.is_ok_and(|parent| parent.starts_with(&source));
+    let around = std::fs::canonicalize(target).is_ok_and(|target| source.starts_with(target));
+    if inside || around {
+        return Err(Error::invalid(
+            "the result of a repair must not lie in its source, nor the source in the result",
+        )
+        .hint("name another place"));
+    }
+    Ok(())
 }
 
 /// Repairs the container at `uri` in its place. The original is kept beside it under the name that is given back.
@@ -100,4 +117,21 @@ pub fn repair_in_place(
         return Err(error.hint(format!("{place}; the mended one is '{beside}'")));
     }
     Ok((repaired, backup))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refuse_nested;
+
+    #[test]
+    fn a_result_inside_of_its_source_or_around_it_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let array = folder.path().join("array");
+        std::fs::create_dir(&array).unwrap();
+        let path = |path: std::path::PathBuf| path.to_str().unwrap().to_owned();
+        let source = path(array.clone());
+        assert!(refuse_nested(&source, &path(array.join("x"))).is_err());
+        assert!(refuse_nested(&source, &path(folder.path().to_owned())).is_err());
+        assert!(refuse_nested(&source, &path(folder.path().join("other"))).is_ok());
+    }
 }
