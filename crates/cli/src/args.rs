@@ -57,7 +57,13 @@ impl ReadArgs {
 
     /// Opens `uri`; `table` wins over its fragment.
     pub(crate) fn open(&self, uri: &str, table: Option<&str>) -> Result<Opened> {
-        let mut opened = tesselle::open(uri, self.format.as_deref(), &self.options()?)?;
+        self.open_with(uri, table, false)
+    }
+
+    /// Like [`ReadArgs::open`], perhaps with rows that are marked as deleted.
+    pub(crate) fn open_with(&self, uri: &str, table: Option<&str>, deleted: bool) -> Result<Opened> {
+        let options = OpenOptions { deleted, ..self.options()? };
+        let mut opened = tesselle::open(uri, self.format.as_deref(), &options)?;
         opened.table = table.map(str::to_owned).or(opened.table);
         Ok(opened)
     }
@@ -94,20 +100,10 @@ impl ResourceArgs {
         (self.threads, self.memory_limit)
     }
 
-    /// A driver with these resources.
+    /// A driver with these resources, which a signal cancels.
     pub(crate) fn driver(&self) -> Result<Driver> {
-        Driver::new(&DriverOptions { threads: self.threads, memory: self.memory_limit })
-    }
-
-    /// A driver for work that writes: a signal cancels it, so that nothing half-written stays behind.
-    pub(crate) fn writing_driver(&self) -> Result<Driver> {
-        let driver = self.driver()?;
-        #[cfg(feature = "sql")]
-        {
-            let driver = driver.clone();
-            crate::signals::on_end(move || driver.cancel());
-        }
-        Ok(driver)
+        let options = DriverOptions { threads: self.threads, memory: self.memory_limit };
+        Ok(Driver::new(&options)?.under(crate::signals::token()))
     }
 }
 

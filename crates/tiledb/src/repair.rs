@@ -10,12 +10,12 @@ mod rebuild;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tesselle_core::storage::{EntryKind, StagedFolder};
-use tesselle_core::{Depth, Driver, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Severity};
+use tesselle_core::storage::EntryKind;
+use tesselle_core::{Depth, Driver, Location, OpenOptions, Outcome, Repaired, Report, Severity};
 
 use crate::array::{Array, Loader, key_of};
 use crate::container::stored_fields;
-use crate::directory::{ConditionEntry, FileEntry, OLD_SCHEMA};
+use crate::directory::{ConditionEntry, FileEntry};
 use crate::fragment::Fragment;
 use crate::group::leads_down;
 use crate::meta::condition::Condition;
@@ -37,47 +37,16 @@ pub(crate) fn repair(
     options: &OpenOptions,
     driver: &Driver,
 ) -> Result<Repaired> {
-    refuse_foreign(target)?;
-    let staged = StagedFolder::new(target)?;
-    let mut repaired = save(source, staged.location(), options, driver)?;
-    check_result(staged.location(), options, driver, &mut repaired)?;
-    staged.commit()?;
+    let mut repaired = match save(source, target, options, driver) {
+        Ok(repaired) => repaired,
+        Err(error) => {
+            // A partial copy helps nobody.
+            target.storage().remove(target.path())?;
+            return Err(error);
+        }
+    };
     repaired.dropped_bytes = total_bytes(source, options.limits.depth)?.saturating_sub(repaired.kept_bytes);
     Ok(repaired)
-}
-
-/// A folder that is no array is not replaced.
-fn refuse_foreign(target: &Location) -> Result<()> {
-    let known = ["__schema", OLD_SCHEMA, "__commits", "__fragments"];
-    let is_array =
-        known.iter().try_fold(false, |found, name| Ok::<_, Error>(found || target.join(name).exists()?))?;
-    if target.is_dir()? && !is_array && !target.list()?.is_empty() {
-        return Err(Error::invalid(format!("'{target}' is a folder, but not an array; it is not replaced")));
-    }
-    Ok(())
-}
-
-/// Verifies what was written; what is still wrong with it is reported.
-fn check_result(
-    result: &Location,
-    options: &OpenOptions,
-    driver: &Driver,
-    repaired: &mut Repaired,
-) -> Result<()> {
-    let mut report = Report::new(Depth::Deep);
-    match Array::open(result, options) {
-        Ok(array) => crate::verify::verify(&Arc::new(array), Depth::Deep, driver, &mut report)?,
-        // What is not known here is not damage.
-        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
-        Err(error) => {
-            let error = damage(error)?;
-            report.error(error.class_name(), &error);
-        }
-    }
-    for finding in report.findings().iter().filter(|finding| finding.severity == Severity::Error) {
-        repaired.note(Outcome::Doubtful, format!("still damaged: {}", finding.message));
-    }
-    Ok(())
 }
 
 /// Writes what is intact to the folder `target`.
@@ -372,6 +341,7 @@ fn total_bytes(folder: &Location, depth: usize) -> Result<u64> {
         let size = match entry.kind {
             EntryKind::File => entry.size,
             EntryKind::Folder => total_bytes(&folder.join(&entry.name), depth)?,
+            EntryKind::Other => 0,
         };
         Ok(sum.saturating_add(size))
     })

@@ -107,21 +107,6 @@ fn the_tiles_of_a_damaged_fragment_that_decode_are_kept() {
     }
 }
 
-#[test]
-fn a_repair_does_not_replace_foreign_folders() {
-    let Some(case) = case("sparse_1d_i32") else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let source = folder.path().join("array");
-    copy_folder(&case.join("array"), &source);
-    let mine = folder.path().join("mine");
-    std::fs::create_dir(&mine).unwrap();
-    std::fs::write(mine.join("letter.txt"), "dear").unwrap();
-    let (from, to) = (Location::local(&source).unwrap(), Location::local(&mine).unwrap());
-    let error = TileDb.repair(&from, &to, &OpenOptions::default(), &driver()).unwrap_err();
-    assert_eq!(error.kind().exit_code(), 2, "{error}");
-    assert!(mine.join("letter.txt").is_file());
-}
-
 #[cfg(unix)]
 #[test]
 fn a_storage_that_fails_is_not_damage() {

@@ -50,6 +50,10 @@ pub(crate) struct Cat {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
+    /// Also documents that were deleted from a tatami search segment
+    #[arg(long)]
+    deleted: bool,
+
     /// The form of the output [default: by the name of FILE, else table]
     #[arg(long = "as", value_name = "FORM")]
     form: Option<Form>,
@@ -88,7 +92,7 @@ const SCREEN_ROWS: u64 = 40;
 
 impl Cat {
     pub(crate) fn run(self) -> Result<Outcome> {
-        let opened = self.read.open(&self.uri, self.table.as_deref())?;
+        let opened = self.read.open_with(&self.uri, self.table.as_deref(), self.deleted)?;
         let table = opened.table()?;
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let result = match self.form()? {

@@ -5,9 +5,10 @@ use std::io::IsTerminal;
 
 use clap::Args;
 use tesselle::search::{Hits, SearchOptions, Syntax};
-use tesselle::{Predicate, Result, Uri};
+use tesselle::{Predicate, Result};
 
 use crate::args::{ReadArgs, ResourceArgs};
+use crate::verbs::tatami::given;
 use crate::{Outcome, out};
 
 /// Search a segment, or a folder of segments, for words
@@ -55,7 +56,7 @@ const HIGHLIGHT: usize = 160;
 
 impl Search {
     pub(crate) fn run(self) -> Result<Outcome> {
-        let location = Uri::parse(&self.uri)?.location;
+        let location = given::location(&self.uri)?;
         let options = SearchOptions {
             k: self.k,
             syntax: if self.plain { Syntax::Plain } else { Syntax::Boolean },
@@ -68,7 +69,7 @@ impl Search {
         if self.json {
             out::print_json(&hits.to_json())?;
         } else {
-            out::print(&text(&hits))?;
+            out::print_styled(&text(&hits))?;
         }
         Ok(Outcome::Fine)
     }
@@ -81,7 +82,7 @@ fn text(hits: &Hits) -> String {
     let (before, after) = if std::io::stdout().is_terminal() { ("\x1b[1m", "\x1b[0m") } else { ("[", "]") };
     let mut text = String::new();
     for (rank, hit) in hits.hits.iter().enumerate() {
-        let field = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let field = |bytes: &[u8]| out::plain(&String::from_utf8_lossy(bytes)).into_owned();
         let title = field(&hit.fields.title);
         let _ = writeln!(
             text,

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Entry, EntryKind, LocalStorage, Staged, Storage};
+use super::{Entry, EntryKind, LocalStorage, Lock, Staged, Storage};
 use crate::error::{Context, Error, Result};
 
 /// A file or folder on some storage.
@@ -63,6 +64,11 @@ impl Location {
         Some(Self { storage: Arc::clone(&self.storage), path: folder.to_owned() })
     }
 
+    /// What is here; `None` when there is nothing.
+    pub fn kind(&self) -> Result<Option<EntryKind>> {
+        self.storage.kind(&self.path)
+    }
+
     /// Whether there is anything here.
     pub fn exists(&self) -> Result<bool> {
         Ok(self.storage.kind(&self.path)?.is_some())
@@ -110,6 +116,11 @@ impl Location {
         self.storage.list(&self.path)
     }
 
+    /// Keeps other writers out until the lock is dropped; see [`Storage::lock`].
+    pub fn lock(&self, wait: Duration) -> Result<Lock> {
+        self.storage.lock(&self.path, wait)
+    }
+
     /// Starts a new file here. Refuses to replace anything unless `overwrite`.
     pub fn create(&self, overwrite: bool) -> Result<Box<dyn Staged>> {
         self.refuse_existing(overwrite)?;
@@ -118,7 +129,7 @@ impl Location {
 
     /// Refuses when something is here already, unless `overwrite`.
     pub fn refuse_existing(&self, overwrite: bool) -> Result<()> {
-        if !overwrite && self.exists()? {
+        if !overwrite && self.storage.is_taken(&self.path)? {
             return Err(
                 Error::invalid(format!("'{}' exists already", self.path)).hint("add --force to replace it")
             );

@@ -259,6 +259,16 @@ impl ColumnBuilder {
     }
 }
 
+/// The values of a blob column in the type of its field.
+pub(crate) fn blob_array(array: BinaryArray, field: &FieldRef) -> Result<ArrayRef> {
+    if field.data_type() != &arrow_schema::DataType::Utf8 {
+        return Ok(Arc::new(array));
+    }
+    let (offsets, bytes, nulls) = array.into_parts();
+    let strings = StringArray::try_new(offsets, bytes, nulls).map_err(|e| not_utf8(field.name(), e))?;
+    Ok(Arc::new(strings))
+}
+
 fn not_utf8(column: &str, source: arrow_schema::ArrowError) -> Error {
     Error::corrupt(format!("text of column '{column}' is not UTF-8"))
         .class("not_utf8")

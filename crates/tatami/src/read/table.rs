@@ -17,11 +17,22 @@ use crate::meta::zone::{Zone, to_scalar};
 #[derive(Debug, Clone)]
 pub(crate) struct FileTable {
     file: File,
+    rows: u64,
 }
 
 impl FileTable {
-    pub(crate) fn new(file: File) -> Self {
-        Self { file }
+    /// Reads which rows count, where some do not.
+    pub(crate) fn new(file: File) -> Result<Self> {
+        let rows = file.live_rows()?;
+        Ok(Self { file, rows })
+    }
+}
+
+/// What is known of some rows of a table, given what is known of all of them.
+fn loosened<T>(known: Known<T>, all: bool) -> Known<T> {
+    match known {
+        Known::Exact(value) if !all => Known::Bound(value),
+        known => known,
     }
 }
 
@@ -72,13 +83,14 @@ impl Table for FileTable {
                     stats.max = known(&zone.max);
                 }
             }
+            // Bounds of chunks count deleted rows too.
+            let all = self.rows == self.file.rows();
+            stats.nulls = loosened(stats.nulls, all || nulls == 0);
+            stats.min = loosened(stats.min, all);
+            stats.max = loosened(stats.max, all);
             columns.insert(field.display_name(), stats);
         }
-        TableStats {
-            rows: Known::Exact(self.file.rows()),
-            bytes: Known::Exact(footer.stats.compressed),
-            columns,
-        }
+        TableStats { rows: Known::Exact(self.rows), bytes: Known::Exact(footer.stats.compressed), columns }
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {

@@ -12,7 +12,7 @@ use super::group::{EncodedChunk, Pending, encode_group};
 use super::options::{Profile, WriterOptions};
 use super::order::OrderCheck;
 use super::page::Packing;
-use super::schema::{from_arrow, normalize};
+use super::schema::{blobs_of_strings, from_arrow, normalize};
 use crate::meta::extension::{ValueDictionary, features};
 use crate::meta::footer::Footer;
 use crate::meta::groups::{Chunk, RowGroup};
@@ -22,6 +22,7 @@ use crate::meta::page_index::{self, PageEntry};
 use crate::meta::record::Record;
 use crate::meta::regions::{BlobColumn, BlobRun, BloomRef, DictionaryRef};
 use crate::meta::schema::Schema;
+use crate::meta::string_blobs;
 use crate::meta::trailer::Trailer;
 use crate::meta::types::{Codec, Encoding, LogicalType, RecordKind};
 use crate::meta::zone::Zone;
@@ -88,6 +89,9 @@ impl Writer {
             return Err(Error::invalid("lz4 needs the extended profile"));
         }
         let meta = from_arrow(schema, &options)?;
+        let mut options = options;
+        options.metadata.retain(|(key, _)| key != string_blobs::KEY);
+        options.metadata.extend(string_blobs::write(&blobs_of_strings(schema, &meta)));
         Self::with_schema(location, meta, schema, options, overwrite, driver)
     }
 

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use tesselle_core::{Description, hex};
 
-use crate::layout::LAYOUT_KEY;
-
 /// A named value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Attribute {
@@ -98,7 +96,8 @@ impl About {
             self.attributes.push(Attribute::new(name, value.clone()));
         }
         for pair in metadata.as_array().into_iter().flatten() {
-            let Some(name) = pair[0].as_str().filter(|name| *name != LAYOUT_KEY) else { continue };
+            // What Tesselle notes for itself is not the user's.
+            let Some(name) = pair[0].as_str().filter(|name| !name.starts_with("tesselle:")) else { continue };
             if let Some(known) = self.attributes.iter_mut().find(|known| known.name == name) {
                 self.rest.push(format!("an earlier value of '{name}'"));
                 known.value = pair[1].clone();

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
-use rayon::prelude::*;
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{Context, Depth, Driver, Finding, OpenOptions, Report, Severity};
 
@@ -231,13 +230,8 @@ pub(super) fn coordinates(
     // The domain was checked when the cells were written; an array may have been shrunk by hand since.
     let schema = ArraySchema { current_domain: None, ..(*fragment.schema).clone() };
     let tree = fragment.rtree()?;
-    let results: Vec<Vec<Finding>> = driver.install(|| {
-        let check = |tile: u64| {
-            driver.check_canceled()?;
-            Ok(tile_coordinates(array, fragment, &schema, &columns, &tree, tile))
-        };
-        (0..fragment.tiles).into_par_iter().map(check).collect::<Result<_>>()
-    })?;
+    let check = |tile: u64| Ok(tile_coordinates(array, fragment, &schema, &columns, &tree, tile));
+    let results: Vec<Vec<Finding>> = driver.try_map(0..fragment.tiles, check)?;
     results.into_iter().flatten().for_each(|finding| report.add(finding));
     Ok(())
 }

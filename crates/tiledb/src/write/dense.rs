@@ -3,7 +3,7 @@
 use std::ops::Range as Span;
 
 use arrow_array::RecordBatch;
-use rayon::prelude::*;
+use tesselle_core::driver::parallel;
 
 use super::array::{ArrayWriter, Written};
 use super::cells::{Cells, TileCells};
@@ -64,11 +64,15 @@ impl ArrayWriter {
         let timestamps = stamp(timestamp);
         let mut writer = FragmentWriter::create(self.plan(timestamps))?;
         let tiles = Tiler { schema: &self.schema, grid: &grid, region: &region, order };
-        tiles.write(&columns, &mut writer)?;
-        let fragment = writer.finish(&FragmentEnd {
+        let end = FragmentEnd {
             domain: Some(grid.ranges_of(&region)),
             last_tile_cells: grid.cells_per_tile()?,
             ..FragmentEnd::default()
+        };
+        let fragment = self.install(|| {
+            tiles.write(&columns, &mut writer)?;
+            self.check_canceled()?;
+            writer.finish(&end)
         })?;
         commit(&self.location, std::slice::from_ref(&fragment.name), timestamps)?;
         Ok(Written { fragments: vec![fragment.name], cells, tiles: fragment.tiles, bytes: fragment.bytes })
@@ -134,8 +138,7 @@ impl Tiler<'_> {
         let per_tile = columns.iter().map(|column| cells.saturating_mul(column.size)).sum::<usize>().max(1);
         let jobs = self.jobs()?;
         for group in jobs.chunks((GROUP / per_tile).max(1)) {
-            let tiles =
-                group.par_iter().map(|job| self.tile(job, columns, cells)).collect::<Result<Vec<_>>>()?;
+            let tiles = parallel::try_map(group, |job| self.tile(job, columns, cells))?;
             writer.append(&tiles)?;
         }
         Ok(())

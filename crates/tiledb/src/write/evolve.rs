@@ -97,6 +97,7 @@ impl Evolution<'_> {
             // The newest schema may be that of another process, also where ours has been written already.
             let base = known.last().ok_or_else(|| Error::not_found("the array has no schema any more"))?;
             let mut at = ArrayWriter::open_schema(&array.location, &base.name, array.key.clone())?;
+            at.driver.clone_from(&array.driver);
             let draft = Draft::of(&at, &changes)?;
             let done = !own.is_empty() && draft.schema == *at.schema;
             if done {

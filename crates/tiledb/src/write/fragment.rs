@@ -3,9 +3,9 @@
 use std::ops::Range as Span;
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use tesselle_core::Location;
-use tesselle_core::storage::Staged;
+use tesselle_core::driver::parallel;
+use tesselle_core::storage::{Staged, StagedPath};
 
 use super::cells::{CellType, TileCells};
 use super::commit;
@@ -129,6 +129,7 @@ pub(crate) struct FragmentWriter {
     tiles: usize,
     /// Tiles that are filtered, but not written yet.
     pending: Vec<Vec<EncodedTile>>,
+    registered: Option<StagedPath>,
     done: bool,
 }
 
@@ -143,6 +144,7 @@ impl FragmentWriter {
             None => fresh_versioned(plan.timestamps, plan.version)?,
         };
         let folder = plan.array.join(&commit::fragment_path(&name));
+        let registered = folder.storage().stage(folder.path())?;
         folder.storage().create_dir(folder.path())?;
         let mut writer = Self {
             plan,
@@ -152,6 +154,7 @@ impl FragmentWriter {
             files: Vec::new(),
             tiles: 0,
             pending: Vec::new(),
+            registered,
             done: false,
         };
         for field in stored_fields(&writer.plan.schema, writer.plan.with_timestamps, writer.plan.with_deletes)
@@ -195,7 +198,8 @@ impl FragmentWriter {
     pub(crate) fn append(&mut self, tiles: &[TileSet]) -> Result<()> {
         let (codecs, files) = (&self.codecs, &mut self.files);
         let pending = std::mem::take(&mut self.pending);
-        let (written, encoded) = rayon::join(|| write_tiles(files, pending), || encode_tiles(codecs, tiles));
+        let (written, encoded) =
+            parallel::join(|| write_tiles(files, pending), || encode_tiles(codecs, tiles));
         written?;
         self.pending = encoded?;
         self.tiles += tiles.len();
@@ -214,10 +218,11 @@ impl FragmentWriter {
             files.extend(field.var_file.into_iter().chain(field.validity_file));
         }
         // Each waits for the disk: all at once.
-        files.into_par_iter().try_for_each(Staged::commit)?;
+        parallel::try_for_each(files, Staged::commit)?;
         commit::put(&self.folder.join("__fragment_metadata.tdb"), &metadata)?;
         self.done = true;
-        Ok(FinishedFragment { name: std::mem::take(&mut self.name), bytes, tiles: self.tiles as u64 })
+        let (name, registered) = (std::mem::take(&mut self.name), self.registered.take());
+        Ok(FinishedFragment { name, bytes, tiles: self.tiles as u64, _registered: registered })
     }
 
     fn metadata(&self, end: &FragmentEnd) -> Result<Vec<u8>> {
@@ -329,11 +334,10 @@ fn encode_tiles(codecs: &[FieldCodec], tiles: &[TileSet]) -> Result<Vec<Vec<Enco
         if tile.fields.len() != codecs.len() {
             return Err(Error::internal("a tile has another number of fields than its fragment"));
         }
-        let encoded =
-            codecs.par_iter().zip(&tile.fields).map(|(codec, cells)| codec.encode(cells, &tile.real));
-        encoded.collect()
+        let encode = |(codec, cells): (&FieldCodec, &TileCells)| codec.encode(cells, &tile.real);
+        parallel::try_map(codecs.iter().zip(&tile.fields), encode)
     };
-    tiles.par_iter().map(fields).collect()
+    parallel::try_map(tiles, fields)
 }
 
 fn write_tiles(files: &mut [FieldFiles], tiles: Vec<Vec<EncodedTile>>) -> Result<()> {
@@ -346,11 +350,13 @@ fn write_tiles(files: &mut [FieldFiles], tiles: Vec<Vec<EncodedTile>>) -> Result
 }
 
 /// A fragment whose files are all in place, waiting for its commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct FinishedFragment {
     pub(crate) name: String,
     pub(crate) bytes: u64,
     pub(crate) tiles: u64,
+    /// Kept until the commit.
+    _registered: Option<StagedPath>,
 }
 
 impl Drop for FragmentWriter {

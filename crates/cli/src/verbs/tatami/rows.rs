@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use tesselle::foreign::{Foreign, IpcKind};
 use tesselle::storage::Staged;
 use tesselle::tatami::{Collection, File};
-use tesselle::{Error, Location, OpenOptions, Result, Uri};
+use tesselle::{Error, OpenOptions, Result};
 
+use super::given;
 use crate::verbs::cat::render;
 use crate::{Outcome, out};
 
@@ -73,7 +74,7 @@ const MOST: u64 = 1_000_000;
 
 impl Lookup {
     pub(crate) fn run(&self, json: bool) -> Result<Outcome> {
-        let location = Uri::parse(&self.uri)?.location;
+        let location = given::location(&self.uri)?;
         let options = OpenOptions::default();
         let found = if location.name().ends_with(".manifest") || location.is_dir()? {
             self.in_collection(&Collection::open(&location, &options)?)?
@@ -122,7 +123,7 @@ impl Lookup {
 impl Take {
     pub(crate) fn run(&self, json: bool) -> Result<Outcome> {
         let rows = parse_rows(&self.rows)?;
-        let file = File::open(&Location::local(&self.file)?, &OpenOptions::default())?;
+        let file = File::open(&given::location(&self.file)?, &OpenOptions::default())?;
         if let Some(column) = &self.blob {
             return self.blob(&file, column, &rows, json);
         }

@@ -11,6 +11,7 @@ use tesselle_core::{Error, Result, TYPE_KEY};
 
 use super::options::IndexOptions;
 use crate::meta::types::LogicalType;
+use crate::read::arrow_schema::STRING_KEY;
 use crate::search::segment::Shape;
 
 /// Names of the columns that every segment has, except the fourth.
@@ -129,7 +130,11 @@ impl Roles {
         let norm = |name: &str| Field::new(name, DataType::UInt16, false);
         let mut fields: Vec<Field> = FIXED.iter().take(3).map(|name| text(name)).collect();
         fields.push(match self.shape {
-            Shape::Body => Field::new("body", DataType::Binary, false),
+            Shape::Body => {
+                let strings = self.body.iter().all(|column| is_string(self.input.field(*column).data_type()));
+                let note = strings.then(|| (STRING_KEY.to_owned(), "true".to_owned()));
+                Field::new("body", DataType::Binary, false).with_metadata(note.into_iter().collect())
+            }
             Shape::Snippet => text("snippet"),
         });
         fields.extend(FIXED.iter().skip(4).map(|name| norm(name)));
@@ -152,6 +157,13 @@ impl Roles {
             body: join(parts),
             extra: self.extra.iter().filter_map(|column| batch.columns().get(*column)).cloned().collect(),
         })
+    }
+}
+
+fn is_string(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_string(values),
+        other => matches!(other, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
     }
 }
 

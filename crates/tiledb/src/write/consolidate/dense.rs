@@ -3,9 +3,9 @@
 use std::ops::Range as Span;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::source;
+use tesselle_core::driver::parallel;
+
 use crate::array::Array;
 use crate::domain::written_box;
 use crate::fragment::Fragment;
@@ -79,17 +79,22 @@ impl ArrayWriter {
         let cells =
             usize::try_from(grid.cells_per_tile()?).map_err(|_| Error::limit("a tile has too many cells"))?;
         let mut writer = FragmentWriter::create(self.plan(timestamps))?;
+        // A tile is held as it is read from its sources, merged and filtered.
+        let widest = self.schema.attributes.iter().map(|attribute| attribute.cell_size().unwrap_or(16)).sum();
+        let at_once =
+            self.affordable((sources.len() + 2).saturating_mul(cells).saturating_mul(widest), GROUP);
         let span = grid.tiles_of(&region);
         let mut index = span.low.clone();
         let mut more = true;
         while more {
             let mut group = Vec::new();
-            while more && group.len() < GROUP {
+            while more && group.len() < at_once {
                 group.push(index.clone());
                 more = advance(&mut index, &span, grid.tile_order);
             }
+            self.check_canceled()?;
             let merge = |index: &Vec<u64>| self.merge_tile(array, &grid, &region, &sources, index, cells);
-            let tiles = group.par_iter().map(merge).collect::<Result<Vec<_>>>()?;
+            let tiles = parallel::try_map(&group, merge)?;
             writer.append(&tiles)?;
         }
         let fragment = writer.finish(&FragmentEnd {

@@ -1,0 +1,220 @@
+//! Signals: every verb ends with the exit code of the signal, the old target in place and nothing left behind.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+mod support;
+
+use support::{fine, path};
+
+/// A process that is to be interrupted.
+struct Run {
+    child: Child,
+    what: String,
+}
+
+impl Run {
+    fn start(args: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tess"));
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self { child: command.spawn().unwrap(), what: args.join(" ") }
+    }
+
+    /// Waits until `ready`; a run that is over before shows that the work is too small for the test.
+    fn wait_for(&mut self, ready: impl Fn(u32) -> bool) {
+        while !ready(self.child.id()) {
+            let over = self.child.try_wait().unwrap();
+            assert!(over.is_none(), "tess {} ended before the signal: {over:?}", self.what);
+            std::thread::yield_now();
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Ends the run by a signal; it must end as a run that was interrupted.
+    fn end_by(mut self, name: &str) {
+        self.signal(name);
+        let status = self.child.wait().unwrap();
+        let code = if name == "INT" { 130 } else { 143 };
+        assert_eq!((status.code(), status.signal()), (Some(code), None), "tess {}", self.what);
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // Only where a check has failed is it still alive.
+        let _ = self.child.kill();
+    }
+}
+
+/// Whether the process has started the threads of its driver.
+fn decodes(process: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let mut names = threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
+    names.any(|name| name.starts_with("tesselle-"))
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut names: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    names
+}
+
+/// Rows that take far longer to convert than it takes to interrupt it.
+fn rows(folder: &Path) -> PathBuf {
+    let file = folder.join("rows.csv");
+    let mut text = String::from("time,a,b,c\n");
+    for i in 0..300_000 {
+        writeln!(text, "{i},{},{}.5,w{}", i * 7 % 1000, i % 777, i % 91).unwrap();
+    }
+    fs::write(&file, text).unwrap();
+    file
+}
+
+/// A large array of zeros that takes no room on the disk.
+fn array(folder: &Path) -> PathBuf {
+    let file = folder.join("array.npy");
+    let shape = (1_u64 << 14, 1_u64 << 15);
+    let mut header =
+        format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, {}), }}", shape.0, shape.1);
+    while (10 + header.len() + 1) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.bytes());
+    fs::write(&file, &bytes).unwrap();
+    let len = bytes.len() as u64 + shape.0 * shape.1 * 8;
+    fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(len).unwrap();
+    file
+}
+
+/// Every file below a folder with what it holds.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in entries(folder) {
+        if entry.is_dir() {
+            all.extend(contents(&entry));
+            all.insert(entry, Vec::new());
+        } else {
+            let bytes = fs::read(&entry).unwrap();
+            all.insert(entry, bytes);
+        }
+    }
+    all
+}
+
+#[test]
+fn a_conversion_into_any_target_leaves_the_old_one_and_nothing_else() {
+    let data = tempfile::tempdir().unwrap();
+    let (rows, array) = (rows(data.path()), array(data.path()));
+    let few = data.path().join("few.csv");
+    fs::write(&few, "time,a,b\n1,2,3.5\n2,3,4.5\n").unwrap();
+    for (number, (name, source, settings)) in [
+        ("x.parquet", &rows, &[][..]),
+        ("x.arrow", &rows, &[]),
+        ("x.csv", &rows, &[]),
+        ("x.jsonl", &rows, &[]),
+        ("x.tsfile", &rows, &["--columns", "time,a,b"]),
+        ("x.tatami", &rows, &[]),
+        ("sparse.tiledb", &rows, &["--set", "dims=time,a"]),
+        ("x.tet", &array, &[]),
+        ("x.npy", &array, &["--columns", "value"]),
+        ("dense.tiledb", &array, &[]),
+        ("x.zarr", &array, &[]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join(name);
+        fine(&[
+            "convert",
+            path(&few),
+            path(&target),
+            "--columns",
+            if name.ends_with("file") { "time,b" } else { "b" },
+        ]);
+        let old = contents(folder.path());
+        let mut args = vec!["convert", path(source), path(&target), "--force", "--threads", "2"];
+        args.extend(settings);
+        let mut run = Run::start(&args);
+        run.wait_for(|_| entries(folder.path()).len() > 1);
+        run.end_by(if number % 2 == 0 { "INT" } else { "TERM" });
+        assert!(contents(folder.path()) == old, "{name}: {:?}", entries(folder.path()));
+    }
+}
+
+#[test]
+fn several_inputs_end_together() {
+    let data = tempfile::tempdir().unwrap();
+    let first = rows(data.path());
+    for copy in 0..3 {
+        fs::hard_link(&first, data.path().join(format!("rows{copy}.csv"))).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = Run::start(&["convert", path(data.path()), path(folder.path()), "--to", "arrow"]);
+    run.wait_for(|_| !entries(folder.path()).is_empty());
+    run.end_by("INT");
+    let names: Vec<String> = entries(folder.path()).iter().map(|file| file.display().to_string()).collect();
+    assert!(names.len() < 4 && names.iter().all(|name| name.ends_with(".arrow")), "{names:?}");
+}
+
+#[test]
+fn every_other_verb_ends_too() {
+    let data = tempfile::tempdir().unwrap();
+    let at = |name: &str| data.path().join(name).to_str().unwrap().to_owned();
+    rows(data.path());
+    fine(&["convert", &at("rows.csv"), &at("rows.tatami")]);
+    fine(&["convert", &at("rows.csv"), &at("rows.tsfile"), "--columns", "time,a,b"]);
+    fine(&["convert", &at("rows.csv"), &at("rows.tiledb"), "--set", "dims=time"]);
+    fine(&["tiledb", "write", &at("rows.tiledb"), &at("rows.csv")]);
+    let before = contents(data.path());
+    for (number, call) in [
+        "diff @rows.csv @rows.csv",
+        "index @rows.csv @segment.tatami --text c",
+        "cat @rows.tatami --as jsonl -o @out.jsonl",
+        "cat @rows.tatami --as parquet",
+        "verify --deep @rows.tiledb @rows.tatami @rows.tsfile",
+        "repair @rows.tsfile @out.tsfile",
+        "tiledb --threads 2 write @rows.tiledb @rows.csv",
+        "tiledb --threads 2 consolidate @rows.tiledb",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let args: Vec<String> =
+            call.split(' ').map(|word| word.strip_prefix('@').map_or(word.to_owned(), at)).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let mut run = Run::start(&args);
+        run.wait_for(decodes);
+        run.end_by(if number % 2 == 0 { "TERM" } else { "INT" });
+        assert!(contents(data.path()) == before, "tess {call}: {:?}", entries(data.path()));
+    }
+}
+
+#[test]
+fn a_read_that_waits_for_a_pipe_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("rows.csv");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let target = folder.path().join("out.parquet");
+    for (name, args) in
+        [("INT", ["convert", path(&pipe), path(&target)]), ("TERM", ["diff", path(&pipe), path(&pipe)])]
+    {
+        let mut run = Run::start(&args);
+        run.wait_for(decodes);
+        run.end_by(name);
+        assert_eq!(entries(folder.path()), [pipe.clone()]);
+    }
+}
