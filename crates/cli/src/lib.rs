@@ -61,6 +61,7 @@ enum Verb {
     #[command(name = "tsfile")]
     TsFile(verbs::tsfile::TsFile),
     Tatami(verbs::tatami::TatamiVerb),
+    Tet(verbs::tet::TetVerb),
     Demo(verbs::demo::Demo),
     Completions(verbs::completions::Completions),
     #[command(hide = true)]
@@ -151,6 +152,7 @@ impl Verb {
             Self::Reduce(verb) => verb.run(),
             Self::TsFile(verb) => verb.run(),
             Self::Tatami(verb) => verb.run(),
+            Self::Tet(verb) => verb.run(),
             Self::TileDb(verb) => verb.run(),
             Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
@@ -183,6 +185,7 @@ impl Verb {
             Self::Reduce(verb) => verb.json,
             Self::TsFile(verb) => verb.json,
             Self::Tatami(verb) => verb.json,
+            Self::Tet(verb) => verb.json,
             Self::TileDb(verb) => verb.json,
             Self::Demo(_) | Self::Completions(_) | Self::Reference(_) => false,
         }

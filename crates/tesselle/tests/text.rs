@@ -298,7 +298,7 @@ fn bytes_come_back_from_json() {
     convert(&path("b.jsonl"), &path("b.parquet"), &Conversion::default(), &driver()).unwrap();
     same(&source(Path::new(&path("b.parquet"))).unwrap());
     let read = source(Path::new(&path("b.jsonl"))).unwrap();
-    let some = read.rows(&Scan::all().columns(["b"]), &driver()).unwrap().batches.next().unwrap().unwrap();
+    let some = read.rows(&Scan::all().columns(["b"]), &driver()).unwrap().next().unwrap().unwrap();
     assert_eq!(some.column(0), &column(&bytes));
     table_conformance(&*read.table().unwrap(), &driver());
 
@@ -379,7 +379,7 @@ proptest! {
         let read = open_with(&path, &options).unwrap();
         let scan = Scan { batch_rows: Some(batch), ..Scan::all() };
         let batches: Vec<RecordBatch> =
-            read.rows(&scan, &driver()).unwrap().batches.collect::<tesselle::Result<_>>().unwrap();
+            read.rows(&scan, &driver()).unwrap().collect::<tesselle::Result<_>>().unwrap();
         let whole = arrow_select::concat::concat_batches(&read.schema(), &batches).unwrap();
         for (at, (_, want)) in columns.iter().enumerate() {
             prop_assert_eq!(whole.column(at), want);

@@ -207,7 +207,7 @@ fn damage_is_an_error_that_names_the_chunk() {
         let read = || {
             let source = open(place.to_str().unwrap()).unwrap();
             let rows = source.rows(&Scan::all(), &driver()).unwrap();
-            rows.batches.collect::<tesselle::Result<Vec<_>>>()
+            rows.collect::<tesselle::Result<Vec<_>>>()
         };
         for len in (0..whole.len()).step_by(1 + whole.len() / 40) {
             std::fs::write(&file, &whole[..len]).unwrap();

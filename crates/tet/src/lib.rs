@@ -31,7 +31,7 @@ pub use meta::metadata::{AxisLabels, DatasetMetadata, FileMetadata, Metadata};
 pub use read::File;
 pub use write::{
     Alignment, DatasetSpec, FooterChange, FooterSpec, RewriteOptions, Writer, WriterOptions,
-    default_chunk_shape, rewrite, write_array,
+    default_chunk_shape, extend, remove, rename, rewrite, write_array,
 };
 
 /// The name of the format.

@@ -1,6 +1,8 @@
 //! `info`: tables, columns, chunks and pages, as the files state them.
 
 use crate::archive::Archive;
+use crate::meta::file_metadata::is_about_encryption;
+use crate::meta::schema::Category;
 use crate::meta::{ChunkHeader, DataType};
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
@@ -54,6 +56,14 @@ pub(crate) fn describe(archive: &Archive) -> Result<Description> {
     let mut description = Description::new(crate::format::NAME, archive.version());
     description.metadata =
         attributes(archive).into_iter().map(|attribute| (attribute.name, attribute.value)).collect();
+    let properties = archive.files.iter().flat_map(|entry| &entry.file.metadata.properties);
+    let encryption: Map<String, Json> = properties
+        .filter(|(key, _)| is_about_encryption(key))
+        .map(|(key, value)| (key.clone(), json!(value)))
+        .collect();
+    if !encryption.is_empty() {
+        description.extra.insert("encryption".into(), Json::Object(encryption));
+    }
     if archive.files.len() != 1 {
         let files = archive.files.iter().map(|f| json!({ "file": f.label, "version": f.file.version.name(), "size": f.file.size, "deletions": f.deletions.len(), "closed": !f.file.recovered }));
         description.extra.insert("files".into(), files.collect());
@@ -73,7 +83,9 @@ pub(crate) fn attributes(archive: &Archive) -> Vec<Attribute> {
     for entry in &archive.files {
         let metadata = &entry.file.metadata;
         let created = metadata.created_by.iter().map(|text| ("created_by", json!(text)));
-        let properties = metadata.properties.iter().map(|(key, value)| (key.as_str(), json!(value)));
+        // What every file says about encryption is no attribute of its own.
+        let properties = metadata.properties.iter().filter(|(key, _)| !is_about_encryption(key));
+        let properties = properties.map(|(key, value)| (key.as_str(), json!(value)));
         for (key, value) in created.chain(properties) {
             match all.iter_mut().find(|known| known.name == key) {
                 Some(known) => known.value = value,
@@ -145,7 +157,7 @@ fn describe_model(archive: &Archive, name: &str) -> Result<TableDescription> {
     };
     let version = archive.files.first().map_or(crate::meta::Version::V4, |f| f.file.version);
     let mut columns = vec![time_column()];
-    for (column, category) in &table.columns {
+    for (column, category) in table.columns.iter().filter(|(_, category)| *category != Category::Time) {
         let mut extra = Map::new();
         extra.insert("encoding".into(), json!(column.encoding.name(version)));
         extra.insert("compression".into(), json!(column.compression.name()));

@@ -4,12 +4,13 @@ use crate::archive::Archive;
 use crate::container::TsContainer;
 use crate::meta::version::MAGIC;
 use crate::repair;
+use crate::rewrite;
 use crate::write;
 use std::sync::Arc;
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
     Capabilities, Confidence, Container, Created, Driver, Folder, FolderKind, Format, Location, OpenOptions,
-    Probe, Repaired, Result, WriteRequest,
+    Probe, Repaired, Result, Rewritten, WriteOptions, WriteRequest,
 };
 
 /// The name of the format.
@@ -78,6 +79,17 @@ impl Format for TsFile {
 
     fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
         write::start(request, driver)
+    }
+
+    fn rewrite(
+        &self,
+        source: &Location,
+        target: &Location,
+        open: &OpenOptions,
+        write: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Option<Rewritten>> {
+        rewrite::rewrite(source, target, open, write, driver)
     }
 
     fn repair(

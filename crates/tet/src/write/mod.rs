@@ -2,6 +2,7 @@
 
 mod append;
 mod columns;
+mod edit;
 mod encode;
 mod finish;
 mod from_array;
@@ -14,6 +15,7 @@ mod writer;
 
 pub(crate) use append::Copying;
 pub use append::write_array;
+pub use edit::{extend, remove, rename};
 pub(crate) use from_array::from_array;
 pub(crate) use rewrite::rewrite_with;
 pub use rewrite::{FooterChange, RewriteOptions, rewrite};
