@@ -86,7 +86,7 @@ Examples:
 
 impl TetVerb {
     pub(crate) fn run(self) -> Result<Outcome> {
-        let driver = self.resources.writing_driver()?;
+        let driver = self.resources.driver()?;
         let (file, summary, what) = match &self.tool {
             Tool::Add { file, input, name, settings } => {
                 let settings = Settings::from_pairs(settings)?;

@@ -134,9 +134,8 @@ impl Writer {
             let end = grid.tiles.min(next + BATCH);
             let Some(output) = self.datasets.get(id) else { break };
             let (encoder, driver) = (output.encoder(), &self.driver);
-            let copied = driver.try_map(next..end, |linear| {
-                copy_tile(file, source, grid, linear, encoder, copying)
-            })?;
+            let copied = driver
+                .try_map(next..end, |linear| copy_tile(file, source, grid, linear, encoder, copying))?;
             for (tile, codec, payload, statistics) in copied {
                 let encoded = Encoded { codec, payload: Cow::Borrowed(&payload), statistics };
                 self.append_encoded(id, &tile, &encoded)?;

@@ -360,7 +360,8 @@ fn rounded_lines(rounded: &BTreeMap<String, u64>) -> impl Iterator<Item = String
     });
     let rest: u64 = rounded.values().skip(NAMED).sum();
     let more = rounded.len().saturating_sub(NAMED);
-    let last = (more > 0).then(|| format!("digits of {rest} values of {more} more measurements, rounded alike"));
+    let last =
+        (more > 0).then(|| format!("digits of {rest} values of {more} more measurements, rounded alike"));
     named.chain(last)
 }
 
