@@ -27,6 +27,7 @@ pub mod order;
 mod read;
 mod repair;
 mod table;
+mod vanished;
 mod verify;
 pub mod write;
 

@@ -1,6 +1,8 @@
 //! `info`: tables, columns, chunks and pages, as the files state them.
 
 use crate::archive::Archive;
+use crate::meta::file_metadata::is_about_encryption;
+use crate::meta::schema::Category;
 use crate::meta::{ChunkHeader, DataType};
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
@@ -49,16 +51,24 @@ pub(crate) fn read_headers(
 /// The answer of `info`.
 pub(crate) fn describe(archive: &Archive) -> Result<Description> {
     let mut description = Description::new("tsfile", archive.version());
-    let mut metadata = Map::new();
+    let (mut metadata, mut encryption) = (Map::new(), Map::new());
     for entry in &archive.files {
         if let Some(text) = &entry.file.metadata.created_by {
             metadata.insert("created_by".into(), json!(text));
         }
         for (key, value) in &entry.file.metadata.properties {
-            metadata.insert(key.clone(), json!(value));
+            // What every file says about encryption is no attribute of its own.
+            if is_about_encryption(key) {
+                encryption.insert(key.clone(), json!(value));
+            } else {
+                metadata.insert(key.clone(), json!(value));
+            }
         }
     }
     description.metadata = Json::Object(metadata);
+    if !encryption.is_empty() {
+        description.extra.insert("encryption".into(), Json::Object(encryption));
+    }
     if archive.files.len() != 1 {
         let files = archive.files.iter().map(|f| json!({ "file": f.label, "version": f.file.version.name(), "size": f.file.size, "deletions": f.deletions.len(), "closed": !f.file.recovered }));
         description.extra.insert("files".into(), files.collect());
@@ -133,7 +143,7 @@ fn describe_model(archive: &Archive, name: &str) -> Result<TableDescription> {
     };
     let version = archive.files.first().map_or(crate::meta::Version::V4, |f| f.file.version);
     let mut columns = vec![time_column()];
-    for (column, category) in &table.columns {
+    for (column, category) in table.columns.iter().filter(|(_, category)| *category != Category::Time) {
         let mut extra = Map::new();
         extra.insert("encoding".into(), json!(column.encoding.name(version)));
         extra.insert("compression".into(), json!(column.compression.name()));

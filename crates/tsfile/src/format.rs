@@ -4,11 +4,13 @@ use crate::archive::Archive;
 use crate::container::TsContainer;
 use crate::meta::version::MAGIC;
 use crate::repair;
+use crate::rewrite;
 use crate::write;
 use arrow_schema::SchemaRef;
 use std::sync::Arc;
 use tesselle_core::{
-    Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Repaired, Result, Sink, WriteOptions,
+    Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, Sink,
+    WriteOptions,
 };
 
 /// TsFile: files of every version, and data directories of them.
@@ -59,6 +61,17 @@ impl Format for TsFile {
         driver: &Driver,
     ) -> Result<Box<dyn Sink>> {
         write::create(location, &schema, options, driver)
+    }
+
+    fn rewrite(
+        &self,
+        source: &Location,
+        target: &Location,
+        open: &OpenOptions,
+        write: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Option<Rewritten>> {
+        rewrite::rewrite(source, target, open, write, driver)
     }
 
     fn repair(

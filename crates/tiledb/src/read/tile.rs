@@ -37,7 +37,7 @@ pub(crate) struct StoredTile {
 }
 
 /// Decoded variable-length cells.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct VarCells {
     /// Where cells start, and the end.
     pub(crate) offsets: Vec<u64>,

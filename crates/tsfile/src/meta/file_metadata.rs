@@ -34,6 +34,11 @@ pub struct FileMetadata {
     pub properties: Vec<(String, Option<String>)>,
 }
 
+/// Whether a property of version 4 is about encryption: every file has those.
+pub(crate) fn is_about_encryption(key: &str) -> bool {
+    matches!(key, "encryptLevel" | "encryptType" | "encryptKey")
+}
+
 /// Where the metadata of a device lies in 0.8 and 000001.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceLocation {

@@ -34,6 +34,8 @@ pub(crate) enum Decimals {
 
 /// The decimals that the original takes unless told otherwise.
 pub(crate) const USUAL_DECIMALS: u32 = 2;
+/// The class of the error where an encoding would change values.
+pub(crate) const LOSSY: &str = "lossy_encoding";
 /// The way out where an encoding would change values.
 const OTHER_ENCODING: &str = "choose another encoding for this column, e.g. PLAIN";
 
@@ -116,7 +118,7 @@ impl Coding {
 
     fn lossy(self, why: &str) -> Error {
         let name = self.encoding.name(self.version);
-        Error::invalid(format!("{name} cannot store these values: {why}"))
+        Error::invalid(format!("{name} cannot store these values: {why}")).class(LOSSY)
     }
 
     fn byte_order(self) -> ByteOrder {
@@ -153,7 +155,8 @@ impl Coding {
             Encoding::Plain => plain::encode_fixed(values, self.byte_order(), out),
             Encoding::Rle => rle_hybrid::encode(values, out),
             Encoding::Ts2Diff => delta_binary::encode(values, out),
-            Encoding::Regular => regular::encode(values, out)?,
+            Encoding::Regular => regular::encode(values, out)
+                .map_err(|e| self.lossy("their steps are not equal").hint(OTHER_ENCODING).source(e))?,
             Encoding::Zigzag => zigzag::encode(values, out)?,
             _ => self.words(values, out)?,
         }

@@ -36,8 +36,8 @@
 //!
 //! [`Encoding::default_for`]: crate::meta::Encoding::default_for
 
-mod arrow;
-mod buffer;
+pub(crate) mod arrow;
+pub(crate) mod buffer;
 mod chunk;
 mod encode;
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod labels;
 mod options;
 pub(crate) mod output;
 mod page;
-mod settings;
+pub(crate) mod settings;
 mod sink;
 pub(crate) mod statistics;
 pub(crate) mod tail;

@@ -108,7 +108,9 @@ impl Target {
             schema: std::sync::Arc::clone(schema),
             schema_name: self.schema_name.clone(),
             key: self.key.clone(),
+            version: schema.version,
             timestamps: self.timestamps,
+            name: None,
             with_timestamps: false,
             with_deletes: false,
         }
