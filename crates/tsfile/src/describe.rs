@@ -12,7 +12,10 @@ use crate::table::{self};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use tesselle_core::{ColumnDescription, Context as _, Cursor, Description, Error, Result, TableDescription};
+use tesselle_core::{
+    Attribute, ColumnDescription, ColumnRole, Context as _, Cursor, Description, Error, Result,
+    TableDescription,
+};
 
 /// Reads the headers of chunks of one series.
 pub(crate) fn first_headers(archive: &Archive, name: &str, chunks: &[ChunkRef]) -> Result<Vec<ChunkHeader>> {
@@ -50,22 +53,14 @@ pub(crate) fn read_headers(
 
 /// The answer of `info`.
 pub(crate) fn describe(archive: &Archive) -> Result<Description> {
-    let mut description = Description::new("tsfile", archive.version());
-    let (mut metadata, mut encryption) = (Map::new(), Map::new());
-    for entry in &archive.files {
-        if let Some(text) = &entry.file.metadata.created_by {
-            metadata.insert("created_by".into(), json!(text));
-        }
-        for (key, value) in &entry.file.metadata.properties {
-            // What every file says about encryption is no attribute of its own.
-            if is_about_encryption(key) {
-                encryption.insert(key.clone(), json!(value));
-            } else {
-                metadata.insert(key.clone(), json!(value));
-            }
-        }
-    }
-    description.metadata = Json::Object(metadata);
+    let mut description = Description::new(crate::format::NAME, archive.version());
+    description.metadata =
+        attributes(archive).into_iter().map(|attribute| (attribute.name, attribute.value)).collect();
+    let properties = archive.files.iter().flat_map(|entry| &entry.file.metadata.properties);
+    let encryption: Map<String, Json> = properties
+        .filter(|(key, _)| is_about_encryption(key))
+        .map(|(key, value)| (key.clone(), json!(value)))
+        .collect();
     if !encryption.is_empty() {
         description.extra.insert("encryption".into(), Json::Object(encryption));
     }
@@ -82,11 +77,30 @@ pub(crate) fn describe(archive: &Archive) -> Result<Description> {
     Ok(description)
 }
 
+/// The free metadata of the files; of equal keys the last one counts.
+pub(crate) fn attributes(archive: &Archive) -> Vec<Attribute> {
+    let mut all: Vec<Attribute> = Vec::new();
+    for entry in &archive.files {
+        let metadata = &entry.file.metadata;
+        let created = metadata.created_by.iter().map(|text| ("created_by", json!(text)));
+        // What every file says about encryption is no attribute of its own.
+        let properties = metadata.properties.iter().filter(|(key, _)| !is_about_encryption(key));
+        let properties = properties.map(|(key, value)| (key.as_str(), json!(value)));
+        for (key, value) in created.chain(properties) {
+            match all.iter_mut().find(|known| known.name == key) {
+                Some(known) => known.value = value,
+                None => all.push(Attribute::new(key, value)),
+            }
+        }
+    }
+    all
+}
+
 fn time_column() -> ColumnDescription {
     ColumnDescription {
         name: TIME.to_string(),
         kind: DataType::Timestamp.name().to_string(),
-        role: "time",
+        role: ColumnRole::Time,
         nullable: false,
         extra: Map::new(),
     }
@@ -99,7 +113,7 @@ fn describe_device(archive: &Archive, path: &str) -> Result<TableDescription> {
         columns.push(ColumnDescription {
             name: name.to_string(),
             kind: column.data_type.name().to_string(),
-            role: "measurement",
+            role: ColumnRole::Measurement,
             nullable: true,
             extra: column_extra(archive, column)?,
         });

@@ -6,12 +6,15 @@ use crate::meta::version::MAGIC;
 use crate::repair;
 use crate::rewrite;
 use crate::write;
-use arrow_schema::SchemaRef;
 use std::sync::Arc;
+use tesselle_core::storage::EntryKind;
 use tesselle_core::{
-    Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, Sink,
-    WriteOptions,
+    Capabilities, Confidence, Container, Created, Driver, Folder, FolderKind, Format, Location, OpenOptions,
+    Probe, Repaired, Result, Rewritten, WriteOptions, WriteRequest,
 };
+
+/// The name of the format.
+pub(crate) const NAME: &str = "tsfile";
 
 /// TsFile: files of every version, and data directories of them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,7 +22,11 @@ pub struct TsFile;
 
 impl Format for TsFile {
     fn name(&self) -> &'static str {
-        "tsfile"
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        "TsFile"
     }
 
     fn summary(&self) -> &'static str {
@@ -53,14 +60,25 @@ impl Format for TsFile {
         Ok(Arc::new(TsContainer::new(Archive::open(location, options)?)))
     }
 
-    fn create(
-        &self,
-        location: &Location,
-        schema: SchemaRef,
-        options: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Box<dyn Sink>> {
-        write::create(location, &schema, options, driver)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::ROWS
+    }
+
+    fn folder(&self, folder: &Folder<'_>) -> FolderKind {
+        if folder.has("sequence") || folder.has("unsequence") {
+            return FolderKind::Container;
+        }
+        // A folder of TsFiles and what belongs to them is one data folder; next to other containers they stand alone.
+        let stranger = folder.entries.iter().any(|entry| match entry.kind {
+            EntryKind::Folder => true,
+            EntryKind::Other => false,
+            EntryKind::File => !entry.name.contains(".tsfile") && (folder.is_known)(&entry.name),
+        });
+        if stranger { FolderKind::Place } else { FolderKind::Container }
+    }
+
+    fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
+        write::start(request, driver)
     }
 
     fn rewrite(

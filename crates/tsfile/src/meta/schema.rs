@@ -2,7 +2,7 @@
 
 use super::primitive::Primitives as _;
 use super::{Compression, DataType, Encoding, PutPrimitives, primitive::len32};
-use tesselle_core::{Cursor, Error, Result};
+use tesselle_core::{ColumnRole, Cursor, Error, Result};
 
 /// Keys and values that a schema carries, in file order.
 pub type Properties = Vec<(String, String)>;
@@ -61,13 +61,13 @@ pub enum Category {
 impl Category {
     const ALL: [Self; 4] = [Self::Tag, Self::Field, Self::Attribute, Self::Time];
 
-    /// The word reports use.
-    pub fn role(self) -> &'static str {
+    /// What its columns are for.
+    pub fn role(self) -> ColumnRole {
         match self {
-            Self::Tag => "tag",
-            Self::Field => "field",
-            Self::Attribute => "attribute",
-            Self::Time => "time",
+            Self::Tag => ColumnRole::Tag,
+            Self::Field => ColumnRole::Field,
+            Self::Attribute => ColumnRole::Attribute,
+            Self::Time => ColumnRole::Time,
         }
     }
 }

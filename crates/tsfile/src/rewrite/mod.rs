@@ -17,7 +17,7 @@ use crate::write::settings::Plan;
 use std::sync::Arc;
 use tesselle_core::driver::{self, Order};
 use tesselle_core::{
-    Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Scan, Severity, Summary,
+    Action, Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Scan, Severity, Summary,
     WriteOptions,
 };
 
@@ -85,7 +85,7 @@ fn copy(archive: &Arc<Archive>, target: &Location, overwrite: bool, driver: &Dri
         if let Some(piece) = &finding.piece {
             error = error.piece(piece.clone());
         }
-        return Err(error.hint("'tess repair' saves what is whole"));
+        return Err(error.suggest("{} saves what is whole", [Action::Repair]));
     }
     let mut out = Output::new(target.create(overwrite)?);
     let mut at = 0;

@@ -8,7 +8,7 @@ use tesselle_codec::rlbe::{self, Difference};
 use tesselle_codec::sprintz::{self, Prediction, Product};
 use tesselle_codec::word::{Float, Int, Word};
 use tesselle_codec::{camel, chimp, delta_binary, dictionary, gorilla, regular, rle_hybrid, zigzag};
-use tesselle_core::{Error, Result};
+use tesselle_core::{Action, Error, Result};
 
 /// How a column is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,8 +199,9 @@ impl Coding {
                 None if marks => (USUAL_DECIMALS, Overflow::MarkInexact),
                 None => {
                     let why = "no number of decimals keeps all of them as they are";
-                    return Err(self.lossy(why).hint(
-                        "choose another encoding for this column, e.g. GORILLA or PLAIN, or round it with --set decimals=N",
+                    return Err(self.lossy(why).suggest(
+                        "choose another encoding for this column, e.g. GORILLA or PLAIN, or round it with {}",
+                        [Action::setting("decimals", "N")],
                     ));
                 }
             },

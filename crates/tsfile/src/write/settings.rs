@@ -1,4 +1,4 @@
-//! The settings of a conversion: `--set name=value`.
+//! The settings of a write, by name.
 
 use super::options::{Order, WriterOptions};
 use crate::meta::schema::MeasurementSchema;

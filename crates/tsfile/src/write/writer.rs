@@ -298,6 +298,12 @@ impl Writer {
         Ok(())
     }
 
+    /// Whether a series of this name has been written, for any device.
+    pub(crate) fn has_series(&self, name: &str) -> bool {
+        let groups = self.records.values().flat_map(|device| &device.groups);
+        groups.flat_map(|group| &group.chunks).any(|chunk| chunk.measurement == name)
+    }
+
     fn put_group(&mut self, device: &DeviceId, chunks: Vec<EncodedChunk>) -> Result<()> {
         let version = self.options.version;
         let start = self.out.position();
