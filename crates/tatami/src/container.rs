@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 use serde_json::Value;
 use tesselle_core::{
     Confidence, Container, Depth, Description, Driver, Error, Format, LayoutMap, Location, OpenOptions,
-    Probe, Repaired, Report, Result, Sink, Table, WriteOptions,
+    Probe, Repaired, Report, Result, Rewritten, Sink, Table, WriteOptions,
 };
 
 use crate::collection::{Collection, CollectionContainer, MANIFEST_MAGIC, MANIFEST_NAME};
@@ -16,6 +16,7 @@ use crate::read::describe;
 use crate::read::file::File;
 use crate::read::table::FileTable;
 use crate::repair::repair;
+use crate::rewrite::rewrite;
 use crate::search;
 use crate::verify::verify;
 use crate::write::options::WriterOptions;
@@ -73,6 +74,17 @@ impl Format for Tatami {
     ) -> Result<Box<dyn Sink>> {
         let settings = WriterOptions::from_settings(options)?;
         Ok(Box::new(Writer::create(location, &schema, settings, options.overwrite, driver)?))
+    }
+
+    fn rewrite(
+        &self,
+        source: &Location,
+        target: &Location,
+        open: &OpenOptions,
+        write: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Option<Rewritten>> {
+        rewrite(source, target, open, write, driver)
     }
 
     fn repair(

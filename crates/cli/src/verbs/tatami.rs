@@ -49,8 +49,8 @@ Examples:
   tess tatami delete pages.tatami --where \"url = 'https://example.org/'\"
   tess tatami delete crawl --id d07
 
-Deletions of several processes follow each other. Deleted documents are no rows any more; merging the segment, or
-converting it, removes their bytes too.")]
+Deletions of several processes follow each other. Deleted documents are no rows any more; their bytes stay in the
+file until the segment is merged.")]
     Delete {
         /// The segment, which is replaced in one step, or a collection of segments
         segment: String,

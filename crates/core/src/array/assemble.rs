@@ -1,11 +1,9 @@
 //! Reading a region: tiles decoded in parallel, each copied once, into the final buffer.
 
-use rayon::prelude::*;
-
 use super::boxes::{CopyAxis, copy_box};
 use super::source::Tile;
 use super::{ArrayView, TileGrid, TilePart, TileSource};
-use crate::driver::Driver;
+use crate::driver::{Driver, parallel};
 use crate::error::{Error, Result};
 use crate::selection::Region;
 
@@ -66,6 +64,10 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: Option<&
         bands.push((*part, band));
         rest = after;
     }
+    if let Some(driver) = driver.filter(|_| !source.is_shared()) {
+        let cells = array.tile_shape().iter().fold(1_u64, |cells, extent| cells.saturating_mul(*extent));
+        driver.check_piece(cells.saturating_mul(size as u64))?;
+    }
     let job = Job { source: &source, grid: &grid, shape: &shape, lead: &lead, row_bytes, size, driver };
     let Some(driver) = driver.filter(|_| !small) else {
         let mut scratch = Vec::new();
@@ -73,10 +75,8 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: Option<&
     };
     driver.install(|| {
         if bands.len() >= driver.threads() {
-            bands
-                .into_par_iter()
-                .with_max_len(1)
-                .try_for_each_init(Vec::new, |scratch, (part, band)| job.fill_band(part, band, scratch))
+            let fill = |scratch: &mut Vec<u8>, (part, band)| job.fill_band(part, band, scratch);
+            parallel::try_map_with(bands, Vec::new, fill).map(drop)
         } else {
             let mut scratches = vec![Vec::new(); driver.threads() * 2];
             bands
@@ -93,13 +93,12 @@ fn copy_parallel(src: &[u8], dst: &mut [u8], driver: &Driver) -> Result<()> {
         dst.copy_from_slice(src);
         return Ok(());
     }
-    driver.install(|| {
-        dst.par_chunks_mut(BLOCK).zip(src.par_chunks(BLOCK)).try_for_each(|(dst, src)| {
-            driver.check_canceled()?;
-            dst.copy_from_slice(src);
-            Ok(())
-        })
-    })
+    let blocks: Vec<(&mut [u8], &[u8])> = dst.chunks_mut(BLOCK).zip(src.chunks(BLOCK)).collect();
+    let copied = driver.try_map(blocks, |(dst, src)| {
+        dst.copy_from_slice(src);
+        Ok(())
+    });
+    copied.map(drop)
 }
 
 struct Job<'a> {
@@ -151,12 +150,11 @@ impl Job<'_> {
                 return Ok(());
             }
             driver.check_canceled()?;
-            let decoded = scratches
-                .par_iter_mut()
-                .zip(&batch)
-                .map(|(scratch, parts)| Ok((parts, self.load(parts, scratch)?)))
-                .collect::<Result<Vec<_>>>()?;
-            band.par_chunks_mut((rows_each * self.row_bytes).max(1)).enumerate().for_each(|(i, band)| {
+            let decoded = parallel::try_map(scratches.iter_mut().zip(&batch), |(scratch, parts)| {
+                Ok::<_, Error>((parts, self.load(parts, scratch)?))
+            })?;
+            let bands = band.chunks_mut((rows_each * self.row_bytes).max(1)).enumerate();
+            parallel::for_each(bands, |(i, band)| {
                 let first = i * rows_each;
                 for (parts, tile) in &decoded {
                     self.copy(tile, parts, first..(first + rows_each).min(row.len as usize), band);

@@ -168,6 +168,15 @@ impl Collection {
         self.replace(&append(&[], 0, &edits))
     }
 
+    /// The log of a collection with the same members, whose files are in `folder`.
+    pub(crate) fn relocated(&self, folder: &Location) -> Result<Vec<u8>> {
+        let edits = self.members.iter().map(|member| {
+            let file = File::open(&folder.join(&member.path), &self.options)?;
+            Ok(Edit::Add(self.summary(&file, &member.path)))
+        });
+        Ok(append(&[], 0, &edits.collect::<Result<Vec<_>>>()?))
+    }
+
     pub(super) fn find(&self, path: &str) -> Result<&Member> {
         let known = || self.members.iter().map(|m| m.path.as_str());
         self.members

@@ -9,8 +9,8 @@ use arrow_data::ArrayData;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
-use rayon::prelude::*;
 use tesselle_core::array::{TileGrid, TilePart, coordinates};
+use tesselle_core::driver::parallel;
 use tesselle_core::{ByteRange, Cost, Error, Region, Result, Span, Step, Task};
 
 use super::band::Band;
@@ -224,7 +224,7 @@ impl BandTask {
         // A wide band of compressed tiles is shared with the other threads of the pool, where there is one.
         let shared = packed.map(|piece| piece.row.raw_len).sum::<u64>() >= SHARED_BYTES
             && pieces.len() > 1
-            && rayon::current_thread_index().is_some();
+            && parallel::threads() > 1;
         if !shared {
             let mut scratch = Vec::new();
             for (piece, bytes) in pieces.iter().zip(fetched) {
@@ -232,17 +232,17 @@ impl BandTask {
             }
             return Ok(values.into());
         }
-        let group = rayon::current_num_threads() * 2;
+        let group = parallel::threads() * 2;
         for (pieces, fetched) in pieces.chunks(group).zip(fetched.chunks(group)) {
-            let decoded = pieces.par_iter().zip(fetched).map(|(piece, bytes)| match piece.row.codec {
+            let pairs = pieces.iter().zip(fetched);
+            let decoded = parallel::try_map(pairs, |(piece, bytes)| match piece.row.codec {
                 Codec::Raw => Ok(None),
                 Codec::Zstd => {
                     let mut tile = vec![0; address(piece.row.raw_len)?];
                     self.decode(piece, bytes, &mut tile)?;
-                    Ok(Some(tile))
+                    Ok::<_, Error>(Some(tile))
                 }
-            });
-            let decoded = decoded.collect::<Result<Vec<Option<Vec<u8>>>>>()?;
+            })?;
             for ((piece, bytes), decoded) in pieces.iter().zip(fetched).zip(&decoded) {
                 fits(piece.copy.copy(decoded.as_deref().unwrap_or(bytes), dst))?;
             }
@@ -311,6 +311,13 @@ impl BandTask {
 }
 
 impl Task for BandTask {
+    fn largest_piece(&self) -> u64 {
+        let Shared { opened, grid, id, .. } = &*self.shared;
+        let raw = opened.catalog.index.datasets.get(*id).is_some_and(|rows| rows.packed_raw);
+        // The first tile is as large as any; raw ones lie in the file as they come out.
+        if raw || !self.shared.reads() { 0 } else { grid.tile_bytes(&vec![0; grid.rank()]) }
+    }
+
     fn cost(&self) -> Cost {
         let pieces: u64 = self.band.iter().map(|axis| axis.parts.len() as u64).product();
         let bytes = self.cells().saturating_mul(self.shared.grid.dtype.size() as u64);
