@@ -118,6 +118,17 @@ fn a_collection_is_kept_searched_and_merged() {
     };
     let list = ["tatami", "collection", "list", at];
     assert_eq!(members(json_of(&list)), ["a.tatami", "b.tatami", "c.tatami"]);
+    let shown = fine(&list);
+    assert!(
+        shown.contains("https://example.org/010") && shown.contains("https://example.org/019"),
+        "{shown}"
+    );
+    let chunks = fine(&["info", at, "--chunks", "-n", "4"]);
+    assert!(chunks.contains("pieces: 4 of 12"), "{chunks}");
+    let info = json_of(&["info", path(&crawl.join("a.tatami")), "--chunks", "-n", "0"]);
+    assert_eq!((&info["flags"][0], &info["flags"][1]), (&json!("sorted"), &json!("blobs")));
+    assert_eq!((&info["creator_id"], &info["page_size_hint"]), (&json!(0), &json!(0)));
+    assert_eq!(info["chunks"][0]["min"], "https://example.org/000");
     assert!(fine(&list).contains("b.tatami"));
 
     let found = json_of(&["tatami", "lookup", at, "https://example.org/012", "--columns", "title"]);
@@ -206,7 +217,10 @@ fn zebras(folder: &Path) -> PathBuf {
     let crawl = folder.join("col");
     std::fs::create_dir(&crawl).unwrap();
     let parts = [
-        ("a", "{\"id\":1,\"title\":\"one zebra\",\"body\":\"alpha\"}\n{\"id\":2,\"title\":\"two zebra\",\"body\":\"beta\"}\n"),
+        (
+            "a",
+            "{\"id\":1,\"title\":\"one zebra\",\"body\":\"alpha\"}\n{\"id\":2,\"title\":\"two zebra\",\"body\":\"beta\"}\n",
+        ),
         ("b", "{\"id\":3,\"title\":\"three zebra\",\"body\":\"c\"}\n"),
     ];
     for (name, lines) in parts {
@@ -240,8 +254,12 @@ fn deleted_documents_stay_away_and_a_merge_keeps_the_index() {
     assert_eq!(refused(&["tatami", "take", a, "1"]), (2, "not_found".into()));
     assert_eq!(json_of(&["tatami", "collection", "merge", at, "all.tatami"])["rows"], 2);
     let hits = json_of(&["search", at, "zebra"]);
-    let found: Vec<&str> =
-        hits["hits"].as_array().unwrap().iter().map(|hit| hit["fields"]["doc_id"].as_str().unwrap()).collect();
+    let found: Vec<&str> = hits["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["fields"]["doc_id"].as_str().unwrap())
+        .collect();
     assert_eq!(found, ["1", "3"]);
     assert_eq!(ids(&["cat", at, "--deleted"]), ["1", "3"]);
     fine(&["verify", at, "--deep"]);
@@ -295,7 +313,12 @@ fn a_search_segment_and_a_collection_stay_what_they_are() {
     assert_eq!(std::fs::read(&segment).unwrap(), std::fs::read(&same).unwrap());
     fine(&["convert", path(&segment), path(&other), "--set", "level=19", "--set", "page_rows=1"]);
     let scores = |at: &Path| -> Vec<Value> {
-        hits(at).as_array().unwrap().iter().map(|hit| json!([hit["doc"], hit["score"], hit["fields"]])).collect()
+        hits(at)
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| json!([hit["doc"], hit["score"], hit["fields"]]))
+            .collect()
     };
     assert_eq!(scores(&other), scores(&segment));
     let roles = ["convert", path(&segment), path(&other), "--force", "--set", "sort_key=title"];

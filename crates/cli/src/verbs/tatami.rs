@@ -206,11 +206,19 @@ impl TatamiVerb {
             ("bytes", right),
             ("tier", right),
             ("sorted by", Align::Left),
+            ("first key", Align::Left),
+            ("last key", Align::Left),
         ]);
         for member in members.as_array().into_iter().flatten() {
             let number = |key: &str| member[key].as_u64().map_or_else(String::new, format::count);
             let word = |key: &str| member[key].as_str().unwrap_or_default().to_owned();
-            table.row([word("path"), number("rows"), number("bytes"), number("tier"), word("sort_column")]);
+            let key = |i: usize| match &member["keys"][i] {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let (path, column) = (word("path"), word("sort_column"));
+            table.row([path, number("rows"), number("bytes"), number("tier"), column, key(0), key(1)]);
         }
         self.tell(&json!({ "members": members }), &table.render(""))
     }
