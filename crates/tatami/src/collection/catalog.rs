@@ -13,7 +13,7 @@ use crate::meta::zone::{compare, from_scalar};
 use crate::read::file::File;
 
 /// How long a change waits for another process that changes the same container.
-pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(60);
+pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
 
 /// A folder of files with a manifest.
 ///
