@@ -100,7 +100,7 @@ fn attributes(file: &File) -> Vec<String> {
 }
 
 fn rewrite_file(file: &File, target: &Location, write: &WriteOptions, driver: &Driver) -> Result<Summary> {
-    if write.settings == Settings::default() && write.metadata.is_empty() {
+    if write.settings == Settings::default() {
         copy(file, target, write.overwrite, driver)
     } else {
         encode(file, target, write, driver)
@@ -147,15 +147,12 @@ fn pages(file: &File) -> u64 {
 fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver) -> Result<Summary> {
     let given = |name: &str| write.settings.get(name).is_some();
     let own_groups = given("row_group_rows") || given("row_group_bytes");
-    let mut options = WriterOptions::from_settings(&with_facts(file, write))?;
+    let mut options = WriterOptions::from_settings(&with_facts(file, &write.settings))?;
     if !own_groups {
         (options.row_group_rows, options.row_group_bytes) = (usize::MAX, u64::MAX);
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let mut pairs: Vec<_> = file.footer().key_value.iter().map(|(k, v)| (text(k), text(v))).collect();
-    pairs.retain(|(key, _)| !write.metadata.contains_key(key));
-    pairs.append(&mut options.metadata);
-    options.metadata = pairs;
+    options.metadata = file.footer().key_value.iter().map(|(k, v)| (text(k), text(v))).collect();
     let schema = file.footer().schema.clone();
     let mut writer = Writer::with_schema(target, schema, &file.schema(), options, write.overwrite, driver)?
         .minor_version(file.header().minor.min(1));
@@ -173,12 +170,12 @@ fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver)
 }
 
 /// The settings that describe the file, where none are given.
-fn with_facts(file: &File, write: &WriteOptions) -> WriteOptions {
+fn with_facts(file: &File, given: &Settings) -> Settings {
     let header = file.header();
-    let mut facts = write.clone();
+    let mut facts = given.clone();
     let mut set = |name: &str, value: String| {
-        if facts.settings.get(name).is_none() {
-            facts.settings.set(name, value);
+        if facts.get(name).is_none() {
+            facts.set(name, value);
         }
     };
     let pages =

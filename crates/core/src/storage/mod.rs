@@ -79,16 +79,6 @@ pub trait Storage: Send + Sync + Debug {
         Err(Error::unsupported(format!("this storage cannot replace '{to}' in one step")))
     }
 
-    /// Waits up to `wait` until nobody else holds the lock of `path`, and holds it until the guard is dropped. What is
-    /// read of `path` afterwards is what the last holder wrote.
-    ///
-    /// It keeps apart those who take it and nobody else: readers need no lock. A storage that cannot do this refuses.
-    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
-        let _ = wait;
-        Err(Error::unsupported(format!("'{path}' cannot be changed here: this storage has no locks"))
-            .hint("change a local copy and put it in its place"))
-    }
-
     /// Takes note that `path` is staged: it is removed if the process has to end before the answer is dropped. `None`
     /// where an uncommitted path is invisible by itself.
     fn stage(&self, path: &str) -> Result<Option<StagedPath>> {
@@ -111,6 +101,16 @@ pub trait Storage: Send + Sync + Debug {
     fn recover(&self, path: &str) -> Result<bool> {
         let _ = path;
         Ok(false)
+    }
+
+    /// Waits up to `wait` until nobody else holds the lock of `path`, and holds it until the guard is dropped. What is
+    /// read of `path` afterwards is what the last holder wrote.
+    ///
+    /// It keeps apart those who take it and nobody else: readers need no lock. A storage that cannot do this refuses.
+    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
+        let _ = wait;
+        Err(Error::unsupported(format!("'{path}' cannot be changed here: this storage has no locks"))
+            .hint("change a local copy and put it in its place"))
     }
 
     /// How this storage likes to be asked.
@@ -138,6 +138,11 @@ pub trait Staged: Send {
 
     /// How many bytes were appended.
     fn position(&self) -> u64;
+
+    /// Whether the bytes leave at once and cannot be changed later.
+    fn is_pipe(&self) -> bool {
+        false
+    }
 
     /// Makes the file durable and visible under its name, replacing what was there, in one step.
     fn commit(self: Box<Self>) -> Result<()>;
