@@ -212,7 +212,7 @@ fn name_of(
 }
 
 /// The side file of this ending.
-fn beside(location: &Location, ending: &str) -> Location {
+pub(crate) fn beside(location: &Location, ending: &str) -> Location {
     let path = location.path().trim_end_matches('/');
     Location::new(Arc::clone(location.storage()), [path, ".", ending].concat())
 }

@@ -179,6 +179,16 @@ fn describe_model(archive: &Archive, name: &str) -> Result<TableDescription> {
     Ok(TableDescription { name: name.to_string(), rows, columns, extra })
 }
 
+/// How many chunks [`chunks`] lists without a limit; `None` where metadata does not read.
+pub(crate) fn chunk_count(archive: &Archive) -> Option<u64> {
+    let mut count = 0;
+    for (path, places) in &archive.devices {
+        let data = DeviceData::assemble(archive, path, places).ok()?;
+        count += data.times.len() + data.columns.iter().map(|column| column.chunks.len()).sum::<usize>();
+    }
+    Some(count as u64)
+}
+
 /// The chunk table in file order, with the pages of every chunk.
 pub(crate) fn chunks(archive: &Archive, limit: Option<usize>) -> Result<Vec<Json>> {
     let mut all: Vec<(usize, u64, String, String, DataType, ChunkRef)> = Vec::new();

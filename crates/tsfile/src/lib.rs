@@ -41,6 +41,7 @@ mod repair;
 mod rewrite;
 mod table;
 pub mod tools;
+pub mod upkeep;
 mod verify;
 mod walk;
 pub mod write;

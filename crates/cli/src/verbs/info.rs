@@ -45,6 +45,9 @@ pub(crate) struct Info {
     read: ReadArgs,
 }
 
+/// Facts about the structure of a file; people ask for them with `--all`.
+const STRUCTURE: [&str; 3] = ["superblock", "directory", "footer"];
+
 /// Tables and columns listed without `--all`.
 const LISTED: usize = 50;
 
@@ -89,7 +92,8 @@ impl Info {
             opened.format().name()
         );
         for (key, value) in info.as_object().into_iter().flatten() {
-            if !matches!(key.as_str(), "format" | "version" | "tables") && !is_empty(value) {
+            let hidden = !self.all && STRUCTURE.contains(&key.as_str());
+            if !matches!(key.as_str(), "format" | "version" | "tables") && !hidden && !is_empty(value) {
                 self.facts(&mut text, key, value);
             }
         }

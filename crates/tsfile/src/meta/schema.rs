@@ -23,15 +23,15 @@ pub struct MeasurementSchema {
 }
 
 impl MeasurementSchema {
-    /// Reads one entry of the map in 0.8 and 000001: the key and the schema itself.
-    pub fn parse_entry(cursor: &mut Cursor<'_>) -> Result<Self> {
-        cursor.text()?;
+    /// Reads one entry of the map in 0.8 and 000001: the key, which repeats the name, and the schema itself.
+    pub fn parse_entry(cursor: &mut Cursor<'_>) -> Result<(String, Self)> {
+        let key = cursor.text()?.to_string();
         let name = cursor.text()?.to_string();
         let data_type = DataType::from_code(i32::from(cursor.i16_be()?))?;
         let encoding = Encoding::from_code(i32::from(cursor.i16_be()?))?;
         let compression = Compression::from_code(i32::from(cursor.i16_be()?))?;
         let properties = parse_properties(cursor)?;
-        Ok(Self { name, data_type, encoding, compression, properties })
+        Ok((key, Self { name, data_type, encoding, compression, properties }))
     }
 
     /// Writes what [`MeasurementSchema::parse_entry`] reads.

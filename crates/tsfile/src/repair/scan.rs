@@ -88,7 +88,13 @@ impl Recovered {
     pub(super) fn write_tail(&self, version: Version, known: FileMetadata, out: &mut Output) -> Result<()> {
         let mut measurements = self.measurements.clone();
         for schema in known.measurements {
-            measurements.insert(schema.name.clone(), schema);
+            match measurements.get_mut(&schema.name) {
+                // The headers of chunks are right about what they have.
+                Some(found) => found.properties = schema.properties,
+                None => {
+                    measurements.insert(schema.name.clone(), schema);
+                }
+            }
         }
         let properties = known.properties.into_iter().filter(|(key, _)| !is_about_encryption(key));
         let tail = Tail {
