@@ -67,7 +67,9 @@ impl Format for Tatami {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::ROWS
+        let mut capabilities = Capabilities::ROWS;
+        capabilities.verifies = true;
+        capabilities
     }
 
     fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {

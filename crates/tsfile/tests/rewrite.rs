@@ -32,7 +32,7 @@ fn rewrite(source: &Location, settings: &[&str]) -> tesselle_core::Result<(Locat
     let options =
         WriteOptions { settings: Settings::from_pairs(settings).unwrap(), ..WriteOptions::default() };
     let rewritten = TsFile.rewrite(source, &target, &OpenOptions::default(), &options, &golden::driver())?;
-    let rewritten = rewritten.unwrap();
+    let rewritten = rewritten.expect("TsFile rewrites itself");
     let container = TsFile.open(&target, &OpenOptions::default()).unwrap();
     let mut report = Report::new(Depth::Deep);
     container.verify(Depth::Deep, &golden::driver(), &mut report).unwrap();
@@ -61,7 +61,7 @@ fn facts(location: &Location, keys: &[&str]) -> BTreeMap<(String, String), Vec<J
     let mut facts = BTreeMap::new();
     for table in container.describe().unwrap().tables {
         for column in table.columns {
-            let mut found = vec![Json::from(column.kind.clone()), Json::from(format!("{:?}", column.role))];
+            let mut found = vec![Json::from(column.kind.clone()), Json::from(column.role.name())];
             found.extend(keys.iter().map(|key| column.extra.get(*key).cloned().unwrap_or_default()));
             found.push(table.extra.get("aligned").cloned().unwrap_or_default());
             facts.insert((table.name.clone(), column.name.clone()), found);
