@@ -12,7 +12,7 @@ use tesselle_core::{
 };
 
 use crate::convert::About;
-use crate::foreign::grid::{GridColumn, GridTable};
+use crate::foreign::grid::{self, GridColumn, GridTable};
 use crate::foreign::parquet::ParquetTable;
 use crate::foreign::zarr::Hierarchy;
 use crate::foreign::{Foreign, ipc, npy};
@@ -84,13 +84,13 @@ impl Source {
             None => Foreign::detect(&location)?,
         };
         let mut attributes = Map::new();
-        let mut grid = Layout::default();
+        let mut layout = Layout::default();
         let (kind, format) = match foreign {
             Some(Foreign::Npy) => {
                 let array = Arc::new(npy::NpyArray::open(&location).in_file(location.path())?);
                 let column = GridColumn { name: "value".into(), array, is_bool: false };
                 let table = GridTable::new("", vec![column], Arc::clone(location.storage()))?;
-                grid = table.layout();
+                layout = grid::layout(&table);
                 (Kind::Table { table: Arc::new(table), container: None }, "npy")
             }
             Some(Foreign::Parquet) => {
@@ -101,7 +101,7 @@ impl Source {
                 let named = options.table.clone().or(Uri::parse(uri)?.table);
                 let hierarchy = Hierarchy::open(&location).in_file(location.path())?;
                 let table = arrays(&hierarchy, named.as_deref(), &location)?;
-                grid = table.layout();
+                layout = grid::layout(&table);
                 attributes = hierarchy.attributes(named.as_deref());
                 (Kind::Table { table: Arc::new(table), container: None }, "zarr")
             }
@@ -132,7 +132,7 @@ impl Source {
             Kind::Table { table, .. } => table.schema(),
             Kind::Stream => ipc::schema(&location).in_file(location.path())?,
         };
-        Ok(Self { kind, schema, format, location, attributes, grid, description: OnceLock::new() })
+        Ok(Self { kind, schema, format, location, attributes, grid: layout, description: OnceLock::new() })
     }
 
     /// The columns.

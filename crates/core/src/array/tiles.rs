@@ -34,11 +34,10 @@ pub struct TileGrid {
     pub axes: Vec<TileAxis>,
 }
 
-/// The clipped extent of a tile on one axis.
-pub(super) fn clipped(shape: &[u64], tile_shape: &[u64], tile: &[u64], axis: usize) -> u64 {
-    let at = |list: &[u64]| list.get(axis).copied().unwrap_or(0);
-    let start = at(tile).saturating_mul(at(tile_shape));
-    at(shape).saturating_sub(start).min(at(tile_shape))
+/// The extents of the tile at these grid coordinates, clipped to the array.
+pub fn clipped(shape: &[u64], tile_shape: &[u64], tile: &[u64]) -> Vec<u64> {
+    let axes = shape.iter().zip(tile_shape).zip(tile);
+    axes.map(|((extent, size), at)| extent.saturating_sub(at.saturating_mul(*size)).min(*size)).collect()
 }
 
 /// Most touched tiles along one axis. What a file claims of its shape must not decide how much memory a plan takes.

@@ -13,7 +13,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 
 use super::budget::Lease;
-use super::{Driver, fetch};
+use super::{Driver, fetch, sizes};
 use crate::error::{Error, Result};
 use crate::stats::RunStats;
 use crate::storage::Storage;
@@ -324,6 +324,7 @@ impl Driver {
             }
             match task.step(std::mem::take(&mut fetched))? {
                 Step::Need(ranges) => fetched = fetch(storage, &ranges, &self.counters)?,
+                Step::Sizes(files) => fetched = sizes(storage, &files, &self.counters)?,
                 Step::Batch(batch) => {
                     self.counters.add(&RunStats {
                         bytes_decoded: batch.get_array_memory_size() as u64,

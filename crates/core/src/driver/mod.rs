@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use batches::{Batches, Order};
 pub use budget::{Budget, Lease};
-pub use coalesce::fetch;
+pub use coalesce::{fetch, sizes};
 pub use counters::Counters;
 pub use progress::{Progress, Silent};
 pub use scan::{Rows, scan};

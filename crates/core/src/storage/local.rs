@@ -70,6 +70,16 @@ fn failed(what: &str, path: &str) -> impl FnOnce(std::io::Error) -> Error {
     move |error| Error::io(format!("cannot {what} '{path}'"), error)
 }
 
+/// What is at a path; `None` where there is nothing.
+fn metadata(path: &str) -> Result<Option<fs::Metadata>> {
+    use std::io::ErrorKind;
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(failed("look at", path)(error)),
+    }
+}
+
 impl LocalStorage {
     /// Maps large reads.
     pub fn new() -> Self {
@@ -171,19 +181,15 @@ impl Storage for LocalStorage {
     }
 
     fn kind(&self, path: &str) -> Result<Option<EntryKind>> {
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => Ok(Some(EntryKind::Folder)),
-            Ok(_) => Ok(Some(EntryKind::File)),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                ) =>
-            {
-                Ok(None)
-            }
-            Err(error) => Err(failed("look at", path)(error)),
-        }
+        let found = metadata(path)?;
+        Ok(found.map(|found| if found.is_dir() { EntryKind::Folder } else { EntryKind::File }))
+    }
+
+    fn sizes(&self, paths: &[Arc<str>]) -> Result<Vec<Option<u64>>> {
+        // Not by `size`, which would open the files.
+        let size =
+            |path: &Arc<str>| Ok(metadata(path)?.filter(fs::Metadata::is_file).map(|found| found.len()));
+        paths.iter().map(size).collect()
     }
 
     fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
@@ -271,7 +277,7 @@ impl Storage for LocalStorage {
     }
 
     fn hints(&self) -> IoHints {
-        IoHints { gap: 16 << 10, max_request: 64 << 20, concurrency: 1 }
+        IoHints { gap: 16 << 10, max_request: 64 << 20, concurrency: 1, zero_copy: self.map }
     }
 }
 

@@ -223,6 +223,6 @@ impl Storage for CloudStorage {
     }
 
     fn hints(&self) -> IoHints {
-        IoHints { gap: 1 << 20, max_request: 16 << 20, concurrency: CONCURRENCY }
+        IoHints { gap: 1 << 20, max_request: 16 << 20, concurrency: CONCURRENCY, zero_copy: false }
     }
 }

@@ -138,7 +138,7 @@ pub(crate) fn write_array(
                         .collect();
                     let shape: Vec<u64> = spans.iter().map(Span::len).collect();
                     let mut cells = vec![0; shape.iter().product::<u64>() as usize * meta.dtype.size()];
-                    read_region_here(source, &Region { spans }, &mut cells)?;
+                    read_region_here(source, &Region { spans }, &mut cells, driver)?;
                     let stored = meta.codecs.encode(padded(cells, &shape, &meta.chunk, meta.dtype.size()))?;
                     staged.put(&meta.key(&at), &stored)?;
                     driver.progress().advance(bytes);
