@@ -1,13 +1,23 @@
 # make demo and make test are all that is needed; the other targets are slower suites with tools of their own.
-.PHONY: demo test lint docs bench fuzz hostile interop
+.PHONY: demo test release setup tools lint docs bench fuzz hostile interop
 
 CARGO ?= cargo
 
-demo: ## build tess and walk through a sample of each format
-	$(CARGO) run --release --quiet -p tess -- demo target/demo --force
+demo: tools ## build tess for development and walk through a sample of each format
+	$(CARGO) run -p tess -- demo target/demo --force
+	@echo "This was a development build; 'make release' builds the fast one."
 
-test: lint docs ## every check and every test
+test: tools lint docs ## every check and every test
 	$(CARGO) test --workspace --quiet
+
+release: tools ## the optimized, stripped binary: target/dist/tess
+	$(CARGO) build --profile dist -p tess
+
+setup: ## install what a build needs, asking before each step
+	tools/setup
+
+tools:
+	@tools/setup --check
 
 lint:
 	$(CARGO) fmt --all --check
@@ -22,7 +32,7 @@ bench: ## side by side with the original engines: benches/compare/README.md
 fuzz: ## FUZZ_SECONDS per target, needs cargo-fuzz: fuzz/README.md
 	fuzz/run.sh
 
-hostile: ## every small golden file cut at every offset and flipped ten thousand times, in an optimised build
+hostile: ## every small golden file cut at every offset and flipped ten thousand times, in an optimized build
 	$(CARGO) test --release -p tesselle-tet --test corrupt -- --ignored
 
 interop: ## live round trips with the original engines: interop/README.md

@@ -36,6 +36,10 @@ pub(crate) struct ReadArgs {
     /// Text columns as bytes, also where they are not UTF-8
     #[arg(long)]
     text_as_binary: bool,
+
+    /// Read the whole domain of a dense TileDB array [default: its current domain, else its non-empty domain]
+    #[arg(long)]
+    full_domain: bool,
 }
 
 impl ReadArgs {
@@ -46,6 +50,7 @@ impl ReadArgs {
             key: self.key()?,
             raw: self.raw,
             text_as_binary: self.text_as_binary,
+            full_domain: self.full_domain,
             ..OpenOptions::default()
         })
     }
@@ -89,20 +94,10 @@ impl ResourceArgs {
         (self.threads, self.memory_limit)
     }
 
-    /// A driver with these resources.
+    /// A driver with these resources, which a signal cancels.
     pub(crate) fn driver(&self) -> Result<Driver> {
-        Driver::new(&DriverOptions { threads: self.threads, memory: self.memory_limit })
-    }
-
-    /// A driver for work that writes: a signal cancels it, so that nothing half-written stays behind.
-    pub(crate) fn writing_driver(&self) -> Result<Driver> {
-        let driver = self.driver()?;
-        #[cfg(feature = "sql")]
-        {
-            let driver = driver.clone();
-            crate::signals::on_end(move || driver.cancel());
-        }
-        Ok(driver)
+        let options = DriverOptions { threads: self.threads, memory: self.memory_limit };
+        Ok(Driver::new(&options)?.under(crate::signals::token()))
     }
 }
 

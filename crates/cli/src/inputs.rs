@@ -4,6 +4,8 @@ use std::path::Path;
 
 use tesselle::{Error, Result, Wanted};
 
+use crate::out;
+
 /// One container among many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
@@ -31,22 +33,35 @@ fn is_pattern(uri: &str) -> bool {
     !Path::new(uri).exists() && !uri.contains("://") && path.contains(['*', '?', '['])
 }
 
-/// All containers that are meant, folders walked and patterns expanded.
-pub(crate) fn expand(uris: &[String], wanted: Wanted) -> Result<Vec<Input>> {
-    let mut all = Vec::new();
+/// All containers that are meant, and what stood in the way of finding more.
+#[derive(Debug, Default)]
+pub(crate) struct Inputs {
+    pub(crate) list: Vec<Input>,
+    /// What could not be read.
+    pub(crate) unreadable: Vec<Error>,
+}
+
+/// All containers that are meant, folders walked and patterns expanded. Pipes in folders are skipped with a note.
+pub(crate) fn expand(uris: &[String], wanted: Wanted) -> Result<Inputs> {
+    let mut all = Inputs::default();
     for uri in uris {
         let paths = if is_pattern(uri) { matches(uri)? } else { vec![uri.clone()] };
         for path in paths {
             if !is_place(&path)? {
                 let name = path.split('#').next().unwrap_or(&path).trim_end_matches('/');
                 let name = name.rsplit('/').next().unwrap_or(name).to_owned();
-                all.push(Input { uri: path, name });
+                all.list.push(Input { uri: path, name });
                 continue;
             }
             let root = path.trim_end_matches('/');
-            for found in tesselle::find(&path, wanted)? {
+            let found = tesselle::find(&path, wanted)?;
+            for skipped in found.skipped {
+                out::note(&format!("{skipped}: skipped, it is a pipe or a device"));
+            }
+            all.unreadable.extend(found.unreadable);
+            for found in found.paths {
                 let name = found.strip_prefix(root).unwrap_or(&found).trim_start_matches('/').to_owned();
-                all.push(Input { uri: found, name });
+                all.list.push(Input { uri: found, name });
             }
         }
     }

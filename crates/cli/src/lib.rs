@@ -1,7 +1,7 @@
 //! The command line of Tesselle, as a library function that takes its arguments.
 //!
 //! Data goes to stdout, everything else to stderr. Exit codes: 0 fine, 1 the data is bad, 2 the call is wrong,
-//! 3 I/O failed.
+//! 3 I/O failed, 130 or 143 a signal ended the work (SIGINT, SIGTERM).
 #![forbid(unsafe_code)]
 
 mod args;
@@ -9,7 +9,6 @@ mod format;
 mod inputs;
 mod out;
 mod progress;
-#[cfg(feature = "sql")]
 mod signals;
 mod verbs;
 
@@ -18,7 +17,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use tesselle::Error;
+use tesselle::{Error, ErrorKind};
 
 /// Reads, writes, queries, verifies, repairs and converts chunked data files: TileDB arrays, TsFile, tet and tatami.
 #[derive(Debug, Parser)]
@@ -84,6 +83,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return refuse(&error, &args),
     };
     let json = cli.verb.wants_json();
+    signals::listen();
+    tesselle::keep_pipes();
     match cli.verb.run() {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::BadData) => ExitCode::from(1),
@@ -91,7 +92,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) if out::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             report(&error, json);
-            ExitCode::from(error.kind().exit_code())
+            ExitCode::from(exit_code(&error))
         }
     }
 }
@@ -116,11 +117,18 @@ fn refuse(error: &clap::Error, args: &[OsString]) -> ExitCode {
     ExitCode::from(2)
 }
 
+/// Work that a signal ended has the exit code of the signal, whatever error it ended with.
+fn exit_code(error: &Error) -> u8 {
+    let canceled = (error.kind() == ErrorKind::Canceled).then_some(130);
+    signals::exit_code().or(canceled).unwrap_or_else(|| error.kind().exit_code())
+}
+
 fn report(error: &Error, json: bool) {
+    progress::clear();
     if json {
         let _ = writeln!(std::io::stdout(), "{}", error.to_json());
     }
-    let _ = writeln!(std::io::stderr(), "tess: {error}");
+    out::note(&format!("tess: {error}"));
 }
 
 impl Verb {

@@ -1,5 +1,10 @@
 //! Standard output as a place to write to.
+//!
+//! What people read is printed without control characters: a name or a value from a file must not reach the terminal as a
+//! command. They are escaped as JSON does it, so JSON stays the same JSON.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, BufWriter, Stdout, Write};
 
 use tesselle::storage::Staged;
@@ -8,13 +13,38 @@ use tesselle::{Error, Location, Result};
 /// Where data goes: the file of `-o`, else standard output.
 pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>> {
     match file {
-        Some("-") | None => Ok(Box::new(StdoutStaged { out: BufWriter::new(io::stdout()), written: 0 })),
+        Some("-" | "/dev/stdout") | None => {
+            Ok(Box::new(StdoutStaged { out: BufWriter::new(io::stdout()), written: 0 }))
+        }
         Some(path) => Location::local(path)?.create(force),
     }
 }
 
+/// The text with control characters other than ends of lines and tabs as `\u001b`.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    let is_command = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_command(c) {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Writes text to standard output.
 pub(crate) fn print(text: &str) -> Result<()> {
+    print_styled(&plain(text))
+}
+
+/// Writes text that has marks for the terminal in it. What comes from a file must have gone through [`plain`].
+pub(crate) fn print_styled(text: &str) -> Result<()> {
+    crate::progress::clear();
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(failed)
 }
@@ -22,7 +52,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// Writes text to the file of `-o`, else to standard output.
 pub(crate) fn print_to(file: Option<&str>, force: bool, text: &str) -> Result<()> {
     let mut out = target(file, force)?;
-    out.write(text.as_bytes())?;
+    out.write(plain(text).as_bytes())?;
     out.commit()
 }
 
@@ -35,8 +65,9 @@ pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
 
 /// Says something to the person at the terminal.
 pub(crate) fn note(text: &str) {
+    crate::progress::clear();
     // When stderr is gone there is nobody to tell.
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", plain(text));
 }
 
 fn failed(error: io::Error) -> Error {
@@ -79,5 +110,19 @@ impl Staged for StdoutStaged {
 
     fn commit(mut self: Box<Self>) -> Result<()> {
         self.out.flush().map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_and_json_stays_json() {
+        assert_eq!(plain("a\tb\nc é"), "a\tb\nc é");
+        assert_eq!(plain("\u{1b}]0;x\u{7}\r\u{9b}\u{7f}"), "\\u001b]0;x\\u0007\\u000d\\u009b\\u007f");
+        let value = serde_json::json!({ "a": "\u{1b}[31m\u{9b}\u{7f}" });
+        let shown: serde_json::Value = serde_json::from_str(&plain(&value.to_string())).unwrap();
+        assert_eq!(shown, value);
     }
 }

@@ -1,6 +1,6 @@
 //! A progress bar: on a terminal only, and only for work that takes a while.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -8,6 +8,9 @@ use tesselle::driver::Progress;
 
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_millis(700);
+
+/// The bar on the screen, which goes before anything else is printed.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// A bar that appears once the work has taken a while.
 pub(crate) struct Bar {
@@ -19,13 +22,26 @@ pub(crate) struct Bar {
 impl Bar {
     /// A bar behind these words.
     pub(crate) fn new(words: &str) -> Arc<Self> {
-        let bar = ProgressBar::hidden();
+        Arc::new(Self::on(words, ProgressDrawTarget::hidden()))
+    }
+
+    fn on(words: &str, target: ProgressDrawTarget) -> Self {
+        // What is expected is added up from nothing: a bar without a length would stay without one.
+        let bar = ProgressBar::with_draw_target(Some(0), target);
         bar.set_message(words.to_owned());
         let template = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Arc::new(Self { bar, started: Instant::now(), shown: OnceLock::new() })
+        Self { bar, started: Instant::now(), shown: OnceLock::new() }
+    }
+}
+
+/// Takes the bar off the screen: the work is done, or something is to be printed.
+pub(crate) fn clear() {
+    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(bar) = shown {
+        bar.finish_and_clear();
     }
 }
 
@@ -37,7 +53,10 @@ impl Progress for Bar {
     fn advance(&self, amount: u64) {
         self.bar.inc(amount);
         if self.started.elapsed() > PATIENCE {
-            self.shown.get_or_init(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
+            self.shown.get_or_init(|| {
+                self.bar.set_draw_target(ProgressDrawTarget::stderr());
+                *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.bar.clone());
+            });
         }
     }
 }
@@ -45,5 +64,21 @@ impl Progress for Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_is_what_is_expected_and_not_what_is_done() {
+        let bar = Bar::new("x");
+        bar.expect(300);
+        bar.expect(700);
+        bar.advance(250);
+        assert_eq!((bar.bar.length(), bar.bar.position()), (Some(1000), 250));
+        bar.advance(750);
+        assert_eq!(bar.bar.length(), Some(bar.bar.position()));
     }
 }

@@ -1,51 +1,80 @@
-//! Signals that end the process: what is being written must be taken away first.
+//! Signals that end the process: the work is canceled, what it was writing is removed, and the exit code says which
+//! signal it was.
+//!
+//! Everything that can be canceled hangs under one token. A signal cancels it, and a verb that looks ends by itself,
+//! with its old target in place. What does not look in time, such as a read of a pipe that nobody writes to, is ended
+//! from here, after all that is staged has been removed.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
-use tokio::signal;
+use tesselle::driver::CancelToken;
 
-/// How long the work may take to end.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the work may take to end by itself.
+const PATIENCE: Duration = Duration::from_millis(1_000);
 
-/// On Ctrl-C or a request to end, `stop` is called; the process ends by itself then, or is ended a little later.
-pub(crate) fn on_end(stop: impl Fn() + Clone + Send + 'static) {
-    on_terminate(stop.clone());
-    watch(async move {
-        if signal::ctrl_c().await.is_ok() {
-            stop();
-            end(130);
-        }
-    });
+/// The exit code of the signal that came; 0 before.
+static CODE: AtomicU8 = AtomicU8::new(0);
+
+/// What Ctrl-C stops instead of the process.
+static FOREGROUND: Mutex<Option<Arc<dyn Fn() + Send + Sync>>> = Mutex::new(None);
+
+/// What a signal cancels.
+pub(crate) fn token() -> &'static CancelToken {
+    static TOKEN: OnceLock<CancelToken> = OnceLock::new();
+    TOKEN.get_or_init(CancelToken::new)
 }
 
-/// The same on a request to end alone.
-pub(crate) fn on_terminate(stop: impl Fn() + Send + 'static) {
+/// The exit code that a signal asks for, if one came.
+pub(crate) fn exit_code() -> Option<u8> {
+    Some(CODE.load(Ordering::SeqCst)).filter(|code| *code != 0)
+}
+
+/// From here on Ctrl-C calls `stop`, and the process lives on: for a prompt that runs one statement after the other.
+#[cfg(feature = "sql")]
+pub(crate) fn stop_only(stop: impl Fn() + Send + Sync + 'static) {
+    *FOREGROUND.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(stop));
+}
+
+/// Waits for signals on a thread of its own, from the first call on. Without it they do what they do by default.
+pub(crate) fn listen() {
     #[cfg(unix)]
-    watch(async move {
-        let Ok(mut terminate) = signal::unix::signal(signal::unix::SignalKind::terminate()) else { return };
-        if terminate.recv().await.is_some() {
-            stop();
-            end(143);
-        }
-    });
-    #[cfg(not(unix))]
-    drop(stop);
+    {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+            let wait = move || signals.forever().for_each(|signal| received(signal == SIGINT));
+            let _ = std::thread::Builder::new().name("tess-signals".to_owned()).spawn(wait);
+        });
+    }
 }
 
-/// Ends the process with the code that shells give to the signal.
-#[expect(clippy::exit, reason = "nothing else ends a process whose work does not")]
-fn end(code: i32) {
-    std::thread::sleep(PATIENCE);
-    std::process::exit(code);
-}
-
-/// Waits for a signal on a thread of its own, which ends with the process. Without one the signal does what it does by
-/// default.
-pub(crate) fn watch(wait: impl Future<Output = ()> + Send + 'static) {
-    let run = move || {
-        if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() {
-            runtime.block_on(wait);
-        }
+#[cfg(unix)]
+fn received(is_interrupt: bool) {
+    let stop = FOREGROUND.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(stop) = stop.filter(|_| is_interrupt) {
+        return stop();
+    }
+    let code = if is_interrupt { 130 } else { 143 };
+    let again = CODE.swap(code, Ordering::SeqCst) != 0;
+    // Who asks twice does not want to wait, and where nothing can be canceled there is nothing to wait for.
+    if again || !token().is_used() {
+        end(code);
+    }
+    token().cancel();
+    let last = move || {
+        std::thread::sleep(PATIENCE);
+        end(code);
     };
-    let _ = std::thread::Builder::new().name("tess-signals".to_owned()).spawn(run);
+    let _ = std::thread::Builder::new().name("tess-end".to_owned()).spawn(last);
+}
+
+/// Ends the process. What is being written is removed first.
+#[cfg(unix)]
+#[expect(clippy::exit, reason = "nothing else ends a process whose work does not")]
+fn end(code: u8) {
+    tesselle::storage::remove_staged();
+    std::process::exit(i32::from(code));
 }

@@ -161,6 +161,8 @@ pub struct OpenOptions {
     pub raw: bool,
     /// Text columns as Binary.
     pub text_as_binary: bool,
+    /// The whole domain of a dense array, also where nothing is written.
+    pub full_domain: bool,
     /// Bounds that hold whatever the file claims.
     pub limits: Limits,
 }
@@ -275,14 +277,16 @@ pub struct Rewritten {
     pub kept: Vec<String>,
 }
 
-/// What a repair found, from best to worst.
+/// What a repair found, from best to worst. The results of the first three have all data that was ever stored whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Every check of a deep verification passed; the result is a copy.
     #[default]
     Healthy,
-    /// All data is there; what lies around it (tails, indexes, statistics) was made anew.
+    /// All data is there; what lies around it (tails, indexes, statistics) was rebuilt.
     Mended,
+    /// The file ends too early, as after a crash of its writer: all that was stored whole is there.
+    Unfinished,
     /// All data is there, but it disagrees with what was said about it, and nothing tells which of the two is right.
     Doubtful,
     /// Some of it was left out.
@@ -290,11 +294,17 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether nothing that was stored whole is lost or in doubt.
+    pub fn is_whole(self) -> bool {
+        self <= Self::Unfinished
+    }
+
     /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
             Self::Mended => "mended",
+            Self::Unfinished => "unfinished",
             Self::Doubtful => "doubtful",
             Self::Partial => "partial",
         }

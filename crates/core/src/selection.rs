@@ -116,6 +116,24 @@ impl Selection {
         Self::default()
     }
 
+    /// The same selection with the bounds that it leaves open set to those of a box that starts at `origin` and has this
+    /// shape.
+    #[must_use]
+    pub fn bounded(&self, origin: &[i128], shape: &[u64]) -> Self {
+        let count = self.axes.len().max(shape.len());
+        let axes = (0..count).map(|axis| {
+            let own = self.axes.get(axis).unwrap_or(&AxisSelection::ALL);
+            let (Some(first), Some(extent), AxisSelection::Range { start, stop, step }) =
+                (origin.get(axis), shape.get(axis), own)
+            else {
+                return own.clone();
+            };
+            let end = first.saturating_add(i128::from(*extent));
+            AxisSelection::Range { start: start.or(Some(*first)), stop: stop.or(Some(end)), step: *step }
+        });
+        Self { axes: axes.collect() }
+    }
+
     /// Resolves against a grid whose axes start at `origin` and have these extents. Points that form a regular
     /// progression become a span; other points are refused here (a table face can filter them).
     pub fn resolve(&self, origin: &[i128], shape: &[u64]) -> Result<Region> {

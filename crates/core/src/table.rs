@@ -63,6 +63,12 @@ pub trait Table: Send + Sync {
         None
     }
 
+    /// The array face of a column over the whole domain, where the rows are only a part of it; a selection may name any
+    /// coordinate of it.
+    fn domain_array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
+        self.array(column)
+    }
+
     /// The columns that have an array face.
     fn array_columns(&self) -> Vec<String> {
         Vec::new()

@@ -57,6 +57,12 @@ pub trait Task: Send {
     /// What it is expected to cost.
     fn cost(&self) -> Cost;
 
+    /// The decoded bytes of its largest piece, which it holds at once however it goes about its work; 0 where that is
+    /// not known before it runs.
+    fn largest_piece(&self) -> u64 {
+        0
+    }
+
     /// The next step. `fetched` answers the last [`Step::Need`] or [`Step::Sizes`], one by one, and is empty otherwise.
     ///
     /// After an error or [`Step::Done`] it is not called again.

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use datafusion::catalog::{DynamicFileCatalog, UrlTableFactory};
+use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
@@ -21,6 +22,16 @@ const NAMED_CONSUMERS: NonZeroUsize = NonZeroUsize::MIN;
 /// What a sort keeps aside for merging what it has spilled, per partition, where memory allows.
 const MERGE_RESERVE: usize = 10 << 20;
 
+/// A file of spilled batches ends with the first that exceeds this size: each has one of its own.
+///
+/// With larger files a query over several scans can stop forever. Where a batch of a repartitioning does not fit into
+/// memory, its input appends it to the oldest file that nobody writes to, and announces it in a queue that all inputs
+/// of the output share. The output reads the files one after the other, each to its end. With two inputs two files are
+/// open: the announced batch may be in the second while the output waits for more of the first; the inputs wait in turn
+/// until the output takes what they have announced. A file that ends with its one batch is never waited for by the
+/// reader longer than its writer takes to write it, and writing waits for nobody.
+const SPILL_FILE: usize = 1;
+
 /// A context whose operators share `memory` bytes and spill beyond, and the tables that are files.
 pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc<FileTables>)> {
     let threads = opener.driver.threads();
@@ -32,6 +43,7 @@ pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc
     let options = config.options_mut();
     options.execution.sort_spill_reservation_bytes = MERGE_RESERVE.min(memory / (4 * threads.max(1)));
     options.execution.collect_statistics = true;
+    options.execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(SPILL_FILE).map_err(ours)?;
     let pool = TrackConsumersPool::new(FairSpillPool::new(memory), NAMED_CONSUMERS);
     let runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool)).build_arc().map_err(ours)?;
     let plain = SessionContext::new_with_config_rt(config, runtime);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::{Either, select};
+use tesselle::driver::{CancelToken, Wake};
 use tesselle::{Error, ErrorKind, Result};
 use tokio::sync::Notify;
 
@@ -16,10 +17,26 @@ pub struct Interrupt(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     wanted: AtomicBool,
+    /// The session is to end, not only its statement.
+    ended: AtomicBool,
     changed: Notify,
 }
 
+impl Wake for Inner {
+    fn wake(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.changed.notify_waiters();
+    }
+}
+
 impl Interrupt {
+    /// One that `token` ends for good.
+    pub(crate) fn under(token: &CancelToken) -> Self {
+        let interrupt = Self::default();
+        token.wake(&interrupt.0);
+        interrupt
+    }
+
     /// The statement under way ends with an error of the kind `Canceled`; without one nothing happens.
     pub fn interrupt(&self) {
         self.0.wanted.store(true, Ordering::SeqCst);
@@ -36,7 +53,7 @@ impl Interrupt {
         let mut changed = pin!(self.0.changed.notified());
         // From here on a notification is not missed, even before the first poll.
         changed.as_mut().enable();
-        if self.0.wanted.load(Ordering::SeqCst) {
+        if self.0.wanted.load(Ordering::SeqCst) || self.0.ended.load(Ordering::SeqCst) {
             return Err(canceled());
         }
         match select(pin!(work), changed).await {
@@ -47,5 +64,5 @@ impl Interrupt {
 }
 
 fn canceled() -> Error {
-    Error::new(ErrorKind::Canceled, "the statement was cancelled")
+    Error::new(ErrorKind::Canceled, "the statement was canceled")
 }

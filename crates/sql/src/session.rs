@@ -9,6 +9,7 @@ use datafusion::common::{DataFusionError, TableReference};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParser, Statement};
+use tesselle::driver::CancelToken;
 use tesselle::{Driver, DriverOptions, Error, OpenOptions, Result};
 use tokio::runtime::Runtime;
 
@@ -31,11 +32,19 @@ pub struct SessionOptions {
     pub open: OpenOptions,
     /// Whether filters, limits and counts reach the formats; off only to compare answers.
     pub pushdown: bool,
+    /// Ends the session's work for good.
+    pub cancel: CancelToken,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        Self { threads: None, memory: None, open: OpenOptions::default(), pushdown: true }
+        Self {
+            threads: None,
+            memory: None,
+            open: OpenOptions::default(),
+            pushdown: true,
+            cancel: CancelToken::new(),
+        }
     }
 }
 
@@ -62,6 +71,8 @@ impl Session {
         // A quarter is for pieces under way, the rest for what operators keep.
         let pieces = options.memory.map(|memory| memory / 4);
         let driver = Driver::new(&DriverOptions { threads: options.threads, memory: pieces })?;
+        // A piece may take more than its share, but not more than all.
+        let driver = driver.with_largest_piece(options.memory.unwrap_or(u64::MAX)).under(&options.cancel);
         let operators = match options.memory {
             Some(memory) => memory - memory / 4,
             None => driver.budget().total().saturating_mul(2),
@@ -75,7 +86,8 @@ impl Session {
         let opener =
             Opener { driver: driver.clone(), options: options.open.clone(), pushdown: options.pushdown };
         let (context, files) = context::build(&opener, operators)?;
-        Ok(Self { context, files, driver, runtime: Arc::new(runtime), interrupt: Interrupt::default() })
+        let interrupt = Interrupt::under(driver.cancel_token());
+        Ok(Self { context, files, driver, runtime: Arc::new(runtime), interrupt })
     }
 
     /// DataFusion's side of the session, for those who want to register functions or tables of their own.
@@ -90,7 +102,7 @@ impl Session {
 
     /// Makes what `uri` names a table of this name.
     pub fn register(&self, name: &str, uri: &str) -> Result<()> {
-        let provider = self.runtime.block_on(self.files.try_new(uri)).map_err(ours)?;
+        let provider = self.runtime.block_on(self.interrupt.or(self.files.try_new(uri)))?.map_err(ours)?;
         let provider = provider
             .ok_or_else(|| Error::io(format!("cannot read '{uri}'"), std::io::ErrorKind::NotFound.into()))?;
         self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;

@@ -4,7 +4,6 @@ mod chunk;
 mod regions;
 mod structure;
 
-use rayon::prelude::*;
 use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
 
 use crate::read::file::File;
@@ -68,23 +67,14 @@ pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Re
 
 /// Checks every record.
 fn records(file: &File, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
-    let groups = 0..file.footer().groups.len();
-    let parts: Vec<Result<Findings>> = driver.install(|| {
-        groups
-            .into_par_iter()
-            .map(|group| {
-                driver.check_canceled()?;
-                let mut findings = Findings::new(file);
-                chunk::check_group(file, group, depth, &mut findings);
-                Ok(findings)
-            })
-            .collect()
-    });
-    for part in parts {
-        part?.into_report(report);
-    }
+    let parts = driver.try_map(0..file.footer().groups.len(), |group| {
+        let mut findings = Findings::new(file);
+        chunk::check_group(file, group, depth, &mut findings);
+        Ok(findings)
+    })?;
+    parts.into_iter().for_each(|part| part.into_report(report));
     let mut findings = Findings::new(file);
-    driver.install(|| regions::check(file, depth, &mut findings));
+    regions::check(file, depth, driver, &mut findings)?;
     findings.into_report(report);
     chunk::check_order(file, depth, report);
     Ok(())

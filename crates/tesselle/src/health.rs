@@ -1,6 +1,9 @@
 //! Verifying and repairing any container.
 
-use tesselle_core::{Depth, Driver, Error, ErrorKind, OpenOptions, Repaired, Report, Result};
+use tesselle_core::storage::{LocalStorage, StagedFolder};
+use tesselle_core::{
+    Depth, Driver, Error, ErrorKind, Location, OpenOptions, Repaired, Report, Result, Severity,
+};
 
 use crate::registry;
 use crate::uri::Uri;
@@ -34,7 +37,8 @@ fn is_about_the_data(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::Limit)
 }
 
-/// Writes what can be saved of the container at `uri` to `target`; the source is not touched.
+/// Writes what can be saved of the container at `uri` to `target`; the source is not touched. The result is staged next to
+/// the target and verified deeply before it takes its name, so a repair gives an intact container or an error.
 pub fn repair(
     uri: &str,
     target: &str,
@@ -44,23 +48,18 @@ pub fn repair(
     driver: &Driver,
 ) -> Result<Repaired> {
     let source = Uri::parse(uri)?.location;
-    let target = tesselle_core::Location::local(target)?;
-    if source.path() == target.path() {
-        return Err(Error::invalid("the result of a repair must not be its source")
-            .hint("name another file; replace the source yourself when you are content"));
-    }
-    let format = match format {
-        Some(name) => registry::format_by_name(name)?,
-        None => registry::detect(&source)?,
-    };
+    let target = Location::local(target)?;
+    refuse_overlap(&source, &target)?;
     target.refuse_existing(overwrite)?;
-    format.repair(&source, &target, options, driver)
+    let staged = Staged::repair(&source, &target, format, options, driver)?;
+    staged.folder.commit_inner(&staged.inner)?;
+    Ok(staged.repaired)
 }
 
-/// Repairs the container at `uri` in its place. The original is kept beside it under the name that is given back.
+/// Repairs the container at `uri` in its place. The original is kept next to it under the name that is returned.
 ///
-/// The mended container is made first, under a name of its own; then the original takes the name of the backup and
-/// the mended one takes its place. A crash in between leaves both, each whole.
+/// The repaired container is staged and verified first. Then it takes the name of the original in one step, where the
+/// system can do that: a crash leaves the original or the repaired container under that name.
 pub fn repair_in_place(
     uri: &str,
     format: Option<&str>,
@@ -68,36 +67,116 @@ pub fn repair_in_place(
     driver: &Driver,
 ) -> Result<(Repaired, String)> {
     let source = Uri::parse(uri)?.location;
-    let path = source.path().trim_end_matches('/').to_owned();
-    let free = |ending: &str| {
-        let names = (0_u32..)
-            .map(|n| if n == 0 { format!("{path}.{ending}") } else { format!("{path}.{ending}.{n}") });
-        names.into_iter().find(|name| !std::path::Path::new(name).exists()).unwrap_or_default()
-    };
-    // The ending tells some formats, so the temporary name keeps it.
-    let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(folder, name)| (folder, name));
-    let beside = if folder.is_empty() && !path.starts_with('/') {
-        format!(".mended-{}-{name}", std::process::id())
-    } else {
-        format!("{folder}/.mended-{}-{name}", std::process::id())
-    };
-    let backup = free("damaged");
-    let repaired = repair(&path, &beside, format, options, false, driver)?;
-    let failed = |what: &str, error| Error::io(format!("cannot {what}"), error);
-    if let Err(error) = std::fs::rename(&path, &backup) {
-        // Nothing has happened to the original; what was made beside it goes.
-        let _ = source.storage().remove(&beside);
-        return Err(failed(&format!("move '{path}' to '{backup}'"), error));
+    let storage = source.storage();
+    let place = Location::new(storage.clone(), storage.resolve(source.path().trim_end_matches('/'))?);
+    if !std::path::Path::new(place.path()).exists() {
+        return Err(Error::invalid(format!("'{source}' is not on this machine and cannot be replaced"))
+            .hint("name another place for the result"));
     }
-    if let Err(error) = std::fs::rename(&beside, &path) {
-        let undone = std::fs::rename(&backup, &path).is_ok();
-        let error = failed(&format!("put the mended container in the place of '{path}'"), error);
-        let place = if undone {
-            "the original is untouched"
-        } else {
-            "the original is the file that ends in .damaged"
+    let staged = Staged::repair(&source, &place, format, options, driver)?;
+    let backup = free_name(&place)?;
+    LocalStorage::new().put_aside(staged.inner.path(), place.path(), &backup)?;
+    Ok((staged.repaired, backup))
+}
+
+/// The first of `PATH.damaged`, `PATH.damaged.1`, … that nothing has.
+fn free_name(place: &Location) -> Result<String> {
+    let path = place.path();
+    for number in 0_u32..u32::MAX {
+        let name = if number == 0 { format!("{path}.damaged") } else { format!("{path}.damaged.{number}") };
+        if !place.storage().is_taken(&name)? {
+            return Ok(name);
+        }
+    }
+    Err(Error::invalid(format!("all names for a backup of '{path}' are taken")))
+}
+
+/// A repaired container in a folder next to its target.
+struct Staged {
+    folder: StagedFolder,
+    inner: Location,
+    repaired: Repaired,
+}
+
+impl Staged {
+    fn repair(
+        source: &Location,
+        target: &Location,
+        format: Option<&str>,
+        options: &OpenOptions,
+        driver: &Driver,
+    ) -> Result<Self> {
+        let format = match format {
+            Some(name) => registry::format_by_name(name)?,
+            None => registry::detect(source)?,
         };
-        return Err(error.hint(format!("{place}; the mended one is '{beside}'")));
+        let folder = StagedFolder::new(target)?;
+        // The name matters to some formats.
+        let inner = folder.join(target.name())?;
+        let repaired = format.repair(source, &inner, options, driver)?;
+        let mut report = Report::new(Depth::Deep);
+        let checked = format
+            .open(&inner, options)
+            .and_then(|container| container.verify(Depth::Deep, &driver.for_run(), &mut report));
+        match checked {
+            Err(error) if is_about_the_data(&error) => report.error(error.class_name(), &error),
+            checked => checked?,
+        }
+        match report.findings().iter().find(|finding| finding.severity == Severity::Error) {
+            None => Ok(Self { folder, inner, repaired }),
+            Some(finding) => Err(Error::corrupt(format!(
+                "the repaired container does not pass verification ({}: {}), so it is not kept",
+                finding.kind, finding.message
+            ))
+            .class("repair_failed")
+            .file(source.path())),
+        }
     }
-    Ok((repaired, backup))
+}
+
+/// Refuses a target that is the source, or inside of it.
+fn refuse_overlap(source: &Location, target: &Location) -> Result<()> {
+    let storage = target.storage();
+    let identity = source.storage().identity(source.path())?;
+    let mut place = Location::new(storage.clone(), storage.resolve(target.path())?);
+    let mut is_target = true;
+    loop {
+        let same = identity.is_some() && storage.identity(place.path())? == identity;
+        if same || place.path() == source.path() {
+            let text = if is_target {
+                "the result of a repair must not be its source"
+            } else {
+                "the result of a repair must not be inside its source"
+            };
+            return Err(Error::invalid(text).hint("name another place, or use --in-place"));
+        }
+        is_target = false;
+        place = match place.parent() {
+            Some(parent) if parent.path() != place.path() => parent,
+            // A relative path starts in the working folder.
+            None if place.path() != "." => Location::new(storage.clone(), "."),
+            _ => return Ok(()),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_of_a_repair_is_not_in_its_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| Location::local(folder.path().join(path)).unwrap();
+        std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        for (source, target, fine) in [
+            ("a", "a", false),
+            ("a", "a/x", false),
+            ("a", "a/b/x", false),
+            ("a", "ab", true),
+            ("a/b", "a/x", true),
+        ] {
+            assert_eq!(refuse_overlap(&at(source), &at(target)).is_ok(), fine, "{source} -> {target}");
+        }
+    }
 }

@@ -28,6 +28,10 @@ pub(crate) struct ColumnLayout {
     pub(crate) role: String,
     /// First and last coordinate.
     pub(crate) domain: Option<(Value, Value)>,
+    /// First and last coordinate of the rows, where they are a part of the domain.
+    pub(crate) rows: Option<(Value, Value)>,
+    /// Whether there are no rows, whatever the domain.
+    pub(crate) is_empty: bool,
     /// The extent of a tile.
     pub(crate) extent: Option<Value>,
 }
@@ -39,20 +43,18 @@ impl Layout {
         let extra = &description.extra;
         let text = |key: &str| extra.get(key).and_then(Value::as_str).map(str::to_owned);
         let kind = text("kind").filter(|kind| kind != "group");
-        let current = extra.get("current_domain").and_then(Value::as_array);
+        // The rows of a dense array are a box of its domain.
+        let row_domain = about.extra.get("row_domain");
+        let is_empty = row_domain.is_some_and(Value::is_null);
         let (shape, chunk) = (list(about.extra.get("shape")), list(about.extra.get("chunk_shape")));
         let mut columns = Vec::new();
         for column in &about.columns {
             let place = columns.len();
+            let mut rows = None;
             let (domain, extent) = match column.role {
                 "dimension" => {
-                    let own =
-                        current.and_then(|ranges| ranges.get(place)).or_else(|| column.extra.get("domain"));
-                    let own = own.and_then(Value::as_array).map(Vec::as_slice);
-                    let domain = match own {
-                        Some([low, high]) => Some((low.clone(), high.clone())),
-                        _ => None,
-                    };
+                    rows = pair(row_domain.and_then(|ranges| ranges.get(place)));
+                    let domain = pair(column.extra.get("domain"));
                     (domain, column.extra.get("extent").filter(|extent| !extent.is_null()).cloned())
                 }
                 "axis" => {
@@ -70,7 +72,13 @@ impl Layout {
                 }
                 _ => continue,
             };
-            columns.push(ColumnLayout { domain, extent, ..ColumnLayout::new(&column.name, column.role) });
+            columns.push(ColumnLayout {
+                domain,
+                rows,
+                is_empty,
+                extent,
+                ..ColumnLayout::new(&column.name, column.role)
+            });
         }
         let kind = kind.or_else(|| (!shape.is_empty()).then(|| "dense".to_owned()));
         let mut array = Vec::new();
@@ -113,6 +121,12 @@ impl Layout {
             if let Some((low, high)) = &column.domain {
                 object.insert("domain".into(), json!([low, high]));
             }
+            if let Some((low, high)) = &column.rows {
+                object.insert("rows".into(), json!([low, high]));
+            }
+            if column.is_empty {
+                object.insert("empty".into(), json!(true));
+            }
             if let Some(extent) = &column.extent {
                 object.insert("extent".into(), extent.clone());
             }
@@ -128,14 +142,12 @@ impl Layout {
         let Ok(value) = serde_json::from_str::<Value>(text) else { return Self::default() };
         let word = |value: &Value| value.as_str().map(str::to_owned);
         let column = |value: &Value| {
-            let domain = value["domain"].as_array().map(Vec::as_slice);
             Some(ColumnLayout {
                 name: word(&value["name"])?,
                 role: word(&value["role"])?,
-                domain: match domain {
-                    Some([low, high]) => Some((low.clone(), high.clone())),
-                    _ => None,
-                },
+                domain: pair(value.get("domain")),
+                rows: pair(value.get("rows")),
+                is_empty: value["empty"].as_bool().unwrap_or(false),
                 extent: value.get("extent").cloned(),
             })
         };
@@ -155,9 +167,12 @@ impl ColumnLayout {
         Self { name: name.to_owned(), role: role.to_owned(), ..Self::default() }
     }
 
-    /// How many cells its domain spans, where it counts.
+    /// How many coordinates the rows span, where they count.
     pub(crate) fn cells(&self) -> Option<u64> {
-        let (low, high) = self.domain.as_ref()?;
+        if self.is_empty {
+            return Some(0);
+        }
+        let (low, high) = self.rows.as_ref().or(self.domain.as_ref())?;
         let (low, high) = (integer(low)?, integer(high)?);
         u64::try_from(high.checked_sub(low)?.checked_add(1)?).ok()
     }
@@ -166,6 +181,14 @@ impl ColumnLayout {
 /// A JSON number as an integer.
 pub(crate) fn integer(value: &Value) -> Option<i128> {
     value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
+}
+
+/// Two values in a list.
+fn pair(value: Option<&Value>) -> Option<(Value, Value)> {
+    match value.and_then(Value::as_array).map(Vec::as_slice) {
+        Some([low, high]) => Some((low.clone(), high.clone())),
+        _ => None,
+    }
 }
 
 fn list(value: Option<&Value>) -> Vec<u64> {

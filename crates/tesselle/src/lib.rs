@@ -36,8 +36,8 @@ pub use source::{RowStream, Source, SourceOptions};
 pub use tesselle_core::*;
 pub use tesselle_tatami::search;
 pub use types::{parse_types, type_by_name};
-pub use uri::Uri;
-pub use walk::{Wanted, find, is_container};
+pub use uri::{Uri, keep_pipes};
+pub use walk::{Found, Wanted, find, is_container};
 /// What only one format has.
 pub use {
     tesselle_tatami as tatami, tesselle_tet as tet, tesselle_tiledb as tiledb, tesselle_tsfile as tsfile,

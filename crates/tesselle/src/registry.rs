@@ -26,7 +26,7 @@ pub fn format_by_extension(name: &str) -> Option<&'static dyn Format> {
 
 /// The format whose own this is, by its content.
 pub fn detect(location: &Location) -> Result<&'static dyn Format> {
-    if !location.exists()? {
+    if !location.exists()? && !location.storage().recover(location.path())? {
         let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(Error::io(format!("cannot read '{}'", location.path()), missing));
     }

@@ -1,6 +1,11 @@
-//! `path#table`, locally or on an object store.
+//! `path#table`, locally or on an object store; `-` is standard input.
 
-use tesselle_core::{Location, Result};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tesselle_core::storage::{EntryKind, Storage, spool};
+use tesselle_core::{Error, Location, Result};
 
 /// A container and, perhaps, a table inside it.
 #[derive(Debug, Clone)]
@@ -23,12 +28,15 @@ impl Uri {
         }
         #[cfg(not(feature = "cloud"))]
         if is_remote(text) {
-            return Err(tesselle_core::Error::unsupported(format!(
+            return Err(Error::unsupported(format!(
                 "'{text}' is on an object store, which this build leaves out"
             ))
             .hint("build with --features cloud"));
         }
         let text = text.strip_prefix("file://").unwrap_or(text);
+        if let Some(location) = spooled(split(text).0)? {
+            return Ok(Self { location, table: split(text).1.map(str::to_owned) });
+        }
         let whole = Location::local(text)?;
         if whole.exists()? {
             return Ok(Self { location: whole, table: None });
@@ -41,6 +49,57 @@ impl Uri {
             _ => Ok(Self { location: whole, table: None }),
         }
     }
+}
+
+/// Whether what came out of a pipe stays as long as the process; see [`keep_pipes`].
+static KEEP_PIPES: AtomicBool = AtomicBool::new(false);
+
+/// From now on, every pipe is read once per process, however often it is named. For programs that run one command, and
+/// name their inputs several times on the way.
+pub fn keep_pipes() {
+    KEEP_PIPES.store(true, Ordering::Relaxed);
+}
+
+/// Inputs that were read to their end, by their names. Descriptors of this process can be read only once, so what came out
+/// of them stays; a named pipe is read again once nobody has what it gave before.
+static SPOOLED: Mutex<Option<HashMap<String, Spooled>>> = Mutex::new(None);
+
+enum Spooled {
+    Kept(Location),
+    Shared(Weak<dyn Storage>),
+}
+
+/// The content of a pipe, a device or standard input (`-`), read to its end; `None` where `path` is none of them.
+fn spooled(path: &str) -> Result<Option<Location>> {
+    let is_stdin = path == "-" && !Location::local(path)?.exists()?;
+    if !is_stdin && Location::local(path)?.kind()? != Some(EntryKind::Other) {
+        return Ok(None);
+    }
+    let mut known = SPOOLED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_with(HashMap::new);
+    match known.get(path) {
+        Some(Spooled::Kept(location)) => return Ok(Some(location.clone())),
+        Some(Spooled::Shared(storage)) => {
+            if let Some(storage) = storage.upgrade() {
+                return Ok(Some(Location::new(storage, path)));
+            }
+        }
+        None => {}
+    }
+    let location = if is_stdin {
+        spool(&mut std::io::stdin().lock(), path)?
+    } else {
+        let failed = |error| Error::io(format!("cannot read '{path}'"), error);
+        spool(&mut std::fs::File::open(path).map_err(failed)?, path)?
+    };
+    let is_own = is_stdin || path.starts_with("/dev/std") || path.contains("/fd/");
+    let entry = if is_own || KEEP_PIPES.load(Ordering::Relaxed) {
+        Spooled::Kept(location.clone())
+    } else {
+        Spooled::Shared(Arc::downgrade(location.storage()))
+    };
+    known.insert(path.to_owned(), entry);
+    Ok(Some(location))
 }
 
 fn is_remote(text: &str) -> bool {
@@ -65,5 +124,27 @@ mod tests {
         assert_eq!(Uri::parse(odd.to_str().unwrap()).unwrap().table, None);
         let uri = Uri::parse(&format!("{}#t#u", plain.display())).unwrap();
         assert_eq!((uri.location.name(), uri.table.as_deref()), ("plain", Some("t#u")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_read_to_its_end_and_read_again_when_nobody_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("p");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for round in ["one", "two"] {
+            let writer = std::thread::spawn({
+                let pipe = pipe.clone();
+                move || std::fs::write(pipe, round).unwrap()
+            });
+            let uri = Uri::parse(&format!("{}#t", pipe.display())).unwrap();
+            writer.join().unwrap();
+            let again = Uri::parse(pipe.to_str().unwrap()).unwrap();
+            assert_eq!(uri.table.as_deref(), Some("t"));
+            for location in [uri.location, again.location] {
+                assert_eq!(location.read_all(100).unwrap(), round);
+            }
+        }
+        assert_eq!(Uri::parse("/dev/null").unwrap().location.size().unwrap(), 0);
     }
 }

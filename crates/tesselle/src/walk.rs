@@ -1,12 +1,14 @@
 //! Finding the containers below a folder.
 
+use std::collections::HashSet;
+
 use tesselle_core::storage::EntryKind;
-use tesselle_core::{Confidence, Location, Probe, Result};
+use tesselle_core::{Confidence, Error, ErrorKind, Location, Probe, Result};
 
 use crate::foreign::Foreign;
 use crate::registry;
 
-/// Folders deeper than this are not entered: there may be a loop of links.
+/// Folders deeper than this are not entered: where folders have no identity, there may be a loop of links.
 const MAX_DEPTH: usize = 64;
 
 /// What is looked for.
@@ -18,17 +20,29 @@ pub enum Wanted {
     Sources,
 }
 
-/// The paths of the containers below the folder `root`, in name order; just `root` where it is a container itself.
-/// A container that is a folder is not entered, except for groups.
-pub fn find(root: &str, wanted: Wanted) -> Result<Vec<String>> {
+/// What a walk over a folder found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The paths of the containers, in name order.
+    pub paths: Vec<String>,
+    /// What could not be read; the walk went on after it.
+    pub unreadable: Vec<Error>,
+    /// Pipes and devices under names that containers have. They are not opened.
+    pub skipped: Vec<String>,
+}
+
+/// The containers below the folder `root`, in name order; just `root` where it is a container itself. A container that
+/// is a folder is not entered, except for groups. No folder is entered twice, whatever links lead to it. An entry that
+/// cannot be read does not end the walk.
+pub fn find(root: &str, wanted: Wanted) -> Result<Found> {
     let root = Location::local(root)?;
-    let mut found = Vec::new();
+    let mut walk = Walk { wanted, entered: HashSet::new(), found: Found::default() };
     if root.is_dir()? {
-        enter(&root, wanted, 0, &mut found)?;
+        walk.enter(&root, 0)?;
     } else {
-        found.push(root.path().to_owned());
+        walk.found.paths.push(root.path().to_owned());
     }
-    Ok(found)
+    Ok(walk.found)
 }
 
 /// Whether the folder at `path` is a container as a whole, rather than a place with containers in it.
@@ -62,6 +76,7 @@ fn folder_kind(location: &Location, wanted: Wanted) -> Result<Folder> {
         // A folder of TsFiles and what belongs to them is one data folder; among other containers they stand alone.
         let stranger = entries.iter().any(|entry| match entry.kind {
             EntryKind::Folder => true,
+            EntryKind::Other => false,
             EntryKind::File => !entry.name.contains(".tsfile") && is_known_name(&entry.name),
         });
         return Ok(if stranger { Folder::Place } else { Folder::Container });
@@ -78,38 +93,65 @@ fn is_known_name(name: &str) -> bool {
     registry::format_by_extension(name).is_some() || Foreign::from_extension(name).is_some()
 }
 
-fn enter(folder: &Location, wanted: Wanted, depth: usize, found: &mut Vec<String>) -> Result<()> {
-    match folder_kind(folder, wanted)? {
-        Folder::Container => {
-            found.push(folder.path().to_owned());
+struct Walk {
+    wanted: Wanted,
+    /// The folders that were entered, by identity.
+    entered: HashSet<(u64, u64)>,
+    found: Found,
+}
+
+impl Walk {
+    fn enter(&mut self, folder: &Location, depth: usize) -> Result<()> {
+        let identity = folder.storage().identity(folder.path())?;
+        if identity.is_some_and(|identity| !self.entered.insert(identity)) {
             return Ok(());
         }
-        Folder::Group => found.push(folder.path().to_owned()),
-        Folder::Place => {}
-    }
-    if depth >= MAX_DEPTH {
-        return Ok(());
-    }
-    for entry in folder.list()? {
-        let inner = folder.join(&entry.name);
-        // Names that begin with a dot are files in the making, and what other programs hide.
-        if entry.name.starts_with('.') || entry.name.starts_with("__") {
-            continue;
-        }
-        if entry.name.contains(char::REPLACEMENT_CHARACTER) && !inner.exists()? {
-            // A name that is not UTF-8 cannot be opened; it is found, so that it is not passed over in silence.
-            if entry.kind == EntryKind::Folder || is_known_name(&entry.name) {
-                found.push(inner.path().to_owned());
+        match folder_kind(folder, self.wanted)? {
+            Folder::Container => {
+                self.found.paths.push(folder.path().to_owned());
+                return Ok(());
             }
-            continue;
+            Folder::Group => self.found.paths.push(folder.path().to_owned()),
+            Folder::Place => {}
         }
-        match entry.kind {
-            EntryKind::Folder => enter(&inner, wanted, depth + 1, found)?,
-            EntryKind::File if is_wanted(&inner, wanted)? => found.push(inner.path().to_owned()),
-            EntryKind::File => {}
+        if depth >= MAX_DEPTH {
+            return Ok(());
         }
+        for entry in folder.list()? {
+            let inner = folder.join(&entry.name);
+            // Names that begin with a dot are staged files, and what other programs hide.
+            if entry.name.starts_with('.') || entry.name.starts_with("__") {
+                continue;
+            }
+            match self.visit(&inner, entry.kind, depth) {
+                Err(error) if error.kind() == ErrorKind::Io => self.found.unreadable.push(error),
+                done => done?,
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn visit(&mut self, inner: &Location, kind: EntryKind, depth: usize) -> Result<()> {
+        if inner.name().contains(char::REPLACEMENT_CHARACTER) && !inner.exists()? {
+            // A name that is not UTF-8 cannot be opened; it is found, so that it is not passed over in silence.
+            if kind == EntryKind::Folder || is_known_name(inner.name()) {
+                self.found.paths.push(inner.path().to_owned());
+            }
+            return Ok(());
+        }
+        match kind {
+            EntryKind::Folder => self.enter(inner, depth + 1)?,
+            EntryKind::File if is_wanted(inner, self.wanted)? => {
+                self.found.paths.push(inner.path().to_owned())
+            }
+            EntryKind::File => {}
+            EntryKind::Other if is_known_name(inner.name()) => {
+                self.found.skipped.push(inner.path().to_owned());
+            }
+            EntryKind::Other => {}
+        }
+        Ok(())
+    }
 }
 
 fn is_wanted(file: &Location, wanted: Wanted) -> Result<bool> {
@@ -151,7 +193,7 @@ mod tests {
             std::fs::write(at(file), "x").unwrap();
         }
         let names = |wanted| {
-            let found = find(folder.path().to_str().unwrap(), wanted).unwrap();
+            let found = find(folder.path().to_str().unwrap(), wanted).unwrap().paths;
             let prefix = format!("{}/", folder.path().display());
             found.iter().map(|path| path.strip_prefix(&prefix).unwrap().to_owned()).collect::<Vec<_>>()
         };
@@ -170,7 +212,25 @@ mod tests {
         for name in [&b"b\xff.tatami"[..], b"note\xff.txt"] {
             std::fs::write(folder.path().join(std::ffi::OsStr::from_bytes(name)), "x").unwrap();
         }
-        let found = find(folder.path().to_str().unwrap(), Wanted::Containers).unwrap();
+        let found = find(folder.path().to_str().unwrap(), Wanted::Containers).unwrap().paths;
         assert!(matches!(found.as_slice(), [only] if only.ends_with("b\u{fffd}.tatami")), "{found:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn loops_of_links_and_pipes_do_not_hold_up_a_walk() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        std::fs::create_dir_all(at("a/b")).unwrap();
+        std::fs::write(at("a/x.tet"), "x").unwrap();
+        std::os::unix::fs::symlink("../..", at("a/b/up")).unwrap();
+        std::os::unix::fs::symlink(".", at("self")).unwrap();
+        let made =
+            std::process::Command::new("mkfifo").arg(at("p.tet")).arg(at("other.sock")).status().unwrap();
+        assert!(made.success());
+        let found = find(folder.path().to_str().unwrap(), Wanted::Sources).unwrap();
+        assert_eq!(found.paths, [at("a/x.tet").to_str().unwrap()]);
+        assert_eq!(found.skipped, [at("p.tet").to_str().unwrap()]);
+        assert!(found.unreadable.is_empty());
     }
 }

@@ -291,8 +291,11 @@ fn old_versions_are_upgraded_with_equal_values() {
             if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
                 continue;
             }
-            for (number, uri) in
-                tesselle::find(text(&case.path()), tesselle::Wanted::Containers).unwrap().iter().enumerate()
+            for (number, uri) in tesselle::find(text(&case.path()), tesselle::Wanted::Containers)
+                .unwrap()
+                .paths
+                .iter()
+                .enumerate()
             {
                 let opened = tesselle::open(uri, None, &OpenOptions::default()).unwrap();
                 if opened.container.table_names().is_empty() {

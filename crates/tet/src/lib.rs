@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use tesselle_core::{
-    ArrayView, Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Repaired, Result, Sink,
-    Summary, WriteOptions,
+    ArrayView, Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Repaired, Result,
+    Rewritten, Sink, Summary, WriteOptions,
 };
 
 #[doc(hidden)]
@@ -30,8 +30,8 @@ pub use meta::index::{Codec, MemoryBudget};
 pub use meta::metadata::{AxisLabels, DatasetMetadata, FileMetadata, Metadata};
 pub use read::File;
 pub use write::{
-    Alignment, DatasetSpec, FooterSpec, RewriteOptions, Writer, WriterOptions, default_chunk_shape, rewrite,
-    write_array,
+    Alignment, DatasetSpec, FooterChange, FooterSpec, RewriteOptions, Writer, WriterOptions,
+    default_chunk_shape, rewrite, write_array,
 };
 
 /// The format.
@@ -88,6 +88,17 @@ impl Format for Tet {
 
     fn takes_arrays(&self) -> bool {
         true
+    }
+
+    fn rewrite(
+        &self,
+        source: &Location,
+        target: &Location,
+        open: &OpenOptions,
+        write: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Option<Rewritten>> {
+        write::rewrite_with(source, target, open, write, driver)
     }
 
     fn repair(

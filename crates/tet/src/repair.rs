@@ -1,12 +1,14 @@
 //! Saving what a damaged file still holds.
 //!
 //! A file that opens is verified; where that finds nothing, it is copied. A broken footer is cut off, never through a
-//! payload: the highest end of any payload is a lower bound for the cut. Datasets with a tile that is missing or does not
-//! decode are left out, all others are copied as they are stored. Nothing proves a tile right: where zone maps and tiles
-//! disagree, the tiles are kept, the maps are made anew, and the report says so.
+//! payload: the highest end of any payload is a lower bound for the cut. Tiles are copied as they are stored; one that is
+//! missing or does not decode is filled with the null sentinel of its dataset, else NaN or 0, and an attribute of the
+//! dataset names it. A dataset without any tile left is dropped. Nothing proves a tile right: where zone maps and tiles
+//! disagree, the tiles are kept, the maps are rebuilt, and report and attributes name them.
+
+mod lost;
 
 use bytes::Bytes;
-use rayon::prelude::*;
 use tesselle_core::storage::Staged;
 use tesselle_core::{
     Depth, Driver, Error, ErrorKind, Finding, Location, OpenOptions, Outcome, Repaired, Report, Result,
@@ -18,9 +20,10 @@ use crate::meta::footer::Tail;
 use crate::meta::index::{Index, Row};
 use crate::meta::limits;
 use crate::meta::superblock::{FLAG_FOOTER, Superblock};
-use crate::read::{File, decode_into};
+use crate::read::File;
 use crate::verify::verify;
-use crate::write::{DatasetSpec, FooterSpec, Writer, WriterOptions};
+use crate::write::{Copying, DatasetSpec, FooterSpec, Writer, WriterOptions};
+use lost::Kept;
 
 /// Bytes copied at once.
 const COPY: u64 = 8 << 20;
@@ -40,15 +43,22 @@ pub(crate) fn repair(
     let mut report = Report::new(Depth::Deep);
     verify(&file.opened, Depth::Deep, driver, &mut report)?;
     let mut repaired = Repaired::default();
-    let mut whole = Vec::new();
+    let mut kept = Vec::new();
     for id in 0..file.opened.catalog.datasets.len() {
         driver.check_canceled()?;
-        match check_dataset(&file, id, driver) {
-            Ok(()) => whole.push(id),
-            Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+        match Kept::of(&file, id, driver) {
+            Ok(dataset) => {
+                if let Some(text) = dataset.note(&file) {
+                    repaired.note(Outcome::Partial, text);
+                }
+                kept.push(dataset);
+            }
+            // A limit or a failing medium says nothing about the data: giving it up would be wrong.
+            Err(error) if !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) => {
+                return Err(error);
+            }
             Err(error) => {
-                let text =
-                    format!("dataset '{}' is left out: {}", file.opened.name(id), error.without_hint());
+                let text = format!("dataset '{}' is lost: {}", file.opened.name(id), error.without_hint());
                 repaired.note(Outcome::Partial, text);
             }
         }
@@ -60,34 +70,35 @@ pub(crate) fn repair(
     if let Some(error) = refused {
         repaired.note(Outcome::Mended, format!("the file was refused: {}", error.without_hint()));
     }
-    note_disagreements(&file, &report, &mut repaired);
-    copy_datasets(&file, &whole, repaired, target, driver)
+    note_disagreements(&file, &report, &mut kept, &mut repaired);
+    copy_datasets(&file, &kept, repaired, target, driver)
 }
 
 /// What a verification found besides tiles that are missing or do not decode, a line for each kind of it.
-fn note_disagreements(file: &File, report: &Report, repaired: &mut Repaired) {
+fn note_disagreements(file: &File, report: &Report, kept: &mut [Kept], repaired: &mut Repaired) {
     let of_kind = |kind: &'static str| {
         let is_meant = move |finding: &&Finding| finding.severity == Severity::Error && finding.kind == kind;
         report.findings().iter().filter(is_meant)
     };
-    for name in (0..file.opened.catalog.datasets.len()).map(|id| file.opened.name(id)) {
+    for dataset in kept {
+        let name = file.opened.name(dataset.id);
         let ending = format!(" of '{name}'");
-        let stale =
-            of_kind("zone_maps_stale").filter(|f| f.piece.as_ref().is_some_and(|p| p.ends_with(&ending)));
-        if let (Some(first), count) = (stale.clone().next(), stale.count()) {
+        let places = of_kind("zone_maps_stale").filter_map(|f| f.piece.as_deref()?.strip_suffix(&ending));
+        dataset.doubtful = places.map(|place| place.trim_start_matches("chunk ").to_owned()).collect();
+        if let Some(first) = dataset.doubtful.first() {
             let text = format!(
-                "the zone maps of dataset '{name}' were made anew: {count} of them disagreed with the tiles, which \
-                 may be damaged (the first at {})",
-                first.piece.as_deref().unwrap_or_default().trim_end_matches(&ending)
+                "the zone maps of dataset '{name}' were rebuilt: {} of them disagreed with the tiles, which may be \
+                 damaged (the first at chunk {first})",
+                dataset.doubtful.len(),
             );
             repaired.note(Outcome::Doubtful, text);
         }
     }
     let rest = [
-        ("secondary_indexes_stale", Outcome::Doubtful, "the secondary index was made anew"),
+        ("secondary_indexes_stale", Outcome::Doubtful, "the secondary index was rebuilt"),
         ("payload_offsets", Outcome::Doubtful, "tiles that shared a payload have one each now"),
         ("chunk_coords", Outcome::Doubtful, "of tiles at one place the first is kept"),
-        ("footer_metadata", Outcome::Partial, "what does not fit into a footer is left out"),
+        ("footer_metadata", Outcome::Partial, "what does not fit into a footer is dropped"),
     ];
     for (kind, outcome, what) in rest {
         if let Some(finding) = of_kind(kind).next() {
@@ -130,24 +141,6 @@ fn salvage(source: &Location, options: &OpenOptions, refused: &Error) -> Result<
         footer,
     };
     Ok(File::with_catalog(source, catalog, &options.limits))
-}
-
-/// Looks at every tile of a dataset.
-fn check_dataset(file: &File, id: usize, driver: &Driver) -> Result<()> {
-    let opened = &file.opened;
-    let grid = opened.grid(id)?;
-    driver.install(|| {
-        (0..grid.tiles).into_par_iter().try_for_each_init(Vec::new, |scratch, linear| {
-            let tile = grid.tile_at(linear);
-            let row = opened.tile_row(id, grid, &tile)?;
-            if row.codec == crate::Codec::Raw {
-                return Ok(());
-            }
-            let payload = opened.location.read_range(row.span())?;
-            scratch.resize(row.raw_len as usize, 0);
-            decode_into(&row, &payload, scratch)
-        })
-    })
 }
 
 /// Copies the file up to the end of its payloads, or all of it when it is healthy.
@@ -198,51 +191,70 @@ fn copy_range(source: &Location, end: u64, staged: &mut dyn Staged) -> Result<()
     Ok(())
 }
 
-/// Writes the whole datasets into a new file, with history and metadata where they could be read.
+/// Writes what is left of the datasets into a new file, with history and metadata where they could be read.
 fn copy_datasets(
     file: &File,
-    whole: &[usize],
+    kept: &[Kept],
     mut repaired: Repaired,
     target: &Location,
     driver: &Driver,
 ) -> Result<Repaired> {
     let catalog = &file.opened.catalog;
-    let mut specs = Vec::with_capacity(whole.len());
+    let mut specs = Vec::with_capacity(kept.len());
     let mut kept_bytes = 0_u64;
-    for id in whole {
-        let (Some(dataset), Some(rows)) = (catalog.datasets.get(*id), catalog.index.datasets.get(*id)) else {
-            continue;
-        };
-        let grid = file.opened.grid(*id)?;
-        kept_bytes = kept_bytes.saturating_add(rows.stored_bytes);
+    for dataset in kept {
+        let stored = catalog.datasets.get(dataset.id).zip(catalog.index.datasets.get(dataset.id));
+        let (record, rows) = stored.ok_or_else(|| Error::internal("a dataset is not there"))?;
+        kept_bytes = kept_bytes.saturating_add(rows.stored_bytes.saturating_sub(dataset.lost_bytes));
         specs.push(DatasetSpec {
-            name: dataset.name.clone(),
-            dtype: grid.dtype,
-            shape: dataset.shape.clone(),
-            chunk_shape: dataset.chunk_shape.clone(),
+            name: record.name.clone(),
+            dtype: file.opened.grid(dataset.id)?.dtype,
+            shape: record.shape.clone(),
+            chunk_shape: record.chunk_shape.clone(),
             codec: rows.codec,
             level: None,
             budget: catalog.budget,
         });
     }
-    // Data that ends in the bytes of a footer needs one behind it.
-    let ends_oddly = !catalog.superblock.has_footer();
-    let kept = catalog.footer.as_ref().map(|footer| FooterSpec {
+    let options = WriterOptions { overwrite: true, footer: footer(file, kept), ..WriterOptions::default() };
+    let mut writer = Writer::start(target, &specs, specs.len(), options, driver)?;
+    for (id, dataset) in kept.iter().enumerate() {
+        let copying = Copying { lost: Some(&dataset.lost), fill: &dataset.fill, recompress: false };
+        writer.copy_dataset(id, file, dataset.id, &copying)?;
+    }
+    writer.finish()?;
+    if repaired.notes.is_empty() {
+        repaired.note(Outcome::Mended, "the file was rewritten");
+    }
+    Ok(Repaired { kept_bytes, dropped_bytes: catalog.file_len.saturating_sub(kept_bytes), ..repaired })
+}
+
+/// The footer of the result: what the source has, and marks at the datasets that are not what they were.
+fn footer(file: &File, kept: &[Kept]) -> Option<FooterSpec> {
+    let catalog = &file.opened.catalog;
+    let own = catalog.footer.as_ref().map(|footer| FooterSpec {
         history: Some(footer.document.history.clone())
             .filter(|history| limits::check_history(history).is_ok())
             .unwrap_or_default(),
         metadata: footer.metadata.clone().filter(|metadata| limits::check_metadata(metadata).is_ok()),
         indexes: footer.document.zone_maps_ref.is_some() && footer.tail.version >= 2,
+        version: Some(footer.tail.version),
     });
-    let footer = kept.or_else(|| ends_oddly.then(FooterSpec::default));
-    let options = WriterOptions { overwrite: true, footer, ..WriterOptions::default() };
-    let mut writer = Writer::start(target, &specs, specs.len(), options, driver)?;
-    for (id, source) in whole.iter().enumerate() {
-        writer.copy_dataset(id, file, *source)?;
+    // Data that ends in the bytes of a footer needs one behind it.
+    let ends_oddly = !catalog.superblock.has_footer();
+    let mut footer = own.or_else(|| ends_oddly.then(FooterSpec::default));
+    for dataset in kept {
+        for (key, text) in dataset.marks() {
+            let marked = footer.get_or_insert_with(FooterSpec::default);
+            let before = marked.metadata.clone();
+            let about = marked.metadata.get_or_insert_default();
+            let about = about.datasets.entry(file.opened.name(dataset.id).to_owned()).or_default();
+            about.attrs.insert(key.to_owned(), text);
+            // A footer has limits; the report has none.
+            if marked.metadata.as_ref().is_some_and(|all| limits::check_metadata(all).is_err()) {
+                marked.metadata = before;
+            }
+        }
     }
-    writer.finish()?;
-    if repaired.notes.is_empty() {
-        repaired.note(Outcome::Mended, "the file was written anew");
-    }
-    Ok(Repaired { kept_bytes, dropped_bytes: catalog.file_len.saturating_sub(kept_bytes), ..repaired })
+    footer
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use rayon::prelude::*;
+use tesselle_core::driver::parallel;
 use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
 
 use crate::meta::directory::Dataset;
@@ -26,6 +26,7 @@ pub(crate) fn verify(opened: &Opened, depth: Depth, driver: &Driver, report: &mu
     if !dataset_ids(opened, report) || !tensor_bytes(opened, report) {
         return Ok(());
     }
+    payload_places(opened, report);
     payload_offsets(opened, report);
     chunk_coords(opened, report);
     payload_order(opened, report);
@@ -102,19 +103,48 @@ fn tensor_bytes(opened: &Opened, report: &mut Report) -> bool {
     report.ok()
 }
 
+/// Payloads lie behind the index; one that lies before its end would be read from another structure.
+fn payload_places(opened: &Opened, report: &mut Report) {
+    let front = opened.catalog.front_end();
+    for (number, row) in opened.catalog.index.iter().enumerate() {
+        if row.payload_offset < front && row.stored_len > 0 {
+            let message = format!(
+                "the payload of chunk {number} starts at byte {}, before the end of the index at byte {front}",
+                row.payload_offset
+            );
+            let piece = format!("chunk {number} of '{}'", opened.name(dataset_of(&row)));
+            report.add(finding(opened, "chunk_payloads", message).offset(row.payload_offset).piece(piece));
+        }
+    }
+}
+
+/// Two chunks have no byte in common.
 fn payload_offsets(opened: &Opened, report: &mut Report) {
-    let rows = || opened.catalog.index.iter().map(|row| row.payload_offset);
-    if rows().is_sorted_by(|a, b| a < b) {
+    let rows = || opened.catalog.index.iter();
+    let apart = |a: &Row, b: &Row| a.payload_offset < b.payload_offset && a.span().end <= b.payload_offset;
+    if rows().zip(rows().skip(1)).all(|(a, b)| apart(&a, &b)) {
         return;
     }
-    let mut seen = HashSet::new();
-    for (number, offset) in rows().enumerate() {
-        if !seen.insert(offset) {
-            let message = format!("chunk {number} shares its payload with another one");
+    let mut spans: Vec<(u64, u64, usize)> =
+        rows().enumerate().map(|(number, row)| (row.payload_offset, row.span().end, number)).collect();
+    spans.sort_unstable_by_key(|(offset, _, number)| (*offset, *number));
+    let mut last: Option<(u64, u64)> = None;
+    for (offset, end, number) in spans {
+        let message = match last {
+            Some((start, _)) if start == offset => {
+                Some(format!("chunk {number} shares its payload with another one"))
+            }
+            Some((_, end)) if offset < end => {
+                Some(format!("the payload of chunk {number} starts inside that of another one"))
+            }
+            _ => None,
+        };
+        if let Some(message) = message {
             report.add(
                 finding(opened, "payload_offsets", message).offset(offset).piece(format!("chunk {number}")),
             );
         }
+        last = Some((offset, last.map_or(end, |(_, reached)| reached.max(end))));
     }
 }
 
@@ -177,11 +207,10 @@ fn decode(
         driver.check_canceled()?;
         let end = count.min(start + BATCH);
         let decoded: Vec<(Row, Result<Option<TileStatistics>>)> = driver.install(|| {
-            (start..end)
-                .into_par_iter()
-                .filter_map(|number| catalog.index.row(number))
-                .map_init(Vec::new, |scratch, row| (row, decode_row(opened, &row, embedded, scratch)))
-                .collect()
+            let rows = (start..end).filter_map(|number| catalog.index.row(number));
+            parallel::map_with(rows, Vec::new, |scratch, row| {
+                (row, decode_row(opened, &row, embedded, scratch))
+            })
         });
         for (number, (row, result)) in (start..).zip(decoded) {
             driver.progress().advance(row.stored_len);
@@ -197,6 +226,13 @@ fn decode(
                 }
                 Ok(None) => {}
                 Err(error) if error.kind() == tesselle_core::ErrorKind::Io => return Err(error),
+                Err(error) if error.kind() == tesselle_core::ErrorKind::Limit => {
+                    // A limit of this run says nothing about the file.
+                    whole = false;
+                    let message = format!("chunk {number} was not decoded: {}", error.message());
+                    let finding = Finding::new(Severity::Warning, "chunk_decode_skipped", message);
+                    report.add(finding.file(opened.location.path()).offset(row.payload_offset));
+                }
                 Err(error) => {
                     whole = false;
                     let message = format!("chunk {number}: {}", error.message());

@@ -1,4 +1,4 @@
-//! Local files are lent; a storage that fails at the n-th step of a write leaves what was there, or the new state is whole.
+//! Mapped files are lent; a storage that fails at the n-th step of a write leaves what was there, or the new state is whole.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod golden;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use golden::{driver, open_bytes, tensor};
 use tesselle_core::array::contiguous;
-use tesselle_core::storage::MemoryStorage;
+use tesselle_core::storage::{LocalStorage, MemoryStorage};
 use tesselle_core::testing::FaultyStorage;
 use tesselle_core::{DType, Location};
 use tesselle_tet::{Codec, DatasetSpec, FooterSpec, HistoryRow, Writer, WriterOptions};
@@ -21,9 +21,10 @@ fn options() -> WriterOptions {
 }
 
 #[test]
-fn a_large_tensor_of_a_local_file_is_lent_and_not_copied() {
+fn a_large_tensor_of_a_mapped_file_is_lent_and_not_copied() {
     let folder = tempfile::tempdir().unwrap();
-    let location = Location::local(folder.path().join("data.tet")).unwrap();
+    let path = folder.path().join("data.tet");
+    let location = Location::new(Arc::new(LocalStorage::mapped()), path.to_str().unwrap());
     let specs = [
         DatasetSpec::new("small", DType::U8, [4]).chunk_shape([4]),
         DatasetSpec::new("large", DType::U8, [200_000]).chunk_shape([1000]),

@@ -80,7 +80,7 @@ fn write(models: &[Model], alignment: Alignment, footer: Option<FooterSpec>) -> 
         .enumerate()
         .map(|(id, model)| DatasetSpec { name: format!("d{id}"), ..model.spec.clone() })
         .collect();
-    let options = WriterOptions { alignment, footer, overwrite: false };
+    let options = WriterOptions { alignment, footer, ..WriterOptions::default() };
     let mut writer = Writer::create(&location, &specs, options, &driver()).unwrap();
     for (id, model) in models.iter().enumerate() {
         if !model.by_tile {

@@ -23,8 +23,13 @@ fn memory() -> (MemoryStorage, Location) {
 
 fn footer_of(file: &File) -> Option<FooterSpec> {
     let indexes = file.describe().unwrap().extra.get("footer_version").is_some_and(|v| *v == 2);
-    let has = file.describe().unwrap().extra.contains_key("footer_version");
-    has.then(|| FooterSpec { history: file.history().to_vec(), metadata: file.metadata().cloned(), indexes })
+    let has = file.describe().unwrap().extra.get("footer_version").is_some_and(|v| !v.is_null());
+    has.then(|| FooterSpec {
+        history: file.history().to_vec(),
+        metadata: file.metadata().cloned(),
+        indexes,
+        version: None,
+    })
 }
 
 /// Files that our recipe determines: written by the original engine, which never leaves gaps nor reorders.
@@ -42,8 +47,12 @@ fn rewritten_files_are_byte_identical() {
     for case in golden::cases().iter().filter(|case| determined(case)) {
         let file = case.open().unwrap();
         let (storage, target) = memory();
-        let writer =
-            WriterOptions { alignment: Alignment::Packed, footer: footer_of(&file), overwrite: true };
+        let writer = WriterOptions {
+            alignment: Alignment::Packed,
+            footer: footer_of(&file),
+            overwrite: true,
+            checksum: false,
+        };
         rewrite(&file, &target, RewriteOptions { writer, ..RewriteOptions::default() }, &driver()).unwrap();
         let (got, want) = (storage.get("data.tet").unwrap(), case.bytes());
         let differs = got.iter().zip(&want).position(|(a, b)| a != b);
@@ -82,8 +91,12 @@ fn raw_files_written_from_decoded_tensors_are_byte_identical() {
             })
             .collect();
         let (storage, target) = memory();
-        let options =
-            WriterOptions { alignment: Alignment::Packed, footer: footer_of(&file), overwrite: false };
+        let options = WriterOptions {
+            alignment: Alignment::Packed,
+            footer: footer_of(&file),
+            overwrite: false,
+            checksum: false,
+        };
         let mut writer = Writer::create(&target, &specs, options, &driver()).unwrap();
         for id in 0..specs.len() {
             // In parts of odd sizes: bands must not depend on how rows come.
@@ -113,14 +126,19 @@ fn appending_gives_the_bytes_of_the_original() {
                 })
         };
         let history = want.history().to_vec();
-        let first =
-            FooterSpec { history: history[..1].to_vec(), metadata: want.metadata().cloned(), indexes: true };
-        let options = WriterOptions { footer: Some(first), ..WriterOptions::default() };
+        let first = FooterSpec {
+            history: history[..1].to_vec(),
+            metadata: want.metadata().cloned(),
+            indexes: true,
+            version: None,
+        };
+        let options = WriterOptions { footer: Some(first), checksum: false, ..WriterOptions::default() };
         let mut writer = Writer::create(&target, &[spec(0)], options, &driver()).unwrap();
         writer.push_rows(0, &tensor(&want, 0).unwrap()).unwrap();
         writer.finish().unwrap();
-        let second = FooterSpec { history: history[1..].to_vec(), metadata: None, indexes: false };
-        let options = WriterOptions { footer: Some(second), ..WriterOptions::default() };
+        let second =
+            FooterSpec { history: history[1..].to_vec(), metadata: None, indexes: false, version: None };
+        let options = WriterOptions { footer: Some(second), checksum: false, ..WriterOptions::default() };
         let mut writer = Writer::append(&target, &[spec(1)], options.clone(), &driver()).unwrap();
         writer.push_rows(1, &tensor(&want, 1).unwrap()).unwrap();
         writer.finish().unwrap();
@@ -155,7 +173,7 @@ fn raw_payloads_are_aligned_by_gaps_or_by_order() {
         [(Alignment::Gaps, true), (Alignment::Sorted, false), (Alignment::Packed, false)]
     {
         let (storage, target) = memory();
-        let options = WriterOptions { alignment, ..WriterOptions::default() };
+        let options = WriterOptions { alignment, checksum: false, ..WriterOptions::default() };
         let mut writer = Writer::create(&target, &specs, options, &driver()).unwrap();
         let order = if alignment == Alignment::Sorted { [2, 0, 1] } else { [0, 1, 2] };
         for id in order {
@@ -231,7 +249,9 @@ fn repaired_files_are_healthy_and_keep_what_was_whole() {
         let datasets = case.datasets();
         let whole = datasets.iter().filter(|d| d.get("read_error").is_none()).count();
         if case.opens() {
-            assert_eq!(got.table_names().len(), whole, "{}: {repaired:?}", case.name);
+            // Of the others, some have chunks that can be saved.
+            let saved = got.table_names().len();
+            assert!((whole..=datasets.len()).contains(&saved), "{}: {repaired:?}", case.name);
         }
         for id in 0..got.table_names().len() {
             tensor(&got, id).unwrap();

@@ -41,6 +41,8 @@ pub(crate) struct Array {
     pub(crate) enumerations: BTreeMap<String, Arc<Enumeration>>,
     pub(crate) metadata: BTreeMap<Vec<u8>, MetadataValue>,
     pub(crate) columns: Vec<Column>,
+    /// Whether a dense array shows its whole domain.
+    pub(crate) full_domain: bool,
     /// The times that a read covers.
     pub(crate) range: RangeInclusive<u64>,
     /// The key, if the array is encrypted.
@@ -108,6 +110,7 @@ impl Array {
             enumerations,
             metadata,
             columns,
+            full_domain: options.full_domain,
             range,
             key,
             secret: options.key.clone(),
@@ -157,6 +160,7 @@ impl Array {
             enumerations: BTreeMap::new(),
             metadata: BTreeMap::new(),
             columns: Vec::new(),
+            full_domain: false,
             range: 0..=u64::MAX,
             key,
             secret: options.key.clone(),
@@ -185,7 +189,7 @@ impl Array {
     pub(crate) fn rows(&self) -> Option<u64> {
         if self.is_dense() {
             let grid = self.schema.grid().ok()?;
-            return self.schema.readable(&grid).ok()?.cells();
+            return self.row_box(&grid).ok()?.map_or(Some(0), |region| region.cells());
         }
         let mut total = 0_u64;
         let mut seen: Vec<&Fragment> = Vec::new();

@@ -37,17 +37,25 @@ pub(crate) fn describe(array: &Array) -> Result<Description> {
     }
     extra.insert("enumerations".into(), Json::Object(enumerations));
     let current = schema.current_domain.as_ref();
-    extra.insert(
-        "current_domain".into(),
-        current.map_or(Json::Null, |d| d.iter().map(Range::to_json).collect()),
-    );
+    extra.insert("current_domain".into(), ranges_json(current.map(Vec::as_slice)));
+    extra.insert("non_empty_domain".into(), ranges_json(array.non_empty_domain().as_deref()));
     let labels = schema.labels.iter().map(|label| (label.name.clone(), label_json(label)));
     extra.insert("labels".into(), Json::Object(labels.collect()));
     out.extra = extra;
     let columns = array.columns.iter().map(|column| column_description(array, column)).collect();
-    out.tables =
-        vec![TableDescription { name: String::new(), rows: array.rows(), columns, extra: Map::new() }];
+    let mut extra = Map::new();
+    if array.is_dense() {
+        let grid = schema.grid()?;
+        let rows = array.row_box(&grid)?.map(|region| grid.ranges_of(&region));
+        extra.insert("row_domain".into(), ranges_json(rows.as_deref()));
+    }
+    out.tables = vec![TableDescription { name: String::new(), rows: array.rows(), columns, extra }];
     Ok(out)
+}
+
+/// One pair of bounds per dimension, or null.
+pub(crate) fn ranges_json(ranges: Option<&[Range]>) -> Json {
+    ranges.map_or(Json::Null, |ranges| ranges.iter().map(Range::to_json).collect())
 }
 
 /// Metadata by key; keys that are not text are shown as far as they are.
@@ -61,14 +69,13 @@ pub(crate) fn metadata_json<'a>(
 }
 
 fn fragment_json(fragment: &crate::fragment::Fragment) -> Json {
-    let domain = fragment.footer.non_empty_domain.as_ref();
     json!({
         "name": fragment.name.name,
         "version": fragment.version(),
         "timestamps": [fragment.name.start, fragment.name.end],
         "tiles": fragment.tiles,
         "cells": if fragment.footer.dense { Json::Null } else { fragment.cells().into() },
-        "non_empty_domain": domain.map(|d| d.iter().map(Range::to_json).collect::<Vec<_>>()),
+        "non_empty_domain": ranges_json(fragment.footer.non_empty_domain.as_deref()),
         "has_timestamps": fragment.footer.has_timestamps,
     })
 }

@@ -85,6 +85,17 @@ pub(crate) struct ArrayDirectory {
     pub(crate) uncommitted: Vec<String>,
     /// Commits whose fragment is not there.
     pub(crate) missing: Vec<String>,
+    /// Commits of the old layout (`.ok`) whose fragment is not there. Engines read on without it.
+    pub(crate) missing_old: Vec<String>,
+}
+
+/// The names of committed fragments.
+#[derive(Debug, Default)]
+struct Commits {
+    /// By `.wrt`, or the line of a commit list.
+    new: BTreeSet<String>,
+    /// By `.ok`, as before version 12.
+    old: BTreeSet<String>,
 }
 
 /// The folders of one array, each listed once.
@@ -161,13 +172,13 @@ impl ArrayDirectory {
             }
         }
         let ignored = load_ignored(listing, &commits, limit)?;
-        let mut committed: BTreeSet<String> = BTreeSet::new();
+        let mut committed = Commits::default();
         let mut conditions: BTreeMap<String, ConditionEntry> = BTreeMap::new();
         for entry in &commits {
             let path = format!("__commits/{}", entry.name);
             let Some(name) = TimestampedName::parse(&entry.name) else { continue };
             match suffix_of(&entry.name) {
-                Some("wrt") => drop(committed.insert(name.name)),
+                Some("wrt") => drop(committed.new.insert(name.name)),
                 Some("del" | "upd") => {
                     conditions.insert(path.clone(), ConditionEntry { name, path, image: None });
                 }
@@ -183,8 +194,10 @@ impl ArrayDirectory {
                             let entry =
                                 ConditionEntry { name, path: commit.path.clone(), image: Some(image) };
                             conditions.entry(commit.path).or_insert(entry);
+                        } else if suffix_of(&commit.path) == Some("ok") {
+                            committed.old.insert(name.name);
                         } else {
-                            committed.insert(name.name);
+                            committed.new.insert(name.name);
                         }
                     }
                     self.commit_lists.push(path);
@@ -196,7 +209,7 @@ impl ArrayDirectory {
         for entry in listing.entries.iter().filter(|entry| entry.kind == EntryKind::File) {
             let Some(name) = TimestampedName::parse(&entry.name) else { continue };
             match suffix_of(&entry.name) {
-                Some("ok") => drop(committed.insert(name.name)),
+                Some("ok") => drop(committed.old.insert(name.name)),
                 Some("vac") => self.vacuums.push(vacuum(listing, name, entry.name.clone(), limit)?),
                 Some("meta") => self.consolidated_footers.push(FileEntry { name, path: entry.name.clone() }),
                 _ => {}
@@ -215,12 +228,12 @@ impl ArrayDirectory {
         &mut self,
         listing: &Listing<'_>,
         folders: &BTreeMap<String, String>,
-        mut committed: BTreeSet<String>,
+        mut committed: Commits,
     ) -> Result<()> {
         for (name, path) in folders {
             let Some(parsed) = TimestampedName::parse(name) else { continue };
             // Before version 5 there were no markers: a fragment counts once its metadata is there.
-            let is_committed = committed.remove(name)
+            let is_committed = committed.new.remove(name) | committed.old.remove(name)
                 || (parsed.version < 5 && listing.root.join(path).join(FRAGMENT_METADATA).is_file()?);
             if is_committed {
                 self.fragments.push(FragmentEntry { name: parsed, path: path.clone() });
@@ -229,7 +242,8 @@ impl ArrayDirectory {
             }
         }
         self.fragments.sort_by(|a, b| a.name.cmp(&b.name));
-        self.missing = committed.into_iter().collect();
+        self.missing = committed.new.into_iter().collect();
+        self.missing_old = committed.old.into_iter().collect();
         Ok(())
     }
 

@@ -31,6 +31,7 @@ fn list(array: &Array, folder: &str, out: &mut Vec<(String, u64)>, depth: usize)
         match entry.kind {
             EntryKind::File => out.push((path, entry.size)),
             EntryKind::Folder => list(array, &path, out, depth)?,
+            EntryKind::Other => {}
         }
     }
     Ok(())

@@ -17,6 +17,7 @@ mod array;
 mod container;
 mod describe;
 mod directory;
+mod domain;
 pub mod filter;
 mod fragment;
 mod group;

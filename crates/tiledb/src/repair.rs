@@ -299,6 +299,7 @@ fn total_bytes(folder: &Location, depth: usize) -> Result<u64> {
         let size = match entry.kind {
             EntryKind::File => entry.size,
             EntryKind::Folder => total_bytes(&folder.join(&entry.name), depth)?,
+            EntryKind::Other => 0,
         };
         Ok(sum.saturating_add(size))
     })

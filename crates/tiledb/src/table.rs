@@ -83,7 +83,12 @@ impl Table for ArrayTable {
 
     fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
         // A column without a view, or a fragment that cannot be read, has no face; reading rows tells why.
-        let view = dense::DenseView::try_new(&self.array, column).ok().flatten()?;
+        let view = dense::DenseView::try_new(&self.array, column, false).ok().flatten()?;
+        Some(Arc::new(view))
+    }
+
+    fn domain_array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
+        let view = dense::DenseView::try_new(&self.array, column, true).ok().flatten()?;
         Some(Arc::new(view))
     }
 
@@ -96,23 +101,13 @@ impl Table for ArrayTable {
 /// The ends of the dimensions: exact for dense arrays and for sparse ones all cells of which are read; else bounds.
 fn dimension_stats(array: &Array) -> BTreeMap<String, ColumnStats> {
     let mut out = BTreeMap::new();
-    let mut ends: Option<Vec<Range>> = None;
     let all_cells = array.rows().is_some();
-    if array.is_dense() {
-        ends = array
-            .schema
-            .current_domain
-            .clone()
-            .or_else(|| array.schema.dimensions.iter().map(|dim| dim.domain.clone()).collect());
+    let ends: Option<Vec<Range>> = if array.is_dense() {
+        let grid = array.schema.grid().ok();
+        grid.and_then(|grid| Some(grid.ranges_of(&array.row_box(&grid).ok()??)))
     } else {
-        for domain in array.fragments.iter().filter_map(|fragment| fragment.footer.non_empty_domain.as_ref())
-        {
-            match &mut ends {
-                None => ends = Some(domain.clone()),
-                Some(all) => all.iter_mut().zip(domain).for_each(|(all, range)| all.extend(range)),
-            }
-        }
-    }
+        array.non_empty_domain()
+    };
     for (dim, range) in array.schema.dimensions.iter().zip(ends.unwrap_or_default()) {
         // A NaN is no coordinate to rely on.
         let tight = array.is_dense() || (all_cells && !dim.datatype.is_float());

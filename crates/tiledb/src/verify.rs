@@ -8,7 +8,6 @@ mod structure;
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use tesselle_core::{Depth, Driver, Finding, Report, Severity};
 
 use crate::array::Array;
@@ -78,13 +77,9 @@ fn tiles(
         }
     }
     let deep = depth == Depth::Deep;
-    let checked: Vec<(usize, Vec<field::TileOutcome>)> = driver.install(|| {
-        let run = |(at, tiles): (usize, std::ops::Range<u64>)| {
-            driver.check_canceled()?;
-            let checker = checkers.get(at).ok_or_else(|| Error::internal("there is no such field"))?;
-            Ok((at, tiles.map(|tile| checker.check(tile, deep)).collect()))
-        };
-        work.into_par_iter().map(run).collect::<Result<Vec<_>>>()
+    let checked: Vec<(usize, Vec<field::TileOutcome>)> = driver.try_map(work, |(at, tiles)| {
+        let checker = checkers.get(at).ok_or_else(|| Error::internal("there is no such field"))?;
+        Ok((at, tiles.map(|tile| checker.check(tile, deep)).collect()))
     })?;
     let mut by_field: Vec<Vec<field::TileOutcome>> = checkers.iter().map(|_| Vec::new()).collect();
     for (at, outcomes) in checked {

@@ -54,7 +54,8 @@ fn order() -> impl Strategy<Value = Layout> {
 }
 
 fn read_all(location: &Location) -> RecordBatch {
-    let container = TileDb.open(location, &OpenOptions::default()).unwrap();
+    let container =
+        TileDb.open(location, &OpenOptions { full_domain: true, ..OpenOptions::default() }).unwrap();
     let batches = read(&*container, &Scan::all()).unwrap();
     let schema = container.default_table().unwrap().schema();
     arrow_select::concat::concat_batches(&schema, &batches).unwrap()
@@ -63,7 +64,8 @@ fn read_all(location: &Location) -> RecordBatch {
 /// Everything that was written decodes, and its statistics are right.
 fn verify(location: &Location) {
     let mut report = Report::new(Depth::Deep);
-    let container = TileDb.open(location, &OpenOptions::default()).unwrap();
+    let container =
+        TileDb.open(location, &OpenOptions { full_domain: true, ..OpenOptions::default() }).unwrap();
     container.verify(Depth::Deep, &support::driver(), &mut report).unwrap();
     assert!(report.ok(), "{}", report.to_json());
 }

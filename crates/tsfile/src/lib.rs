@@ -33,6 +33,7 @@ mod format;
 mod layout;
 mod legacy;
 pub mod meta;
+pub mod original;
 mod points;
 mod read;
 mod repair;

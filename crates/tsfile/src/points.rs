@@ -6,7 +6,7 @@ use crate::read::loaded::Loaded;
 use crate::read::page;
 use crate::write::statistics;
 use crate::write::values::{Slice, Texts};
-use tesselle_core::{Error, Result};
+use tesselle_core::{Cursor, Error, Result};
 
 /// Times and values of a page; values are absent for a time column.
 #[derive(Debug)]
@@ -63,7 +63,45 @@ pub(crate) fn decode(
     Ok(PagePoints { times, values: Some(values) })
 }
 
+/// The least difference between values of a page whose floats are scaled integers; 1 where some are not scaled.
+pub(crate) fn decimals(loaded: &Loaded, number: usize) -> Option<f64> {
+    let (page, header) = (loaded.pages.get(number)?, &loaded.header);
+    let mut scratch = Vec::new();
+    let bytes = page.unfold(header.compression, &mut scratch).ok()?;
+    let values = if header.is_value_column() {
+        let rows = Cursor::new(bytes, 0, "page").i32_be().ok()?;
+        bytes.get(4 + usize::try_from(rows).ok()?.div_ceil(8)..)?
+    } else {
+        page::split_columns(bytes, page.offset).ok()?.1
+    };
+    let digits = Cursor::new(values, 0, "decimals").uvarint().ok()?;
+    let digits = i32::try_from(digits).ok()?;
+    Some(if (1..MARKED).contains(&digits) { 10f64.powi(-digits) } else { 1.0 })
+}
+
+/// From this number on the digits of a page say that some of its values are not scaled.
+const MARKED: i32 = i32::MAX - 1;
+
 impl PagePoints {
+    /// How many strings are not UTF-8; `None` where the values are not strings.
+    pub(crate) fn not_utf8(&self, data_type: DataType) -> Option<usize> {
+        let (Some(column), true) = (&self.values, data_type.is_text()) else { return None };
+        let Column::Binary(strings) = column else { return None };
+        if std::str::from_utf8(&strings.data).is_ok_and(|all| {
+            strings
+                .offsets
+                .iter()
+                .all(|offset| all.is_char_boundary(usize::try_from(*offset).unwrap_or_default()))
+        }) {
+            return Some(0);
+        }
+        let is_bad = |row: usize| match column.value(row) {
+            Some(crate::meta::Value::Binary(bytes)) => std::str::from_utf8(&bytes).is_err(),
+            _ => false,
+        };
+        Some((0..self.times.len()).filter(|row| is_bad(*row)).count())
+    }
+
     /// The statistics as a writer of `version` keeps them.
     pub(crate) fn statistics(&self, data_type: DataType, version: Version) -> Statistics {
         let mut found = match &self.values {

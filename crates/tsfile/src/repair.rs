@@ -92,20 +92,23 @@ fn without_tail(
     let mut repaired = Repaired::default();
     let (found, stop) = scan(source, version, size)?;
     repaired.note(Outcome::Mended, format!("the tail was made anew: {}", refused.without_hint()));
+    // A file without its end was cut off or never closed: what is missing was never there.
+    let lost = if refused.class_name() == "incomplete" { Outcome::Unfinished } else { Outcome::Partial };
     match (&stop, found.separator) {
         (Some(stop), _) => {
-            repaired.note(Outcome::Partial, format!("the scan stopped: {}", stop.error.without_hint()));
+            let lost = if stop.error.class_name() == "truncated" { lost } else { Outcome::Partial };
+            repaired.note(lost, format!("the scan stopped: {}", stop.error.without_hint()));
         }
         (None, Some(_)) => {}
         (None, None) => {
             let text = format!("the data ends at byte {size} without a sign that it is all");
-            repaired.note(Outcome::Partial, text);
+            repaired.note(lost, text);
         }
     }
     let known = File::metadata_alone(source, size, &options.limits).ok();
     if known.is_none() && version == Version::V4 {
         let text = "the tables of the table model and the properties of the file, if it had any, are lost";
-        repaired.note(Outcome::Partial, text);
+        repaired.note(lost, text);
     }
     let judge = Judge { location: source, version, guide: None, driver };
     let groups = judge_groups(&judge, &found, &mut repaired)?;

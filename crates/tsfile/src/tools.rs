@@ -1,4 +1,4 @@
-//! What the original's command-line tools print, as JSON: resource files, a data directory, a file front to back.
+//! Resource files, data directories, statistics and the records of a file, as JSON.
 
 use crate::aggregate;
 use crate::archive::{data_files, find, read_deletions};
@@ -152,102 +152,144 @@ pub fn stats(location: &Location, request: &aggregate::Request, driver: &Driver)
     Ok(json!({ "series": shown.collect::<Vec<_>>() }))
 }
 
-/// Every record of the data section in the order of the file, with the points of every page where `points` is set.
-/// A file that ends early, or is damaged, is told up to there; `stopped` says why.
-pub fn read(location: &Location, points: bool) -> Result<Json> {
+/// A part of a dump, in the order of the file.
+#[derive(Debug)]
+pub enum Dumped {
+    /// The version of the file.
+    Version(&'static str),
+    /// A record that is not a chunk.
+    Record(Map<String, Json>),
+    /// A chunk; its pages follow.
+    Chunk(Map<String, Json>),
+    /// A page of the last chunk, with its points where they are asked for.
+    Page(Map<String, Json>),
+    /// The end, and why a damaged or unfinished file was read no further.
+    End(Option<String>),
+}
+
+/// Passes every record of the data section to `each`, in the order of the file; with `points` also the points of every
+/// page. Memory holds one chunk as stored and one page decoded.
+pub fn read(location: &Location, points: bool, each: &mut dyn FnMut(Dumped) -> Result<()>) -> Result<()> {
     let size = location.size()?;
     let head = location.read_range(0..size.min(12))?;
     let version = Version::recognise(&head).in_file(location.path())?;
+    each(Dumped::Version(version.name()))?;
     let mut walker = Walker::new(location, version, size);
-    let mut records = Vec::new();
-    let mut times: Vec<Vec<i64>> = Vec::new();
-    let mut stopped = Json::Null;
-    loop {
+    let mut dump = Dump { version, points, times: Vec::new(), each };
+    let stopped = loop {
         match walker.next() {
-            Ok(Some((_, Record::Separator))) => {
-                records.push(json!({ "record": "separator", "offset": walker.position().saturating_sub(1) }));
-                break;
+            Ok(Some((at, Record::Separator))) => {
+                dump.record(&[("record", json!("separator")), ("offset", json!(at))])?;
+                break None;
             }
-            Ok(Some((at, record))) => records.push(record_json(at, &record, version, points, &mut times)),
-            Ok(None) => break,
+            Ok(Some((at, record))) => dump.any(at, &record)?,
+            Ok(None) => break None,
             Err(error) if error.kind() == tesselle_core::ErrorKind::Io => return Err(error),
-            Err(error) => {
-                stopped = json!(error.to_string());
-                break;
+            Err(error) => break Some(error.to_string()),
+        }
+    };
+    (dump.each)(Dumped::End(stopped))
+}
+
+struct Dump<'a> {
+    version: Version,
+    points: bool,
+    /// By page of the last time column.
+    times: Vec<Vec<i64>>,
+    each: &'a mut dyn FnMut(Dumped) -> Result<()>,
+}
+
+fn object(fields: &[(&str, Json)]) -> Map<String, Json> {
+    fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
+}
+
+impl Dump<'_> {
+    fn record(&mut self, fields: &[(&str, Json)]) -> Result<()> {
+        (self.each)(Dumped::Record(object(fields)))
+    }
+
+    fn any(&mut self, at: u64, record: &Record) -> Result<()> {
+        let start = |name: &str| [("record", json!(name)), ("offset", json!(at))];
+        match record {
+            Record::GroupHeader(device) => {
+                let [record, offset] = start("chunk_group_header");
+                self.record(&[record, offset, ("device", json!(device.path()))])
             }
+            Record::GroupFooter(footer) => {
+                let [record, offset] = start("chunk_group_footer");
+                let device = ("device", json!(footer.device.path()));
+                let size = ("data_size", json!(footer.data_size));
+                self.record(&[record, offset, device, size, ("chunks", json!(footer.chunks))])
+            }
+            Record::Version(number) => {
+                let [record, offset] = start("version");
+                self.record(&[record, offset, ("version", json!(number))])
+            }
+            Record::OperationRange(min, max) => {
+                let [record, offset] = start("operation_range");
+                self.record(&[record, offset, ("min", json!(min)), ("max", json!(max))])
+            }
+            Record::Separator => self.record(&start("separator")),
+            Record::Chunk(chunk) => self.chunk(at, chunk),
         }
     }
-    Ok(json!({ "version": version.name(), "records": records, "stopped": stopped }))
-}
 
-fn record_json(
-    at: u64,
-    record: &Record,
-    version: Version,
-    with_points: bool,
-    times: &mut Vec<Vec<i64>>,
-) -> Json {
-    let device_json = |device: &DeviceId| json!(device.path());
-    match record {
-        Record::GroupHeader(device) => {
-            json!({ "record": "chunk_group_header", "offset": at, "device": device_json(device) })
+    fn chunk(&mut self, at: u64, chunk: &WalkedChunk) -> Result<()> {
+        let header = &chunk.loaded.header;
+        if header.is_time_column() {
+            self.times.clear();
         }
-        Record::GroupFooter(footer) => json!({
-            "record": "chunk_group_footer", "offset": at, "device": device_json(&footer.device),
-            "data_size": footer.data_size, "chunks": footer.chunks,
-        }),
-        Record::Version(number) => json!({ "record": "version", "offset": at, "version": number }),
-        Record::OperationRange(least, most) => {
-            json!({ "record": "operation_range", "offset": at, "min": least, "max": most })
+        (self.each)(Dumped::Chunk(object(&[
+            ("record", json!("chunk")),
+            ("offset", json!(at)),
+            ("measurement", json!(header.measurement)),
+            ("type", json!(header.data_type.name())),
+            ("encoding", json!(header.encoding.name(self.version))),
+            ("compression", json!(header.compression.name())),
+            ("data_size", json!(header.data_size)),
+            ("aligned", json!(header.is_time_column() || header.is_value_column())),
+        ])))?;
+        for number in 0..chunk.loaded.pages.len() {
+            self.page(chunk, number)?;
         }
-        Record::Separator => json!({ "record": "separator", "offset": at }),
-        Record::Chunk(chunk) => chunk_json(at, chunk, version, with_points, times),
+        Ok(())
     }
-}
 
-fn chunk_json(
-    at: u64,
-    chunk: &WalkedChunk,
-    version: Version,
-    with_points: bool,
-    times: &mut Vec<Vec<i64>>,
-) -> Json {
-    let header = &chunk.loaded.header;
-    if header.is_time_column() {
-        times.clear();
-    }
-    let mut pages = Vec::with_capacity(chunk.loaded.pages.len());
-    for (number, page) in chunk.loaded.pages.iter().enumerate() {
-        let mut object = Map::new();
-        object.insert("offset".into(), json!(page.offset));
-        object.insert("uncompressed_size".into(), json!(page.header.uncompressed_size));
-        object.insert("compressed_size".into(), json!(page.header.compressed_size));
+    fn page(&mut self, chunk: &WalkedChunk, number: usize) -> Result<()> {
+        let header = &chunk.loaded.header;
+        let Some(page) = chunk.loaded.pages.get(number) else {
+            return Err(Error::internal("a page is missing"));
+        };
+        let mut shown = object(&[
+            ("offset", json!(page.offset)),
+            ("uncompressed_size", json!(page.header.uncompressed_size)),
+            ("compressed_size", json!(page.header.compressed_size)),
+        ]);
         if let Some(statistics) = &page.header.statistics {
-            object.insert("statistics".into(), Json::Object(statistics.to_json(header.data_type)));
+            shown.insert("statistics".into(), Json::Object(statistics.to_json(header.data_type)));
         }
-        if with_points || header.is_time_column() {
-            let beside = times.get(number).map(Vec::as_slice);
-            match points::decode(&chunk.loaded, number, version, beside, None::<&Statistics>) {
+        if self.points || header.is_time_column() {
+            let beside = self.times.get(number).map(Vec::as_slice);
+            match points::decode(&chunk.loaded, number, self.version, beside, None::<&Statistics>) {
                 Ok(found) => {
-                    if with_points {
-                        object.insert("points".into(), points_json(&found, header.data_type));
+                    if self.points {
+                        shown.insert("points".into(), points_json(&found, header.data_type));
                     }
                     if header.is_time_column() {
-                        times.push(found.times);
+                        self.times.push(found.times);
                     }
                 }
                 Err(error) => {
-                    object.insert("error".into(), json!(error.to_string()));
+                    shown.insert("error".into(), json!(error.to_string()));
+                    if header.is_time_column() {
+                        // Pages are matched by number.
+                        self.times.push(Vec::new());
+                    }
                 }
             }
         }
-        pages.push(Json::Object(object));
+        (self.each)(Dumped::Page(shown))
     }
-    json!({
-        "record": "chunk", "offset": at, "measurement": header.measurement, "type": header.data_type.name(),
-        "encoding": header.encoding.name(version), "compression": header.compression.name(),
-        "data_size": header.data_size, "aligned": header.is_time_column() || header.is_value_column(), "pages": pages,
-    })
 }
 
 fn points_json(points: &PagePoints, data_type: crate::meta::DataType) -> Json {

@@ -1,11 +1,14 @@
 //! Health of an archive at three depths: structure; records and page headers; every value and statistic.
 
+mod compare;
 pub(crate) mod pages;
+
+pub(crate) use compare::{Compare, difference};
 
 use crate::archive::{Archive, ArchiveFile};
 use crate::legacy;
 use crate::meta::schema::Category;
-use crate::meta::{DataType, Statistics, Sum, Value};
+use crate::meta::{DataType, Statistics};
 use crate::read::file::{Device, Series, is_separator};
 use crate::walk::{Record, WalkedChunk, Walker};
 use std::collections::HashMap;
@@ -398,64 +401,4 @@ struct GroupState {
     offsets: Vec<u64>,
     /// By page of the time column.
     times: Arc<Vec<Vec<i64>>>,
-}
-
-/// How statistics are compared.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compare {
-    /// Stated ones with others that were merged: all fields.
-    Merged,
-    /// Stated ones with decoded values: all fields.
-    Decoded,
-    /// Count and times: the encoding does not keep values exactly.
-    Times,
-}
-
-/// What differs, in words. Fields that either side lacks are not compared.
-pub(crate) fn difference(stated: &Statistics, found: &Statistics, compare: Compare) -> Option<String> {
-    if stated.count != found.count {
-        return Some(format!("count {} and {}", stated.count, found.count));
-    }
-    if stated.count == 0 {
-        return None;
-    }
-    let times = |s: &Statistics| (s.start_time, s.end_time);
-    if times(stated) != times(found) {
-        return Some(format!("times {:?} and {:?}", times(stated), times(found)));
-    }
-    if compare == Compare::Times {
-        return None;
-    }
-    let fields = [
-        ("min", &stated.min, &found.min),
-        ("max", &stated.max, &found.max),
-        ("first", &stated.first, &found.first),
-        ("last", &stated.last, &found.last),
-    ];
-    for (name, a, b) in fields {
-        if let (Some(a), Some(b)) = (a, b)
-            && !is_equal(a, b)
-        {
-            return Some(format!("{name} {} and {}", a.to_json(), b.to_json()));
-        }
-    }
-    match (stated.sum, found.sum) {
-        (Some(Sum::Integer(a)), Some(Sum::Integer(b))) if a != b => Some(format!("sum {a} and {b}")),
-        (Some(Sum::Float(a)), Some(Sum::Float(b))) if !is_near(a, b) => Some(format!("sum {a:?} and {b:?}")),
-        _ => None,
-    }
-}
-
-/// Zeros of either sign are one value to the comparisons that made the statistics.
-fn is_equal(a: &Value, b: &Value) -> bool {
-    a.is_same(b) || a.compare(b, crate::meta::Version::V4) == Some(std::cmp::Ordering::Equal)
-}
-
-/// Sums depend on the order of addition.
-fn is_near(a: f64, b: f64) -> bool {
-    a == b
-        || (a.is_nan() && b.is_nan())
-        || (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1.0)
-        || a.is_infinite()
-        || b.is_infinite()
 }

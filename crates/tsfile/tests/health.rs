@@ -6,8 +6,13 @@ mod golden;
 
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Arc;
+use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Depth, Format, Location, OpenOptions, Report};
 use tesselle_tsfile::TsFile;
+use tesselle_tsfile::meta::schema::MeasurementSchema;
+use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
+use tesselle_tsfile::write::{Column, Values, Writer, WriterOptions};
 
 fn verify(path: &Path) -> Report {
     let mut report = Report::new(Depth::Deep);
@@ -84,4 +89,72 @@ fn kept_before(end: i64, devices: &Value) -> Value {
         }
     }
     kept
+}
+
+/// A file with one page of INT64 values, PLAIN and not compressed.
+fn integers(values: &[i64], version: Version) -> Vec<u8> {
+    let storage = MemoryStorage::new();
+    let location = Location::new(Arc::new(storage.clone()), "f.tsfile");
+    let options = WriterOptions::for_version(version);
+    let mut writer = Writer::create(&location, false, options, &golden::driver()).unwrap();
+    let device = writer.device_id("root.d");
+    let series = MeasurementSchema {
+        name: "s".to_owned(),
+        data_type: DataType::Int64,
+        encoding: Encoding::Plain,
+        compression: Compression::Uncompressed,
+        properties: Vec::new(),
+    };
+    writer.add_device(device.clone(), vec![series]).unwrap();
+    let times: Vec<i64> = (0..values.len() as i64).collect();
+    let values = Values::Int64(values.to_vec());
+    writer.write(&device, &times, &[Column { name: "s", values: &values, present: None }]).unwrap();
+    writer.finish().unwrap();
+    storage.get("f.tsfile").unwrap().to_vec()
+}
+
+fn verify_bytes(bytes: Vec<u8>) -> Report {
+    let storage = MemoryStorage::new();
+    storage.put("f.tsfile", bytes);
+    let location = Location::new(Arc::new(storage), "f.tsfile");
+    let container = TsFile.open(&location, &OpenOptions::default()).unwrap();
+    let mut report = Report::new(Depth::Deep);
+    container.verify(Depth::Deep, &golden::driver(), &mut report).unwrap();
+    report
+}
+
+#[test]
+fn sums_are_compared_exactly() {
+    // The value in the middle is neither first nor last, min nor max, and changes by a millionth or less.
+    let cases = [[-300_000_000, -10, -248_000_744, 4, 900_000_000_000], [0, 5, 1 << 60, 1 << 61, 7]];
+    for values in cases {
+        for version in Version::ALL {
+            let bytes = integers(&values, version);
+            assert!(verify_bytes(bytes.clone()).ok(), "{}", version.name());
+            let is_little = version == Version::V08;
+            let needle = if is_little { values[2].to_le_bytes() } else { values[2].to_be_bytes() };
+            let places: Vec<usize> =
+                (0..bytes.len() - 8).filter(|at| bytes[*at..*at + 8] == needle).collect();
+            assert_eq!(places.len(), 1);
+            let mut damaged = bytes;
+            damaged[places[0] + if is_little { 1 } else { 6 }] ^= 0x10;
+            let report = verify_bytes(damaged);
+            assert!(report.findings().iter().any(|f| f.message.contains("sum")), "{}", version.name());
+        }
+    }
+}
+
+#[test]
+fn strings_that_are_not_utf8_are_a_warning() {
+    let mut found = 0;
+    for (name, path, _) in golden::cases("tsfile") {
+        let file = path.join("data.tsfile");
+        let Ok(container) = golden::open(&file, false) else { continue };
+        let refuses = golden::rows(&*container, "*", &tesselle_core::Scan::all()).is_err();
+        let report = verify(&file);
+        let warns = report.findings().iter().any(|f| f.kind == "not_utf8");
+        assert_eq!(warns, refuses, "{name}");
+        found += usize::from(warns);
+    }
+    assert!(found > 0 || std::env::var_os("TESSELLE_FIXTURES").is_none());
 }

@@ -15,6 +15,7 @@ use tesselle_tsfile::TsFile;
 use tesselle_tsfile::meta::deletion::{Deletion, Target};
 use tesselle_tsfile::meta::schema::MeasurementSchema;
 use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version, mods2};
+use tesselle_tsfile::tools::Dumped;
 use tesselle_tsfile::write::{Column, Strings, Values, Writer, WriterOptions};
 
 /// A row: time, and a value or none for each column.
@@ -260,14 +261,14 @@ fn a_file_that_is_still_written_counts_up_to_its_last_whole_group() {
         let bytes = storage.get("data/sequence/g/2-2-0.tsfile").unwrap();
         // Both groups have one chunk; the second starts with the second marker of a group or chunk.
         let location = root.join("sequence/g/2-2-0.tsfile");
-        let dump = tesselle_tsfile::tools::read(&location, false).unwrap();
-        let chunks: Vec<u64> = dump["records"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|r| r["record"] == "chunk")
-            .map(|r| r["offset"].as_u64().unwrap())
-            .collect();
+        let mut chunks: Vec<u64> = Vec::new();
+        tesselle_tsfile::tools::read(&location, false, &mut |part| {
+            if let Dumped::Chunk(chunk) = part {
+                chunks.push(chunk["offset"].as_u64().unwrap());
+            }
+            Ok(())
+        })
+        .unwrap();
         storage.put("data/sequence/g/2-2-0.tsfile", bytes.slice(..chunks[1] as usize + 3));
         let container = TsFile.open(&root, &OpenOptions::default()).unwrap();
         let (_, batches) = golden::rows_with(&*container, "root.d", &Scan::all(), &driver).unwrap();

@@ -26,12 +26,12 @@ pub fn footer(case: &Case, indexes: bool) -> FooterSpec {
     let dim_names = (0..case.shape.len()).map(|axis| format!("axis_{axis}")).collect();
     let about = DatasetMetadata { dim_names: Some(dim_names), ..DatasetMetadata::default() };
     let metadata = Metadata { file: None, datasets: [("a".to_owned(), about)].into() };
-    FooterSpec { history: vec![HistoryRow::new("write", "interop", "1700000000")], metadata: Some(metadata), indexes }
+    FooterSpec { history: vec![HistoryRow::new("write", "interop", "1700000000")], metadata: Some(metadata), indexes, version: None }
 }
 
 /// Writes a case.
 pub fn write(case: &Case, path: &Path, alignment: Alignment, footer: Option<FooterSpec>) -> Outcome {
-    let options = WriterOptions { overwrite: true, alignment, footer };
+    let options = WriterOptions { overwrite: true, alignment, footer, ..WriterOptions::default() };
     let mut writer = Writer::create(&Location::local(path)?, &[spec(case, "a")], options, driver())?;
     writer.push_rows(0, &case.bytes)?;
     writer.finish()?;

@@ -10,7 +10,9 @@ use arrow_schema::SchemaRef;
 use clap::{Args, ValueEnum};
 use tesselle::foreign::{Foreign, IpcKind, npy};
 use tesselle::storage::Staged;
-use tesselle::{Context, Driver, Error, Predicate, Region, Result, Scan, Selection, Summary, Table};
+use tesselle::{
+    ArrayView, Context, Driver, Error, Predicate, Region, Result, Scan, Selection, Summary, Table,
+};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -158,10 +160,7 @@ impl Cat {
         if let ([name], None, None) = (names.as_slice(), &self.condition, self.limit)
             && let Some(array) = table.array(name)
         {
-            let region = match &self.slice {
-                Some(selection) => selection.resolve(&array.origin(), array.shape())?,
-                None => Region::whole(array.shape()),
-            };
+            let (array, region) = region_of(&**table, name, array, self.slice.as_ref())?;
             return npy::write_array(&*array, &region, self.target()?, driver);
         }
         self.write(&**table, Foreign::Npy, driver).map(|()| Summary::default())
@@ -191,6 +190,24 @@ impl Cat {
         }
         Ok(())
     }
+}
+
+/// The array and the region of it that `slice` names. A slice may leave the rows of the table; bounds that it leaves open
+/// are theirs.
+pub(crate) fn region_of(
+    table: &dyn Table,
+    column: &str,
+    array: Arc<dyn ArrayView>,
+    slice: Option<&Selection>,
+) -> Result<(Arc<dyn ArrayView>, Region)> {
+    let Some(selection) = slice else {
+        let region = Region::whole(array.shape());
+        return Ok((array, region));
+    };
+    let bounded = selection.bounded(&array.origin(), array.shape());
+    let array = table.domain_array(column).unwrap_or(array);
+    let region = bounded.resolve(&array.origin(), array.shape())?;
+    Ok((array, region))
 }
 
 /// A table for the eye.

@@ -7,11 +7,12 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use tesselle::{
-    Conversion, Converted, Driver, Error, Predicate, Result, Scan, Settings, Target, Wanted, WriteOptions,
+    Conversion, Converted, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, Target, Wanted,
+    WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
-use crate::inputs::{self, Input};
+use crate::inputs::{self, Input, Inputs};
 use crate::progress::Bar;
 use crate::{Outcome, format, out};
 
@@ -92,7 +93,7 @@ impl Convert {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
         let conversion = self.conversion()?;
-        let driver = self.resources.writing_driver()?;
+        let driver = self.resources.driver()?;
         let Some((output, inputs)) = self.paths.split_last() else {
             return Err(Error::invalid("a conversion needs an input and an output"));
         };
@@ -160,16 +161,22 @@ impl Convert {
             return Err(Error::invalid("several inputs need the format to write").hint("add --to FORMAT"));
         };
         let ending = Target::choose(Some(to), "")?.extension();
-        let inputs = inputs::expand(uris, Wanted::Sources)?;
-        if inputs.is_empty() {
+        let Inputs { list: inputs, unreadable } = inputs::expand(uris, Wanted::Sources)?;
+        if inputs.is_empty() && unreadable.is_empty() {
             return Err(
                 Error::invalid("there is nothing to convert in it").hint("known formats are in --help")
             );
         }
         let (mut reports, mut bad, mut rows, mut bytes) = (Vec::new(), 0, 0, 0);
-        let mut taken = HashSet::new();
+        for error in &unreadable {
+            bad += 1;
+            out::note(&format!("FAILED: {error}"));
+            reports.push(error.to_json());
+        }
+        let mut taken = sources(&inputs);
         let started = Instant::now();
         for (number, input) in inputs.iter().enumerate() {
+            driver.check_canceled()?;
             let begun = Instant::now();
             let target = place(output, input, ending, &mut taken);
             let shown = target.display().to_string();
@@ -193,6 +200,7 @@ impl Convert {
                     report["output"] = json!(shown);
                     reports.push(report);
                 }
+                Err(error) if error.kind() == ErrorKind::Canceled => return Err(error),
                 Err(error) => {
                     bad += 1;
                     out::note(&format!("{}: FAILED: {error}", input.uri));
@@ -204,12 +212,12 @@ impl Convert {
         }
         if self.json {
             out::print_json(
-                &json!({ "ok": bad == 0, "converted": inputs.len() - bad, "failed": bad, "files": reports }),
+                &json!({ "ok": bad == 0, "converted": inputs.len() + unreadable.len() - bad, "failed": bad, "files": reports }),
             )?;
         } else {
             out::note(&format!(
                 "{} converted, {bad} failed: {} rows, {}, {:.2} s",
-                inputs.len() - bad,
+                inputs.len() + unreadable.len() - bad,
                 format::count(rows),
                 format::bytes(bytes),
                 started.elapsed().as_secs_f64()
@@ -224,15 +232,29 @@ fn make_folder(target: &Path) -> Result<()> {
     std::fs::create_dir_all(parent).map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))
 }
 
-/// Where an input goes; two that differ only in their endings keep them.
+/// What no output may replace: the inputs themselves.
+fn sources(inputs: &[Input]) -> HashSet<PathBuf> {
+    let path = |uri: &str| std::fs::canonicalize(uri).ok();
+    let of =
+        |input: &Input| path(&input.uri).or_else(|| path(input.uri.split('#').next().unwrap_or_default()));
+    inputs.iter().filter_map(of).collect()
+}
+
+/// A path as [`sources`] has it, also where there is nothing yet.
+fn real(path: &Path) -> PathBuf {
+    let in_folder = || Some(std::fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+    std::fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
+}
+
+/// Where an input goes; two that differ only in their endings keep them, and no input is replaced.
 fn place(output: &Path, input: &Input, ending: &str, taken: &mut HashSet<PathBuf>) -> PathBuf {
     let plain = output.join(&input.name).with_extension(ending);
-    if taken.insert(plain.clone()) {
+    if taken.insert(real(&plain)) {
         return plain;
     }
     let mut full = output.join(format!("{}.{ending}", input.name));
     let mut number = 2;
-    while !taken.insert(full.clone()) {
+    while !taken.insert(real(&full)) {
         full = output.join(format!("{}.{number}.{ending}", input.name));
         number += 1;
     }

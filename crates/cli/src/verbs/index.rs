@@ -58,7 +58,7 @@ pub(crate) struct Index {
 impl Index {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
-        let driver = self.resources.writing_driver()?.with_progress(Bar::new(""));
+        let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let (format, table) = (self.read.format.as_deref(), self.table.as_deref());
         let options = self.read.options()?;
         let source = driver.install(|| Source::open(&self.input, format, table, &options))?;

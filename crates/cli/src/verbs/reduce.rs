@@ -2,10 +2,11 @@
 
 use clap::Args;
 use tesselle::reduce::{ReduceOp, Values, reduce, resolve_axes};
-use tesselle::{ArrayView, Error, Region, Result, Selection, Table, json_float};
+use tesselle::{ArrayView, Error, Result, Selection, Table, json_float};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
+use crate::verbs::cat::region_of;
 use crate::{Outcome, out};
 
 /// Reduce an array to a statistic, over all or some of its axes
@@ -57,11 +58,8 @@ impl Reduce {
     pub(crate) fn run(self) -> Result<Outcome> {
         let opened = self.read.open(&self.uri, self.table.as_deref())?;
         let table = opened.table()?;
-        let array = self.array(&*table)?;
-        let region = match &self.slice {
-            Some(selection) => selection.resolve(&array.origin(), array.shape())?,
-            None => Region::whole(array.shape()),
-        };
+        let (column, array) = self.array(&*table)?;
+        let (array, region) = region_of(&*table, &column, array, self.slice.as_ref())?;
         let axes = resolve_axes(&*array, &self.axis)?;
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let reduced = reduce(&*array, &region, self.op, &axes, &driver)?;
@@ -80,7 +78,7 @@ impl Reduce {
         Ok(Outcome::Fine)
     }
 
-    fn array(&self, table: &dyn Table) -> Result<std::sync::Arc<dyn ArrayView>> {
+    fn array(&self, table: &dyn Table) -> Result<(String, std::sync::Arc<dyn ArrayView>)> {
         let columns = table.array_columns();
         let name = match (&self.column, columns.as_slice()) {
             (Some(name), _) => name.as_str(),
@@ -94,9 +92,10 @@ impl Reduce {
                     .hint(format!("add --column NAME: {}", many.join(", "))));
             }
         };
-        table
+        let array = table
             .array(name)
-            .ok_or_else(|| Error::unknown_name("array column", name, columns.iter().map(String::as_str)))
+            .ok_or_else(|| Error::unknown_name("array column", name, columns.iter().map(String::as_str)))?;
+        Ok((name.to_owned(), array))
     }
 }
 

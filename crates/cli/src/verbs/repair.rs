@@ -1,7 +1,7 @@
-//! `tess repair`: save what can be saved, beside the original.
+//! `tess repair`: save what can be saved, next to the original.
 
 use clap::Args;
-use tesselle::Result;
+use tesselle::{Repaired, Result};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::{Outcome, format, out};
@@ -10,20 +10,21 @@ use crate::{Outcome, format, out};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  tess repair broken.tet mended.tet && tess verify --deep mended.tet
+  tess repair broken.tet repaired.tet
   tess repair --in-place broken.tsfile
 
-The source is never touched; with --in-place it is kept beside the mended
-container, under its name and the ending .damaged.")]
+The source is never changed. With --in-place the result takes its name, and the
+original is kept as URI.damaged. The result is verified before it gets its name.
+Exit code 1 means that data was lost or is in doubt; the report lists it.")]
 pub(crate) struct Repair {
     /// The damaged container
     uri: String,
 
-    /// Where the mended one goes
+    /// Where the repaired one goes
     #[arg(required_unless_present = "in_place", conflicts_with = "in_place")]
     target: Option<String>,
 
-    /// Put the mended container in the place of the damaged one, which is kept as URI.damaged
+    /// Replace the damaged container, which is kept as URI.damaged
     #[arg(long, conflicts_with = "force")]
     in_place: bool,
 
@@ -59,7 +60,7 @@ impl Repair {
                 report["backup"] = backup.into();
             }
             out::print_json(&report)?;
-            return Ok(Outcome::Fine);
+            return Ok(outcome(&repaired));
         }
         for note in &repaired.notes {
             out::print(&format!("{note}\n"))?;
@@ -70,6 +71,10 @@ impl Repair {
         if let Some(backup) = backup {
             out::print(&format!("the original is kept as {backup}\n"))?;
         }
-        Ok(Outcome::Fine)
+        Ok(outcome(&repaired))
     }
+}
+
+fn outcome(repaired: &Repaired) -> Outcome {
+    if repaired.outcome.is_whole() { Outcome::Fine } else { Outcome::BadData }
 }

@@ -68,7 +68,7 @@ impl Search {
         if self.json {
             out::print_json(&hits.to_json())?;
         } else {
-            out::print(&text(&hits))?;
+            out::print_styled(&text(&hits))?;
         }
         Ok(Outcome::Fine)
     }
@@ -81,7 +81,7 @@ fn text(hits: &Hits) -> String {
     let (before, after) = if std::io::stdout().is_terminal() { ("\x1b[1m", "\x1b[0m") } else { ("[", "]") };
     let mut text = String::new();
     for (rank, hit) in hits.hits.iter().enumerate() {
-        let field = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let field = |bytes: &[u8]| out::plain(&String::from_utf8_lossy(bytes)).into_owned();
         let title = field(&hit.fields.title);
         let _ = writeln!(
             text,

@@ -183,7 +183,7 @@ impl TileDb {
             }
             Tool::Fragments { array } => self.fragments(array),
             Tool::Consolidate { array, what, purge } => {
-                let array = self.open(array)?;
+                let array = self.open(array)?.with_driver(&self.resources.driver()?);
                 let written = match what {
                     What::Fragments => {
                         array.consolidate(&Consolidation { purge: *purge, ..Consolidation::default() })?
@@ -279,21 +279,21 @@ impl TileDb {
         region: Option<&Selection>,
         timestamp: Option<u64>,
     ) -> Result<Outcome> {
-        let writer = self.open(array)?;
-        let source = self.source(input)?;
         let driver = self.resources.driver()?;
+        let writer = self.open(array)?.with_driver(&driver);
+        let options = self.read.options()?;
+        let source = driver.install(|| Source::open(input, None, None, &options))?;
         let rows = source.rows(&Scan::all(), &driver)?;
-        let mut batches = rows.batches.collect::<Result<Vec<_>>>()?;
         if writer.schema().kind == ArrayKind::Sparse {
             if region.is_some() {
                 return Err(Error::invalid(
                     "--region is for dense arrays; sparse rows bring their coordinates",
                 ));
             }
-            let batches = batches.iter().map(|batch| writer.fit(batch)).collect::<Result<Vec<_>>>()?;
             let options = SparseOptions { timestamp, ..SparseOptions::default() };
-            return self.tell_written(&driver.install(|| writer.write_sparse(&batches, &options))?);
+            return self.tell_written(&writer.write_sparse_all(rows.batches, &options)?);
         }
+        let mut batches = rows.batches.collect::<Result<Vec<_>>>()?;
         let mut region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
         if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
             // A file that is an array has no names of ours: its values become those of the one attribute.
@@ -302,7 +302,7 @@ impl TileDb {
             region = Some(place);
             batches = batches.iter().map(|batch| values_as(batch, &attribute.name)).collect::<Result<_>>()?;
         }
-        let written = driver.install(|| writer.write_dense_rows(region.as_deref(), &batches, timestamp))?;
+        let written = writer.write_dense_rows(region.as_deref(), &batches, timestamp)?;
         self.tell_written(&written)
     }
 

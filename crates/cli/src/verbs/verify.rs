@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tesselle::{Depth, Error, Report, Result, Severity, Wanted};
+use tesselle::{Depth, Error, ErrorKind, Report, Result, Severity, Wanted};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -20,8 +20,8 @@ Examples:
   tess verify archive/
 
 A folder that is not a container itself is walked, and every container in it is
-checked. A bad one does not stop the others; the exit code is that of the worst:
-1 when data is damaged, 3 when something could not be read.")]
+checked. A bad one does not stop the others. The exit code is 1 when data is
+damaged, else 3 when something could not be read.")]
 pub(crate) struct Verify {
     /// The containers, folders with containers, or quoted patterns
     #[arg(required = true)]
@@ -56,18 +56,28 @@ impl Verify {
         let driver = self.resources.driver()?;
         let options = self.read.options()?;
         let many = inputs::is_many(&self.uris)?;
-        let all: Vec<String> = if many {
-            inputs::expand(&self.uris, Wanted::Containers)?.into_iter().map(|input| input.uri).collect()
+        let (all, unreadable): (Vec<String>, Vec<Error>) = if many {
+            let inputs = inputs::expand(&self.uris, Wanted::Containers)?;
+            (inputs.list.into_iter().map(|input| input.uri).collect(), inputs.unreadable)
         } else {
-            self.uris.clone()
+            (self.uris.clone(), Vec::new())
         };
-        if all.is_empty() {
+        if all.is_empty() && unreadable.is_empty() {
             return Err(
                 Error::invalid("there is no container in it").hint("tess verify names what it checks")
             );
         }
-        let mut reports = Vec::new();
-        let mut failed: Option<Error> = None;
+        let mut reports: Vec<Checked> = Vec::new();
+        let mut failed: Option<u8> = None;
+        let mut fail = |uri: String, error: &Error, reports: &mut Vec<Checked>| {
+            out::note(&format!("tess: {error}"));
+            reports.push((uri, Err(error.to_json())));
+            let code = error.kind().exit_code();
+            failed = Some(failed.map_or(code, |worst| worst.max(code)));
+        };
+        for error in unreadable {
+            fail(error.file_name().unwrap_or_default().to_owned(), &error, &mut reports);
+        }
         for uri in &all {
             let run = driver.for_run().with_progress(Bar::new(if many { uri } else { "" }));
             let result = tesselle::verify(uri, self.read.format.as_deref(), &options, depth, &run);
@@ -77,17 +87,11 @@ impl Verify {
                     if !self.json {
                         out::print(&text(uri, &report))?;
                     }
-                    reports.push((uri, Ok(report)));
+                    reports.push((uri.clone(), Ok(report)));
                 }
-                // One container at fault does not stop the others; its error is told in its turn.
-                Err(error) if many => {
-                    out::note(&format!("tess: {error}"));
-                    reports.push((uri, Err(error.to_json())));
-                    let worse =
-                        failed.as_ref().is_none_or(|f| f.kind().exit_code() < error.kind().exit_code());
-                    if worse {
-                        failed = Some(error);
-                    }
+                // One container at fault does not stop the others; its error is reported in its turn.
+                Err(error) if many && error.kind() != ErrorKind::Canceled => {
+                    fail(uri.clone(), &error, &mut reports)
                 }
                 Err(error) => return Err(error),
             }
@@ -105,17 +109,17 @@ impl Verify {
             ))?;
         }
         Ok(match failed {
-            Some(error) => Outcome::Code(error.kind().exit_code()),
-            None if damaged > 0 => Outcome::BadData,
+            _ if damaged > 0 => Outcome::BadData,
+            Some(code) => Outcome::Code(code),
             None => Outcome::Fine,
         })
     }
 }
 
-type Checked<'a> = (&'a String, std::result::Result<Report, Value>);
+type Checked = (String, std::result::Result<Report, Value>);
 
-fn to_json(reports: &[Checked<'_>], many: bool) -> Value {
-    let with_uri = |(uri, report): &Checked<'_>| {
+fn to_json(reports: &[Checked], many: bool) -> Value {
+    let with_uri = |(uri, report): &Checked| {
         let mut value = match report {
             Ok(report) => report.to_json(),
             Err(error) => {

@@ -12,6 +12,27 @@ pub enum Overflow {
     Cut,
     /// The column says so and keeps it unscaled, or as raw bits.
     Mark,
+    /// As `Mark`, also for values that the scaled integer would round: every value comes back as it was.
+    MarkInexact,
+}
+
+/// Most decimals that are tried: up to here powers of ten are exact as doubles.
+const MAX_DIGITS: u32 = 22;
+
+/// The decimals with which every value comes back as it was: `first` if that will do, else the next larger number, else
+/// a smaller one. `None` where no number of decimals will do.
+pub fn fitting<F: Float>(values: &[F], first: u32) -> Option<u32> {
+    let mut candidates = (first..=MAX_DIGITS).chain((0..first.min(MAX_DIGITS)).rev());
+    candidates.find(|digits| {
+        let factor = scale(*digits);
+        values.iter().all(|value| is_exact::<F>(*value, factor))
+    })
+}
+
+/// How many values do not come back as they were with so many decimals.
+pub fn inexact_count<F: Float>(values: &[F], digits: u32) -> usize {
+    let factor = scale(digits);
+    values.iter().filter(|value| !is_exact::<F>(**value, factor)).count()
 }
 
 /// Appends the column of `values`, kept to `digits` decimals, to `dst`.
@@ -26,8 +47,13 @@ pub fn encode<F: Float>(
         return;
     }
     let factor = scale(digits);
-    if overflow == Overflow::Mark && !fits(values, digits) {
-        marked(values, digits, factor, integers, dst);
+    let keeps = |value: F| match overflow {
+        Overflow::Cut => true,
+        Overflow::Mark => in_range::<F>(value.to_f64() * factor),
+        Overflow::MarkInexact => is_exact::<F>(value, factor),
+    };
+    if !values.iter().all(|value| keeps(*value)) {
+        marked(values, digits, keeps, overflow, integers, dst);
         return;
     }
     varint::write_u64(digits as u64, dst);
@@ -62,7 +88,26 @@ fn in_range<F: Float>(value: f64) -> bool {
     value.floor() >= -bound && value + 0.5 < bound
 }
 
-fn marked<F: Float>(values: &[F], digits: u32, factor: f64, integers: Integers, dst: &mut Vec<u8>) {
+/// Whether the scaled integer leads back to the same bits.
+fn is_exact<F: Float>(value: F, factor: f64) -> bool {
+    let scaled = value.to_f64() * factor;
+    in_range::<F>(scaled)
+        && F::from_f64(cut::<F>(scaled).to_i64() as f64 / factor).to_word() == value.to_word()
+}
+
+fn marked<F: Float>(
+    values: &[F],
+    digits: u32,
+    keeps_scaled: impl Fn(F) -> bool,
+    overflow: Overflow,
+    integers: Integers,
+    dst: &mut Vec<u8>,
+) {
+    let factor = scale(digits);
+    let keeps_whole = |value: F| match overflow {
+        Overflow::MarkInexact => is_exact::<F>(value, 1.0),
+        Overflow::Cut | Overflow::Mark => in_range::<F>(value.to_f64()),
+    };
     let mut scaled = vec![0u8; values.len() / 8 + 1];
     let mut raw = scaled.clone();
     let mut has_raw = false;
@@ -74,10 +119,10 @@ fn marked<F: Float>(values: &[F], digits: u32, factor: f64, integers: Integers, 
     let mut ints = Vec::with_capacity(values.len());
     for (i, value) in values.iter().enumerate() {
         let wide = value.to_f64();
-        if in_range::<F>(wide * factor) {
+        if keeps_scaled(*value) {
             set(&mut scaled, i);
             ints.push(cut::<F>(wide * factor));
-        } else if in_range::<F>(wide) {
+        } else if keeps_whole(*value) {
             ints.push(cut::<F>(wide));
         } else {
             set(&mut raw, i);

@@ -16,7 +16,7 @@ mod encode;
 mod tests;
 
 pub use decode::decode;
-pub use encode::{Overflow, encode, fits};
+pub use encode::{Overflow, encode, fits, fitting, inexact_count};
 
 const WHAT: &str = "decimal column";
 

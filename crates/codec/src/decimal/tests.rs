@@ -39,6 +39,17 @@ fn values_out_of_range_are_cut_or_marked() {
 }
 
 #[test]
+fn decimals_are_chosen_or_there_are_none() {
+    assert_eq!(fitting(&[1.5f64, 2.25], 2), Some(2));
+    assert_eq!(fitting(&[0.123_456f64, 0.5], 2), Some(6));
+    assert_eq!(fitting(&[3e8f32], 2), Some(0));
+    assert_eq!(fitting(&[1.0f64 / 3.0, 1e10], 2), None);
+    assert_eq!(fitting(&[-0.0f64], 2), None);
+    assert_eq!(fitting(&[f32::NAN], 2), None);
+    assert_eq!(inexact_count(&[0.125f64, 0.5], 2), 1);
+}
+
+#[test]
 fn halves_round_up() {
     let bytes =
         encoded(&[0.5f64, -0.5, 1.5, -1.5, 0.499_999_999_999_999_94], 0, Integers::Deltas, Overflow::Cut);
@@ -75,6 +86,30 @@ proptest! {
         for (a, b) in out.iter().zip(&values) {
             prop_assert!(a.to_bits() == b.to_bits() || (a - b).abs() <= 0.51_f64.max(b.abs() * 1e-15) || a == b, "{} {}", a, b);
         }
+    }
+
+    #[test]
+    fn columns_that_mark_what_is_inexact_keep_every_bit(values: Vec<f64>, singles: Vec<f32>, digits in 0u32..6) {
+        let mut out = Vec::<f64>::new();
+        let bytes = encoded(&values, digits, Integers::Deltas, Overflow::MarkInexact);
+        decode(&bytes, Integers::Deltas, values.len(), &mut out).unwrap();
+        prop_assert!(out.iter().zip(&values).all(|(a, b)| a.to_bits() == b.to_bits()));
+        let mut out = Vec::<f32>::new();
+        let bytes = encoded(&singles, digits, Integers::Deltas, Overflow::MarkInexact);
+        decode(&bytes, Integers::Deltas, singles.len(), &mut out).unwrap();
+        prop_assert!(out.iter().zip(&singles).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+
+    #[test]
+    fn fitting_decimals_keep_every_bit(ints in prop::collection::vec(-1_000_000i32..1_000_000, 1..50), power in 0u32..9, runs: bool) {
+        let integers = if runs { Integers::Runs } else { Integers::Deltas };
+        let values: Vec<f64> = ints.iter().map(|&i| i as f64 / scale(power)).collect();
+        let digits = fitting(&values, 2).unwrap();
+        prop_assert!(digits <= power.max(2));
+        prop_assert_eq!(inexact_count(&values, digits), 0);
+        let mut out = Vec::<f64>::new();
+        decode(&encoded(&values, digits, integers, Overflow::Cut), integers, values.len(), &mut out).unwrap();
+        prop_assert!(out.iter().zip(&values).all(|(a, b)| a.to_bits() == b.to_bits()));
     }
 
     #[test]

@@ -1,17 +1,12 @@
 //! Reading a region: tiles fetched in groups, decoded in parallel, each copied once, into the final buffer.
 
-use rayon::prelude::*;
-
 use super::{ArrayView, Cut, Piece, Request, Target, TileGrid, TilePart};
-use crate::driver::Driver;
+use crate::driver::{Driver, parallel};
 use crate::error::{Error, Result};
 use crate::selection::Region;
 
 /// Reads of one tile or of no more than this are done by the calling thread: waking others takes longer.
 const SMALL: usize = 64 << 10;
-/// Tiles that a thread fetches at once, and their decoded bytes at most.
-pub(crate) const GROUP_TILES: usize = 64;
-pub(crate) const GROUP_BYTES: u64 = 8 << 20;
 
 /// Reads `region` of `array` into `dst`, row-major, little-endian; `dst` has exactly the region's size.
 ///
@@ -49,6 +44,10 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
     if let Some(bytes) = cut.whole().filter(|_| region.is_whole(array.shape())) {
         return if here { copy_all(bytes, dst, driver) } else { copy_parallel(bytes, dst, driver) };
     }
+    if cut.whole().is_none() {
+        let cells = array.tile_shape().iter().fold(1_u64, |cells, extent| cells.saturating_mul(*extent));
+        driver.check_piece(cells.saturating_mul(size as u64))?;
+    }
     let grid = cut.grid(region)?;
     let job = Job { cut: &cut, grid: &grid, driver };
     if here || dst.len() <= SMALL || grid.count() == Some(1) {
@@ -60,10 +59,11 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
     let bands = bands(&grid, &shape, banded, size, dst)?;
     driver.install(|| {
         if bands.len() >= driver.threads() {
-            bands.into_par_iter().with_max_len(1).try_for_each_init(Vec::new, |scratch, band| {
+            let fill = |scratch: &mut Vec<u8>, band: Band<'_>| {
                 let target = Target { first: &band.first, shape: &band.shape };
                 job.fill(band.tiles(&grid, banded), target, band.bytes, scratch)
-            })
+            };
+            parallel::try_map_with(bands, Vec::new, fill).map(drop)
         } else {
             let mut scratches = vec![Vec::new(); driver.threads() * 2];
             bands.into_iter().try_for_each(|band| job.fill_wide(band, banded, &mut scratches))
@@ -83,10 +83,8 @@ fn copy_parallel(src: &[u8], dst: &mut [u8], driver: &Driver) -> Result<()> {
     if dst.len() <= BLOCK {
         return copy_all(src, dst, driver);
     }
-    driver.install(|| {
-        let blocks = dst.par_chunks_mut(BLOCK).zip(src.par_chunks(BLOCK));
-        blocks.try_for_each(|(dst, src)| copy_all(src, dst, driver))
-    })
+    let blocks: Vec<(&mut [u8], &[u8])> = dst.chunks_mut(BLOCK).zip(src.chunks(BLOCK)).collect();
+    driver.try_map(blocks, |(dst, src)| copy_all(src, dst, driver)).map(drop)
 }
 
 /// The part of the destination that one row of tiles fills.
@@ -170,7 +168,7 @@ impl Job<'_> {
         let array = self.cut.array;
         loop {
             self.driver.check_canceled()?;
-            let pieces = self.group(&mut tiles, (GROUP_TILES, GROUP_BYTES), target)?;
+            let pieces = self.group(&mut tiles, self.cut.group(), target)?;
             if pieces.is_empty() {
                 return Ok(());
             }
@@ -199,20 +197,16 @@ impl Job<'_> {
             self.driver.check_canceled()?;
             let mut request = Request::new(self.cut, pieces)?;
             let fetched = request.fetch(array, self.driver)?;
-            let decoded = scratches
-                .par_iter_mut()
-                .zip(request.pieces().par_iter().enumerate())
-                .map(|(scratch, (at, piece))| Ok((piece, request.cells(at, array, &fetched, scratch)?)))
-                .collect::<Result<Vec<_>>>()?;
-            band.bytes.par_chunks_mut((rows_each * row_bytes).max(1)).enumerate().try_for_each(
-                |(i, place)| {
-                    let rows = i * rows_each..(i * rows_each + rows_each).min(rows);
-                    let mut pieces = decoded.iter();
-                    pieces.try_for_each(|(piece, cells)| {
-                        piece.copy.copy_rows(banded, rows.clone(), cells, place)
-                    })
-                },
-            )?;
+            let pieces = scratches.iter_mut().zip(request.pieces()).enumerate();
+            let decoded = parallel::try_map(pieces, |(at, (scratch, piece))| {
+                Ok::<_, Error>((piece, request.cells(at, array, &fetched, scratch)?))
+            })?;
+            let places = band.bytes.chunks_mut((rows_each * row_bytes).max(1)).enumerate();
+            parallel::try_for_each(places, |(i, place)| {
+                let rows = i * rows_each..(i * rows_each + rows_each).min(rows);
+                let mut pieces = decoded.iter();
+                pieces.try_for_each(|(piece, cells)| piece.copy.copy_rows(banded, rows.clone(), cells, place))
+            })?;
         }
     }
 }

@@ -22,7 +22,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-pub(crate) use assemble::{GROUP_BYTES, GROUP_TILES};
 pub use assemble::{read_region, read_region_here};
 pub use boxes::{AxisCopy, BoxCopy, CopyAxis, copy_box, fill};
 pub use coordinates::coordinates;
@@ -31,7 +30,8 @@ pub use narrow::narrow;
 pub(crate) use pieces::{Cut, Piece, Target};
 pub use place::{Answer, Ask, Place};
 pub(crate) use request::Request;
-pub use table::{ColumnRead, ColumnStep, GridColumn, GridTable, GridValues};
+pub use table::{GridColumn, GridTable};
+use tiles::touched;
 pub use tiles::{TileAxis, TileGrid, TilePart, clipped};
 
 use crate::driver::Driver;

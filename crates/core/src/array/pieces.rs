@@ -14,6 +14,10 @@ const CUT_CELLS: u64 = 1 << 20;
 /// The longest row of such a tile.
 const CUT_ROW: u64 = 1 << 16;
 
+/// Tiles that a thread fetches at once, and their decoded bytes at most.
+const GROUP_TILES: usize = 64;
+const GROUP_BYTES: u64 = 8 << 20;
+
 /// A box of a result, in positions of the result: where pieces go.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
@@ -41,22 +45,33 @@ pub(crate) struct Cut<'a> {
     pub(crate) array: &'a dyn ArrayView,
     /// The array as a whole, and the tiles it is cut into.
     whole: Option<(Bytes, Vec<u64>)>,
+    /// Decoded bytes of the tiles that are fetched together.
+    group_bytes: u64,
 }
 
 impl<'a> Cut<'a> {
     pub(crate) fn new(array: &'a dyn ArrayView) -> Result<Self> {
         let whole = contiguous(array)?.map(|bytes| (bytes, cut(array.shape())));
-        Ok(Self { array, whole })
+        // Where requests are not concurrent, larger groups would only leave the caches of the processor.
+        let hints = array.storage().map(|storage| storage.hints());
+        let one = hints.filter(|hints| hints.concurrency == 1 && !hints.zero_copy);
+        let group_bytes = one.map_or(GROUP_BYTES, |hints| hints.max_request.min(GROUP_BYTES));
+        Ok(Self { array, whole, group_bytes })
     }
 
     /// The tiles of the array alone, whatever is in memory.
     pub(crate) fn along_tiles(array: &'a dyn ArrayView) -> Self {
-        Self { array, whole: None }
+        Self { array, whole: None, group_bytes: GROUP_BYTES }
     }
 
     /// The bytes of the array as a whole.
     pub(crate) fn whole(&self) -> Option<&Bytes> {
         self.whole.as_ref().map(|(bytes, _)| bytes)
+    }
+
+    /// How many tiles a thread fetches at once, and their decoded bytes.
+    pub(crate) fn group(&self) -> (usize, u64) {
+        (GROUP_TILES, self.group_bytes)
     }
 
     /// The tiles that `region` touches.

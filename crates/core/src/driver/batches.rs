@@ -2,6 +2,17 @@
 //!
 //! A task never holds a thread while it waits for its consumer: when enough of its batches wait, it is put aside and
 //! goes on when they are taken. So any number of runs can be open on one pool, whoever reads them in whatever order.
+//!
+//! Why no run waits forever, for any budget, number of threads and interleaving of consumers:
+//!
+//! 1. Nobody waits for memory. A lease is taken or it is not. A run without a started task starts one even if it gets
+//!    no lease; a run with one does not need another to go on.
+//! 2. Nobody waits for a thread but the pool's own queue. A task on a thread steps until it pauses or ends; it takes
+//!    no lock that is held across a step, and does not wait for a consumer. So everything in the queue gets its turn.
+//! 3. A consumer waits only for a task that is on a thread or in the queue: one that paused has batches waiting, which
+//!    are handed out first, and goes on at the latest when the last but one of them is taken; one that ended is removed.
+//! 4. A consumer on a thread of the pool works on the queue while it waits, so it may be the only thread.
+//! 5. Cancellation wakes every consumer, whatever its tasks are doing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
@@ -13,6 +24,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 
 use super::budget::Lease;
+use super::cancel::Wake;
 use super::{Driver, fetch, sizes};
 use crate::error::{Error, Result};
 use crate::stats::RunStats;
@@ -121,7 +133,18 @@ impl Driver {
             state: Mutex::new(state),
             changed: Condvar::new(),
         };
-        Batches { run: Arc::new(run), order, failed: false }
+        let run = Arc::new(run);
+        run.driver.cancel.wake(&run);
+        Batches { run, order, failed: false }
+    }
+}
+
+impl Wake for Run {
+    fn wake(&self) {
+        // Under the lock, so that a consumer that has just looked is waiting already.
+        let state = self.lock();
+        self.changed.notify_all();
+        drop(state);
     }
 }
 
@@ -134,6 +157,12 @@ impl Iterator for Batches {
         }
         let mut state = self.run.lock();
         loop {
+            if let Err(error) = self.run.driver.check_canceled() {
+                drop(state);
+                self.failed = true;
+                self.run.stop();
+                return Some(Err(error));
+            }
             self.run.start_tasks(&mut state);
             let slot = match self.order {
                 Order::Plan => state.slots.iter_mut().next(),
@@ -211,11 +240,15 @@ impl Run {
             }
             let Some(task) = state.waiting.pop_front() else { return };
             let room = AHEAD_BYTES.min(cost.memory);
-            let slot =
-                Slot { batches: VecDeque::new(), bytes: 0, room, paused: None, ended: None, _lease: lease };
+            let refused = self.driver.check_piece(task.largest_piece()).err();
+            let fits = refused.is_none();
+            let ended = refused.map(Err);
+            let slot = Slot { batches: VecDeque::new(), bytes: 0, room, paused: None, ended, _lease: lease };
             state.slots.insert(state.started, slot);
-            state.active += 1;
-            self.spawn(state.started, Running { task, cost });
+            if fits {
+                state.active += 1;
+                self.spawn(state.started, Running { task, cost });
+            }
             state.started += 1;
         }
     }
@@ -277,6 +310,7 @@ impl Driver {
         emit: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
     ) -> Result<()> {
         let cost = task.cost();
+        self.check_piece(task.largest_piece())?;
         while let Some(batch) = self.step_to_batch(storage, task, cost, || false)? {
             if emit(batch).is_break() {
                 break;

@@ -1,19 +1,18 @@
 //! Memory for work under way.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Hands out a fixed number of bytes; who asks for more than is free waits, or is told no.
+/// Hands out a fixed number of bytes. Nobody waits for them: who asks for more than is free is refused, and decides.
 #[derive(Debug)]
 pub struct Budget {
     total: u64,
     used: Mutex<u64>,
-    freed: Condvar,
 }
 
 impl Budget {
     /// A budget of `total` bytes.
     pub fn new(total: u64) -> Self {
-        Self { total, used: Mutex::new(0), freed: Condvar::new() }
+        Self { total, used: Mutex::new(0) }
     }
 
     /// All of it.
@@ -38,18 +37,6 @@ impl Budget {
         drop(used);
         Some(Lease { budget: Arc::clone(self), bytes })
     }
-
-    /// Takes `bytes`, waiting until they are free.
-    pub fn take(self: &Arc<Self>, bytes: u64) -> Lease {
-        let bytes = bytes.min(self.total);
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        while *used + bytes > self.total {
-            used = self.freed.wait(used).unwrap_or_else(PoisonError::into_inner);
-        }
-        *used += bytes;
-        drop(used);
-        Lease { budget: Arc::clone(self), bytes }
-    }
 }
 
 /// Bytes of a budget; given back when dropped.
@@ -62,7 +49,6 @@ pub struct Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         *self.budget.used.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
-        self.budget.freed.notify_all();
     }
 }
 
@@ -85,7 +71,7 @@ mod tests {
         let budget = Arc::new(Budget::new(100));
         let first = budget.try_take(60).unwrap();
         assert!(budget.try_take(41).is_none());
-        let second = budget.take(40);
+        let second = budget.try_take(40).unwrap();
         assert_eq!(budget.used(), 100);
         drop(first);
         drop(second);

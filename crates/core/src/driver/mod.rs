@@ -5,18 +5,22 @@
 
 mod batches;
 mod budget;
+mod cancel;
 mod coalesce;
 mod counters;
+#[cfg(test)]
+mod interleaving;
+pub mod parallel;
 mod progress;
 mod scan;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use batches::{Batches, Order};
 pub use budget::{Budget, Lease};
+pub use cancel::{CancelToken, Wake};
 pub use coalesce::{fetch, sizes};
 pub use counters::Counters;
 pub use progress::{Progress, Silent};
@@ -38,10 +42,15 @@ pub struct DriverOptions {
 pub struct Driver {
     pool: Arc<rayon::ThreadPool>,
     budget: Arc<Budget>,
-    canceled: Arc<AtomicBool>,
+    cancel: CancelToken,
     progress: Arc<dyn Progress>,
     counters: Arc<Counters>,
+    /// The largest piece that may be decoded.
+    largest_piece: u64,
 }
+
+/// Pieces up to this size are decoded under any limit: it is less than the program itself takes.
+const ALWAYS_FITS: u64 = 16 << 20;
 
 impl std::fmt::Debug for Driver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -66,10 +75,28 @@ impl Driver {
         Ok(Self {
             pool: Arc::new(pool),
             budget: Arc::new(Budget::new(memory)),
-            canceled: Arc::default(),
+            cancel: CancelToken::new(),
             progress: Arc::new(Silent),
             counters: Arc::default(),
+            largest_piece: options.memory.map_or(u64::MAX, |memory| memory.max(ALWAYS_FITS)),
         })
+    }
+
+    /// The same pool and budget for pieces of up to `bytes`, where the budget is only a part of what is allowed.
+    #[must_use]
+    pub fn with_largest_piece(&self, bytes: u64) -> Self {
+        Self { largest_piece: bytes.max(ALWAYS_FITS), ..self.clone() }
+    }
+
+    /// Refuses a piece that takes more memory than was allowed, before it is allocated.
+    pub fn check_piece(&self, bytes: u64) -> Result<()> {
+        if bytes <= self.largest_piece {
+            return Ok(());
+        }
+        let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+        let (needed, allowed) = (mebibytes(bytes), mebibytes(self.largest_piece));
+        Err(Error::limit(format!("one piece takes {needed} MiB of memory, {allowed} MiB are allowed"))
+            .hint(format!("allow at least {needed} MiB")))
     }
 
     /// The same pool and budget, reporting to `progress`.
@@ -78,10 +105,17 @@ impl Driver {
         Self { progress, ..self.clone() }
     }
 
-    /// The same pool and budget with counters and a cancellation of its own.
+    /// The same pool and budget with counters of its own. Canceling this driver cancels the run; canceling the run
+    /// leaves this driver as it is.
     #[must_use]
     pub fn for_run(&self) -> Self {
-        Self { canceled: Arc::default(), counters: Arc::default(), ..self.clone() }
+        Self { cancel: self.cancel.child(), counters: Arc::default(), ..self.clone() }
+    }
+
+    /// The same pool and budget, canceled with `token` too, but no longer with this driver.
+    #[must_use]
+    pub fn under(&self, token: &CancelToken) -> Self {
+        Self { cancel: token.child(), ..self.clone() }
     }
 
     /// How many threads decode.
@@ -104,22 +138,39 @@ impl Driver {
         &self.progress
     }
 
-    /// Stops the work as soon as its tasks look; what is under way ends with `Canceled`.
+    /// Stops this driver and all runs made from it.
+    pub fn cancel_token(&self) -> &CancelToken {
+        &self.cancel
+    }
+
+    /// Stops the work as soon as it looks; what is under way ends with `Canceled`.
     pub fn cancel(&self) {
-        self.canceled.store(true, Ordering::Relaxed);
+        self.cancel.cancel();
     }
 
-    /// An error once the work is cancelled.
+    /// An error once the work is canceled. Every loop that may take long calls it.
     pub fn check_canceled(&self) -> Result<()> {
-        if self.canceled.load(Ordering::Relaxed) {
-            return Err(Error::new(ErrorKind::Canceled, "the work was cancelled"));
-        }
-        Ok(())
+        self.cancel.check()
     }
 
-    /// Runs `work` on the pool, so that rayon's parallel iterators inside it use this driver's threads.
+    /// Runs `work` on the pool, so that the loops of [`parallel`] inside it use this driver's threads.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.pool.install(work)
+    }
+
+    /// Does `work` for all items on the pool, or until one fails or the work is canceled; the results are in the
+    /// order of the items, and so is the error that comes out.
+    pub fn try_map<T: Send, R: Send>(
+        &self,
+        items: impl IntoIterator<Item = T> + Send,
+        work: impl Fn(T) -> Result<R> + Sync + Send,
+    ) -> Result<Vec<R>> {
+        self.install(|| {
+            parallel::try_map(items, |item| {
+                self.check_canceled()?;
+                work(item)
+            })
+        })
     }
 
     /// Runs `work` on the pool without waiting for it.

@@ -1,7 +1,8 @@
 //! The driver under load, errors, panics and impatient consumers.
 
+use std::ops::ControlFlow;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use bytes::Bytes;
@@ -171,6 +172,39 @@ fn the_memory_budget_bounds_the_tasks_under_way() {
 }
 
 #[test]
+fn a_piece_beyond_the_limit_is_refused_before_it_is_decoded() {
+    struct Large(u64);
+    impl Task for Large {
+        fn cost(&self) -> Cost {
+            Cost { pieces: 1, bytes_in: 1, memory: self.0 }
+        }
+        fn largest_piece(&self) -> u64 {
+            self.0
+        }
+        fn step(&mut self, _fetched: Vec<Bytes>) -> Result<Step> {
+            assert!(self.0 <= 32 << 20, "it is decoded");
+            Ok(Step::Done)
+        }
+    }
+    let plan = |bytes| Plan { tasks: vec![Box::new(Large(bytes))], pieces: 1, pruned: 0 };
+    let limited = driver(1, 32 << 20);
+    assert!(limited.batches(storage(), plan(32 << 20), Order::Plan).next().is_none());
+    for order in [Order::Plan, Order::Any] {
+        let mut batches = limited.batches(storage(), plan((48 << 20) - 7), order);
+        let error = batches.next().unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert!(error.to_string().contains("allow at least 48 MiB"), "{error}");
+        assert!(batches.next().is_none());
+    }
+    let error =
+        limited.run_task(&MemoryStorage::new(), &mut Large(48 << 20), &mut |_| ControlFlow::Continue(()));
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Limit);
+    // What the budget is only a part of allows more; where no limit was given, there is none.
+    limited.with_largest_piece(64 << 20).check_piece(48 << 20).unwrap();
+    Driver::new(&DriverOptions { threads: Some(1), memory: None }).unwrap().check_piece(1 << 40).unwrap();
+}
+
+#[test]
 fn an_error_ends_the_run_after_what_came_before() {
     for order in [Order::Plan, Order::Any] {
         let driver = driver(2, 1000);
@@ -219,6 +253,63 @@ fn a_cancelled_run_says_so() {
     driver.cancel();
     let error = batches.find_map(Result::err).expect("the end is an error");
     assert_eq!(error.kind(), ErrorKind::Canceled);
+}
+
+#[test]
+fn canceling_a_driver_cancels_the_runs_made_from_it() {
+    let driver = driver(2, 1000);
+    let (first, second) = (driver.for_run(), driver.for_run());
+    first.cancel();
+    assert!(first.check_canceled().is_err());
+    second.check_canceled().unwrap();
+    let mut under_way = second.batches(storage(), numbers(50, 50, &Arc::default()), Order::Plan);
+    under_way.next().unwrap().unwrap();
+    let mut scanned = scan(&table(500), &Scan::all(), &driver, Order::Plan).unwrap();
+    scanned.next().unwrap().unwrap();
+    driver.cancel();
+    assert_eq!(under_way.find_map(Result::err).unwrap().kind(), ErrorKind::Canceled);
+    assert_eq!(scanned.find_map(Result::err).unwrap().kind(), ErrorKind::Canceled);
+    assert!(driver.for_run().check_canceled().is_err(), "nothing starts under a canceled driver");
+    assert_eq!(driver.try_map(0..3, Ok).unwrap_err().kind(), ErrorKind::Canceled);
+}
+
+#[test]
+fn canceling_wakes_a_consumer_whose_task_does_not_look() {
+    /// Waits inside of a step, as a read of a pipe does.
+    struct Stuck(std::sync::mpsc::Receiver<()>);
+    impl Task for Stuck {
+        fn cost(&self) -> Cost {
+            Cost::default()
+        }
+        fn step(&mut self, _fetched: Vec<Bytes>) -> Result<Step> {
+            let _ = self.0.recv();
+            Ok(Step::Done)
+        }
+    }
+    for order in [Order::Plan, Order::Any] {
+        let driver = driver(1, 1000);
+        let (release, stuck) = std::sync::mpsc::channel();
+        let plan = Plan { tasks: vec![Box::new(Stuck(stuck))], pieces: 1, pruned: 0 };
+        let mut batches = driver.batches(storage(), plan, order);
+        let token = driver.cancel_token().clone();
+        let canceler = std::thread::spawn(move || token.cancel());
+        assert_eq!(batches.next().unwrap().unwrap_err().kind(), ErrorKind::Canceled);
+        assert!(batches.next().is_none());
+        canceler.join().unwrap();
+        drop(release);
+    }
+}
+
+#[test]
+fn a_driver_under_a_token_ends_with_it() {
+    let token = CancelToken::new();
+    let driver = driver(1, 10).under(&token);
+    assert!(token.is_used());
+    driver.check_canceled().unwrap();
+    token.cancel();
+    assert!(driver.check_canceled().is_err());
+    drop(driver);
+    assert!(!token.is_used());
 }
 
 fn table(pieces: i32) -> MemoryTable {

@@ -5,15 +5,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rayon::prelude::*;
-
 use super::ReduceOp;
 use super::fold::Fold;
 use super::result::Values;
 use super::shape::Shape;
 use super::tile::{Axis, fold_box};
-use crate::array::{ArrayView, Cut, GROUP_BYTES, GROUP_TILES, Piece, Request, Target, TileGrid, TilePart};
-use crate::driver::{Driver, Lease};
+use crate::array::{ArrayView, Cut, Piece, Request, Target, TileGrid, TilePart};
+use crate::driver::{Driver, Lease, parallel};
 use crate::error::{Error, Result};
 use crate::selection::Region;
 use crate::stats::RunStats;
@@ -91,19 +89,27 @@ impl<'a> Job<'a> {
         let cells = self.shape.reduced_cells.saturating_mul(self.shape.kept_cells as u64);
         self.driver.progress().expect(cells.saturating_mul(self.size as u64));
         let units = self.groups * chunks;
+        self.driver.check_piece(self.tile_bytes())?;
         let (workers, _lease) = self.workers(units, accumulators);
         if workers == 1 && units == 1 {
             run.work()?;
         } else {
-            self.driver.install(|| (0..workers).into_par_iter().try_for_each(|_| run.work()))?;
+            self.driver.install(|| parallel::try_for_each(0..workers, |_| run.work()))?;
         }
         Ok(run.result.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The memory of the largest tile, where tiles are decoded.
+    fn tile_bytes(&self) -> u64 {
+        if self.cut.whole().is_some() {
+            return 0;
+        }
+        self.largest(|_| true, |part| part.extent).saturating_mul(self.size) as u64
+    }
+
     /// How many threads work, by what they need and what is free. One always may: its memory is that of a tile.
     fn workers(&self, units: usize, accumulators: usize) -> (usize, Option<Lease>) {
-        let tile = if self.cut.whole().is_some() { 0 } else { self.largest(|_| true, |part| part.extent) };
-        let each = accumulators.saturating_add(tile.saturating_mul(self.size)) as u64;
+        let each = (accumulators as u64).saturating_add(self.tile_bytes());
         let most = self.driver.threads().min(units);
         for workers in (1..=most).rev() {
             let bytes = each.saturating_mul(workers as u64);
@@ -265,10 +271,11 @@ impl<F: Fold> Run<'_, F> {
         buffers: &mut Buffers,
     ) -> Result<()> {
         let job = self.job;
+        let (most, most_bytes) = job.cut.group();
         let (mut pieces, mut places, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
         // Nothing is put anywhere: the tile itself is folded.
         let nowhere = Target { first: &[], shape: &[] };
-        while pieces.len() < GROUP_TILES && bytes < GROUP_BYTES {
+        while pieces.len() < most && bytes < most_bytes {
             let Some(tile) = tiles.next() else { break };
             job.locate(true, tile, parts);
             let piece = job.cut.piece(&job.grid, parts, nowhere)?;

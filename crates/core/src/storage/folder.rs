@@ -1,33 +1,46 @@
 //! Folders that appear whole or not at all.
 
-use super::Location;
+use super::local::reclaim::staged_name;
+use super::{EntryKind, Hold, Location, StagedPath};
 use crate::error::{Error, Result};
 
-/// A folder in the making, beside its target. Dropping it without `commit` leaves nothing behind.
+/// A staged folder next to its target. Dropping it without `commit` leaves nothing behind.
 #[derive(Debug)]
 pub struct StagedFolder {
     folder: Location,
     target: Location,
+    hold: Hold,
     done: bool,
+    _registered: Option<StagedPath>,
 }
 
 impl StagedFolder {
-    /// Chooses a name beside `target` that nothing has.
+    /// Makes a folder next to `target`, links followed, under a name that nothing has.
     pub fn new(target: &Location) -> Result<Self> {
-        let (name, process) = (target.name(), std::process::id());
-        let mut attempt = 0_u32;
+        let storage = target.storage();
+        let target = Location::new(storage.clone(), storage.resolve(target.path())?);
+        if storage.kind(target.path())? == Some(EntryKind::Other) {
+            return Err(Error::invalid(format!("'{target}' is a pipe or a device, not a folder")));
+        }
+        storage.reclaim(target.path());
         loop {
-            let name = format!(".{name}.{process}-{attempt}.tmp");
+            let name = staged_name(target.name());
             let folder = match target.parent() {
                 Some(parent) => parent.join(&name),
-                None => Location::new(target.storage().clone(), name),
+                None => Location::new(storage.clone(), name),
             };
             if !folder.exists()? {
-                folder.storage().create_dir(folder.path())?;
-                return Ok(Self { folder, target: target.clone(), done: false });
+                let registered = storage.stage(folder.path())?;
+                storage.create_dir(folder.path())?;
+                let hold = storage.hold(folder.path());
+                return Ok(Self { folder, target, hold, done: false, _registered: registered });
             }
-            attempt += 1;
         }
+    }
+
+    /// Puts `inner`, a file or folder inside of it, in the place of the target; the rest of it goes.
+    pub fn commit_inner(self, inner: &Location) -> Result<()> {
+        self.target.storage().replace(inner.path(), self.target.path())
     }
 
     /// Where its files go until then.
@@ -49,6 +62,7 @@ impl StagedFolder {
     pub fn commit(mut self) -> Result<()> {
         self.target.storage().replace(self.folder.path(), self.target.path())?;
         self.done = true;
+        self.hold = Hold::default();
         Ok(())
     }
 }

@@ -63,6 +63,11 @@ impl Location {
         Some(Self { storage: Arc::clone(&self.storage), path: folder.to_owned() })
     }
 
+    /// What is here; `None` when there is nothing.
+    pub fn kind(&self) -> Result<Option<EntryKind>> {
+        self.storage.kind(&self.path)
+    }
+
     /// Whether there is anything here.
     pub fn exists(&self) -> Result<bool> {
         Ok(self.storage.kind(&self.path)?.is_some())
@@ -118,7 +123,7 @@ impl Location {
 
     /// Refuses when something is here already, unless `overwrite`.
     pub fn refuse_existing(&self, overwrite: bool) -> Result<()> {
-        if !overwrite && self.exists()? {
+        if !overwrite && self.storage.is_taken(&self.path)? {
             return Err(
                 Error::invalid(format!("'{}' exists already", self.path)).hint("add --force to replace it")
             );

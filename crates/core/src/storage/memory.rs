@@ -117,6 +117,11 @@ impl Storage for MemoryStorage {
     fn replace(&self, from: &str, to: &str) -> Result<()> {
         let mut files = lock(&self.files);
         let (new, old) = (format!("{from}/"), format!("{to}/"));
+        if let Some(bytes) = files.remove(from) {
+            files.retain(|name, _| !name.starts_with(&old));
+            files.insert(to.to_owned(), bytes);
+            return Ok(());
+        }
         let moved: BTreeMap<String, Bytes> = files
             .iter()
             .filter_map(|(name, bytes)| Some((format!("{old}{}", name.strip_prefix(&new)?), bytes.clone())))

@@ -9,6 +9,8 @@ mod folder;
 mod local;
 mod location;
 mod memory;
+mod spool;
+mod staged;
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -22,6 +24,8 @@ pub use folder::StagedFolder;
 pub use local::LocalStorage;
 pub use location::Location;
 pub use memory::MemoryStorage;
+pub use spool::spool;
+pub use staged::{StagedPath, remove_staged};
 
 use crate::error::{Error, Result};
 
@@ -49,6 +53,23 @@ pub trait Storage: Send + Sync + Debug {
     /// storage knows folders.
     fn list(&self, path: &str) -> Result<Vec<Entry>>;
 
+    /// Whether a new file under this name would replace something, also where [`Storage::kind`] finds nothing because a
+    /// link leads nowhere. Pipes and devices are written to, not replaced.
+    fn is_taken(&self, path: &str) -> Result<bool> {
+        Ok(self.kind(path)?.is_some())
+    }
+
+    /// The path behind all links.
+    fn resolve(&self, path: &str) -> Result<String> {
+        Ok(path.to_owned())
+    }
+
+    /// What tells apart the files and folders of this storage regardless of their names; `None` where nothing does.
+    fn identity(&self, path: &str) -> Result<Option<(u64, u64)>> {
+        let _ = path;
+        Ok(None)
+    }
+
     /// Starts a new file, invisible under its name until [`Staged::commit`].
     fn create(&self, path: &str) -> Result<Box<dyn Staged>>;
 
@@ -58,18 +79,53 @@ pub trait Storage: Send + Sync + Debug {
     /// Removes a file, or a folder with all it holds. Removing what is not there is not an error.
     fn remove(&self, path: &str) -> Result<()>;
 
-    /// Puts the folder `from` in the place of `to`, durably: a reader finds what was there before or all of the new,
-    /// and what was there before is gone afterwards.
+    /// Puts the file or folder `from` in the place of `to`, durably: a reader finds what was there before or all of the
+    /// new, and what was there before is gone afterwards. Its owner and mode stay.
     fn replace(&self, from: &str, to: &str) -> Result<()> {
         let _ = from;
         Err(Error::unsupported(format!("this storage cannot replace '{to}' in one step")))
+    }
+
+    /// Takes note that `path` is staged: it is removed if the process has to end before the answer is dropped. `None`
+    /// where an uncommitted path is invisible by itself.
+    fn stage(&self, path: &str) -> Result<Option<StagedPath>> {
+        let _ = path;
+        Ok(None)
+    }
+
+    /// Marks a staged file or folder as in use while the result lives.
+    fn hold(&self, path: &str) -> Hold {
+        let _ = path;
+        Hold::default()
+    }
+
+    /// Removes what processes that have ended left staged for `target`.
+    fn reclaim(&self, target: &str) {
+        let _ = target;
+    }
+
+    /// Puts back what was at `path`, where a process ended while it replaced it. False when there is no such thing.
+    fn recover(&self, path: &str) -> Result<bool> {
+        let _ = path;
+        Ok(false)
     }
 
     /// How this storage likes to be asked.
     fn hints(&self) -> IoHints;
 }
 
-/// A new file in the making. Dropping it without `commit` leaves nothing behind.
+/// A mark on something staged; see [`Storage::hold`].
+#[derive(Debug, Default)]
+pub struct Hold(Option<std::fs::File>);
+
+impl Hold {
+    /// Whether the storage could mark it.
+    pub fn is_marked(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// A staged file. Dropping it without `commit` leaves nothing behind.
 pub trait Staged: Send {
     /// Appends bytes.
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
@@ -91,6 +147,8 @@ pub enum EntryKind {
     File,
     /// A folder.
     Folder,
+    /// A pipe, a socket or a device: something that has no size and cannot be read by position.
+    Other,
 }
 
 /// One entry of a folder.

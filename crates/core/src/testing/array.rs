@@ -20,7 +20,7 @@ pub struct TiledArray {
     names: Vec<String>,
     tiles: Vec<Bytes>,
     whole: Option<Bytes>,
-    storage: Option<MemoryStorage>,
+    storage: Option<(MemoryStorage, String)>,
     decoded: bool,
 }
 
@@ -69,12 +69,17 @@ impl TiledArray {
 
     /// Keeps the tiles in a storage, as they are.
     #[must_use]
-    pub fn stored(mut self) -> Self {
-        let storage = MemoryStorage::new();
+    pub fn stored(self) -> Self {
+        self.stored_in(&MemoryStorage::new(), "")
+    }
+
+    /// Keeps the tiles in this storage, under names that begin with `prefix`.
+    #[must_use]
+    pub fn stored_in(mut self, storage: &MemoryStorage, prefix: &str) -> Self {
         for (number, tile) in self.tiles.iter().enumerate() {
-            storage.put(number.to_string(), tile.clone());
+            storage.put(format!("{prefix}{number}"), tile.clone());
         }
-        self.storage = Some(storage);
+        self.storage = Some((storage.clone(), prefix.to_owned()));
         self
     }
 
@@ -82,7 +87,7 @@ impl TiledArray {
     #[must_use]
     pub fn decoded(mut self) -> Self {
         self.decoded = true;
-        self.stored()
+        if self.storage.is_some() { self } else { self.stored() }
     }
 
     /// The number of a tile, row-major.
@@ -115,8 +120,8 @@ impl ArrayView for TiledArray {
         let number = self.number(tile);
         let bytes = self.tiles.get(number).ok_or_else(|| Error::internal("there is no such tile"))?;
         Ok(match &self.storage {
-            Some(_) => {
-                let range = ByteRange::new(number.to_string(), 0..bytes.len() as u64);
+            Some((_, prefix)) => {
+                let range = ByteRange::new(format!("{prefix}{number}"), 0..bytes.len() as u64);
                 if self.decoded { Place::Encoded(vec![range]) } else { Place::Raw(range) }
             }
             None => Place::Held(bytes.clone()),
@@ -130,7 +135,7 @@ impl ArrayView for TiledArray {
     }
 
     fn storage(&self) -> Option<Arc<dyn Storage>> {
-        self.storage.clone().map(|storage| Arc::new(storage) as Arc<dyn Storage>)
+        self.storage.clone().map(|(storage, _)| Arc::new(storage) as Arc<dyn Storage>)
     }
 
     fn is_raw(&self) -> bool {

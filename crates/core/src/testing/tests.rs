@@ -10,7 +10,7 @@ use crate::storage::{LocalStorage, Location, MemoryStorage, Storage};
 
 #[test]
 fn local_storage_keeps_the_rules() {
-    for storage in [LocalStorage::new(), LocalStorage::without_mapping()] {
+    for storage in [LocalStorage::new(), LocalStorage::mapped()] {
         let folder = tempfile::tempdir().unwrap();
         storage_conformance(&storage, folder.path().to_str().unwrap());
     }

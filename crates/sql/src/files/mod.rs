@@ -231,7 +231,8 @@ impl UrlTableFactory for FileTables {
     async fn try_new(&self, url: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         let opener = self.opener.clone();
         let name = url.to_owned();
-        let named = blocking(move || opener.resolve(&name)).await;
+        let driver = opener.driver.clone();
+        let named = blocking(move || driver.install(|| opener.resolve(&name))).await;
         match named {
             Ok(Named::Table(table)) => Ok(Some(self.opener.provider(table))),
             Ok(Named::Foreign(kind, paths)) => {
@@ -274,7 +275,8 @@ impl TableProviderFactory for ExternalTables {
         }
         let options = TableOptions::new(&self.opener.options, &command.options).map_err(external)?;
         let (format, locations) = (self.format, command.locations.clone());
-        let table = blocking(move || open_given(&locations, format, &options)).await;
+        let driver = self.opener.driver.clone();
+        let table = blocking(move || driver.install(|| open_given(&locations, format, &options))).await;
         Ok(self.opener.provider(table.map_err(external)?))
     }
 }

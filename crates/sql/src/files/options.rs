@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use tesselle::{Error, OpenOptions, Result, Secret};
 
 /// Names that are understood.
-const KNOWN: [&str; 7] = ["table", "at", "between", "key", "key_file", "raw", "text_as_binary"];
+const KNOWN: [&str; 8] =
+    ["table", "at", "between", "key", "key_file", "raw", "text_as_binary", "full_domain"];
 
 /// What a statement says about the file it opens.
 #[derive(Debug)]
@@ -34,6 +35,7 @@ impl TableOptions {
                 "key_file" => open.key = Some(key_file(value)?),
                 "raw" => open.raw = truth(value)?,
                 "text_as_binary" => open.text_as_binary = truth(value)?,
+                "full_domain" => open.full_domain = truth(value)?,
                 other => return Err(Error::unknown_name("table option", other, KNOWN)),
             }
         }

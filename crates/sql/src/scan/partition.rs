@@ -117,6 +117,7 @@ impl Partition {
         if self.running.is_none() {
             let Some(task) = self.waiting.pop_front() else { return Ok(Step::End) };
             let cost = task.cost();
+            self.driver.check_piece(task.largest_piece()).map_err(external)?;
             // A partition that waited for memory here could hold up the one that is to free it. There are no more
             // partitions than the budget allows, so going on is safe where somebody else holds the memory.
             let lease = self.driver.budget().try_take(cost.memory);
@@ -160,7 +161,7 @@ impl Stream for Partition {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.step() {
             Ok(Step::Batch(batch)) => Poll::Ready(Some(Ok(batch))),
-            // Between tasks a cancelled query must get its chance to stop.
+            // Between tasks a canceled query must get its chance to stop.
             Ok(Step::Nothing) => {
                 context.waker().wake_by_ref();
                 Poll::Pending

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
-use rayon::prelude::*;
+use tesselle_core::driver::parallel;
 use tesselle_core::{ByteRange, Context, Cost, Error, Predicate, Result, Step, Task};
 
 use self::blobs::BlobReader;
@@ -300,12 +300,12 @@ impl GroupTask {
         let schema = Arc::new(arrow_schema::Schema::new(fields));
         let windows = std::mem::take(&mut self.windows);
         let task = &*self;
-        let kept = in_parallel(windows.into(), |mut window: Window| {
+        let kept = parallel::try_map(windows, |mut window: Window| {
             let columns = &task.wanted.filter;
             let arrays = columns.iter().map(|c| task.column(*c, &window)).collect::<Result<Vec<_>>>()?;
             let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)?;
             if !window.apply(&predicate.evaluate(&batch)?) {
-                return Ok(None);
+                return Ok::<_, Error>(None);
             }
             for (column, array) in columns.iter().zip(batch.columns()) {
                 if task.wanted.projection.contains(column) {
@@ -339,9 +339,9 @@ impl GroupTask {
     fn emit(&mut self, mut window: Window) -> Result<Option<Step>> {
         let mut missing = self.wanted.projection.clone();
         missing.retain(|column| !self.is_blob(*column) && !window.has(*column));
-        for (column, array, straddling) in in_parallel(missing, |column| {
+        for (column, array, straddling) in parallel::try_map(missing, |column| {
             let (array, straddling) = self.selected_column(column, &window)?;
-            Ok((column, array, straddling))
+            Ok::<_, Error>((column, array, straddling))
         })? {
             window.put(column, array);
             if let Some(page) = straddling {
@@ -355,7 +355,8 @@ impl GroupTask {
             return Ok(self.need(requests));
         }
         let step = self.wanted.batch_rows.unwrap_or(usize::MAX).max(1);
-        let batches = in_parallel(self.parts(&window, rows.clone())?, |rows| self.batch(&window, &rows))?;
+        let batches =
+            parallel::try_map(self.parts(&window, rows.clone())?, |rows| self.batch(&window, &rows))?;
         for batch in batches {
             let starts = (0..batch.num_rows()).step_by(step);
             self.ready.extend(starts.map(|start| batch.slice(start, step.min(batch.num_rows() - start))));
@@ -379,19 +380,6 @@ impl GroupTask {
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
     }
-}
-
-/// Does `work` for all items, on the threads of the pool that the task runs in; on this one, if it runs in none.
-fn in_parallel<T: Send, R: Send>(
-    items: Vec<T>,
-    work: impl Fn(T) -> Result<R> + Sync + Send,
-) -> Result<Vec<R>> {
-    if items.len() < 2 || rayon::current_thread_index().is_none() {
-        return items.into_iter().map(work).collect();
-    }
-    // All are done before the first error is told: which one it is must not depend on the threads.
-    let done: Vec<Result<R>> = items.into_par_iter().map(work).collect();
-    done.into_iter().collect()
 }
 
 impl Task for GroupTask {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
+use tesselle_core::driver::parallel;
 use tesselle_core::{Driver, Error, Location, OpenOptions, Predicate, Result};
 
 use super::filter;
@@ -316,6 +316,7 @@ impl<'a> Run<'a> {
             let mut top = TopScores::new(k, floor);
             let mut part = Hits::default();
             loop {
+                driver.check_canceled()?;
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some(Candidate { segment, retrieval, .. }) = next.filter(|next| top.admits(next.bound))
                 else {
@@ -326,7 +327,7 @@ impl<'a> Run<'a> {
             }
             Ok((top.into_hits(), part.segments.visited))
         };
-        let parts: Vec<Result<_>> = driver.install(|| (0..threads).into_par_iter().map(search).collect());
+        let parts: Vec<Result<_>> = driver.install(|| parallel::map(0..threads, search));
         let mut top = TopScores::new(k, floor);
         for part in parts {
             let (hits, visited) = part?;

@@ -1,15 +1,14 @@
 //! Blob runs and dictionaries. The inverted index is checked by `search`.
 
-use rayon::prelude::*;
-use tesselle_core::{Context, Depth, Result};
+use tesselle_core::{Context, Depth, Driver, Result};
 
 use super::Findings;
 use crate::read::blob::BlobIndex;
 use crate::read::file::File;
 
-pub(super) fn check(file: &File, depth: Depth, out: &mut Findings) {
+pub(super) fn check(file: &File, depth: Depth, driver: &Driver, out: &mut Findings) -> Result<()> {
     dictionaries(file, out);
-    blobs(file, depth, out);
+    blobs(file, depth, driver, out)
 }
 
 fn dictionaries(file: &File, out: &mut Findings) {
@@ -28,19 +27,18 @@ fn dictionaries(file: &File, out: &mut Findings) {
     }
 }
 
-fn blobs(file: &File, depth: Depth, out: &mut Findings) {
+fn blobs(file: &File, depth: Depth, driver: &Driver, out: &mut Findings) -> Result<()> {
     for blob in &file.footer().blobs {
         let Ok(column) = usize::try_from(blob.column) else { continue };
         let Ok(index) = BlobIndex::new(file, column) else { continue };
-        let failures: Vec<_> = (0..blob.runs.len())
-            .into_par_iter()
-            .filter_map(|run| check_run(file, &index, column, run, depth).err())
-            .collect();
+        let checked = driver
+            .try_map(0..blob.runs.len(), |run| Ok(check_run(file, &index, column, run, depth).err()))?;
         out.pieces += blob.runs.len() as u64;
-        for error in &failures {
+        for error in checked.iter().flatten() {
             out.error(error);
         }
     }
+    Ok(())
 }
 
 fn check_run(file: &File, index: &BlobIndex, column: usize, run: usize, depth: Depth) -> Result<()> {

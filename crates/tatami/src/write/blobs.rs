@@ -4,9 +4,9 @@
 //! A column that fits the buffer is decided as a whole when the file is closed, as the original does. A larger one
 //! is decided by what has been buffered, and from then on its runs are written between row groups.
 
-use rayon::prelude::*;
 use tesselle_codec::compress::zstd::RawDictionary;
 use tesselle_codec::varint;
+use tesselle_core::driver::parallel;
 use tesselle_core::{Error, Result};
 
 use super::page::Packing;
@@ -188,25 +188,20 @@ fn encode_all(
     dictionary: Option<&RawDictionary>,
     packing: Packing,
 ) -> Result<Vec<EncodedRun>> {
-    payloads
-        .par_iter()
-        .map(|(values, payload)| {
-            let mut stored = Vec::new();
-            let codec = if let Some(dictionary) = dictionary {
-                dictionary.compress(packing.level, DICTIONARY_ID, payload, &mut stored)?;
-                Codec::ZstdDict
-            } else {
-                stored = packing.pack(payload)?;
-                Codec::Zstd
-            };
-            let len = u32::try_from(payload.len()).ok().filter(|_| u32::try_from(stored.len()).is_ok());
-            let len = len.ok_or_else(|| Error::limit("a blob exceeds 4 GiB"))?;
-            Ok(EncodedRun {
-                record: Record::new(RecordKind::Blob, codec, *values, len, &stored),
-                payload: stored,
-            })
-        })
-        .collect()
+    parallel::try_map(payloads, |(values, payload)| {
+        let mut stored = Vec::new();
+        let codec = if let Some(dictionary) = dictionary {
+            dictionary.compress(packing.level, DICTIONARY_ID, payload, &mut stored)?;
+            Codec::ZstdDict
+        } else {
+            stored = packing.pack(payload)?;
+            Codec::Zstd
+        };
+        let len = u32::try_from(payload.len()).ok().filter(|_| u32::try_from(stored.len()).is_ok());
+        let len = len.ok_or_else(|| Error::limit("a blob exceeds 4 GiB"))?;
+        let record = Record::new(RecordKind::Blob, codec, *values, len, &stored);
+        Ok(EncodedRun { record, payload: stored })
+    })
 }
 
 #[cfg(test)]

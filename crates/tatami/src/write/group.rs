@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_select::concat::concat;
-use rayon::prelude::*;
+use tesselle_core::driver::parallel;
 use tesselle_core::{Error, Result};
 
 use super::dictionary::DictionaryBuilder;
@@ -66,38 +66,27 @@ pub(crate) fn encode_group(
     let pages: Vec<Range<usize>> =
         (0..rows).step_by(page_rows).map(|start| start..rows.min(start + page_rows)).collect();
     // Codes are given in row order: the columns are coded in parallel, the pages of one are not.
-    let codes: Vec<Vec<Option<Vec<u32>>>> = dictionaries
-        .par_iter_mut()
-        .zip(columns.par_iter())
-        .map(|(dictionary, pending)| {
-            let Some(dictionary) = dictionary else { return Ok(Vec::new()) };
-            pages.iter().map(|rows| Ok(dictionary.encode(pending.rows(rows.clone())?.as_ref()))).collect()
-        })
-        .collect::<Result<_>>()?;
+    let coded = dictionaries.iter_mut().zip(columns);
+    let codes: Vec<Vec<Option<Vec<u32>>>> = parallel::try_map(coded, |(dictionary, pending)| {
+        let Some(dictionary) = dictionary else { return Ok(Vec::new()) };
+        let codes = pages.iter().map(|rows| Ok(dictionary.encode(pending.rows(rows.clone())?.as_ref())));
+        codes.collect::<Result<_>>()
+    })?;
     let jobs: Vec<(usize, usize)> =
         (0..columns.len()).flat_map(|c| (0..pages.len()).map(move |p| (c, p))).collect();
-    let encoded: Vec<EncodedPage> = jobs
-        .par_iter()
-        .map(|(column, page)| {
-            let (Some(field), Some(pending), Some(rows)) =
-                (schema.fields.get(*column), columns.get(*column), pages.get(*page))
-            else {
-                return Err(Error::internal("a page outside its row group"));
-            };
-            let codes = codes.get(*column).and_then(|all| all.get(*page)).and_then(Option::as_deref);
-            encode(pending.rows(rows.clone())?.as_ref(), field.logical, rows.start as u32, codes, packing)
-        })
-        .collect::<Result<_>>()?;
-    let blooms: Vec<Option<Vec<u8>>> = schema
-        .fields
-        .par_iter()
-        .zip(columns.par_iter())
-        .map(|(field, pending)| {
-            let wanted =
-                field.has(flags::BLOOM) && !field.has(flags::SORT_KEY) && field.logical.has_scalars();
-            wanted.then(|| bloom_of(pending, field.logical)).flatten()
-        })
-        .collect();
+    let encoded: Vec<EncodedPage> = parallel::try_map(jobs, |(column, page)| {
+        let (Some(field), Some(pending), Some(rows)) =
+            (schema.fields.get(column), columns.get(column), pages.get(page))
+        else {
+            return Err(Error::internal("a page outside its row group"));
+        };
+        let codes = codes.get(column).and_then(|all| all.get(page)).and_then(Option::as_deref);
+        encode(pending.rows(rows.clone())?.as_ref(), field.logical, rows.start as u32, codes, packing)
+    })?;
+    let blooms = parallel::map(schema.fields.iter().zip(columns), |(field, pending)| {
+        let wanted = field.has(flags::BLOOM) && !field.has(flags::SORT_KEY) && field.logical.has_scalars();
+        wanted.then(|| bloom_of(pending, field.logical)).flatten()
+    });
     let mut encoded = encoded.into_iter();
     let chunks = blooms
         .into_iter()

@@ -106,10 +106,13 @@ fn array(settings: &mut Settings, rows: &Rows<'_>) {
             continue;
         }
         set(settings, &format!("domain.{}", dim.name), format!("{low}:{high}"));
+        if let Some((low, high)) = dim.rows.as_ref().filter(|_| dense) {
+            set(settings, &format!("box.{}", dim.name), format!("{low}:{high}"));
+        }
         if let Some(extent) = dim.extent.as_ref().filter(|_| !common) {
-            let cells = dim.cells().map(i128::from);
-            let extent = match (integer(extent), cells) {
-                (Some(extent), Some(cells)) => extent.min(cells).to_string(),
+            // Chunks may be larger than their tensor; tiles may not.
+            let extent = match (integer(extent), integer(high).zip(integer(low))) {
+                (Some(extent), Some((high, low))) => extent.min(high - low + 1).to_string(),
                 _ => extent.to_string(),
             };
             set(settings, &format!("extent.{}", dim.name), extent);

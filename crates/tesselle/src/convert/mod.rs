@@ -150,11 +150,13 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     let mut read = 0;
     let mut empty: Vec<usize> = (0..rows.schema.fields().len()).collect();
     for batch in rows.batches {
+        driver.check_canceled()?;
         let batch = batch?;
         read += batch.num_rows() as u64;
         empty.retain(|column| batch.column(*column).logical_null_count() == batch.num_rows());
         sink.write(&batch)?;
     }
+    driver.check_canceled()?;
     let mut summary = sink.finish()?;
     lost.extend(narrowed);
     lost.extend(std::mem::take(&mut summary.lost));

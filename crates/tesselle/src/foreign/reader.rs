@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::{Buf, Bytes};
-use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::reader::{ChunkReader, Length};
 use tesselle_core::{Location, Result};
 
 /// Bytes fetched ahead.
@@ -68,24 +66,5 @@ impl Seek for LocationReader {
         self.position = target.ok_or(io::ErrorKind::InvalidInput)?;
         self.window = Bytes::new();
         Ok(self.position)
-    }
-}
-
-impl Length for LocationReader {
-    fn len(&self) -> u64 {
-        self.size
-    }
-}
-
-impl ChunkReader for LocationReader {
-    type T = Self;
-
-    fn get_read(&self, start: u64) -> ParquetResult<Self> {
-        Ok(Self { position: start, window: Bytes::new(), ..self.clone() })
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
-        let end = start.saturating_add(length as u64);
-        self.location.read_range(start..end).map_err(|error| ParquetError::External(Box::new(error)))
     }
 }

@@ -105,6 +105,13 @@ impl Front {
 }
 
 impl Catalog {
+    /// Where superblock, directory and index end: no payload lies before.
+    pub(crate) fn front_end(&self) -> u64 {
+        let superblock = &self.superblock;
+        let index_end = superblock.chunk_index_offset.saturating_add(superblock.chunk_index_length);
+        index_end.max(Superblock::LEN as u64)
+    }
+
     /// Reads and checks the metadata of a file.
     pub(crate) fn open(location: &Location, limits: &Limits) -> Result<Self> {
         let window = Window::new(location)?;

@@ -3,8 +3,8 @@
 //! Where a row must be is then known without the rows before it, so blocks of rows are checked in parallel. Any
 //! surprise sends the reader to the walk of [`Index`](super::index::Index), which finds out what is wrong, and where.
 
-use rayon::prelude::*;
 use tesselle_core::Result;
+use tesselle_core::driver::parallel;
 
 use super::directory::MAX_RANK;
 use super::geometry::Grid;
@@ -33,11 +33,7 @@ pub(crate) fn summarise(
     if first != rows.len() {
         return None;
     }
-    let found: Vec<Found> = if blocks.len() > 1 && rows.len() > BLOCK {
-        blocks.par_iter().map(|block| block.check(payload_end)).collect::<Option<_>>()?
-    } else {
-        blocks.iter().map(|block| block.check(payload_end)).collect::<Option<_>>()?
-    };
+    let found = parallel::try_map(&blocks, |block| block.check(payload_end).ok_or(())).ok()?;
     for (block, found) in blocks.iter().zip(found) {
         let summary = datasets.get_mut(block.id)?;
         summary.exact &= found.exact;

@@ -26,9 +26,8 @@ pub(crate) fn describe(opened: &Opened) -> Result<Description> {
     description.extra.insert("history".into(), serde_json::to_value(history).map_err(failed)?);
     description.extra.insert("file_bytes".into(), catalog.file_len.into());
     description.extra.insert("chunk_count".into(), catalog.index.len().into());
-    if let Some(footer) = footer {
-        description.extra.insert("footer_version".into(), footer.tail.version.into());
-    }
+    description.extra.insert("footer_version".into(), footer.map(|footer| footer.tail.version).into());
+    description.extra.insert("secondary_index".into(), catalog.secondary_range().is_some().into());
     let tables = catalog.datasets.iter().enumerate().map(|(id, dataset)| table(opened, id, dataset));
     description.tables = tables.collect();
     Ok(description)
@@ -62,8 +61,13 @@ fn table(opened: &Opened, id: usize, dataset: &Dataset) -> TableDescription {
 pub(crate) fn chunks(opened: &Opened, limit: Option<usize>) -> Vec<Value> {
     let datasets = &opened.catalog.datasets;
     let rows = opened.catalog.index.iter().take(limit.unwrap_or(usize::MAX));
+    let zones = opened.zones();
     rows.map(|row| {
-        let dataset = usize::try_from(row.dataset_id).ok().and_then(|id| datasets.get(id));
+        let id = usize::try_from(row.dataset_id).unwrap_or(usize::MAX);
+        let dataset = datasets.get(id);
+        let grid = opened.catalog.grids.get(id).and_then(|grid| grid.as_ref().ok());
+        let zone =
+            zones.zip(grid).and_then(|(zones, grid)| zones.get(id, grid.linear(row.tile(grid.rank()))?));
         json!({
             "dataset_id": row.dataset_id,
             "dataset": dataset.map(|dataset| dataset.name.as_str()),
@@ -72,6 +76,10 @@ pub(crate) fn chunks(opened: &Opened, limit: Option<usize>) -> Vec<Value> {
             "raw_bytes": row.raw_len,
             "stored_bytes": row.stored_len,
             "codec": row.codec.name(),
+            "zone": zone.zip(grid).map(|(zone, grid)| {
+                let entry = zone.entry(grid.dtype, row.dataset_id, &[]);
+                json!({ "min": entry.min_le, "max": entry.max_le, "nulls": entry.null_count })
+            }),
         })
     })
     .collect()

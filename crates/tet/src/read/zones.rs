@@ -41,6 +41,11 @@ impl Zones {
         Some(Self { by_tile })
     }
 
+    /// The zone map of a tile.
+    pub(crate) fn get(&self, id: usize, tile: u64) -> Option<&Zone> {
+        self.by_tile.get(&(id, tile))
+    }
+
     /// The bounds of the elements of a tile, nulls included: the value column has no nulls, it holds NaNs and fill
     /// values as they are.
     pub(crate) fn bounds(&self, opened: &Opened, id: usize, tile: u64) -> Option<ColumnBounds> {

@@ -1,17 +1,19 @@
-//! Writing whole arrays, adding datasets to a file, and writing a file anew with other tiles.
+//! Writing whole arrays, adding datasets to a file, and copying datasets as they are stored.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use rayon::prelude::*;
+use bytes::Bytes;
 use tesselle_core::array::{contiguous, read_region};
 use tesselle_core::{ArrayView, DType, Driver, Error, Location, OpenOptions, Region, Result, Span, Summary};
 
-use super::encode::Encoded;
+use super::encode::{Encoded, Encoder};
 use super::spec::{DatasetSpec, FooterSpec, WriterOptions};
 use super::writer::Writer;
+use crate::meta::geometry::Grid;
 use crate::meta::index::Codec;
 use crate::meta::metadata::Metadata;
-use crate::read::{File, decode_into};
+use crate::read::File;
 use crate::statistics::TileStatistics;
 
 /// Rows of an array are read in parts of about this size.
@@ -102,22 +104,28 @@ impl Writer {
         }
         let kept = specs.len();
         specs.extend_from_slice(added);
-        let footer = merged_footer(&file, options.footer);
+        let footer = merged_footer(&file, options.footer.clone());
         let mut writer = Self::start(
             location,
             &specs,
             kept,
-            WriterOptions { footer, overwrite: true, alignment: options.alignment },
+            WriterOptions { footer, overwrite: true, ..options },
             driver,
         )?;
         for id in 0..kept {
-            writer.copy_dataset(id, &file, id)?;
+            writer.copy_dataset(id, &file, id, &Copying::default())?;
         }
         Ok(writer)
     }
 
-    /// Copies the payloads of a dataset as they are stored.
-    pub(crate) fn copy_dataset(&mut self, id: usize, file: &File, source: usize) -> Result<()> {
+    /// Copies the payloads of a dataset as they are stored, except where `copying` says otherwise.
+    pub(crate) fn copy_dataset(
+        &mut self,
+        id: usize,
+        file: &File,
+        source: usize,
+        copying: &Copying<'_>,
+    ) -> Result<()> {
         let grid = file.opened.grid(source)?;
         let mut next = 0;
         while next < grid.tiles {
@@ -125,22 +133,8 @@ impl Writer {
             let end = grid.tiles.min(next + BATCH);
             let Some(output) = self.datasets.get(id) else { break };
             let (encoder, driver) = (output.encoder(), &self.driver);
-            let copied = driver.install(|| {
-                (next..end)
-                    .into_par_iter()
-                    .map(|linear| {
-                        let tile = grid.tile_at(linear);
-                        let row = file.opened.tile_row(source, grid, &tile)?;
-                        let payload = file.opened.location.read_range(row.span())?;
-                        let statistics = encoder.statistics.then(|| {
-                            let mut decoded = vec![0; row.raw_len as usize];
-                            decode_into(&row, &payload, &mut decoded)?;
-                            Ok::<_, Error>(TileStatistics::of(grid.dtype, encoder.fill.as_deref(), &decoded))
-                        });
-                        Ok((tile, row.codec, payload, statistics.transpose()?))
-                    })
-                    .collect::<Result<Vec<_>>>()
-            })?;
+            let copied = driver
+                .try_map(next..end, |linear| copy_tile(file, source, grid, linear, encoder, copying))?;
             for (tile, codec, payload, statistics) in copied {
                 let encoded = Encoded { codec, payload: Cow::Borrowed(&payload), statistics };
                 self.append_encoded(id, &tile, &encoded)?;
@@ -151,8 +145,56 @@ impl Writer {
     }
 }
 
+/// What is not copied as it is stored.
+#[derive(Debug, Default)]
+pub(crate) struct Copying<'a> {
+    /// Tiles, by row-major number, every element of which becomes `fill`.
+    pub(crate) lost: Option<&'a BTreeSet<u64>>,
+    /// An element, little-endian.
+    pub(crate) fill: &'a [u8],
+    /// Whether zstd tiles are compressed again.
+    pub(crate) recompress: bool,
+}
+
+type Copied = (Vec<u64>, Codec, Bytes, Option<TileStatistics>);
+
+fn copy_tile(
+    file: &File,
+    source: usize,
+    grid: &Grid,
+    linear: u64,
+    encoder: &Encoder,
+    copying: &Copying<'_>,
+) -> Result<Copied> {
+    let tile = grid.tile_at(linear);
+    let encode = |tile: Vec<u64>, codec: Codec, bytes: Vec<u8>| {
+        let encoded = Encoder { codec, ..encoder.clone() }.encode(grid, Cow::Owned(bytes))?;
+        Ok((tile, codec, Bytes::from(encoded.payload.into_owned()), encoded.statistics))
+    };
+    if copying.lost.is_some_and(|lost| lost.contains(&linear)) {
+        let filled = copying.fill.repeat(grid.tile_bytes(&tile) as usize / copying.fill.len().max(1));
+        return encode(tile, encoder.codec, filled);
+    }
+    let row = file.opened.tile_row(source, grid, &tile)?;
+    let payload = file.opened.location.read_range(row.span())?;
+    let decode = || {
+        let mut decoded = vec![0; row.raw_len as usize];
+        file.opened.decode(source, &tile, &row, &payload, &mut decoded)?;
+        Ok::<_, Error>(decoded)
+    };
+    if copying.recompress && row.codec == Codec::Zstd {
+        let decoded = decode()?;
+        return encode(tile, Codec::Zstd, decoded);
+    }
+    let statistics = encoder
+        .statistics
+        .then(|| Ok::<_, Error>(TileStatistics::of(grid.dtype, encoder.fill.as_deref(), &decode()?)));
+    let statistics = statistics.transpose()?;
+    Ok((tile, row.codec, payload, statistics))
+}
+
 /// The footer of a file that grows: what it has, and what is added.
-fn merged_footer(file: &File, added: Option<FooterSpec>) -> Option<FooterSpec> {
+pub(super) fn merged_footer(file: &File, added: Option<FooterSpec>) -> Option<FooterSpec> {
     let old = file.opened.catalog.footer.as_ref();
     if old.is_none() && added.is_none() {
         return None;
@@ -160,8 +202,9 @@ fn merged_footer(file: &File, added: Option<FooterSpec>) -> Option<FooterSpec> {
     let mut footer = FooterSpec {
         history: file.history().to_vec(),
         metadata: file.metadata().cloned(),
-        indexes: old
-            .is_some_and(|footer| footer.document.zone_maps_ref.is_some() && footer.tail.version >= 2),
+        // A document that cannot be read is not worth keeping up.
+        indexes: file.opened.zones().is_some(),
+        version: old.map(|footer| footer.tail.version),
     };
     if let Some(added) = added {
         footer.history.extend(added.history);
@@ -185,58 +228,5 @@ pub fn write_array(
 ) -> Result<Summary> {
     let mut writer = Writer::create(location, std::slice::from_ref(spec), options, driver)?;
     writer.put_array(0, array)?;
-    writer.finish()
-}
-
-/// How a file is written anew.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RewriteOptions {
-    /// The nominal tile of every dataset of this rank; others, and all when absent, keep theirs.
-    pub chunk_shape: Option<Vec<u64>>,
-    /// The codec of all tiles; when absent, payloads are copied as far as the tiles stay.
-    pub codec: Option<Codec>,
-    /// The zstd level.
-    pub level: Option<i32>,
-    /// Alignment and footer; without a footer, that of the source is kept.
-    pub writer: WriterOptions,
-}
-
-/// Writes all datasets of `source` to `target`, which may be the same file.
-pub fn rewrite(
-    source: &File,
-    target: &Location,
-    options: RewriteOptions,
-    driver: &Driver,
-) -> Result<Summary> {
-    let catalog = &source.opened.catalog;
-    let mut specs = Vec::with_capacity(catalog.datasets.len());
-    for (id, dataset) in catalog.datasets.iter().enumerate() {
-        let grid = source.opened.grid(id)?;
-        let stored = catalog.index.datasets.get(id).map_or(Codec::Raw, |rows| rows.codec);
-        let chunk_shape = options.chunk_shape.clone().filter(|chunk| chunk.len() == grid.rank());
-        specs.push(DatasetSpec {
-            name: dataset.name.clone(),
-            dtype: grid.dtype,
-            shape: dataset.shape.clone(),
-            chunk_shape: chunk_shape.unwrap_or_else(|| dataset.chunk_shape.clone()),
-            codec: options.codec.unwrap_or(stored),
-            level: options.level,
-            budget: catalog.budget,
-        });
-    }
-    let mut settings = options.writer;
-    settings.footer = settings.footer.or_else(|| merged_footer(source, None));
-    target.refuse_existing(settings.overwrite)?;
-    let mut writer = Writer::start(target, &specs, specs.len(), settings, driver)?;
-    for id in writer.order.clone() {
-        let same_tiles =
-            catalog.datasets.get(id).zip(specs.get(id)).is_some_and(|(d, s)| d.chunk_shape == s.chunk_shape);
-        if same_tiles && options.codec.is_none() {
-            writer.copy_dataset(id, source, id)?;
-        } else {
-            let array = source.array(id)?;
-            writer.put_array(id, &*array)?;
-        }
-    }
     writer.finish()
 }

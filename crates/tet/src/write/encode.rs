@@ -15,6 +15,8 @@ use crate::statistics::TileStatistics;
 pub(crate) struct Encoder {
     pub(crate) codec: Codec,
     pub(crate) level: Option<i32>,
+    /// Whether frames carry a checksum.
+    pub(crate) checksum: bool,
     /// The null sentinel, little-endian.
     pub(crate) fill: Option<Vec<u8>>,
     /// Whether zone maps are wanted.
@@ -37,7 +39,12 @@ impl Encoder {
             Codec::Raw => tile,
             Codec::Zstd => {
                 let mut out = Vec::new();
-                zstd::compress(self.level.unwrap_or(zstd::DEFAULT_LEVEL), &tile, &mut out)?;
+                let level = self.level.unwrap_or(zstd::DEFAULT_LEVEL);
+                if self.checksum {
+                    zstd::compress_with_checksum(level, &tile, &mut out)?;
+                } else {
+                    zstd::compress(level, &tile, &mut out)?;
+                }
                 Cow::Owned(out)
             }
         };

@@ -112,7 +112,7 @@ impl Writer {
             .hint("drop history rows"));
         }
         self.staged.write(&json)?;
-        let version = if footer.indexes { 2 } else { 1 };
+        let version = if footer.indexes { 2 } else { footer.version.unwrap_or(1).clamp(1, 2) };
         self.staged.write(&Tail { json_len: json.len() as u64, version }.to_bytes())
     }
 

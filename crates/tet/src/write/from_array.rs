@@ -37,6 +37,7 @@ pub(crate) fn create_from_array(
         overwrite: options.overwrite,
         alignment: settings.alignment,
         footer: settings.footer(&specs, source.axis_names()),
+        checksum: settings.checksum,
     };
     let mut writer = Writer::create(location, &specs, options, driver)?;
     writer.put_array(0, source)?;

@@ -6,13 +6,17 @@ mod encode;
 mod finish;
 mod from_array;
 mod odometer;
+mod rewrite;
 mod settings;
 mod sink;
 mod spec;
 mod writer;
 
-pub use append::{RewriteOptions, rewrite, write_array};
+pub(crate) use append::Copying;
+pub use append::write_array;
 pub(crate) use from_array::create_from_array;
+pub(crate) use rewrite::rewrite_with;
+pub use rewrite::{FooterChange, RewriteOptions, rewrite};
 pub(crate) use sink::TetSink;
 pub use spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions, default_chunk_shape};
 pub use writer::Writer;

@@ -13,7 +13,7 @@ use crate::meta::metadata::{DatasetMetadata, FileMetadata, Metadata};
 pub(super) const UNNAMED: &str = "data";
 
 /// Every setting there is.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 12] = [
     "chunk",
     "codec",
     "level",
@@ -25,6 +25,7 @@ const KNOWN: [&str; 11] = [
     "align",
     "budget_bytes",
     "budget_percent_bps",
+    "checksum",
 ];
 
 /// The order in which rows come.
@@ -56,6 +57,8 @@ pub(super) struct SinkSettings {
     pub(super) chunk: Option<Vec<u64>>,
     pub(super) codec: Codec,
     pub(super) level: Option<i32>,
+    /// Whether zstd frames carry a checksum.
+    pub(super) checksum: bool,
     pub(super) shape: Option<Vec<u64>>,
     pub(super) axes: Option<String>,
     pub(super) order: RowOrder,
@@ -86,6 +89,10 @@ impl SinkSettings {
         if level.is_some() && codec != Some(Codec::Zstd) {
             return Err(Error::invalid("level is set, but the codec is raw").hint("add codec=zstd"));
         }
+        let checksum = checksum(settings)?;
+        if checksum == Some(true) && codec != Some(Codec::Zstd) {
+            return Err(Error::invalid("checksum is set, but raw chunks have none").hint("add codec=zstd"));
+        }
         let metadata = &options.metadata;
         let attrs = metadata.iter().filter_map(|(key, value)| {
             key.strip_prefix("attr.").map(|name| (name.to_owned(), value.clone()))
@@ -97,6 +104,7 @@ impl SinkSettings {
             chunk: numbers(settings, "chunk")?,
             codec: codec.unwrap_or(Codec::Raw),
             level,
+            checksum: checksum.unwrap_or(true),
             shape: numbers(settings, "shape")?,
             axes: settings.get("axes").map(str::to_owned),
             order: word(settings, "order", &[("row-major", RowOrder::RowMajor), ("any", RowOrder::Any)])?
@@ -163,6 +171,7 @@ impl SinkSettings {
             history: self.history.clone(),
             metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
             indexes: self.footer == FooterChoice::Indexed,
+            version: None,
         })
     }
 }
@@ -174,13 +183,18 @@ fn json<T: serde::de::DeserializeOwned + Default>(facts: &BTreeMap<String, Strin
         .map_err(|e| Error::invalid(format!("the metadata '{key}' cannot be read")).source(e))
 }
 
+/// Whether zstd frames shall carry a checksum.
+pub(super) fn checksum(settings: &Settings) -> Result<Option<bool>> {
+    word(settings, "checksum", &[("true", true), ("false", false)])
+}
+
 /// Unix seconds, in decimal.
 fn now() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs()).to_string()
 }
 
-fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>> {
+pub(super) fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>> {
     let Some(text) = settings.get(name) else { return Ok(None) };
     let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
     found.map(Some).ok_or_else(|| {
@@ -195,7 +209,7 @@ pub(super) fn parse_numbers(text: &str) -> Option<Vec<u64>> {
     text.split(',').map(|word| word.trim().parse().ok()).collect()
 }
 
-fn numbers(settings: &Settings, name: &str) -> Result<Option<Vec<u64>>> {
+pub(super) fn numbers(settings: &Settings, name: &str) -> Result<Option<Vec<u64>>> {
     settings
         .get(name)
         .map(|text| {

@@ -111,6 +111,7 @@ impl TetSink {
             overwrite: self.overwrite,
             alignment: settings.alignment,
             footer: settings.footer(&specs, &self.roles.axes),
+            checksum: settings.checksum,
         };
         Writer::create(&self.location, &specs, options, &self.driver)
     }

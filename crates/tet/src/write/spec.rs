@@ -120,10 +120,12 @@ pub struct FooterSpec {
     /// Whether zone maps and the secondary index are embedded. Only readers since version 0.7.0 of the original
     /// engine open such files.
     pub indexes: bool,
+    /// The version of the footer at least, 1 or 2; with indexes it is 2 in any case.
+    pub version: Option<u32>,
 }
 
 /// How a file is written.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriterOptions {
     /// Whether an existing file may be replaced.
     pub overwrite: bool,
@@ -131,6 +133,15 @@ pub struct WriterOptions {
     pub alignment: Alignment,
     /// The footer; `None` writes none, which every reader understands.
     pub footer: Option<FooterSpec>,
+    /// Whether zstd frames carry a checksum of their content, 4 bytes each, which every decoder checks. The original
+    /// engine writes none.
+    pub checksum: bool,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self { overwrite: false, alignment: Alignment::default(), footer: None, checksum: true }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Driver, Error, Location, Result};
 
@@ -88,7 +87,7 @@ impl Writer {
         if let Some(footer) = &options.footer {
             check_footer(footer)?;
         }
-        let outputs = specs.iter().map(|spec| Output::new(spec, options.footer.as_ref()));
+        let outputs = specs.iter().map(|spec| Output::new(spec, &options));
         let outputs = outputs.collect::<Result<Vec<_>>>()?;
         let mut order: Vec<usize> = (0..outputs.len()).collect();
         if options.alignment == Alignment::Sorted {
@@ -262,18 +261,13 @@ impl Writer {
             self.driver.check_canceled()?;
             let end = (next + group).min(bands * per_band);
             let output = self.output(id)?;
-            let encoded = self.driver.install(|| {
-                (next..end)
-                    .into_par_iter()
-                    .map(|n| {
-                        let (band, rest) = (n / per_band, n % per_band);
-                        let tile = output.grid.tile_at((first + band) * per_band + rest);
-                        let start = band as usize * band_bytes;
-                        let rows = rows.get(start..rows.len().min(start + band_bytes)).unwrap_or_default();
-                        let encoded = output.encoder.encode(&output.grid, cut(&output.grid, &tile, rows)?)?;
-                        Ok((tile, encoded))
-                    })
-                    .collect::<Result<Vec<_>>>()
+            let encoded = self.driver.try_map(next..end, |n| {
+                let (band, rest) = (n / per_band, n % per_band);
+                let tile = output.grid.tile_at((first + band) * per_band + rest);
+                let start = band as usize * band_bytes;
+                let rows = rows.get(start..rows.len().min(start + band_bytes)).unwrap_or_default();
+                let encoded = output.encoder.encode(&output.grid, cut(&output.grid, &tile, rows)?)?;
+                Ok((tile, encoded))
             })?;
             for (tile, encoded) in &encoded {
                 self.append_encoded(id, tile, encoded)?;
@@ -296,13 +290,15 @@ fn check_footer(footer: &FooterSpec) -> Result<()> {
 }
 
 impl Output {
-    fn new(spec: &DatasetSpec, footer: Option<&FooterSpec>) -> Result<Self> {
+    fn new(spec: &DatasetSpec, options: &WriterOptions) -> Result<Self> {
         let (dataset, grid) = spec.check()?;
+        let footer = options.footer.as_ref();
         let metadata = footer.and_then(|footer| footer.metadata.as_ref()?.datasets.get(&spec.name));
         let statistics = footer.is_some_and(|footer| footer.indexes);
         let encoder = Encoder {
             codec: spec.codec,
             level: spec.level,
+            checksum: options.checksum,
             fill: metadata.and_then(|metadata| metadata.fill(grid.dtype)),
             statistics,
         };

@@ -50,6 +50,12 @@ impl Region {
         low.iter().zip(&high).all(|(low, high)| low <= high).then_some(Self { low, high })
     }
 
+    /// Grows this box to hold `other` as well.
+    pub fn include(&mut self, other: &Self) {
+        self.low.iter_mut().zip(&other.low).for_each(|(all, low)| *all = (*all).min(*low));
+        self.high.iter_mut().zip(&other.high).for_each(|(all, high)| *all = (*all).max(*high));
+    }
+
     /// Whether every cell of `other` lies in this box.
     pub fn covers(&self, other: &Self) -> bool {
         self.low.iter().zip(&other.low).all(|(a, b)| a <= b)
@@ -115,6 +121,14 @@ impl Grid {
             }
         }
         Ok(region)
+    }
+
+    /// The coordinates of a box of positions, one range per dimension.
+    pub fn ranges_of(&self, region: &Region) -> Vec<Range> {
+        let at = |axis: &Axis, position: u64| Scalar::Int(axis.low.saturating_add(i128::from(position)));
+        let bounds = region.low.iter().zip(&region.high);
+        let ranges = self.axes.iter().zip(bounds);
+        ranges.map(|(axis, (low, high))| Range { low: at(axis, *low), high: at(axis, *high) }).collect()
     }
 
     /// Cells in every tile.

@@ -35,14 +35,14 @@ fn whole_fragments(array: &Array) -> Option<&[Arc<Fragment>]> {
     if !array.is_dense() {
         return array.rows().map(|_| &*array.fragments);
     }
-    // The newest fragment hides all others where it covers the array.
+    // The newest fragment hides all others where it covers every row.
     let newest = array.fragments.last()?;
     let grid = array.schema.grid().ok()?;
-    let readable = array.schema.readable(&grid).ok()?;
-    let same = newest.dense.as_ref().is_some_and(|extent| extent.region == readable);
+    let rows = array.row_box(&grid).ok()??;
+    let same = newest.dense.as_ref().is_some_and(|extent| extent.region == rows);
     // Consolidated tiles count the cells beyond the domain as well, so there must be none.
     let stored = grid.cells_per_tile().ok()?.checked_mul(newest.tiles);
-    (same && stored == readable.cells()).then(|| std::slice::from_ref(newest))
+    (same && stored == rows.cells()).then(|| std::slice::from_ref(newest))
 }
 
 /// What is known of the values of `column` in one tile; `None` where statistics are absent or not to be trusted.

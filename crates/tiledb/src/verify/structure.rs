@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
-use rayon::prelude::*;
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{Context, Depth, Driver, Finding, OpenOptions, Report, Severity};
 
@@ -34,11 +33,13 @@ pub(super) fn directory(array: &Array, report: &mut Report) {
         };
         report.add(finding(Severity::Warning, "uncommitted_fragment", message.to_owned(), path.clone()));
     }
-    for name in &directory.missing {
+    for name in directory.missing.iter().chain(&directory.missing_old) {
         let vacuumed = directory.vacuums.iter().any(|vacuum| vacuum.names.contains(name));
         let severity = if vacuumed { Severity::Info } else { Severity::Warning };
-        let message = format!("fragment '{name}' is committed, but its folder is gone");
-        report.add(finding(severity, "missing_fragment", message, format!("__fragments/{name}")));
+        let message = format!("fragment '{name}' is committed, but its folder is missing");
+        let path =
+            if directory.missing_old.contains(name) { name.clone() } else { format!("__fragments/{name}") };
+        report.add(finding(severity, "missing_fragment", message, path));
     }
     let loader = Loader { root: &array.root, key: array.key.as_ref(), limit: array.limits.metadata_bytes };
     for path in directory.schemas.iter().filter(|path| **path != array.schema_path) {
@@ -188,13 +189,8 @@ pub(super) fn coordinates(
     // The domain was checked when the cells were written; an array may have been shrunk by hand since.
     let schema = ArraySchema { current_domain: None, ..(*fragment.schema).clone() };
     let tree = fragment.rtree()?;
-    let results: Vec<Vec<Finding>> = driver.install(|| {
-        let check = |tile: u64| {
-            driver.check_canceled()?;
-            Ok(tile_coordinates(array, fragment, &schema, &columns, &tree, tile))
-        };
-        (0..fragment.tiles).into_par_iter().map(check).collect::<Result<_>>()
-    })?;
+    let check = |tile: u64| Ok(tile_coordinates(array, fragment, &schema, &columns, &tree, tile));
+    let results: Vec<Vec<Finding>> = driver.try_map(0..fragment.tiles, check)?;
     results.into_iter().flatten().for_each(|finding| report.add(finding));
     Ok(())
 }

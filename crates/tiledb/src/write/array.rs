@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use tesselle_core::{Limits, Location};
+use tesselle_core::{Driver, Limits, Location};
 
 use super::cells::{CellType, Cells, from_arrow};
 use super::commit::put;
@@ -41,6 +41,7 @@ pub struct ArrayWriter {
     pub(crate) schema_name: String,
     pub(crate) enumerations: HashMap<String, Arc<Enumeration>>,
     pub(crate) key: Option<Key>,
+    pub(crate) driver: Option<Driver>,
 }
 
 /// What a write produced.
@@ -74,6 +75,7 @@ impl ArrayWriter {
             schema_name: fresh(stamp(timestamp))?,
             enumerations: by_name(new.enumerations.iter().cloned()),
             key,
+            driver: None,
         };
         array.create_labels(timestamp)?;
         // Last, for with its schema the array exists.
@@ -107,7 +109,33 @@ impl ArrayWriter {
             schema_name: newest.name,
             enumerations: by_name(enumerations),
             key,
+            driver: None,
         })
+    }
+
+    /// Writes and consolidates on the threads of `driver`, within its memory, until it is canceled. Without a driver
+    /// all work is done by the calling thread.
+    #[must_use]
+    pub fn with_driver(self, driver: &Driver) -> Self {
+        Self { driver: Some(driver.clone()), ..self }
+    }
+
+    /// Runs `work` on the threads of the driver, where there is one.
+    pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.driver {
+            Some(driver) => driver.install(work),
+            None => work(),
+        }
+    }
+
+    /// How many pieces of `bytes` each may be under way at once: at least one, at most `most`.
+    pub(crate) fn affordable(&self, bytes: usize, most: usize) -> usize {
+        let budget = self.driver.as_ref().map_or(u64::MAX, |driver| driver.budget().total());
+        usize::try_from(budget / (bytes as u64).max(1)).map_or(most, |count| count.clamp(1, most))
+    }
+
+    pub(crate) fn check_canceled(&self) -> Result<()> {
+        self.driver.as_ref().map_or(Ok(()), Driver::check_canceled)
     }
 
     /// The schema that writes use.

@@ -3,8 +3,7 @@
 use std::ops::Range as Span;
 
 use arrow_array::RecordBatch;
-use rayon::prelude::*;
-use tesselle_core::Scalar;
+use tesselle_core::driver::parallel;
 
 use super::array::{ArrayWriter, Written};
 use super::cells::{Cells, TileCells};
@@ -65,11 +64,15 @@ impl ArrayWriter {
         let timestamps = stamp(timestamp);
         let mut writer = FragmentWriter::create(self.plan(timestamps))?;
         let tiles = Tiler { schema: &self.schema, grid: &grid, region: &region, order };
-        tiles.write(&columns, &mut writer)?;
-        let fragment = writer.finish(&FragmentEnd {
-            domain: Some(ranges_of(&grid, &region)),
+        let end = FragmentEnd {
+            domain: Some(grid.ranges_of(&region)),
             last_tile_cells: grid.cells_per_tile()?,
             ..FragmentEnd::default()
+        };
+        let fragment = self.install(|| {
+            tiles.write(&columns, &mut writer)?;
+            self.check_canceled()?;
+            writer.finish(&end)
         })?;
         commit(&self.location, std::slice::from_ref(&fragment.name), timestamps)?;
         Ok(Written { fragments: vec![fragment.name], cells, tiles: fragment.tiles, bytes: fragment.bytes })
@@ -97,15 +100,6 @@ pub(crate) fn checked_region(schema: &ArraySchema, grid: &Grid, ranges: &[Range]
         }
     }
     grid.region_of(ranges)
-}
-
-/// The coordinates of a box of positions.
-pub(crate) fn ranges_of(grid: &Grid, region: &Region) -> Vec<Range> {
-    let at = |low: i128, position: u64| Scalar::Int(low + i128::from(position));
-    let bounds = region.low.iter().zip(&region.high);
-    let ranges =
-        grid.axes.iter().zip(bounds).map(|(axis, (low, high))| (at(axis.low, *low), at(axis.low, *high)));
-    ranges.map(|(low, high)| Range { low, high }).collect()
 }
 
 /// Cuts the cells of a box into tiles.
@@ -144,8 +138,7 @@ impl Tiler<'_> {
         let per_tile = columns.iter().map(|column| cells.saturating_mul(column.size)).sum::<usize>().max(1);
         let jobs = self.jobs()?;
         for group in jobs.chunks((GROUP / per_tile).max(1)) {
-            let tiles =
-                group.par_iter().map(|job| self.tile(job, columns, cells)).collect::<Result<Vec<_>>>()?;
+            let tiles = parallel::try_map(group, |job| self.tile(job, columns, cells))?;
             writer.append(&tiles)?;
         }
         Ok(())

@@ -3,9 +3,9 @@
 use std::ops::Range as Span;
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use tesselle_core::Location;
-use tesselle_core::storage::Staged;
+use tesselle_core::driver::parallel;
+use tesselle_core::storage::{Staged, StagedPath};
 
 use super::cells::{CellType, TileCells};
 use super::commit;
@@ -117,6 +117,7 @@ pub(crate) struct FragmentWriter {
     tiles: usize,
     /// Tiles that are filtered, but not written yet.
     pending: Vec<Vec<EncodedTile>>,
+    registered: Option<StagedPath>,
     done: bool,
 }
 
@@ -125,6 +126,7 @@ impl FragmentWriter {
     pub(crate) fn create(plan: FragmentPlan) -> Result<Self> {
         let name = fresh_versioned(plan.timestamps)?;
         let folder = plan.array.join("__fragments").join(&name);
+        let registered = folder.storage().stage(folder.path())?;
         folder.storage().create_dir(folder.path())?;
         let mut writer = Self {
             plan,
@@ -134,6 +136,7 @@ impl FragmentWriter {
             files: Vec::new(),
             tiles: 0,
             pending: Vec::new(),
+            registered,
             done: false,
         };
         for field in stored_fields(&writer.plan.schema, writer.plan.with_timestamps, writer.plan.with_deletes)
@@ -176,7 +179,8 @@ impl FragmentWriter {
     pub(crate) fn append(&mut self, tiles: &[TileSet]) -> Result<()> {
         let (codecs, files) = (&self.codecs, &mut self.files);
         let pending = std::mem::take(&mut self.pending);
-        let (written, encoded) = rayon::join(|| write_tiles(files, pending), || encode_tiles(codecs, tiles));
+        let (written, encoded) =
+            parallel::join(|| write_tiles(files, pending), || encode_tiles(codecs, tiles));
         written?;
         self.pending = encoded?;
         self.tiles += tiles.len();
@@ -195,10 +199,11 @@ impl FragmentWriter {
             files.extend(field.var_file.into_iter().chain(field.validity_file));
         }
         // Each waits for the disk: all at once.
-        files.into_par_iter().try_for_each(Staged::commit)?;
+        parallel::try_for_each(files, Staged::commit)?;
         commit::put(&self.folder.join("__fragment_metadata.tdb"), &metadata)?;
         self.done = true;
-        Ok(FinishedFragment { name: std::mem::take(&mut self.name), bytes, tiles: self.tiles as u64 })
+        let (name, registered) = (std::mem::take(&mut self.name), self.registered.take());
+        Ok(FinishedFragment { name, bytes, tiles: self.tiles as u64, _registered: registered })
     }
 
     fn metadata(&self, end: &FragmentEnd) -> Result<Vec<u8>> {
@@ -308,11 +313,10 @@ fn encode_tiles(codecs: &[FieldCodec], tiles: &[TileSet]) -> Result<Vec<Vec<Enco
         if tile.fields.len() != codecs.len() {
             return Err(Error::internal("a tile has another number of fields than its fragment"));
         }
-        let encoded =
-            codecs.par_iter().zip(&tile.fields).map(|(codec, cells)| codec.encode(cells, &tile.real));
-        encoded.collect()
+        let encode = |(codec, cells): (&FieldCodec, &TileCells)| codec.encode(cells, &tile.real);
+        parallel::try_map(codecs.iter().zip(&tile.fields), encode)
     };
-    tiles.par_iter().map(fields).collect()
+    parallel::try_map(tiles, fields)
 }
 
 fn write_tiles(files: &mut [FieldFiles], tiles: Vec<Vec<EncodedTile>>) -> Result<()> {
@@ -325,11 +329,13 @@ fn write_tiles(files: &mut [FieldFiles], tiles: Vec<Vec<EncodedTile>>) -> Result
 }
 
 /// A fragment whose files are all in place, waiting for its commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct FinishedFragment {
     pub(crate) name: String,
     pub(crate) bytes: u64,
     pub(crate) tiles: u64,
+    /// Kept until the commit.
+    _registered: Option<StagedPath>,
 }
 
 impl Drop for FragmentWriter {

@@ -6,8 +6,8 @@ mod numbers;
 use std::cmp::Ordering;
 use std::ops::Range as Span;
 
-use rayon::prelude::*;
 use tesselle_core::Scalar;
+use tesselle_core::driver::parallel;
 
 use self::chars::Chars;
 pub(crate) use self::chars::checked_by_any;
@@ -50,7 +50,7 @@ impl Key {
             (low, high)
         };
         let wider = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
-        (0..count.div_ceil(STRETCH)).into_par_iter().map(of).reduce(|| (u64::MAX, 0), wider)
+        parallel::map(0..count.div_ceil(STRETCH), of).into_iter().fold((u64::MAX, 0), wider)
     }
 }
 
@@ -194,7 +194,9 @@ impl GlobalOrder {
             let order = self.explicit();
             let beyond = |i: u32, j: u32| order.compare_with(taken, i as usize, &order, j as usize);
             let mut pairs: Vec<(u64, u32)> = words.into_iter().zip(0..count).collect();
-            pairs.par_sort_unstable_by(|(a, i), (b, j)| a.cmp(b).then_with(|| beyond(*i, *j)).then(i.cmp(j)));
+            parallel::sort_unstable_by(&mut pairs, |(a, i), (b, j)| {
+                a.cmp(b).then_with(|| beyond(*i, *j)).then(i.cmp(j))
+            });
             let same = |a: &(u64, u32), b: &(u64, u32)| a.0 == b.0 && beyond(a.1, b.1).is_eq();
             return Ok(Ordered {
                 repeats: repeats(&pairs, same),
@@ -203,7 +205,7 @@ impl GlobalOrder {
         }
         if bits + number_bits > u64::BITS {
             let mut pairs: Vec<(u64, u32)> = words.into_iter().zip(0..count).collect();
-            pairs.par_sort_unstable();
+            parallel::sort_unstable_by(&mut pairs, Ord::cmp);
             return Ok(Ordered {
                 repeats: repeats(&pairs, |a, b| a.0 == b.0),
                 indexes: pairs.into_iter().map(|(_, index)| index).collect(),
@@ -214,7 +216,7 @@ impl GlobalOrder {
         words.iter_mut().zip(0..u64::from(count)).for_each(|(word, index)| {
             *word = word.checked_shl(number_bits).unwrap_or(0) | index;
         });
-        words.par_sort_unstable();
+        parallel::sort_unstable_by(&mut words, Ord::cmp);
         let place = |word: u64| word.checked_shr(number_bits).unwrap_or(0);
         let number = |word: u64| (word & !u64::MAX.checked_shl(number_bits).unwrap_or(0)) as u32;
         Ok(Ordered {
@@ -264,7 +266,7 @@ impl GlobalOrder {
             if bits == 0 {
                 continue;
             }
-            packed.words.par_chunks_mut(STRETCH).enumerate().for_each(|(i, words)| {
+            parallel::for_each(packed.words.chunks_mut(STRETCH).enumerate(), |(i, words)| {
                 let mut slots = words.iter_mut();
                 let start = i * STRETCH;
                 key.each(start..(start + STRETCH).min(self.count), |word| {
@@ -297,8 +299,11 @@ impl Packed {
         }
         let first = cells.cell(0);
         let agree = |text: &[u8]| first.iter().zip(text).take_while(|(a, b)| a == b).count();
-        let shared = (0..cells.count).into_par_iter().with_min_len(STRETCH).map(|i| agree(cells.cell(i)));
-        let shared = shared.min().unwrap_or(0);
+        let shared = parallel::map((0..cells.count).step_by(STRETCH), |start| {
+            let places = start..(start + STRETCH).min(cells.count);
+            places.map(|i| agree(cells.cell(i))).min().unwrap_or(0)
+        });
+        let shared = shared.into_iter().min().unwrap_or(0);
         let whole = |words: &mut [u64], start: usize| {
             let mut whole = true;
             for (word, i) in words.iter_mut().zip(start..) {
@@ -314,8 +319,8 @@ impl Packed {
             }
             whole
         };
-        let stretches = self.words.par_chunks_mut(STRETCH).enumerate();
-        let whole = stretches.map(|(i, words)| whole(words, i * STRETCH)).reduce(|| true, |a, b| a && b);
+        let chunks = self.words.chunks_mut(STRETCH).enumerate();
+        let whole = parallel::map(chunks, |(i, words)| whole(words, i * STRETCH)).into_iter().all(|all| all);
         self.bits += 8 * room as u32;
         self.taken += usize::from(whole);
     }
@@ -333,11 +338,10 @@ fn check_inside(dimension: &Dimension, limit: Option<&Range>, column: &Cells) ->
         // Written so that NaN is outside.
         let stretch = STRETCH * T::SIZE;
         let outside = |value: T| !(low <= value && value <= high);
-        column
-            .data
-            .par_chunks(stretch)
-            .enumerate()
-            .find_map_first(|(i, bytes)| Some(i * STRETCH + typed::<T>(bytes).position(outside)?))
+        let found = parallel::map(column.data.chunks(stretch).enumerate(), |(i, bytes)| {
+            Some(i * STRETCH + typed::<T>(bytes).position(outside)?)
+        });
+        found.into_iter().flatten().next()
     }
     let Some(limit) = limit else { return Ok(()) };
     let row = if dimension.is_var() {
@@ -386,13 +390,14 @@ fn hilbert_positions(schema: &ArraySchema, coords: &[Cells], chars: Chars) -> Ve
         })
         .collect();
     let count = coords.first().map_or(0, |column| column.count);
-    (0..count)
-        .into_par_iter()
-        .with_min_len(4096)
-        .map_init(Vec::new, |axes, row| {
+    let mut positions = vec![0; count];
+    parallel::for_each(positions.chunks_mut(STRETCH).enumerate(), |(i, positions)| {
+        let mut axes = Vec::new();
+        for (position, row) in positions.iter_mut().zip(i * STRETCH..) {
             axes.clear();
             axes.extend(columns.iter().map(|column| column.get(row).copied().unwrap_or_default()));
-            hilbert::position(axes, bits)
-        })
-        .collect()
+            *position = hilbert::position(&mut axes, bits);
+        }
+    });
+    positions
 }

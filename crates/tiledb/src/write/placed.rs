@@ -7,7 +7,7 @@ use tesselle_core::Selection;
 
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
-use super::dense::{CellOrder, checked_region, ranges_of};
+use super::dense::{CellOrder, checked_region};
 use crate::meta::datatype::Datatype;
 use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
@@ -24,7 +24,7 @@ impl ArrayWriter {
         }
         let grid = self.schema.grid()?;
         let mut region = self.schema.readable(&grid)?;
-        let Some(selection) = selection else { return Ok(ranges_of(&grid, &region)) };
+        let Some(selection) = selection else { return Ok(grid.ranges_of(&region)) };
         let axes = grid.axes.iter().zip(&region.low);
         let origin: Vec<i128> = axes.map(|(axis, low)| axis.low.saturating_add(i128::from(*low))).collect();
         let shape: Vec<u64> = (0..grid.axes.len()).map(|axis| region.len(axis)).collect();
@@ -35,7 +35,7 @@ impl ArrayWriter {
             }
             (*low, *high) = (*low + span.start, *low + span.stop - 1);
         }
-        Ok(ranges_of(&grid, &region))
+        Ok(grid.ranges_of(&region))
     }
 
     /// Writes rows into a dense array as one box, which they must fill.
@@ -75,7 +75,7 @@ impl ArrayWriter {
         if order.iter().enumerate().any(|(place, row)| place != *row as usize) {
             batch = arrow_select::take::take_record_batch(&batch, &UInt32Array::from(order))?;
         }
-        self.write_dense(&ranges_of(&grid, &region), &batch, CellOrder::RowMajor, timestamp)
+        self.write_dense(&grid.ranges_of(&region), &batch, CellOrder::RowMajor, timestamp)
     }
 
     /// The same rows with numbers in the types of their fields, as files without types (CSV) do not have them. Numbers

@@ -1,7 +1,6 @@
 //! Sparse writes (spec §8.3): cells with their coordinates, sorted into tiles.
 
 use arrow_array::RecordBatch;
-use rayon::prelude::*;
 
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
@@ -11,6 +10,8 @@ use super::fragment::{
 };
 use super::name::stamp;
 use super::order::{GlobalOrder, Ordered};
+use tesselle_core::driver::parallel;
+
 use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
 use crate::meta::value::Range;
@@ -44,13 +45,75 @@ impl ArrayWriter {
     /// Writes the cells of `batches`, one column per dimension and attribute, as one fragment.
     pub fn write_sparse(&self, batches: &[RecordBatch], options: &SparseOptions) -> Result<Written> {
         let timestamps = stamp(options.timestamp);
+        let fragment = self.install(|| self.write_fragment(batches, timestamps, options))?;
+        self.commit_all(fragment.into_iter().collect(), timestamps)
+    }
+
+    /// Writes the cells of many batches as one fragment, or as several that become visible together where they exceed
+    /// a quarter of the driver's memory. Cells that share coordinates are found within a fragment.
+    pub fn write_sparse_all(
+        &self,
+        batches: impl IntoIterator<Item = Result<RecordBatch>>,
+        options: &SparseOptions,
+    ) -> Result<Written> {
+        let timestamps = stamp(options.timestamp);
+        let mut fragments = Vec::new();
+        let added = self.add_fragments(batches, timestamps, options, &mut fragments);
+        if let Err(error) = added {
+            for (fragment, _) in &fragments {
+                let folder = self.location.join("__fragments").join(&fragment.name);
+                // Without its commit the folder is invisible; what cannot be removed only takes space.
+                let _ = folder.storage().remove(folder.path());
+            }
+            return Err(error);
+        }
+        self.commit_all(fragments, timestamps)
+    }
+
+    fn add_fragments(
+        &self,
+        batches: impl IntoIterator<Item = Result<RecordBatch>>,
+        timestamps: (u64, u64),
+        options: &SparseOptions,
+        fragments: &mut Vec<(FinishedFragment, u64)>,
+    ) -> Result<()> {
+        let most = self.driver.as_ref().map_or(u64::MAX, |driver| driver.budget().total() / 4);
+        let (mut waiting, mut bytes) = (Vec::new(), 0_u64);
+        for batch in batches {
+            self.check_canceled()?;
+            let batch = self.fit(&batch?)?;
+            bytes = bytes.saturating_add(batch.get_array_memory_size() as u64);
+            waiting.push(batch);
+            if bytes > most {
+                fragments.extend(self.install(|| self.write_fragment(&waiting, timestamps, options))?);
+                waiting.clear();
+                bytes = 0;
+            }
+        }
+        fragments.extend(self.install(|| self.write_fragment(&waiting, timestamps, options))?);
+        self.check_canceled()
+    }
+
+    fn write_fragment(
+        &self,
+        batches: &[RecordBatch],
+        timestamps: (u64, u64),
+        options: &SparseOptions,
+    ) -> Result<Option<(FinishedFragment, u64)>> {
         let columns = self.sparse_columns(batches)?;
-        let Some(fragment) = self.write_cells(self.plan(timestamps), &columns, options)? else {
-            return Ok(Written::default());
-        };
-        commit(&self.location, std::slice::from_ref(&fragment.0.name), timestamps)?;
-        let (fragment, cells) = fragment;
-        Ok(Written { fragments: vec![fragment.name], cells, tiles: fragment.tiles, bytes: fragment.bytes })
+        self.write_cells(self.plan(timestamps), &columns, options)
+    }
+
+    fn commit_all(&self, fragments: Vec<(FinishedFragment, u64)>, timestamps: (u64, u64)) -> Result<Written> {
+        let mut written = Written::default();
+        for (fragment, cells) in fragments {
+            written.cells += cells;
+            written.tiles += fragment.tiles;
+            written.bytes += fragment.bytes;
+            written.fragments.push(fragment.name);
+        }
+        commit(&self.location, &written.fragments, timestamps)?;
+        Ok(written)
     }
 
     fn sparse_columns(&self, batches: &[RecordBatch]) -> Result<Vec<Cells>> {
@@ -88,13 +151,11 @@ impl ArrayWriter {
         let total: usize = columns.iter().map(Cells::bytes).sum();
         let per_tile = (total / tiles.len().max(1)).max(1);
         for group in tiles.chunks((GROUP_BYTES / per_tile).clamp(1, 1024)) {
-            let sets: Vec<TileSet> = group
-                .par_iter()
-                .map(|indexes| TileSet {
-                    fields: columns.iter().map(|column| column.gather(indexes)).collect(),
-                    real: std::iter::once(0..indexes.len()).collect(),
-                })
-                .collect();
+            self.check_canceled()?;
+            let sets: Vec<TileSet> = parallel::map(group, |indexes| TileSet {
+                fields: columns.iter().map(|column| column.gather(indexes)).collect(),
+                real: std::iter::once(0..indexes.len()).collect(),
+            });
             for set in &sets {
                 mbrs.push(self.mbr(&writer.fields(), set)?);
             }

@@ -71,6 +71,11 @@ impl BloomFilter {
         self.bytes.len()
     }
 
+    /// Bytes up to the last bit that is set.
+    pub fn used_bytes(&self) -> usize {
+        self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
+    }
+
     fn bit(&self, path: &str, function: usize) -> u32 {
         let seed = SEEDS.get(function).copied().unwrap_or_default();
         let mut bytes = path.as_bytes();

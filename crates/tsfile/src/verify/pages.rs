@@ -4,8 +4,8 @@ use super::{Compare, difference};
 use crate::meta::{Statistics, Version};
 use crate::points;
 use crate::walk::WalkedChunk;
-use rayon::prelude::*;
 use std::sync::Arc;
+use tesselle_core::driver::parallel;
 use tesselle_core::{Driver, Finding, Severity};
 
 /// A chunk that waits to be decoded.
@@ -39,7 +39,7 @@ pub(crate) fn check(waiting: &[Waiting], version: Version, driver: &Driver) -> V
     if pages.len() < 2 || driver.threads() < 2 {
         return pages.iter().map(one).collect();
     }
-    driver.install(|| pages.par_iter().map(one).collect())
+    driver.install(|| parallel::map(&pages, one))
 }
 
 fn page(waiting: &Waiting, number: usize, version: Version) -> Checked {
@@ -62,10 +62,14 @@ fn page(waiting: &Waiting, number: usize, version: Version) -> Checked {
         checked.findings.push(Finding::new(severity, kind, message).offset(page.offset).piece(&place));
     };
     let found = points.statistics(header.data_type, version);
-    let compare = if header.encoding.is_lossy(header.data_type) { Compare::Times } else { Compare::Decoded };
-    if let Some(text) = expected.and_then(|expected| difference(expected, &found, compare)) {
+    let differs = |expected| difference(expected, &found, Compare::page(loaded, number, expected));
+    if let Some(text) = expected.and_then(differs) {
         let text = format!("the statistics of a page are not those of its points: {text}");
         add(Severity::Error, "page_statistics", text);
+    }
+    if let Some(count) = points.not_utf8(header.data_type).filter(|count| *count > 0) {
+        let text = format!("{count} values are not UTF-8; 'tess cat' reads them with --text-as-binary");
+        add(Severity::Warning, "not_utf8", text);
     }
     if !version.is_flat() && points.times.windows(2).any(|pair| pair[0] >= pair[1]) {
         add(Severity::Warning, "time_order", "the times of a page do not ascend".to_string());

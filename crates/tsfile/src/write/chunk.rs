@@ -1,6 +1,6 @@
 //! Pages to chunks: where pages end, and the headers before them.
 
-use super::encode::Coding;
+use super::encode::{Coding, Decimals, USUAL_DECIMALS};
 use super::page::EncodedPage;
 use super::values::Slice;
 use crate::meta::primitive::len32;
@@ -40,23 +40,24 @@ pub(crate) struct EncodedChunk {
     pub(crate) body: Vec<u8>,
     /// Over all pages.
     pub(crate) statistics: Statistics,
+    /// Values that were rounded to the decimals that were asked for.
+    pub(crate) rounded: u64,
 }
 
 /// The decimals that RLE and TS_2DIFF keep of floats, from the properties of a series.
-pub(crate) fn decimals(schema: &MeasurementSchema) -> Result<u32> {
+pub(crate) fn decimals(schema: &MeasurementSchema) -> Result<Decimals> {
     let Some((_, text)) = schema.properties.iter().find(|(key, _)| key == MAX_POINT_NUMBER) else {
-        return Ok(DEFAULT_DECIMALS);
+        return Ok(Decimals::Fitting);
     };
     let number: i32 = text.parse().map_err(|_| {
         Error::invalid(format!("{MAX_POINT_NUMBER} '{text}' of '{}' is not a number", schema.name))
     })?;
     // A negative setting counts as none.
-    Ok(u32::try_from(number).unwrap_or(DEFAULT_DECIMALS))
+    Ok(u32::try_from(number).map_or(Decimals::Fitting, Decimals::Fixed))
 }
 
 /// The property that names the decimals.
 pub(crate) const MAX_POINT_NUMBER: &str = "max_point_number";
-const DEFAULT_DECIMALS: u32 = 2;
 
 /// The pages of `ranges` that no further row can join: all but the last, and that one too if it has all its points.
 pub(crate) fn closed(mut ranges: Vec<Range<usize>>, limits: PageLimits) -> Vec<Range<usize>> {
@@ -150,7 +151,8 @@ impl Pages {
             body.extend_from_slice(&page.stored);
         }
         header.data_size = body.len() as u64;
-        Ok(EncodedChunk { header, body, statistics })
+        let rounded = self.pages.iter().chain(rest).map(|page| page.rounded).sum();
+        Ok(EncodedChunk { header, body, statistics, rounded })
     }
 }
 
@@ -170,12 +172,16 @@ pub(crate) fn header(schema: &MeasurementSchema, mark: u8) -> ChunkHeader {
 impl Setting {
     /// How times are encoded.
     pub(crate) fn time_coding(&self) -> Coding {
-        Coding { encoding: self.time_encoding, decimals: 0, version: self.version, exact: true }
+        let decimals = Decimals::Fixed(0);
+        Coding { encoding: self.time_encoding, decimals, version: self.version, exact: true }
     }
 
     /// How the values of a series are encoded.
     pub(crate) fn value_coding(&self, schema: &MeasurementSchema) -> Result<Coding> {
-        let decimals = decimals(schema)?;
+        let decimals = match decimals(schema)? {
+            Decimals::Fitting if !self.exact => Decimals::Fixed(USUAL_DECIMALS),
+            decimals => decimals,
+        };
         Ok(Coding { encoding: schema.encoding, decimals, version: self.version, exact: self.exact })
     }
 }

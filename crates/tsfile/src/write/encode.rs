@@ -15,13 +15,27 @@ use tesselle_core::{Error, Result};
 pub(crate) struct Coding {
     /// The encoding.
     pub(crate) encoding: Encoding,
-    /// Decimals that RLE and TS_2DIFF keep of floats.
-    pub(crate) decimals: u32,
+    /// What RLE and TS_2DIFF keep of floats.
+    pub(crate) decimals: Decimals,
     /// The layout of the file.
     pub(crate) version: Version,
-    /// Whether values that would come back as something else are refused. Rounding to `decimals` is not meant.
+    /// Whether values that would come back as something else are refused; fixed decimals round all the same.
     pub(crate) exact: bool,
 }
+
+/// What RLE and TS_2DIFF keep of floats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decimals {
+    /// As many decimals as keep the values of a page as they are.
+    Fitting,
+    /// This many: other values are rounded.
+    Fixed(u32),
+}
+
+/// The decimals that the original takes unless told otherwise.
+pub(crate) const USUAL_DECIMALS: u32 = 2;
+/// The way out where an encoding would change values.
+const OTHER_ENCODING: &str = "choose another encoding for this column, e.g. PLAIN";
 
 impl Encoding {
     /// Whether writers of `version` may use this encoding for values of this type.
@@ -102,8 +116,7 @@ impl Coding {
 
     fn lossy(self, why: &str) -> Error {
         let name = self.encoding.name(self.version);
-        Error::invalid(format!("{name} cannot hold these values: {why}"))
-            .hint("choose another encoding for this column, e.g. PLAIN")
+        Error::invalid(format!("{name} cannot store these values: {why}"))
     }
 
     fn byte_order(self) -> ByteOrder {
@@ -158,7 +171,7 @@ impl Coding {
             Encoding::Ts2Diff => self.decimals(values, Integers::Deltas, out)?,
             Encoding::GorillaV1 => {
                 if self.exact && values.iter().any(|v| v.to_f64().is_nan()) {
-                    return Err(self.lossy("the format's own readers stop at a NaN"));
+                    return Err(self.lossy("the format's own readers stop at a NaN").hint(OTHER_ENCODING));
                 }
                 gorilla::legacy::encode(values, out);
             }
@@ -167,17 +180,44 @@ impl Coding {
         Ok(())
     }
 
-    /// Floats as scaled integers. Before version 4 what does not fit is cut, and comes back as something else.
+    /// Floats as scaled integers. Version 4 can mark what does not fit; before, it would come back as something else.
     fn decimals<T: Float>(self, values: &[T], integers: Integers, out: &mut Vec<u8>) -> Result<()> {
         let marks = self.version == Version::V4 && integers == Integers::Deltas;
-        let overflow = if marks { Overflow::Mark } else { Overflow::Cut };
-        if self.exact && !marks && !decimal::fits(values, self.decimals) {
-            return Err(
-                self.lossy(&format!("a value is not finite, or too large for {} decimals", self.decimals))
-            );
-        }
-        decimal::encode(values, self.decimals, integers, overflow, out);
+        let (digits, overflow) = match self.decimals {
+            Decimals::Fixed(digits) => {
+                if self.exact && !marks && !decimal::fits(values, digits) {
+                    let why = format!("a value is not finite, or too large for {digits} decimals");
+                    return Err(self.lossy(&why).hint(OTHER_ENCODING));
+                }
+                (digits, if marks { Overflow::Mark } else { Overflow::Cut })
+            }
+            Decimals::Fitting => match decimal::fitting(values, USUAL_DECIMALS) {
+                Some(digits) => (digits, Overflow::Cut),
+                None if marks => (USUAL_DECIMALS, Overflow::MarkInexact),
+                None => {
+                    let why = "no number of decimals keeps all of them as they are";
+                    return Err(self.lossy(why).hint(
+                        "choose another encoding for this column, e.g. GORILLA or PLAIN, or round it with --set decimals=N",
+                    ));
+                }
+            },
+        };
+        decimal::encode(values, digits, integers, overflow, out);
         Ok(())
+    }
+
+    /// How many values [`Coding::encode`] rounds to the decimals that were asked for.
+    pub(crate) fn rounded(self, values: Slice<'_>) -> u64 {
+        let Decimals::Fixed(digits) = self.decimals else { return 0 };
+        if !matches!(self.encoding, Encoding::Rle | Encoding::Ts2Diff) {
+            return 0;
+        }
+        let count = match values {
+            Slice::Float(values) => decimal::inexact_count(values, digits),
+            Slice::Double(values) => decimal::inexact_count(values, digits),
+            _ => 0,
+        };
+        count as u64
     }
 
     fn words<T: Word + sprintz::Column + rlbe::Column>(self, values: &[T], out: &mut Vec<u8>) -> Result<()> {
@@ -187,7 +227,8 @@ impl Coding {
             Encoding::Sprintz => {
                 let lossless = sprintz::encode(values, Prediction::Learned(Product::Wrapping), out);
                 if self.exact && !lossless {
-                    return Err(self.lossy("steps between values are too large for its predictor"));
+                    let why = "steps between values are too large for its predictor";
+                    return Err(self.lossy(why).hint(OTHER_ENCODING));
                 }
             }
             Encoding::Rlbe => self.grouped(values, out)?,
@@ -205,7 +246,7 @@ impl Coding {
             let mut back = Vec::<T>::with_capacity(values.len());
             rlbe::decode(out.get(start..).unwrap_or_default(), difference, values.len(), &mut back)?;
             if back.iter().zip(values).any(|(a, b)| a.to_word() != b.to_word()) {
-                return Err(self.lossy("differences of these floats are rounded"));
+                return Err(self.lossy("differences of these floats are rounded").hint(OTHER_ENCODING));
             }
         }
         Ok(())

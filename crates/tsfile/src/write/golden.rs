@@ -194,7 +194,7 @@ fn join<'a>(
     let mut pages = Pages::default();
     for range in ranges {
         let (times, compression) = (&times[range.clone()], schema.compression);
-        let page = PageJob { times, content: content(range), compression }.run(setting).unwrap();
+        let page = PageJob { name: "", times, content: content(range), compression }.run(setting).unwrap();
         pages.push(page, setting.version);
     }
     pages.chunk(&[], header(schema, mark), setting.version).unwrap()

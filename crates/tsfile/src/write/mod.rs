@@ -24,7 +24,7 @@
 //! | `encoding` | for every column whose type it can hold | by type, see [`Encoding::default_for`] |
 //! | `encodings` | `column:NAME,column:NAME` | |
 //! | `compression`, `compressions` | the same for compressors | LZ4, before 000002 SNAPPY |
-//! | `decimals` | what RLE and TS_2DIFF keep of floats | 2 |
+//! | `decimals` | round floats to so many decimals in RLE and TS_2DIFF | as many as keep every value |
 //! | `time_encoding` | TS_2DIFF, PLAIN, RLE, REGULAR | TS_2DIFF, which readers expect |
 //! | `order` | `refuse` or `sort` points that are not in order of time | `refuse` |
 //! | `page_points`, `page_bytes` | most of a column in a page | 10000, 256 KiB |

@@ -6,9 +6,8 @@ use super::statistics::{of_points, of_times};
 use super::values::{Rows, Slice};
 use crate::meta::primitive::len32;
 use crate::meta::{Compression, PageHeader, PutPrimitives, Statistics};
-use rayon::prelude::*;
 use tesselle_codec::compress::compress;
-use tesselle_core::{Driver, Result};
+use tesselle_core::{Context as _, Driver, Result};
 
 /// A page in bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,11 +16,15 @@ pub(crate) struct EncodedPage {
     pub(crate) header: PageHeader,
     /// The bytes behind the header.
     pub(crate) stored: Vec<u8>,
+    /// Values that were rounded to the decimals that were asked for.
+    pub(crate) rounded: u64,
 }
 
 /// A page that waits to be encoded.
 #[derive(Debug)]
 pub(crate) struct PageJob<'a> {
+    /// The measurement, for messages.
+    pub(crate) name: &'a str,
     /// The time of each row.
     pub(crate) times: &'a [i64],
     /// What kind of page it is, with its values.
@@ -50,13 +53,18 @@ pub(crate) fn encode_all(
     if jobs.len() < 2 || driver.threads() < 2 {
         return jobs.iter().map(|job| job.run(setting)).collect();
     }
-    driver.install(|| jobs.par_iter().map(|job| job.run(setting)).collect())
+    driver.try_map(jobs, |job| job.run(setting))
 }
 
 impl PageJob<'_> {
     /// Encodes the page.
     pub(crate) fn run(&self, setting: &Setting) -> Result<EncodedPage> {
+        self.encode(setting).in_piece(|| format!("measurement '{}'", self.name.escape_debug()))
+    }
+
+    fn encode(&self, setting: &Setting) -> Result<EncodedPage> {
         let mut raw = Vec::new();
+        let mut rounded = 0;
         let statistics = match &self.content {
             Content::Points(coding, values) => {
                 let mut column = Vec::new();
@@ -64,6 +72,7 @@ impl PageJob<'_> {
                 raw.put_uvar(len32(column.len())?.cast_unsigned());
                 raw.extend_from_slice(&column);
                 coding.encode(*values, &mut raw)?;
+                rounded = coding.rounded(*values);
                 of_points(self.times, *values, setting.version)
             }
             Content::Times => {
@@ -76,7 +85,8 @@ impl PageJob<'_> {
                 let Some(mask) = mask else {
                     put_full_bitmap(self.times.len(), &mut raw);
                     coding.encode(*values, &mut raw)?;
-                    return self.finish(raw, of_points(self.times, *values, setting.version));
+                    let statistics = of_points(self.times, *values, setting.version);
+                    return self.finish(raw, statistics, coding.rounded(*values));
                 };
                 put_bitmap(mask, &mut raw);
                 let mut times = Vec::new();
@@ -86,13 +96,14 @@ impl PageJob<'_> {
                 }
                 let there = values.copy(Rows::Where(mask));
                 coding.encode(there.as_slice(), &mut raw)?;
+                rounded = coding.rounded(there.as_slice());
                 of_points(&times, there.as_slice(), setting.version)
             }
         };
-        self.finish(raw, statistics)
+        self.finish(raw, statistics, rounded)
     }
 
-    fn finish(&self, raw: Vec<u8>, statistics: Statistics) -> Result<EncodedPage> {
+    fn finish(&self, raw: Vec<u8>, statistics: Statistics, rounded: u64) -> Result<EncodedPage> {
         let uncompressed_size = len32(raw.len())?.cast_unsigned();
         let stored = if self.compression == Compression::Uncompressed {
             raw
@@ -103,7 +114,7 @@ impl PageJob<'_> {
         };
         let compressed_size = len32(stored.len())?.cast_unsigned();
         let header = PageHeader { uncompressed_size, compressed_size, statistics: Some(statistics) };
-        Ok(EncodedPage { header, stored })
+        Ok(EncodedPage { header, stored, rounded })
     }
 }
 
@@ -111,7 +122,7 @@ impl EncodedPage {
     /// A page of an aligned column without a value.
     fn empty() -> Self {
         let header = PageHeader { uncompressed_size: 0, compressed_size: 0, statistics: None };
-        Self { header, stored: Vec::new() }
+        Self { header, stored: Vec::new(), rounded: 0 }
     }
 }
 

@@ -9,8 +9,8 @@ use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
 use crate::meta::schema::{Category, MeasurementSchema, TableSchema};
 use crate::meta::{Compression, DataType, DeviceId, Encoding, Value, Version};
 use crate::write::chunk::EncodedChunk;
-use rayon::prelude::*;
 use std::collections::{BTreeMap, HashSet};
+use tesselle_core::driver::parallel;
 use tesselle_core::{Context as _, Driver, Error, Location, Result, Summary};
 
 /// Writes one file. Memory follows `group_bytes`; only what the metadata at the end says about each chunk stays.
@@ -31,6 +31,8 @@ pub struct Writer {
     summary: Summary,
     /// Points, of aligned devices rows, that gave way to later ones of the same time.
     replaced: u64,
+    /// Values that were rounded to the decimals that were asked for, by measurement.
+    rounded: BTreeMap<String, u64>,
 }
 
 impl Writer {
@@ -56,6 +58,7 @@ impl Writer {
             buffered: 0,
             summary: Summary::default(),
             replaced: 0,
+            rounded: BTreeMap::new(),
         })
     }
 
@@ -275,7 +278,7 @@ impl Writer {
             }
         }
         let encoded: Vec<Result<EncodedChunk>> =
-            self.driver.install(|| jobs.par_iter().map(|job| job.run(&setting)).collect());
+            self.driver.install(|| parallel::map(&jobs, |job| job.run(&setting)));
         drop(jobs);
         let mut chunks = owners.into_iter().zip(encoded).peekable();
         while let Some((device, first)) = chunks.next() {
@@ -300,6 +303,9 @@ impl Writer {
         }
         let mut records = Vec::with_capacity(chunks.len());
         for chunk in chunks {
+            if chunk.rounded > 0 {
+                *self.rounded.entry(chunk.header.measurement.clone()).or_default() += chunk.rounded;
+            }
             records.push(ChunkRecord::new(&chunk.header, self.out.position(), chunk.statistics.clone()));
             chunk.header.write(self.out.buffer(), version)?;
             self.out.append(&chunk.body)?;
@@ -339,8 +345,24 @@ impl Writer {
                 self.replaced
             ));
         }
+        self.summary.lost.extend(rounded_lines(&self.rounded));
         Ok(self.summary)
     }
+}
+
+/// Measurements that are named in the summary.
+const NAMED: usize = 16;
+
+/// What rounding changed, a line for each measurement.
+fn rounded_lines(rounded: &BTreeMap<String, u64>) -> impl Iterator<Item = String> {
+    let named = rounded.iter().take(NAMED).map(|(name, count)| {
+        format!("digits of {count} values of '{}', rounded to the decimals asked for", name.escape_debug())
+    });
+    let rest: u64 = rounded.values().skip(NAMED).sum();
+    let more = rounded.len().saturating_sub(NAMED);
+    let last =
+        (more > 0).then(|| format!("digits of {rest} values of {more} more measurements, rounded alike"));
+    named.chain(last)
 }
 
 /// The encodings that values of this type can have, for messages.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tesselle::{Error, Result};
-use tesselle_sql::{Interrupt, Session, SessionOptions};
+use tesselle_sql::{Session, SessionOptions};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::{Outcome, signals};
@@ -84,13 +84,17 @@ impl Sql {
         }
         self.refuse_drawing()?;
         let (threads, memory) = self.resources.parts();
-        let options =
-            SessionOptions { threads, memory, open: self.read.options()?, ..SessionOptions::default() };
+        let options = SessionOptions {
+            threads,
+            memory,
+            open: self.read.options()?,
+            cancel: signals::token().clone(),
+            ..SessionOptions::default()
+        };
         let session = Session::new(&options)?;
         for (name, uri) in &self.tables {
             session.register(name, uri)?;
         }
-        listen(session.interrupt());
         let mut output = Output {
             form: self.form.or_else(|| self.by_name()),
             json: self.json,
@@ -101,7 +105,12 @@ impl Sql {
         };
         match self.statements()? {
             Some(text) => script::run(&session, &text, &mut output)?,
-            None => shell::run(&session, &mut output)?,
+            None => {
+                // Ctrl-C stops the statement, not the process.
+                let interrupt = session.interrupt();
+                signals::stop_only(move || interrupt.interrupt());
+                shell::run(&session, &mut output)?;
+            }
         }
         Ok(Outcome::Fine)
     }
@@ -140,17 +149,6 @@ impl Sql {
         }
         Ok(Some(text))
     }
-}
-
-/// Ctrl-C stops the statement, not the process: what is being written must be taken away again.
-fn listen(interrupt: Interrupt) {
-    let last = interrupt.clone();
-    signals::on_terminate(move || last.interrupt());
-    signals::watch(async move {
-        while tokio::signal::ctrl_c().await.is_ok() {
-            interrupt.interrupt();
-        }
-    });
 }
 
 fn parse_table(text: &str) -> std::result::Result<(String, String), String> {

@@ -7,18 +7,16 @@
 mod bands;
 mod plan;
 mod task;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-pub use values::{ColumnRead, ColumnStep, GridValues};
-
-use super::{ArrayView, coordinates};
+use super::ArrayView;
 use crate::error::{Error, Result};
 use crate::predicate::Predicate;
 use crate::scan::Scan;
@@ -27,7 +25,7 @@ use crate::stats::{ColumnStats, Known, TableStats};
 use crate::storage::Storage;
 use crate::table::{Pushdown, TYPE_KEY, Table};
 use crate::task::Plan;
-use values::ViewValues;
+use values::Values;
 
 /// One of the arrays.
 #[derive(Clone)]
@@ -56,18 +54,7 @@ struct Grid {
     shape: Vec<u64>,
     /// The axes, then the values.
     schema: SchemaRef,
-    columns: Vec<Arc<dyn GridValues>>,
-    coordinates: Coordinates,
-}
-
-/// The axis columns: generated, never stored.
-struct Coordinates;
-
-impl Coordinates {
-    /// The coordinates along `axis` of some cells of a region.
-    fn of(&self, axis: usize, region: &Region, cells: Range<u64>) -> Result<ArrayRef> {
-        Ok(Arc::new(Int64Array::from(coordinates(region, axis, cells, 0))))
-    }
+    columns: Vec<Values>,
 }
 
 impl GridTable {
@@ -97,12 +84,9 @@ impl GridTable {
             };
             fields.push(typed(Field::new(&column.name, kind, false), source));
         }
-        let values = columns.iter().map(|column| {
-            let (array, is_bool) = (Arc::clone(&column.array), column.is_bool);
-            Arc::new(ViewValues { array, is_bool }) as Arc<dyn GridValues>
-        });
-        let schema = Arc::new(Schema::new(fields));
-        let grid = Grid { axes, shape, schema, columns: values.collect(), coordinates: Coordinates };
+        let values =
+            columns.iter().map(|column| Values { array: Arc::clone(&column.array), is_bool: column.is_bool });
+        let grid = Grid { axes, shape, schema: Arc::new(Schema::new(fields)), columns: values.collect() };
         Ok(Self { name: name.to_owned(), grid: Arc::new(grid), columns, storage, stored: Known::Absent })
     }
 

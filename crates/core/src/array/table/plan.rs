@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
+use super::Grid;
 use super::bands::{Cutting, bands};
 use super::task::BandTask;
-use super::{Grid, GridValues};
-use crate::array::{TileGrid, narrow};
+use super::values::Values;
+use crate::array::{TileGrid, narrow, touched};
 use crate::error::{Error, Result};
 use crate::predicate::{ColumnBounds, Predicate, Verdict};
 use crate::scan::Scan;
@@ -39,12 +40,12 @@ pub(super) struct Shared {
 
 impl Shared {
     /// The values of a column; `None` for an axis.
-    pub(super) fn values(&self, column: usize) -> Option<&Arc<dyn GridValues>> {
+    pub(super) fn values(&self, column: usize) -> Option<&Values> {
         self.grid.columns.get(column.checked_sub(self.grid.axes.len())?)
     }
 
     /// Whether a column is cut along the tiles that `kept` follows.
-    pub(super) fn follows(&self, values: &dyn GridValues) -> bool {
+    pub(super) fn follows(&self, values: &Values) -> bool {
         values.tile_shape() == self.tile_shape
     }
 
@@ -80,9 +81,10 @@ pub(super) fn plan(grid: &Arc<Grid>, scan: &Scan) -> Result<Plan> {
         Some(selection) => selection.resolve(&vec![0; grid.shape.len()], &grid.shape)?,
         None => whole.clone(),
     };
-    let exact = scan.predicate.as_ref().is_none_or(|predicate| narrow(predicate, &grid.axes, &mut region));
+    let axes: Vec<&str> = grid.axes.iter().map(String::as_str).collect();
+    let exact = scan.predicate.as_ref().is_none_or(|predicate| narrow(predicate, &axes, &[], &mut region));
     let mut shared = project(grid, scan, scan.predicate.clone().filter(|_| !exact))?;
-    let read: Vec<Arc<dyn GridValues>> =
+    let read: Vec<Values> =
         shared.columns.iter().filter_map(|column| shared.values(*column).cloned()).collect();
     if let Some(lead) = read.first().or(grid.columns.first()) {
         shared.tile_shape = lead.tile_shape().to_vec();
@@ -90,15 +92,13 @@ pub(super) fn plan(grid: &Arc<Grid>, scan: &Scan) -> Result<Plan> {
     let tiles = TileGrid::new(&grid.shape, &shared.tile_shape, &region)?;
     let cutting = Cutting {
         element: read.iter().map(|values| values.cell_bytes()).sum(),
-        raw: read.iter().all(|values| values.is_raw()),
+        raw: read.iter().all(|values| values.array.is_raw()),
         limit: scan.limit.filter(|_| exact).unwrap_or(u64::MAX),
     };
     let cut = bands(&tiles, &region, cutting)?;
     let mut plan = Plan::empty();
     for values in &read {
-        let count =
-            |region| TileGrid::new(&grid.shape, values.tile_shape(), region).map(|tiles| tiles.count());
-        let (all, touched) = (count(&whole)?.unwrap_or(u64::MAX), count(&region)?.unwrap_or(u64::MAX));
+        let (all, touched) = (touched(values.tile_shape(), &whole), touched(values.tile_shape(), &region));
         plan.pieces = plan.pieces.saturating_add(all);
         plan.pruned = plan.pruned.saturating_add(all.saturating_sub(touched));
     }
@@ -108,7 +108,7 @@ pub(super) fn plan(grid: &Arc<Grid>, scan: &Scan) -> Result<Plan> {
         let keep = prune(&shared, predicate, &tiles, &region);
         let left_out = keep.iter().filter(|keep| !**keep).count() as u64;
         if left_out > 0 {
-            let following = read.iter().filter(|values| shared.follows(&***values)).count() as u64;
+            let following = read.iter().filter(|values| shared.follows(values)).count() as u64;
             plan.pruned = plan.pruned.saturating_add(left_out.saturating_mul(following));
             shared.kept = Some(Kept { tiles, keep });
         }
@@ -163,7 +163,7 @@ fn prune(shared: &Shared, predicate: &Predicate, tiles: &TileGrid, region: &Regi
             let bounds = |column: &str| {
                 let at = grid.schema.index_of(column).ok()?;
                 if let Some(values) = shared.values(at) {
-                    return if shared.follows(&**values) { values.bounds(&tile) } else { None };
+                    return if shared.follows(values) { values.bounds(&tile) } else { None };
                 }
                 let (part, span) = (parts.get(at)?, region.spans.get(at)?);
                 let first = span.start + part.index * span.step;

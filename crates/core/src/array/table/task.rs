@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::plan::Shared;
 use super::values::{ColumnRead, ColumnStep};
-use crate::array::{AxisCopy, BoxCopy, TilePart};
+use crate::array::{AxisCopy, BoxCopy, TilePart, coordinates, touched};
 use crate::error::{Error, Result};
 use crate::selection::Region;
 use crate::task::{Cost, Step, Task};
@@ -42,7 +42,7 @@ enum Stage {
 
 /// A column on its way, and what it waits for.
 struct Reading {
-    read: Box<dyn ColumnRead>,
+    read: ColumnRead,
     waits: ColumnStep,
 }
 
@@ -61,9 +61,9 @@ impl BandTask {
             let Some(values) = shared.columns.get(at).and_then(|column| shared.values(*column)) else {
                 continue;
             };
-            let kept = shared.kept.as_ref().filter(|_| shared.follows(&**values));
+            let kept = shared.kept.as_ref().filter(|_| shared.follows(values));
             let wanted = |tile: &[u64]| kept.is_none_or(|kept| kept.has(tile));
-            let mut read = values.read(&self.region, &wanted)?;
+            let mut read = values.read(&self.region, wanted)?;
             let waits = read.step(&[])?;
             self.reads.push((at, Reading { read, waits }));
         }
@@ -134,7 +134,8 @@ impl BandTask {
             let column = self.shared.columns.get(at).copied();
             let column = column.ok_or_else(|| Error::internal("a column is not in the plan"))?;
             if self.shared.values(column).is_none() {
-                return self.shared.grid.coordinates.of(column, &self.region, rows.clone());
+                let positions = coordinates(&self.region, column, rows.clone(), 0);
+                return Ok(Arc::new(Int64Array::from(positions)) as ArrayRef);
             }
             let values = self.columns.get(at).and_then(Option::as_ref);
             let values = values.filter(|values| values.len() as u64 == self.cells);
@@ -221,6 +222,17 @@ impl BandTask {
 }
 
 impl Task for BandTask {
+    fn largest_piece(&self) -> u64 {
+        let shape = &self.shared.grid.shape;
+        let read = self.shared.columns.iter().filter_map(|column| self.shared.values(*column));
+        // Raw tiles are read in part.
+        let tiles = read.filter(|values| !values.array.is_raw()).map(|values| {
+            let extents = values.tile_shape().iter().zip(shape).map(|(tile, extent)| *tile.min(extent));
+            extents.fold(values.cell_bytes(), u64::saturating_mul)
+        });
+        tiles.max().unwrap_or(0)
+    }
+
     fn cost(&self) -> Cost {
         let shared = &self.shared;
         let read = || shared.columns.iter().filter_map(|column| shared.values(*column));
@@ -228,9 +240,8 @@ impl Task for BandTask {
         let axes = shared.columns.len() as u64 - read().count() as u64;
         let batch = (shared.batch_rows as u64).min(self.cells).saturating_mul(axes * 8);
         let bytes = self.cells.saturating_mul(cell);
-        let tiles = shared.tiles(&self.region).ok().and_then(|tiles| tiles.count()).unwrap_or(0);
         Cost {
-            pieces: tiles.saturating_mul(read().count() as u64),
+            pieces: read().map(|values| touched(values.tile_shape(), &self.region)).sum(),
             bytes_in: bytes,
             memory: bytes.saturating_mul(2).saturating_add(batch),
         }

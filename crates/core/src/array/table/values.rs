@@ -6,10 +6,10 @@ use arrow_array::{ArrayRef, BooleanArray, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer};
 use arrow_data::ArrayData;
 use bytes::Bytes;
-use rayon::prelude::*;
 
 use crate::array::request::{answers, split};
 use crate::array::{ArrayView, Ask, Cut, Request, Target};
+use crate::driver::parallel;
 use crate::error::{Error, Result};
 use crate::predicate::ColumnBounds;
 use crate::selection::Region;
@@ -18,36 +18,10 @@ use crate::task::ByteRange;
 /// Decoded bytes from which on the tiles of a band are decoded by several threads.
 const SHARED_BYTES: u64 = 2 << 20;
 
-/// A column of values over a grid.
-pub trait GridValues: Send + Sync {
-    /// The nominal extent of a tile on each axis.
-    fn tile_shape(&self) -> &[u64];
-
-    /// Bytes of a cell in memory.
-    fn cell_bytes(&self) -> u64;
-
-    /// Whether parts of a tile cost no more than what is read of them.
-    fn is_raw(&self) -> bool {
-        false
-    }
-
-    /// What metadata states about the values of a tile.
-    fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds>;
-
-    /// Starts to read `region`. The values of tiles that `wanted` refuses are never looked at. No I/O.
-    fn read(&self, region: &Region, wanted: &dyn Fn(&[u64]) -> bool) -> Result<Box<dyn ColumnRead>>;
-}
-
-/// The values of a band on their way.
-pub trait ColumnRead: Send {
-    /// The next step. `fetched` answers the last one, and is empty at first.
-    fn step(&mut self, fetched: &[Bytes]) -> Result<ColumnStep>;
-}
-
 /// What a [`ColumnRead`] asks for, or its answer.
 #[derive(Debug)]
-pub enum ColumnStep {
-    /// The sizes of these files, as [`Step::Sizes`](crate::Step::Sizes) has them.
+pub(super) enum ColumnStep {
+    /// The sizes of these files.
     Sizes(Vec<Arc<str>>),
     /// These ranges.
     Need(Vec<ByteRange>),
@@ -57,30 +31,29 @@ pub enum ColumnStep {
 
 /// The cells of an array as a column.
 #[derive(Clone)]
-pub(super) struct ViewValues {
+pub(super) struct Values {
     pub(super) array: Arc<dyn ArrayView>,
     pub(super) is_bool: bool,
 }
 
-impl GridValues for ViewValues {
-    fn tile_shape(&self) -> &[u64] {
+impl Values {
+    pub(super) fn tile_shape(&self) -> &[u64] {
         self.array.tile_shape()
     }
 
-    fn cell_bytes(&self) -> u64 {
+    /// Bytes of a cell.
+    pub(super) fn cell_bytes(&self) -> u64 {
         self.array.dtype().size() as u64
     }
 
-    fn is_raw(&self) -> bool {
-        self.array.is_raw()
-    }
-
-    fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds> {
+    /// What metadata states about the values of a tile.
+    pub(super) fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds> {
         // Bounds of bytes are not bounds of Booleans.
         if self.is_bool { None } else { self.array.bounds(tile) }
     }
 
-    fn read(&self, region: &Region, wanted: &dyn Fn(&[u64]) -> bool) -> Result<Box<dyn ColumnRead>> {
+    /// Starts to read `region`, without the tiles that `wanted` refuses, whose values are never looked at. No I/O.
+    pub(super) fn read(&self, region: &Region, wanted: impl Fn(&[u64]) -> bool) -> Result<ColumnRead> {
         let (first, shape) = (vec![0; region.spans.len()], region.shape());
         let cells = region.cells().and_then(|cells| usize::try_from(cells).ok());
         let bytes = cells.and_then(|cells| cells.checked_mul(self.array.dtype().size()));
@@ -95,12 +68,13 @@ impl GridValues for ViewValues {
             }
         }
         let request = Request::new(&cut, pieces)?;
-        Ok(Box::new(ViewRead { values: self.clone(), bytes, request, state: State::Start }))
+        Ok(ColumnRead { values: self.clone(), bytes, request, state: State::Start })
     }
 }
 
-struct ViewRead {
-    values: ViewValues,
+/// The values of a band on their way.
+pub(super) struct ColumnRead {
+    values: Values,
     /// Bytes of the band.
     bytes: usize,
     request: Request,
@@ -116,8 +90,9 @@ enum State {
     Tiles,
 }
 
-impl ColumnRead for ViewRead {
-    fn step(&mut self, fetched: &[Bytes]) -> Result<ColumnStep> {
+impl ColumnRead {
+    /// The next step. `fetched` answers the last one, and is empty at first.
+    pub(super) fn step(&mut self, fetched: &[Bytes]) -> Result<ColumnStep> {
         match std::mem::replace(&mut self.state, State::Start) {
             State::Start => self.ask(),
             State::Sizes(asks) => {
@@ -135,9 +110,7 @@ impl ColumnRead for ViewRead {
             State::Tiles => self.column(self.assemble(fetched)?),
         }
     }
-}
 
-impl ViewRead {
     /// Asks what must be known, or for the ranges.
     fn ask(&mut self) -> Result<ColumnStep> {
         let asks = self.request.asks();
@@ -168,10 +141,9 @@ impl ViewRead {
         let mut values = MutableBuffer::from_len_zeroed(self.bytes);
         let dst = values.as_slice_mut();
         let pieces = self.request.pieces();
-        // A wide band of encoded tiles is shared with the other threads of the pool, where there is one.
-        let shared = pieces.len() > 1
-            && self.request.encoded_bytes() >= SHARED_BYTES
-            && rayon::current_thread_index().is_some();
+        // A wide band of encoded tiles is shared with the other threads of the driver.
+        let shared =
+            pieces.len() > 1 && self.request.encoded_bytes() >= SHARED_BYTES && parallel::threads() > 1;
         if !shared {
             let mut scratch = Vec::new();
             for at in 0..pieces.len() {
@@ -179,18 +151,13 @@ impl ViewRead {
             }
             return Ok(values.into());
         }
-        let mut scratches = vec![Vec::new(); rayon::current_num_threads() * 2];
+        let mut scratches = vec![Vec::new(); parallel::threads() * 2];
         for first in (0..pieces.len()).step_by(scratches.len()) {
-            let decoded = scratches
-                .par_iter_mut()
-                .zip(first..pieces.len())
-                .map(|(scratch, at)| Ok((at, self.request.cells(at, array, fetched, scratch)?)))
-                .collect::<Result<Vec<_>>>()?;
-            for (at, cells) in &decoded {
-                if let Some(piece) = pieces.get(*at) {
-                    piece.copy.copy(cells, dst)?;
-                }
-            }
+            let group = scratches.iter_mut().zip(pieces.iter().enumerate().skip(first));
+            let decoded = parallel::try_map(group, |(scratch, (at, piece))| {
+                Ok::<_, Error>((piece, self.request.cells(at, array, fetched, scratch)?))
+            })?;
+            decoded.iter().try_for_each(|(piece, cells)| piece.copy.copy(cells, dst))?;
         }
         Ok(values.into())
     }

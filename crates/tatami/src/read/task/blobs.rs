@@ -8,6 +8,7 @@ use arrow_array::builder::BinaryBuilder;
 use arrow_array::{ArrayRef, BinaryArray};
 use arrow_buffer::{BooleanBuffer, OffsetBuffer, ScalarBuffer};
 use bytes::Bytes;
+use tesselle_core::driver::parallel;
 use tesselle_core::{Context, Error, Result};
 
 use super::window::Window;
@@ -170,7 +171,7 @@ impl GroupTask {
     /// Cuts `rows` into as many parts as there are threads, each of which becomes a batch, where a new run begins: no
     /// run is decoded twice.
     pub(super) fn parts(&self, window: &Window, rows: Range<usize>) -> Result<Vec<Range<usize>>> {
-        let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
+        let threads = parallel::threads();
         let Some((column, blob)) = self.blobs.first_key_value().filter(|_| threads > 1) else {
             return Ok(vec![rows]);
         };

@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
 use tesselle_codec::{Result, varint};
+
+use tesselle_core::driver::parallel;
 
 use super::hash::TokenHash;
 use super::shard::{Gathered, Shard};
@@ -85,7 +86,7 @@ impl Accumulator {
 
     /// Takes the shards of the documents that follow all before, in order. Uses all threads of the pool.
     pub(crate) fn absorb(&mut self, shards: &[Gathered]) {
-        self.parts.par_iter_mut().enumerate().for_each(|(number, part)| {
+        parallel::for_each(self.parts.iter_mut().enumerate(), |(number, part)| {
             for shard in shards {
                 shard.part(number).for_each(|(term, postings)| part.take(term, postings));
             }
@@ -101,7 +102,7 @@ impl Accumulator {
     pub(crate) fn take_sorted(&mut self) -> Vec<Term> {
         let parts = self.parts.iter_mut().map(std::mem::take);
         let mut terms: Vec<Term> = parts.flat_map(|part| part.terms).collect();
-        terms.par_sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        parallel::sort_unstable_by(&mut terms, |a, b| a.0.cmp(&b.0));
         terms
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::BinaryBuilder;
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, UInt16Array};
 use arrow_schema::SchemaRef;
-use rayon::prelude::*;
+use tesselle_core::driver::parallel;
 use tesselle_core::{Driver, Error, Location, Result, Sink, Summary};
 
 use super::accumulate::{Accumulator, PARTS};
@@ -107,13 +107,10 @@ impl SegmentBuilder {
         let starts: Vec<usize> = (0..documents.rows).step_by(SHARD_DOCS).collect();
         let accumulator = &mut self.accumulator;
         let forward = self.driver.install(|| {
-            let tokenized: Vec<(Gathered, Part)> = starts
-                .into_par_iter()
-                .map(|start| {
-                    let rows = start..documents.rows.min(start + SHARD_DOCS);
-                    tokenize(documents, rows, first, accumulator.shard())
-                })
-                .collect();
+            let tokenized: Vec<(Gathered, Part)> = parallel::map(starts, |start| {
+                let rows = start..documents.rows.min(start + SHARD_DOCS);
+                tokenize(documents, rows, first, accumulator.shard())
+            });
             let (shards, parts): (Vec<_>, Vec<_>) = tokenized.into_iter().unzip();
             accumulator.absorb(&shards);
             parts.into_iter().fold(Part::default(), |mut all, part| {
@@ -136,10 +133,7 @@ impl SegmentBuilder {
             Shape::Snippet => {
                 let limit = self.options.snippet_chars;
                 let leads: Vec<String> = self.driver.install(|| {
-                    (0..rows)
-                        .into_par_iter()
-                        .map(|row| snippet(value(documents.body.as_ref(), row), limit))
-                        .collect()
+                    parallel::map(0..rows, |row| snippet(value(documents.body.as_ref(), row), limit))
                 });
                 Arc::new(BinaryArray::from_iter_values(leads))
             }

@@ -1,7 +1,7 @@
 //! Terms in ascending order to the runs of a segment.
 
-use rayon::prelude::*;
 use tesselle_codec::varint;
+use tesselle_core::driver::parallel;
 use tesselle_core::{Error, Result};
 
 use super::accumulate::List;
@@ -133,7 +133,7 @@ impl RunEncoder {
         }
         let kind = self.terms.kind();
         let encoded: Vec<Result<Chunk>> =
-            chunks.par_iter().zip(firsts).map(|(chunk, first)| Chunk::encode(chunk, first, kind)).collect();
+            parallel::map(chunks.iter().zip(firsts), |(chunk, first)| Chunk::encode(chunk, first, kind));
         for chunk in encoded {
             let Chunk { terms, postings, skips } = chunk?;
             self.terms.append(terms)?;

@@ -35,6 +35,7 @@ pub fn write_array(
         let rows_per_band = (BAND / row_bytes.max(1)).max(1);
         let mut buffer = Vec::new();
         for row in (0..shape[0]).step_by(rows_per_band as usize) {
+            driver.check_canceled()?;
             let mut band = region.clone();
             let span = &mut band.spans[0];
             let rows = rows_per_band.min(shape[0] - row);

@@ -1,6 +1,11 @@
 //! Parquet, with zstd pages and the Arrow schema kept. Columns are encoded in parallel.
 
+mod bloom;
+mod bounds;
 mod table;
+mod task;
+#[cfg(test)]
+mod tests;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -12,7 +17,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
-use rayon::prelude::*;
+use tesselle_core::driver::parallel;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Driver, Error, Result, Sink, Summary};
 
@@ -77,11 +82,7 @@ impl ParquetSink {
         let columns = &mut self.columns;
         match &self.driver {
             Some(driver) => driver.install(|| {
-                columns
-                    .par_iter_mut()
-                    .zip(&leaves)
-                    .with_max_len(1)
-                    .try_for_each(|(writer, leaf)| writer.write(leaf))
+                parallel::try_for_each(columns.iter_mut().zip(&leaves), |(writer, leaf)| writer.write(leaf))
             })?,
             None => columns.iter_mut().zip(&leaves).try_for_each(|(writer, leaf)| writer.write(leaf))?,
         }
@@ -100,12 +101,10 @@ impl ParquetSink {
         let columns = std::mem::take(&mut self.columns);
         // The last pages are compressed when a column ends.
         let chunks = match &self.driver {
-            Some(driver) => driver.install(|| {
-                columns.into_par_iter().with_max_len(1).map(ArrowColumnWriter::close).collect::<Vec<_>>()
-            }),
+            Some(driver) => driver.install(|| parallel::try_map(columns, ArrowColumnWriter::close)),
             None => columns.into_iter().map(ArrowColumnWriter::close).collect(),
         };
-        let chunks = chunks.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
+        let chunks = chunks?;
         let mut group = self.writer.next_row_group()?;
         chunks.into_iter().try_for_each(|chunk| chunk.append_to_row_group(&mut group))?;
         group.close()?;

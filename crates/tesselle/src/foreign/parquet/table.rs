@@ -1,39 +1,121 @@
-//! A Parquet file as a table: a task is a row group, so that groups are decoded in parallel.
+//! A Parquet file as a table. A task decodes one row group, or some of the pages of a large one, and row groups and pages
+//! that cannot match a predicate are skipped: by statistics when a scan is planned, by bloom filters when a task starts.
 
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
-};
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use tesselle_core::{
-    Cost, Error, Known, Location, Plan, Predicate, Pushdown, Result, Scan, Step, Storage, Table, TableStats,
-    Task,
+    ColumnStats, Cost, Error, Known, Location, Plan, Predicate, Pushdown, Result, Scan, Storage, Table,
+    TableStats, Task,
 };
 
-use crate::foreign::reader::LocationReader;
+use super::bloom::{BloomTest, bloom_tests};
+use super::bounds::{GroupBounds, exact_stats, selected_rows};
+use super::task::{GroupTask, Rows};
 use crate::foreign::writer::damaged;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 64 << 10;
+/// Row groups with more rows are split between tasks, where their pages can be located.
+const TASK_ROWS: usize = 512 << 10;
+/// Bytes of the end of a file that are read first; the footer and its indexes mostly lie there.
+const TAIL: u64 = 64 << 10;
 
 /// A Parquet file.
 pub(crate) struct ParquetTable {
     location: Location,
+    file: Arc<str>,
     metadata: ArrowReaderMetadata,
     schema: SchemaRef,
 }
 
 impl ParquetTable {
-    /// Reads the footer.
+    /// Reads the footer and the page index.
     pub(crate) fn open(location: &Location) -> Result<Self> {
-        let reader = LocationReader::new(location)?;
-        let metadata = ArrowReaderMetadata::load(&reader, ArrowReaderOptions::new());
+        let metadata = footer(location)?;
+        let metadata = ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new());
         let metadata = metadata.map_err(|e| damaged("Parquet", e).file(location.path()))?;
-        Ok(Self { location: location.clone(), schema: Arc::clone(metadata.schema()), metadata })
+        let file = Arc::from(location.path());
+        Ok(Self { location: location.clone(), file, schema: Arc::clone(metadata.schema()), metadata })
     }
+
+    fn parquet(&self) -> &ParquetMetaData {
+        self.metadata.metadata()
+    }
+
+    /// Statistics of a column; `None` where it is nested.
+    fn converter(&self, column: &str) -> Option<StatisticsConverter<'_>> {
+        let schema = self.parquet().file_metadata().schema_descr();
+        let converter = StatisticsConverter::try_new(column, &self.schema, schema).ok()?;
+        converter.parquet_column_index()?;
+        Some(converter.with_missing_null_counts_as_zero(false))
+    }
+
+    /// The rows of a row group that may match, in parts of at most [`TASK_ROWS`] where the group has a page index.
+    fn parts(
+        &self,
+        number: usize,
+        group: &RowGroupMetaData,
+        predicate: Option<&Predicate>,
+    ) -> Result<Vec<Rows>> {
+        let rows = row_count(group)?;
+        let matching = match predicate {
+            Some(predicate) => selected_rows(self.parquet(), number, rows, predicate, &|c| self.converter(c)),
+            None => None,
+        };
+        let indexed = self
+            .parquet()
+            .offset_index()
+            .is_some_and(|index| index.get(number).is_some_and(|c| !c.is_empty()));
+        if rows <= TASK_ROWS || !indexed {
+            return Ok(match matching {
+                Some(selection) if !selection.selects_any() => Vec::new(),
+                Some(selection) => vec![Rows { count: selection.row_count(), selection: Some(selection) }],
+                None => vec![Rows { count: rows, selection: None }],
+            });
+        }
+        let parts = rows.div_ceil(TASK_ROWS);
+        let size = rows.div_ceil(parts);
+        let part = |at: usize| {
+            let range = at * size..((at + 1) * size).min(rows);
+            let selection = RowSelection::from_consecutive_ranges(std::iter::once(range), rows);
+            let selection = match &matching {
+                Some(matching) => selection.intersection(matching),
+                None => selection,
+            };
+            Rows { count: selection.row_count(), selection: Some(selection) }
+        };
+        Ok((0..parts).map(part).filter(|rows| rows.count > 0).collect())
+    }
+
+    /// The columns that `scan` wants, as the reader takes and returns them.
+    fn projection(&self, scan: &Scan) -> Result<Projection> {
+        let wanted = scan.column_indices(&self.schema)?;
+        // The reader returns columns in the order of the file; each task puts them in the order wanted.
+        let mut stored = wanted.clone();
+        stored.sort_unstable();
+        stored.dedup();
+        let position = |at: &usize| {
+            stored.binary_search(at).map_err(|_| Error::internal("a wanted column is not among those read"))
+        };
+        let order = wanted.iter().map(position).collect::<Result<Vec<_>>>()?;
+        let descriptor = self.parquet().file_metadata().schema_descr();
+        Ok(Projection {
+            mask: ProjectionMask::roots(descriptor, stored.iter().copied()),
+            order: order.into(),
+        })
+    }
+}
+
+/// Which columns are decoded, and where each one goes.
+struct Projection {
+    mask: ProjectionMask,
+    order: Arc<[usize]>,
 }
 
 impl Table for ParquetTable {
@@ -46,49 +128,75 @@ impl Table for ParquetTable {
     }
 
     fn stats(&self) -> TableStats {
-        let rows = u64::try_from(self.metadata.metadata().file_metadata().num_rows());
-        TableStats { rows: rows.map_or(Known::Absent, Known::Exact), ..TableStats::default() }
+        let rows = u64::try_from(self.parquet().file_metadata().num_rows());
+        let bytes = self
+            .parquet()
+            .row_groups()
+            .iter()
+            .try_fold(0_u64, |sum, group| sum.checked_add(u64::try_from(group.compressed_size()).ok()?));
+        TableStats {
+            rows: rows.map_or(Known::Absent, Known::Exact),
+            bytes: bytes.map_or(Known::Absent, Known::Exact),
+            ..TableStats::default()
+        }
     }
 
-    fn pushdown(&self, _predicate: &Predicate) -> Pushdown {
-        Pushdown::None
+    fn stats_of(&self, columns: &[&str]) -> TableStats {
+        let known = |name: &&str| {
+            let stats = exact_stats(&self.converter(name)?, self.parquet().row_groups())?;
+            (stats != ColumnStats::default()).then(|| ((*name).to_owned(), stats))
+        };
+        TableStats { columns: columns.iter().filter_map(known).collect(), ..self.stats() }
+    }
+
+    fn pushdown(&self, predicate: &Predicate) -> Pushdown {
+        let prunable = predicate.columns().iter().any(|column| self.converter(column).is_some());
+        if prunable { Pushdown::Inexact } else { Pushdown::None }
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
         if scan.selection.is_some() {
             return Err(Error::invalid("a Parquet file has no axes to slice").hint("use --where instead"));
         }
-        let wanted = scan.column_indices(&self.schema)?;
-        // The reader gives columns in the order of the file; each task puts them in the order wanted.
-        let mut stored = wanted.clone();
-        stored.sort_unstable();
-        stored.dedup();
-        let order: Vec<usize> = wanted.iter().filter_map(|at| stored.binary_search(at).ok()).collect();
-        let groups = self.metadata.metadata().row_groups();
-        let mut tasks: Vec<Box<dyn Task>> = Vec::new();
+        let projection = self.projection(scan)?;
+        let groups = self.parquet().row_groups();
+        let predicate = scan.predicate.as_ref();
+        let bounds = predicate.map(|predicate| GroupBounds::new(predicate, groups, &|c| self.converter(c)));
+        let batch_rows = scan.batch_rows.unwrap_or(BATCH_ROWS);
+        let mut plan = Plan { tasks: Vec::new(), pieces: groups.len() as u64, pruned: 0 };
         let mut left = scan.limit.unwrap_or(u64::MAX);
         for (number, group) in groups.iter().enumerate() {
-            if left == 0 {
-                break;
+            let skipped = bounds.as_ref().is_some_and(|bounds| bounds.excludes(number));
+            let parts = if skipped || left == 0 { Vec::new() } else { self.parts(number, group, predicate)? };
+            if parts.is_empty() {
+                plan.pruned += u64::from(group.num_rows() > 0);
+                continue;
             }
-            left = left.saturating_sub(u64::try_from(group.num_rows()).unwrap_or(0));
-            let bytes = u64::try_from(group.compressed_size()).unwrap_or(0);
-            let raw = u64::try_from(group.total_byte_size()).unwrap_or(0);
-            let rows = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
-            let batch = raw.saturating_mul(4) / rows * (BATCH_ROWS as u64).min(rows);
-            tasks.push(Box::new(GroupTask {
-                location: self.location.clone(),
-                metadata: self.metadata.clone(),
-                stored: stored.clone(),
-                order: order.clone(),
-                group: number,
-                rows: scan.batch_rows.unwrap_or(BATCH_ROWS),
-                cost: Cost { pieces: 1, bytes_in: bytes, memory: batch.saturating_add(bytes.min(64 << 20)) },
-                reader: None,
-            }));
+            let blooms: Arc<[BloomTest]> = match predicate {
+                Some(predicate) => bloom_tests(group, predicate, &self.schema, &|c| self.converter(c)).into(),
+                None => Arc::default(),
+            };
+            for (at, rows) in parts.into_iter().enumerate() {
+                left = left.saturating_sub(rows.count as u64);
+                let cost = cost(group, &projection.mask, rows.count, batch_rows);
+                let task = GroupTask::new(
+                    Arc::clone(&self.file),
+                    self.metadata.clone(),
+                    projection.mask.clone(),
+                    Arc::clone(&projection.order),
+                    number,
+                    rows,
+                    batch_rows,
+                    Arc::clone(&blooms),
+                    Cost { pieces: u64::from(at == 0), ..cost },
+                );
+                plan.tasks.push(Box::new(task) as Box<dyn Task>);
+                if left == 0 {
+                    break;
+                }
+            }
         }
-        let pruned = (groups.len() - tasks.len()) as u64;
-        Ok(Plan { tasks, pieces: groups.len() as u64, pruned })
+        Ok(plan)
     }
 
     fn storage(&self) -> Arc<dyn Storage> {
@@ -96,47 +204,39 @@ impl Table for ParquetTable {
     }
 }
 
-/// One row group. The Parquet reader fetches pages as it goes, so the group is never in memory as a whole.
-struct GroupTask {
-    location: Location,
-    metadata: ArrowReaderMetadata,
-    stored: Vec<usize>,
-    order: Vec<usize>,
-    group: usize,
-    rows: usize,
-    cost: Cost,
-    reader: Option<ParquetRecordBatchReader>,
+/// What the task over `rows` of a row group costs.
+fn cost(group: &RowGroupMetaData, mask: &ProjectionMask, rows: usize, batch_rows: usize) -> Cost {
+    let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
+    let (mut stored, mut decoded) = (0_u64, 0_u64);
+    for (_, column) in columns {
+        stored = stored.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
+        decoded = decoded.saturating_add(u64::try_from(column.uncompressed_size()).unwrap_or(0));
+    }
+    let all = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
+    let share = |bytes: u64| (u128::from(bytes) * rows as u128 / u128::from(all)) as u64;
+    // Encoded values grow when they are decoded; dictionaries most.
+    let batch = decoded.saturating_mul(4) / all * (batch_rows.min(rows) as u64);
+    Cost { pieces: 1, bytes_in: share(stored), memory: share(stored).saturating_add(batch) }
 }
 
-impl GroupTask {
-    fn reader(&mut self) -> Result<&mut ParquetRecordBatchReader> {
-        let reader = if let Some(reader) = self.reader.take() {
-            reader
-        } else {
-            let input = LocationReader::new(&self.location)?;
-            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, self.metadata.clone());
-            let mask = ProjectionMask::roots(builder.parquet_schema(), self.stored.iter().copied());
-            let builder = builder.with_row_groups(vec![self.group]).with_projection(mask);
-            builder.with_batch_size(self.rows).build().map_err(|e| self.damaged(e))?
-        };
-        Ok(self.reader.insert(reader))
-    }
-
-    fn damaged(&self, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-        damaged("Parquet", error).file(self.location.path()).piece(format!("row group {}", self.group))
-    }
+fn row_count(group: &RowGroupMetaData) -> Result<usize> {
+    usize::try_from(group.num_rows())
+        .map_err(|_| Error::corrupt(format!("a Parquet row group states {} rows", group.num_rows())))
 }
 
-impl Task for GroupTask {
-    fn cost(&self) -> Cost {
-        self.cost
-    }
-
-    fn step(&mut self, _fetched: Vec<Bytes>) -> Result<Step> {
-        match self.reader()?.next() {
-            None => Ok(Step::Done),
-            Some(Ok(batch)) => Ok(Step::Batch(batch.project(&self.order)?)),
-            Some(Err(error)) => Err(self.damaged(error)),
+/// Reads the metadata at the end of a file, in one request where it fits in [`TAIL`].
+fn footer(location: &Location) -> Result<ParquetMetaData> {
+    let size = location.size()?;
+    let mut wanted = TAIL.min(size);
+    loop {
+        let tail = location.read_range(size - wanted..size)?;
+        let mut reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
+        match reader.try_parse_sized(&tail, size).and_then(|()| reader.finish()) {
+            Ok(metadata) => return Ok(metadata),
+            Err(ParquetError::NeedMoreData(more)) if more as u64 > wanted && more as u64 <= size => {
+                wanted = more as u64;
+            }
+            Err(error) => return Err(damaged("Parquet", error).file(location.path())),
         }
     }
 }

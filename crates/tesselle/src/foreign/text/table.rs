@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::{Buf, Bytes};
-use rayon::prelude::*;
+use tesselle_core::driver::parallel;
 use tesselle_core::{
     ByteRange, Context, Cost, Error, Known, Location, Plan, Predicate, Pushdown, Result, Scan, Step, Storage,
     Table, TableStats, Task,
@@ -77,14 +77,10 @@ impl<S: Syntax> TextTable<S> {
 
     /// Looks at every record, and counts them.
     fn look(&mut self, has_header: bool) -> Result<S::Found> {
-        let looked: Vec<_> = self
-            .blocks
-            .par_iter()
-            .map(|block| {
-                let text = block.file.read_range(block.range.clone()).in_file(block.file.path())?;
-                Ok(self.syntax.infer(&text, block.first))
-            })
-            .collect::<Result<_>>()?;
+        let looked: Vec<_> = parallel::try_map(&self.blocks, |block| {
+            let text = block.file.read_range(block.range.clone()).in_file(block.file.path())?;
+            Ok::<_, Error>(self.syntax.infer(&text, block.first))
+        })?;
         let (mut found, mut rows, mut lines) = (S::Found::default(), 0, 0);
         for (block, looked) in self.blocks.iter_mut().zip(looked) {
             if block.first {

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use tesselle_codec::compress::Compressor;
 use tesselle_core::array::read_region_here;
@@ -123,28 +122,19 @@ pub(crate) fn write_array(
     for first in (0..total).step_by(at_once as usize) {
         driver.check_canceled()?;
         let chunks: Vec<u64> = (first..total.min(first + at_once)).collect();
-        let sizes = driver.install(|| {
-            chunks
-                .into_par_iter()
-                .map(|number| {
-                    let at = coordinates(number, &counts);
-                    let spans = at.iter().zip(&meta.chunk).zip(&meta.shape);
-                    let spans: Vec<Span> = spans
-                        .map(|((at, chunk), n)| Span {
-                            start: at * chunk,
-                            stop: (*n).min((at + 1) * chunk),
-                            step: 1,
-                        })
-                        .collect();
-                    let shape: Vec<u64> = spans.iter().map(Span::len).collect();
-                    let mut cells = vec![0; shape.iter().product::<u64>() as usize * meta.dtype.size()];
-                    read_region_here(source, &Region { spans }, &mut cells, driver)?;
-                    let stored = meta.codecs.encode(padded(cells, &shape, &meta.chunk, meta.dtype.size()))?;
-                    staged.put(&meta.key(&at), &stored)?;
-                    driver.progress().advance(bytes);
-                    Ok(stored.len() as u64)
-                })
-                .collect::<Result<Vec<u64>>>()
+        let sizes = driver.try_map(chunks, |number| {
+            let at = coordinates(number, &counts);
+            let spans = at.iter().zip(&meta.chunk).zip(&meta.shape);
+            let spans: Vec<Span> = spans
+                .map(|((at, chunk), n)| Span { start: at * chunk, stop: (*n).min((at + 1) * chunk), step: 1 })
+                .collect();
+            let shape: Vec<u64> = spans.iter().map(Span::len).collect();
+            let mut cells = vec![0; shape.iter().product::<u64>() as usize * meta.dtype.size()];
+            read_region_here(source, &Region { spans }, &mut cells, driver)?;
+            let stored = meta.codecs.encode(padded(cells, &shape, &meta.chunk, meta.dtype.size()))?;
+            staged.put(&meta.key(&at), &stored)?;
+            driver.progress().advance(bytes);
+            Ok(stored.len() as u64)
         })?;
         written += sizes.iter().sum::<u64>();
     }
@@ -377,18 +367,13 @@ impl ZarrSink {
             if self.columns.len() == 1 { String::new() } else { format!("{}/", self.columns[number].name) };
         let (staged, inner, band) = (&self.staged, &self.inner, self.columns[number].bands);
         let meta = &self.columns[number].meta;
-        let sizes = self.driver.install(|| {
-            (0..total)
-                .into_par_iter()
-                .map(|chunk| {
-                    let mut at = vec![band];
-                    at.extend(coordinates(chunk, &counts));
-                    let cut = cut(cells, height, inner, &meta.chunk, &at[1..], size);
-                    let stored = meta.codecs.encode(cut)?;
-                    staged.put(&format!("{prefix}{}", meta.key(&at)), &stored)?;
-                    Ok(stored.len() as u64)
-                })
-                .collect::<Result<Vec<u64>>>()
+        let sizes = self.driver.try_map(0..total, |chunk| {
+            let mut at = vec![band];
+            at.extend(coordinates(chunk, &counts));
+            let cut = cut(cells, height, inner, &meta.chunk, &at[1..], size);
+            let stored = meta.codecs.encode(cut)?;
+            staged.put(&format!("{prefix}{}", meta.key(&at)), &stored)?;
+            Ok(stored.len() as u64)
         })?;
         self.columns[number].bands += 1;
         self.bytes += sizes.iter().sum::<u64>();

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tesselle_core::{
-    ColumnBounds, Comparison, Plan, Predicate, Region as Selected, Scalar, Scan, Span, Task, Verdict,
-};
+use tesselle_core::array::narrow;
+use tesselle_core::{ColumnBounds, Plan, Region as Selected, Scalar, Scan, Span, Task, Verdict};
 
 use super::task::DenseTask;
 use crate::array::Array;
@@ -63,7 +62,9 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     let projection = Projection::new(array, scan)?;
     let mut selected = selection(array, &grid, scan)?;
     if let Some(predicate) = &scan.predicate {
-        narrow(array, &grid, predicate, &mut selected);
+        let names: Vec<&str> = array.schema.dimensions.iter().map(|dim| dim.name.as_str()).collect();
+        let origin: Vec<i128> = grid.axes.iter().map(|axis| axis.low).collect();
+        narrow(predicate, &names, &origin, &mut selected);
     }
     let all_tiles: u64 = array.fragments.iter().map(|fragment| fragment.tiles).fold(0, u64::saturating_add);
     let Some(bounds) = Grid::bounds_of(&selected) else {
@@ -93,48 +94,35 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
 
 /// The positions that the scan selects.
 pub(crate) fn selection(array: &Array, grid: &Grid, scan: &Scan) -> Result<Selected> {
-    let readable = array.schema.readable(grid)?;
+    let rows = array.row_box(grid)?;
     let Some(selection) = &scan.selection else {
-        let spans = readable.low.iter().zip(&readable.high);
+        let Some(rows) = rows else {
+            return Ok(Selected { spans: vec![Span { start: 0, stop: 0, step: 1 }; grid.axes.len()] });
+        };
+        let spans = rows.low.iter().zip(&rows.high);
         let spans = spans.map(|(low, high)| Span { start: *low, stop: high.saturating_add(1), step: 1 });
         return Ok(Selected { spans: spans.collect() });
     };
-    // The selection speaks of coordinates and may leave the ends of the readable part open.
-    let axes = grid.axes.iter().zip(&readable.low);
-    let origin: Vec<i128> = axes.map(|(axis, low)| axis.low.saturating_add(i128::from(*low))).collect();
-    let shape: Vec<u64> = (0..grid.axes.len()).map(|axis| readable.len(axis)).collect();
-    let mut selected = selection.resolve(&origin, &shape)?;
-    for (span, low) in selected.spans.iter_mut().zip(&readable.low) {
-        span.start = span.start.saturating_add(*low);
-        span.stop = span.stop.saturating_add(*low);
-    }
-    Ok(selected)
+    // The selection names coordinates of the domain; bounds that it leaves open are those of the rows.
+    let (first, shape) = corner_and_shape(grid, rows.as_ref());
+    let bounded = selection.bounded(&coordinates(grid, &first), &shape);
+    let (first, shape) = corner_and_shape(grid, Some(&grid.domain()));
+    bounded.resolve(&coordinates(grid, &first), &shape)
 }
 
-/// Narrows the selection to the coordinates that a conjunction of comparisons leaves.
-fn narrow(array: &Array, grid: &Grid, predicate: &Predicate, selected: &mut Selected) {
-    for condition in predicate.conjuncts() {
-        let Predicate::Compare { column, op, value } = condition else { continue };
-        let Some((axis, _)) = array.schema.dimension(column) else { continue };
-        let (Some(grid_axis), Some(span)) = (grid.axes.get(axis), selected.spans.get_mut(axis)) else {
-            continue;
-        };
-        let Scalar::Int(value) = value else { continue };
-        let position = value.saturating_sub(grid_axis.low);
-        // The first position that may pass, and the one after the last.
-        let (first, stop) = match op {
-            Comparison::Eq => (position, position.saturating_add(1)),
-            Comparison::Lt => (0, position),
-            Comparison::Le => (0, position.saturating_add(1)),
-            Comparison::Gt => (position.saturating_add(1), i128::MAX),
-            Comparison::Ge => (position, i128::MAX),
-            Comparison::Ne => continue,
-        };
-        let clamp = |position: i128| u64::try_from(position.max(0)).unwrap_or(u64::MAX);
-        span.stop = span.stop.min(clamp(stop));
-        let skip = clamp(first).saturating_sub(span.start).div_ceil(span.step.max(1));
-        span.start = span.start.saturating_add(skip.saturating_mul(span.step)).min(span.stop.max(span.start));
+/// The first position and the shape of a box; without one the corner of the domain and no cells.
+pub(crate) fn corner_and_shape(grid: &Grid, region: Option<&Region>) -> (Vec<u64>, Vec<u64>) {
+    let axes = 0..grid.axes.len();
+    match region {
+        Some(region) => (region.low.clone(), axes.map(|axis| region.len(axis)).collect()),
+        None => (vec![0; axes.len()], vec![0; axes.len()]),
     }
+}
+
+/// The coordinates of a position.
+pub(crate) fn coordinates(grid: &Grid, position: &[u64]) -> Vec<i128> {
+    let axes = grid.axes.iter().zip(position);
+    axes.map(|(axis, position)| axis.low.saturating_add(i128::from(*position))).collect()
 }
 
 /// Drops pieces beyond the first `limit` rows.
@@ -209,13 +197,10 @@ impl DenseScan {
             let Some(held) = fragment.dense.as_ref().and_then(|dense| dense.tiles.intersect(&tiles)) else {
                 continue;
             };
-            visited = Some(match visited {
-                None => held,
-                Some(all) => Region {
-                    low: all.low.iter().zip(&held.low).map(|(a, b)| *a.min(b)).collect(),
-                    high: all.high.iter().zip(&held.high).map(|(a, b)| *a.max(b)).collect(),
-                },
-            });
+            match &mut visited {
+                None => visited = Some(held),
+                Some(all) => all.include(&held),
+            }
         }
         let Some(visited) = visited else { return none };
         let mut covered = visited == tiles;

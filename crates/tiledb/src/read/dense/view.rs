@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tesselle_core::array::{Place, clipped, fill};
 use tesselle_core::{ArrayView, DType, Region as Selected, Scan, Span, Storage};
 
-use super::plan::{DenseScan, Part, field_of};
+use super::plan::{DenseScan, Part, coordinates, corner_and_shape, field_of};
 use crate::array::Array;
 use crate::read::column::{Column, Source};
 use crate::read::copy::{copy_runs, fill_runs};
@@ -16,14 +16,14 @@ use crate::read::projection::Projection;
 use crate::read::tile::FieldTiles;
 use crate::{Datatype, Error, Physical, Result};
 
-/// A dense attribute as a grid of numbers: the readable part of the domain, cut along the tile grid.
+/// A dense attribute as a grid of numbers: the box of rows or the whole domain, cut along the tile grid.
 pub(crate) struct DenseView {
     scan: DenseScan,
     dtype: DType,
     shape: Vec<u64>,
     tile_shape: Vec<u64>,
     names: Vec<String>,
-    /// Position of the first readable cell on each axis.
+    /// Position of the first cell on each axis.
     first: Vec<u64>,
     /// A cell that was never written.
     fill: Vec<u8>,
@@ -40,28 +40,28 @@ impl DenseView {
             && dtype_of(column.datatype).is_some()
     }
 
-    /// The view of a column, if it can have one.
-    pub(crate) fn try_new(array: &Arc<Array>, name: &str) -> Result<Option<Self>> {
+    /// The view of a column, if it can have one: of its rows, or of the whole `domain`.
+    pub(crate) fn try_new(array: &Arc<Array>, name: &str, domain: bool) -> Result<Option<Self>> {
         let column = array.column(name)?;
         let Some(dtype) = dtype_of(column.datatype).filter(|_| Self::suits(array, column)) else {
             return Ok(None);
         };
         let grid = array.schema.grid()?;
-        let readable = array.schema.readable(&grid)?;
+        let rows = if domain { Some(grid.domain()) } else { array.row_box(&grid)? };
+        let (first, shape) = corner_and_shape(&grid, rows.as_ref());
         let projection = Projection::new(array, &Scan::all().columns([name]))?;
         let mut fields = HashMap::new();
         for (position, fragment) in array.fragments.iter().enumerate() {
             fields.insert(position, vec![field_of(array, fragment, column)?]);
         }
-        // Tiles of the view are those of the grid when the readable part starts on a border; otherwise they are
+        // Tiles of the view are those of the grid when the box starts on a border; otherwise they are
         // shifted and read from up to two tiles per axis.
         let tile_shape: Vec<u64> = grid.axes.iter().map(|axis| axis.extent).collect();
-        let shape: Vec<u64> = (0..grid.axes.len()).map(|axis| readable.len(axis)).collect();
         let names = array.schema.dimensions.iter().map(|dim| dim.name.clone()).collect();
         let cells_per_tile = grid.cells_per_tile()?;
         let scan = DenseScan { array: Arc::clone(array), grid, cells_per_tile, projection, fields };
         let fill = column.fill.clone();
-        Ok(Some(Self { scan, dtype, shape, tile_shape, names, first: readable.low, fill }))
+        Ok(Some(Self { scan, dtype, shape, tile_shape, names, first, fill }))
     }
 
     /// The positions of the rows `rows` of a tile of the view.
@@ -134,8 +134,7 @@ impl ArrayView for DenseView {
     }
 
     fn origin(&self) -> Vec<i128> {
-        let axes = self.scan.grid.axes.iter().zip(&self.first);
-        axes.map(|(axis, first)| axis.low.saturating_add(i128::from(*first))).collect()
+        coordinates(&self.scan.grid, &self.first)
     }
 
     fn storage(&self) -> Option<Arc<dyn Storage>> {

@@ -293,6 +293,15 @@ fn retain(tile: &mut Chosen, keep: impl Fn(usize) -> bool) {
 }
 
 impl Task for SparseTask {
+    fn largest_piece(&self) -> u64 {
+        let sizes = self.tiles.iter().filter_map(|tile| {
+            let fields = self.scan.fragments.get(&tile.fragment)?;
+            let keys = fields.keys.iter().map(|key| &key.tiles);
+            keys.chain(&fields.columns).map(|tiles| tiles.decoded_bytes(tile.tile, tile.cells)).max()
+        });
+        sizes.max().unwrap_or(0)
+    }
+
     fn cost(&self) -> Cost {
         let (mut bytes_in, mut decoded) = (0_u64, 0_u64);
         for tile in &self.tiles {

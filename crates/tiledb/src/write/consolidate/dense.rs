@@ -3,10 +3,11 @@
 use std::ops::Range as Span;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::source;
+use tesselle_core::driver::parallel;
+
 use crate::array::Array;
+use crate::domain::written_box;
 use crate::fragment::Fragment;
 use crate::meta::attribute::Attribute;
 use crate::meta::layout::Layout;
@@ -14,7 +15,7 @@ use crate::order::grid::{Grid, Region};
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::write::array::ArrayWriter;
 use crate::write::cells::TileCells;
-use crate::write::dense::{advance, ranges_of};
+use crate::write::dense::advance;
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, TileSet};
 use crate::{Error, Result};
 
@@ -23,14 +24,7 @@ const GROUP: usize = 16;
 
 /// The box of several fragments.
 fn union(fragments: &[Arc<Fragment>]) -> Option<Region> {
-    let mut regions =
-        fragments.iter().filter_map(|fragment| fragment.dense.as_ref()).map(|dense| &dense.region);
-    let mut all = regions.next()?.clone();
-    for region in regions {
-        all.low.iter_mut().zip(&region.low).for_each(|(all, low)| *all = (*all).min(*low));
-        all.high.iter_mut().zip(&region.high).for_each(|(all, high)| *all = (*all).max(*high));
-    }
-    Some(all)
+    written_box(fragments.iter().map(AsRef::as_ref))
 }
 
 /// The new fragment holds fill values wherever the chosen ones leave gaps in their common box; they must not hide cells
@@ -85,21 +79,26 @@ impl ArrayWriter {
         let cells =
             usize::try_from(grid.cells_per_tile()?).map_err(|_| Error::limit("a tile has too many cells"))?;
         let mut writer = FragmentWriter::create(self.plan(timestamps))?;
+        // A tile is held as it is read from its sources, merged and filtered.
+        let widest = self.schema.attributes.iter().map(|attribute| attribute.cell_size().unwrap_or(16)).sum();
+        let at_once =
+            self.affordable((sources.len() + 2).saturating_mul(cells).saturating_mul(widest), GROUP);
         let span = grid.tiles_of(&region);
         let mut index = span.low.clone();
         let mut more = true;
         while more {
             let mut group = Vec::new();
-            while more && group.len() < GROUP {
+            while more && group.len() < at_once {
                 group.push(index.clone());
                 more = advance(&mut index, &span, grid.tile_order);
             }
+            self.check_canceled()?;
             let merge = |index: &Vec<u64>| self.merge_tile(array, &grid, &region, &sources, index, cells);
-            let tiles = group.par_iter().map(merge).collect::<Result<Vec<_>>>()?;
+            let tiles = parallel::try_map(&group, merge)?;
             writer.append(&tiles)?;
         }
         let fragment = writer.finish(&FragmentEnd {
-            domain: Some(ranges_of(&grid, &region)),
+            domain: Some(grid.ranges_of(&region)),
             last_tile_cells: cells as u64,
             ..FragmentEnd::default()
         })?;

@@ -43,10 +43,10 @@ impl ArrayWriter {
         }
         let start = chosen.iter().map(|fragment| fragment.name.start).min().unwrap_or(0);
         let end = chosen.iter().map(|fragment| fragment.name.end).max().unwrap_or(0);
-        let merged = match self.schema.kind {
-            ArrayKind::Dense => Some(self.merge_dense(&array, &chosen, (start, end))?),
-            ArrayKind::Sparse => self.merge_sparse(&array, &chosen, (start, end), consolidation.purge)?,
-        };
+        let merged = self.install(|| match self.schema.kind {
+            ArrayKind::Dense => self.merge_dense(&array, &chosen, (start, end)).map(Some),
+            ArrayKind::Sparse => self.merge_sparse(&array, &chosen, (start, end), consolidation.purge),
+        })?;
         let Some((fragment, cells)) = merged else { return Ok(Written::default()) };
         commit(&self.location, std::slice::from_ref(&fragment.name), (start, end))?;
         let lines: Vec<String> = chosen.iter().map(|old| format!("/{}", old.path)).collect();

@@ -357,7 +357,11 @@ impl Output<'_> {
         self.end.mbrs.push(self.array.mbr(&self.writer.fields(), &set)?);
         self.end.last_tile_cells = picks.len() as u64;
         self.tiles.push(set);
-        if self.tiles.len() == GROUP { self.flush() } else { Ok(()) }
+        if self.tiles.len() < GROUP {
+            return Ok(());
+        }
+        self.array.check_canceled()?;
+        self.flush()
     }
 
     fn flush(&mut self) -> Result<()> {

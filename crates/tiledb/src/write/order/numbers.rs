@@ -3,8 +3,8 @@
 use std::ops::Range as Span;
 
 use arrow_buffer::Buffer;
-use rayon::prelude::*;
 use tesselle_core::Scalar;
+use tesselle_core::driver::parallel;
 
 use crate::Physical;
 use crate::meta::dimension::Dimension;
@@ -207,7 +207,7 @@ impl Numbers {
     /// All words.
     pub(super) fn words(&self, count: usize) -> Vec<u64> {
         let mut words = vec![0; count];
-        words.par_chunks_mut(STRETCH).enumerate().for_each(|(i, words)| {
+        parallel::for_each(words.chunks_mut(STRETCH).enumerate(), |(i, words)| {
             let mut slots = words.iter_mut();
             let start = i * STRETCH;
             self.each(start..(start + STRETCH).min(count), |word| {

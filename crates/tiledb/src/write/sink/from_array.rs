@@ -19,7 +19,7 @@ use crate::meta::dimension::Dimension;
 use crate::meta::schema::ArrayKind;
 use crate::order::grid::Region;
 use crate::write::cells::Cells;
-use crate::write::dense::{CellOrder, Tiler, ranges_of};
+use crate::write::dense::{CellOrder, Tiler};
 use crate::write::fragment::{FragmentEnd, FragmentWriter};
 use crate::write::schema::{NewSchema, SchemaBuilder};
 
@@ -62,7 +62,7 @@ pub fn create_from_array(
         }
     }
     let fragment = writer.finish(&FragmentEnd {
-        domain: Some(ranges_of(&grid, &domain)),
+        domain: Some(grid.ranges_of(&domain)),
         last_tile_cells: grid.cells_per_tile()?,
         ..FragmentEnd::default()
     })?;

@@ -1,4 +1,4 @@
-//! Rows that fill the domain of a dense array in row-major order.
+//! Rows that fill the domain of a dense array, or a box of it, in row-major order.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::meta::schema::ArraySchema;
 use crate::meta::value::{Range, parse_scalar};
 use crate::order::grid::{Grid, Region};
 use crate::write::cells::Cells;
-use crate::write::dense::{CellOrder, Tiler, ranges_of};
+use crate::write::dense::{CellOrder, Tiler, checked_region};
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter};
 
 /// Extent of a dimension's tiles unless a setting says otherwise.
@@ -23,6 +23,8 @@ const EXTENT: i128 = 100;
 pub(super) struct GridCells {
     schema: Arc<ArraySchema>,
     grid: Grid,
+    /// The box that the rows fill.
+    rows: Region,
     dims: Vec<DimensionPlan>,
     pending: Vec<Vec<Cells>>,
     pending_rows: u64,
@@ -61,23 +63,23 @@ impl GridCells {
         let schema = schema_of(settings, &dims, columns)?;
         crate::write::schema::check(&schema_without_enumerations(&schema), &[])?;
         let grid = schema.grid()?;
-        let domain = grid.domain();
-        let row = (1..grid.axes.len()).fold(1_u64, |cells, axis| cells.saturating_mul(domain.len(axis)));
+        let rows = row_box(&schema, &grid, &dims, settings)?;
+        let row = (1..grid.axes.len()).fold(1_u64, |cells, axis| cells.saturating_mul(rows.len(axis)));
         let schema = Arc::new(schema);
         let writer = FragmentWriter::create(target.plan(&schema))?;
         let pending = vec![Vec::new(); columns.len()];
-        Ok(Self { schema, grid, dims, pending, pending_rows: 0, row, done: 0, writer })
+        Ok(Self { schema, grid, rows, dims, pending, pending_rows: 0, row, done: 0, writer })
     }
 
     /// Refuses rows that are not at their place.
     fn check_places(&self, batch: &RecordBatch) -> Result<()> {
-        let domain = self.grid.domain();
-        let mut stride = self.row.saturating_mul(domain.len(0));
+        let mut stride = self.row.saturating_mul(self.rows.len(0));
         for (axis, plan) in self.dims.iter().enumerate() {
-            let len = domain.len(axis);
+            let len = self.rows.len(axis);
             stride /= len.max(1);
             let cells = plan.cells(batch)?;
-            let low = self.grid.axes.get(axis).map_or(0, |axis| axis.low);
+            let low = self.grid.axes.get(axis).map_or(0, |axis| axis.low)
+                + i128::from(self.rows.low.get(axis).copied().unwrap_or(0));
             for row in 0..cells.count {
                 let number = self.done + self.pending_rows + row as u64;
                 let expected = low + i128::from(number / stride.max(1) % len);
@@ -97,15 +99,18 @@ impl GridCells {
     /// Writes the tiles of the positions along the first dimension that are complete.
     fn flush(&mut self, last: bool) -> Result<()> {
         let extent = self.grid.axes.first().map_or(1, |axis| axis.extent);
-        let positions = self.pending_rows / self.row;
-        let positions = if last { positions } else { positions / extent * extent };
+        let first = self.rows.low.first().copied().unwrap_or(0) + self.done / self.row;
+        let mut positions = self.pending_rows / self.row;
+        if !last {
+            // Up to a border of the tile grid, on which the box need not start.
+            positions = ((first + positions) / extent * extent).saturating_sub(first);
+        }
         if positions == 0 {
             return Ok(());
         }
         let columns: Vec<Cells> =
             self.pending.iter_mut().filter_map(|parts| Cells::concat(std::mem::take(parts))).collect();
-        let first = self.done / self.row;
-        let mut region = self.grid.domain();
+        let mut region = self.rows.clone();
         if let (Some(low), Some(high)) = (region.low.first_mut(), region.high.first_mut()) {
             (*low, *high) = (first, first + positions - 1);
         }
@@ -122,6 +127,22 @@ impl GridCells {
         self.pending_rows -= written;
         Ok(())
     }
+}
+
+/// The box that the settings name, or the whole domain.
+fn row_box(
+    schema: &ArraySchema,
+    grid: &Grid,
+    dims: &[DimensionPlan],
+    settings: &SinkSettings,
+) -> Result<Region> {
+    let mut ranges = Vec::with_capacity(dims.len());
+    for DimensionPlan { dimension, .. } in dims {
+        let given = settings.row_range(&dimension.name, dimension.datatype)?;
+        let range = given.or_else(|| dimension.domain.clone());
+        ranges.push(range.ok_or_else(|| Error::internal("a dimension was checked, but has no domain"))?);
+    }
+    checked_region(schema, grid, &ranges)
 }
 
 fn schema_without_enumerations(schema: &ArraySchema) -> ArraySchema {
@@ -154,12 +175,12 @@ impl Rows for GridCells {
         if self.done == 0 {
             return Ok((Vec::new(), schema));
         }
-        let mut region: Region = self.grid.domain();
-        if let Some(high) = region.high.first_mut() {
-            *high = self.done / self.row - 1;
+        let mut region = self.rows.clone();
+        if let (Some(low), Some(high)) = (region.low.first(), region.high.first_mut()) {
+            *high = low + self.done / self.row - 1;
         }
         let end = FragmentEnd {
-            domain: Some(ranges_of(&self.grid, &region)),
+            domain: Some(self.grid.ranges_of(&region)),
             last_tile_cells: self.grid.cells_per_tile()?,
             ..FragmentEnd::default()
         };

@@ -10,7 +10,8 @@ use crate::meta::schema::ArrayKind;
 use crate::meta::value::Range;
 use crate::write::schema::DEFAULT_CAPACITY;
 
-/// The settings of the whole array. Columns have `filters.NAME`, dimensions also `domain.NAME` and `extent.NAME`.
+/// The settings of the whole array. Columns have `filters.NAME`, dimensions also `domain.NAME`, `extent.NAME` and, where
+/// rows fill only a part of a dense domain, `box.NAME`.
 pub const SETTINGS: [&str; 10] =
     ["kind", "dims", "capacity", "cell_order", "tile_order", "dups", "filters", "extent", "timestamp", "key"];
 
@@ -35,7 +36,7 @@ impl SinkSettings {
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
         let of_columns: Vec<String> = names
             .iter()
-            .flat_map(|name| ["filters", "domain", "extent"].map(|what| format!("{what}.{name}")))
+            .flat_map(|name| ["filters", "domain", "extent", "box"].map(|what| format!("{what}.{name}")))
             .collect();
         let known: Vec<&str> = SETTINGS.into_iter().chain(of_columns.iter().map(String::as_str)).collect();
         raw.expect_only(&known)?;
@@ -86,12 +87,21 @@ impl SinkSettings {
 
     /// The domain of a dimension: `low:high`, both included.
     pub(super) fn domain(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
-        let Some(text) = self.raw.get(&format!("domain.{column}")) else { return Ok(None) };
+        self.range("domain", column, datatype)
+    }
+
+    /// The part of the domain of a dimension that the rows of a dense array fill.
+    pub(super) fn row_range(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
+        self.range("box", column, datatype)
+    }
+
+    fn range(&self, what: &str, column: &str, datatype: Datatype) -> Result<Option<Range>> {
+        let Some(text) = self.raw.get(&format!("{what}.{column}")) else { return Ok(None) };
         let ends = text
             .split_once(':')
             .and_then(|(low, high)| Some((scalar(low, datatype)?, scalar(high, datatype)?)));
         let (low, high) =
-            ends.ok_or_else(|| Error::invalid(format!("domain.{column}={text} is not low:high")))?;
+            ends.ok_or_else(|| Error::invalid(format!("{what}.{column}={text} is not low:high")))?;
         Ok(Some(Range { low, high }))
     }
 

@@ -69,6 +69,7 @@ impl SparseCells {
             schema_name: target.schema_name.clone(),
             enumerations: HashMap::new(),
             key: target.key.clone(),
+            driver: Some(driver.clone()),
         };
         let budget = usize::try_from(driver.budget().total() / 4).unwrap_or(usize::MAX);
         Ok(Self {

@@ -207,7 +207,7 @@ impl AlignedBuffer {
 
     /// The pages of these ranges, range by range: the times first, then the columns.
     fn jobs<'a>(
-        &self,
+        &'a self,
         times: &'a [i64],
         sources: &[Source<'a>],
         ranges: &[Range<usize>],
@@ -216,12 +216,14 @@ impl AlignedBuffer {
         let mut jobs = Vec::with_capacity(ranges.len() * (sources.len() + 1));
         for range in ranges {
             let part = times.get(range.clone()).unwrap_or_default();
-            jobs.push(PageJob { times: part, content: Content::Times, compression: self.compression });
+            let compression = self.compression;
+            jobs.push(PageJob { name: "", times: part, content: Content::Times, compression });
             for (column, (values, present)) in self.columns.iter().zip(sources) {
                 let coding = encoder.setting.value_coding(&column.schema)?;
                 let mask = present.map(|mask| mask.get(range.clone()).unwrap_or_default());
                 let content = Content::Column(coding, values.range(range.clone()), mask);
-                jobs.push(PageJob { times: part, content, compression: column.schema.compression });
+                let (name, compression) = (&*column.schema.name, column.schema.compression);
+                jobs.push(PageJob { name, times: part, content, compression });
             }
         }
         Ok(jobs)

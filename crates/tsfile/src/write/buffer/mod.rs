@@ -13,7 +13,7 @@ use crate::meta::{ChunkHeader, Compression, DataType};
 use aligned::AlignedBuffer;
 use ordinary::SeriesBuffer;
 use std::ops::Range;
-use tesselle_core::{Context as _, Driver, Error, Result};
+use tesselle_core::{Driver, Error, Result};
 
 /// One column of a write: values by row, and which rows have one.
 #[derive(Debug, Clone, Copy)]
@@ -185,8 +185,7 @@ pub(crate) struct ChunkJob<'a> {
 impl ChunkJob<'_> {
     /// Encodes the rest and joins all pages.
     pub(crate) fn run(&self, setting: &Setting) -> Result<EncodedChunk> {
-        let name = || format!("measurement '{}'", self.header.measurement.escape_debug());
-        let rest = self.rest.iter().map(|job| job.run(setting)).collect::<Result<Vec<_>>>().in_piece(name)?;
+        let rest = self.rest.iter().map(|job| job.run(setting)).collect::<Result<Vec<_>>>()?;
         self.pages.chunk(&rest, self.header.clone(), setting.version)
     }
 }

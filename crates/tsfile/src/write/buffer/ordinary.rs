@@ -51,7 +51,7 @@ impl SeriesBuffer {
         let coding = encoder.setting.value_coding(&self.schema)?;
         let content = Content::Points(coding, values.range(range.clone()));
         let times = times.get(range.clone()).unwrap_or_default();
-        Ok(PageJob { times, content, compression: self.schema.compression })
+        Ok(PageJob { name: &self.schema.name, times, content, compression: self.schema.compression })
     }
 
     /// Sorts what waits, if it has to be; says how many points gave way to a later one of their time.

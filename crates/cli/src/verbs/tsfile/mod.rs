@@ -1,5 +1,8 @@
 //! `tess tsfile`: what only TsFiles have.
 
+mod dump;
+mod original;
+
 use std::fmt::Write as _;
 
 use clap::{Args, Subcommand};
@@ -18,7 +21,8 @@ Examples:
   tess tsfile stats plant.tsfile --from 1700000000000 --to 1700003600000
   tess tsfile resource data/sequence
   tess tsfile data-dir data
-  tess tsfile read plant.tsfile --points --json")]
+  tess tsfile read plant.tsfile --points --json
+  tess tsfile print-tsfile-sketch plant.tsfile")]
 pub(crate) struct TsFile {
     #[command(subcommand)]
     tool: Tool,
@@ -72,12 +76,50 @@ out. The sum is exact for INT32, else a double as statistics keep it.")]
     /// Dump a file front to back: chunk groups, chunks, pages, and their points on request
     #[command(after_help = "Example:\n  tess tsfile read plant.tsfile --points")]
     Read {
-        /// The file; one that was cut off is told up to there
+        /// The file; one that was cut off is printed up to there
         path: String,
 
         /// Also decode and list the points of every page
         #[arg(long)]
         points: bool,
+    },
+    /// Print the sketch of a file as IoTDB's tool of this name does, and save it
+    #[command(after_help = "Example:\n  tess tsfile print-tsfile-sketch plant.tsfile")]
+    PrintTsfileSketch {
+        /// The file
+        path: String,
+
+        /// Where the sketch is saved; a file of this name is replaced
+        #[arg(default_value = original::SKETCH_FILE)]
+        out: String,
+
+        #[command(flatten)]
+        resources: ResourceArgs,
+    },
+    /// Print the time range of each device as IoTDB's tool of this name does
+    #[command(after_help = "\
+Example:
+  tess tsfile print-tsfile-resource-files data/sequence/root.sg
+
+Times are printed in the time zone of the machine; TZ sets another one.")]
+    PrintTsfileResourceFiles {
+        /// A resource file, or a folder with such files
+        path: String,
+    },
+    /// Print the tree of data directories as IoTDB's tool of this name does, and save it
+    #[command(after_help = "\
+Example:
+  tess tsfile print-iotdb-data-dir data1,data2 overview.txt
+
+Times are printed in the time zone of the machine; TZ sets another one.")]
+    PrintIotdbDataDir {
+        /// Data directories, separated by commas
+        #[arg(value_name = "DIR,…")]
+        directories: String,
+
+        /// Where the overview is saved; a file of this name is replaced
+        #[arg(default_value = original::OVERVIEW_FILE)]
+        out: String,
     },
 }
 
@@ -96,7 +138,14 @@ impl TsFile {
             }
             Tool::Resource { path } => (tools::resources(&Uri::parse(path)?.location)?, resource_text),
             Tool::DataDir { path } => (tools::data_directory(&Uri::parse(path)?.location)?, directory_text),
-            Tool::Read { path, points } => (tools::read(&Uri::parse(path)?.location, *points)?, records_text),
+            Tool::Read { path, points } => return fine(dump::dump(path, *points, self.json)),
+            Tool::PrintTsfileSketch { path, out, resources } => {
+                return fine(original::sketch(path, out, &resources.driver()?));
+            }
+            Tool::PrintTsfileResourceFiles { path } => return fine(original::resources(path)),
+            Tool::PrintIotdbDataDir { directories, out } => {
+                return fine(original::overview(directories, out));
+            }
         };
         if self.json {
             out::print_json(&answer)?;
@@ -105,6 +154,10 @@ impl TsFile {
         }
         Ok(Outcome::Fine)
     }
+}
+
+fn fine(done: Result<()>) -> Result<Outcome> {
+    done.map(|()| Outcome::Fine)
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
@@ -164,29 +217,4 @@ fn directory_text(answer: &Value) -> String {
         devices_text(&mut text, file);
     }
     text
-}
-
-fn records_text(answer: &Value) -> String {
-    let mut text = String::new();
-    for record in list(answer, "records") {
-        record_text(&mut text, record, 0);
-    }
-    if !answer["stopped"].is_null() {
-        let _ = writeln!(text, "stopped: {}", word(&answer["stopped"]));
-    }
-    text
-}
-
-/// A record on a line, those inside it below, indented.
-fn record_text(text: &mut String, record: &Value, depth: usize) {
-    let Some(object) = record.as_object() else {
-        let _ = writeln!(text, "{}{record}", "  ".repeat(depth));
-        return;
-    };
-    let plain = object.iter().filter(|(_, value)| !value.is_array());
-    let facts: Vec<String> = plain.map(|(key, value)| format!("{key} {}", word(value))).collect();
-    let _ = writeln!(text, "{}{}", "  ".repeat(depth), facts.join(", "));
-    for inner in object.values().filter_map(Value::as_array).flatten() {
-        record_text(text, inner, depth + 1);
-    }
 }

@@ -1,0 +1,72 @@
+//! Every thread that decodes or encodes belongs to a driver: whatever verb runs, no other pool is ever started.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The threads of this process that no driver owns, by name.
+fn others() -> BTreeMap<String, usize> {
+    let mut names = BTreeMap::new();
+    for thread in fs::read_dir("/proc/self/task").unwrap().flatten() {
+        // A thread of a driver that has just been dropped may be gone by now.
+        let Ok(name) = fs::read_to_string(thread.path().join("comm")) else { continue };
+        let name = name.trim().to_owned();
+        if !name.starts_with("tess") {
+            *names.entry(name).or_default() += 1;
+        }
+    }
+    names
+}
+
+fn run(folder: &Path, args: &str) {
+    let place = |word: &str| word.replace('@', &format!("{}/", folder.display()));
+    let args = ["tess"].into_iter().chain(args.split(' ')).map(|word| place(word).into());
+    let code = tess::run(args);
+    assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
+}
+
+#[test]
+fn no_verb_starts_a_pool_beside_the_drivers_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut text = String::from("time,a,b,c\n");
+    for i in 0..30_000 {
+        text.push_str(&format!("{i},{},{}.5,word{}\n", i * 7 % 1000, i % 777, i % 91));
+    }
+    fs::write(at.join("rows.csv"), text).unwrap();
+    run(at, "convert @rows.csv @grid.npy --columns b");
+    let before = others();
+    for call in [
+        "convert @rows.csv @x.parquet",
+        "convert @rows.csv @x.arrow",
+        "convert @rows.csv @x.jsonl",
+        "convert @x.jsonl @y.csv",
+        "convert @rows.csv @x.tsfile --columns time,a,b",
+        "convert @rows.csv @x.tatami",
+        "convert @rows.csv @sparse.tiledb --set dims=time",
+        "convert @grid.npy @x.tet",
+        "convert @grid.npy @x.zarr",
+        "convert @grid.npy @dense.tiledb",
+        "convert @x.tet @z.npy",
+        "tiledb write @sparse.tiledb @rows.csv",
+        "tiledb consolidate @sparse.tiledb",
+        "verify --deep @x.tet @x.tsfile @x.tatami @sparse.tiledb @dense.tiledb",
+        "repair @x.tet @r.tet",
+        "repair @x.tatami @r.tatami",
+        "repair @x.tsfile @r.tsfile",
+        "repair @sparse.tiledb @r.tiledb",
+        "diff @x.tet @x.tet",
+        "diff @rows.csv @x.parquet",
+        "reduce @x.tet --op mean",
+        "index @rows.csv @segment.tatami --text c",
+        "search @segment.tatami word1",
+        "cat @x.tatami --as csv -o @cat.csv",
+        "info @x.tet",
+    ] {
+        run(at, call);
+        assert_eq!(others(), before, "tess {call}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Buffers for large reads, used again and again: the page faults of fresh memory cost more than the copy into it.
+
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+
+/// Shorter reads take plain memory.
+const SMALLEST: usize = 64 << 10;
+/// Bytes of free buffers that are kept for the next reads.
+const KEPT: usize = 32 << 20;
+
+static FREE: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+
+/// Room for `len` bytes. The first use of a buffer fills it with zeros, later ones leave what it has.
+pub(super) struct Buffer {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Buffer {
+    pub(super) fn of(len: usize) -> Self {
+        if len < SMALLEST {
+            return Self { bytes: vec![0; len], len };
+        }
+        let size = class(len);
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let fitting = free.iter().rposition(|buffer| buffer.len() == size);
+        let found = fitting.map(|at| free.swap_remove(at));
+        drop(free);
+        Self { bytes: found.unwrap_or_else(|| vec![0; size]), len }
+    }
+
+    pub(super) fn as_mut(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(..self.len).unwrap_or_default()
+    }
+
+    /// The bytes, without a copy; the buffer is free again once nobody has any of them.
+    pub(super) fn into_bytes(mut self) -> Bytes {
+        if self.len < SMALLEST { std::mem::take(&mut self.bytes).into() } else { Bytes::from_owner(self) }
+    }
+}
+
+impl AsRef<[u8]> for Buffer {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if self.bytes.len() < SMALLEST {
+            return;
+        }
+        let buffer = std::mem::take(&mut self.bytes);
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept: usize = free.iter().map(Vec::len).sum();
+        if kept + buffer.len() <= KEPT {
+            free.push(buffer);
+        }
+    }
+}
+
+/// Sizes come in steps of an eighth, so that buffers fit again without much waste.
+fn class(len: usize) -> usize {
+    len.next_multiple_of((len.next_power_of_two() / 16).max(4096))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_waste_little_and_repeat() {
+        for len in [SMALLEST, 70_000, 1 << 20, (1 << 20) + 1, 5_000_000] {
+            let size = class(len);
+            assert!(size >= len && size - len <= len / 8 + 4096, "{len} takes {size}");
+            assert_eq!(class(size), size);
+        }
+    }
+
+    #[test]
+    fn a_buffer_has_the_bytes_that_were_put_into_it() {
+        for len in [0, 10, SMALLEST, 100_000] {
+            let mut buffer = Buffer::of(len);
+            buffer.as_mut().fill(7);
+            let bytes = buffer.into_bytes();
+            assert!(bytes.len() == len && bytes.iter().all(|byte| *byte == 7));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Open files: one entry per path, and few descriptors for any number of entries.
+//!
+//! A descriptor that is needed elsewhere is closed and the file is opened again later; it must be the same file then,
+//! so a reader sees one state of it or an error.
+
+use std::collections::VecDeque;
+use std::fs::{File, Metadata, OpenOptions};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+
+use bytes::Bytes;
+
+use super::place::{self, failed};
+use crate::error::{Error, Result};
+
+/// Most descriptors for files that are read, whatever the system allows.
+const MOST: usize = 256;
+/// Share of the descriptors of the process that files may take.
+const SHARE: usize = 4;
+
+/// Below this a read by position is cheaper than a mapping and its page faults.
+const MAP_FROM: u64 = 64 << 10;
+/// Ranges up to this are read by position even where there is a mapping: a fault maps many pages around a few bytes.
+pub(super) const TINY: u64 = 1 << 10;
+/// Least that a read by position counts.
+pub(super) const READ_COST: u64 = 256;
+/// Once so much was read by position, the file is read often enough to be worth a mapping.
+pub(super) const MAX_COPIED: u64 = 1 << 20;
+
+/// Files with a descriptor, the one that was opened first in front.
+static OPEN: Mutex<VecDeque<Weak<OpenFile>>> = Mutex::new(VecDeque::new());
+
+/// A file that is read.
+#[derive(Debug)]
+pub(super) struct OpenFile {
+    path: String,
+    pub(super) size: u64,
+    identity: Option<(u64, u64)>,
+    descriptor: RwLock<Option<Arc<File>>>,
+    /// Whether it was read since its descriptor was last considered for closing.
+    used: AtomicBool,
+    /// Made when it is first worth it; `None` where the system refuses.
+    pub(super) mapping: OnceLock<Option<Bytes>>,
+    /// What was read by position so far.
+    pub(super) copied: AtomicU64,
+}
+
+impl OpenFile {
+    /// Opens a regular file. Pipes and devices are refused without waiting for a writer.
+    pub(super) fn open(path: &str) -> Result<Arc<Self>> {
+        let (file, metadata) = open_regular(path)?;
+        let opened = Arc::new(Self {
+            path: path.to_owned(),
+            size: metadata.len(),
+            identity: place::identity_of(&metadata),
+            descriptor: RwLock::new(Some(Arc::new(file))),
+            used: AtomicBool::new(true),
+            mapping: OnceLock::new(),
+            copied: AtomicU64::new(0),
+        });
+        keep(&opened);
+        Ok(opened)
+    }
+
+    /// The descriptor, opened again where it was closed meanwhile.
+    pub(super) fn file(self: &Arc<Self>) -> Result<Arc<File>> {
+        self.used.store(true, Ordering::Relaxed);
+        let known = self.descriptor.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(file) = known {
+            return Ok(file);
+        }
+        let (file, metadata) = open_regular(&self.path)?;
+        if place::identity_of(&metadata) != self.identity {
+            let text = format!("'{}' was replaced while it was read", self.path);
+            return Err(Error::io(text, std::io::ErrorKind::StaleNetworkFileHandle.into()));
+        }
+        let file = Arc::new(file);
+        *self.descriptor.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&file));
+        keep(self);
+        Ok(file)
+    }
+
+    fn close(&self) {
+        *self.descriptor.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Reads a range of the file into `buffer`.
+    pub(super) fn read_at(self: &Arc<Self>, buffer: &mut [u8], offset: u64) -> Result<()> {
+        read_exact_at(&*self.file()?, buffer, offset).map_err(|error| {
+            if error.kind() == std::io::ErrorKind::UnexpectedEof {
+                return Error::io(format!("'{}' became shorter while it was read", self.path), error);
+            }
+            failed("read", &self.path)(error)
+        })
+    }
+
+    /// The mapping, where a range of `len` bytes should come from it.
+    pub(super) fn mapping_for(self: &Arc<Self>, len: u64) -> Option<&Bytes> {
+        let few = len <= if self.mapping.get().is_some() { TINY } else { MAP_FROM };
+        let add = len.max(READ_COST);
+        if self.size < MAP_FROM || (few && self.copied.fetch_add(add, Ordering::Relaxed) < MAX_COPIED) {
+            return None;
+        }
+        self.mapping.get_or_init(|| map(&*self.file().ok()?)).as_ref()
+    }
+}
+
+fn open_regular(path: &str) -> Result<(File, Metadata)> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    {
+        // A pipe without a writer would wait for one; for files the flag means nothing.
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+    }
+    #[cfg(not(target_os = "linux"))]
+    place::refuse_special(path, &std::fs::metadata(path).map_err(failed("read", path))?)?;
+    let file = options.open(path).map_err(failed("read", path))?;
+    let metadata = file.metadata().map_err(failed("read", path))?;
+    place::refuse_special(path, &metadata)?;
+    Ok((file, metadata))
+}
+
+/// Counts a descriptor, and closes others where there are too many.
+fn keep(file: &Arc<OpenFile>) {
+    let mut closing = Vec::new();
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    open.push_back(Arc::downgrade(file));
+    let mut chances = open.len();
+    while open.len() > most_open() {
+        let Some(first) = open.pop_front() else { break };
+        let Some(other) = first.upgrade() else { continue };
+        if chances > 0 && other.used.swap(false, Ordering::Relaxed) {
+            chances -= 1;
+            open.push_back(first);
+        } else {
+            closing.push(other);
+        }
+    }
+    drop(open);
+    closing.iter().for_each(|other| other.close());
+}
+
+/// How many files may have a descriptor at once.
+pub(super) fn most_open() -> usize {
+    static LIMIT: OnceLock<usize> = OnceLock::new();
+    *LIMIT.get_or_init(|| descriptors_of_process().map_or(MOST / SHARE, |n| n / SHARE).clamp(4, MOST))
+}
+
+/// The soft limit of the process, where the system shows it.
+fn descriptors_of_process() -> Option<usize> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Maps a file; `None` where the system refuses, and reads by position serve instead.
+#[expect(unsafe_code, reason = "mapping a file is the one way to hand out its bytes without a copy")]
+fn map(file: &File) -> Option<Bytes> {
+    // SAFETY: the mapping is private and read-only. Another process that truncates the file while it is mapped can
+    // make a read fault; only `LocalStorage::mapped` comes here, whose callers vouch for their files.
+    let mapping = unsafe { memmap2::Mmap::map(file) }.ok()?;
+    Some(Bytes::from_owner(mapping))
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> std::io::Result<()> {
+    while !buffer.is_empty() {
+        let n = std::os::windows::fs::FileExt::seek_read(file, buffer, offset)?;
+        if n == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        buffer = &mut buffer[n..];
+        offset += n as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! Staged names, and what ended processes have left under them.
+//!
+//! A staged file or folder is `.NAME.PID-N.tmp` next to its target, locked as long as its process lives. The next
+//! process that writes to the same target removes those that nobody has locked.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::swap::{self, OLD};
+use crate::error::Result;
+
+const STAGED: &str = ".tmp";
+
+/// The next staged name next to `target`; no other of this process has it.
+pub(crate) fn staged_name(target: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!(".{target}.{}-{number}{STAGED}", std::process::id())
+}
+
+/// Marks a staged file or folder as in use while the result lives. Where the system has no locks, nothing is marked and
+/// nothing is reclaimed.
+pub(super) fn hold(path: &Path) -> Option<File> {
+    let file = File::open(path).ok()?;
+    lock(&file).then_some(file)
+}
+
+/// Locks a file or folder, unless someone else has.
+#[cfg(unix)]
+pub(super) fn lock(file: &File) -> bool {
+    file.try_lock().is_ok()
+}
+
+#[cfg(not(unix))]
+pub(super) fn lock(_file: &File) -> bool {
+    false
+}
+
+/// Removes what ended processes have staged for `target`, and puts an old state back in its place where a process ended
+/// between two renames. Nothing here is worth failing for: what cannot be removed stays.
+pub(super) fn reclaim(target: &str) {
+    let path = Path::new(target);
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    for left in left_in(folder) {
+        let Some(staged) = Leftover::parse(&left, name).filter(|staged| !staged.is_running()) else {
+            continue;
+        };
+        let place = folder.join(&left);
+        // A lock that can be had is one that nobody has.
+        let Some(lock) = hold(&place) else { continue };
+        if staged.is_old && !path.exists() {
+            let _ = fs::rename(&place, path);
+        } else if let Some(place) = place.to_str() {
+            let _ = swap::remove(place);
+        }
+        drop(lock);
+    }
+}
+
+/// Puts an old state back under the name of `target`, which is missing.
+pub(super) fn recover(target: &str) -> Result<bool> {
+    if Path::new(target).exists() {
+        return Ok(false);
+    }
+    reclaim(target);
+    Ok(Path::new(target).exists())
+}
+
+/// What looks staged in a folder. Each folder is listed once: a process may write thousands of files into one.
+fn left_in(folder: &Path) -> Vec<String> {
+    static SEEN: Mutex<Option<HashMap<PathBuf, Vec<String>>>> = Mutex::new(None);
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let seen = seen.get_or_insert_with(HashMap::new);
+    if let Some(names) = seen.get(folder) {
+        return names.clone();
+    }
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let own = format!(".{}-", std::process::id());
+    let looks = |name: &String| {
+        name.starts_with('.')
+            && (name.ends_with(STAGED) || name.ends_with(&format!("{STAGED}{OLD}")))
+            && !name.contains(&own)
+    };
+    let names: Vec<String> = names.filter(looks).collect();
+    seen.insert(folder.to_owned(), names.clone());
+    names
+}
+
+/// A staged name, taken apart.
+struct Leftover {
+    process: u32,
+    /// Whether it is the old state of its target.
+    is_old: bool,
+}
+
+impl Leftover {
+    fn parse(name: &str, target: &str) -> Option<Self> {
+        let rest = name.strip_prefix('.')?.strip_prefix(target)?.strip_prefix('.')?;
+        let (rest, is_old) = rest.strip_suffix(OLD).map_or((rest, false), |rest| (rest, true));
+        let (process, number) = rest.strip_suffix(STAGED)?.split_once('-')?;
+        number.parse::<u32>().ok()?;
+        Some(Self { process: process.parse().ok()?, is_old })
+    }
+
+    /// Whether a process of this number runs on this machine, whatever it does.
+    fn is_running(&self) -> bool {
+        Path::new(&format!("/proc/{}", self.process)).exists()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_staged_names_of_the_target_are_taken_apart() {
+        let staged = Leftover::parse(".a.tet.123-4.tmp", "a.tet").unwrap();
+        assert_eq!((staged.process, staged.is_old), (123, false));
+        assert!(Leftover::parse(".a.tet.123-4.tmp.old", "a.tet").unwrap().is_old);
+        for other in ["a.tet.123-4.tmp", ".b.tet.123-4.tmp", ".a.tet.x-4.tmp", ".a.tet.123.tmp", ".a.tet"] {
+            assert!(Leftover::parse(other, "a.tet").is_none(), "{other}");
+        }
+        assert!(Leftover::parse(&staged_name("x"), "x").is_some());
+    }
+}

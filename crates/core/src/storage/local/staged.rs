@@ -1,0 +1,165 @@
+//! A temporary file next to its target, renamed over it at commit.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::LocalStorage;
+use super::place::{self, failed, keep_ownership};
+use super::reclaim::{self, staged_name};
+use super::swap::sync_folder;
+use crate::error::{Error, Result};
+use crate::storage::{Staged, StagedPath};
+
+/// Appends are gathered up to this size.
+const BUFFER: usize = 1 << 20;
+
+pub(super) struct StagedFile {
+    storage: LocalStorage,
+    /// Locked until the commit, so that nobody takes it for what an ended process has left.
+    file: Option<File>,
+    buffer: Vec<u8>,
+    flushed: u64,
+    staging: PathBuf,
+    /// Where it goes, links followed.
+    target: String,
+    /// What the caller calls it.
+    name: String,
+    _registered: StagedPath,
+}
+
+impl StagedFile {
+    /// Stages a file for `target`, which the caller calls `name`.
+    pub(super) fn new(storage: LocalStorage, name: &str, target: &str) -> Result<Self> {
+        let path = Path::new(target);
+        let last = path
+            .file_name()
+            .and_then(|n| n.to_str())
+            .ok_or_else(|| Error::invalid(format!("'{target}' is not a file name")))?;
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        reclaim::reclaim(target);
+        let replaces = place::look(path).map_err(failed("look at", target))?.is_some();
+        // Several writers may aim at one target: each has its own staging file, the last rename wins.
+        for _ in 0..u32::MAX {
+            let staging = folder.join(staged_name(last));
+            let registered = StagedPath::new(&staging)?;
+            match create_new(&staging, replaces) {
+                Ok(file) => {
+                    let _ = reclaim::lock(&file);
+                    return Ok(Self {
+                        storage,
+                        file: Some(file),
+                        buffer: Vec::new(),
+                        flushed: 0,
+                        staging,
+                        target: target.to_owned(),
+                        name: name.to_owned(),
+                        _registered: registered,
+                    });
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed("create", target)(error)),
+            }
+        }
+        Err(Error::io(format!("cannot create '{target}'"), std::io::ErrorKind::AlreadyExists.into()))
+    }
+
+    fn file(&mut self) -> Result<&mut File> {
+        self.file.as_mut().ok_or_else(|| Error::internal("a staged file is used after commit"))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let buffer = std::mem::take(&mut self.buffer);
+        let target = self.target.clone();
+        self.file()?.write_all(&buffer).map_err(failed("write", &target))?;
+        self.flushed += buffer.len() as u64;
+        self.buffer = buffer;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.flush()?;
+        let target = self.target.clone();
+        let old = place::look(Path::new(&target)).map_err(failed("look at", &target))?;
+        let file = self.file()?;
+        if let Some(old) = old.filter(fs::Metadata::is_file) {
+            keep_ownership(file, &old).map_err(failed("write", &target))?;
+        }
+        file.sync_all().map_err(failed("write", &target))?;
+        fs::rename(&self.staging, &target).map_err(failed("replace", &target))?;
+        self.file = None;
+        self.storage.forget(&target);
+        self.storage.forget(&self.name);
+        sync_folder(Path::new(&target)).map_err(failed("write", &target))
+    }
+}
+
+/// A new file; one that replaces another belongs to its owner alone until it has the mode of the old one.
+fn create_new(path: &Path, replaces: bool) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    if replaces {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = replaces;
+    options.open(path)
+}
+
+impl Staged for StagedFile {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() >= BUFFER {
+            self.flush()?;
+            let target = self.target.clone();
+            self.file()?.write_all(bytes).map_err(failed("write", &target))?;
+            self.flushed += bytes.len() as u64;
+            return Ok(());
+        }
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.position()) {
+            return Err(Error::internal("bytes beyond the end of a staged file are overwritten"));
+        }
+        self.flush()?;
+        let target = self.target.clone();
+        write_all_at(self.file()?, bytes, offset).map_err(failed("write", &target))
+    }
+
+    fn position(&self) -> u64 {
+        self.flushed + self.buffer.len() as u64
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        self.finish()
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn write_all_at(file: &mut File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+pub(super) fn write_all_at(file: &mut File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
+    use std::io::{Seek, SeekFrom};
+    file.seek(SeekFrom::Start(offset))?;
+    file.write_all(bytes)?;
+    file.seek(SeekFrom::End(0)).map(drop)
+}
+
+impl Drop for StagedFile {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            // Nothing more can be done about a file that cannot be removed; its name says that it is temporary.
+            let _ = fs::remove_file(&self.staging);
+        }
+    }
+}

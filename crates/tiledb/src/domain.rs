@@ -1,0 +1,41 @@
+//! Which part of its domain an array shows: the box of rows of a dense array, and what the fragments cover.
+
+use crate::Result;
+use crate::array::Array;
+use crate::fragment::Fragment;
+use crate::meta::value::Range;
+use crate::order::grid::{Grid, Region};
+
+impl Array {
+    /// The box whose cells are the rows of a dense array: the whole domain if the options ask for it, else the current
+    /// domain, else the non-empty domain. `None` where there are no rows: an array without fragments.
+    pub(crate) fn row_box(&self, grid: &Grid) -> Result<Option<Region>> {
+        if self.full_domain {
+            return Ok(Some(grid.domain()));
+        }
+        match &self.schema.current_domain {
+            Some(ranges) => grid.region_of(ranges).map(Some),
+            None => Ok(written_box(self.fragments.iter().map(AsRef::as_ref))),
+        }
+    }
+
+    /// The bounding box of all visible fragments, one range per dimension; `None` where nothing is written.
+    pub(crate) fn non_empty_domain(&self) -> Option<Vec<Range>> {
+        let domains = self.fragments.iter().filter_map(|fragment| fragment.footer.non_empty_domain.as_ref());
+        domains.fold(None, |all: Option<Vec<Range>>, domain| {
+            let Some(mut all) = all else { return Some(domain.clone()) };
+            all.iter_mut().zip(domain).for_each(|(all, range)| all.extend(range));
+            Some(all)
+        })
+    }
+}
+
+/// The bounding box of dense fragments.
+pub(crate) fn written_box<'a>(fragments: impl IntoIterator<Item = &'a Fragment>) -> Option<Region> {
+    let regions = fragments.into_iter().filter_map(|fragment| fragment.dense.as_ref());
+    regions.fold(None, |all: Option<Region>, dense| {
+        let Some(mut all) = all else { return Some(dense.region.clone()) };
+        all.include(&dense.region);
+        Some(all)
+    })
+}
