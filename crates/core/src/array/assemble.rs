@@ -66,7 +66,7 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
             parallel::try_map_with(bands, Vec::new, fill).map(drop)
         } else {
             let mut scratches = vec![Vec::new(); driver.threads() * 2];
-            bands.into_iter().try_for_each(|band| job.fill_wide(band, banded, &mut scratches))
+            bands.into_iter().try_for_each(|mut band| job.fill_wide(&mut band, banded, &mut scratches))
         }
     })
 }
@@ -182,7 +182,7 @@ impl Job<'_> {
     }
 
     /// Reads a band with all threads: tiles are decoded in parallel, then copied in parallel, row by row.
-    fn fill_wide(&self, band: Band<'_>, banded: usize, scratches: &mut [Vec<u8>]) -> Result<()> {
+    fn fill_wide(&self, band: &mut Band<'_>, banded: usize, scratches: &mut [Vec<u8>]) -> Result<()> {
         let array = self.cut.array;
         let rows = band.row.len as usize;
         let rows_each = rows.div_ceil(self.driver.threads()).max(1);

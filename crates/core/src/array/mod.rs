@@ -75,12 +75,18 @@ pub trait ArrayView: Send + Sync {
         Err(Error::internal("an array that asks nothing is answered"))
     }
 
-    /// Decodes a tile from the ranges of its [`Place::Encoded`]. `dst` has room for the clipped box in row-major order,
-    /// little-endian; the cells of `rows`, the same as in [`ArrayView::locate`], must be written, the others may be.
-    /// No I/O.
+    /// Decodes a tile from the ranges of its [`Place::Encoded`] into `dst`, which has room for the clipped box in row-major
+    /// order, little-endian. The cells of `rows`, the same as in [`ArrayView::locate`], must be written, the others may
+    /// be. No I/O.
     fn decode(&self, tile: &[u64], rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
         let _ = (tile, rows, fetched, dst);
         Err(Error::internal("a tile that is not encoded is decoded"))
+    }
+
+    /// Whether [`ArrayView::decode`] decodes the wanted rows alone: `dst` has then room for no others. Tiles of such an array
+    /// are encoded or stored nowhere.
+    fn decodes_rows(&self) -> bool {
+        false
     }
 
     /// The bytes of a cell that is stored nowhere.

@@ -34,7 +34,7 @@ pub(crate) struct Piece {
     pub(crate) tile: Vec<u64>,
     /// The wanted rows along the first axis, from the first to the last.
     pub(crate) rows: Range<u64>,
-    /// Bytes of the clipped tile.
+    /// Bytes of the clipped tile, or of its wanted rows where only they are decoded.
     pub(crate) bytes: u64,
     /// From the clipped tile to the target.
     pub(crate) copy: BoxCopy,
@@ -83,11 +83,22 @@ impl<'a> Cut<'a> {
     /// The piece at `parts` of a grid, one part per axis.
     pub(crate) fn piece(&self, grid: &TileGrid, parts: &[TilePart], target: Target<'_>) -> Result<Piece> {
         let size = self.array.dtype().size();
+        let rows = parts.first().map_or(0..1, |part| {
+            let step = grid.axes.first().map_or(1, |axis| axis.step);
+            part.first..part.first + part.len.saturating_sub(1) * step + 1
+        });
+        // What is decoded of the tile: first position and extent, where that is not all.
+        let decoded = self.array.decodes_rows().then(|| (rows.start, rows.end - rows.start));
+        let extent =
+            |axis: usize, part: &TilePart| decoded.filter(|_| axis == 0).map_or(part.extent, |d| d.1);
         let axes = parts.iter().enumerate().map(|(axis, part)| {
             let at = |list: &[u64], or: u64| list.get(axis).copied().unwrap_or(or);
             let (src_first, src_extent) = match &self.whole {
                 Some((_, tile)) => (part.tile * at(tile, 1) + part.first, at(self.array.shape(), 1)),
-                None => (part.first, part.extent),
+                None => {
+                    let before = decoded.filter(|_| axis == 0).map_or(0, |decoded| decoded.0);
+                    (part.first - before, extent(axis, part))
+                }
             };
             AxisCopy {
                 len: part.len,
@@ -98,13 +109,10 @@ impl<'a> Cut<'a> {
                 dst_extent: at(target.shape, 1),
             }
         });
-        let bytes = parts.iter().try_fold(size as u64, |n, part| n.checked_mul(part.extent));
+        let extents = parts.iter().enumerate().map(|(axis, part)| extent(axis, part));
+        let bytes = { extents }.try_fold(size as u64, u64::checked_mul);
         let bytes = bytes.filter(|n| usize::try_from(*n).is_ok());
         let bytes = bytes.ok_or_else(|| Error::limit("a tile exceeds the address space"))?;
-        let rows = parts.first().map_or(0..1, |part| {
-            let step = grid.axes.first().map_or(1, |axis| axis.step);
-            part.first..part.first + part.len.saturating_sub(1) * step + 1
-        });
         let copy = BoxCopy::new(axes, size);
         Ok(Piece { tile: parts.iter().map(|part| part.tile).collect(), rows, bytes, copy })
     }

@@ -169,7 +169,7 @@ impl Request {
             }
             Source::Encoded(_) | Source::Fill => {
                 let place = room(scratch, piece.bytes as usize);
-                self.write(piece, source, array, fetched, place)?;
+                write(piece, source, array, fetched, place)?;
                 Ok(Cells::Scratch(place.get(start..).unwrap_or_default()))
             }
             Source::Held(_) | Source::Asking(_) => Err(Error::internal("a tile was not located")),
@@ -193,7 +193,7 @@ impl Request {
             && let Some(place) = target.get_mut(piece.copy.dst_start..piece.copy.dst_start + size)
         {
             // The whole tile is one run of the target: decode straight into it.
-            return self.write(piece, source, array, fetched, place);
+            return write(piece, source, array, fetched, place);
         }
         let cells = self.cells(at, array, fetched, scratch)?;
         piece.copy.copy(&cells, target)
@@ -203,27 +203,22 @@ impl Request {
         let found = self.pieces.get(at).zip(self.sources.get(at));
         found.ok_or_else(|| Error::internal("there is no such piece"))
     }
+}
 
-    /// Writes the clipped tile, at least the wanted rows of it.
-    fn write(
-        &self,
-        piece: &Piece,
-        source: &Source,
-        array: &dyn ArrayView,
-        fetched: &[Bytes],
-        dst: &mut [u8],
-    ) -> Result<()> {
-        match source {
-            Source::Encoded(numbers) => {
-                let fetched = fetched.get(numbers.clone()).ok_or_else(unfetched)?;
-                array.decode(&piece.tile, piece.rows.clone(), fetched, dst)
-            }
-            _ => {
-                fill(dst, array.fill());
-                Ok(())
-            }
-        }
-    }
+/// Writes the tile of a piece, at least the wanted rows of it.
+fn write(
+    piece: &Piece,
+    source: &Source,
+    array: &dyn ArrayView,
+    fetched: &[Bytes],
+    dst: &mut [u8],
+) -> Result<()> {
+    let Source::Encoded(numbers) = source else {
+        fill(dst, array.fill());
+        return Ok(());
+    };
+    let fetched = fetched.get(numbers.clone()).ok_or_else(unfetched)?;
+    array.decode(&piece.tile, piece.rows.clone(), fetched, dst)
 }
 
 impl Source {

@@ -91,7 +91,7 @@ pub(super) fn plan(grid: &Arc<Grid>, scan: &Scan) -> Result<Plan> {
     }
     let tiles = TileGrid::new(&grid.shape, &shared.tile_shape, &region)?;
     let cutting = Cutting {
-        element: read.iter().map(|values| values.cell_bytes()).sum(),
+        element: read.iter().map(Values::cell_bytes).sum(),
         raw: read.iter().all(|values| values.array.is_raw()),
         limit: scan.limit.filter(|_| exact).unwrap_or(u64::MAX),
     };

@@ -10,7 +10,7 @@ use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 
 use super::plan::Shared;
-use super::values::{ColumnRead, ColumnStep};
+use super::values::{ColumnRead, ColumnStep, Values};
 use crate::array::{AxisCopy, BoxCopy, TilePart, coordinates, touched};
 use crate::error::{Error, Result};
 use crate::selection::Region;
@@ -236,7 +236,7 @@ impl Task for BandTask {
     fn cost(&self) -> Cost {
         let shared = &self.shared;
         let read = || shared.columns.iter().filter_map(|column| shared.values(*column));
-        let cell: u64 = read().map(|values| values.cell_bytes()).sum();
+        let cell: u64 = read().map(Values::cell_bytes).sum();
         let axes = shared.columns.len() as u64 - read().count() as u64;
         let batch = (shared.batch_rows as u64).min(self.cells).saturating_mul(axes * 8);
         let bytes = self.cells.saturating_mul(cell);
