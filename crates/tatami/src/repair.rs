@@ -8,6 +8,7 @@ mod flip;
 mod locate;
 mod records;
 
+use arrow_buffer::BooleanBuffer;
 use tesselle_core::{
     Context, Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result,
     Severity, Sink, Step, Task,
@@ -18,6 +19,7 @@ use crate::meta::inverted::{Inverted, Run};
 use crate::meta::schema::flags;
 use crate::read::arrow_schema::to_arrow;
 use crate::read::file::File;
+use crate::read::plan::live_rows;
 use crate::read::task::{GroupTask, Wanted};
 use crate::write::options::{Profile, WriterOptions};
 use crate::write::writer::{InvertedRuns, Writer};
@@ -58,10 +60,12 @@ pub(crate) fn repair(
         repaired.note(Outcome::Mended, text);
     }
     let sorted = file.footer().schema.sort_key().is_some();
-    match write(&file, target, &kept, index_whole, sorted, driver) {
+    let live = if index_whole { None } else { live_documents(&file, &mut repaired) };
+    let rows = Kept { groups: kept, live };
+    match write(&file, target, &rows, index_whole, sorted, driver) {
         Err(error) if sorted && error.kind() == ErrorKind::Invalid => {
             repaired.note(Outcome::Doubtful, format!("the sort key is dropped: {}", error.message()));
-            write(&file, target, &kept, index_whole, false, driver)?;
+            write(&file, target, &rows, index_whole, false, driver)?;
         }
         other => other?,
     }
@@ -96,7 +100,7 @@ fn whole_groups(file: &File, driver: &Driver, repaired: &mut Repaired) -> Result
     let mut out = Vec::new();
     for g in 0..file.footer().groups.len() {
         driver.check_canceled()?;
-        let read = for_each_batch(file, g, |_| Ok(()));
+        let read = for_each_batch(file, g, None, |_| Ok(()));
         if let Err(error) = &read {
             if error.kind() == ErrorKind::Io {
                 return Err(Error::new(error.kind(), error.message().to_owned())).in_file(file.path());
@@ -110,16 +114,17 @@ fn whole_groups(file: &File, driver: &Driver, repaired: &mut Repaired) -> Result
     Ok(out)
 }
 
-/// Decodes all columns of a row group, a batch at a time.
+/// Decodes all columns of a row group, a batch at a time; of its rows only those in `live` (`None`: all).
 fn for_each_batch(
     file: &File,
     g: usize,
+    live: Option<BooleanBuffer>,
     mut take: impl FnMut(&arrow_array::RecordBatch) -> Result<()>,
 ) -> Result<()> {
     let rows = file.footer().groups.get(g).map_or(0, |group| group.rows);
     let projection = (0..file.footer().schema.fields.len()).collect();
     let wanted = Wanted { projection, filter: Vec::new(), predicate: None, batch_rows: None };
-    let mut task = GroupTask::new(file.clone(), g, 0..rows, wanted);
+    let mut task = GroupTask::new(file.clone(), g, 0..rows, wanted, live);
     let mut fetched = Vec::new();
     loop {
         match task.step(std::mem::take(&mut fetched))? {
@@ -147,9 +152,32 @@ fn index_is_whole(file: &File, all_rows: bool, driver: &Driver, repaired: &mut R
         }
     }
     let why = report.findings().first().map_or("documents are missing", |finding| &finding.message);
-    let text = format!("the search index is dropped: {why}; build it again with 'tess index'");
+    let text = format!("the search index is dropped: {why}; index it again");
     repaired.note(Outcome::Partial, text);
     Ok(false)
+}
+
+/// The rows that are written.
+struct Kept {
+    groups: Vec<usize>,
+    /// `None`: all rows of the groups.
+    live: Option<BooleanBuffer>,
+}
+
+/// The documents that were not deleted. Without the index nothing says any more which they are, so the others are not
+/// written.
+fn live_documents(file: &File, repaired: &mut Repaired) -> Option<BooleanBuffer> {
+    match file.live() {
+        Ok(live) => live,
+        Err(error) => {
+            let text = format!(
+                "deleted documents are kept, for which they are cannot be read: {}",
+                error.without_hint()
+            );
+            repaired.note(Outcome::Doubtful, text);
+            None
+        }
+    }
 }
 
 fn read_runs(file: &File, inverted: &Inverted) -> Result<InvertedRuns> {
@@ -168,7 +196,7 @@ fn read_runs(file: &File, inverted: &Inverted) -> Result<InvertedRuns> {
 fn write(
     file: &File,
     target: &Location,
-    groups: &[usize],
+    rows: &Kept,
     with_index: bool,
     sorted: bool,
     driver: &Driver,
@@ -194,14 +222,16 @@ fn write(
         creator_id: header.creator_id,
         ..defaults
     };
-    let arrow = to_arrow(&schema, true);
+    let arrow = to_arrow(&schema, &[], true);
     let minor = u16::from(header.minor != 0);
     let mut writer = Writer::with_schema(target, schema, &arrow, options, true, driver)?.minor_version(minor);
     if let Some(inverted) = footer.inverted.filter(|_| with_index) {
         writer.attach_inverted(read_runs(file, &inverted)?);
     }
-    for g in groups {
-        for_each_batch(file, *g, |batch| writer.write(batch))?;
+    for g in &rows.groups {
+        let live =
+            file.footer().groups.get(*g).map(|group| live_rows(rows.live.as_ref(), group)).transpose()?;
+        for_each_batch(file, *g, live.flatten(), |batch| writer.write(batch))?;
         writer.end_group()?;
     }
     Box::new(writer).finish().map(drop)

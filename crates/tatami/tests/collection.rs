@@ -164,7 +164,7 @@ fn sorted_members_merge_by_key_and_are_swapped_in_the_manifest() {
     let mut collection = Collection::open(&root, &OpenOptions::default()).unwrap();
     collection.add(&["a.tatami", "b.tatami", "d.tatami"]).unwrap();
     let merged = collection
-        .merge(&["a.tatami", "b.tatami"], "ab.tatami", WriterOptions::default(), &driver())
+        .merge(&["a.tatami", "b.tatami"], "ab.tatami", WriterOptions::default(), false, &driver())
         .unwrap();
     assert_eq!(merged.member.rows, 500);
     assert_eq!(
@@ -218,7 +218,7 @@ fn merging_the_shards_gives_the_rows_of_the_original() {
     let mut collection =
         Collection::open(&Location::local(work.path()).unwrap(), &OpenOptions::default()).unwrap();
     let inputs: Vec<&str> = names.iter().map(String::as_str).collect();
-    collection.merge(&inputs, "merged.tatami", WriterOptions::default(), &driver()).unwrap();
+    collection.merge(&inputs, "merged.tatami", WriterOptions::default(), false, &driver()).unwrap();
     let ours = read(&work.path().join("merged.tatami"), &Scan::all(), &OpenOptions::default()).unwrap();
     let columns = expected["files"]["merged.tatami"]["columns"].as_object().unwrap();
     let merged: Vec<u64> = ours

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tesselle_codec::cipher::Key;
-use tesselle_core::{Context, ErrorKind, Limits, Location, OpenOptions, Secret};
+use tesselle_core::{Action, Context, ErrorKind, Limits, Location, OpenOptions, Secret};
 
 use crate::directory::{ArrayDirectory, FragmentEntry, OLD_SCHEMA};
 use crate::fragment::{Fragment, FragmentContext};
@@ -16,7 +16,7 @@ use crate::meta::generic_tile::GenericTile;
 use crate::meta::key_value::{self, MetadataValue};
 use crate::meta::schema::{ArrayKind, ArraySchema};
 use crate::read::column::{Column, Presentation};
-use crate::{Error, Result};
+use crate::{Error, Result, vanished};
 
 /// A delete condition that a read applies.
 #[derive(Debug)]
@@ -53,8 +53,12 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// Opens the array in the folder `root`.
+    /// Opens the array in the folder `root`, also while others write to it.
     pub(crate) fn open(root: &Location, options: &OpenOptions) -> Result<Self> {
+        vanished::opened(root, options.limits.metadata_bytes, || Self::open_once(root, options))
+    }
+
+    fn open_once(root: &Location, options: &OpenOptions) -> Result<Self> {
         let limits = options.limits.clone();
         let directory = ArrayDirectory::load(root, limits.metadata_bytes)?;
         let (start, end) = options.between.unwrap_or((0, u64::MAX));
@@ -75,7 +79,7 @@ impl Array {
         if let Some(update) = directory.updates.iter().find(|update| update.name.is_within(&range)) {
             return Err(Error::unsupported("the array has update conditions, which are not known")
                 .file(update.path.clone())
-                .hint("read it as of an earlier time with --at"));
+                .suggest("read it as of an earlier time with {}", [Action::AsOf]));
         }
         let visible = directory.visible_fragments(&range, dense);
         let fragments = load_fragments(&directory, &loader, &schema_path, &schema, visible, key.as_ref())?;
@@ -127,16 +131,15 @@ impl Array {
         let loader = Loader { root, key: given.as_ref(), limit: limits.metadata_bytes };
         let mut damage = Vec::new();
         let mut newest = None;
-        directory.schemas.retain(|path| match loader.schema(path) {
-            Ok((schema, encrypted)) => {
-                newest = Some((path.clone(), schema, encrypted));
-                true
+        for path in std::mem::take(&mut directory.schemas) {
+            match loader.schema(&path) {
+                Ok((schema, encrypted)) => {
+                    newest = Some((path.clone(), schema, encrypted));
+                    directory.schemas.push(path);
+                }
+                Err(error) => damage.push(vanished::damage(error)?),
             }
-            Err(error) => {
-                damage.push(error);
-                false
-            }
-        });
+        }
         let Some((schema_path, schema, encrypted)) = newest else {
             return Err(damage.pop().unwrap_or_else(|| no_schema(root)));
         };
@@ -147,7 +150,7 @@ impl Array {
         for fragment in opened {
             match fragment {
                 Ok(fragment) => fragments.push(fragment),
-                Err(error) => damage.push(error),
+                Err(error) => damage.push(vanished::damage(error)?),
             }
         }
         let array = Self {

@@ -1,7 +1,7 @@
 //! The answer of `info` for arrays.
 
 use serde_json::{Map, Value as Json, json};
-use tesselle_core::{ColumnDescription, Description, TableDescription};
+use tesselle_core::{ColumnDescription, ColumnRole, Description, TableDescription};
 
 use crate::Result;
 use crate::array::Array;
@@ -15,7 +15,7 @@ use crate::read::column::Source;
 /// Describes an array.
 pub(crate) fn describe(array: &Array) -> Result<Description> {
     let schema = &array.schema;
-    let mut out = Description::new("tiledb", schema.version.to_string());
+    let mut out = Description::new(crate::NAME, schema.version.to_string());
     out.metadata = metadata_json(&array.metadata)?;
     let kind = if array.is_dense() { "dense" } else { "sparse" };
     let mut extra = Map::new();
@@ -111,7 +111,7 @@ fn column_description(array: &Array, column: &crate::read::column::Column) -> Co
                 dim.and_then(|dim| dim.extent.as_ref()).map_or(Json::Null, tesselle_core::Scalar::to_json);
             extra.insert("extent".into(), extent);
             extra.insert("filters".into(), dim.map_or(Json::Null, |dim| filters_json(&dim.filters)));
-            "dimension"
+            ColumnRole::Dimension
         }
         Source::Attribute(index) => {
             let attribute = array.schema.attributes.get(index);
@@ -119,7 +119,7 @@ fn column_description(array: &Array, column: &crate::read::column::Column) -> Co
             extra.insert("domain".into(), Json::Null);
             extra.insert("enumeration".into(), enumeration.into());
             extra.insert("filters".into(), attribute.map_or(Json::Null, |a| filters_json(&a.filters)));
-            "attribute"
+            ColumnRole::Attribute
         }
     };
     extra.entry("enumeration").or_insert(Json::Null);

@@ -12,6 +12,7 @@ use tesselle_core::{Context, Location};
 use crate::Result;
 use crate::meta::commits::{parse_consolidated, parse_lines, stem};
 use crate::meta::name::TimestampedName;
+use crate::vanished::entries;
 
 /// The schema file of arrays before version 10.
 pub(crate) const OLD_SCHEMA: &str = "__array_schema.tdb";
@@ -59,7 +60,7 @@ pub(crate) struct FileEntry {
 }
 
 /// The contents of an array's folder.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ArrayDirectory {
     /// Schema files in the order of their names, the old one first.
     pub(crate) schemas: Vec<String>,
@@ -87,7 +88,12 @@ pub(crate) struct ArrayDirectory {
     pub(crate) missing: Vec<String>,
     /// Commits of the old layout (`.ok`) whose fragment is not there. Engines read on without it.
     pub(crate) missing_old: Vec<String>,
+    /// The names in the folder of commits.
+    commit_files: Vec<String>,
 }
+
+/// How often a folder of commits that changes is listed again.
+const LISTINGS: usize = 8;
 
 /// The names of committed fragments.
 #[derive(Debug, Default)]
@@ -106,12 +112,17 @@ struct Listing<'a> {
 
 impl<'a> Listing<'a> {
     fn new(root: &'a Location) -> Result<Self> {
-        Ok(Self { root, entries: root.list()? })
+        let listed = entries(root)?;
+        if listed.is_empty() {
+            // A folder that is not there is an error here, and only here.
+            root.list()?;
+        }
+        Ok(Self { root, entries: listed })
     }
 
     fn folder(&self, name: &str) -> Result<Vec<Entry>> {
         let exists = self.entries.iter().any(|entry| entry.name == name && entry.kind == EntryKind::Folder);
-        if exists { self.root.join(name).list() } else { Ok(Vec::new()) }
+        if exists { entries(&self.root.join(name)) } else { Ok(Vec::new()) }
     }
 
     fn read(&self, path: &str, limit: u64) -> Result<bytes::Bytes> {
@@ -121,7 +132,22 @@ impl<'a> Listing<'a> {
 
 impl ArrayDirectory {
     /// Lists the folder at `root`; commit lists of more than `limit` bytes are refused.
+    ///
+    /// A folder that changes while it is listed may show neither a new commit nor those that it supersedes, so the commits
+    /// are listed again until they stay the same.
     pub(crate) fn load(root: &Location, limit: u64) -> Result<Self> {
+        let mut out = Self::load_once(root, limit)?;
+        for _ in 1..LISTINGS {
+            let names = entries(&root.join("__commits"))?.into_iter().map(|entry| entry.name);
+            if names.eq(out.commit_files.iter().cloned()) {
+                break;
+            }
+            out = Self::load_once(root, limit)?;
+        }
+        Ok(out)
+    }
+
+    fn load_once(root: &Location, limit: u64) -> Result<Self> {
         let listing = Listing::new(root)?;
         let mut out = Self::default();
         out.load_schemas(&listing)?;
@@ -148,7 +174,7 @@ impl ArrayDirectory {
                     self.schemas.push(format!("__schema/{}", entry.name));
                 }
                 EntryKind::Folder if entry.name == "__enumerations" => {
-                    for file in listing.root.join("__schema/__enumerations").list()? {
+                    for file in entries(&listing.root.join("__schema/__enumerations"))? {
                         if file.kind == EntryKind::File && file.name.starts_with("__") {
                             self.enumerations.push(format!("__schema/__enumerations/{}", file.name));
                         }
@@ -162,6 +188,7 @@ impl ArrayDirectory {
 
     fn load_commits(&mut self, listing: &Listing<'_>, limit: u64) -> Result<()> {
         let commits = listing.folder("__commits")?;
+        self.commit_files = commits.iter().map(|entry| entry.name.clone()).collect();
         // Folders that look like fragments, by name.
         let mut folders: BTreeMap<String, String> = BTreeMap::new();
         for (prefix, entries) in [("", &listing.entries), ("__fragments/", &listing.folder("__fragments")?)] {

@@ -34,8 +34,12 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Opens the group in the folder `root`.
+    /// Opens the group in the folder `root`, also while others write to it.
     pub(crate) fn open(root: &Location, options: &OpenOptions) -> Result<Self> {
+        crate::vanished::opened(root, options.limits.metadata_bytes, || Self::open_once(root, options))
+    }
+
+    fn open_once(root: &Location, options: &OpenOptions) -> Result<Self> {
         let limit = options.limits.metadata_bytes;
         let (start, end) = options.between.unwrap_or((0, u64::MAX));
         let range = start..=end;
@@ -100,10 +104,7 @@ pub(crate) fn leads_down(path: &str) -> bool {
 }
 
 fn detail_files(root: &Location) -> Result<Vec<FileEntry>> {
-    if !root.join("__group").is_dir()? {
-        return Ok(Vec::new());
-    }
-    let files = root.join("__group").list()?;
+    let files = crate::vanished::entries(&root.join("__group"))?;
     let files = files.into_iter().filter(|entry| entry.kind == EntryKind::File && !entry.name.contains('.'));
     let mut out: Vec<FileEntry> = files
         .filter_map(|entry| {
@@ -117,7 +118,7 @@ fn detail_files(root: &Location) -> Result<Vec<FileEntry>> {
 
 impl Container for Group {
     fn describe(&self) -> Result<Description> {
-        let mut out = Description::new("tiledb", self.version.to_string());
+        let mut out = Description::new(crate::NAME, self.version.to_string());
         out.metadata = metadata_json(&self.metadata)?;
         let member =
             |member: &Member| json!({ "name": member.name, "type": member.kind.name(), "uri": member.uri });
@@ -181,7 +182,10 @@ impl Container for Group {
             };
             match checked.in_file(location.path()).in_piece(|| format!("member '{}'", member.key())) {
                 Ok(container) => container.verify(depth, driver, report)?,
-                Err(error) => report.error(error.class_name(), &error),
+                Err(error) => {
+                    let error = crate::vanished::damage(error)?;
+                    report.error(error.class_name(), &error);
+                }
             }
         }
         Ok(())

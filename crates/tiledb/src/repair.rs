@@ -1,9 +1,10 @@
 //! Repair: a copy of the array with all that is intact and nothing else.
 //!
-//! A fragment is kept when every tile decodes; where its statistics disagree with its cells, they are rebuilt. Schemas, metadata
-//! and conditions are kept when they parse. Caches (consolidated footers and commits) are not copied: each kept
+//! A fragment is kept when every tile decodes; where its statistics disagree with its cells, they are rebuilt. Of a damaged
+//! fragment the tiles that decode are kept. Schemas, metadata and conditions are kept when they parse. Caches (consolidated footers and commits) are not copied: each kept
 //! fragment gets a marker of its own. What a dropped fragment superseded comes back to light.
 
+mod partial;
 mod rebuild;
 
 use std::collections::BTreeSet;
@@ -22,10 +23,11 @@ use crate::meta::enumeration::Enumeration;
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::key_value;
 use crate::meta::schema::ArraySchema;
+use crate::vanished::damage;
 use crate::write::make_folders;
 use crate::{Error, Result};
 
-/// Findings about statistics alone: the data is fine, and they can be made anew.
+/// Findings about statistics alone: the data is fine, and they can be rebuilt.
 const REBUILT: [&str; 4] = ["tile_statistics", "fragment_statistics", "rtree", "mbr"];
 
 /// Writes what is intact of the array at `source` to `target`.
@@ -35,18 +37,27 @@ pub(crate) fn repair(
     options: &OpenOptions,
     driver: &Driver,
 ) -> Result<Repaired> {
+    let mut repaired = match save(source, target, options, driver) {
+        Ok(repaired) => repaired,
+        Err(error) => {
+            // A partial copy helps nobody.
+            target.storage().remove(target.path())?;
+            return Err(error);
+        }
+    };
+    repaired.dropped_bytes = total_bytes(source, options.limits.depth)?.saturating_sub(repaired.kept_bytes);
+    Ok(repaired)
+}
+
+/// Writes what is intact to the folder `target`.
+fn save(source: &Location, target: &Location, options: &OpenOptions, driver: &Driver) -> Result<Repaired> {
     let (array, damage) = Array::salvage(source, options)?;
     let array = Arc::new(array);
     let mut job = Job { array: &array, target, repaired: Repaired::default() };
     for error in &damage {
         job.dropped(error);
     }
-    let result = job.run(options, driver);
-    if let Err(error) = result {
-        // A half-made copy helps nobody.
-        target.storage().remove(target.path())?;
-        return Err(error);
-    }
+    job.run(options, driver)?;
     let mut repaired = job.repaired;
     if repaired.outcome == Outcome::Healthy {
         let mut report = Report::new(Depth::Deep);
@@ -57,7 +68,6 @@ pub(crate) fn repair(
             Some(error) => repaired.note(Outcome::Mended, format!("not copied: {}", error.message)),
         }
     }
-    repaired.dropped_bytes = total_bytes(source, options.limits.depth)?.saturating_sub(repaired.kept_bytes);
     Ok(repaired)
 }
 
@@ -91,13 +101,13 @@ impl Job<'_> {
         for entry in self.array.directory.deletes.iter().chain(&self.array.directory.updates) {
             self.keep_condition(entry, &loader, depth)?;
         }
-        let mut lost = self.keep_labels(options, driver);
+        let mut lost = self.keep_labels(options, driver)?;
         // With its schema the array exists.
         for path in self.array.directory.enumerations.clone() {
             match loader.payload(&path).and_then(|payload| Enumeration::parse(&payload)) {
                 Ok(_) => self.copy(&path)?,
                 Err(error) => {
-                    self.dropped(&error);
+                    self.dropped(&damage(error)?);
                     lost.insert(path.rsplit('/').next().unwrap_or(&path).to_owned());
                 }
             }
@@ -161,13 +171,12 @@ impl Job<'_> {
     fn keep_fragment(&mut self, fragment: &Fragment, driver: &Driver) -> Result<bool> {
         let report = crate::verify::verify_fragment(self.array, fragment, driver)?;
         let errors = || report.findings().iter().filter(|finding| finding.severity == Severity::Error);
-        // The metadata of old fragments cannot be written anew.
+        // The metadata of old fragments cannot be rebuilt.
         let is_rebuilt = |kind: &str| fragment.version() >= rebuild::OLDEST && REBUILT.contains(&kind);
         if let Some(fatal) = errors().find(|finding| !is_rebuilt(finding.kind)) {
             let place = fatal.file.as_deref().unwrap_or(&fragment.path);
-            let text = format!("dropped: {} ({}: {place})", fragment.path, fatal.message);
-            self.note(Outcome::Partial, text);
-            return Ok(false);
+            let why = format!("{}: {place}", fatal.message);
+            return self.keep_tiles(fragment, &why);
         }
         let folder = self.target.join(&fragment.path);
         folder.storage().create_dir(folder.path())?;
@@ -180,12 +189,43 @@ impl Job<'_> {
             }
         }
         self.keep_fragment_metadata(fragment, &report)?;
+        self.commit(fragment)?;
+        Ok(true)
+    }
+
+    fn commit(&mut self, fragment: &Fragment) -> Result<()> {
         let name = &fragment.name.name;
         if fragment.path.starts_with("__fragments/") {
-            self.put(&format!("__commits/{name}.wrt"), &[])?;
+            self.put(&format!("__commits/{name}.wrt"), &[])
         } else if fragment.name.version >= 5 {
-            self.put(&format!("{name}.ok"), &[])?;
+            self.put(&format!("{name}.ok"), &[])
+        } else {
+            Ok(())
         }
+    }
+
+    /// Keeps the tiles of a damaged fragment that decode; says whether there are any.
+    fn keep_tiles(&mut self, fragment: &Fragment, why: &str) -> Result<bool> {
+        let Some(saved) = partial::save(self.array, fragment, self.target)? else {
+            self.note(Outcome::Partial, format!("dropped: {} ({why})", fragment.path));
+            return Ok(false);
+        };
+        let (kept, all) = (saved.tiles, fragment.tiles);
+        let others = if fragment.footer.dense {
+            "the cells of the others are fill values"
+        } else {
+            "the others are dropped"
+        };
+        // A fragment whose every tile is whole was damaged around them.
+        let (outcome, text) = if kept == all {
+            (Outcome::Doubtful, format!("written again from its {all} tiles: {} ({why})", fragment.path))
+        } else {
+            let text = format!("kept: {kept} of {all} tiles of {}; {others} ({})", fragment.path, saved.why);
+            (Outcome::Partial, text)
+        };
+        self.note(outcome, text);
+        self.repaired.kept_bytes += saved.bytes;
+        self.commit(fragment)?;
         Ok(true)
     }
 
@@ -229,7 +269,7 @@ impl Job<'_> {
                     self.copy(&file.path)?;
                     kept.insert(file.name.name);
                 }
-                Err(error) => self.dropped(&error),
+                Err(error) => self.dropped(&damage(error)?),
             }
         }
         let vacuums =
@@ -264,14 +304,14 @@ impl Job<'_> {
     }
 
     /// Repairs the arrays of dimension labels that lie inside of this one; gives back where those are that are lost.
-    fn keep_labels(&mut self, options: &OpenOptions, driver: &Driver) -> BTreeSet<String> {
+    fn keep_labels(&mut self, options: &OpenOptions, driver: &Driver) -> Result<BTreeSet<String>> {
         let mut lost = BTreeSet::new();
         let mut seen = BTreeSet::new();
         for label in self.array.schema.labels.iter().filter(|label| label.relative && !label.external) {
             if !leads_down(&label.uri) || !seen.insert(&label.uri) {
                 continue;
             }
-            match repair(&self.array.root.join(&label.uri), &self.target.join(&label.uri), options, driver) {
+            match save(&self.array.root.join(&label.uri), &self.target.join(&label.uri), options, driver) {
                 Ok(inner) => {
                     self.repaired.kept_bytes += inner.kept_bytes;
                     if inner.outcome > Outcome::Healthy {
@@ -280,13 +320,15 @@ impl Job<'_> {
                     }
                 }
                 Err(error) => {
+                    let error = damage(error)?;
+                    self.target.storage().remove(self.target.join(&label.uri).path())?;
                     let text = format!("dropped: label '{}': {}", label.name, error.without_hint());
                     self.repaired.note(Outcome::Partial, text);
                     lost.insert(label.uri.clone());
                 }
             }
         }
-        lost
+        Ok(lost)
     }
 }
 

@@ -22,10 +22,10 @@ const TILES_AT_ONCE: u64 = 16;
 
 /// Checks the fragments that a read would use, and what lies around them.
 pub(crate) fn verify(array: &Arc<Array>, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
-    structure::directory(array, report);
+    structure::directory(array, report)?;
     for fragment in &array.fragments {
         driver.check_canceled()?;
-        let intact = structure::fragment(array, fragment, report);
+        let intact = structure::fragment(array, fragment, report)?;
         if depth > Depth::Quick && intact {
             tiles(array, fragment, depth, driver, report)?;
         }
@@ -36,7 +36,7 @@ pub(crate) fn verify(array: &Arc<Array>, depth: Depth, driver: &Driver, report: 
 /// Checks one fragment to the last cell.
 pub(crate) fn verify_fragment(array: &Arc<Array>, fragment: &Fragment, driver: &Driver) -> Result<Report> {
     let mut report = Report::new(Depth::Deep);
-    if structure::fragment(array, fragment, &mut report) {
+    if structure::fragment(array, fragment, &mut report)? {
         tiles(array, fragment, Depth::Deep, driver, &mut report)?;
     }
     Ok(report)
@@ -52,7 +52,7 @@ fn tiles(
 ) -> Result<()> {
     let mut checkers = Vec::new();
     for field in stored_fields(fragment) {
-        match field::Checker::new(array, fragment, field) {
+        match Checker::new(array, fragment, field) {
             Ok(checker) => checkers.push(checker),
             Err(error) => report.error(error.class_name(), &error),
         }
@@ -79,7 +79,7 @@ fn tiles(
     let deep = depth == Depth::Deep;
     let checked: Vec<(usize, Vec<field::TileOutcome>)> = driver.try_map(work, |(at, tiles)| {
         let checker = checkers.get(at).ok_or_else(|| Error::internal("there is no such field"))?;
-        Ok((at, tiles.map(|tile| checker.check(tile, deep)).collect()))
+        Ok((at, tiles.map(|tile| checker.check(tile, deep)).collect::<Result<Vec<_>>>()?))
     })?;
     let mut by_field: Vec<Vec<field::TileOutcome>> = checkers.iter().map(|_| Vec::new()).collect();
     for (at, outcomes) in checked {
@@ -102,8 +102,8 @@ fn tiles(
     Ok(())
 }
 
-pub(crate) use field::recompute;
-pub(crate) use structure::read as tile_of;
+pub(crate) use field::{Checker, recompute, tile_cells};
+pub(crate) use structure::{cells_of, misplaced, read as tile_of};
 
 /// Whether the tiles of a field prove themselves: by a digest in their pipeline or by encryption.
 fn has_checksum(array: &Array, fragment: &Fragment, field: Field) -> bool {

@@ -72,8 +72,66 @@ fn intact_arrays_come_through_whole() {
     }
 }
 
+/// Copies a fixture and cuts the last byte off a file of its newest fragment.
+fn cut(case: &Path, folder: &Path, file: &str) -> PathBuf {
+    let source = folder.join("array");
+    copy_folder(&case.join("array"), &source);
+    let mut fragments: Vec<PathBuf> =
+        std::fs::read_dir(source.join("__fragments")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    fragments.sort();
+    let victim = fragments.last().unwrap().join(file);
+    let bytes = std::fs::read(&victim).unwrap();
+    std::fs::write(&victim, &bytes[..bytes.len() - 1]).unwrap();
+    source
+}
+
 #[test]
-fn a_damaged_fragment_is_dropped_and_the_others_stay() {
+fn the_tiles_of_a_damaged_fragment_that_decode_are_kept() {
+    for (name, file) in [("sparse_rtree_levels", "d0.tdb"), ("dense_2d_tile_col_cell_row", "a0.tdb")] {
+        let Some(case) = case(name) else { return };
+        let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let source = cut(&case, folder.path(), file);
+        assert!(!report(&source, &options).ok());
+        let target = folder.path().join("repaired");
+        let repaired = repair(&source, &target, &options);
+        assert_eq!(repaired.outcome.name(), "partial", "{name}: {:?}", repaired.notes);
+        assert!(repaired.notes[0].starts_with("kept: "), "{name}: {:?}", repaired.notes);
+        assert!(report(&target, &options).ok(), "{name}");
+        let (before, after) = (rows(&case.join("array"), &options), rows(&target, &options));
+        let kept = after.iter().filter(|row| before.contains(row)).count();
+        assert!(kept > 0 && kept < before.len(), "{name}: {kept} of {}", before.len());
+        // Cells of a dense array are filled, those of a sparse one are gone.
+        let rest = if name.starts_with("dense") { before.len() } else { kept };
+        assert_eq!(after.len(), rest, "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_storage_that_fails_is_not_damage() {
+    let Some(case) = case("sparse_1d_i32") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("array");
+    copy_folder(&case.join("array"), &source);
+    let fragment = std::fs::read_dir(source.join("__fragments")).unwrap().next().unwrap().unwrap().path();
+    // A link to itself fails for every user, also for one that may read everything.
+    let victim = fragment.join("a0.tdb");
+    std::fs::remove_file(&victim).unwrap();
+    std::os::unix::fs::symlink(&victim, &victim).unwrap();
+    let mut report = Report::new(Depth::Deep);
+    let container = open(&source, &OpenOptions::default()).unwrap();
+    let error = container.verify(Depth::Deep, &driver(), &mut report).unwrap_err();
+    assert_eq!(error.kind().exit_code(), 3, "{error}");
+    let target = folder.path().join("repaired");
+    let (from, to) = (Location::local(&source).unwrap(), Location::local(&target).unwrap());
+    let error = TileDb.repair(&from, &to, &OpenOptions::default(), &driver()).unwrap_err();
+    assert_eq!(error.kind().exit_code(), 3, "{error}");
+    assert!(!target.exists());
+}
+
+#[test]
+fn a_fragment_of_damaged_tiles_is_dropped_and_the_others_stay() {
     let Some(case) = case("sparse_multi_fragment") else { return };
     let options = OpenOptions::default();
     let folder = tempfile::tempdir().unwrap();
@@ -82,9 +140,7 @@ fn a_damaged_fragment_is_dropped_and_the_others_stay() {
     let mut fragments: Vec<PathBuf> =
         std::fs::read_dir(source.join("__fragments")).unwrap().map(|entry| entry.unwrap().path()).collect();
     fragments.sort();
-    let victim = fragments.last().unwrap().join("d0.tdb");
-    let bytes = std::fs::read(&victim).unwrap();
-    std::fs::write(&victim, &bytes[..bytes.len() - 1]).unwrap();
+    std::fs::remove_file(fragments.last().unwrap().join("d0.tdb")).unwrap();
     assert!(!report(&source, &options).ok());
     let target = folder.path().join("repaired");
     let repaired = repair(&source, &target, &options);

@@ -5,9 +5,10 @@ use std::io::IsTerminal;
 
 use clap::Args;
 use tesselle::search::{Hits, SearchOptions, Syntax};
-use tesselle::{Predicate, Result, Uri};
+use tesselle::{Predicate, Result};
 
 use crate::args::{ReadArgs, ResourceArgs};
+use crate::verbs::tatami::given;
 use crate::{Outcome, out};
 
 /// Search a segment, or a folder of segments, for words
@@ -55,7 +56,7 @@ const HIGHLIGHT: usize = 160;
 
 impl Search {
     pub(crate) fn run(self) -> Result<Outcome> {
-        let location = Uri::parse(&self.uri)?.location;
+        let location = given::location(&self.uri)?;
         let options = SearchOptions {
             k: self.k,
             syntax: if self.plain { Syntax::Plain } else { Syntax::Boolean },

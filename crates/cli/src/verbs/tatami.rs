@@ -1,12 +1,13 @@
 //! `tess tatami`: what only tatami files have.
 
+pub(crate) mod given;
 mod rows;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tesselle::search::{Deletion, delete};
 use tesselle::tatami::{Collection, Tatami, WriterOptions};
-use tesselle::{Error, Format, Location, OpenOptions, Predicate, Result, Settings, Uri, WriteOptions};
+use tesselle::{Error, Format, OpenOptions, Predicate, Result, Settings};
 
 use crate::args::ResourceArgs;
 use crate::format::{self, Align, TextTable};
@@ -45,9 +46,13 @@ enum Tool {
     #[command(after_help = "\
 Examples:
   tess tatami delete pages.tatami --id d07 --id d08
-  tess tatami delete pages.tatami --where \"url = 'https://example.org/'\"")]
+  tess tatami delete pages.tatami --where \"url = 'https://example.org/'\"
+  tess tatami delete crawl --id d07
+
+Deletions of several processes follow each other. Deleted documents are no rows any more; merging the segment, or
+converting it, removes their bytes too.")]
     Delete {
-        /// The segment; it is replaced in one step
+        /// The segment, which is replaced in one step, or a collection of segments
         segment: String,
 
         /// The id of a document; may be repeated
@@ -93,6 +98,8 @@ enum CollectionTool {
         folder: String,
     },
     /// Merge files into a new one, sorted by their key, and swap them for it
+    ///
+    /// Search segments become one search segment, without the deleted documents.
     #[command(after_help = "Example:\n  tess tatami collection merge crawl all.tatami a.tatami b.tatami")]
     Merge {
         /// The folder
@@ -101,6 +108,9 @@ enum CollectionTool {
         output: String,
         /// The files to merge [default: all]
         files: Vec<String>,
+        /// Replace the new file if it exists and is no member
+        #[arg(long)]
+        force: bool,
         /// A setting of the new file, e.g. level=9; may be repeated
         #[arg(long = "set", value_name = "NAME=VALUE")]
         settings: Vec<String>,
@@ -122,7 +132,7 @@ impl TatamiVerb {
                     }
                     None => Deletion::Ids(id.iter().map(|id| id.clone().into_bytes()).collect()),
                 };
-                let location = Location::local(segment)?;
+                let location = given::location(segment)?;
                 let deleted = delete(&location, &location, &deletion, true, &self.resources.driver()?)?;
                 self.tell(
                     &json!({ "deleted": deleted.deleted, "live": deleted.live }),
@@ -142,7 +152,7 @@ impl TatamiVerb {
     }
 
     fn collection(&self, tool: &CollectionTool) -> Result<Outcome> {
-        let open = |folder: &str| Collection::open(&Uri::parse(folder)?.location, &OpenOptions::default());
+        let open = |folder: &str| Collection::open(&given::location(folder)?, &OpenOptions::default());
         let names = |files: &[String]| format!("{} files", files.len());
         match tool {
             CollectionTool::Add { folder, files } => {
@@ -162,18 +172,15 @@ impl TatamiVerb {
                 let members = collection.members().len();
                 self.tell(&json!({ "members": members }), &format!("{members} files\n"))
             }
-            CollectionTool::Merge { folder, output, files, settings } => {
+            CollectionTool::Merge { folder, output, files, force, settings } => {
                 let mut collection = open(folder)?;
-                let all: Vec<String> =
-                    collection.members().iter().map(|member| member.path.clone()).collect();
-                let inputs: Vec<&str> =
-                    if files.is_empty() { &all } else { files }.iter().map(String::as_str).collect();
-                let options =
-                    WriteOptions { settings: Settings::from_pairs(settings)?, ..WriteOptions::default() };
+                let inputs: Vec<&str> = files.iter().map(String::as_str).collect();
+                let settings = Settings::from_pairs(settings)?;
                 let merged = collection.merge(
                     &inputs,
                     output,
-                    WriterOptions::from_settings(&options)?,
+                    WriterOptions::from_settings(&settings)?,
+                    *force,
                     &self.resources.driver()?,
                 )?;
                 let (rows, bytes) = (merged.summary.rows, merged.summary.bytes);
@@ -186,7 +193,7 @@ impl TatamiVerb {
     }
 
     fn list(&self, folder: &str) -> Result<Outcome> {
-        let description = Tatami.open(&Uri::parse(folder)?.location, &OpenOptions::default())?.describe()?;
+        let description = Tatami.open(&given::location(folder)?, &OpenOptions::default())?.describe()?;
         let Some(members) = description.extra.get("members") else {
             return Err(Error::invalid(format!("'{folder}' is not a collection"))
                 .hint("name a folder with tatami.manifest"));

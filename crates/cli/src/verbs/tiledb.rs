@@ -9,7 +9,9 @@ use tesselle::tiledb::write::{
     ArrayWriter, Consolidation, GroupWriter, OnNull, SparseOptions, Vacuum, Written,
 };
 use tesselle::tiledb::{Attribute, Datatype, Member, MemberKind, MetadataValue, Range};
-use tesselle::{Error, Location, Predicate, Result, Scalar, Scan, Selection, Settings, Source, WriteOptions};
+use tesselle::{
+    DatasetTable, Error, Location, Opener, Predicate, Result, Scalar, Scan, Selection, Settings, WriteOptions,
+};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::format::{self, Align, TextTable};
@@ -250,9 +252,9 @@ impl TileDb {
         ArrayWriter::open(&Location::local(array)?, self.key()?)
     }
 
-    fn source(&self, uri: &str) -> Result<Source> {
-        let options = self.read.options()?;
-        self.resources.driver()?.install(|| Source::open(uri, None, None, &options))
+    fn source(&self, uri: &str) -> Result<DatasetTable> {
+        let opener = Opener::new().options(self.read.options()?);
+        self.resources.driver()?.install(|| opener.open_table(uri))
     }
 
     fn create(&self, array: &str, like: &str, settings: &[String]) -> Result<Outcome> {
@@ -281,8 +283,8 @@ impl TileDb {
     ) -> Result<Outcome> {
         let driver = self.resources.driver()?;
         let writer = self.open(array)?.with_driver(&driver);
-        let options = self.read.options()?;
-        let source = driver.install(|| Source::open(input, None, None, &options))?;
+        let opener = Opener::new().options(self.read.options()?);
+        let source = driver.install(|| opener.open_table(input))?;
         let rows = source.rows(&Scan::all(), &driver)?;
         if writer.schema().kind == ArrayKind::Sparse {
             if region.is_some() {
@@ -291,9 +293,9 @@ impl TileDb {
                 ));
             }
             let options = SparseOptions { timestamp, ..SparseOptions::default() };
-            return self.tell_written(&writer.write_sparse_all(rows.batches, &options)?);
+            return self.tell_written(&writer.write_sparse_all(rows, &options)?);
         }
-        let mut batches = rows.batches.collect::<Result<Vec<_>>>()?;
+        let mut batches = rows.collect::<Result<Vec<_>>>()?;
         let mut region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
         if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
             // A file that is an array has no names of ours: its values become those of the one attribute.
@@ -308,7 +310,7 @@ impl TileDb {
 
     fn fragments(&self, array: &str) -> Result<Outcome> {
         let opened = self.read.open(array, None)?;
-        let description = opened.container.describe()?;
+        let description = opened.container().describe()?;
         let fragments = description.extra.get("fragments").cloned().unwrap_or_default();
         let right = Align::Right;
         let mut table =
@@ -364,7 +366,7 @@ impl TileDb {
         if !entries.is_empty() {
             self.open(array)?.write_metadata(&entries, None)?;
         }
-        let metadata = self.read.open(array, None)?.container.describe()?.metadata;
+        let metadata = self.read.open(array, None)?.container().describe()?.metadata;
         let mut table =
             TextTable::new(&[("key", Align::Left), ("type", Align::Left), ("value", Align::Left)]);
         for (key, entry) in metadata.as_object().into_iter().flatten() {

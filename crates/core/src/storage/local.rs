@@ -17,10 +17,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Entry, EntryKind, Hold, IoHints, Staged, StagedPath, Storage, check_range};
+use super::lock::FileLock;
+use super::{Entry, EntryKind, Hold, IoHints, Lock, Staged, StagedPath, Storage, check_range};
 use crate::error::{Error, Result};
 use buffers::Buffer;
 use open::{OpenFile, READ_COST, TINY};
@@ -114,7 +116,9 @@ impl LocalStorage {
     /// `to` at any moment, except for folders on systems that cannot exchange names in one step.
     pub fn put_aside(&self, from: &str, to: &str, backup: &str) -> Result<()> {
         let to = place::resolve(to)?;
-        [from, &to, backup].into_iter().for_each(|path| self.forget(path));
+        for path in [from, &to, backup] {
+            self.forget(path);
+        }
         swap::put_aside(from, &to, backup)
     }
 }
@@ -243,11 +247,18 @@ impl Storage for LocalStorage {
 
     fn recover(&self, path: &str) -> Result<bool> {
         self.forget(path);
-        reclaim::recover(path)
+        Ok(reclaim::recover(path))
     }
 
     fn stage(&self, path: &str) -> Result<Option<StagedPath>> {
         StagedPath::new(Path::new(path)).map(Some)
+    }
+
+    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
+        let lock = FileLock::take(path, wait)?;
+        // A file that is open from before may have been replaced since.
+        self.forget(path);
+        Ok(Lock::new(lock))
     }
 
     fn hints(&self) -> IoHints {

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Entry, EntryKind, LocalStorage, Staged, Storage};
+use super::{Entry, EntryKind, LocalStorage, Lock, Staged, Storage};
 use crate::error::{Context, Error, Result};
+use crate::hint::Action;
 
 /// A file or folder on some storage.
 #[derive(Debug, Clone)]
@@ -115,6 +117,11 @@ impl Location {
         self.storage.list(&self.path)
     }
 
+    /// Keeps other writers out until the lock is dropped; see [`Storage::lock`].
+    pub fn lock(&self, wait: Duration) -> Result<Lock> {
+        self.storage.lock(&self.path, wait)
+    }
+
     /// Starts a new file here. Refuses to replace anything unless `overwrite`.
     pub fn create(&self, overwrite: bool) -> Result<Box<dyn Staged>> {
         self.refuse_existing(overwrite)?;
@@ -124,9 +131,8 @@ impl Location {
     /// Refuses when something is here already, unless `overwrite`.
     pub fn refuse_existing(&self, overwrite: bool) -> Result<()> {
         if !overwrite && self.storage.is_taken(&self.path)? {
-            return Err(
-                Error::invalid(format!("'{}' exists already", self.path)).hint("add --force to replace it")
-            );
+            return Err(Error::invalid(format!("'{}' exists already", self.path))
+                .suggest("add {} to replace it", [Action::Overwrite]));
         }
         Ok(())
     }

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Entry, EntryKind, IoHints, Staged, Storage, check_range};
+use super::lock::held_by;
+use super::{Entry, EntryKind, IoHints, Lock, Staged, Storage, check_range};
 use crate::error::{Error, Result};
 
 type Files = Arc<Mutex<BTreeMap<String, Bytes>>>;
@@ -15,6 +17,27 @@ type Files = Arc<Mutex<BTreeMap<String, Bytes>>>;
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStorage {
     files: Files,
+    locks: Arc<Locks>,
+}
+
+/// The locked paths, and what wakes those who wait for one.
+#[derive(Debug, Default)]
+struct Locks {
+    held: Mutex<BTreeSet<String>>,
+    released: Condvar,
+}
+
+/// One held lock.
+struct HeldPath {
+    locks: Arc<Locks>,
+    path: String,
+}
+
+impl Drop for HeldPath {
+    fn drop(&mut self) {
+        self.locks.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.path);
+        self.locks.released.notify_all();
+    }
 }
 
 fn lock(files: &Files) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
@@ -129,6 +152,18 @@ impl Storage for MemoryStorage {
         files.retain(|name, _| name != to && !name.starts_with(&old) && !name.starts_with(&new));
         files.extend(moved);
         Ok(())
+    }
+
+    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
+        let held = self.locks.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = |held: &mut BTreeSet<String>| held.contains(path);
+        let waited = self.locks.released.wait_timeout_while(held, wait, taken);
+        let (mut held, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
+        if outcome.timed_out() && held.contains(path) {
+            return Err(held_by(path, "another thread", wait));
+        }
+        held.insert(path.to_owned());
+        Ok(Lock::new(HeldPath { locks: Arc::clone(&self.locks), path: path.to_owned() }))
     }
 
     fn hints(&self) -> IoHints {

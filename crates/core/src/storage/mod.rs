@@ -8,6 +8,7 @@ mod cloud;
 mod folder;
 mod local;
 mod location;
+mod lock;
 mod memory;
 mod spool;
 mod staged;
@@ -15,6 +16,7 @@ mod staged;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -23,6 +25,7 @@ pub use cloud::CloudStorage;
 pub use folder::StagedFolder;
 pub use local::LocalStorage;
 pub use location::Location;
+pub use lock::Lock;
 pub use memory::MemoryStorage;
 pub use spool::spool;
 pub use staged::{StagedPath, remove_staged};
@@ -110,6 +113,16 @@ pub trait Storage: Send + Sync + Debug {
         Ok(false)
     }
 
+    /// Waits up to `wait` until nobody else holds the lock of `path`, and holds it until the guard is dropped. What is
+    /// read of `path` afterwards is what the last holder wrote.
+    ///
+    /// It keeps apart those who take it and nobody else: readers need no lock. A storage that cannot do this refuses.
+    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
+        let _ = wait;
+        Err(Error::unsupported(format!("'{path}' cannot be changed here: this storage has no locks"))
+            .hint("change a local copy and put it in its place"))
+    }
+
     /// How this storage likes to be asked.
     fn hints(&self) -> IoHints;
 }
@@ -135,6 +148,11 @@ pub trait Staged: Send {
 
     /// How many bytes were appended.
     fn position(&self) -> u64;
+
+    /// Whether the bytes leave at once and cannot be changed later.
+    fn is_pipe(&self) -> bool {
+        false
+    }
 
     /// Makes the file durable and visible under its name, replacing what was there, in one step.
     fn commit(self: Box<Self>) -> Result<()>;

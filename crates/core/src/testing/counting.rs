@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use crate::error::Result;
-use crate::storage::{Entry, EntryKind, IoHints, Staged, Storage};
+use crate::storage::{Entry, EntryKind, IoHints, Lock, Staged, Storage};
 
 /// Passes everything on and counts it. Clones share their counts.
 #[derive(Debug, Clone)]
@@ -105,6 +106,10 @@ impl Storage for CountingStorage {
 
     fn replace(&self, from: &str, to: &str) -> Result<()> {
         self.inner.replace(from, to)
+    }
+
+    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
+        self.inner.lock(path, wait)
     }
 
     fn hints(&self) -> IoHints {

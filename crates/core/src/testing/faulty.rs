@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::storage::{Entry, EntryKind, IoHints, Staged, Storage};
+use crate::storage::{Entry, EntryKind, IoHints, Lock, Staged, Storage};
 
 /// Passes everything on until its time has come. Every call counts as an operation, also writes to a file in the
 /// making and its commit; the first has number 0.
@@ -99,6 +100,11 @@ impl Storage for FaultyStorage {
     fn replace(&self, from: &str, to: &str) -> Result<()> {
         self.fault.next("replace", to)?;
         self.inner.replace(from, to)
+    }
+
+    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
+        self.fault.next("lock", path)?;
+        self.inner.lock(path, wait)
     }
 
     fn hints(&self) -> IoHints {

@@ -1,5 +1,7 @@
 //! The rules of a storage.
 
+use std::time::Duration;
+
 use crate::error::ErrorKind;
 use crate::storage::{EntryKind, Storage};
 
@@ -23,6 +25,7 @@ pub fn storage_conformance(storage: &dyn Storage, base: &str) {
     ranges(storage, &format!("{base}/ranges"));
     folders(storage, &format!("{base}/folders"));
     replacing(storage, &format!("{base}/replaced"));
+    locking(storage, &format!("{base}/locked"));
     many_readers(storage, &format!("{base}/shared"));
     assert_eq!(storage.list(base).unwrap(), [], "the suite has cleaned up after itself");
     let hints = storage.hints();
@@ -35,6 +38,31 @@ fn what_is_missing(storage: &dyn Storage, path: &str) {
     let read = storage.read(path, std::slice::from_ref(&(0..1)));
     assert_eq!(read.unwrap_err().kind(), ErrorKind::Io, "what is not there cannot be read");
     storage.remove(path).expect("removing what is not there is fine");
+}
+
+/// A storage may have no locks; those it has keep others out and show what the last holder wrote.
+fn locking(storage: &dyn Storage, path: &str) {
+    put(storage, path, b"0");
+    let lock = match storage.lock(path, Duration::ZERO) {
+        Ok(lock) => lock,
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "a storage locks or says that it cannot");
+            return storage.remove(path).unwrap();
+        }
+    };
+    let error = storage.lock(path, Duration::ZERO).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io, "a lock has one holder");
+    drop(lock);
+    let count = || {
+        for _ in 0..10 {
+            let _lock = storage.lock(path, Duration::from_secs(600)).unwrap();
+            let n: u32 = String::from_utf8(get(storage, path)).unwrap().parse().unwrap();
+            put(storage, path, (n + 1).to_string().as_bytes());
+        }
+    };
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(count))));
+    assert_eq!(get(storage, path), b"40", "no holder overwrites what another one wrote");
+    storage.remove(path).unwrap();
 }
 
 /// A storage may refuse to replace folders; what it does is whole.

@@ -1,5 +1,8 @@
 //! A collection: the manifest of a folder, read and edited.
 
+use std::time::Duration;
+
+use tesselle_core::storage::Lock;
 use tesselle_core::{Context, Error, Location, OpenOptions, Result, Scalar};
 
 use super::MANIFEST_NAME;
@@ -9,7 +12,13 @@ use crate::meta::types::LogicalType;
 use crate::meta::zone::{compare, from_scalar};
 use crate::read::file::File;
 
+/// How long a change waits for another process that changes the same container.
+pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(60);
+
 /// A folder of files with a manifest.
+///
+/// Changes take the lock of the manifest and start from what it says then: those of several processes follow each other
+/// and none is lost. Reading needs no lock, for the manifest and its files are replaced as a whole.
 #[derive(Debug, Clone)]
 pub struct Collection {
     root: Location,
@@ -29,14 +38,33 @@ impl Collection {
         } else {
             (location.clone(), location.join(MANIFEST_NAME))
         };
-        let bytes = if manifest_at.exists()? {
-            manifest_at.read_all(options.limits.metadata_bytes)?.to_vec()
+        let manifest = Manifest::default();
+        let mut collection =
+            Self { root, manifest_at, options: options.clone(), manifest, members: Vec::new() };
+        collection.reload()?;
+        Ok(collection)
+    }
+
+    /// The log as it is now.
+    fn log(&self) -> Result<Vec<u8>> {
+        if self.manifest_at.exists()? {
+            Ok(self.manifest_at.read_all(self.options.limits.metadata_bytes)?.to_vec())
         } else {
-            Vec::new()
-        };
-        let manifest = Manifest::parse(&bytes).in_file(manifest_at.path())?;
-        let members = manifest.members();
-        Ok(Self { root, manifest_at, options: options.clone(), manifest, members })
+            Ok(Vec::new())
+        }
+    }
+
+    fn reload(&mut self) -> Result<()> {
+        self.manifest = Manifest::parse(&self.log()?).in_file(self.manifest_at.path())?;
+        self.members = self.manifest.members();
+        Ok(())
+    }
+
+    /// Keeps other writers out and reads what the last one wrote.
+    pub(crate) fn lock(&mut self) -> Result<Lock> {
+        let lock = self.manifest_at.lock(LOCK_WAIT)?;
+        self.reload()?;
+        Ok(lock)
     }
 
     /// The live members, by path.
@@ -66,33 +94,76 @@ impl Collection {
         File::open(&self.root.join(&member.path), &self.options)
     }
 
-    /// Adds files by their paths inside the folder; a file that is a member already is summed up anew.
+    /// Adds files by their paths inside the folder; of a file that is a member already the summary is updated.
     pub fn add(&mut self, paths: &[&str]) -> Result<Vec<Member>> {
-        let mut added = Vec::with_capacity(paths.len());
+        let lock = self.lock()?;
+        let (mut added, mut edits) = (Vec::with_capacity(paths.len()), Vec::new());
         for path in paths {
             check_path(path)?;
             let file = File::open(&self.root.join(path), &self.options)?;
-            added.push(Member::of(&file, path));
+            let member = self.summary(&file, path);
+            self.refuse_twin(&member, &added)?;
+            edits.extend(self.update(&member));
+            added.push(member);
         }
-        self.commit(&added.iter().cloned().map(Edit::Add).collect::<Vec<_>>())?;
+        self.commit(&lock, &edits)?;
         Ok(added)
+    }
+
+    /// What the manifest shall say of a file: tier and origin of a member stay.
+    fn summary(&self, file: &File, path: &str) -> Member {
+        let fresh = Member::of(file, path);
+        match self.members.iter().find(|m| m.path == path) {
+            Some(old) => {
+                Member { tier: old.tier, crawls: old.crawls.clone(), created_ms: old.created_ms, ..fresh }
+            }
+            None => fresh,
+        }
+    }
+
+    /// The edits that put a member in the place of what its path had.
+    fn update(&self, member: &Member) -> Vec<Edit> {
+        let old = self.members.iter().filter(|m| m.path == member.path && m.uuid != member.uuid);
+        old.map(|m| Edit::Remove(m.uuid)).chain([Edit::Add(member.clone())]).collect()
+    }
+
+    /// Refuses a copy of a member: the manifest knows files by their uuid, so the copy would take the member's place.
+    fn refuse_twin(&self, member: &Member, added: &[Member]) -> Result<()> {
+        let mut known = self.members.iter().chain(added);
+        let twin = known.find(|m| m.uuid == member.uuid && m.path != member.path);
+        let Some(twin) = twin else { return Ok(()) };
+        if !self.root.join(&twin.path).exists()? {
+            return Ok(());
+        }
+        Err(Error::invalid(format!("'{}' has the uuid of '{}', which is a member", member.path, twin.path))
+            .hint("write it again with a uuid of its own, or remove the other one first"))
+    }
+
+    /// Updates what the manifest says of a member whose file has changed.
+    pub(crate) fn refresh(&mut self, lock: &Lock, path: &str) -> Result<()> {
+        let file = File::open(&self.root.join(path), &self.options)?;
+        let edits = self.update(&self.summary(&file, path));
+        self.commit(lock, &edits)
     }
 
     /// Takes files out of the collection; they stay on disk.
     pub fn remove(&mut self, paths: &[&str]) -> Result<()> {
+        let lock = self.lock()?;
         let edits =
             paths.iter().map(|path| Ok(Edit::Remove(self.find(path)?.uuid))).collect::<Result<Vec<_>>>()?;
-        self.commit(&edits)
+        self.commit(&lock, &edits)
     }
 
     /// Moves a file to another tier.
     pub fn set_tier(&mut self, path: &str, tier: u8) -> Result<()> {
+        let lock = self.lock()?;
         let uuid = self.find(path)?.uuid;
-        self.commit(&[Edit::SetTier(uuid, tier)])
+        self.commit(&lock, &[Edit::SetTier(uuid, tier)])
     }
 
     /// Rewrites the log as one addition per live member.
     pub fn compact(&mut self) -> Result<()> {
+        let _lock = self.lock()?;
         let edits: Vec<Edit> = self.members.iter().cloned().map(Edit::Add).collect();
         self.replace(&append(&[], 0, &edits))
     }
@@ -105,16 +176,10 @@ impl Collection {
             .ok_or_else(|| Error::unknown_name("member", path, known()))
     }
 
-    /// Appends edits as one write: readers see all of them or none.
-    pub(super) fn commit(&mut self, edits: &[Edit]) -> Result<()> {
-        let log = if self.manifest_at.exists()? {
-            self.manifest_at.read_all(self.options.limits.metadata_bytes)?.to_vec()
-        } else {
-            Vec::new()
-        };
-        // Another process may have appended since: what is there now is what counts.
-        let current = Manifest::parse(&log).in_file(self.manifest_at.path())?;
-        self.replace(&append(&log, current.valid, edits))
+    /// Appends edits as one write: readers see all of them or none. The lock must be that of the manifest.
+    pub(super) fn commit(&mut self, _lock: &Lock, edits: &[Edit]) -> Result<()> {
+        let log = append(&self.log()?, self.manifest.valid, edits);
+        self.replace(&log)
     }
 
     fn replace(&mut self, log: &[u8]) -> Result<()> {

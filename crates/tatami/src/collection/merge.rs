@@ -1,5 +1,7 @@
-//! Merging members into one file, in bounded memory: sorted inputs are merged by key, others follow each other.
+//! Merging members into one file, in bounded memory: sorted inputs are merged by key, others follow each other, and
+//! search segments become one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -8,17 +10,18 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::interleave::interleave;
 use tesselle_core::driver::{Order, Rows, scan};
-use tesselle_core::{Driver, Error, Result, Scan, Sink, Summary};
+use tesselle_core::storage::Lock;
+use tesselle_core::{Action, Driver, Error, Location, Result, Scan, Sink, Summary};
 
-use super::catalog::Collection;
+use super::catalog::{Collection, LOCK_WAIT};
 use super::manifest::Edit;
 use super::member::{Member, check_path};
-use crate::meta::schema::flags;
 use crate::meta::types::LogicalType;
 use crate::read::file::File;
 use crate::read::table::FileTable;
 use crate::scalars::{binary_at, dispatch};
-use crate::write::options::WriterOptions;
+use crate::search::{Segment, combine, is_segment};
+use crate::write::options::{Profile, WriterOptions};
 use crate::write::writer::Writer;
 
 /// Rows that are put together before they are handed to the writer.
@@ -34,17 +37,58 @@ pub struct Merged {
 }
 
 impl Collection {
-    /// Merges members into the new file `output` and swaps them for it in the manifest; the inputs stay on disk.
-    /// Rows are sorted by the sort key if there is one, equal keys in the order of `inputs`.
+    /// Merges members (`inputs`; none named: all) into the new file `output` and swaps them for it in the manifest; the
+    /// inputs stay on disk. Rows are sorted by the sort key if there is one, equal keys in the order of `inputs`.
+    ///
+    /// Search segments become one search segment without the deleted documents. Columns and their roles are those of the
+    /// inputs; metadata stays where all inputs agree on it.
     pub fn merge(
         &mut self,
         inputs: &[&str],
         output: &str,
         options: WriterOptions,
+        overwrite: bool,
         driver: &Driver,
     ) -> Result<Merged> {
         check_path(output)?;
-        let members = inputs.iter().map(|path| self.find(path).cloned()).collect::<Result<Vec<_>>>()?;
+        if options.sort_key.is_some() || !options.bloom.is_empty() || !options.blobs.is_empty() {
+            return Err(Error::invalid("a merge takes sort key, bloom filters and blobs from its inputs")
+                .suggest("leave these settings out, or use {}", [Action::Convert]));
+        }
+        let lock = self.lock()?;
+        let members = match inputs {
+            [] => self.members().to_vec(),
+            named => named.iter().map(|path| self.find(path).cloned()).collect::<Result<Vec<_>>>()?,
+        };
+        if self.members().iter().any(|member| member.path == output) {
+            return Err(Error::invalid(format!("'{output}' is a member of the collection"))
+                .hint("name a new file for the result"));
+        }
+        // A file is not changed while it is merged: what is deleted from it later would come back.
+        let _inputs = self.lock_files(&members)?;
+        let target = self.location().join(output);
+        let summary = self.write_merged(&members, &target, options, overwrite, driver)?;
+        let member = Member::of(&File::open(&target, self.options())?, output);
+        let mut edits = vec![Edit::Add(member.clone())];
+        edits.extend(members.iter().map(|m| Edit::Remove(m.uuid)));
+        self.commit(&lock, &edits)?;
+        Ok(Merged { member, summary })
+    }
+
+    fn lock_files(&self, members: &[Member]) -> Result<Vec<Lock>> {
+        // Always in the same order, so that no two processes wait for each other.
+        let paths: BTreeSet<&str> = members.iter().map(|member| member.path.as_str()).collect();
+        paths.into_iter().map(|path| self.location().join(path).lock(LOCK_WAIT)).collect()
+    }
+
+    fn write_merged(
+        &self,
+        members: &[Member],
+        target: &Location,
+        options: WriterOptions,
+        overwrite: bool,
+        driver: &Driver,
+    ) -> Result<Summary> {
         let files = members.iter().map(|member| self.open_member(member)).collect::<Result<Vec<_>>>()?;
         let Some(first) = files.first() else {
             return Err(Error::invalid("a merge needs at least one input"));
@@ -54,36 +98,49 @@ impl Collection {
                 Error::invalid("the inputs of a merge have different columns").file(other.path().to_string())
             );
         }
-        let target = self.location().join(output);
-        let writer = Writer::create(&target, &first.schema(), inherit(first, options), false, driver)?;
-        let summary = merge_files(&files, Box::new(writer), driver)?;
-        let member = Member::of(&File::open(&target, self.options())?, output);
-        let mut edits = vec![Edit::Add(member.clone())];
-        edits.extend(members.iter().map(|m| Edit::Remove(m.uuid)));
-        self.commit(&edits)?;
-        Ok(Merged { member, summary })
+        let options = inherit(&files, options);
+        if !files.iter().any(is_segment) {
+            let schema = first.footer().schema.clone();
+            let writer = Writer::with_schema(target, schema, &first.schema(), options, overwrite, driver)?;
+            return merge_files(&files, Box::new(writer), driver);
+        }
+        if let Some(plain) = files.iter().find(|file| !is_segment(file)) {
+            return Err(Error::invalid("a search segment cannot be merged with a file that has no index")
+                .file(plain.path().to_string())
+                .suggest("build a segment of it with {}, or name the files to merge", [Action::Index]));
+        }
+        let segments = files
+            .iter()
+            .map(|file| File::open(file.location(), &Segment::options(self.options())).and_then(Segment::of))
+            .collect::<Result<Vec<_>>>()?;
+        combine(&segments, target, options, overwrite, driver)
     }
 }
 
-/// The roles of the columns come from the inputs.
-fn inherit(file: &File, mut options: WriterOptions) -> WriterOptions {
-    let fields = &file.footer().schema.fields;
-    let with = |flag: u8| {
-        fields.iter().filter(move |f| f.has(flag)).map(super::super::meta::schema::Field::display_name)
-    };
-    options.sort_key = with(flags::SORT_KEY).next();
-    options.bloom = with(flags::BLOOM).collect();
-    options.blobs = fields
-        .iter()
-        .filter(|f| f.logical == LogicalType::BlobRef)
-        .map(super::super::meta::schema::Field::display_name)
-        .collect();
+/// What the inputs say of themselves and the options do not.
+fn inherit(files: &[File], mut options: WriterOptions) -> WriterOptions {
+    if files.iter().any(|file| file.footer().extension.features != 0) {
+        options.profile = Profile::Extended;
+    }
+    let mut pairs = common_metadata(files);
+    pairs.retain(|(key, _)| options.metadata.iter().all(|(given, _)| given != key));
+    options.metadata.extend(pairs);
     options
+}
+
+/// The pairs that all files have.
+pub(crate) fn common_metadata(files: &[File]) -> Vec<(String, String)> {
+    let mut files = files.iter().map(|file| &file.footer().key_value);
+    let Some(first) = files.next() else { return Vec::new() };
+    let mut pairs = first.clone();
+    files.for_each(|others| pairs.retain(|pair| others.contains(pair)));
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    pairs.into_iter().map(|(key, value)| (text(key), text(value))).collect()
 }
 
 fn merge_files(files: &[File], mut sink: Box<dyn Sink>, driver: &Driver) -> Result<Summary> {
     let key = files.first().and_then(|f| f.footer().schema.sort_key());
-    let rows = |file: &File| scan(&FileTable::new(file.clone()), &Scan::all(), driver, Order::Plan);
+    let rows = |file: &File| scan(&FileTable::new(file.clone())?, &Scan::all(), driver, Order::Plan);
     let Some(key) = key else {
         for file in files {
             for batch in rows(file)? {

@@ -1,10 +1,11 @@
 //! The rows of all members as one table.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Schema, SchemaRef};
 use tesselle_core::{
-    Context, Error, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats, Verdict,
+    Context, Error, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
+    Verdict,
 };
 
 use super::catalog::Collection;
@@ -14,19 +15,32 @@ use crate::meta::zone::Zone;
 use crate::read::file::File;
 use crate::read::plan;
 use crate::read::prune::{Evidence, Facts, verdict};
-use crate::read::table::is_exact;
+use crate::read::table::{facts, is_exact};
+use crate::search::has_segment_columns;
 
 /// All rows, members in path order.
 pub(crate) struct CollectionTable {
     collection: Collection,
     /// The first member gives the columns of all.
     first: Option<File>,
+    /// How many rows count, once that was asked for; `None` where only reading would say.
+    rows: OnceLock<Option<u64>>,
 }
 
 impl CollectionTable {
     pub(crate) fn new(collection: Collection) -> Result<Self> {
         let first = collection.members().first().map(|member| collection.open_member(member)).transpose()?;
-        Ok(Self { collection, first })
+        Ok(Self { collection, first, rows: OnceLock::new() })
+    }
+
+    /// How many rows count. The manifest counts deleted documents too: only files that may be search segments are
+    /// opened to see how many there are.
+    fn count_rows(&self) -> Result<u64> {
+        let members = self.collection.members();
+        if !self.first.as_ref().is_some_and(has_segment_columns) {
+            return Ok(members.iter().fold(0u64, |n, m| n.saturating_add(m.rows)));
+        }
+        members.iter().try_fold(0u64, |n, member| Ok(n.saturating_add(self.open(member)?.live_rows()?)))
     }
 
     /// A member's file, once its columns are known to be those of the collection.
@@ -81,9 +95,18 @@ impl Table for CollectionTable {
 
     fn stats(&self) -> TableStats {
         let members = self.collection.members();
-        let rows = members.iter().fold(0u64, |n, m| n.saturating_add(m.rows));
+        let rows = *self.rows.get_or_init(|| self.count_rows().ok());
         let bytes = members.iter().fold(0u64, |n, m| n.saturating_add(m.bytes));
-        TableStats { rows: Known::Exact(rows), bytes: Known::Bound(bytes), ..TableStats::default() }
+        let rows = rows.map_or(Known::Absent, Known::Exact);
+        TableStats { rows, bytes: Known::Bound(bytes), ..TableStats::default() }
+    }
+
+    fn facts(&self) -> Result<TableFacts> {
+        // Members have key/value pairs of their own; what the columns are for is the same in all.
+        let mut facts = self.first.as_ref().map(facts).unwrap_or_default();
+        facts.attributes.clear();
+        facts.unkept.clear();
+        Ok(facts)
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {
@@ -107,12 +130,14 @@ impl Table for CollectionTable {
             }
             let mut part = scan.clone();
             part.limit = left;
-            let plan = plan::plan(&self.open(member)?, &part)?;
+            let file = self.open(member)?;
+            let plan = plan::plan(&file, &part)?;
             all.pieces = all.pieces.saturating_add(plan.pieces);
             all.pruned = all.pruned.saturating_add(plan.pruned);
             all.tasks.extend(plan.tasks);
             if scan.predicate.is_none() {
-                left = left.map(|n| n.saturating_sub(member.rows));
+                let rows = file.live_rows()?;
+                left = left.map(|n| n.saturating_sub(rows));
             }
         }
         Ok(all)

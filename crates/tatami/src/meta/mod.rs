@@ -12,6 +12,7 @@ pub(crate) mod page_index;
 pub(crate) mod record;
 pub(crate) mod regions;
 pub(crate) mod schema;
+pub(crate) mod string_blobs;
 pub(crate) mod trailer;
 pub(crate) mod types;
 pub(crate) mod zone;

@@ -11,11 +11,22 @@ use crate::meta::types::LogicalType;
 
 /// Field metadata: the name of the element type of a list.
 pub(crate) const ELEMENT_KEY: &str = "tatami:element";
+/// Field metadata: the values of a blob column are strings, also where they are read as bytes.
+pub(crate) const STRING_KEY: &str = "tatami:string";
 
-/// The Arrow schema of a file.
-pub(crate) fn to_arrow(schema: &Schema, text_as_binary: bool) -> SchemaRef {
-    let fields: Vec<ArrowField> = schema.fields.iter().map(|field| to_field(field, text_as_binary)).collect();
-    Arc::new(ArrowSchema::new(fields))
+/// The Arrow schema of a file; the blobs of the columns in `strings` are strings.
+pub(crate) fn to_arrow(schema: &Schema, strings: &[String], text_as_binary: bool) -> SchemaRef {
+    let fields = schema.fields.iter().map(|field| {
+        let arrow = to_field(field, text_as_binary);
+        if field.logical != LogicalType::BlobRef || !strings.contains(arrow.name()) {
+            return arrow;
+        }
+        let mut metadata = arrow.metadata().clone();
+        metadata.insert(STRING_KEY.to_owned(), "true".to_owned());
+        let data_type = if text_as_binary { DataType::Binary } else { DataType::Utf8 };
+        arrow.with_data_type(data_type).with_metadata(metadata)
+    });
+    Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()))
 }
 
 fn to_field(field: &Field, text_as_binary: bool) -> ArrowField {

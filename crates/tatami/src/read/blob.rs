@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_buffer::Buffer;
 use bytes::Bytes;
 use tesselle_codec::compress::zstd::RawDictionary;
 use tesselle_codec::varint;
@@ -137,7 +138,8 @@ impl BlobIndex {
     }
 
     /// The values `wanted`, which lie in the consecutive `runs`, decoded into one buffer without a copy: each run ends
-    /// where the values of the next one start, over the lengths of that. Gives offsets and bytes.
+    /// where the values of the next one start, over the lengths of that. Gives offsets and the bytes of these values
+    /// alone: a cast to text looks at all of them.
     ///
     /// `None` where a run is not what the footer says or has more than its values: then there would be gaps.
     pub(crate) fn decode_joined(
@@ -145,7 +147,7 @@ impl BlobIndex {
         runs: &[(usize, Bytes)],
         wanted: &Range<u64>,
         file: &File,
-    ) -> Result<Option<(Vec<i32>, Vec<u8>)>> {
+    ) -> Result<Option<(Vec<i32>, Buffer)>> {
         let dictionary = self.dictionary(file)?;
         let mut total = 0usize;
         for (run, bytes) in runs {
@@ -189,7 +191,10 @@ impl BlobIndex {
             end = start + starts.first().copied().unwrap_or(0);
         }
         offsets.reverse();
-        Ok(Some((offsets, values)))
+        let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else { return Ok(None) };
+        offsets.iter_mut().for_each(|offset| *offset -= first);
+        let bytes = Buffer::from_vec(values).slice_with_length(first as usize, (last - first) as usize);
+        Ok(Some((offsets, bytes)))
     }
 }
 

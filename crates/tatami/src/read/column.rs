@@ -13,7 +13,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::FieldRef;
 use tesselle_codec::compress::zstd::Front;
 use tesselle_codec::intpack::Int;
-use tesselle_core::{Error, Result};
+use tesselle_core::{Action, Error, Result};
 
 use super::dictionary::ValueDictionary;
 use super::values::{self, short};
@@ -259,11 +259,21 @@ impl ColumnBuilder {
     }
 }
 
+/// The values of a blob column in the type of its field.
+pub(crate) fn blob_array(array: BinaryArray, field: &FieldRef) -> Result<ArrayRef> {
+    if field.data_type() != &arrow_schema::DataType::Utf8 {
+        return Ok(Arc::new(array));
+    }
+    let (offsets, bytes, nulls) = array.into_parts();
+    let strings = StringArray::try_new(offsets, bytes, nulls).map_err(|e| not_utf8(field.name(), e))?;
+    Ok(Arc::new(strings))
+}
+
 fn not_utf8(column: &str, source: arrow_schema::ArrowError) -> Error {
     Error::corrupt(format!("text of column '{column}' is not UTF-8"))
         .class("not_utf8")
         .source(source)
-        .hint("--text-as-binary reads text columns as binary")
+        .suggest("{} reads string columns as binary", [Action::StringsAsBinary])
 }
 
 fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use tesselle_codec::compress::zstd::RawDictionary;
@@ -18,6 +19,7 @@ use crate::meta::footer::{Footer, RawFooter};
 use crate::meta::header::{HEADER_LEN, Header, flags};
 use crate::meta::reclass;
 use crate::meta::record::{RECORD_LEN, Record};
+use crate::meta::string_blobs;
 use crate::meta::trailer::{MIN_FILE_LEN, TRAILER_LEN, Trailer};
 use crate::meta::types::{LogicalType, RecordKind};
 
@@ -45,6 +47,8 @@ struct Inner {
     dictionaries: Mutex<HashMap<u64, Arc<RawDictionary>>>,
     value_dictionaries: Mutex<HashMap<usize, Arc<ValueDictionary>>>,
     cache: OnceLock<Mutex<super::cache::PageCache>>,
+    /// The rows that count, once they were asked for.
+    live: OnceLock<Option<BooleanBuffer>>,
 }
 
 impl File {
@@ -146,7 +150,8 @@ impl File {
         footer: Footer,
         trailer: Trailer,
     ) -> Self {
-        let schema = to_arrow(&footer.schema, options.text_as_binary);
+        let strings = string_blobs::parse(&footer.key_value);
+        let schema = to_arrow(&footer.schema, &strings, options.text_as_binary);
         let blob_bases = blob_bases(&footer);
         let inner = Inner {
             path: location.path().into(),
@@ -161,6 +166,7 @@ impl File {
             dictionaries: Mutex::default(),
             value_dictionaries: Mutex::default(),
             cache: OnceLock::new(),
+            live: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -175,7 +181,7 @@ impl File {
         Arc::clone(&self.inner.schema)
     }
 
-    /// How many rows it has.
+    /// How many rows it stores, deleted documents of a search segment included.
     pub fn rows(&self) -> u64 {
         self.inner.header.rows
     }
@@ -206,6 +212,10 @@ impl File {
 
     pub(crate) fn profile(&self) -> Profile<'_> {
         Profile { extension: &self.inner.footer.extension, limits: &self.inner.options.limits }
+    }
+
+    pub(crate) fn known_live(&self) -> &OnceLock<Option<BooleanBuffer>> {
+        &self.inner.live
     }
 
     pub(crate) fn cache(&self) -> &Mutex<super::cache::PageCache> {

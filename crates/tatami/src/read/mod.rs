@@ -9,6 +9,7 @@ pub(crate) mod describe;
 pub(crate) mod dictionary;
 pub(crate) mod file;
 pub(crate) mod key;
+pub(crate) mod live;
 pub(crate) mod payload;
 pub(crate) mod plan;
 pub(crate) mod prune;

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use arrow_buffer::BooleanBuffer;
 use bytes::Bytes;
-use tesselle_core::{Error, Plan, Predicate, Result, Scalar, Scan, Task, Verdict};
+use tesselle_core::{Action, Error, Plan, Predicate, Result, Scalar, Scan, Task, Verdict};
 
 use super::file::File;
 use super::prune::{Evidence, Facts, equalities, verdict};
@@ -19,7 +20,8 @@ use crate::meta::zone::from_scalar;
 /// Plans a scan of one file.
 pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
     if scan.selection.is_some() {
-        return Err(Error::invalid("this table has no grid to slice").hint("use --where to choose rows"));
+        return Err(Error::invalid("this table has no grid to slice")
+            .suggest("use {} to choose rows", [Action::Filter]));
     }
     let schema = file.schema();
     let projection = scan.column_indices(&schema)?;
@@ -29,6 +31,7 @@ pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
     let exact = scan.predicate.as_ref().filter(|p| is_exact(file, p));
     let filter = if exact.is_some() { filter } else { Vec::new() };
     let wanted = Wanted { projection, filter, batch_rows: scan.batch_rows, predicate: exact.cloned() };
+    let live = file.live()?;
     let mut plan = Plan::empty();
     let mut left = scan.limit.unwrap_or(u64::MAX);
     let survivors = survivors(file, scan.predicate.as_ref());
@@ -42,9 +45,14 @@ pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
         if entry.rows == 0 {
             continue;
         }
+        let live = live_rows(live.as_ref(), entry)?;
+        if live.as_ref().is_some_and(|live| live.count_set_bits() == 0) {
+            plan.pruned = plan.pruned.saturating_add(pieces);
+            continue;
+        }
         plan.pruned = plan.pruned.saturating_add(survivor.pruned_pages);
         if survivor.verdict == Verdict::Always {
-            left = left.saturating_sub(entry.rows);
+            left = left.saturating_sub(live.as_ref().map_or(entry.rows, |live| live.count_set_bits() as u64));
         }
         let mut wanted = wanted.clone();
         if survivor.verdict == Verdict::Always {
@@ -52,10 +60,27 @@ pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
             wanted.filter.clear();
         }
         let task: Box<dyn Task> =
-            Box::new(GroupTask::new(file.clone(), group, survivor.rows.clone(), wanted));
+            Box::new(GroupTask::new(file.clone(), group, survivor.rows.clone(), wanted, live));
         plan.tasks.push(task);
     }
     Ok(plan)
+}
+
+/// The rows of a group that count; `None` where all do.
+pub(crate) fn live_rows(live: Option<&BooleanBuffer>, entry: &RowGroup) -> Result<Option<BooleanBuffer>> {
+    let Some(live) = live else { return Ok(None) };
+    let first = usize::try_from(entry.first_row).ok();
+    let end = entry.first_row.checked_add(entry.rows).and_then(|end| usize::try_from(end).ok());
+    let Some((first, end)) = first.zip(end).filter(|(_, end)| *end <= live.len()) else {
+        return Err(Error::corrupt(format!(
+            "a row group ends at row {}, the segment has {} documents",
+            entry.first_row.saturating_add(entry.rows),
+            live.len()
+        ))
+        .class("row_count_mismatch"));
+    };
+    let rows = live.slice(first, end - first);
+    Ok((rows.count_set_bits() < rows.len()).then_some(rows))
 }
 
 /// What is left of a row group.

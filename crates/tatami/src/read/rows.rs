@@ -7,13 +7,14 @@ use arrow_array::builder::BinaryBuilder;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::interleave::interleave;
-use tesselle_core::{Context, Error, Result, Scalar};
+use tesselle_core::{Action, Context, Error, Result, Scalar};
 
 use super::blob::{BlobIndex, DecodedRun};
 use super::cache::{PageAt, PageCache};
 use super::chunk::page_headers;
-use super::column::ColumnBuilder;
+use super::column::{ColumnBuilder, blob_array};
 use super::file::{File, page_piece};
+use super::live::is_set;
 use crate::meta::groups::{Chunk, RowGroup};
 use crate::meta::page_index::{self, PageEntry};
 use crate::meta::record::RECORD_LEN;
@@ -32,9 +33,8 @@ impl File {
         let schema = &self.footer().schema;
         let sorted = schema.sort_key().and_then(|column| Some((column, schema.fields.get(column)?)));
         let Some((column, field)) = sorted else {
-            return Err(
-                Error::invalid("the file has no sort key to look up").hint("use --where to search all rows")
-            );
+            return Err(Error::invalid("the file has no sort key to look up")
+                .suggest("use {} to search all rows", [Action::Filter]));
         };
         let Some(key) = from_scalar(field.logical, key) else { return Ok(None) };
         let groups = &self.footer().groups;
@@ -59,7 +59,8 @@ impl File {
                 }
             }
             if let Some(row) = self.lookup_in_group(g, group, column, field.logical, &key)? {
-                return Ok(Some(group.first_row.saturating_add(row)));
+                let row = group.first_row.saturating_add(row);
+                return self.first_live(row, column, field.logical, &key);
             }
             if all_bounded {
                 return Ok(None);
@@ -92,6 +93,21 @@ impl File {
         Ok(None)
     }
 
+    /// The first row from `row` on that counts and has the same key.
+    fn first_live(&self, row: u64, column: usize, logical: LogicalType, key: &[u8]) -> Result<Option<u64>> {
+        let Some(live) = self.live()? else { return Ok(Some(row)) };
+        for row in row..self.rows() {
+            let array = self.take_column(column, &[self.place(row)?])?;
+            if first_equal(array.as_ref(), logical, key).is_none() {
+                break;
+            }
+            if is_set(&live, row) {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
     /// The page index of the sort key in a row group.
     fn page_index(&self, g: usize, offset: u64) -> Result<Arc<Vec<PageEntry>>> {
         if let Some(known) = self.locked().indexes.get(&g) {
@@ -105,7 +121,8 @@ impl File {
     }
 
     /// The given rows (counted over the whole file) in the given order, with these columns (`None` is all). Only
-    /// the pages and blob runs that hold them are read.
+    /// the pages and blob runs that hold them are read. A deleted document is refused, unless deleted ones were asked
+    /// for when the file was opened.
     pub fn take(&self, rows: &[u64], columns: Option<&[&str]>) -> Result<RecordBatch> {
         self.take_rows(rows, columns).in_file(self.path())
     }
@@ -123,6 +140,7 @@ impl File {
             }
         };
         let places = rows.iter().map(|row| self.place(*row)).collect::<Result<Vec<_>>>()?;
+        rows.iter().try_for_each(|row| self.check_live(*row))?;
         let arrays =
             indices.iter().map(|column| self.take_column(*column, &places)).collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
@@ -207,7 +225,10 @@ impl File {
             }
             builder.append_value(value);
         }
-        Ok(Arc::new(builder.finish()))
+        let schema = self.schema();
+        let field =
+            schema.fields().get(column).ok_or_else(|| Error::internal("a column that is not listed"))?;
+        blob_array(builder.finish(), field)
     }
 
     fn group(&self, g: usize) -> Result<&RowGroup> {

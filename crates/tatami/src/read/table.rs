@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use serde_json::Value;
 use tesselle_core::{
-    ColumnStats, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats,
+    Attribute, ColumnStats, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts,
+    TableStats, json_bytes,
 };
 
 use super::file::File;
 use super::plan::plan;
+use crate::container::NAME;
+use crate::meta::schema::{Field, flags};
 use crate::meta::types::LogicalType;
 use crate::meta::zone::{Zone, to_scalar};
 
@@ -17,11 +21,22 @@ use crate::meta::zone::{Zone, to_scalar};
 #[derive(Debug, Clone)]
 pub(crate) struct FileTable {
     file: File,
+    rows: u64,
 }
 
 impl FileTable {
-    pub(crate) fn new(file: File) -> Self {
-        Self { file }
+    /// Reads which rows count, where some do not.
+    pub(crate) fn new(file: File) -> Result<Self> {
+        let rows = file.live_rows()?;
+        Ok(Self { file, rows })
+    }
+}
+
+/// What is known of some rows of a table, given what is known of all of them.
+fn loosened<T>(known: Known<T>, all: bool) -> Known<T> {
+    match known {
+        Known::Exact(value) if !all => Known::Bound(value),
+        known => known,
     }
 }
 
@@ -33,6 +48,39 @@ pub(crate) fn is_exact(file: &File, predicate: &Predicate) -> bool {
         let logical = schema.index_of(name).ok().and_then(|i| fields.get(i)).map(|f| f.logical);
         logical.is_some_and(LogicalType::has_scalars)
     })
+}
+
+/// What the footer states of the table: a note of an earlier conversion, keys, bloom filters, key/value pairs.
+pub(crate) fn facts(file: &File) -> TableFacts {
+    let footer = file.footer();
+    let pairs = footer.key_value.iter();
+    let mut pairs: Vec<(String, Value)> = pairs.map(|(key, value)| (text(key), json_bytes(value))).collect();
+    let note = pairs.iter().find(|(key, _)| key == TableFacts::NOTE_KEY).and_then(|(_, note)| note.as_str());
+    let mut facts = note.map_or_else(|| own_facts(file), TableFacts::from_note);
+    facts.format = NAME;
+    // What Tesselle notes for itself is not the user's.
+    pairs.retain(|(key, _)| !key.starts_with("tesselle:"));
+    for (key, value) in pairs {
+        if let Some(known) = facts.attributes.iter_mut().find(|known| known.name == key) {
+            facts.unkept.push(format!("an earlier value of '{key}'"));
+            known.value = value;
+        } else {
+            facts.attributes.push(Attribute::new(key, value));
+        }
+    }
+    facts
+}
+
+fn own_facts(file: &File) -> TableFacts {
+    let fields = &file.footer().schema.fields;
+    let sort_key = file.footer().schema.sort_key().and_then(|key| fields.get(key)).map(Field::display_name);
+    let bloom = fields.iter().filter(|field| field.has(flags::BLOOM)).map(Field::display_name);
+    let bloom = bloom.filter(|name| Some(name) != sort_key.as_ref()).collect();
+    TableFacts { sort_key, bloom, ..TableFacts::default() }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 impl Table for FileTable {
@@ -72,13 +120,18 @@ impl Table for FileTable {
                     stats.max = known(&zone.max);
                 }
             }
+            // Bounds of chunks count deleted rows too.
+            let all = self.rows == self.file.rows();
+            stats.nulls = loosened(stats.nulls, all || nulls == 0);
+            stats.min = loosened(stats.min, all);
+            stats.max = loosened(stats.max, all);
             columns.insert(field.display_name(), stats);
         }
-        TableStats {
-            rows: Known::Exact(self.file.rows()),
-            bytes: Known::Exact(footer.stats.compressed),
-            columns,
-        }
+        TableStats { rows: Known::Exact(self.rows), bytes: Known::Exact(footer.stats.compressed), columns }
+    }
+
+    fn facts(&self) -> Result<TableFacts> {
+        Ok(facts(&self.file))
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {

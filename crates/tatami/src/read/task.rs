@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use tesselle_core::driver::parallel;
@@ -73,6 +74,8 @@ pub(crate) struct GroupTask {
     group: usize,
     rows: Range<u64>,
     wanted: Wanted,
+    /// The rows of the group that count; `None` is all.
+    live: Option<BooleanBuffer>,
     schema: SchemaRef,
     phase: Phase,
     readers: BTreeMap<usize, ChunkReader>,
@@ -85,8 +88,14 @@ pub(crate) struct GroupTask {
 }
 
 impl GroupTask {
-    /// A task over `rows` of a row group.
-    pub(crate) fn new(file: File, group: usize, rows: Range<u64>, wanted: Wanted) -> Self {
+    /// A task over `rows` of a row group, of which only those in `live` count (`None`: all).
+    pub(crate) fn new(
+        file: File,
+        group: usize,
+        rows: Range<u64>,
+        wanted: Wanted,
+        live: Option<BooleanBuffer>,
+    ) -> Self {
         let all = file.schema();
         let fields: Vec<_> = wanted.projection.iter().filter_map(|c| all.fields().get(*c).cloned()).collect();
         Self {
@@ -94,6 +103,7 @@ impl GroupTask {
             group,
             rows,
             wanted,
+            live,
             schema: Arc::new(arrow_schema::Schema::new(fields)),
             phase: Phase::Start,
             readers: BTreeMap::new(),
@@ -281,7 +291,13 @@ impl GroupTask {
         for end in ends {
             let end = end.min(self.rows.end);
             if end > start && (end - start >= target || end == self.rows.end) {
-                self.windows.push_back(Window::new(start..end));
+                let mut window = Window::new(start..end);
+                let live = self.live.as_ref();
+                if live
+                    .is_none_or(|live| window.keep_rows(&live.slice(start as usize, (end - start) as usize)))
+                {
+                    self.windows.push_back(window);
+                }
                 start = end;
             }
         }

@@ -120,7 +120,8 @@ fn mend_footer(
         }
         let stored = source.read_range(start..end)?;
         if let Ok(file) = File::open_with_footer(source, options, size, start, &stored)
-            && (0..file.footer().groups.len()).any(|g| super::for_each_batch(&file, g, |_| Ok(())).is_ok())
+            && (0..file.footer().groups.len())
+                .any(|g| super::for_each_batch(&file, g, None, |_| Ok(())).is_ok())
         {
             let how = "the footer does not match its checksum: names and types of columns, row counts and metadata \
                        may be wrong, though pages read by them";

@@ -1,10 +1,11 @@
-//! Deleting documents for good: the segment is written anew with a live-docs run.
+//! Deleting documents for good: the segment is rewritten with a live-docs run.
 //!
 //! Everything between header and footer stays where it is, byte for byte, so all offsets keep their meaning. Behind
 //! it comes the new run, then a footer that names it. Scores do not change: statistics count deleted documents, as
 //! in the original engine, until a merge drops them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -16,6 +17,7 @@ use tesselle_core::{Context, Driver, Error, Location, OpenOptions, Predicate, Re
 use super::filter;
 use super::meta::LiveDocs;
 use super::segment::{Segment, columns, descriptor};
+use crate::collection::{Collection, LOCK_WAIT, MANIFEST_NAME};
 use crate::meta::footer::tags;
 use crate::meta::header::HEADER_LEN;
 use crate::meta::inverted::{Inverted, Run};
@@ -45,7 +47,11 @@ pub struct Deleted {
     pub live: u32,
 }
 
-/// Writes the segment at `source` without the given documents to `target`, which may be the same place.
+/// Writes the segment at `source` without the given documents to `target`.
+///
+/// Where `target` is the same place the segment is changed there, one process at a time: deletions of several processes
+/// follow each other and none is lost. If the segment is a member of a collection in its folder, so is the manifest.
+/// A collection, a folder with a manifest, is changed in all its segments.
 pub fn delete(
     source: &Location,
     target: &Location,
@@ -53,7 +59,66 @@ pub fn delete(
     overwrite: bool,
     driver: &Driver,
 ) -> Result<Deleted> {
-    let segment = Segment::open(source, &OpenOptions::default())?;
+    if source.path() != target.path() {
+        let segment = Segment::open(source, &OpenOptions::default())?;
+        let (deleted, live) = remaining(&segment, deletion, driver)?;
+        rewrite(segment.file(), &live, target.create(overwrite)?).in_file(source.path())?;
+        return Ok(deleted);
+    }
+    if source.is_dir()? {
+        return delete_in_collection(source, deletion, driver);
+    }
+    let folder = source.parent().unwrap_or_else(|| Location::new(Arc::clone(source.storage()), ""));
+    if !folder.join(MANIFEST_NAME).exists()? {
+        return delete_in_place(source, deletion, driver);
+    }
+    let mut collection = Collection::open(&folder, &OpenOptions::default())?;
+    let lock = collection.lock()?;
+    let deleted = delete_in_place(source, deletion, driver)?;
+    if deleted.deleted > 0 && collection.members().iter().any(|member| member.path == source.name()) {
+        collection.refresh(&lock, source.name())?;
+    }
+    Ok(deleted)
+}
+
+fn delete_in_collection(folder: &Location, deletion: &Deletion, driver: &Driver) -> Result<Deleted> {
+    if matches!(deletion, Deletion::Docs(_)) {
+        return Err(
+            Error::invalid("documents of a collection have no numbers").hint("name them by their ids")
+        );
+    }
+    if !folder.join(MANIFEST_NAME).exists()? {
+        return Err(Error::invalid(format!("'{}' is not a collection", folder.path()))
+            .hint("name a segment, or a folder with tatami.manifest"));
+    }
+    let mut collection = Collection::open(folder, &OpenOptions::default())?;
+    let lock = collection.lock()?;
+    let paths: Vec<String> = collection.members().iter().map(|member| member.path.clone()).collect();
+    let mut sum = Deleted { deleted: 0, live: 0 };
+    for path in paths {
+        let deleted = delete_in_place(&folder.join(&path), deletion, driver)?;
+        if deleted.deleted > 0 {
+            collection.refresh(&lock, &path)?;
+        }
+        sum.deleted += deleted.deleted;
+        sum.live += deleted.live;
+    }
+    Ok(sum)
+}
+
+/// Changes one segment under its lock.
+fn delete_in_place(location: &Location, deletion: &Deletion, driver: &Driver) -> Result<Deleted> {
+    let _lock = location.lock(LOCK_WAIT)?;
+    let segment = Segment::open(location, &OpenOptions::default())?;
+    let (deleted, live) = remaining(&segment, deletion, driver)?;
+    if deleted.deleted > 0 {
+        rewrite(segment.file(), &live, location.create(true)?).in_file(location.path())?;
+    }
+    Ok(deleted)
+}
+
+/// The documents of a segment that stay.
+fn remaining(segment: &Segment, deletion: &Deletion, driver: &Driver) -> Result<(Deleted, LiveDocs)> {
     let mut live = segment.live().cloned().unwrap_or_else(|| LiveDocs::all(segment.docs()));
     let before = live.count();
     match deletion {
@@ -66,22 +131,19 @@ pub fn delete(
                 live.delete(*doc);
             }
         }
-        Deletion::Ids(ids) => delete_ids(&segment, ids, &mut live, driver)?,
+        Deletion::Ids(ids) => delete_ids(segment, ids, &mut live, driver)?,
         Deletion::Where(predicate) => {
-            for doc in filter::allowed(&segment, predicate, driver)?.iter() {
+            for doc in filter::allowed(segment, predicate, driver)?.iter() {
                 live.delete(doc);
             }
         }
     }
-    let deleted = Deleted { deleted: before - live.count(), live: live.count() };
-    let same = source.path() == target.path();
-    rewrite(segment.file(), &live, target.create(overwrite || same)?).in_file(source.path())?;
-    Ok(deleted)
+    Ok((Deleted { deleted: before - live.count(), live: live.count() }, live))
 }
 
 fn delete_ids(segment: &Segment, ids: &[Vec<u8>], live: &mut LiveDocs, driver: &Driver) -> Result<()> {
     let wanted: HashSet<&[u8]> = ids.iter().map(Vec::as_slice).collect();
-    let table = FileTable::new(segment.file().clone());
+    let table = FileTable::new(segment.file().clone())?;
     let schema = table.schema();
     let name = schema.fields().get(columns::DOC_ID).map(|field| field.name().clone());
     let plan = table.plan(&Scan::all().columns(name))?;

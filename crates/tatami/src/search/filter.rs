@@ -9,7 +9,7 @@ use crate::read::table::FileTable;
 
 /// The live documents of a segment that fulfil `predicate`; only the columns it names are read.
 pub(crate) fn allowed(segment: &Segment, predicate: &Predicate, driver: &Driver) -> Result<LiveDocs> {
-    let table = FileTable::new(segment.file().clone());
+    let table = FileTable::new(segment.file().clone())?;
     let mut columns: Vec<&str> = predicate.columns().into_iter().collect();
     let schema = table.schema();
     if columns.is_empty() {

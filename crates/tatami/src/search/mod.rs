@@ -61,8 +61,9 @@ mod write;
 mod model_tests;
 
 pub(crate) use describe::describe;
+pub(crate) use segment::{has_segment_columns, is_segment, read_live};
 pub(crate) use verify::verify;
-pub(crate) use write::RunBytes;
+pub(crate) use write::{RunBytes, combine};
 
 pub use delete::{Deleted, Deletion, delete};
 pub use highlight::{Highlight, highlight};

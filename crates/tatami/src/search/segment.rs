@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use bytes::Bytes;
-use tesselle_core::{Context, Error, Location, OpenOptions, Result};
+use tesselle_core::{Action, Context, Error, Location, OpenOptions, Result};
 
 use super::inverted::{InvertedIndex, Runs};
 use super::meta::{DictionaryKind, LiveDocs};
@@ -50,9 +50,9 @@ impl Segment {
     }
 
     /// How the file of a segment is opened: documents may hold bytes that are not UTF-8, and as hits they are shown,
-    /// not refused.
+    /// not refused. Documents are known by their row, so deleted ones are rows too; the index says which they are.
     pub(crate) fn options(options: &OpenOptions) -> OpenOptions {
-        OpenOptions { text_as_binary: true, ..options.clone() }
+        OpenOptions { text_as_binary: true, deleted: true, ..options.clone() }
     }
 
     /// The segment in an open file, which reads text as bytes.
@@ -165,12 +165,22 @@ pub(crate) fn bytes_at(batch: &RecordBatch, column: usize, row: usize) -> &[u8] 
     }
 }
 
+/// Whether a file says that it is a search segment.
+pub(crate) fn is_segment(file: &File) -> bool {
+    file.header().has(flags::SEARCH)
+}
+
+/// Whether a file has the columns of a search segment, whatever it says of itself.
+pub(crate) fn has_segment_columns(file: &File) -> bool {
+    shape(file).is_ok()
+}
+
 /// The descriptor of a file's inverted index.
 pub(crate) fn descriptor(file: &File) -> Result<Inverted> {
-    if !file.header().has(flags::SEARCH) {
+    if !is_segment(file) {
         return Err(Error::unsupported("the file is not a search segment")
             .class("not_search_segment")
-            .hint("'tess index IN OUT --text COLUMNS' makes one"));
+            .suggest("{} makes one", [Action::Index]));
     }
     file.footer().inverted.ok_or_else(|| {
         Error::corrupt("the header says search segment, but the footer describes no inverted index")

@@ -201,7 +201,7 @@ impl Check<'_> {
     /// Compares the frequencies of each document with its token counts. Writers other than the original may count
     /// differently, so a difference is only worth knowing.
     fn norms(&mut self, segment: &Segment, totals: &[u64], driver: &Driver) -> Result<()> {
-        let table = FileTable::new(segment.file().clone());
+        let table = FileTable::new(segment.file().clone())?;
         let schema = table.schema();
         let names = schema.fields().iter().skip(columns::NORM_BODY).take(4).map(|field| field.name().clone());
         let plan = table.plan(&Scan::all().columns(names))?;

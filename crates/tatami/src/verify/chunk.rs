@@ -25,7 +25,7 @@ use crate::write::order::OrderCheck;
 pub(super) fn check_group(file: &File, g: usize, depth: Depth, out: &mut Findings) {
     let Some(group) = file.footer().groups.get(g) else { return };
     // Text is compared as bytes: that it is not UTF-8 is for the reader to decide.
-    let schema = to_arrow(&file.footer().schema, true);
+    let schema = to_arrow(&file.footer().schema, &[], true);
     for (column, field) in schema.fields().iter().enumerate() {
         let Some(chunk) = group.chunk(column) else { continue };
         let part = Part { file, group, g, column, chunk, field: Arc::clone(field), depth };
@@ -316,7 +316,7 @@ pub(super) fn check_order(file: &File, depth: Depth, report: &mut Report) {
         return;
     }
     let mut order = OrderCheck::new(field.display_name(), field.logical);
-    let arrow = to_arrow(schema, true);
+    let arrow = to_arrow(schema, &[], true);
     let Some(arrow) = arrow.fields().get(column) else { return };
     for (g, group) in file.footer().groups.iter().enumerate() {
         let Some(chunk) = group.chunk(column) else { return };

@@ -12,7 +12,7 @@ use tesselle_core::{Error, Result, TYPE_KEY};
 use super::options::WriterOptions;
 use crate::meta::schema::{Field, Schema, flags};
 use crate::meta::types::LogicalType;
-use crate::read::arrow_schema::is_element;
+use crate::read::arrow_schema::{STRING_KEY, is_element};
 
 /// The schema of the file that batches of `arrow` are written to.
 pub(crate) fn from_arrow(arrow: &ArrowSchema, options: &WriterOptions) -> Result<Schema> {
@@ -81,6 +81,17 @@ fn to_field(field: &ArrowField, options: &WriterOptions) -> Result<Field> {
         bits |= flags::BLOOM;
     }
     Ok(Field { name: field.name().clone().into_bytes(), logical, flags: bits, element })
+}
+
+/// The blob columns whose values are strings.
+pub(crate) fn blobs_of_strings(arrow: &ArrowSchema, schema: &Schema) -> Vec<String> {
+    let fields = arrow.fields().iter().zip(&schema.fields);
+    let strings = fields.filter(|(arrow, field)| {
+        let noted = arrow.metadata().contains_key(STRING_KEY);
+        let string = to_logical(arrow.data_type(), arrow.name()).is_ok_and(|t| t == LogicalType::String);
+        field.logical == LogicalType::BlobRef && (noted || string)
+    });
+    strings.map(|(arrow, _)| arrow.name().clone()).collect()
 }
 
 fn list_element(field: &ArrowField) -> Result<LogicalType> {

@@ -4,7 +4,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema as ArrowSchema};
 use tesselle_codec::crc::crc32c_append;
 use tesselle_core::storage::Staged;
-use tesselle_core::{Driver, Error, Location, Result, Sink, Summary};
+use tesselle_core::{Action, Driver, Error, Location, Result, Sink, Summary};
 
 use super::blobs::BlobSpool;
 use super::dictionary::DictionaryBuilder;
@@ -12,7 +12,7 @@ use super::group::{EncodedChunk, Pending, encode_group};
 use super::options::{Profile, WriterOptions};
 use super::order::OrderCheck;
 use super::page::Packing;
-use super::schema::{from_arrow, normalize};
+use super::schema::{blobs_of_strings, from_arrow, normalize};
 use crate::meta::extension::{ValueDictionary, features};
 use crate::meta::footer::Footer;
 use crate::meta::groups::{Chunk, RowGroup};
@@ -22,6 +22,7 @@ use crate::meta::page_index::{self, PageEntry};
 use crate::meta::record::Record;
 use crate::meta::regions::{BlobColumn, BlobRun, BloomRef, DictionaryRef};
 use crate::meta::schema::Schema;
+use crate::meta::string_blobs;
 use crate::meta::trailer::Trailer;
 use crate::meta::types::{Codec, Encoding, LogicalType, RecordKind};
 use crate::meta::zone::Zone;
@@ -88,6 +89,9 @@ impl Writer {
             return Err(Error::invalid("lz4 needs the extended profile"));
         }
         let meta = from_arrow(schema, &options)?;
+        let mut options = options;
+        options.metadata.retain(|(key, _)| key != string_blobs::KEY);
+        options.metadata.extend(string_blobs::write(&blobs_of_strings(schema, &meta)));
         Self::with_schema(location, meta, schema, options, overwrite, driver)
     }
 
@@ -229,7 +233,10 @@ impl Writer {
                     "column '{}' is a list, of which the plain format cannot hold a row",
                     field.name()
                 ))
-                .hint("add --set profile=extended; the original engine cannot read such a file"));
+                .suggest(
+                    "add {}; the original engine cannot read such a file",
+                    [Action::setting("profile", "extended")],
+                ));
             }
             if array.data_type() != field.data_type() {
                 let (found, wanted) = (array.data_type(), field.data_type());
@@ -487,7 +494,7 @@ impl Writer {
         let footer = self.footer.to_bytes(self.minor);
         if u32::try_from(footer.len()).is_err() {
             return Err(Error::limit("the footer exceeds 4 GiB")
-                .hint("write larger row groups: --set row_group_rows=N"));
+                .suggest("write larger row groups: {}", [Action::setting("row_group_rows", "N")]));
         }
         self.out.write(&footer)?;
         self.out.write(&Trailer::bytes_for(&footer))?;

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tesselle_core::array::{GridColumn, GridTable, Place};
 use tesselle_core::{
-    ArrayView, ByteRange, ColumnBounds, ColumnStats, Context, DType, Error, Known, Result, Storage,
+    ArrayView, Attribute, AttributeScope, ByteRange, ColumnBounds, ColumnStats, Context, DType, Error, Known,
+    Result, Storage,
 };
 
 use super::axes;
 use super::opened::Opened;
+use crate::NAME;
 use crate::meta::geometry::Grid;
 use crate::meta::index::{Codec, DatasetRows};
+use crate::notes::Notes;
 
 /// One dataset as a grid of numbers.
 #[derive(Debug)]
@@ -50,7 +53,18 @@ pub(crate) fn table(opened: &Arc<Opened>, id: usize) -> Result<GridTable> {
     let metadata = axes::schema_metadata(&array.grid);
     let column = GridColumn { name: axes::VALUE.to_owned(), array: Arc::new(array), is_bool: false };
     let table = GridTable::new(opened.name(id), vec![column], Arc::clone(opened.location.storage()))?;
-    Ok(table.with_metadata(metadata).with_stored_bytes(stored))
+    let mut table = table.with_metadata(metadata).with_stored_bytes(stored);
+    let (name, facts) = (opened.name(id), table.facts_mut());
+    facts.format = NAME;
+    facts.table = Some(name.to_owned());
+    let own = opened.catalog.metadata_of(name);
+    let attribute = |(name, value): (&String, &String)| Attribute {
+        scope: AttributeScope::Table,
+        ..Attribute::new(name, value.as_str())
+    };
+    facts.attributes = own.iter().flat_map(|own| &own.attrs).map(attribute).collect();
+    facts.native = Some(Notes::of(&opened.catalog).native(name));
+    Ok(table)
 }
 
 impl ArrayView for Array {

@@ -104,12 +104,13 @@ impl Writer {
         }
         let kept = specs.len();
         specs.extend_from_slice(added);
-        let footer = merged_footer(&file, options.footer.clone());
+        let WriterOptions { footer, alignment, checksum, .. } = options;
+        let footer = merged_footer(&file, footer);
         let mut writer = Self::start(
             location,
             &specs,
             kept,
-            WriterOptions { footer, overwrite: true, ..options },
+            WriterOptions { footer, overwrite: true, alignment, checksum },
             driver,
         )?;
         for id in 0..kept {
@@ -142,6 +143,17 @@ impl Writer {
             next = end;
         }
         Ok(())
+    }
+    /// Copies one tile as it is stored.
+    pub(super) fn copy_one(&mut self, id: usize, file: &File, source: usize, tile: &[u64]) -> Result<()> {
+        let grid = file.opened.grid(source)?;
+        let missing = || Error::internal("a tile is not there");
+        let linear = grid.linear(tile).ok_or_else(missing)?;
+        let encoder = self.datasets.get(id).ok_or_else(missing)?.encoder();
+        let (tile, codec, payload, statistics) =
+            copy_tile(file, source, grid, linear, encoder, &Copying::default())?;
+        let encoded = Encoded { codec, payload: Cow::Borrowed(&payload), statistics };
+        self.append_encoded(id, &tile, &encoded)
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct StoredTile {
 }
 
 /// Decoded variable-length cells.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct VarCells {
     /// Where cells start, and the end.
     pub(crate) offsets: Vec<u64>,
@@ -350,8 +350,8 @@ impl FieldTiles {
         let rebuilt = Error::new(error.kind(), message).class(error.class_name());
         let rebuilt = rebuilt.offset(start.saturating_add(inner.unwrap_or(0))).piece(format!("tile {tile}"));
         let rebuilt = rebuilt.file(name);
-        match error.hint_text() {
-            Some(hint) => rebuilt.hint(hint.to_owned()),
+        match error.next_step() {
+            Some(hint) => rebuilt.hint(hint.clone()),
             None => rebuilt,
         }
     }

@@ -16,15 +16,16 @@ use crate::meta::statistics::{Extremes, FieldSummary, TileStatistics};
 use crate::order::grid::Grid;
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::read::tile::FieldTiles;
+use crate::vanished::damage;
 use crate::write::cells::{CellType, TileCells};
 use crate::write::statistics::{Presence, TileStats, of_tile, summarize};
 use crate::{Error, Result};
 
 /// Checks the tiles of one field.
-pub(super) struct Checker<'a> {
+pub(crate) struct Checker<'a> {
     array: &'a Array,
     fragment: &'a Fragment,
-    pub(super) field: Field,
+    pub(crate) field: Field,
     name: String,
     tiles: ColumnTiles,
     kind: CellType,
@@ -44,7 +45,7 @@ pub(super) struct TileOutcome {
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(array: &'a Array, fragment: &'a Fragment, field: Field) -> Result<Self> {
+    pub(crate) fn new(array: &'a Array, fragment: &'a Fragment, field: Field) -> Result<Self> {
         let schema = &fragment.schema;
         let missing = || Error::internal("there is no such field");
         let (kind, is_dimension, lossy) = match field {
@@ -89,29 +90,51 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Decodes a tile, and compares its statistics if `deep`.
-    pub(super) fn check(&self, tile: u64, deep: bool) -> TileOutcome {
-        let cells = self.grid.as_ref().map_or_else(|| self.fragment.cells_of(tile), |(_, cells)| *cells);
-        match read(self.array, &self.tiles, tile, cells) {
+    /// Decodes a tile, and compares its statistics if `deep`. Fails where the storage does.
+    pub(super) fn check(&self, tile: u64, deep: bool) -> Result<TileOutcome> {
+        let cells = self.cells_of(tile);
+        Ok(match read(self.array, &self.tiles, tile, cells) {
             Err(error) => {
-                let error = error.piece(format!("tile {tile} of '{}'", self.name));
+                let error = damage(error)?.piece(format!("tile {tile} of '{}'", self.name));
                 TileOutcome { findings: vec![Finding::from_error(error.class_name(), &error)], agreed: None }
             }
             Ok(decoded) if deep => self.compare(tile, cells, decoded),
             Ok(_) => TileOutcome { findings: Vec::new(), agreed: None },
-        }
+        })
+    }
+
+    /// The cells of a tile, or what is wrong with them. Fails where the storage does.
+    pub(crate) fn intact(&self, tile: u64) -> Result<std::result::Result<Decoded, String>> {
+        let decoded = match read(self.array, &self.tiles, tile, self.cells_of(tile)) {
+            Ok(decoded) => decoded,
+            Err(error) => return damage(error).map(|error| Err(error.message().to_owned())),
+        };
+        let mut findings = Vec::new();
+        self.check_values(tile, &decoded, &mut findings);
+        Ok(match findings.pop() {
+            Some(finding) => Err(finding.message),
+            None => Ok(decoded),
+        })
+    }
+
+    /// Cells of a tile, padding included.
+    pub(crate) fn cells_of(&self, tile: u64) -> u64 {
+        self.grid.as_ref().map_or_else(|| self.fragment.cells_of(tile), |(_, cells)| *cells)
+    }
+
+    /// The bytes of a tile in the files of the field.
+    pub(crate) fn stored_bytes(&self, tile: u64) -> u64 {
+        self.tiles.stored_bytes(tile)
+    }
+
+    /// The name of the field.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// The statistics of a tile over the cells that were written, and over all of them.
     fn statistics_of(&self, tile: u64, cells: u64, decoded: Decoded) -> [TileStats; 2] {
-        let tile_cells = match decoded {
-            Decoded::Fixed { bytes, validity, .. } => TileCells { data: bytes, offsets: None, validity },
-            Decoded::Var { cells, validity } => {
-                let mut offsets = cells.offsets;
-                offsets.pop();
-                TileCells { data: cells.data, offsets: Some(offsets), validity }
-            }
-        };
+        let tile_cells = tile_cells(decoded);
         let count = usize::try_from(cells).unwrap_or(0);
         let whole: Vec<std::ops::Range<usize>> = std::iter::once(0..count).collect();
         let real = self.real_cells(tile, count).unwrap_or_else(|| whole.clone());
@@ -190,7 +213,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The cells of a dense tile that were written, as runs; the others are padding.
-    fn real_cells(&self, tile: u64, count: usize) -> Option<Vec<std::ops::Range<usize>>> {
+    pub(crate) fn real_cells(&self, tile: u64, count: usize) -> Option<Vec<std::ops::Range<usize>>> {
         let (grid, _) = self.grid.as_ref()?;
         let dense = self.fragment.dense.as_ref()?;
         let index = grid.tile_index(&dense.tiles, tile)?;
@@ -295,6 +318,18 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// Decoded cells in the form that writing takes.
+pub(crate) fn tile_cells(decoded: Decoded) -> TileCells {
+    match decoded {
+        Decoded::Fixed { bytes, validity, .. } => TileCells { data: bytes, offsets: None, validity },
+        Decoded::Var { cells, validity } => {
+            let mut offsets = cells.offsets;
+            offsets.pop();
+            TileCells { data: cells.data, offsets: Some(offsets), validity }
+        }
+    }
+}
+
 /// The statistics of all tiles of a field, made from its cells, and their summary.
 pub(crate) fn recompute(
     array: &Array,
@@ -306,7 +341,7 @@ pub(crate) fn recompute(
     let mut out = TileStatistics::default();
     let mut all = Vec::new();
     for tile in 0..fragment.tiles {
-        let cells = checker.grid.as_ref().map_or_else(|| fragment.cells_of(tile), |(_, cells)| *cells);
+        let cells = checker.cells_of(tile);
         let decoded = read(array, &checker.tiles, tile, cells)?;
         let [stats, _] = checker.statistics_of(tile, cells, decoded);
         if presence.extremes {

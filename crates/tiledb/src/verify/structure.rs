@@ -17,11 +17,12 @@ use crate::meta::consolidated::ConsolidatedFooters;
 use crate::meta::schema::ArraySchema;
 use crate::meta::value::Range;
 use crate::read::sparse::{ColumnTiles, Decoded};
+use crate::vanished::damage;
 use crate::write::cells::Cells;
 use crate::write::order::checked_by_any;
 
 /// Checks the files around the fragments.
-pub(super) fn directory(array: &Array, report: &mut Report) {
+pub(super) fn directory(array: &Array, report: &mut Report) -> Result<()> {
     let directory = &array.directory;
     for path in &directory.uncommitted {
         let superseded =
@@ -44,23 +45,24 @@ pub(super) fn directory(array: &Array, report: &mut Report) {
     let loader = Loader { root: &array.root, key: array.key.as_ref(), limit: array.limits.metadata_bytes };
     for path in directory.schemas.iter().filter(|path| **path != array.schema_path) {
         if let Err(error) = loader.schema(path) {
-            report.error("schema", &error);
+            report.error("schema", &damage(error)?);
         }
     }
     for file in &directory.consolidated_footers {
-        consolidated(array, &loader, &file.path, report);
+        consolidated(array, &loader, &file.path, report)?;
     }
+    Ok(())
 }
 
 /// Consolidated footers are a cache that we do not need; damage in it is worth a warning.
-fn consolidated(array: &Array, loader: &Loader<'_>, path: &str, report: &mut Report) {
+fn consolidated(array: &Array, loader: &Loader<'_>, path: &str, report: &mut Report) -> Result<()> {
     let parsed = loader.payload(path).and_then(|payload| ConsolidatedFooters::parse(&payload).in_file(path));
     let footers = match parsed {
         Ok(footers) => footers,
         Err(error) => {
-            let message = error.message().to_owned();
+            let message = damage(error)?.message().to_owned();
             report.add(finding(Severity::Warning, "consolidated_footers", message, path));
-            return;
+            return Ok(());
         }
     };
     for fragment in &array.fragments {
@@ -72,12 +74,14 @@ fn consolidated(array: &Array, loader: &Loader<'_>, path: &str, report: &mut Rep
             report.add(finding(Severity::Warning, "consolidated_footers", message, path));
         }
     }
+    Ok(())
 }
 
 /// Checks the structure of a fragment; says whether its tiles can be looked at.
-pub(super) fn fragment(array: &Array, fragment: &Fragment, report: &mut Report) -> bool {
+pub(super) fn fragment(array: &Array, fragment: &Fragment, report: &mut Report) -> Result<bool> {
     let before = report.error_count();
-    files(array, fragment, report);
+    files(array, fragment, report)?;
+    counts(fragment, report)?;
     for field in stored_fields(fragment) {
         for result in [fragment.index(field).map(drop), fragment.statistics(field).map(drop)] {
             if let Err(error) = result {
@@ -95,11 +99,47 @@ pub(super) fn fragment(array: &Array, fragment: &Fragment, report: &mut Report) 
     {
         report.error(error.class_name(), &error);
     }
-    report.error_count() == before
+    Ok(report.error_count() == before)
+}
+
+/// The box and the counts of the footer fit the array.
+fn counts(fragment: &Fragment, report: &mut Report) -> Result<()> {
+    let footer = &fragment.footer;
+    let mut add = |kind: &'static str, message: String| {
+        report.add(finding(Severity::Error, kind, message, fragment.metadata_path()));
+    };
+    let dims = &fragment.schema.dimensions;
+    for (range, dim) in footer.non_empty_domain.iter().flatten().zip(dims) {
+        let outside = dim.domain.as_ref().is_some_and(|domain| !domain.covers(range));
+        let reversed = range.low.compare(&range.high).is_some_and(std::cmp::Ordering::is_gt);
+        // A float coordinate that is not a number has no place in any domain.
+        if (outside && !dim.datatype.is_float()) || reversed {
+            let message = format!(
+                "the non-empty domain [{}, {}] of dimension '{}' is not inside of its domain",
+                range.low, range.high, dim.name
+            );
+            add("non_empty_domain", message);
+        }
+    }
+    if !footer.dense {
+        return Ok(());
+    }
+    let cells = fragment.schema.grid()?.cells_per_tile()?;
+    // Fragments of the oldest versions state it otherwise.
+    if fragment.version() >= 3 && footer.non_empty_domain.is_some() && footer.last_tile_cells != cells {
+        add(
+            "last_tile_cells",
+            format!("a tile has {cells} cells, the footer states {}", footer.last_tile_cells),
+        );
+    }
+    if footer.sparse_tiles != 0 {
+        add("tile_count", format!("a dense fragment states {} sparse tiles", footer.sparse_tiles));
+    }
+    Ok(())
 }
 
 /// Every data file is there and has the size that the footer states.
-fn files(array: &Array, fragment: &Fragment, report: &mut Report) {
+fn files(array: &Array, fragment: &Fragment, report: &mut Report) -> Result<()> {
     for field in stored_fields(fragment) {
         let sizes = fragment.file_sizes(field);
         let (is_var, nullable) = fragment.shape_of(field);
@@ -111,8 +151,8 @@ fn files(array: &Array, fragment: &Fragment, report: &mut Report) {
             }
             let path = fragment.file_of(field, ending);
             let location = array.root.join(&path);
-            let found = match array.root.storage().kind(location.path()) {
-                Ok(Some(EntryKind::File)) => location.size().ok(),
+            let found = match array.root.storage().kind(location.path())? {
+                Some(EntryKind::File) => Some(location.size()?),
                 _ => None,
             };
             let message = match found {
@@ -131,6 +171,7 @@ fn files(array: &Array, fragment: &Fragment, report: &mut Report) {
             report.add(finding(Severity::Error, kind, message, path));
         }
     }
+    Ok(())
 }
 
 /// Inner rectangles of the R-tree are unions of those below, and the non-empty domain is the union of all.
@@ -223,19 +264,29 @@ fn tile_coordinates(
         }
     }
     let coords: Vec<Cells> = decoded.into_iter().map(cells_of).collect();
-    match checked_by_any(schema, &coords) {
-        Err(error) => add("coordinates", error.message().to_owned()),
+    if let Some((kind, message)) = misplaced(fragment, schema, &coords) {
+        add(kind, message);
+    }
+    out
+}
+
+/// What is wrong with the coordinates of a tile: outside of the domain, out of order, or twice.
+pub(crate) fn misplaced(
+    fragment: &Fragment,
+    schema: &ArraySchema,
+    coords: &[Cells],
+) -> Option<(&'static str, String)> {
+    match checked_by_any(schema, coords) {
+        Err(error) => Some(("coordinates", error.message().to_owned())),
         Ok(Err(cell)) => {
-            add("order", format!("cell {cell} comes before its predecessor in the order of the array"));
+            Some(("order", format!("cell {cell} comes before its predecessor in the order of the array")))
         }
         Ok(Ok(ordered)) => {
             let unique = !schema.allows_dups && !fragment.footer.has_timestamps;
-            if let Some(cell) = ordered.repeats.first().filter(|_| unique) {
-                add("duplicate_coordinates", format!("cell {cell} has the coordinates of its predecessor"));
-            }
+            let cell = ordered.repeats.first().filter(|_| unique)?;
+            Some(("duplicate_coordinates", format!("cell {cell} has the coordinates of its predecessor")))
         }
     }
-    out
 }
 
 /// Reads and decodes one tile of a column.
@@ -249,7 +300,7 @@ pub(crate) fn read(array: &Array, column: &ColumnTiles, tile: u64, cells: u64) -
     column.decode(&column.take(&mut fetched.into_iter()), tile, cells)
 }
 
-fn cells_of(decoded: Decoded) -> Cells {
+pub(crate) fn cells_of(decoded: Decoded) -> Cells {
     match decoded {
         Decoded::Fixed { bytes, width, validity } => Cells {
             count: bytes.len().checked_div(width).unwrap_or(0),
@@ -285,7 +336,10 @@ pub(super) fn labels(array: &Array, depth: Depth, driver: &Driver, report: &mut 
         let opened = crate::container::open_array(&location, &options).in_file(location.path());
         match opened.in_piece(|| format!("label '{}'", label.name)) {
             Ok(container) => container.verify(depth, driver, report)?,
-            Err(error) => report.error(error.class_name(), &error),
+            Err(error) => {
+                let error = damage(error)?;
+                report.error(error.class_name(), &error);
+            }
         }
     }
     Ok(())

@@ -4,20 +4,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use tesselle_core::{Driver, Limits, Location};
+use tesselle_core::{Action, Driver, Limits, Location};
 
 use super::cells::{CellType, Cells, from_arrow};
 use super::commit::put;
 use super::enumerated::codes;
 use super::fragment::{FragmentPlan, field_type};
-use super::name::{fresh, stamp};
+use super::name::{WRITE_VERSION, fresh, stamp};
 use super::schema::NewSchema;
+use crate::directory::OLD_SCHEMA;
 use crate::filter::Key;
 use crate::meta::enumeration::Enumeration;
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::name::TimestampedName;
 use crate::meta::schema::ArraySchema;
 use crate::meta::slots::Field;
+use crate::vanished::entries;
 use crate::{Error, Result};
 
 /// The folders of an array.
@@ -83,30 +85,34 @@ impl ArrayWriter {
         Ok(array)
     }
 
-    /// Opens an array with its newest schema.
+    /// Opens an array with its newest schema. A key must be given exactly when the array is encrypted.
     pub fn open(location: &Location, key: Option<Key>) -> Result<Self> {
-        let Some(newest) = schema_names(location)?.pop() else {
-            return Err(Error::not_found(format!(
-                "'{location}' is not an array of format version 10 or later"
-            )));
-        };
+        let Some(newest) = schema_names(location)?.pop() else { return Err(not_writable(location)?) };
+        Self::open_schema(location, &newest.name, key)
+    }
+
+    /// Opens an array with the schema of this name.
+    pub(super) fn open_schema(location: &Location, schema_name: &str, key: Option<Key>) -> Result<Self> {
         let limit = Limits::default().metadata_bytes;
-        let payload = |path: &Location| -> Result<Vec<u8>> {
+        let tile = |path: &Location| -> Result<GenericTile> {
             let bytes = path.read_all(limit)?;
-            GenericTile::parse(&bytes, 0, key.as_ref(), limit)
-                .map(|tile| tile.payload)
-                .map_err(|e| e.file(path.path()))
+            GenericTile::parse(&bytes, 0, key.as_ref(), limit).map_err(|e| e.file(path.path()))
         };
-        let schema = ArraySchema::parse(&payload(&location.join("__schema").join(&newest.name))?)?;
+        let stored = tile(&location.join("__schema").join(schema_name))?;
+        if key.is_some() && !stored.encrypted {
+            return Err(Error::invalid(format!("a key is given, but '{location}' is not encrypted"))
+                .hint("leave the key out; TESSELLE_KEY counts as one"));
+        }
+        let schema = ArraySchema::parse(&stored.payload)?;
         let folder = location.join("__schema/__enumerations");
         let mut enumerations = Vec::new();
         for (_, file) in &schema.enumerations {
-            enumerations.push(Enumeration::parse(&payload(&folder.join(file))?)?);
+            enumerations.push(Enumeration::parse(&tile(&folder.join(file))?.payload)?);
         }
         Ok(Self {
             location: location.clone(),
             schema: Arc::new(schema),
-            schema_name: newest.name,
+            schema_name: schema_name.to_owned(),
             enumerations: by_name(enumerations),
             key,
             driver: None,
@@ -141,6 +147,11 @@ impl ArrayWriter {
     /// The schema that writes use.
     pub fn schema(&self) -> &ArraySchema {
         &self.schema
+    }
+
+    /// The format version of what is written: that of the newest schema, so that engines that read the array still do.
+    pub fn version(&self) -> u32 {
+        self.schema.version.min(WRITE_VERSION)
     }
 
     /// Where the array is.
@@ -187,7 +198,9 @@ impl ArrayWriter {
             schema: Arc::clone(&self.schema),
             schema_name: self.schema_name.clone(),
             key: self.key.clone(),
+            version: self.version(),
             timestamps,
+            name: None,
             with_timestamps: false,
             with_deletes: false,
         }
@@ -198,14 +211,32 @@ fn by_name(list: impl IntoIterator<Item = Enumeration>) -> HashMap<String, Arc<E
     list.into_iter().map(|enumeration| (enumeration.name.clone(), Arc::new(enumeration))).collect()
 }
 
-/// The schemas of an array, oldest first; none where there is no array.
-fn schema_names(location: &Location) -> Result<Vec<TimestampedName>> {
-    let folder = location.join("__schema");
-    if !folder.is_dir()? {
-        return Ok(Vec::new());
+/// Why there is nothing to write to.
+fn not_writable(location: &Location) -> Result<Error> {
+    if location.join(OLD_SCHEMA).is_file()? {
+        return Ok(Error::unsupported(format!(
+            "'{location}' is an array of a format version before 10, which is read only"
+        ))
+        .suggest("write it again with {}", [Action::Convert]));
     }
-    let mut names: Vec<TimestampedName> =
-        folder.list()?.iter().filter_map(|entry| TimestampedName::parse(&entry.name)).collect();
+    if crate::is_group(location)? {
+        return Ok(
+            Error::invalid(format!("'{location}' is a group, not an array")).hint("name one of its members")
+        );
+    }
+    if !location.exists()? {
+        return Ok(Error::not_found(format!("'{location}' does not exist")));
+    }
+    Ok(Error::invalid(format!("'{location}' is not a TileDB array")))
+}
+
+/// The schemas of an array, oldest first; none where there is no array.
+pub(super) fn schema_names(location: &Location) -> Result<Vec<TimestampedName>> {
+    let mut names: Vec<TimestampedName> = entries(&location.join("__schema"))?
+        .iter()
+        .filter(|entry| !entry.name.contains('.'))
+        .filter_map(|entry| TimestampedName::parse(&entry.name))
+        .collect();
     names.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(names)
 }

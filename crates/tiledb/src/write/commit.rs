@@ -2,12 +2,39 @@
 
 use tesselle_core::Location;
 
-use super::name::fresh_versioned;
+use super::name::{WRITE_VERSION, fresh_versioned};
 use crate::Result;
 use crate::meta::commits::{ConsolidatedCommit, write_consolidated};
+use crate::meta::name::TimestampedName;
 
-/// Writes a small file in one step.
+/// From this version on fragments and commits have folders of their own.
+const NEW_LAYOUT: u32 = 12;
+
+/// The folder of a fragment of this name, relative to its array.
+pub(crate) fn fragment_path(name: &str) -> String {
+    if in_new_layout(name) { format!("__fragments/{name}") } else { name.to_owned() }
+}
+
+/// The marker that commits a fragment of this name, relative to its array.
+pub(crate) fn marker_path(name: &str) -> String {
+    if in_new_layout(name) { format!("__commits/{name}.wrt") } else { format!("{name}.ok") }
+}
+
+/// The list of what a fragment of this name supersedes, relative to its array.
+pub(crate) fn vacuum_path(name: &str) -> String {
+    if in_new_layout(name) { format!("__commits/{name}.vac") } else { format!("{name}.vac") }
+}
+
+fn in_new_layout(name: &str) -> bool {
+    TimestampedName::parse(name).is_none_or(|parsed| parsed.version >= NEW_LAYOUT)
+}
+
+/// Writes a small file in one step. Its folder is made where it is missing: object stores, archives and version control drop
+/// folders that are empty.
 pub(crate) fn put(location: &Location, bytes: &[u8]) -> Result<()> {
+    if let Some(folder) = location.parent() {
+        folder.storage().create_dir(folder.path())?;
+    }
     let mut file = location.create(true)?;
     file.write(bytes)?;
     file.commit()
@@ -20,19 +47,28 @@ pub(crate) fn put_lines(location: &Location, lines: &[String]) -> Result<()> {
     put(location, text.as_bytes())
 }
 
-/// Makes fragments visible. One has its marker; several appear together through one consolidated list.
+/// Makes fragments visible. One has its marker; several appear together through one consolidated list. Where that fails, the
+/// fragments are removed: nothing would ever read them.
 pub(crate) fn commit(array: &Location, fragments: &[String], timestamps: (u64, u64)) -> Result<()> {
-    let commits = array.join("__commits");
+    let committed = mark(array, fragments, timestamps);
+    if committed.is_err() {
+        for name in fragments {
+            // The reason of the failure matters more than what cannot be removed.
+            let _ = array.storage().remove(array.join(&fragment_path(name)).path());
+        }
+    }
+    committed
+}
+
+fn mark(array: &Location, fragments: &[String], timestamps: (u64, u64)) -> Result<()> {
     match fragments {
         [] => Ok(()),
-        [one] => put(&commits.join(&format!("{one}.wrt")), &[]),
+        [one] => put(&array.join(&marker_path(one)), &[]),
         many => {
-            let lines: Vec<ConsolidatedCommit> = many
-                .iter()
-                .map(|name| ConsolidatedCommit { path: format!("__commits/{name}.wrt"), image: None })
-                .collect();
-            let name = fresh_versioned(timestamps)?;
-            put(&commits.join(&format!("{name}.con")), &write_consolidated(&lines))
+            let line = |name: &String| ConsolidatedCommit { path: marker_path(name), image: None };
+            let lines: Vec<ConsolidatedCommit> = many.iter().map(line).collect();
+            let name = fresh_versioned(timestamps, WRITE_VERSION)?;
+            put(&array.join("__commits").join(&format!("{name}.con")), &write_consolidated(&lines))
         }
     }
 }

@@ -42,7 +42,7 @@ impl ArrayWriter {
         let condition = self.survival(predicate)?;
         let mut payload = Vec::new();
         condition.write(&mut payload)?;
-        let name = format!("{}.del", fresh_versioned(stamp(timestamp))?);
+        let name = format!("{}.del", fresh_versioned(stamp(timestamp), WRITE_VERSION)?);
         let bytes = GenericTile::write(&payload, WRITE_VERSION, self.key.as_ref())?;
         put(&self.location.join("__commits").join(&name), &bytes)?;
         Ok(name)

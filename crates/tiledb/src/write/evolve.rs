@@ -1,30 +1,45 @@
 //! Schema evolution: attributes that come and go, enumerations that grow, a current domain that expands.
+//!
+//! Several processes may change one schema at once. Each writes a schema of its own; one that finds another next to its own
+//! applies its changes again on top of that one, until the newest schema holds the changes of all.
 
 use std::sync::Arc;
 
-use super::array::{ArrayWriter, store_schema};
-use super::name::{WRITE_VERSION, fresh, stamp};
+use super::array::{ArrayWriter, schema_names, store_schema};
+use super::name::{WRITE_VERSION, fresh, now};
 use super::schema::{NewSchema, check};
-use crate::meta::attribute::Attribute;
+use crate::meta::attribute::{Attribute, DataOrder};
 use crate::meta::enumeration::Enumeration;
+use crate::meta::name::TimestampedName;
 use crate::meta::schema::ArraySchema;
 use crate::meta::value::Range;
 use crate::{Error, Result};
+
+/// How often changes are applied again while others change the schema, too.
+const ATTEMPTS: usize = 100;
 
 /// Changes to the schema of an array, applied together.
 #[derive(Debug)]
 pub struct Evolution<'a> {
     array: &'a mut ArrayWriter,
-    schema: ArraySchema,
-    enumerations: Vec<Enumeration>,
+    changes: Vec<Change>,
+}
+
+/// One change of a schema.
+#[derive(Debug, Clone)]
+enum Change {
+    AddAttribute(Box<Attribute>),
+    DropAttribute(String),
+    AddEnumeration(Box<Enumeration>),
+    ExtendEnumeration(Box<Enumeration>),
+    DropEnumeration(String),
+    ExpandCurrentDomain(Vec<Range>),
 }
 
 impl ArrayWriter {
     /// Starts a change of the schema. Fragments keep the schema they were written with.
     pub fn evolve(&mut self) -> Evolution<'_> {
-        let mut schema = ArraySchema::clone(&self.schema);
-        schema.version = WRITE_VERSION;
-        Evolution { array: self, schema, enumerations: Vec::new() }
+        Evolution { array: self, changes: Vec::new() }
     }
 }
 
@@ -32,81 +47,215 @@ impl Evolution<'_> {
     /// Adds an attribute; cells written before read as its fill value.
     #[must_use]
     pub fn add_attribute(mut self, attribute: Attribute) -> Self {
-        self.schema.attributes.push(attribute);
+        self.changes.push(Change::AddAttribute(Box::new(attribute)));
         self
     }
 
     /// Drops an attribute; what was written stays in its fragments, unread.
     pub fn drop_attribute(mut self, name: &str) -> Result<Self> {
-        let Some((index, _)) = self.schema.attribute(name) else {
-            let known = self.schema.attributes.iter().map(|attribute| attribute.name.as_str());
-            return Err(Error::unknown_name("attribute", name, known));
-        };
-        self.schema.attributes.remove(index);
+        self.array.schema.attribute(name).ok_or_else(|| unknown_attribute(&self.array.schema, name))?;
+        self.changes.push(Change::DropAttribute(name.to_owned()));
         Ok(self)
     }
 
     /// Adds an enumeration.
     pub fn add_enumeration(mut self, enumeration: Enumeration) -> Result<Self> {
-        if self.schema.enumerations.iter().any(|(name, _)| *name == enumeration.name) {
+        if self.array.enumerations.contains_key(&enumeration.name) {
             return Err(Error::invalid(format!("there is an enumeration '{}' already", enumeration.name)));
         }
-        self.schema.enumerations.push((enumeration.name.clone(), enumeration.file.clone()));
-        self.enumerations.push(enumeration);
+        self.changes.push(Change::AddEnumeration(Box::new(enumeration)));
         Ok(self)
     }
 
     /// Replaces an enumeration by a longer one that begins with all its values.
     pub fn extend_enumeration(mut self, longer: Enumeration) -> Result<Self> {
-        let known = self.array.enumerations.get(&longer.name);
-        let place = self.schema.enumerations.iter_mut().find(|(name, _)| *name == longer.name);
-        let (Some(known), Some(place)) = (known, place) else {
-            return Err(Error::not_found(format!("enumeration '{}' does not exist", longer.name)));
-        };
-        if !longer.values()?.starts_with(&known.values()?) || longer.datatype != known.datatype {
-            return Err(Error::invalid(format!(
-                "the new values of enumeration '{}' do not begin with those it has",
-                longer.name
-            )));
-        }
-        place.1.clone_from(&longer.file);
-        self.enumerations.push(longer);
+        extended(self.array.enumerations.get(&longer.name).map(AsRef::as_ref), &longer)?;
+        self.changes.push(Change::ExtendEnumeration(Box::new(longer)));
         Ok(self)
     }
 
     /// Drops an enumeration that no attribute uses any more.
     #[must_use]
     pub fn drop_enumeration(mut self, name: &str) -> Self {
-        self.schema.enumerations.retain(|(known, _)| known != name);
+        self.changes.push(Change::DropEnumeration(name.to_owned()));
         self
     }
 
     /// Expands the current domain: one range per dimension, each at least as wide as before.
     pub fn expand_current_domain(mut self, ranges: Vec<Range>) -> Result<Self> {
-        let shrinks = |old: &Vec<Range>| old.iter().zip(&ranges).any(|(old, new)| !new.covers(old));
-        if self.schema.current_domain.as_ref().is_some_and(shrinks) {
-            return Err(Error::invalid("the current domain can only grow"));
-        }
-        self.schema.current_domain = Some(ranges);
+        grown(self.array.schema.current_domain.as_deref(), &ranges)?;
+        self.changes.push(Change::ExpandCurrentDomain(ranges));
         Ok(self)
     }
 
-    /// Stores the new schema; later writes use it.
+    /// Stores the new schema; later writes use it. Changes that other processes make at the same time stay.
     pub fn apply(self, timestamp: Option<u64>) -> Result<()> {
-        let Self { array, schema, enumerations } = self;
-        let mut all = enumerations.clone();
-        let kept = array.enumerations.values().filter(|old| !all.iter().any(|new| new.name == old.name));
-        let kept: Vec<Enumeration> = kept.map(|list| Enumeration::clone(list)).collect();
-        all.extend(kept);
-        check(&schema, &all)?;
-        let new = NewSchema { schema, enumerations };
-        let name = fresh(stamp(timestamp))?;
-        store_schema(&array.location, &name, &new, array.key.as_ref())?;
-        array.schema_name = name;
-        for enumeration in new.enumerations {
-            array.enumerations.insert(enumeration.name.clone(), Arc::new(enumeration));
+        let Self { array, changes } = self;
+        let mut own: Vec<String> = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let known = schema_names(&array.location)?;
+            // The newest schema may be that of another process, also where ours has been written already.
+            let base = known.last().ok_or_else(|| Error::not_found("the array has no schema any more"))?;
+            let mut at = ArrayWriter::open_schema(&array.location, &base.name, array.key.clone())?;
+            at.driver.clone_from(&array.driver);
+            let draft = Draft::of(&at, &changes)?;
+            let done = !own.is_empty() && draft.schema == *at.schema;
+            if done {
+                *array = at;
+                return Ok(());
+            }
+            check(&draft.schema, &draft.all)?;
+            let name = fresh(times_after(base, timestamp)?)?;
+            if name <= base.name {
+                // Engines take the last name for the newest schema, and names are not numbers.
+                return Err(Error::invalid(format!(
+                    "engines would go on with the schema '{}': its name comes after that of a new one",
+                    base.name
+                ))
+                .hint("name a time whose digits come after those of the newest schema"));
+            }
+            let new = NewSchema { schema: draft.schema, enumerations: draft.new };
+            store_schema(&at.location, &name, &new, at.key.as_ref())?;
+            own.push(name.clone());
+            let alone = |found: &TimestampedName| own.contains(&found.name) || known.contains(found);
+            if schema_names(&at.location)?.iter().all(alone) {
+                at.schema_name = name;
+                for enumeration in new.enumerations {
+                    at.enumerations.insert(enumeration.name.clone(), Arc::new(enumeration));
+                }
+                at.schema = Arc::new(new.schema);
+                *array = at;
+                return Ok(());
+            }
         }
-        array.schema = Arc::new(new.schema);
+        Err(Error::invalid(format!("the schema of '{}' is changed by others all the time", array.location))
+            .hint("try again when they have finished"))
+    }
+}
+
+/// A schema with changes.
+struct Draft {
+    schema: ArraySchema,
+    /// The enumerations that are new.
+    new: Vec<Enumeration>,
+    /// All enumerations.
+    all: Vec<Enumeration>,
+}
+
+impl Draft {
+    fn of(array: &ArrayWriter, changes: &[Change]) -> Result<Self> {
+        let all = array.enumerations.values().map(|list| Enumeration::clone(list)).collect();
+        let mut draft = Self { schema: ArraySchema::clone(&array.schema), new: Vec::new(), all };
+        changes.iter().try_for_each(|change| draft.apply(change))?;
+        let needed = needed_version(&draft.schema);
+        draft.schema.version = draft.schema.version.max(needed).min(WRITE_VERSION);
+        Ok(draft)
+    }
+
+    /// Applies one change. What the schema has already, because it was changed before, stays as it is.
+    fn apply(&mut self, change: &Change) -> Result<()> {
+        match change {
+            Change::AddAttribute(attribute) => match self.schema.attribute(&attribute.name) {
+                Some((_, known)) if **attribute == *known => {}
+                Some(_) => {
+                    return Err(Error::invalid(format!(
+                        "there is another attribute '{}' already",
+                        attribute.name
+                    )));
+                }
+                None => self.schema.attributes.push(Attribute::clone(attribute)),
+            },
+            Change::DropAttribute(name) => self.schema.attributes.retain(|known| known.name != *name),
+            Change::AddEnumeration(list) => {
+                if !self.schema.enumerations.iter().any(|(_, file)| *file == list.file) {
+                    if self.schema.enumerations.iter().any(|(name, _)| *name == list.name) {
+                        return Err(Error::invalid(format!(
+                            "there is an enumeration '{}' already",
+                            list.name
+                        )));
+                    }
+                    self.schema.enumerations.push((list.name.clone(), list.file.clone()));
+                    self.keep(list);
+                }
+            }
+            Change::ExtendEnumeration(longer) => {
+                let known = self.all.iter().find(|known| known.name == longer.name);
+                extended(known, longer)?;
+                let place = self.schema.enumerations.iter_mut().find(|(name, _)| *name == longer.name);
+                if let Some((_, file)) = place.filter(|(_, file)| *file != longer.file) {
+                    file.clone_from(&longer.file);
+                    self.keep(longer);
+                }
+            }
+            Change::DropEnumeration(name) => self.schema.enumerations.retain(|(known, _)| known != name),
+            Change::ExpandCurrentDomain(ranges) => {
+                grown(self.schema.current_domain.as_deref(), ranges)?;
+                self.schema.current_domain = Some(ranges.clone());
+            }
+        }
         Ok(())
+    }
+
+    fn keep(&mut self, list: &Enumeration) {
+        self.all.retain(|known| known.name != list.name);
+        self.all.push(list.clone());
+        self.new.push(list.clone());
+    }
+}
+
+/// The version that a schema needs for what it has.
+fn needed_version(schema: &ArraySchema) -> u32 {
+    if schema.current_domain.is_some() {
+        22
+    } else if !schema.enumerations.is_empty() {
+        20
+    } else if schema.attributes.iter().any(|attribute| attribute.order != DataOrder::Unordered) {
+        17
+    } else {
+        0
+    }
+}
+
+fn unknown_attribute(schema: &ArraySchema, name: &str) -> Error {
+    Error::unknown_name("attribute", name, schema.attributes.iter().map(|attribute| attribute.name.as_str()))
+}
+
+/// Refuses values that do not go on from those that an enumeration has.
+fn extended(known: Option<&Enumeration>, longer: &Enumeration) -> Result<()> {
+    let Some(known) = known else {
+        return Err(Error::not_found(format!("enumeration '{}' does not exist", longer.name)));
+    };
+    if !longer.values()?.starts_with(&known.values()?) || longer.datatype != known.datatype {
+        return Err(Error::invalid(format!(
+            "the new values of enumeration '{}' do not begin with those it has",
+            longer.name
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses a current domain that is smaller than the one before.
+fn grown(before: Option<&[Range]>, after: &[Range]) -> Result<()> {
+    let shrinks = |old: &[Range]| old.iter().zip(after).any(|(old, new)| !new.covers(old));
+    if before.is_some_and(shrinks) {
+        return Err(Error::invalid("the current domain can only grow"));
+    }
+    Ok(())
+}
+
+/// When a schema is written that supersedes `base`.
+fn times_after(base: &TimestampedName, timestamp: Option<u64>) -> Result<(u64, u64)> {
+    let after = base.end.saturating_add(1);
+    match timestamp.filter(|at| *at > 0) {
+        Some(at) if at < after => Err(Error::invalid(format!(
+            "the array has a schema of time {}; a change at {at} would not be seen",
+            base.end
+        ))
+        .hint("name a later time, or none for now")),
+        Some(at) => Ok((at, at)),
+        None => {
+            let at = now().max(after);
+            Ok((at, at))
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! A fragment in the making: tiles in, data files and metadata out, visible with the commit (spec §8, §9, §11).
+//! A staged fragment: tiles in, data files and metadata out, visible with the commit (spec §8, §9, §11).
 
 use std::ops::Range as Span;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tesselle_core::storage::{Staged, StagedPath};
 
 use super::cells::{CellType, TileCells};
 use super::commit;
-use super::name::{WRITE_VERSION, fresh_versioned};
+use super::name::fresh_versioned;
 use super::statistics::{Presence, TileStats, of_tile, summarize};
 use crate::filter::{Key, Pipeline, TileCodec, TileKind};
 use crate::meta::attribute::Attribute;
@@ -23,17 +23,25 @@ use crate::meta::statistics::{Extremes, write_numbers, write_summary};
 use crate::meta::value::Range;
 use crate::{Datatype, Error, Result};
 
-/// The codec of an attribute's data tiles.
-pub(crate) fn data_codec(attribute: &Attribute, key: Option<&Key>) -> Result<TileCodec> {
+/// The codec of an attribute's data tiles in fragments of this version.
+pub(crate) fn data_codec(attribute: &Attribute, version: u32, key: Option<&Key>) -> Result<TileCodec> {
     let kind = CellType::of_attribute(attribute);
-    codec(&attribute.filters, kind, key)
+    codec(&attribute.filters, kind, version, key)
 }
 
 /// Readers go by the version of the fragment, whatever that of its schema.
-fn codec(filters: &Pipeline, kind: CellType, key: Option<&Key>) -> Result<TileCodec> {
+fn codec(filters: &Pipeline, kind: CellType, version: u32, key: Option<&Key>) -> Result<TileCodec> {
     let tile = if kind.is_var() { TileKind::Var } else { TileKind::Fixed { cell_size: kind.cell_size() } };
-    TileCodec::try_new(filters, kind.datatype, tile, WRITE_VERSION, key)
+    TileCodec::try_new(filters, kind.datatype, tile, version, key)
 }
+
+/// The oldest format version that is written: earlier fragments do not name their schema.
+pub(crate) const OLDEST_VERSION: u32 = 10;
+
+/// The first versions with statistics of tiles, of the fragment, and with processed conditions.
+const HAS_STATISTICS: u32 = 11;
+const HAS_SUMMARY: u32 = 12;
+const HAS_CONDITIONS: u32 = 15;
 
 /// What a fragment is made of.
 #[derive(Debug, Clone)]
@@ -42,7 +50,11 @@ pub(crate) struct FragmentPlan {
     pub(crate) schema: Arc<ArraySchema>,
     pub(crate) schema_name: String,
     pub(crate) key: Option<Key>,
+    /// The format version, which is that of the array.
+    pub(crate) version: u32,
     pub(crate) timestamps: (u64, u64),
+    /// The name, where it is not a new one.
+    pub(crate) name: Option<String>,
     /// Cells carry their own timestamps.
     pub(crate) with_timestamps: bool,
     /// Cells carry when and by which condition they were deleted.
@@ -52,9 +64,9 @@ pub(crate) struct FragmentPlan {
 /// What only the end of a write knows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FragmentEnd {
-    /// The box of the cells; a sparse fragment takes it from its rectangles.
+    /// The box of the cells; a sparse fragment takes it from its MBRs.
     pub(crate) domain: Option<Vec<Range>>,
-    /// One rectangle per tile of a sparse fragment.
+    /// One MBR per tile of a sparse fragment.
     pub(crate) mbrs: Vec<Vec<Range>>,
     /// Cells of the last tile; of a dense fragment those of every tile.
     pub(crate) last_tile_cells: u64,
@@ -124,8 +136,14 @@ pub(crate) struct FragmentWriter {
 impl FragmentWriter {
     /// Starts a fragment: makes its folder and its files, invisible as yet.
     pub(crate) fn create(plan: FragmentPlan) -> Result<Self> {
-        let name = fresh_versioned(plan.timestamps)?;
-        let folder = plan.array.join("__fragments").join(&name);
+        if plan.version < OLDEST_VERSION {
+            return Err(Error::unsupported(format!("fragments of version {} are not written", plan.version)));
+        }
+        let name = match &plan.name {
+            Some(name) => name.clone(),
+            None => fresh_versioned(plan.timestamps, plan.version)?,
+        };
+        let folder = plan.array.join(&commit::fragment_path(&name));
         let registered = folder.storage().stage(folder.path())?;
         folder.storage().create_dir(folder.path())?;
         let mut writer = Self {
@@ -151,11 +169,12 @@ impl FragmentWriter {
     fn open_field(&self, field: Field) -> Result<(FieldCodec, FieldFiles)> {
         let (schema, key) = (&self.plan.schema, self.plan.key.as_ref());
         let (kind, filters, is_dimension) = field_type(schema, field)?;
-        let stem = file_stem(schema, WRITE_VERSION, field);
+        let version = self.plan.version;
+        let stem = file_stem(schema, version, field);
         let file = |suffix: &str| self.folder.join(&format!("{stem}{suffix}.tdb")).create(false);
         let plain = |filters: &Pipeline, datatype: Datatype| {
             let tile = TileKind::Fixed { cell_size: datatype.size() };
-            TileCodec::try_new(filters, datatype, tile, WRITE_VERSION, key)
+            TileCodec::try_new(filters, datatype, tile, version, key)
         };
         let offsets = kind.is_var().then(|| plain(&schema.offsets_filters, Datatype::Uint64)).transpose()?;
         let validity = kind.nullable.then(|| plain(&schema.validity_filters, Datatype::Uint8)).transpose()?;
@@ -166,7 +185,7 @@ impl FragmentWriter {
             lists: Lists::default(),
         };
         let presence = Presence::of(kind, is_dimension);
-        let data = codec(filters, kind, key)?;
+        let data = codec(filters, kind, version, key)?;
         Ok((FieldCodec { field, kind, presence, data, offsets, validity }, files))
     }
 
@@ -208,8 +227,8 @@ impl FragmentWriter {
 
     fn metadata(&self, end: &FragmentEnd) -> Result<Vec<u8>> {
         let (schema, key) = (&self.plan.schema, self.plan.key.as_ref());
-        let dense = schema.kind == ArrayKind::Dense;
-        let slots = Slots::new(schema, WRITE_VERSION, self.plan.with_timestamps, self.plan.with_deletes);
+        let (dense, version) = (schema.kind == ArrayKind::Dense, self.plan.version);
+        let slots = Slots::new(schema, version, self.plan.with_timestamps, self.plan.with_deletes);
         let fields = slots.fields();
         let zeros = vec![0_u64; self.tiles];
         let writer_of = |field: &Field| {
@@ -219,7 +238,7 @@ impl FragmentWriter {
         let mut out = Vec::new();
         let mut put = |payload: &[u8]| -> Result<u64> {
             let at = out.len() as u64;
-            out.extend_from_slice(&GenericTile::write(payload, WRITE_VERSION, key)?);
+            out.extend_from_slice(&GenericTile::write(payload, version, key)?);
             Ok(at)
         };
         let tree = if dense {
@@ -240,7 +259,8 @@ impl FragmentWriter {
             let list = |field: &Field| {
                 writer_of(field).map_or_else(Extremes::default, |(codec, lists)| codec.extremes(lists, pick))
             };
-            fields.iter().map(|field| put(&list(field).write())).collect()
+            let written = fields.iter().filter(|_| version >= HAS_STATISTICS);
+            written.map(|field| put(&list(field).write())).collect()
         };
         let mins = extremes(|stats| &stats.min)?;
         let maxs = extremes(|stats| &stats.max)?;
@@ -249,7 +269,8 @@ impl FragmentWriter {
                 Some((codec, lists)) if present(&codec.presence) => lists.stats.iter().map(pick).collect(),
                 _ => Vec::new(),
             };
-            fields.iter().map(|field| put(&write_numbers(&list(field)))).collect()
+            let written = fields.iter().filter(|_| version >= HAS_STATISTICS);
+            written.map(|field| put(&write_numbers(&list(field)))).collect()
         };
         let sums = counts(|presence| presence.sum, |stats| stats.sum)?;
         let null_counts = counts(|presence| presence.nulls, |stats| stats.nulls)?;
@@ -262,12 +283,12 @@ impl FragmentWriter {
                     .unwrap_or_default()
             })
             .collect();
-        let summary = Some(put(&write_summary(&summaries))?);
+        let summary = if version >= HAS_SUMMARY { Some(put(&write_summary(&summaries))?) } else { None };
         let mut conditions = (end.processed_conditions.len() as u64).to_le_bytes().to_vec();
         for condition in &end.processed_conditions {
             crate::meta::wire::put_bytes64(&mut conditions, condition.as_bytes());
         }
-        let processed_conditions = Some(put(&conditions)?);
+        let processed_conditions = if version >= HAS_CONDITIONS { Some(put(&conditions)?) } else { None };
         let sizes = |which: usize| {
             let size =
                 |field: &Field| writer_of(field).and_then(|(_, lists)| lists.sizes.get(which)).copied();
@@ -278,7 +299,7 @@ impl FragmentWriter {
             None => union(&end.mbrs),
         };
         let footer = Footer {
-            version: WRITE_VERSION,
+            version,
             schema_name: Some(self.plan.schema_name.clone()),
             dense,
             non_empty_domain,

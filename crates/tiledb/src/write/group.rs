@@ -12,6 +12,7 @@ use crate::meta::generic_tile::GenericTile;
 use crate::meta::group::{GroupDetails, Member, MemberKind};
 use crate::meta::key_value::Entries;
 use crate::meta::name::TimestampedName;
+use crate::vanished::entries;
 use crate::{Error, Result};
 
 /// The file that marks a group.
@@ -52,11 +53,9 @@ impl GroupWriter {
     pub fn members(&self) -> Result<BTreeMap<String, Member>> {
         let folder = self.location.join("__group");
         let mut members = BTreeMap::new();
-        if !folder.is_dir()? {
-            return Ok(members);
-        }
+        let entries = entries(&folder)?.into_iter().filter(|entry| !entry.name.contains('.'));
         let mut names: Vec<TimestampedName> =
-            folder.list()?.iter().filter_map(|entry| TimestampedName::parse(&entry.name)).collect();
+            entries.filter_map(|entry| TimestampedName::parse(&entry.name)).collect();
         names.sort();
         let limit = Limits::default().metadata_bytes;
         for name in names {

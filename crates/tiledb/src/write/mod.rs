@@ -35,7 +35,7 @@ mod delete;
 mod dense;
 mod enumerated;
 mod evolve;
-mod fragment;
+pub(crate) mod fragment;
 mod group;
 mod label;
 mod metadata;

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::Result;
 use crate::meta::name::fresh_uuid;
 
-/// The format version of everything written.
+/// The format version of new arrays. What is written to an array that exists has the version of its schema.
 pub const WRITE_VERSION: u32 = 22;
 
 /// Milliseconds since the epoch.
@@ -39,8 +39,8 @@ pub(crate) fn fresh(timestamps: (u64, u64)) -> Result<String> {
 }
 
 /// A name that ends in the format version: fragments and commits.
-pub(crate) fn fresh_versioned(timestamps: (u64, u64)) -> Result<String> {
-    Ok(format!("{}_{WRITE_VERSION}", fresh(timestamps)?))
+pub(crate) fn fresh_versioned(timestamps: (u64, u64), version: u32) -> Result<String> {
+    Ok(format!("{}_{version}", fresh(timestamps)?))
 }
 
 /// The given timestamps; the current time where there are none.
@@ -59,7 +59,7 @@ mod tests {
         let mut last = (0, String::new());
         for _ in 0..200 {
             let before = now();
-            let name = fresh_versioned((5, 5)).unwrap();
+            let name = fresh_versioned((5, 5), WRITE_VERSION).unwrap();
             let parsed = TimestampedName::parse(&name).unwrap();
             assert_eq!((parsed.start, parsed.end, parsed.version), (5, 5, WRITE_VERSION));
             if last.0 == before && now() == before {

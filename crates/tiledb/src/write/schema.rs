@@ -483,5 +483,8 @@ fn check_attribute(schema: &ArraySchema, attribute: &Attribute, enumerations: &[
         }
     }
     // Building the codec finds filters that do not take this datatype.
-    super::fragment::data_codec(attribute, None).map(drop)
+    super::fragment::data_codec(attribute, schema.version, None).map(drop).map_err(|error| {
+        // What cannot be encoded is a wrong call here, not damage.
+        Error::invalid(format!("the filters of attribute '{name}' do not suit it: {}", error.message()))
+    })
 }

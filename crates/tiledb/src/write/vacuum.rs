@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use tesselle_core::{Limits, Location};
 
 use super::array::ArrayWriter;
-use super::commit::put_lines;
-use super::name::fresh_versioned;
+use super::commit::{marker_path, put_lines};
+use super::name::{WRITE_VERSION, fresh_versioned};
 use crate::Result;
 use crate::directory::ArrayDirectory;
 use crate::meta::commits::{parse_consolidated, parse_lines, stem};
 use crate::meta::name::TimestampedName;
+use crate::vanished::{entries, opened};
 
 /// What to vacuum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,11 +38,7 @@ impl ArrayWriter {
     }
 
     fn entries(&self, folder: &str) -> Result<Vec<String>> {
-        let folder = self.location.join(folder);
-        if !folder.is_dir()? {
-            return Ok(Vec::new());
-        }
-        Ok(folder.list()?.into_iter().map(|entry| entry.name).collect())
+        Ok(entries(&self.location.join(folder))?.into_iter().map(|entry| entry.name).collect())
     }
 
     fn remove(&self, path: &str) -> Result<()> {
@@ -61,29 +58,27 @@ impl ArrayWriter {
     }
 
     fn vacuum_fragments(&self) -> Result<()> {
-        let directory = ArrayDirectory::load(&self.location, Limits::default().metadata_bytes)?;
+        let limit = Limits::default().metadata_bytes;
+        let load = || ArrayDirectory::load(&self.location, limit);
+        let directory = opened(&self.location, limit, load)?;
         let listed = self.listed()?;
         let superseded: BTreeSet<&str> =
             directory.vacuums.iter().flat_map(|vacuum| vacuum.names.iter().map(String::as_str)).collect();
-        let commit = |name: &str| {
-            let is_new = TimestampedName::parse(name).is_none_or(|parsed| parsed.version >= 12);
-            if is_new { format!("__commits/{name}.wrt") } else { format!("{name}.ok") }
-        };
         // Commits in a list cannot be removed from it; they are named to be ignored instead.
-        let in_list = |name: &&&str| listed.iter().any(|(_, paths)| paths.contains(&commit(name)));
+        let in_list = |name: &&&str| listed.iter().any(|(_, paths)| paths.contains(&marker_path(name)));
         let ignored: Vec<&str> = superseded.iter().filter(in_list).copied().collect();
         if !ignored.is_empty() {
             let parsed: Vec<TimestampedName> =
                 ignored.iter().filter_map(|name| TimestampedName::parse(name)).collect();
             let start = parsed.iter().map(|name| name.start).min().unwrap_or(0);
             let end = parsed.iter().map(|name| name.end).max().unwrap_or(0);
-            let lines: Vec<String> = ignored.iter().map(|name| commit(name)).collect();
-            let file = format!("{}.ign", fresh_versioned((start, end))?);
+            let lines: Vec<String> = ignored.iter().map(|name| marker_path(name)).collect();
+            let file = format!("{}.ign", fresh_versioned((start, end), WRITE_VERSION)?);
             put_lines(&self.location.join("__commits").join(&file), &lines)?;
         }
         // Markers first: a fragment without one is invisible, a marker without a fragment is damage.
         for name in &superseded {
-            self.remove(&commit(name))?;
+            self.remove(&marker_path(name))?;
         }
         for entry in directory.fragments.iter().filter(|entry| superseded.contains(entry.name.name.as_str()))
         {

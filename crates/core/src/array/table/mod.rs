@@ -18,6 +18,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::ArrayView;
 use crate::error::{Error, Result};
+use crate::facts::{ColumnRole, GridAxis, TableFacts};
 use crate::predicate::Predicate;
 use crate::scan::Scan;
 use crate::selection::Region;
@@ -38,6 +39,17 @@ pub struct GridColumn {
     pub is_bool: bool,
 }
 
+impl GridColumn {
+    /// The only array of a table, as a column of this name; `None` where it is not just one array.
+    pub fn of(table: &dyn Table, name: &str) -> Option<Self> {
+        let facts = table.facts().ok()?;
+        let values = facts.named(&[ColumnRole::Value]);
+        let [value] = values.as_slice() else { return None };
+        let is_bool = *table.schema().field_with_name(value).ok()?.data_type() == DataType::Boolean;
+        Some(Self { name: name.to_owned(), array: table.array(value)?, is_bool })
+    }
+}
+
 /// A table over arrays of one shape.
 pub struct GridTable {
     name: String,
@@ -45,6 +57,7 @@ pub struct GridTable {
     columns: Vec<GridColumn>,
     storage: Arc<dyn Storage>,
     stored: Known<u64>,
+    facts: TableFacts,
 }
 
 /// What a scan over a grid goes by.
@@ -84,10 +97,21 @@ impl GridTable {
             };
             fields.push(typed(Field::new(&column.name, kind, false), source));
         }
+        let tiles = axes.iter().zip(&shape).zip(first.array.tile_shape());
+        let tiles = tiles.map(|((name, extent), tile)| GridAxis::positions(name, *extent, *tile));
+        let mut facts = TableFacts::of_grid(tiles.collect());
+        facts.roles.extend(columns.iter().map(|column| (column.name.clone(), ColumnRole::Value)));
         let values =
             columns.iter().map(|column| Values { array: Arc::clone(&column.array), is_bool: column.is_bool });
         let grid = Grid { axes, shape, schema: Arc::new(Schema::new(fields)), columns: values.collect() };
-        Ok(Self { name: name.to_owned(), grid: Arc::new(grid), columns, storage, stored: Known::Absent })
+        Ok(Self {
+            name: name.to_owned(),
+            grid: Arc::new(grid),
+            columns,
+            storage,
+            stored: Known::Absent,
+            facts,
+        })
     }
 
     /// With metadata of the schema.
@@ -106,24 +130,9 @@ impl GridTable {
         self
     }
 
-    /// The names of the axes.
-    pub fn axes(&self) -> &[String] {
-        &self.grid.axes
-    }
-
-    /// The extent of each axis.
-    pub fn shape(&self) -> &[u64] {
-        &self.grid.shape
-    }
-
-    /// The nominal tile of the first array.
-    pub fn tile_shape(&self) -> &[u64] {
-        self.columns.first().map_or(&[], |column| column.array.tile_shape())
-    }
-
-    /// The arrays.
-    pub fn columns(&self) -> &[GridColumn] {
-        &self.columns
+    /// What the table is, for those who know more of it than its grid.
+    pub fn facts_mut(&mut self) -> &mut TableFacts {
+        &mut self.facts
     }
 }
 
@@ -160,6 +169,10 @@ impl Table for GridTable {
         stats
     }
 
+    fn facts(&self) -> Result<TableFacts> {
+        Ok(self.facts.clone())
+    }
+
     fn pushdown(&self, _predicate: &Predicate) -> Pushdown {
         Pushdown::Exact
     }
@@ -177,7 +190,7 @@ impl Table for GridTable {
     }
 
     fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
-        let found = self.columns.iter().find(|c| c.name == column && !c.is_bool);
+        let found = self.columns.iter().find(|c| c.name == column);
         found.map(|column| Arc::clone(&column.array))
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use arrow_array::builder::BinaryBuilder;
 use arrow_array::{ArrayRef, BinaryArray};
@@ -16,7 +15,7 @@ use super::{GroupTask, Purpose};
 use crate::meta::types::LogicalType;
 use crate::read::blob::{BlobIndex, DecodedRun};
 use crate::read::chunk::ChunkReader;
-use crate::read::column::ColumnBuilder;
+use crate::read::column::{ColumnBuilder, blob_array};
 use crate::read::file::{File, page_piece};
 
 /// Decoded runs that a batch aims for.
@@ -91,10 +90,16 @@ impl BlobReader {
             let runs = (first..=last).map(|run| Ok((run, self.stored(run)?))).collect::<Result<Vec<_>>>()?;
             if let Some((offsets, bytes)) = self.index.decode_joined(&runs, &wanted, file)? {
                 let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-                return Ok(Arc::new(BinaryArray::try_new(offsets, bytes.into(), None)?));
+                return self.finish(BinaryArray::try_new(offsets, bytes, None)?, file);
             }
         }
-        self.array_of_some(ordinals, file)
+        self.finish(self.array_of_some(ordinals, file)?, file)
+    }
+
+    fn finish(&self, values: BinaryArray, file: &File) -> Result<ArrayRef> {
+        let schema = file.schema();
+        let field = schema.fields().get(self.column);
+        blob_array(values, field.ok_or_else(|| Error::internal("a column that is not listed"))?)
     }
 
     fn stored(&self, run: usize) -> Result<Bytes> {
@@ -102,7 +107,7 @@ impl BlobReader {
     }
 
     /// The same for some values of their runs.
-    fn array_of_some(&self, ordinals: &[Option<u64>], file: &File) -> Result<ArrayRef> {
+    fn array_of_some(&self, ordinals: &[Option<u64>], file: &File) -> Result<BinaryArray> {
         let mut builder = BinaryBuilder::with_capacity(ordinals.len(), 0);
         let mut bytes = 0usize;
         let mut open: Option<(usize, DecodedRun)> = None;
@@ -125,8 +130,7 @@ impl BlobReader {
             builder.append_value(value);
             open = Some((run, decoded));
         }
-        let array: BinaryArray = builder.finish();
-        Ok(Arc::new(array))
+        Ok(builder.finish())
     }
 }
 

@@ -44,6 +44,15 @@ impl Window {
             Some(nulls) => passed.values() & nulls.inner(),
             None => passed.values().clone(),
         };
+        self.keep_rows(&bits)
+    }
+
+    /// Keeps the rows whose bits are set; false if there is none left.
+    pub(super) fn keep_rows(&mut self, bits: &BooleanBuffer) -> bool {
+        let bits = match &self.mask {
+            Some(mask) => mask & bits,
+            None => bits.clone(),
+        };
         let count = bits.count_set_bits();
         if count < bits.len() {
             self.mask = Some(bits);

@@ -53,6 +53,11 @@ impl LiveDocs {
         run
     }
 
+    /// A bit for every document, in words of 64.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// Documents, live and deleted.
     pub fn docs(&self) -> u32 {
         self.docs

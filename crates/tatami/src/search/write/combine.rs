@@ -14,10 +14,11 @@ use tesselle_core::{Context, Driver, Error, Location, OpenOptions, Result, Scan,
 
 use super::encode::RunEncoder;
 use super::scratch::Scratch;
+use crate::collection::common_metadata;
 use crate::read::table::FileTable;
 use crate::search::cursor::END;
 use crate::search::meta::{Dictionary, DictionaryKind, Entry, LiveDocs};
-use crate::search::segment::{Segment, Shape, columns};
+use crate::search::segment::Segment;
 use crate::write::options::WriterOptions;
 use crate::write::writer::Writer;
 
@@ -32,37 +33,41 @@ pub fn merge_segments(
         .iter()
         .map(|input| Segment::open(input, &OpenOptions::default()))
         .collect::<Result<Vec<_>>>()?;
+    let files: Vec<_> = segments.iter().map(|segment| segment.file().clone()).collect();
+    let options = WriterOptions { metadata: common_metadata(&files), ..WriterOptions::default() };
+    combine(&segments, target, options, overwrite, driver)
+}
+
+/// Writes the live documents of `segments` as one segment; roles of the columns are those of the first.
+pub(crate) fn combine(
+    segments: &[Segment],
+    target: &Location,
+    options: WriterOptions,
+    overwrite: bool,
+    driver: &Driver,
+) -> Result<Summary> {
     let Some(first) = segments.first() else { return Err(Error::invalid("no segment to merge is named")) };
-    if segments.iter().any(|segment| segment.file().schema() != first.file().schema()) {
+    let columns = |segment: &Segment| segment.file().footer().schema.clone();
+    if segments.iter().any(|segment| columns(segment) != columns(first)) {
         return Err(Error::invalid("the segments do not store the same columns")
             .hint("segments with bodies and segments with snippets cannot become one"));
     }
-    let renumbering = Renumbering::of(&segments)?;
+    let renumbering = Renumbering::of(segments)?;
     let mut scratch = Scratch::beside(target);
-    let mut writer = create(first, target, overwrite, driver)?;
-    for segment in &segments {
+    let arrow = first.file().schema();
+    let mut writer = Writer::with_schema(target, columns(first), &arrow, options, overwrite, driver)?;
+    for segment in segments {
         copy(segment, &mut writer, driver).in_file(segment.file().path())?;
     }
     let mut encoder = RunEncoder::new(DictionaryKind::BlockTree);
-    merge_lists(&segments, &renumbering, &mut encoder, &mut scratch)?;
+    merge_lists(segments, &renumbering, &mut encoder, &mut scratch)?;
     writer.attach_inverted(encoder.finish()?.into_inverted(renumbering.docs));
     Box::new(writer).finish()
 }
 
-fn create(first: &Segment, target: &Location, overwrite: bool, driver: &Driver) -> Result<Writer> {
-    let schema = first.file().schema();
-    let name = |column: usize| schema.fields().get(column).map(|field| field.name().clone());
-    let options = WriterOptions {
-        bloom: name(columns::DOC_ID).into_iter().collect(),
-        blobs: name(columns::TEXT).filter(|_| first.shape() == Shape::Body).into_iter().collect(),
-        ..WriterOptions::default()
-    };
-    Writer::create(target, &schema, options, overwrite, driver)
-}
-
 /// Copies the stored fields of the live documents.
 fn copy(segment: &Segment, writer: &mut Writer, driver: &Driver) -> Result<()> {
-    let table = FileTable::new(segment.file().clone());
+    let table = FileTable::new(segment.file().clone())?;
     let plan = table.plan(&Scan::all())?;
     let mut doc = 0u32;
     for batch in driver.for_run().batches(table.storage(), plan, Order::Plan) {

@@ -21,6 +21,7 @@ mod shard;
 mod tests;
 
 pub use builder::{SegmentBuilder, index};
+pub(crate) use combine::combine;
 pub use combine::merge_segments;
 pub use options::IndexOptions;
 pub(crate) use scratch::RunBytes;

@@ -7,10 +7,11 @@ use arrow_array::builder::BinaryBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use tesselle_core::{Error, Result, TYPE_KEY};
+use tesselle_core::{Action, Error, Result, TYPE_KEY};
 
 use super::options::IndexOptions;
 use crate::meta::types::LogicalType;
+use crate::read::arrow_schema::STRING_KEY;
 use crate::search::segment::Shape;
 
 /// Names of the columns that every segment has, except the fourth.
@@ -56,7 +57,9 @@ impl Roles {
         let find =
             |name: &str| input.index_of(name).map_err(|_| Error::unknown_name("column", name, known()));
         if options.text.is_empty() {
-            return Err(Error::invalid("no column to search in is named").hint("add --text COLUMNS"));
+            return Err(
+                Error::invalid("no column to search in is named").suggest("name {}", [Action::SearchColumns])
+            );
         }
         let mut searched = Vec::new();
         for name in &options.text {
@@ -129,7 +132,11 @@ impl Roles {
         let norm = |name: &str| Field::new(name, DataType::UInt16, false);
         let mut fields: Vec<Field> = FIXED.iter().take(3).map(|name| text(name)).collect();
         fields.push(match self.shape {
-            Shape::Body => Field::new("body", DataType::Binary, false),
+            Shape::Body => {
+                let strings = self.body.iter().all(|column| is_string(self.input.field(*column).data_type()));
+                let note = strings.then(|| (STRING_KEY.to_owned(), "true".to_owned()));
+                Field::new("body", DataType::Binary, false).with_metadata(note.into_iter().collect())
+            }
             Shape::Snippet => text("snippet"),
         });
         fields.extend(FIXED.iter().skip(4).map(|name| norm(name)));
@@ -155,6 +162,13 @@ impl Roles {
     }
 }
 
+fn is_string(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_string(values),
+        other => matches!(other, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
+    }
+}
+
 fn check_text(field: &Field) -> Result<()> {
     let is_text = |data_type: &DataType| {
         matches!(
@@ -175,7 +189,7 @@ fn check_text(field: &Field) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!("column '{}' of type {} is not text", field.name(), field.data_type()))
-        .hint("--text takes text and binary columns"))
+        .suggest("{} must be string or binary columns", [Action::SearchColumns]))
 }
 
 /// A column as bytes: text of any layout as it is, everything else as it prints.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tesselle_core::array::{Place, clipped, fill};
+use tesselle_core::array::{Place, fill};
 use tesselle_core::{ArrayView, DType, Region as Selected, Scan, Span, Storage};
 
 use super::plan::{DenseScan, Part, coordinates, corner_and_shape, field_of};
@@ -14,7 +14,7 @@ use crate::read::column::{Column, Source};
 use crate::read::copy::{copy_runs, fill_runs};
 use crate::read::projection::Projection;
 use crate::read::tile::FieldTiles;
-use crate::{Datatype, Error, Physical, Result};
+use crate::{Datatype, Physical, Result};
 
 /// A dense attribute as a grid of numbers: the box of rows or the whole domain, cut along the tile grid.
 pub(crate) struct DenseView {

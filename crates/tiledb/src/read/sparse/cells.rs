@@ -142,7 +142,7 @@ pub(crate) fn decode_validity(
 }
 
 /// All cells of one field in one tile.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Decoded {
     Fixed { bytes: Vec<u8>, width: usize, validity: Option<Vec<u8>> },
     Var { cells: VarCells, validity: Option<Vec<u8>> },

@@ -12,7 +12,7 @@ use crate::meta::key_value;
 use crate::meta::name::TimestampedName;
 use crate::meta::wire::put_bytes64;
 use crate::write::array::ArrayWriter;
-use crate::write::commit::{put, put_lines};
+use crate::write::commit::{marker_path, put, put_lines};
 use crate::write::metadata::write_metadata;
 use crate::write::name::{WRITE_VERSION, fresh_versioned};
 use tesselle_core::Limits;
@@ -36,9 +36,7 @@ impl ArrayWriter {
         let Some(times) = span(names) else { return Ok(()) };
         let mut commits: Vec<(&TimestampedName, ConsolidatedCommit)> = Vec::new();
         for entry in &directory.fragments {
-            let name = &entry.name.name;
-            let path =
-                if entry.name.version >= 12 { format!("__commits/{name}.wrt") } else { format!("{name}.ok") };
+            let path = marker_path(&entry.name.name);
             commits.push((&entry.name, ConsolidatedCommit { path, image: None }));
         }
         for entry in &directory.deletes {
@@ -51,7 +49,8 @@ impl ArrayWriter {
         }
         commits.sort_by(|a, b| a.0.cmp(b.0));
         let commits: Vec<ConsolidatedCommit> = commits.into_iter().map(|(_, commit)| commit).collect();
-        let file = self.location.join("__commits").join(&format!("{}.con", fresh_versioned(times)?));
+        let file =
+            self.location.join("__commits").join(&format!("{}.con", fresh_versioned(times, WRITE_VERSION)?));
         put(&file, &write_consolidated(&commits))
     }
 
@@ -76,7 +75,10 @@ impl ArrayWriter {
         for (_, footer) in &footers {
             payload.extend_from_slice(footer);
         }
-        let file = self.location.join("__fragment_meta").join(&format!("{}.meta", fresh_versioned(times)?));
+        let file = self
+            .location
+            .join("__fragment_meta")
+            .join(&format!("{}.meta", fresh_versioned(times, WRITE_VERSION)?));
         put(&file, &GenericTile::write(&payload, WRITE_VERSION, self.key.as_ref())?)
     }
 

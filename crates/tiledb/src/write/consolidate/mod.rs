@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tesselle_core::{OpenOptions, Secret};
 
 use super::array::{ArrayWriter, Written};
-use super::commit::{commit, put_lines};
+use super::commit::{commit, put_lines, vacuum_path};
 use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::schema::ArrayKind;
@@ -50,8 +50,7 @@ impl ArrayWriter {
         let Some((fragment, cells)) = merged else { return Ok(Written::default()) };
         commit(&self.location, std::slice::from_ref(&fragment.name), (start, end))?;
         let lines: Vec<String> = chosen.iter().map(|old| format!("/{}", old.path)).collect();
-        let list = self.location.join("__commits").join(&format!("{}.vac", fragment.name));
-        put_lines(&list, &lines)?;
+        put_lines(&self.location.join(&vacuum_path(&fragment.name)), &lines)?;
         Ok(Written { fragments: vec![fragment.name], cells, tiles: fragment.tiles, bytes: fragment.bytes })
     }
 

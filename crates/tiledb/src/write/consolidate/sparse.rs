@@ -18,6 +18,7 @@ use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::write::array::ArrayWriter;
 use crate::write::cells::{Cells, TileCells};
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentPlan, FragmentWriter, TileSet};
+use crate::write::name::WRITE_VERSION;
 use crate::write::order::GlobalOrder;
 use crate::{Error, Result};
 
@@ -25,6 +26,10 @@ use crate::{Error, Result};
 const GROUP: usize = 16;
 /// The delete timestamp of a living cell, and the number of no condition.
 const NEVER: u64 = u64::MAX;
+/// From this version on readers see a part of a fragment whose cells have timestamps.
+const HAS_TIMESTAMPS: u32 = 15;
+/// From this version on fragments name the delete conditions that their cells carry.
+const HAS_CONDITIONS: u32 = 16;
 
 /// A fragment that is read from front to back.
 struct Source<'a> {
@@ -130,11 +135,15 @@ impl ArrayWriter {
                 conditions.push(path.clone());
             }
         }
+        let version = self.merged_version(chosen, &conditions);
+        // Without timestamps of cells only the newest version of each can be kept.
+        let with_timestamps = version >= HAS_TIMESTAMPS;
         let with_deletes = !conditions.is_empty() && !purge;
-        let plan = FragmentPlan { with_timestamps: true, with_deletes, ..self.plan(timestamps) };
+        let plan = FragmentPlan { version, with_timestamps, with_deletes, ..self.plan(timestamps) };
         let mut output = Output {
             array: self,
             writer: FragmentWriter::create(plan)?,
+            with_timestamps,
             with_deletes,
             capacity: usize::try_from(self.schema.capacity).unwrap_or(usize::MAX),
             picks: Vec::new(),
@@ -156,13 +165,14 @@ impl ArrayWriter {
                 heap.extend(Head::of_stretches(&tile, number));
             }
         }
-        let mut purged: Option<(Arc<Tile>, usize)> = None;
+        // The cell whose older versions must not come back: it was purged, or it is kept without its history.
+        let mut hides: Option<(Arc<Tile>, usize)> = None;
         while let Some(mut head) = heap.peek_mut() {
             let (tile, row) = (Arc::clone(&head.tile), head.row);
             let deleted = tile.delete_timestamps.get(row).is_some_and(|time| *time != NEVER);
             let shadowed = |(gone, at): &(Arc<Tile>, usize)| gone.order.same_across(*at, &tile.order, row);
-            let purged_here =
-                purge && (deleted || (!self.schema.allows_dups && purged.as_ref().is_some_and(shadowed)));
+            let hidden = !self.schema.allows_dups && hides.as_ref().is_some_and(shadowed);
+            let purged = purge && deleted;
             // The head takes its next cell and finds its place in the heap anew.
             if row + 1 < head.end {
                 head.row += 1;
@@ -176,14 +186,28 @@ impl ArrayWriter {
                     None => drop(PeekMut::pop(head)),
                 }
             }
-            if purged_here {
-                // Older versions of a cell that is gone must not come back.
-                purged = Some((tile, row));
-            } else {
+            if purged || !with_timestamps {
+                hides = Some((Arc::clone(&tile), row));
+            }
+            if !purged && !hidden {
                 output.push(tile, row)?;
             }
         }
         output.finish()
+    }
+}
+
+impl ArrayWriter {
+    /// The version of a merged fragment: that of the array, unless what is merged has what only newer ones can hold.
+    fn merged_version(&self, chosen: &[Arc<Fragment>], conditions: &[String]) -> u32 {
+        let needed = if !conditions.is_empty() {
+            HAS_CONDITIONS
+        } else if chosen.iter().any(|fragment| fragment.footer.has_timestamps) {
+            HAS_TIMESTAMPS
+        } else {
+            0
+        };
+        if self.version() >= needed { self.version() } else { WRITE_VERSION }
     }
 }
 
@@ -325,6 +349,7 @@ fn tested<'a>(schema: &ArraySchema, decoded: &'a [Decoded], name: &str) -> Optio
 struct Output<'a> {
     array: &'a ArrayWriter,
     writer: FragmentWriter,
+    with_timestamps: bool,
     with_deletes: bool,
     capacity: usize,
     picks: Vec<(Arc<Tile>, usize)>,
@@ -349,7 +374,9 @@ impl Output<'_> {
             let data = picks.iter().flat_map(|picked| number(picked).to_le_bytes()).collect();
             TileCells { data, offsets: None, validity: None }
         };
-        fields.push(special(|tile| &tile.timestamps));
+        if self.with_timestamps {
+            fields.push(special(|tile| &tile.timestamps));
+        }
         if self.with_deletes {
             fields.extend([special(|tile| &tile.delete_timestamps), special(|tile| &tile.conditions)]);
         }

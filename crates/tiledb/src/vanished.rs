@@ -1,0 +1,66 @@
+//! Reading next to writers: files that are listed may be gone a moment later, because another process has consolidated
+//! and vacuumed the array in between. Such a read starts over.
+
+use std::error::Error as StdError;
+use std::io;
+
+use tesselle_core::storage::Entry;
+use tesselle_core::{ErrorKind, Location};
+
+use crate::directory::ArrayDirectory;
+use crate::{Error, Result};
+
+/// How often a read starts over while the array keeps changing.
+const ATTEMPTS: usize = 50;
+
+/// Whether an error says that a file or folder is not there.
+pub(crate) fn is_missing(error: &Error) -> bool {
+    let cause = StdError::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|cause| matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+}
+
+/// Whether the storage failed, which says nothing about the data: access denied, a broken disk, a lost connection.
+pub(crate) fn is_failure(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io | ErrorKind::Canceled) && !is_missing(error)
+}
+
+/// Passes damage on and stops at failures of the storage.
+pub(crate) fn damage(error: Error) -> Result<Error> {
+    if is_failure(&error) { Err(error) } else { Ok(error) }
+}
+
+/// The entries of a folder; one that is not there has none. An entry that goes away while it is looked at is no failure.
+pub(crate) fn entries(folder: &Location) -> Result<Vec<Entry>> {
+    for _ in 1..ATTEMPTS {
+        match folder.list() {
+            Err(error) if is_missing(&error) => {
+                if !folder.is_dir()? {
+                    return Ok(Vec::new());
+                }
+            }
+            listed => return listed,
+        }
+    }
+    folder.list()
+}
+
+/// Opens something of the array at `root`. Where files vanish on the way, it is opened again as long as the array changes.
+pub(crate) fn opened<T>(root: &Location, limit: u64, open: impl Fn() -> Result<T>) -> Result<T> {
+    let mut before = None;
+    for _ in 1..ATTEMPTS {
+        let error = match open() {
+            Err(error) if is_missing(&error) || error.class_name() == "missing_fragment" => error,
+            other => return other,
+        };
+        let now = ArrayDirectory::load(root, limit).ok();
+        if now.is_none() && !root.exists()? {
+            return Err(error);
+        }
+        if now.is_some() && now == before {
+            // Nothing changes: it is missing for good.
+            return Err(error);
+        }
+        before = now;
+    }
+    open()
+}
