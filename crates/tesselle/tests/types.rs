@@ -173,7 +173,7 @@ fn labeled(path: &str, driver: &Driver) {
     let footer = FooterSpec {
         history: vec![HistoryRow::new("write", "somewhere", "1".to_owned())],
         metadata: Some(Metadata { file: None, datasets }),
-        indexes: false,
+        ..FooterSpec::default()
     };
     let options = WriterOptions { footer: Some(footer), ..WriterOptions::default() };
     let specs = [dataset("a"), dataset("b")];

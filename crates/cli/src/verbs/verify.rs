@@ -91,7 +91,7 @@ impl Verify {
                 }
                 // One container at fault does not stop the others; its error is reported in its turn.
                 Err(error) if many && error.kind() != ErrorKind::Canceled => {
-                    fail(uri.clone(), &error, &mut reports)
+                    fail(uri.clone(), &error, &mut reports);
                 }
                 Err(error) => return Err(error),
             }
