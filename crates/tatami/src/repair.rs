@@ -132,6 +132,7 @@ pub(crate) fn for_each_batch(
                 let ranges: Vec<_> = ranges.into_iter().map(|r| r.range).collect();
                 fetched = file.location().read(&ranges)?;
             }
+            Step::Sizes(_) => return Err(Error::internal("a row group asks for the sizes of files")),
             Step::Batch(batch) => take(&batch)?,
             Step::Done => return Ok(()),
         }
