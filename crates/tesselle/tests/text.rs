@@ -29,7 +29,7 @@ fn driver() -> Driver {
 }
 
 fn source(path: &Path) -> tesselle::Result<DatasetTable> {
-    tesselle::Opener::new().open_table(path.to_str().unwrap())
+    Opener::new().open_table(path.to_str().unwrap())
 }
 
 fn open_with(path: &Path, options: &OpenOptions) -> tesselle::Result<DatasetTable> {
