@@ -22,7 +22,7 @@ fn files(folder: &std::path::Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let zarr = made("a.zarr", &["--set", "axes=y,x", "--set", "shape=3,4"]);
     let tet = made("a.tet", &["--set", "axes=2"]);
     let tiledb = folder.join("a.tiledb");
-    fine(&["convert", path(&tet), path(&tiledb)]);
+    fine(&["convert", path(&tet), path(&tiledb), "--into", "value"]);
     let npy = folder.join("a.npy");
     fine(&["convert", path(&tet), path(&npy)]);
     (rows, vec![zarr, tet, tiledb, npy])
