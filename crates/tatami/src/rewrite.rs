@@ -6,7 +6,7 @@
 
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
-    Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Settings, Severity, Sink,
+    Action, Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Settings, Severity, Sink,
     Summary, WriteOptions,
 };
 
@@ -49,7 +49,7 @@ pub(crate) fn rewrite(
     if let Some(name) = structural {
         if is_segment(&file) {
             return Err(Error::invalid(format!("'{name}' cannot be set for a search segment"))
-                .hint("its columns are fixed; 'tess index' builds one with other columns"));
+                .suggest("its columns are fixed; {} builds one with other columns", [Action::Index]));
         }
         return Ok(None);
     }
@@ -121,7 +121,7 @@ fn copy(file: &File, target: &Location, overwrite: bool, driver: &Driver) -> Res
         if let Some(piece) = &finding.piece {
             error = error.piece(piece.clone());
         }
-        return Err(error.hint("'tess repair' saves what is whole"));
+        return Err(error.suggest("{} saves what is whole", [Action::Repair]));
     }
     let mut staged = target.create(overwrite)?;
     let mut at = 0;

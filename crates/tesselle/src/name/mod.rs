@@ -87,7 +87,7 @@ pub fn is_pattern(text: &str) -> bool {
 }
 
 /// The local paths that match `pattern[#table]`, sorted, each with the same table; perhaps none. `*`, `?` and `[…]` match inside one
-/// part of a path, `**` any number of folders; names that begin with a dot are matched by a dot only.
+/// part of a path, `**` any number of folders; names that begin with a dot are never matched.
 pub fn expand(pattern: &str) -> Result<Vec<String>> {
     let (path, table) = split(local(pattern));
     let refused = |error: glob::PatternError| {
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(found("*/a.tet"), [format!("{root}/2023/a.tet"), format!("{root}/2024/a.tet")]);
         assert_eq!(found("202[34]/a.tet#t")[1], format!("{root}/2024/a.tet#t"));
         assert_eq!(found("**/a.tet").len(), 3);
-        assert_eq!(found(".h*/a.tet").len(), 1);
+        assert!(found(".h*/a.tet").is_empty());
         assert!(found("*/c.tet").is_empty());
         assert!(is_pattern(&format!("{root}/*.tet")) && !is_pattern(root) && !is_pattern("s3://b/*"));
     }
