@@ -15,9 +15,11 @@
 
 mod array;
 mod container;
+mod copy;
 mod describe;
 mod directory;
 mod domain;
+mod facts;
 pub mod filter;
 mod fragment;
 mod group;
@@ -26,6 +28,7 @@ pub mod meta;
 pub mod order;
 mod read;
 mod repair;
+mod rewrite;
 mod table;
 mod vanished;
 mod verify;
@@ -36,9 +39,10 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use tesselle_core::{
     ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe,
-    Repaired, Result, Sink, Summary, WriteOptions,
+    Repaired, Result, Rewritten, Sink, Summary, WriteOptions,
 };
 
+pub use facts::fragments;
 pub use meta::attribute::{Attribute, DataOrder};
 pub use meta::datatype::{Datatype, Physical};
 pub use meta::dimension::{Dimension, VAR};
@@ -122,13 +126,24 @@ impl Format for TileDb {
         repair::repair(source, target, options, driver)
     }
 
+    fn rewrite(
+        &self,
+        source: &Location,
+        target: &Location,
+        open: &OpenOptions,
+        write: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Option<Rewritten>> {
+        rewrite::rewrite(source, target, open, write, driver)
+    }
+
     fn takes_arrays(&self) -> bool {
         true
     }
 }
 
-/// Groups bear a marker; object stores may have dropped it where it is empty.
-fn is_group(location: &Location) -> Result<bool> {
+/// Whether a folder is a group. Groups bear a marker; object stores may have dropped it where it is empty.
+pub fn is_group(location: &Location) -> Result<bool> {
     let is_array = location.join(directory::OLD_SCHEMA).is_file()? || location.join("__schema").is_dir()?;
     Ok(!is_array && (location.join(group::MARKER).is_file()? || location.join("__group").is_dir()?))
 }

@@ -90,7 +90,9 @@ impl Verify {
                     reports.push((uri.clone(), Ok(report)));
                 }
                 // One container at fault does not stop the others; its error is reported in its turn.
-                Err(error) if many && error.kind() != ErrorKind::Canceled => fail(uri.clone(), &error, &mut reports),
+                Err(error) if many && error.kind() != ErrorKind::Canceled => {
+                    fail(uri.clone(), &error, &mut reports)
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -20,6 +20,8 @@ pub(crate) struct About {
     pub(crate) attributes: Vec<Attribute>,
     /// What no conversion carries, a line each.
     pub(crate) rest: Vec<String>,
+    /// Whether the source is encrypted.
+    pub(crate) encrypted: bool,
     /// What only another tensor file can hold.
     pub(crate) tensor: Option<TensorNotes>,
 }
@@ -48,6 +50,9 @@ impl About {
                     about
                         .attributes
                         .push(Attribute { exact, ..Attribute::new(name, entry["value"].clone()) });
+                }
+                if description.extra.get("encrypted") == Some(&Value::Bool(true)) {
+                    about.encrypted = true;
                 }
                 about.count(description, "labels", "dimension labels");
                 let fragments =

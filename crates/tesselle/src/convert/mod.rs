@@ -94,6 +94,7 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     let layout = source.layout();
     let about = source.about();
     let mut write = conversion.write.clone();
+    encrypt(to, conversion, &mut write);
     let whole = conversion.scan == Scan::all();
     let (note, kept, lost) = carry(&about, &layout, to, whole, &mut write);
     // An array goes tile by tile. Rows keep more of one that is an array again: the types of its dimensions.
@@ -168,6 +169,17 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         );
     }
     Ok(Converted { format: to.name(), summary, changed, kept, lost })
+}
+
+/// A key that is given also encrypts a target that can be encrypted, unless the settings say otherwise.
+fn encrypt(to: Target, conversion: &Conversion, write: &mut WriteOptions) {
+    let settled = ["key", "key-file", "encryption"].iter().any(|name| write.settings.get(name).is_some());
+    if let Some(secret) = &conversion.open.key
+        && to.name() == "tiledb"
+        && !settled
+    {
+        write.settings.set("key", format!("hex:{}", tesselle_core::hex(secret.expose())));
+    }
 }
 
 /// Converts a whole container into its own format, where the format can do that without going through rows.
@@ -267,6 +279,9 @@ fn carry(
     write: &mut WriteOptions,
 ) -> (BTreeMap<String, String>, Vec<String>, Vec<String>) {
     let mut lost = about.rest.clone();
+    if about.encrypted && to.name() != "tiledb" {
+        lost.push("the encryption: the target is plain".to_owned());
+    }
     if let Some(tensor) = &about.tensor {
         // Labels belong to positions, so all of them must come, under the names they have.
         if to.name() == "tet" && whole && write.table.is_none() {

@@ -154,6 +154,11 @@ impl ArrayWriter {
         self.schema.version.min(WRITE_VERSION)
     }
 
+    /// An enumeration of the newest schema.
+    pub fn enumeration(&self, name: &str) -> Option<&Enumeration> {
+        self.enumerations.get(name).map(AsRef::as_ref)
+    }
+
     /// Where the array is.
     pub fn location(&self) -> &Location {
         &self.location
@@ -217,7 +222,7 @@ fn not_writable(location: &Location) -> Result<Error> {
         return Ok(Error::unsupported(format!(
             "'{location}' is an array of a format version before 10, which is read only"
         ))
-        .hint("convert it: tess convert OLD NEW --to tiledb"));
+        .hint("'tess convert OLD NEW --to tiledb --set filters=zstd' writes it in the newest version"));
     }
     if crate::is_group(location)? {
         return Ok(

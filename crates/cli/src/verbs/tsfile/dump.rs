@@ -34,7 +34,9 @@ struct JsonDump<'a> {
 impl JsonDump<'_> {
     fn part(&mut self, part: Dumped) -> Result<()> {
         match part {
-            Dumped::Version(version) => self.put(&format!("{{\"version\": {}, \"records\": [", json(&version.into())?)),
+            Dumped::Version(version) => {
+                self.put(&format!("{{\"version\": {}, \"records\": [", json(&version.into())?))
+            }
             Dumped::Record(record) => {
                 self.close_pages()?;
                 let text = json(&Value::Object(record))?;
