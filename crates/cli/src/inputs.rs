@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tesselle::{Error, Result, Wanted};
+use tesselle::{Error, Result, Uri, name};
 
 use crate::out;
 
@@ -18,7 +18,7 @@ pub(crate) struct Input {
 /// Whether these name many containers, rather than one.
 pub(crate) fn is_many(uris: &[String]) -> Result<bool> {
     match uris {
-        [only] => Ok(is_pattern(only) || is_place(only)?),
+        [only] => Ok(name::is_pattern(only) || is_place(only)?),
         _ => Ok(true),
     }
 }
@@ -26,11 +26,6 @@ pub(crate) fn is_many(uris: &[String]) -> Result<bool> {
 /// Whether it is a folder with containers in it, rather than a container.
 pub(crate) fn is_place(uri: &str) -> Result<bool> {
     Ok(Path::new(uri).is_dir() && !tesselle::is_container(uri)?)
-}
-
-fn is_pattern(uri: &str) -> bool {
-    let path = uri.split('#').next().unwrap_or(uri);
-    !Path::new(uri).exists() && !uri.contains("://") && path.contains(['*', '?', '['])
 }
 
 /// All containers that are meant, and what stood in the way of finding more.
@@ -42,19 +37,19 @@ pub(crate) struct Inputs {
 }
 
 /// All containers that are meant, folders walked and patterns expanded. Pipes in folders are skipped with a note.
-pub(crate) fn expand(uris: &[String], wanted: Wanted) -> Result<Inputs> {
+pub(crate) fn expand(uris: &[String]) -> Result<Inputs> {
     let mut all = Inputs::default();
     for uri in uris {
-        let paths = if is_pattern(uri) { matches(uri)? } else { vec![uri.clone()] };
+        let paths = if name::is_pattern(uri) { name::expand(uri)? } else { vec![uri.clone()] };
         for path in paths {
             if !is_place(&path)? {
-                let name = path.split('#').next().unwrap_or(&path).trim_end_matches('/');
+                let name = Uri::split(&path).0.trim_end_matches('/');
                 let name = name.rsplit('/').next().unwrap_or(name).to_owned();
                 all.list.push(Input { uri: path, name });
                 continue;
             }
             let root = path.trim_end_matches('/');
-            let found = tesselle::find(&path, wanted)?;
+            let found = tesselle::find(&path)?;
             for skipped in found.skipped {
                 out::note(&format!("{skipped}: skipped, it is a pipe or a device"));
             }
@@ -66,25 +61,4 @@ pub(crate) fn expand(uris: &[String], wanted: Wanted) -> Result<Inputs> {
         }
     }
     Ok(all)
-}
-
-fn matches(pattern: &str) -> Result<Vec<String>> {
-    let refused = |error: glob::PatternError| {
-        Error::invalid(format!("the pattern '{pattern}' cannot be read")).source(error)
-    };
-    let mut found = Vec::new();
-    for entry in glob::glob(pattern).map_err(refused)? {
-        let path = entry.map_err(|error| {
-            let place = error.path().display().to_string();
-            Error::io(format!("cannot read '{place}'"), error.into())
-        })?;
-        let text =
-            path.to_str().ok_or_else(|| Error::invalid(format!("path '{}' is not UTF-8", path.display())))?;
-        found.push(text.to_owned());
-    }
-    if found.is_empty() {
-        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(Error::io(format!("nothing matches '{pattern}'"), missing));
-    }
-    Ok(found)
 }

@@ -6,18 +6,20 @@
 
 mod args;
 mod format;
+mod forms;
 mod inputs;
 mod out;
 mod progress;
 mod signals;
 mod verbs;
+mod words;
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use tesselle::{Error, ErrorKind};
+use tesselle::{Action, Error, ErrorKind};
 
 /// Reads, writes, queries, verifies, repairs and converts chunked data files: TileDB arrays, TsFile, tet and tatami.
 #[derive(Debug, Parser)]
@@ -59,6 +61,7 @@ enum Verb {
     #[command(name = "tsfile")]
     TsFile(verbs::tsfile::TsFile),
     Tatami(verbs::tatami::TatamiVerb),
+    Tet(verbs::tet::TetVerb),
     Demo(verbs::demo::Demo),
     Completions(verbs::completions::Completions),
     #[command(hide = true)]
@@ -82,16 +85,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, &args),
     };
-    let json = cli.verb.wants_json();
+    let (json, wording) = (cli.verb.wants_json(), cli.verb.wording());
     signals::listen();
-    tesselle::keep_pipes();
+    tesselle::name::keep_pipes();
     match cli.verb.run() {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::BadData) => ExitCode::from(1),
         Ok(Outcome::Code(code)) => ExitCode::from(code),
         Err(error) if out::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            report(&error, json);
+            report(&error, json, wording);
             ExitCode::from(exit_code(&error))
         }
     }
@@ -113,7 +116,8 @@ fn refuse(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let facts = facts.iter().map(|line| line.trim_start_matches("error: ")).collect::<Vec<_>>().join(" ");
     let facts = facts.trim_end_matches("For more information, try '--help'.").trim_end().to_owned();
     let hint = tips.first().map_or("--help shows how it is called", |tip| tip.trim_start_matches("tip: "));
-    report(&Error::invalid(facts).hint(hint.to_owned()), args.iter().any(|arg| arg == "--json"));
+    let error = Error::invalid(facts).hint(hint.to_owned());
+    report(&error, args.iter().any(|arg| arg == "--json"), words::word);
     ExitCode::from(2)
 }
 
@@ -123,12 +127,12 @@ fn exit_code(error: &Error) -> u8 {
     signals::exit_code().or(canceled).unwrap_or_else(|| error.kind().exit_code())
 }
 
-fn report(error: &Error, json: bool) {
+fn report(error: &Error, json: bool, wording: fn(&Action) -> String) {
     progress::clear();
     if json {
-        let _ = writeln!(std::io::stdout(), "{}", error.to_json());
+        let _ = writeln!(std::io::stdout(), "{}", error.to_json(wording));
     }
-    out::note(&format!("tess: {error}"));
+    out::note(&format!("tess: {}", error.worded(wording)));
 }
 
 impl Verb {
@@ -148,10 +152,20 @@ impl Verb {
             Self::Reduce(verb) => verb.run(),
             Self::TsFile(verb) => verb.run(),
             Self::Tatami(verb) => verb.run(),
+            Self::Tet(verb) => verb.run(),
             Self::TileDb(verb) => verb.run(),
             Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
             Self::Reference(_) => verbs::reference::Reference::run(&Cli::command()),
+        }
+    }
+
+    /// How hints are worded.
+    fn wording(&self) -> fn(&Action) -> String {
+        match self {
+            #[cfg(feature = "sql")]
+            Self::Sql(_) => words::word_in_sql,
+            _ => words::word,
         }
     }
 
@@ -171,6 +185,7 @@ impl Verb {
             Self::Reduce(verb) => verb.json,
             Self::TsFile(verb) => verb.json,
             Self::Tatami(verb) => verb.json,
+            Self::Tet(verb) => verb.json,
             Self::TileDb(verb) => verb.json,
             Self::Demo(_) | Self::Completions(_) | Self::Reference(_) => false,
         }

@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::facts::ColumnRole;
+use crate::hint::Action;
 use crate::layout_map::LayoutMap;
 use crate::report::{Depth, Report};
 use crate::table::Table;
@@ -28,10 +30,8 @@ pub trait Container: Send + Sync {
             [only] => self.table(only),
             [] => Err(Error::not_found("there is no table in it")),
             many => {
-                let shown: Vec<&str> = many.iter().take(8).map(String::as_str).collect();
-                let more = if many.len() > shown.len() { ", …" } else { "" };
-                Err(Error::invalid(format!("there are {} tables in it; name one", many.len()))
-                    .hint(format!("add --table NAME or #NAME: {}{more}", shown.join(", "))))
+                let message = format!("there are {} tables in it; name one", many.len());
+                Err(Error::invalid(message).suggest("add {}", [Action::Table(many.to_vec())]))
             }
         }
     }
@@ -116,8 +116,8 @@ pub struct ColumnDescription {
     pub name: String,
     /// Its type as the format spells it.
     pub kind: String,
-    /// What it is for: dimension, attribute, time, measurement, tag, field, axis, value, column.
-    pub role: &'static str,
+    /// What it is for.
+    pub role: ColumnRole,
     /// Whether values may be missing.
     pub nullable: bool,
     /// What only this format has.
@@ -129,7 +129,7 @@ impl ColumnDescription {
         let mut object = Map::new();
         object.insert("name".into(), self.name.as_str().into());
         object.insert("type".into(), self.kind.as_str().into());
-        object.insert("role".into(), self.role.into());
+        object.insert("role".into(), self.role.name().into());
         object.insert("nullable".into(), self.nullable.into());
         object.extend(self.extra.clone());
         Value::Object(object)

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
+use crate::hint::{Action, Hint};
+
 /// Shorthand used throughout.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -72,7 +74,7 @@ struct Inner {
     file: Option<String>,
     offset: Option<u64>,
     piece: Option<String>,
-    hint: Option<Cow<'static, str>>,
+    hint: Option<Hint>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -172,17 +174,23 @@ impl Error {
         self
     }
 
-    /// Sets what to do next, unless it has been said already.
+    /// Sets what to do next, unless there is a hint already.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.0.hint.get_or_insert_with(|| hint.into());
         self
     }
 
-    /// Says what to do next in the words of another front end.
+    /// Sets what to do next, unless there is a hint already: each `{}` of the sentence stands for one of the actions.
     #[must_use]
-    pub fn rephrase_hint(mut self, rephrase: impl FnOnce(&str) -> String) -> Self {
-        self.0.hint = self.0.hint.map(|hint| rephrase(&hint).into());
+    pub fn suggest(self, sentence: impl Into<Cow<'static, str>>, actions: impl Into<Vec<Action>>) -> Self {
+        self.hint(Hint::new(sentence, actions))
+    }
+
+    /// Sets what to do next, also where there is a hint already.
+    #[must_use]
+    pub fn replace_hint(mut self, hint: impl Into<Hint>) -> Self {
+        self.0.hint = Some(hint.into());
         self
     }
 
@@ -203,7 +211,7 @@ impl Error {
         self.0.class.unwrap_or_else(|| self.0.kind.default_class())
     }
 
-    /// What happened and where, without the hint: for those who do already what it would tell.
+    /// What happened and where, without the hint: for callers that already act on the hint.
     pub fn without_hint(&self) -> String {
         let offset = self.0.offset.map(|o| format!("byte {o}"));
         let places = [self.0.file.as_deref(), self.0.piece.as_deref(), offset.as_deref()];
@@ -233,19 +241,32 @@ impl Error {
     }
 
     /// What to do next, if known.
-    pub fn hint_text(&self) -> Option<&str> {
-        self.0.hint.as_deref()
+    pub fn next_step(&self) -> Option<&Hint> {
+        self.0.hint.as_ref()
     }
 
-    /// The object that `--json` prints.
-    pub fn to_json(&self) -> serde_json::Value {
+    /// What to do next, in terms that fit every front end.
+    pub fn hint_text(&self) -> Option<String> {
+        self.0.hint.as_ref().map(ToString::to_string)
+    }
+
+    /// The error as one line, with the actions of its hint in the words of a front end.
+    pub fn worded(&self, wording: impl Fn(&Action) -> String) -> String {
+        match &self.0.hint {
+            Some(hint) => format!("{}; {}", self.without_hint(), hint.word(wording)),
+            None => self.without_hint(),
+        }
+    }
+
+    /// The error as a JSON object, with the actions of its hint in the words of a front end.
+    pub fn to_json(&self, wording: impl Fn(&Action) -> String) -> serde_json::Value {
         serde_json::json!({ "error": {
             "kind": self.class_name(),
             "message": self.full_message(),
             "file": self.file_name(),
             "offset": self.byte_offset(),
             "piece": self.piece_name(),
-            "hint": self.hint_text(),
+            "hint": self.0.hint.as_ref().map(|hint| hint.word(wording)),
         }})
     }
 
@@ -265,11 +286,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.without_hint())?;
-        match &self.0.hint {
-            Some(hint) => write!(f, "; {hint}"),
-            None => Ok(()),
-        }
+        f.write_str(&self.worded(Action::neutral))
     }
 }
 
@@ -364,7 +381,7 @@ mod tests {
             error.to_string(),
             "codec 9 is not known (a.tet, chunk 3, byte 136); the file may come from a newer writer"
         );
-        assert_eq!(error.to_json()["error"]["kind"], "unsupported_codec");
+        assert_eq!(error.to_json(Action::neutral)["error"]["kind"], "unsupported_codec");
         assert_eq!(error.kind().exit_code(), 1);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
 
 use crate::array::ArrayView;
@@ -11,13 +11,20 @@ use crate::container::Container;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::request::{ArrayRequest, Capabilities, Created, WriteRequest, WriteTarget, Written};
 use crate::sink::{Sink, Summary};
-use crate::storage::Location;
+use crate::storage::{Entry, Location};
+use crate::table::Table;
 
 /// One family of files.
 pub trait Format: Send + Sync {
-    /// The name used by `--format` and in reports, lower case.
+    /// The name in options and reports, lower case.
     fn name(&self) -> &'static str;
+
+    /// The name in a sentence.
+    fn title(&self) -> &'static str {
+        self.name()
+    }
 
     /// One line for help texts.
     fn summary(&self) -> &'static str;
@@ -31,7 +38,41 @@ pub trait Format: Send + Sync {
     /// Opens a container: metadata is read and checked, data is not touched.
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>>;
 
-    /// Starts a new container that takes batches of this schema.
+    /// Opens several files of the same columns as one table. `None` where this format has no better way than to read
+    /// them one after the other.
+    fn open_many(&self, locations: &[Location], options: &OpenOptions) -> Result<Option<Arc<dyn Table>>> {
+        let _ = (locations, options);
+        Ok(None)
+    }
+
+    /// What the format can do. The default reads only.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
+
+    /// What a folder is that [`Format::sniff`] recognizes, for those who walk a tree of folders.
+    fn folder(&self, folder: &Folder<'_>) -> FolderKind {
+        let _ = folder;
+        FolderKind::Container
+    }
+
+    /// Starts a new container that takes the rows of `request`. The format chooses what the options leave open by the
+    /// facts about the source and the memory of the driver, and returns what it had to change and cannot keep.
+    fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
+        let _ = (request, driver);
+        Err(Error::unsupported(format!("{} files cannot be written by this version", self.name())))
+    }
+
+    /// Writes a whole array; the format pulls the regions it needs, tile by tile, so memory stays bounded.
+    fn write_array(&self, request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
+        let _ = (request, driver);
+        Err(Error::unsupported(format!(
+            "{} files cannot be written from an array by this version",
+            self.name()
+        )))
+    }
+
+    /// Starts a new container for rows of which nothing but the columns is known.
     fn create(
         &self,
         location: &Location,
@@ -39,11 +80,11 @@ pub trait Format: Send + Sync {
         options: &WriteOptions,
         driver: &Driver,
     ) -> Result<Box<dyn Sink>> {
-        let _ = (location, schema, options, driver);
-        Err(Error::unsupported(format!("{} files cannot be written by this version", self.name())))
+        let target = WriteTarget::Location(location.clone());
+        Ok(self.start(WriteRequest::new(target, schema, options.clone()), driver)?.sink)
     }
 
-    /// Writes a whole array; the format pulls the regions it needs, tile by tile, so memory stays bounded.
+    /// Writes a whole array of which nothing but its cells is known.
     fn create_from_array(
         &self,
         location: &Location,
@@ -51,16 +92,8 @@ pub trait Format: Send + Sync {
         options: &WriteOptions,
         driver: &Driver,
     ) -> Result<Summary> {
-        let _ = (location, source, options, driver);
-        Err(Error::unsupported(format!(
-            "{} files cannot be written from an array by this version",
-            self.name()
-        )))
-    }
-
-    /// Whether [`Format::create_from_array`] works.
-    fn takes_arrays(&self) -> bool {
-        false
+        let target = WriteTarget::Location(location.clone());
+        Ok(self.write_array(ArrayRequest::new(target, source, options.clone()), driver)?.summary)
     }
 
     /// Rewrites a whole container of this format as another one of the same format.
@@ -91,6 +124,34 @@ pub trait Format: Send + Sync {
         let _ = (source, target, options, driver);
         Err(Error::unsupported(format!("{} files cannot be repaired by this version", self.name())))
     }
+}
+
+/// A folder that is walked.
+pub struct Folder<'a> {
+    /// How sure the format is that it is its own.
+    pub confidence: Confidence,
+    /// What is in it, sorted by name.
+    pub entries: &'a [Entry],
+    /// Whether a file of this name would be one of a known format.
+    pub is_known: &'a dyn Fn(&str) -> bool,
+}
+
+impl Folder<'_> {
+    /// Whether there is an entry of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.entries.iter().any(|entry| entry.name == name)
+    }
+}
+
+/// What a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FolderKind {
+    /// A place with containers in it.
+    Place,
+    /// A container as a whole.
+    Container,
+    /// A container whose members are containers of their own.
+    Group,
 }
 
 /// How sure a format is that a file is its own.
@@ -159,10 +220,12 @@ pub struct OpenOptions {
     pub key: Option<Secret>,
     /// Stored integers instead of their meaning: enumeration codes, Int64 for every time.
     pub raw: bool,
-    /// Text columns as Binary.
+    /// String columns as Binary.
     pub text_as_binary: bool,
     /// The whole domain of a dense array, also where nothing is written.
     pub full_domain: bool,
+    /// The types of columns, for formats that do not state them.
+    pub types: Vec<(String, DataType)>,
     /// Also rows that are marked as deleted but still stored, where the format has such.
     pub deleted: bool,
     /// Bounds that hold whatever the file claims.
@@ -207,8 +270,8 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// How to create a container. `settings` are the format's own `--set name=value` pairs; each format turns them into
-/// its typed options and refuses names it does not know.
+/// How to create a container. `settings` are the format's own `name=value` pairs; each format turns them into its typed
+/// options and refuses names it does not know.
 #[derive(Debug, Clone, Default)]
 pub struct WriteOptions {
     /// Whether an existing target may be replaced.
@@ -217,8 +280,6 @@ pub struct WriteOptions {
     pub table: Option<String>,
     /// The format's own settings, by name.
     pub settings: Settings,
-    /// Facts about the source that a format may keep: axis names, attributes.
-    pub metadata: BTreeMap<String, String>,
 }
 
 /// Settings by name; every one must be taken by the format.
@@ -241,6 +302,22 @@ impl Settings {
     /// Adds or replaces a setting.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.0.insert(name.into(), value.into());
+    }
+
+    /// Sets what the caller left open.
+    pub fn fill(&mut self, name: &str, value: impl Into<String>) {
+        if !self.0.contains_key(name) {
+            self.set(name, value);
+        }
+    }
+
+    /// Bounds a buffer of a writer by a share of the memory. One that fits keeps its default, and one that the caller
+    /// chose is kept in any case.
+    pub fn fill_share(&mut self, name: &str, share: u64, default: u64, memory: u64) {
+        const LEAST: u64 = 1 << 20;
+        if memory / share < default {
+            self.fill(name, (memory / share).max(LEAST).to_string());
+        }
     }
 
     /// The value of a setting.
@@ -339,5 +416,22 @@ impl Repaired {
             "outcome": self.outcome.name(), "kept_bytes": self.kept_bytes, "dropped_bytes": self.dropped_bytes,
             "notes": self.notes,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_follow_a_small_memory_and_the_choice_of_the_caller() {
+        let mut settings = Settings::default();
+        settings.fill_share("a", 4, 256 << 20, 64 << 20);
+        assert_eq!(settings.get("a"), Some("16777216"));
+        settings.fill_share("b", 4, 256 << 20, 8 << 30);
+        assert_eq!(settings.get("b"), None);
+        settings.set("c", "5");
+        settings.fill_share("c", 4, 64 << 20, 1 << 20);
+        assert_eq!(settings.get("c"), Some("5"));
     }
 }

@@ -12,12 +12,16 @@ mod container;
 mod cursor;
 pub mod driver;
 mod error;
+mod facts;
+pub mod fit;
 mod format;
+mod hint;
 mod layout_map;
 mod limits;
 mod predicate;
 pub mod reduce;
 mod report;
+mod request;
 mod scalar;
 mod scan;
 mod selection;
@@ -28,24 +32,33 @@ mod table;
 mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod types;
 
 pub use array::{ArrayView, DType};
 pub use container::{ColumnDescription, Container, Description, TableDescription};
 pub use cursor::Cursor;
 pub use driver::{Driver, DriverOptions};
 pub use error::{Context, Error, ErrorKind, Result};
-pub use format::{
-    Confidence, Format, OpenOptions, Outcome, Probe, Repaired, Rewritten, Secret, Settings, WriteOptions,
+pub use facts::{
+    Attribute, AttributeScope, ColumnRole, Grid, GridAxis, GridKind, GridOrder, Native, TableFacts,
 };
+pub use fit::{Fit, TypeChange};
+pub use format::{
+    Confidence, Folder, FolderKind, Format, OpenOptions, Outcome, Probe, Repaired, Rewritten, Secret,
+    Settings, WriteOptions,
+};
+pub use hint::{Action, Hint, shown};
 pub use layout_map::{Extent, FileLayout, LayoutMap, Role};
 pub use limits::Limits;
 pub use predicate::{ColumnBounds, Comparison, Leaf, Predicate, Verdict};
 pub use report::{Depth, Finding, Report, Severity};
+pub use request::{ArrayRequest, Capabilities, Created, Fitted, WriteRequest, WriteTarget, Written};
 pub use scalar::{Scalar, hex, json_bytes, json_float};
-pub use scan::Scan;
+pub use scan::{Remainder, Scan};
 pub use selection::{AxisSelection, Region, Selection, Span, SpanPart};
 pub use sink::{Sink, Summary};
 pub use stats::{ColumnStats, Known, RunStats, TableStats};
 pub use storage::{Location, Storage};
 pub use table::{Pushdown, TYPE_KEY, Table};
 pub use task::{ByteRange, Cost, Plan, Step, Task};
+pub use types::{parse_types, type_by_name, type_name};

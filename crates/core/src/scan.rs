@@ -1,6 +1,9 @@
 //! A read request, as plain data.
 
-use arrow_schema::Schema;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Schema, SchemaRef};
 
 use crate::error::{Error, Result};
 use crate::predicate::Predicate;
@@ -65,5 +68,50 @@ impl Scan {
     pub fn limit(mut self, rows: u64) -> Self {
         self.limit = Some(rows);
         self
+    }
+}
+
+/// What a table leaves of a scan: a filter, columns that only the filter needs, and the limit.
+#[derive(Debug, Clone)]
+pub struct Remainder {
+    schema: SchemaRef,
+    predicate: Option<Predicate>,
+    left: Option<u64>,
+}
+
+impl Remainder {
+    /// Batches come with the columns of `schema` first; those behind them serve `predicate` only.
+    pub fn new(schema: SchemaRef, predicate: Option<Predicate>, limit: Option<u64>) -> Self {
+        Self { schema, predicate, left: limit }
+    }
+
+    /// The columns of every batch.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Whether the limit is reached.
+    pub fn is_done(&self) -> bool {
+        self.left == Some(0)
+    }
+
+    /// Filters, projects and cuts a batch.
+    pub fn apply(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let filtered = match &self.predicate {
+            Some(predicate) => predicate.filter(batch)?,
+            None => batch.clone(),
+        };
+        let rows = match &mut self.left {
+            Some(left) => {
+                let rows = (filtered.num_rows() as u64).min(*left);
+                *left -= rows;
+                rows as usize
+            }
+            None => filtered.num_rows(),
+        };
+        let cut = filtered.slice(0, rows);
+        let columns = cut.columns().iter().take(self.schema.fields().len()).cloned().collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }
 }

@@ -6,6 +6,7 @@ use arrow_schema::SchemaRef;
 
 use crate::array::ArrayView;
 use crate::error::Result;
+use crate::facts::TableFacts;
 use crate::predicate::Predicate;
 use crate::scan::Scan;
 use crate::stats::TableStats;
@@ -38,6 +39,11 @@ pub trait Table: Send + Sync {
     fn stats_of(&self, columns: &[&str]) -> TableStats {
         let _ = columns;
         self.stats()
+    }
+
+    /// What the table is beyond the types of its columns, from metadata alone. The default states nothing.
+    fn facts(&self) -> Result<TableFacts> {
+        Ok(TableFacts::default())
     }
 
     /// How well [`Table::plan`] answers this predicate.

@@ -13,7 +13,7 @@ use tesselle::Result;
 
 use crate::bounds::AnswerFromBounds;
 use crate::error::ours;
-use crate::files::{ExternalTables, FileTables, Opener, ParquetFactory};
+use crate::files::{ExternalTables, FileTables, Opener};
 use crate::functions::{Function, Listing};
 
 /// The largest users of memory that an error names.
@@ -54,15 +54,12 @@ pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc
     let mut builder =
         SessionStateBuilder::new_from_existing(plain.state()).with_catalog_list(Arc::new(catalogs));
     builder = builder.with_physical_optimizer_rule(Arc::new(AnswerFromBounds));
-    for format in tesselle::formats() {
+    // Statements may give text files a schema and options of their own, which DataFusion's reader knows.
+    for format in tesselle::formats().iter().filter(|format| !format.capabilities().infers_types) {
         let factory = ExternalTables { opener: opener.clone(), format: format.name() };
         builder = builder.with_table_factory(format.name().to_ascii_uppercase(), Arc::new(factory));
     }
     let context = SessionContext::new_with_state(builder.build());
-    let parquet = Arc::new(ParquetFactory::new());
-    context.state_ref().write().register_file_format(parquet, true).map_err(ours)?;
-    let state = context.state_weak_ref();
-    files.attach(move || state.upgrade().map(|state| state.read().clone()));
     for function in Function::ALL {
         let (options, driver) = (opener.options.clone(), opener.driver.clone());
         context.register_udtf(function.name(), Arc::new(Listing { function, options, driver }));

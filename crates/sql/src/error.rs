@@ -1,7 +1,7 @@
 //! Errors of the two worlds.
 
 use datafusion::common::{DataFusionError, SchemaError};
-use tesselle::{Error, ErrorKind};
+use tesselle::{Action, Error, ErrorKind};
 
 /// An error of ours on its way through DataFusion.
 pub(crate) fn external(error: Error) -> DataFusionError {
@@ -48,7 +48,7 @@ fn copied(error: &DataFusionError) -> Error {
         DataFusionError::ObjectStore(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::IoError(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::ResourcesExhausted(text) => {
-            Error::limit(one_line(text)).hint("raise --memory-limit, or ask for less at a time")
+            Error::limit(one_line(text)).suggest("raise {}, or ask for less at a time", [Action::Memory])
         }
         DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_) => {
             Error::internal(one_line(&error.strip_backtrace()))
@@ -73,8 +73,8 @@ fn copied_ours(error: &Error) -> Error {
     if let Some(piece) = error.piece_name() {
         copy = copy.piece(piece);
     }
-    if let Some(hint) = error.hint_text() {
-        copy = copy.hint(hint.to_owned());
+    if let Some(hint) = error.next_step() {
+        copy = copy.hint(hint.clone());
     }
     copy
 }
@@ -114,7 +114,7 @@ mod tests {
         let back = ours(shared);
         assert_eq!((back.kind(), back.class_name()), (ErrorKind::Corrupt, "page_checksum"));
         assert_eq!((back.file_name(), back.byte_offset()), (Some("a.tatami"), Some(7)));
-        assert_eq!(back.hint_text(), Some("look"));
+        assert_eq!(back.hint_text().as_deref(), Some("look"));
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
                 field: Box::new(Column::from_name(name)),
                 valid_fields: vec![Column::from_name("temperature"), Column::from_name("Humidity")],
             };
-            schema_error(&error).hint_text().unwrap_or_default().to_owned()
+            schema_error(&error).hint_text().unwrap_or_default()
         };
         assert_eq!(hint("temprature"), "did you mean 'temperature'?");
         assert!(hint("humidity").contains("\"Humidity\""), "{}", hint("humidity"));

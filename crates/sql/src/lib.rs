@@ -29,6 +29,7 @@ mod scan;
 mod session;
 mod statistics;
 mod union;
+mod wording;
 
 pub use answer::Answer;
 /// One parsed statement, as [`Session::parse`] gives and [`Session::run`] takes it.
@@ -36,3 +37,4 @@ pub use datafusion::sql::parser::Statement;
 pub use interrupt::Interrupt;
 pub use provider::TesselleTable;
 pub use session::{Session, SessionOptions};
+pub use wording::{explain, word};

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 
 use crate::answer::Answer;
 use crate::context;
-use crate::copy::{Copy, in_sql};
+use crate::copy::Copy;
 use crate::error::ours;
 use crate::files::{FileTables, Opener, looks_like_a_file};
 use crate::functions::Function;
@@ -83,8 +83,13 @@ impl Session {
             .enable_all()
             .build()
             .map_err(|e| Error::io("cannot start threads", e))?;
-        let opener =
-            Opener { driver: driver.clone(), options: options.open.clone(), pushdown: options.pushdown };
+        let opener = Opener {
+            driver: driver.clone(),
+            options: options.open.clone(),
+            format: None,
+            table: None,
+            pushdown: options.pushdown,
+        };
         let (context, files) = context::build(&opener, operators)?;
         let interrupt = Interrupt::under(driver.cancel_token());
         Ok(Self { context, files, driver, runtime: Arc::new(runtime), interrupt })
@@ -93,6 +98,11 @@ impl Session {
     /// DataFusion's side of the session, for those who want to register functions or tables of their own.
     pub fn context(&self) -> &SessionContext {
         &self.context
+    }
+
+    /// The threads and the memory that files are read with.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
     }
 
     /// Stops this session's statements from another thread.
@@ -141,9 +151,7 @@ impl Session {
     pub fn run(&self, statement: Statement) -> Result<Answer> {
         self.interrupt.reset();
         match &statement {
-            Statement::CopyTo(copy) => {
-                self.copy(&Copy::new(copy)?).map_err(|error| error.rephrase_hint(in_sql))
-            }
+            Statement::CopyTo(copy) => self.copy(&Copy::new(copy)?),
             _ => self.start(statement),
         }
     }
@@ -180,7 +188,7 @@ impl Session {
         match unknown {
             None => ours(error),
             Some(name) if known.is_empty() => Error::not_found(format!("table '{name}' does not exist"))
-                .hint("name a file in quotes, FROM 'run.tet', or register one with --table NAME=FILE"),
+                .hint("name a file in quotes, FROM 'run.tet', or register one under this name"),
             Some(name) => Error::unknown_name("table", name, known.iter().map(String::as_str)),
         }
     }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
 use serde_json::Value;
 use tesselle_core::{
-    Confidence, Container, Depth, Description, Driver, Error, Format, LayoutMap, Location, OpenOptions,
-    Probe, Repaired, Report, Result, Sink, Table, WriteOptions,
+    Capabilities, Confidence, Container, Created, Depth, Description, Driver, Error, Format, LayoutMap,
+    Location, OpenOptions, Probe, Repaired, Report, Result, Table, WriteRequest,
 };
 
 use crate::collection::{Collection, CollectionContainer, MANIFEST_MAGIC, MANIFEST_NAME};
@@ -18,8 +17,10 @@ use crate::read::table::FileTable;
 use crate::repair::repair;
 use crate::search;
 use crate::verify::verify;
-use crate::write::options::WriterOptions;
-use crate::write::writer::Writer;
+use crate::write::start::start;
+
+/// The name of the format.
+pub(crate) const NAME: &str = "tatami";
 
 /// The tatami format.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +28,7 @@ pub struct Tatami;
 
 impl Format for Tatami {
     fn name(&self) -> &'static str {
-        "tatami"
+        NAME
     }
 
     fn summary(&self) -> &'static str {
@@ -64,15 +65,12 @@ impl Format for Tatami {
         Ok(Arc::new(FileContainer { file: File::open(location, options)? }))
     }
 
-    fn create(
-        &self,
-        location: &Location,
-        schema: SchemaRef,
-        options: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Box<dyn Sink>> {
-        let settings = WriterOptions::from_settings(options)?;
-        Ok(Box::new(Writer::create(location, &schema, settings, options.overwrite, driver)?))
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::ROWS
+    }
+
+    fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
+        start(request, driver)
     }
 
     fn repair(

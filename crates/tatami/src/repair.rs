@@ -151,7 +151,7 @@ fn index_is_whole(file: &File, all_rows: bool, driver: &Driver, repaired: &mut R
         }
     }
     let why = report.findings().first().map_or("documents are missing", |finding| &finding.message);
-    let text = format!("the search index is dropped: {why}; build it again with 'tess index'");
+    let text = format!("the search index is dropped: {why}; index it again");
     repaired.note(Outcome::Partial, text);
     Ok(false)
 }

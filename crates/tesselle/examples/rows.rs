@@ -4,7 +4,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "examples talk to the terminal")]
 
-use tesselle::{Driver, DriverOptions, OpenOptions, Scan};
+use tesselle::{Driver, DriverOptions, Scan};
 
 fn main() -> tesselle::Result<()> {
     let mut args = std::env::args().skip(1);
@@ -12,14 +12,14 @@ fn main() -> tesselle::Result<()> {
         eprintln!("usage: rows URI [CONDITION]");
         return Ok(());
     };
-    let opened = tesselle::open(&uri, None, &OpenOptions::default())?;
-    let table = opened.table()?;
+    let opened = tesselle::open(&uri)?;
+    let table = opened.default_table()?;
     let mut scan = Scan::all().limit(10);
     if let Some(condition) = condition {
         scan = scan.filter(condition.parse()?);
     }
     let driver = Driver::new(&DriverOptions::default())?;
-    let mut rows = tesselle::scan(&*table, &scan, &driver)?;
+    let mut rows = table.rows(&scan, &driver)?;
     for batch in rows.by_ref() {
         let batch = batch?;
         println!("{} rows of {} columns", batch.num_rows(), batch.num_columns());

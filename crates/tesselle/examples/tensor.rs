@@ -4,9 +4,8 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "examples talk to the terminal")]
 
-use tesselle::foreign::npy::NpyArray;
 use tesselle::reduce::{ReduceOp, reduce};
-use tesselle::{Conversion, Driver, DriverOptions, Location, OpenOptions, Region};
+use tesselle::{Conversion, Driver, DriverOptions, Region};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
@@ -22,13 +21,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let converted = tesselle::convert(&source, &target, &conversion, &driver)?;
     println!("wrote {} cells in {} bytes", converted.summary.rows, converted.summary.bytes);
 
-    let table = tesselle::open(&target, None, &OpenOptions::default())?.table()?;
-    let array = table.array("value").ok_or("the table is an array")?;
+    let table = tesselle::open(&target)?.default_table()?;
+    let array = table.array().ok_or("the table is an array")?;
     let means = reduce(&*array, &Region::whole(array.shape()), ReduceOp::Mean, &[1], &driver)?;
     println!("mean of {} rows, the first of them {}", means.values.len(), means.to_json()["values"][0]);
 
-    let same = NpyArray::open(&Location::local(&npy)?)?;
-    let direct = reduce(&same, &Region::whole(array.shape()), ReduceOp::Mean, &[1], &driver)?;
+    let same = tesselle::open(&source)?.default_table()?.array().ok_or("a file of NumPy is an array")?;
+    let direct = reduce(&*same, &Region::whole(array.shape()), ReduceOp::Mean, &[1], &driver)?;
     assert_eq!(means, direct);
     Ok(())
 }

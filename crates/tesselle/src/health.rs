@@ -2,11 +2,12 @@
 
 use tesselle_core::storage::{LocalStorage, StagedFolder};
 use tesselle_core::{
-    Depth, Driver, Error, ErrorKind, Location, OpenOptions, Repaired, Report, Result, Severity,
+    Action, Depth, Driver, Error, ErrorKind, Location, OpenOptions, Repaired, Report, Result, Severity,
 };
 
+use crate::name::Uri;
+use crate::open::Opener;
 use crate::registry;
-use crate::uri::Uri;
 
 /// Checks the container at `uri`. One that does not open gives a report with the class it is refused with; an `Err`
 /// means that the call or the storage is at fault, not the data.
@@ -17,13 +18,14 @@ pub fn verify(
     depth: Depth,
     driver: &Driver,
 ) -> Result<Report> {
-    let opened = match crate::open(uri, format, options) {
-        Ok(opened) => opened,
+    let opener = Opener::new().format(format.map(str::to_owned)).options(options.clone());
+    let dataset = match driver.install(|| opener.open(uri)) {
+        Ok(dataset) => dataset,
         Err(error) if is_about_the_data(&error) => return Ok(Report::refused(depth, &error)),
         Err(error) => return Err(error),
     };
     let mut report = Report::new(depth);
-    match opened.container.verify(depth, driver, &mut report) {
+    match dataset.container().verify(depth, driver, &mut report) {
         Ok(()) => Ok(report),
         Err(error) if is_about_the_data(&error) => {
             report.error(error.class_name(), &error);
@@ -48,7 +50,7 @@ pub fn repair(
     driver: &Driver,
 ) -> Result<Repaired> {
     let source = Uri::parse(uri)?.location;
-    let target = Location::local(target)?;
+    let target = Uri::target(target)?;
     refuse_overlap(&source, &target)?;
     target.refuse_existing(overwrite)?;
     let staged = Staged::repair(&source, &target, format, options, driver)?;
@@ -148,7 +150,7 @@ fn refuse_overlap(source: &Location, target: &Location) -> Result<()> {
             } else {
                 "the result of a repair must not be inside its source"
             };
-            return Err(Error::invalid(text).hint("name another place, or use --in-place"));
+            return Err(Error::invalid(text).suggest("name another place, or use {}", [Action::InPlace]));
         }
         is_target = false;
         place = match place.parent() {

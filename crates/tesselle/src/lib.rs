@@ -1,12 +1,12 @@
-//! One engine for chunked data files: TileDB arrays, TsFile, tet and tatami.
+//! One engine for chunked data files: TileDB arrays, TsFile, tet and tatami, next to Parquet, Arrow, CSV, JSON lines, npy
+//! and Zarr.
 //!
 //! ```no_run
-//! use tesselle::{OpenOptions, Scan};
+//! use tesselle::Scan;
 //!
-//! let opened = tesselle::open("run.tet#temperature", None, &OpenOptions::default())?;
-//! let table = opened.table()?;
+//! let table = tesselle::open("run.tet#temperature")?.default_table()?;
 //! let driver = tesselle::Driver::new(&tesselle::DriverOptions::default())?;
-//! for batch in tesselle::scan(&*table, &Scan::all().limit(10), &driver)? {
+//! for batch in table.rows(&Scan::all().limit(10), &driver)? {
 //!     println!("{} rows", batch?.num_rows());
 //! }
 //! # Ok::<(), tesselle::Error>(())
@@ -19,25 +19,21 @@ mod convert;
 mod diff;
 pub mod foreign;
 mod health;
-mod layout;
+pub mod name;
 mod open;
 mod registry;
-mod source;
-mod types;
-mod uri;
 mod walk;
+mod wide;
 
-pub use convert::{Conversion, Converted, Target, TypeChange, convert};
-pub use diff::{DiffOptions, Difference, diff, diff_sources};
+pub use convert::{Conversion, Converted, convert};
+pub use diff::{DiffOptions, Difference, diff, diff_tables};
 pub use health::{repair, repair_in_place, verify};
-pub use open::{Opened, open};
-pub use registry::{detect, format_by_extension, format_by_name, formats};
-pub use source::{RowStream, Source, SourceOptions};
+pub use name::Uri;
+pub use open::{Dataset, DatasetTable, Opener, open};
+pub use registry::{detect, format_by_extension, format_by_name, formats, target_format};
 pub use tesselle_core::*;
 pub use tesselle_tatami::search;
-pub use types::{parse_types, type_by_name};
-pub use uri::{Uri, keep_pipes};
-pub use walk::{Found, Wanted, find, is_container};
+pub use walk::{Found, find, is_container};
 /// What only one format has.
 pub use {
     tesselle_tatami as tatami, tesselle_tet as tet, tesselle_tiledb as tiledb, tesselle_tsfile as tsfile,

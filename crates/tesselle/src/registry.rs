@@ -1,21 +1,37 @@
 //! The formats this build knows. Nothing else matches on a format.
 
-use tesselle_core::{Confidence, Error, Format, Location, Probe, Result};
+use tesselle_core::{Action, Confidence, Error, Format, Location, Probe, Result};
 
-use crate::foreign::Foreign;
+use crate::foreign::{ArrowIpc, Csv, JsonLines, Npy, Parquet, Zarr};
 
-static FORMATS: [&dyn Format; 4] =
-    [&tesselle_tet::Tet, &tesselle_tiledb::TileDb, &tesselle_tsfile::TsFile, &tesselle_tatami::Tatami];
+static FORMATS: [&dyn Format; 10] = [
+    &tesselle_tet::Tet,
+    &tesselle_tiledb::TileDb,
+    &tesselle_tsfile::TsFile,
+    &tesselle_tatami::Tatami,
+    &Parquet,
+    &ArrowIpc,
+    &Csv,
+    &JsonLines,
+    &Npy,
+    &Zarr,
+];
 
 /// All formats, in the order they are asked.
 pub fn formats() -> &'static [&'static dyn Format] {
     &FORMATS
 }
 
-/// The format of that name.
+fn names() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|format| format.name())
+}
+
+/// The format of that name, or of files with that ending.
 pub fn format_by_name(name: &str) -> Result<&'static dyn Format> {
+    let ending = |format: &&dyn Format| format.extensions().iter().any(|e| e.eq_ignore_ascii_case(name));
     let found = FORMATS.iter().copied().find(|format| format.name().eq_ignore_ascii_case(name));
-    found.ok_or_else(|| Error::unknown_name("format", name, FORMATS.iter().map(|format| format.name())))
+    let found = found.or_else(|| FORMATS.iter().copied().find(ending));
+    found.ok_or_else(|| Error::unknown_name("format", name, names()))
 }
 
 /// The format that writes files with this name's ending.
@@ -24,42 +40,45 @@ pub fn format_by_extension(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.extensions().iter().any(|e| e.eq_ignore_ascii_case(end)))
 }
 
-/// The format whose own this is, by its content.
+/// The format to write: the one of that name, else the one that the name of the file calls for.
+pub fn target_format(name: Option<&str>, file: &str) -> Result<&'static dyn Format> {
+    if let Some(name) = name {
+        return format_by_name(name);
+    }
+    format_by_extension(file).ok_or_else(|| {
+        Error::invalid(format!("the name '{file}' does not determine the format to write")).suggest(
+            "add {}, or an ending such as .tet, .parquet, .csv, .arrow, .npy, .zarr",
+            [Action::Target("FORMAT".into())],
+        )
+    })
+}
+
+/// How sure the format is that is surest of `probe`.
+pub(crate) fn best(probe: &Probe) -> Option<(&'static dyn Format, Confidence)> {
+    let mut best = None;
+    for format in FORMATS {
+        let confidence = format.sniff(probe);
+        if confidence > best.map_or(Confidence::No, |(_, best)| best) {
+            best = Some((format, confidence));
+        }
+    }
+    best
+}
+
+/// The format of what is at a location, by its content first and its name second.
 pub fn detect(location: &Location) -> Result<&'static dyn Format> {
     if !location.exists()? && !location.storage().recover(location.path())? {
         let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(Error::io(format!("cannot read '{}'", location.path()), missing));
     }
     let probe = Probe::of(location)?;
-    let best = FORMATS
-        .iter()
-        .map(|format| (format.sniff(&probe), *format))
-        .max_by_key(|(confidence, _)| *confidence);
-    match best {
-        Some((confidence, format)) if confidence > Confidence::No => Ok(format),
-        _ => match Foreign::detect(location)? {
-            Some(foreign) => Err(elsewhere(foreign, location).file(location.path())),
-            None if location.name().to_ascii_lowercase().ends_with(".json") => Err(unrecognised(&probe)
-                .rephrase_hint(|_| {
-                    "JSON is read one object a line: --format jsonl, or a name that ends in .jsonl".to_owned()
-                })
-                .file(location.path())),
-            None => Err(unrecognised(&probe).file(location.path())),
-        },
+    match best(&probe) {
+        Some((format, _)) => Ok(format),
+        None => Err(unrecognized(&probe).file(location.path())),
     }
 }
 
-/// A file that may be whole, but is asked for in the wrong place.
-fn elsewhere(foreign: Foreign, location: &Location) -> Error {
-    let name = foreign.name();
-    Error::invalid(format!(
-        "this is {name}, which is queried and converted, but none of the engine's own formats"
-    ))
-    .class("unknown_format")
-    .hint(format!("try tess sql \"SELECT * FROM '{}'\", or tess convert", location.path()))
-}
-
-fn unrecognised(probe: &Probe) -> Error {
+fn unrecognized(probe: &Probe) -> Error {
     let looked_at = match &probe.entries {
         Some(entries) if entries.is_empty() => "an empty folder".to_owned(),
         Some(entries) => {
@@ -72,8 +91,12 @@ fn unrecognised(probe: &Probe) -> Error {
             format!("a file of {} bytes that begins with {}", probe.size, first.join(" "))
         }
     };
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-    Error::unsupported(format!("this is none of the known formats: {looked_at}"))
-        .class("unknown_format")
-        .hint(format!("known are {}; --format NAME skips this look", names.join(", ")))
+    let error =
+        Error::unsupported(format!("this is none of the known formats: {looked_at}")).class("unknown_format");
+    if probe.has_extension("json") {
+        let name = Action::Format(JsonLines.name().into());
+        return error.suggest("JSON is read one object per line: {}, or a name that ends in .jsonl", [name]);
+    }
+    let known = names().collect::<Vec<_>>().join(", ");
+    error.suggest(format!("known are {known}; {{}} skips this look"), [Action::Format("NAME".into())])
 }

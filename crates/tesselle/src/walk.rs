@@ -3,22 +3,12 @@
 use std::collections::HashSet;
 
 use tesselle_core::storage::EntryKind;
-use tesselle_core::{Confidence, Error, ErrorKind, Location, Probe, Result};
+use tesselle_core::{Error, ErrorKind, Folder, FolderKind, Location, Probe, Result};
 
-use crate::foreign::Foreign;
 use crate::registry;
 
 /// Folders deeper than this are not entered: where folders have no identity, there may be a loop of links.
 const MAX_DEPTH: usize = 64;
-
-/// What is looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
-    /// Containers of the engine's own formats.
-    Containers,
-    /// These, and foreign files that can be converted.
-    Sources,
-}
 
 /// What a walk over a folder found.
 #[derive(Debug, Default)]
@@ -34,9 +24,9 @@ pub struct Found {
 /// The containers below the folder `root`, in name order; just `root` where it is a container itself. A container that
 /// is a folder is not entered, except for groups. No folder is entered twice, whatever links lead to it. An entry that
 /// cannot be read does not end the walk.
-pub fn find(root: &str, wanted: Wanted) -> Result<Found> {
+pub fn find(root: &str) -> Result<Found> {
     let root = Location::local(root)?;
-    let mut walk = Walk { wanted, entered: HashSet::new(), found: Found::default() };
+    let mut walk = Walk { entered: HashSet::new(), found: Found::default() };
     if root.is_dir()? {
         walk.enter(&root, 0)?;
     } else {
@@ -48,53 +38,22 @@ pub fn find(root: &str, wanted: Wanted) -> Result<Found> {
 /// Whether the folder at `path` is a container as a whole, rather than a place with containers in it.
 pub fn is_container(path: &str) -> Result<bool> {
     let location = Location::local(path)?;
-    Ok(!location.is_dir()? || folder_kind(&location, Wanted::Sources)? != Folder::Place)
+    Ok(!location.is_dir()? || folder_kind(&location)? != FolderKind::Place)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Folder {
-    Place,
-    Container,
-    Group,
-}
-
-fn folder_kind(location: &Location, wanted: Wanted) -> Result<Folder> {
-    let entries = location.list()?;
-    let has = |name: &str| entries.iter().any(|entry| entry.name == name);
-    if has("zarr.json") {
-        return Ok(if wanted == Wanted::Sources { Folder::Container } else { Folder::Place });
-    }
+fn folder_kind(location: &Location) -> Result<FolderKind> {
     let probe = Probe::of(location)?;
-    let best = registry::formats().iter().map(|format| (format.sniff(&probe), format.name())).max();
-    let Some((confidence, name)) = best.filter(|(confidence, _)| *confidence > Confidence::No) else {
-        return Ok(Folder::Place);
-    };
-    if has("__group") && !has("__schema") {
-        return Ok(Folder::Group);
-    }
-    if name == "tsfile" && !has("sequence") && !has("unsequence") {
-        // A folder of TsFiles and what belongs to them is one data folder; among other containers they stand alone.
-        let stranger = entries.iter().any(|entry| match entry.kind {
-            EntryKind::Folder => true,
-            EntryKind::Other => false,
-            EntryKind::File => !entry.name.contains(".tsfile") && is_known_name(&entry.name),
-        });
-        return Ok(if stranger { Folder::Place } else { Folder::Container });
-    }
-    // By its name alone, only an empty or damaged array is one.
-    let damaged = confidence == Confidence::Name;
-    let holds_folders =
-        entries.iter().any(|entry| entry.kind == EntryKind::Folder && !entry.name.starts_with("__"));
-    Ok(if damaged && holds_folders { Folder::Place } else { Folder::Container })
+    let Some((format, confidence)) = registry::best(&probe) else { return Ok(FolderKind::Place) };
+    let entries = location.list()?;
+    Ok(format.folder(&Folder { confidence, entries: &entries, is_known: &is_known_name }))
 }
 
 /// Whether a file of this name would be one of a known format.
 fn is_known_name(name: &str) -> bool {
-    registry::format_by_extension(name).is_some() || Foreign::from_extension(name).is_some()
+    registry::format_by_extension(name).is_some()
 }
 
 struct Walk {
-    wanted: Wanted,
     /// The folders that were entered, by identity.
     entered: HashSet<(u64, u64)>,
     found: Found,
@@ -106,13 +65,13 @@ impl Walk {
         if identity.is_some_and(|identity| !self.entered.insert(identity)) {
             return Ok(());
         }
-        match folder_kind(folder, self.wanted)? {
-            Folder::Container => {
+        match folder_kind(folder)? {
+            FolderKind::Container => {
                 self.found.paths.push(folder.path().to_owned());
                 return Ok(());
             }
-            Folder::Group => self.found.paths.push(folder.path().to_owned()),
-            Folder::Place => {}
+            FolderKind::Group => self.found.paths.push(folder.path().to_owned()),
+            FolderKind::Place => {}
         }
         if depth >= MAX_DEPTH {
             return Ok(());
@@ -141,8 +100,8 @@ impl Walk {
         }
         match kind {
             EntryKind::Folder => self.enter(inner, depth + 1)?,
-            EntryKind::File if is_wanted(inner, self.wanted)? => {
-                self.found.paths.push(inner.path().to_owned())
+            EntryKind::File if registry::best(&Probe::of(inner)?).is_some() => {
+                self.found.paths.push(inner.path().to_owned());
             }
             EntryKind::File => {}
             EntryKind::Other if is_known_name(inner.name()) => {
@@ -152,14 +111,6 @@ impl Walk {
         }
         Ok(())
     }
-}
-
-fn is_wanted(file: &Location, wanted: Wanted) -> Result<bool> {
-    let probe = Probe::of(file)?;
-    if registry::formats().iter().any(|format| format.sniff(&probe) > Confidence::No) {
-        return Ok(true);
-    }
-    Ok(wanted == Wanted::Sources && Foreign::detect(file)?.is_some())
 }
 
 #[cfg(test)]
@@ -192,13 +143,10 @@ mod tests {
         ] {
             std::fs::write(at(file), "x").unwrap();
         }
-        let names = |wanted| {
-            let found = find(folder.path().to_str().unwrap(), wanted).unwrap().paths;
-            let prefix = format!("{}/", folder.path().display());
-            found.iter().map(|path| path.strip_prefix(&prefix).unwrap().to_owned()).collect::<Vec<_>>()
-        };
-        assert_eq!(names(Wanted::Containers), ["a/r.tet", "a/x.tiledb", "b/only", "b/s.tsfile", "g", "g/m"]);
-        assert!(names(Wanted::Sources).contains(&"a/n.csv".to_owned()));
+        let found = find(folder.path().to_str().unwrap()).unwrap().paths;
+        let prefix = format!("{}/", folder.path().display());
+        let names: Vec<&str> = found.iter().map(|path| path.strip_prefix(&prefix).unwrap()).collect();
+        assert_eq!(names, ["a/n.csv", "a/r.tet", "a/x.tiledb", "b/only", "b/s.tsfile", "g", "g/m"]);
         assert!(!is_container(at("a").to_str().unwrap()).unwrap());
         assert!(is_container(at("a/x.tiledb").to_str().unwrap()).unwrap());
         assert!(is_container(at("a/n.csv").to_str().unwrap()).unwrap());
@@ -212,7 +160,7 @@ mod tests {
         for name in [&b"b\xff.tatami"[..], b"note\xff.txt"] {
             std::fs::write(folder.path().join(std::ffi::OsStr::from_bytes(name)), "x").unwrap();
         }
-        let found = find(folder.path().to_str().unwrap(), Wanted::Containers).unwrap().paths;
+        let found = find(folder.path().to_str().unwrap()).unwrap().paths;
         assert!(matches!(found.as_slice(), [only] if only.ends_with("b\u{fffd}.tatami")), "{found:?}");
     }
 
@@ -228,7 +176,7 @@ mod tests {
         let made =
             std::process::Command::new("mkfifo").arg(at("p.tet")).arg(at("other.sock")).status().unwrap();
         assert!(made.success());
-        let found = find(folder.path().to_str().unwrap(), Wanted::Sources).unwrap();
+        let found = find(folder.path().to_str().unwrap()).unwrap();
         assert_eq!(found.paths, [at("a/x.tet").to_str().unwrap()]);
         assert_eq!(found.skipped, [at("p.tet").to_str().unwrap()]);
         assert!(found.unreadable.is_empty());

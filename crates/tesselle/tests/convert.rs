@@ -12,10 +12,10 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
-use tesselle::foreign::{Foreign, IpcKind};
+use tesselle::foreign::ArrowIpc;
 use tesselle::{
-    Conversion, Converted, DiffOptions, Difference, Driver, DriverOptions, ErrorKind, Location, OpenOptions,
-    Settings, convert, diff,
+    Attribute, Conversion, Converted, DiffOptions, Difference, Driver, DriverOptions, ErrorKind, Format,
+    Location, OpenOptions, Settings, WriteOptions, convert, diff,
 };
 
 fn driver() -> Driver {
@@ -57,8 +57,9 @@ fn parquet(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf
 fn arrow(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
     let path = folder.join(name);
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let staged = Location::local(&path).unwrap().create(true).unwrap();
-    let mut sink = Foreign::Arrow.sink(staged, &batch.schema(), IpcKind::File).unwrap();
+    let (location, options) =
+        (Location::local(&path).unwrap(), WriteOptions { overwrite: true, ..WriteOptions::default() });
+    let mut sink = ArrowIpc.create(&location, batch.schema(), &options, &driver()).unwrap();
     sink.write(&batch).unwrap();
     sink.finish().unwrap();
     path
@@ -189,11 +190,9 @@ fn grid(folder: &Path) -> PathBuf {
             "extent.y=4",
             "extent.x=5",
         ]);
-        c.write.metadata = [
-            ("meta.level".to_owned(), "INT32:07000000".to_owned()),
-            ("attr.units".to_owned(), "kelvin".to_owned()),
-        ]
-        .into();
+        let exact = Some(("INT32".to_owned(), vec![7, 0, 0, 0]));
+        c.attributes =
+            vec![Attribute { exact, ..Attribute::new("level", 7) }, Attribute::new("units", "kelvin")];
     })
     .unwrap();
     target
@@ -204,8 +203,8 @@ fn dimensions_and_metadata_survive_the_way_through_other_formats() {
     let folder = tempfile::tempdir().unwrap();
     let source = grid(folder.path());
     let about = |path: &Path| {
-        let opened = tesselle::open(text(path), None, &OpenOptions::default()).unwrap();
-        opened.container.describe().unwrap()
+        let opened = tesselle::open(text(path)).unwrap();
+        opened.container().describe().unwrap()
     };
     let want = about(&source);
     for through in ["tiledb", "parquet", "arrow", "tatami"] {
@@ -291,14 +290,9 @@ fn old_versions_are_upgraded_with_equal_values() {
             if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
                 continue;
             }
-            for (number, uri) in tesselle::find(text(&case.path()), tesselle::Wanted::Containers)
-                .unwrap()
-                .paths
-                .iter()
-                .enumerate()
-            {
-                let opened = tesselle::open(uri, None, &OpenOptions::default()).unwrap();
-                if opened.container.table_names().is_empty() {
+            for (number, uri) in tesselle::find(text(&case.path())).unwrap().paths.iter().enumerate() {
+                let opened = tesselle::open(uri).unwrap();
+                if opened.container().table_names().is_empty() {
                     continue;
                 }
                 let target = folder.path().join(format!("{name}-{number}.{format}"));
@@ -343,7 +337,7 @@ fn types_that_do_not_fit_are_refused_until_they_are_cast() {
         let target = folder.path().join(target);
         let error = run(&source, &target, |c| c.scan = only(&columns)).unwrap_err().to_string();
         assert!(
-            error.contains(&format!("'{column}'")) && error.contains(&format!("--cast {column}=")),
+            error.contains(&format!("'{column}'")) && error.contains(&format!("casts: {column}=")),
             "{error}"
         );
         assert!(!target.exists());
@@ -386,19 +380,19 @@ fn json_lines_and_csv_are_read_with_inferred_and_with_given_types() {
     std::fs::write(&path, lines).unwrap();
     let out = folder.path().join("rows.parquet");
     assert_eq!(run(&path, &out, |_| ()).unwrap().summary.rows, 3);
-    let schema = tesselle::Source::open(text(&out), None, None, &OpenOptions::default()).unwrap().schema();
+    let schema = tesselle::Opener::new().open_table(text(&out)).unwrap().schema();
     let kind = |name: &str| schema.field_with_name(name).unwrap().data_type().clone();
     assert_eq!((kind("id"), kind("v"), kind("tag")), (DataType::Int64, DataType::Float64, DataType::Utf8));
     assert_eq!(compare(&path, &out).values, 0);
     let typed = folder.path().join("typed.parquet");
     run(&path, &typed, |c| c.types = tesselle::parse_types("id=uint8,v=float32").unwrap()).unwrap();
-    let schema = tesselle::Source::open(text(&typed), None, None, &OpenOptions::default()).unwrap().schema();
+    let schema = tesselle::Opener::new().open_table(text(&typed)).unwrap().schema();
     assert_eq!(schema.field(0).data_type(), &DataType::UInt8);
     let csv = folder.path().join("rows.csv");
     std::fs::write(&csv, "id,day\n1,2024-05-01\n2,\n").unwrap();
     let typed = folder.path().join("typed.arrow");
     run(&csv, &typed, |c| c.types = tesselle::parse_types("day=date").unwrap()).unwrap();
-    let schema = tesselle::Source::open(text(&typed), None, None, &OpenOptions::default()).unwrap().schema();
+    let schema = tesselle::Opener::new().open_table(text(&typed)).unwrap().schema();
     assert_eq!(schema.field(1).data_type(), &DataType::Date32);
     assert!(
         run(&csv, &folder.path().join("x.arrow"), |c| c.types = tesselle::parse_types("dey=date").unwrap())
@@ -428,8 +422,8 @@ fn a_whole_tsfile_is_rewritten_with_all_its_devices() {
     run(&source, &old, |c| c.write.settings = settings(&["device_column=device", "version=000002"])).unwrap();
     let new = folder.path().join("new.tsfile");
     run(&old, &new, |_| ()).unwrap();
-    let opened = tesselle::open(text(&new), None, &OpenOptions::default()).unwrap();
-    assert_eq!(opened.container.describe().unwrap().version, "4");
+    let opened = tesselle::open(text(&new)).unwrap();
+    assert_eq!(opened.container().describe().unwrap().version, "4");
     for device in ["root.t0", "root.t1", "root.t2"] {
         let (a, b) = (format!("{}#{device}", text(&old)), format!("{}#{device}", text(&new)));
         let found = diff(&a, &b, &OpenOptions::default(), &DiffOptions::default(), &driver()).unwrap();
@@ -474,8 +468,8 @@ fn rows_of_nulls_keep_their_time_or_are_said_to_be_lost() {
             rows == 2,
             "{pairs:?}"
         );
-        let kept = tesselle::Source::open(text(&target), None, None, &OpenOptions::default()).unwrap();
-        let read = kept.rows(&tesselle::Scan::all(), &driver()).unwrap().batches;
+        let kept = tesselle::Opener::new().open_table(text(&target)).unwrap();
+        let read = kept.rows(&tesselle::Scan::all(), &driver()).unwrap();
         assert_eq!(read.map(|batch| batch.unwrap().num_rows() as u64).sum::<u64>(), rows, "{pairs:?}");
     }
 }
@@ -493,8 +487,8 @@ fn a_column_without_a_value_is_kept_or_said_to_be_lost() {
             c.write.overwrite = true;
         });
         let lost = done.unwrap().lost;
-        assert_eq!(lost.iter().any(|lost| lost.starts_with("the column 'b'")), is_lost, "{pairs:?} {lost:?}");
-        let kept = tesselle::Source::open(text(&target), None, None, &OpenOptions::default()).unwrap();
+        assert_eq!(lost.iter().any(|lost| lost.starts_with("column 'b'")), is_lost, "{pairs:?} {lost:?}");
+        let kept = tesselle::Opener::new().open_table(text(&target)).unwrap();
         assert_eq!(kept.schema().index_of("b").is_err(), is_lost, "{pairs:?}");
     }
 }
@@ -605,8 +599,8 @@ fn a_table_without_rows_stays_one() {
             // A series without points is none.
             continue;
         }
-        let copy = tesselle::Source::open(text(&target), None, None, &OpenOptions::default()).unwrap();
-        let rows = copy.rows(&tesselle::Scan::all(), &driver()).unwrap().batches;
+        let copy = tesselle::Opener::new().open_table(text(&target)).unwrap();
+        let rows = copy.rows(&tesselle::Scan::all(), &driver()).unwrap();
         assert_eq!(rows.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 0, "{to}");
     }
 }
@@ -654,7 +648,7 @@ fn one_column_of_an_array_keeps_its_shape() {
     for to in ["npy", "tet", "zarr", "tiledb"] {
         let target = folder.path().join(format!("b.{to}"));
         run(&whole, &target, |c| c.scan = tesselle::Scan::all().columns(["b"])).unwrap();
-        let copy = tesselle::Source::open(text(&target), None, None, &OpenOptions::default()).unwrap();
+        let copy = tesselle::Opener::new().open_table(text(&target)).unwrap();
         assert_eq!(copy.array().unwrap().shape(), [2, 3], "{to}");
     }
 }

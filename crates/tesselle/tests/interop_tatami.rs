@@ -9,8 +9,8 @@ use std::sync::Arc;
 use arrow_array::*;
 use arrow_schema::{Field, Schema};
 use arrow_select::concat::concat_batches;
-use tesselle::foreign::{Foreign, IpcKind};
-use tesselle::{Driver, DriverOptions, Location, OpenOptions, Scan};
+use tesselle::foreign::Parquet;
+use tesselle::{Driver, DriverOptions, Format, Location, Scan, WriteOptions};
 use tesselle_core::testing::Random;
 
 /// A column of a type that the original converts without changing it.
@@ -65,14 +65,15 @@ fn random_parquet_files_converted_by_the_original_read_equal() {
         let schema = Arc::new(Schema::new(fields));
         let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).unwrap();
         let (parquet, tatami) = (path("in.parquet"), path("out.tatami"));
-        let target = Location::local(&parquet).unwrap().create(true).unwrap();
-        let mut sink = Foreign::Parquet.sink(target, &schema, IpcKind::File).unwrap();
+        let location = Location::local(&parquet).unwrap();
+        let options = WriteOptions { overwrite: true, ..WriteOptions::default() };
+        let mut sink = Parquet.create(&location, Arc::clone(&schema), &options, &driver).unwrap();
         sink.write(&batch).unwrap();
         sink.finish().unwrap();
         let output = Command::new(&program).args(["convert", &parquet, &tatami]).output().unwrap();
         assert!(output.status.success(), "case {case}: {}", String::from_utf8_lossy(&output.stderr));
-        let opened = tesselle::open(&tatami, None, &OpenOptions::default()).unwrap();
-        let rows = tesselle::scan(&*opened.table().unwrap(), &Scan::all(), &driver).unwrap();
+        let opened = tesselle::open(&tatami).unwrap();
+        let rows = opened.default_table().unwrap().rows(&Scan::all(), &driver).unwrap();
         let read_schema = rows.schema();
         let back = concat_batches(&read_schema, &rows.map(Result::unwrap).collect::<Vec<_>>()).unwrap();
         for (index, field) in schema.fields().iter().enumerate() {

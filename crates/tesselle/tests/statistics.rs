@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use arrow_select::concat::concat_batches;
-use tesselle::{Depth, Driver, DriverOptions, OpenOptions, Scan, Table, Wanted, find, open, verify};
+use tesselle::{Depth, Driver, DriverOptions, OpenOptions, Scan, Table, find, verify};
 use tesselle_core::testing::stats_conformance;
 
 /// Tables with more rows than this are left to other tests.
@@ -36,17 +36,17 @@ fn check(table: &dyn Table, driver: &Driver) -> Option<usize> {
 fn statistics_are_true_of_the_rows() {
     let driver = Driver::new(&DriverOptions::default()).unwrap();
     let mut exact: BTreeMap<&str, usize> = BTreeMap::new();
-    for path in roots().iter().flat_map(|root| find(root, Wanted::Containers).unwrap().paths) {
+    for path in roots().iter().flat_map(|root| find(root).unwrap().paths) {
         // Some files are broken on purpose: they do not open, or say of themselves what is not true.
         let options = OpenOptions::default();
-        let Ok(opened) = open(&path, None, &options) else { continue };
+        let Ok(opened) = tesselle::open(&path) else { continue };
         if !verify(&path, None, &options, Depth::Deep, &driver).is_ok_and(|report| report.ok()) {
             continue;
         }
-        for name in opened.container.table_names() {
+        for name in opened.container().table_names() {
             println!("{path}#{name}");
-            let Ok(table) = opened.container.table(&name) else { continue };
-            *exact.entry(opened.format.name()).or_default() += check(&*table, &driver).unwrap_or(0);
+            let Ok(table) = opened.container().table(&name) else { continue };
+            *exact.entry(opened.format().name()).or_default() += check(&*table, &driver).unwrap_or(0);
         }
     }
     println!("columns with exact bounds: {exact:?}");

@@ -17,9 +17,10 @@ use arrow_array::{
 use arrow_buffer::{IntervalMonthDayNano, i256};
 use arrow_schema::{DataType, Field, Schema, TimeUnit, UnionFields};
 use proptest::prelude::*;
-use tesselle::foreign::{Foreign, IpcKind};
+use tesselle::foreign::{Csv, JsonLines};
 use tesselle::{
-    Conversion, Driver, DriverOptions, ErrorKind, Location, OpenOptions, Scan, Source, SourceOptions, convert,
+    Conversion, DatasetTable, Driver, DriverOptions, ErrorKind, Format, Location, OpenOptions, Opener, Scan,
+    WriteOptions, convert,
 };
 use tesselle_core::testing::table_conformance;
 
@@ -27,12 +28,16 @@ fn driver() -> Driver {
     Driver::new(&DriverOptions::default()).unwrap()
 }
 
-fn source(path: &Path) -> tesselle::Result<Source> {
-    Source::open(path.to_str().unwrap(), None, None, &OpenOptions::default())
+fn source(path: &Path) -> tesselle::Result<DatasetTable> {
+    tesselle::Opener::new().open_table(path.to_str().unwrap())
 }
 
-fn rows(source: &Source) -> tesselle::Result<Vec<RecordBatch>> {
-    source.rows(&Scan::all(), &driver())?.batches.collect()
+fn open_with(path: &Path, options: &OpenOptions) -> tesselle::Result<DatasetTable> {
+    Opener::new().options(options.clone()).open_table(path.to_str().unwrap())
+}
+
+fn rows(source: &DatasetTable) -> tesselle::Result<Vec<RecordBatch>> {
+    source.rows(&Scan::all(), &driver())?.collect()
 }
 
 fn file(name: &str, text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -43,21 +48,20 @@ fn file(name: &str, text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
 }
 
 /// What a format makes of columns.
-fn written(format: Foreign, columns: Vec<(&str, ArrayRef)>) -> tesselle::Result<String> {
+fn written(format: &dyn Format, columns: Vec<(&str, ArrayRef)>) -> tesselle::Result<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t");
     write(format, columns, &path)?;
     Ok(std::fs::read_to_string(path).unwrap())
 }
 
-fn write(format: Foreign, columns: Vec<(&str, ArrayRef)>, path: &Path) -> tesselle::Result<()> {
+fn write(format: &dyn Format, columns: Vec<(&str, ArrayRef)>, path: &Path) -> tesselle::Result<()> {
     let fields = columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let batch =
         RecordBatch::try_new(Arc::clone(&schema), columns.into_iter().map(|(_, column)| column).collect())
             .unwrap();
-    let staged = Location::local(path)?.create(true)?;
-    let mut sink = format.sink(staged, &schema, IpcKind::File)?;
+    let mut sink = format.create(&Location::local(path)?, schema, &WriteOptions::default(), &driver())?;
     sink.write(&batch)?;
     sink.finish()?;
     Ok(())
@@ -143,9 +147,8 @@ fn a_broken_record_is_named_by_its_line() {
     // A type that is given and does not fit.
     let text = format!("a\n{}x\n", "1\n".repeat(3_000_000));
     let (_folder, path) = file("t.csv", &text);
-    let options =
-        SourceOptions { types: vec![("a".to_owned(), DataType::Int64)], ..SourceOptions::default() };
-    let source = Source::open_with(path.to_str().unwrap(), &options).unwrap();
+    let options = OpenOptions { types: vec![("a".to_owned(), DataType::Int64)], ..OpenOptions::default() };
+    let source = open_with(&path, &options).unwrap();
     let error = rows(&source).err().unwrap().to_string();
     assert!(error.contains("'x' as type 'Int64'") && error.contains("records from byte"), "{error}");
 }
@@ -180,7 +183,7 @@ fn floats_that_json_names_come_back_as_numbers() {
 
 #[test]
 fn every_type_has_a_form_in_json() {
-    let one = |column: ArrayRef| written(Foreign::Jsonl, vec![("x", column)]).unwrap();
+    let one = |column: ArrayRef| written(&JsonLines, vec![("x", column)]).unwrap();
     let decimals =
         Decimal128Array::from(vec![Some(125), None, Some(-5)]).with_precision_and_scale(10, 2).unwrap();
     assert_eq!(one(Arc::new(decimals)), "{\"x\": 1.25}\n{\"x\": null}\n{\"x\": -0.05}\n");
@@ -282,8 +285,8 @@ fn bytes_come_back_from_json() {
         Arc::new(ListArray::new(Arc::new(item), offsets, column(&bytes), None)) as ArrayRef
     };
     let all = vec![("n", numbers), ("b", column(&bytes)), ("l", lists)];
-    write(Foreign::Jsonl, all.clone(), Path::new(&path("b.jsonl"))).unwrap();
-    let same = |source: &Source| {
+    write(&JsonLines, all.clone(), Path::new(&path("b.jsonl"))).unwrap();
+    let same = |source: &DatasetTable| {
         let batches = rows(source).unwrap();
         assert_eq!(batches.len(), 1);
         for (name, want) in &all {
@@ -295,21 +298,21 @@ fn bytes_come_back_from_json() {
     convert(&path("b.jsonl"), &path("b.parquet"), &Conversion::default(), &driver()).unwrap();
     same(&source(Path::new(&path("b.parquet"))).unwrap());
     let read = source(Path::new(&path("b.jsonl"))).unwrap();
-    let some = read.rows(&Scan::all().columns(["b"]), &driver()).unwrap().batches.next().unwrap().unwrap();
+    let some = read.rows(&Scan::all().columns(["b"]), &driver()).unwrap().next().unwrap().unwrap();
     assert_eq!(some.column(0), &column(&bytes));
     table_conformance(&*read.table().unwrap(), &driver());
 
     // Texts alone are bytes where the caller says so.
     let (_folder, text) =
         file("t.jsonl", "{\"b\": \"abc\", \"n\": 1.50}\n{\"b\": {\"hex\": \"61FF\"}}\n{}\n");
-    let typed = |name: &str, kind: DataType| SourceOptions {
+    let typed = |name: &str, kind: DataType| OpenOptions {
         types: vec![(name.to_owned(), kind)],
-        ..SourceOptions::default()
+        ..OpenOptions::default()
     };
-    let read = Source::open_with(text.to_str().unwrap(), &typed("b", DataType::Binary)).unwrap();
+    let read = open_with(&text, &typed("b", DataType::Binary)).unwrap();
     assert_eq!(rows(&read).unwrap()[0].column(0), &column(&[Some(b"abc"), Some(b"a\xff"), None]));
     let (_folder, text) = file("t.jsonl", "{\"b\": 5}\n");
-    let read = Source::open_with(text.to_str().unwrap(), &typed("b", DataType::Binary)).unwrap();
+    let read = open_with(&text, &typed("b", DataType::Binary)).unwrap();
     assert_eq!(rows(&read).unwrap_err().kind(), ErrorKind::Corrupt);
 }
 
@@ -319,7 +322,7 @@ fn the_empty_text_is_not_null_in_csv() {
         as ArrayRef;
     let numbers = Arc::new(Int64Array::from(vec![Some(1), None, None, Some(4), Some(5)])) as ArrayRef;
     let columns = vec![("t", Arc::clone(&texts)), ("n", Arc::clone(&numbers))];
-    let text = written(Foreign::Csv, columns).unwrap();
+    let text = written(&Csv, columns).unwrap();
     assert_eq!(text, "t,n\n\"\",1\n,\na,\n\"\"\"\"\"\",4\n\",\"\"\"\",\",5\n");
     let (_folder, path) = file("t.csv", &text);
     let batches = rows(&source(&path).unwrap()).unwrap();
@@ -336,7 +339,7 @@ fn the_empty_text_is_not_null_in_csv() {
     assert_eq!(batch.column(1).as_string::<i32>(), &StringArray::from(vec![Some(""), None]));
 
     // A record of one null must be something.
-    let text = written(Foreign::Csv, vec![("t", texts)]).unwrap();
+    let text = written(&Csv, vec![("t", texts)]).unwrap();
     assert!(text.starts_with("t\n\"\"\n\"\"\na\n"), "{text}");
     let (_folder, path) = file("t.csv", &text);
     let batch = rows(&source(&path).unwrap()).unwrap().remove(0);
@@ -353,7 +356,7 @@ fn what_csv_cannot_hold_is_named() {
     let all: [(&str, ArrayRef); 3] =
         [("structs", Arc::new(structs)), ("lists", Arc::new(lists)), ("maps", Arc::new(maps.finish()))];
     for (what, column) in all {
-        let error = written(Foreign::Csv, vec![("x", column)]).unwrap_err();
+        let error = written(&Csv, vec![("x", column)]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert!(error.to_string().contains(&format!("column 'x' holds {what}, which CSV cannot")), "{error}");
     }
@@ -370,13 +373,13 @@ proptest! {
             ("a", Arc::new(cells.iter().map(|(a, _)| a.as_deref()).collect::<StringArray>())),
             ("b", Arc::new(cells.iter().map(|(_, b)| b.as_deref()).collect::<StringArray>())),
         ];
-        let (_folder, path) = file("t.csv", &written(Foreign::Csv, columns.clone()).unwrap());
+        let (_folder, path) = file("t.csv", &written(&Csv, columns.clone()).unwrap());
         let types = vec![("a".to_owned(), DataType::Utf8), ("b".to_owned(), DataType::Utf8)];
-        let options = SourceOptions { types, ..SourceOptions::default() };
-        let read = Source::open_with(path.to_str().unwrap(), &options).unwrap();
+        let options = OpenOptions { types, ..OpenOptions::default() };
+        let read = open_with(&path, &options).unwrap();
         let scan = Scan { batch_rows: Some(batch), ..Scan::all() };
         let batches: Vec<RecordBatch> =
-            read.rows(&scan, &driver()).unwrap().batches.collect::<tesselle::Result<_>>().unwrap();
+            read.rows(&scan, &driver()).unwrap().collect::<tesselle::Result<_>>().unwrap();
         let whole = arrow_select::concat::concat_batches(&read.schema(), &batches).unwrap();
         for (at, (_, want)) in columns.iter().enumerate() {
             prop_assert_eq!(whole.column(at), want);
@@ -388,6 +391,6 @@ proptest! {
 fn times_beyond_every_calendar_are_numbers() {
     let times = arrow_array::TimestampMillisecondArray::from(vec![Some(0), None, Some(i64::MAX)]);
     let ids = Int32Array::from(vec![1, 2, 3]);
-    let text = written(Foreign::Csv, vec![("t", Arc::new(times)), ("id", Arc::new(ids))]).unwrap();
+    let text = written(&Csv, vec![("t", Arc::new(times)), ("id", Arc::new(ids))]).unwrap();
     assert_eq!(text, format!("t,id\n1970-01-01T00:00:00,1\n,2\n{},3\n", i64::MAX));
 }

@@ -7,7 +7,11 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, TimeUnit};
-use tesselle::{Conversion, Driver, DriverOptions, OpenOptions, Source, convert, parse_types};
+use tesselle::tet::{
+    AxisLabels, Codec, DatasetMetadata, DatasetSpec, FooterSpec, HistoryRow, MemoryBudget, Metadata, Writer,
+    WriterOptions,
+};
+use tesselle::{Conversion, DType, Driver, DriverOptions, Location, convert, parse_types};
 
 fn types() -> Vec<DataType> {
     let units = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
@@ -116,8 +120,9 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
                 refused += 1;
                 let text = error.to_string();
                 assert!(text.contains("'v'"), "{case}: {text}");
-                let Some(cast) = text.split("--cast ").nth(1).and_then(|rest| rest.split(',').next()) else {
-                    assert!(text.contains("--columns"), "{case}: {text}");
+                let Some(cast) = text.split("casts: ").nth(1).and_then(|rest| rest.split(", or").next())
+                else {
+                    assert!(text.contains("a choice of columns"), "{case}: {text}");
                     continue;
                 };
                 conversion.casts = parse_types(cast).unwrap();
@@ -132,7 +137,7 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
             let converted = result.unwrap_or_else(|error| panic!("{case}: {error}"));
             let change = converted.changed.iter().find(|change| change.column == "v");
             let expected = change.map_or(expected, |change| change.to.clone());
-            let back = Source::open(&output, None, None, &OpenOptions::default()).unwrap().schema();
+            let back = tesselle::Opener::new().open_table(&output).unwrap().schema();
             let name = if target == "tet" { "value" } else { "v" };
             let name = if back.index_of("v").is_ok() { "v" } else { name };
             let found =
@@ -146,24 +151,49 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
     assert!(refused > 20, "{refused}");
 }
 
+/// Two datasets with attributes, labels of an axis, and a history.
+fn labeled(path: &str, driver: &Driver) {
+    let dataset = |name: &str| DatasetSpec {
+        name: name.to_owned(),
+        dtype: DType::I64,
+        shape: vec![2, 2],
+        chunk_shape: vec![2, 2],
+        codec: Codec::Raw,
+        level: None,
+        budget: MemoryBudget::default(),
+    };
+    let about = |units: &str, coords| DatasetMetadata {
+        attrs: [("units".to_owned(), units.to_owned())].into(),
+        dim_names: Some(vec!["y".to_owned(), "x".to_owned()]),
+        coords,
+    };
+    let labels = AxisLabels { labels: vec!["left".to_owned(), "right".to_owned()] };
+    let coords = Some([("x".to_owned(), labels)].into());
+    let datasets = [("a".to_owned(), about("m", coords)), ("b".to_owned(), about("s", None))].into();
+    let footer = FooterSpec {
+        history: vec![HistoryRow::new("write", "somewhere", "1".to_owned())],
+        metadata: Some(Metadata { file: None, datasets }),
+        ..FooterSpec::default()
+    };
+    let options = WriterOptions { footer: Some(footer), ..WriterOptions::default() };
+    let specs = [dataset("a"), dataset("b")];
+    let mut writer = Writer::create(&Location::local(path).unwrap(), &specs, options, driver).unwrap();
+    for id in 0..2 {
+        let cells: Vec<u8> = (1_i64..5).flat_map(i64::to_le_bytes).collect();
+        writer.push_rows(id, &cells).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
 #[test]
 fn labels_and_history_of_a_tensor_file_stay_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let driver = Driver::new(&DriverOptions { threads: Some(1), memory: Some(64 << 20) }).unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    std::fs::write(path("a.csv"), "y,x,a,b\n0,0,1,5\n0,1,2,6\n1,0,3,7\n1,1,4,8\n").unwrap();
-    let mut conversion = Conversion::default();
-    conversion.write.settings = tesselle::Settings::from_pairs(&["axes=2", "shape=2,2"]).unwrap();
-    let labels = r#"{"a": {"attrs": {"units": "m"}, "coords": {"x": {"labels": ["left", "right"]}}}, "b": {"attrs": {"units": "s"}}}"#;
-    conversion.write.metadata = [
-        ("datasets".to_owned(), labels.to_owned()),
-        ("history".to_owned(), r#"[{"op": "write", "source": "somewhere", "at": "1"}]"#.to_owned()),
-    ]
-    .into();
-    convert(&path("a.csv"), &path("a.tet"), &conversion, &driver).unwrap();
+    labeled(&path("a.tet"), &driver);
     let describe = |name: &str| {
-        let opened = tesselle::open(&path(name), None, &OpenOptions::default()).unwrap();
-        opened.container.describe().unwrap()
+        let opened = tesselle::open(&path(name)).unwrap();
+        opened.container().describe().unwrap()
     };
     let converted = convert(&path("a.tet"), &path("b.tet"), &Conversion::default(), &driver).unwrap();
     assert_eq!(converted.kept, ["a.units", "b.units"]);

@@ -8,10 +8,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use tesselle::foreign::{Foreign, IpcKind};
+use tesselle::foreign::ArrowIpc;
 use tesselle::{
-    Conversion, DiffOptions, Driver, DriverOptions, ErrorKind, Location, OpenOptions, Scan, Settings, Source,
-    convert, diff,
+    Conversion, DatasetTable, DiffOptions, Driver, DriverOptions, ErrorKind, Format, Location, OpenOptions,
+    Scan, Settings, WriteOptions, convert, diff,
 };
 use tesselle_core::testing::copy_folder;
 
@@ -23,19 +23,18 @@ fn store(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/zarr").join(name)
 }
 
-fn open(uri: &str) -> tesselle::Result<Source> {
-    Source::open(uri, None, None, &OpenOptions::default())
+fn open(uri: &str) -> tesselle::Result<DatasetTable> {
+    tesselle::Opener::new().open_table(uri)
 }
 
 /// The values of a column, as doubles.
-fn column(source: &Source, name: &str) -> Vec<f64> {
+fn column(source: &DatasetTable, name: &str) -> Vec<f64> {
     let rows = source.rows(&Scan::all().columns([name]), &driver()).unwrap();
-    rows.batches
-        .flat_map(|batch| {
-            let column = arrow_cast::cast(batch.unwrap().column(0), &DataType::Float64).unwrap();
-            column.as_primitive::<Float64Type>().values().to_vec()
-        })
-        .collect()
+    rows.flat_map(|batch| {
+        let column = arrow_cast::cast(batch.unwrap().column(0), &DataType::Float64).unwrap();
+        column.as_primitive::<Float64Type>().values().to_vec()
+    })
+    .collect()
 }
 
 fn count(n: usize) -> impl Iterator<Item = f64> {
@@ -74,7 +73,7 @@ fn chunks_that_are_not_there_hold_the_fill_value() {
 
 #[test]
 fn axes_have_their_names_and_groups_their_arrays() {
-    let names = |source: &Source| {
+    let names = |source: &DatasetTable| {
         source.schema().fields().iter().map(|f| f.name().clone()).collect::<Vec<_>>().join(",")
     };
     assert_eq!(names(&open(store("zstd.zarr").to_str().unwrap()).unwrap()), "y,x,value");
@@ -146,8 +145,8 @@ fn columns_of(path: &Path, names: &[&str]) {
     let values = |i: usize| Arc::new(Int64Array::from(vec![i as i64, 10])) as ArrayRef;
     let schema = Arc::new(Schema::new(fields));
     let batch = RecordBatch::try_new(schema.clone(), (0..names.len()).map(values).collect()).unwrap();
-    let staged = Location::local(path).unwrap().create(false).unwrap();
-    let mut sink = Foreign::Arrow.sink(staged, &schema, IpcKind::File).unwrap();
+    let location = Location::local(path).unwrap();
+    let mut sink = ArrowIpc.create(&location, schema, &WriteOptions::default(), &driver()).unwrap();
     sink.write(&batch).unwrap();
     sink.finish().unwrap();
 }
@@ -208,7 +207,7 @@ fn damage_is_an_error_that_names_the_chunk() {
         let read = || {
             let source = open(place.to_str().unwrap()).unwrap();
             let rows = source.rows(&Scan::all(), &driver()).unwrap();
-            rows.batches.collect::<tesselle::Result<Vec<_>>>()
+            rows.collect::<tesselle::Result<Vec<_>>>()
         };
         for len in (0..whole.len()).step_by(1 + whole.len() / 40) {
             std::fs::write(&file, &whole[..len]).unwrap();

@@ -10,6 +10,7 @@
 
 mod layout;
 mod meta;
+mod notes;
 mod read;
 mod repair;
 mod statistics;
@@ -18,10 +19,9 @@ mod write;
 
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
 use tesselle_core::{
-    ArrayView, Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Repaired, Result,
-    Rewritten, Sink, Summary, WriteOptions,
+    ArrayRequest, Capabilities, Confidence, Container, Created, Driver, Format, Location, OpenOptions, Probe,
+    Repaired, Result, Rewritten, WriteOptions, WriteRequest, Written,
 };
 
 #[doc(hidden)]
@@ -31,8 +31,11 @@ pub use meta::metadata::{AxisLabels, DatasetMetadata, FileMetadata, Metadata};
 pub use read::File;
 pub use write::{
     Alignment, DatasetSpec, FooterChange, FooterSpec, RewriteOptions, Writer, WriterOptions,
-    default_chunk_shape, rewrite, write_array,
+    default_chunk_shape, extend, remove, rename, rewrite, write_array,
 };
+
+/// The name of the format.
+pub(crate) const NAME: &str = "tet";
 
 /// The format.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,7 +43,7 @@ pub struct Tet;
 
 impl Format for Tet {
     fn name(&self) -> &'static str {
-        "tet"
+        NAME
     }
 
     fn summary(&self) -> &'static str {
@@ -66,28 +69,19 @@ impl Format for Tet {
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
         Ok(Arc::new(File::open(location, options)?))
     }
-    fn create(
-        &self,
-        location: &Location,
-        schema: SchemaRef,
-        options: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Box<dyn Sink>> {
-        Ok(Box::new(write::TetSink::new(location, &schema, options, driver)?))
+
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::ARRAYS;
+        capabilities.joins_tables = true;
+        capabilities
     }
 
-    fn create_from_array(
-        &self,
-        location: &Location,
-        source: &dyn ArrayView,
-        options: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Summary> {
-        write::create_from_array(location, source, options, driver)
+    fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
+        write::start(request, driver)
     }
 
-    fn takes_arrays(&self) -> bool {
-        true
+    fn write_array(&self, request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
+        write::from_array(request, driver)
     }
 
     fn rewrite(

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tesselle_codec::cipher::Key;
-use tesselle_core::{Context, ErrorKind, Limits, Location, OpenOptions, Secret};
+use tesselle_core::{Action, Context, ErrorKind, Limits, Location, OpenOptions, Secret};
 
 use crate::directory::{ArrayDirectory, FragmentEntry, OLD_SCHEMA};
 use crate::fragment::{Fragment, FragmentContext};
@@ -79,7 +79,7 @@ impl Array {
         if let Some(update) = directory.updates.iter().find(|update| update.name.is_within(&range)) {
             return Err(Error::unsupported("the array has update conditions, which are not known")
                 .file(update.path.clone())
-                .hint("read it as of an earlier time with --at"));
+                .suggest("read it as of an earlier time with {}", [Action::AsOf]));
         }
         let visible = directory.visible_fragments(&range, dense);
         let fragments = load_fragments(&directory, &loader, &schema_path, &schema, visible, key.as_ref())?;

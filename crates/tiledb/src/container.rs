@@ -9,7 +9,7 @@ use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::slots::Field;
 use crate::table::ArrayTable;
-use crate::{Error, Result, describe, facts, layout, verify};
+use crate::{Error, Result, describe, layout, stated, verify};
 
 pub(crate) struct ArrayContainer {
     array: Arc<Array>,
@@ -45,7 +45,7 @@ impl Container for ArrayContainer {
                 if left == 0 {
                     return Ok(out);
                 }
-                out.extend(facts::tiles(&self.array, fragment, field, left)?);
+                out.extend(stated::tiles(&self.array, fragment, field, left)?);
             }
         }
         Ok(out)

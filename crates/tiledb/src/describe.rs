@@ -1,22 +1,22 @@
 //! The answer of `info` for arrays.
 
 use serde_json::{Map, Value as Json, json};
-use tesselle_core::{ColumnDescription, Description, TableDescription};
+use tesselle_core::{ColumnDescription, ColumnRole, Description, TableDescription};
 
 use crate::Result;
 use crate::array::Array;
-use crate::facts::{cell_json, cells};
 use crate::filter::{Filter, Pipeline};
 use crate::meta::dimension::VAR;
 use crate::meta::key_value::MetadataValue;
 use crate::meta::label::DimensionLabel;
 use crate::meta::value::Range;
 use crate::read::column::Source;
+use crate::stated::{cell_json, cells};
 
 /// Describes an array.
 pub(crate) fn describe(array: &Array) -> Result<Description> {
     let schema = &array.schema;
-    let mut out = Description::new("tiledb", schema.version.to_string());
+    let mut out = Description::new(crate::NAME, schema.version.to_string());
     out.metadata = metadata_json(&array.metadata)?;
     let kind = if array.is_dense() { "dense" } else { "sparse" };
     let mut extra = Map::new();
@@ -117,7 +117,7 @@ fn column_description(array: &Array, column: &crate::read::column::Column) -> Re
                 dim.and_then(|dim| dim.extent.as_ref()).map_or(Json::Null, tesselle_core::Scalar::to_json);
             extra.insert("extent".into(), extent);
             extra.insert("filters".into(), dim.map_or(Json::Null, |dim| filters_json(&dim.filters)));
-            "dimension"
+            ColumnRole::Dimension
         }
         Source::Attribute(index) => {
             let attribute = array.schema.attributes.get(index);
@@ -132,7 +132,7 @@ fn column_description(array: &Array, column: &crate::read::column::Column) -> Re
                 extra.insert("fill".into(), if is_null { Json::Null } else { fill()? });
                 extra.insert("order".into(), attribute.order.name().into());
             }
-            "attribute"
+            ColumnRole::Attribute
         }
     };
     extra.entry("enumeration").or_insert(Json::Null);

@@ -147,7 +147,7 @@ fn detail_files(root: &Location) -> Result<Vec<FileEntry>> {
 
 impl Container for Group {
     fn describe(&self) -> Result<Description> {
-        let mut out = Description::new("tiledb", self.version.to_string());
+        let mut out = Description::new(crate::NAME, self.version.to_string());
         out.metadata = metadata_json(&self.metadata)?;
         let member =
             |member: &Member| json!({ "name": member.name, "type": member.kind.name(), "uri": member.uri });

@@ -29,6 +29,7 @@ pub mod order;
 mod read;
 mod repair;
 mod rewrite;
+mod stated;
 mod table;
 mod vanished;
 mod verify;
@@ -36,13 +37,13 @@ pub mod write;
 
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use tesselle_core::storage::{Entry, EntryKind};
 use tesselle_core::{
-    ArrayView, Confidence, Container, Context, Cursor, Driver, Error, Format, Location, OpenOptions, Probe,
-    Repaired, Result, Rewritten, Sink, Summary, WriteOptions,
+    ArrayRequest, Capabilities, Confidence, Container, Context, Created, Cursor, Driver, Error, Folder,
+    FolderKind, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, WriteOptions,
+    WriteRequest, Written,
 };
 
-pub use facts::fragments;
 pub use meta::attribute::{Attribute, DataOrder};
 pub use meta::datatype::{Datatype, Physical};
 pub use meta::dimension::{Dimension, VAR};
@@ -51,6 +52,10 @@ pub use meta::group::{Member, MemberKind};
 pub use meta::key_value::MetadataValue;
 pub use meta::layout::Layout;
 pub use meta::value::Range;
+pub use stated::fragments;
+
+/// The name of the format.
+pub const NAME: &str = "tiledb";
 
 /// The TileDB format.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,7 +63,11 @@ pub struct TileDb;
 
 impl Format for TileDb {
     fn name(&self) -> &'static str {
-        "tiledb"
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        "TileDB"
     }
 
     fn summary(&self) -> &'static str {
@@ -91,24 +100,28 @@ impl Format for TileDb {
         opened.in_file(location.path())
     }
 
-    fn create(
-        &self,
-        location: &Location,
-        schema: SchemaRef,
-        options: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Box<dyn Sink>> {
-        write::sink::create(location, &schema, options, driver)
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::ARRAYS;
+        capabilities.rows_keep_more = true;
+        capabilities
     }
 
-    fn create_from_array(
-        &self,
-        location: &Location,
-        source: &dyn ArrayView,
-        options: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Summary> {
-        write::sink::create_from_array(location, source, options, driver)
+    fn folder(&self, folder: &Folder<'_>) -> FolderKind {
+        if folder.has("__group") && !folder.has("__schema") {
+            return FolderKind::Group;
+        }
+        // By its name alone, only an empty or damaged array is one.
+        let inner = |entry: &Entry| entry.kind == EntryKind::Folder && !entry.name.starts_with("__");
+        let named = folder.confidence == Confidence::Name && folder.entries.iter().any(inner);
+        if named { FolderKind::Place } else { FolderKind::Container }
+    }
+
+    fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
+        write::sink::start(request, driver)
+    }
+
+    fn write_array(&self, request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
+        write::sink::write_array(request, driver)
     }
 
     fn repair(
@@ -135,10 +148,6 @@ impl Format for TileDb {
         driver: &Driver,
     ) -> Result<Option<Rewritten>> {
         rewrite::rewrite(source, target, open, write, driver)
-    }
-
-    fn takes_arrays(&self) -> bool {
-        true
     }
 }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 use tesselle_core::{
-    ArrayView, ColumnStats, Known, Plan, Predicate, Pushdown, Scan, Storage, Table, TableStats,
+    ArrayView, ColumnStats, Known, Plan, Predicate, Pushdown, Scan, Storage, Table, TableFacts, TableStats,
 };
 
 use crate::Result;
 use crate::array::Array;
+use crate::facts::facts;
 use crate::meta::value::Range;
 use crate::read::bounds::attribute_stats;
 use crate::read::{dense, sparse};
@@ -61,6 +62,10 @@ impl Table for ArrayTable {
             }
         }
         stats
+    }
+
+    fn facts(&self) -> Result<TableFacts> {
+        facts(&self.array)
     }
 
     fn pushdown(&self, _predicate: &Predicate) -> Pushdown {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use tesselle_core::storage::EntryKind;
-use tesselle_core::{Context as _, Error, Limits, Location, OpenOptions, Result};
+use tesselle_core::{Action, Context as _, Error, Limits, Location, OpenOptions, Result};
 
 /// Largest file of deletions that is read.
 const MAX_MODS_BYTES: u64 = 1 << 28;
@@ -167,7 +167,7 @@ impl Archive {
             return Err(Error::unsupported(text)
                 .class("encrypted")
                 .file(&*entry.file.path)
-                .hint("its metadata can be shown with 'tess info'"));
+                .suggest("its metadata can be shown with {}", [Action::Info]));
         }
         Ok(())
     }
@@ -212,7 +212,7 @@ fn name_of(
 }
 
 /// The side file of this ending.
-fn beside(location: &Location, ending: &str) -> Location {
+pub(crate) fn beside(location: &Location, ending: &str) -> Location {
     let path = location.path().trim_end_matches('/');
     Location::new(Arc::clone(location.storage()), [path, ".", ending].concat())
 }

@@ -43,6 +43,10 @@ impl Container for TsContainer {
         describe::chunks(&self.archive, limit)
     }
 
+    fn chunk_count(&self) -> Option<u64> {
+        describe::chunk_count(&self.archive)
+    }
+
     fn layout(&self) -> Result<LayoutMap> {
         layout::layout(&self.archive)
     }

@@ -1,6 +1,8 @@
 //! `info`: tables, columns, chunks and pages, as the files state them.
 
 use crate::archive::Archive;
+use crate::meta::file_metadata::is_about_encryption;
+use crate::meta::schema::Category;
 use crate::meta::{ChunkHeader, DataType};
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
@@ -10,7 +12,10 @@ use crate::table::{self};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use tesselle_core::{ColumnDescription, Context as _, Cursor, Description, Error, Result, TableDescription};
+use tesselle_core::{
+    Attribute, ColumnDescription, ColumnRole, Context as _, Cursor, Description, Error, Result,
+    TableDescription,
+};
 
 /// Reads the headers of chunks of one series.
 pub(crate) fn first_headers(archive: &Archive, name: &str, chunks: &[ChunkRef]) -> Result<Vec<ChunkHeader>> {
@@ -48,17 +53,17 @@ pub(crate) fn read_headers(
 
 /// The answer of `info`.
 pub(crate) fn describe(archive: &Archive) -> Result<Description> {
-    let mut description = Description::new("tsfile", archive.version());
-    let mut metadata = Map::new();
-    for entry in &archive.files {
-        if let Some(text) = &entry.file.metadata.created_by {
-            metadata.insert("created_by".into(), json!(text));
-        }
-        for (key, value) in &entry.file.metadata.properties {
-            metadata.insert(key.clone(), json!(value));
-        }
+    let mut description = Description::new(crate::format::NAME, archive.version());
+    description.metadata =
+        attributes(archive).into_iter().map(|attribute| (attribute.name, attribute.value)).collect();
+    let properties = archive.files.iter().flat_map(|entry| &entry.file.metadata.properties);
+    let encryption: Map<String, Json> = properties
+        .filter(|(key, _)| is_about_encryption(key))
+        .map(|(key, value)| (key.clone(), json!(value)))
+        .collect();
+    if !encryption.is_empty() {
+        description.extra.insert("encryption".into(), Json::Object(encryption));
     }
-    description.metadata = Json::Object(metadata);
     if archive.files.len() != 1 {
         let files = archive.files.iter().map(|f| json!({ "file": f.label, "version": f.file.version.name(), "size": f.file.size, "deletions": f.deletions.len(), "closed": !f.file.recovered }));
         description.extra.insert("files".into(), files.collect());
@@ -72,11 +77,30 @@ pub(crate) fn describe(archive: &Archive) -> Result<Description> {
     Ok(description)
 }
 
+/// The free metadata of the files; of equal keys the last one counts.
+pub(crate) fn attributes(archive: &Archive) -> Vec<Attribute> {
+    let mut all: Vec<Attribute> = Vec::new();
+    for entry in &archive.files {
+        let metadata = &entry.file.metadata;
+        let created = metadata.created_by.iter().map(|text| ("created_by", json!(text)));
+        // What every file says about encryption is no attribute of its own.
+        let properties = metadata.properties.iter().filter(|(key, _)| !is_about_encryption(key));
+        let properties = properties.map(|(key, value)| (key.as_str(), json!(value)));
+        for (key, value) in created.chain(properties) {
+            match all.iter_mut().find(|known| known.name == key) {
+                Some(known) => known.value = value,
+                None => all.push(Attribute::new(key, value)),
+            }
+        }
+    }
+    all
+}
+
 fn time_column() -> ColumnDescription {
     ColumnDescription {
         name: TIME.to_string(),
         kind: DataType::Timestamp.name().to_string(),
-        role: "time",
+        role: ColumnRole::Time,
         nullable: false,
         extra: Map::new(),
     }
@@ -89,7 +113,7 @@ fn describe_device(archive: &Archive, path: &str) -> Result<TableDescription> {
         columns.push(ColumnDescription {
             name: name.to_string(),
             kind: column.data_type.name().to_string(),
-            role: "measurement",
+            role: ColumnRole::Measurement,
             nullable: true,
             extra: column_extra(archive, column)?,
         });
@@ -133,7 +157,7 @@ fn describe_model(archive: &Archive, name: &str) -> Result<TableDescription> {
     };
     let version = archive.files.first().map_or(crate::meta::Version::V4, |f| f.file.version);
     let mut columns = vec![time_column()];
-    for (column, category) in &table.columns {
+    for (column, category) in table.columns.iter().filter(|(_, category)| *category != Category::Time) {
         let mut extra = Map::new();
         extra.insert("encoding".into(), json!(column.encoding.name(version)));
         extra.insert("compression".into(), json!(column.compression.name()));
@@ -153,6 +177,16 @@ fn describe_model(archive: &Archive, name: &str) -> Result<TableDescription> {
     let mut extra = Map::new();
     extra.insert("devices".into(), json!(table.devices.len()));
     Ok(TableDescription { name: name.to_string(), rows, columns, extra })
+}
+
+/// How many chunks [`chunks`] lists without a limit; `None` where metadata does not read.
+pub(crate) fn chunk_count(archive: &Archive) -> Option<u64> {
+    let mut count = 0;
+    for (path, places) in &archive.devices {
+        let data = DeviceData::assemble(archive, path, places).ok()?;
+        count += data.times.len() + data.columns.iter().map(|column| column.chunks.len()).sum::<usize>();
+    }
+    Some(count as u64)
 }
 
 /// The chunk table in file order, with the pages of every chunk.

@@ -4,12 +4,17 @@ use crate::archive::Archive;
 use crate::container::TsContainer;
 use crate::meta::version::MAGIC;
 use crate::repair;
+use crate::rewrite;
 use crate::write;
-use arrow_schema::SchemaRef;
 use std::sync::Arc;
+use tesselle_core::storage::EntryKind;
 use tesselle_core::{
-    Confidence, Container, Driver, Format, Location, OpenOptions, Probe, Repaired, Result, Sink, WriteOptions,
+    Capabilities, Confidence, Container, Created, Driver, Folder, FolderKind, Format, Location, OpenOptions,
+    Probe, Repaired, Result, Rewritten, WriteOptions, WriteRequest,
 };
+
+/// The name of the format.
+pub(crate) const NAME: &str = "tsfile";
 
 /// TsFile: files of every version, and data directories of them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,7 +22,11 @@ pub struct TsFile;
 
 impl Format for TsFile {
     fn name(&self) -> &'static str {
-        "tsfile"
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        "TsFile"
     }
 
     fn summary(&self) -> &'static str {
@@ -51,14 +60,36 @@ impl Format for TsFile {
         Ok(Arc::new(TsContainer::new(Archive::open(location, options)?)))
     }
 
-    fn create(
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::ROWS
+    }
+
+    fn folder(&self, folder: &Folder<'_>) -> FolderKind {
+        if folder.has("sequence") || folder.has("unsequence") {
+            return FolderKind::Container;
+        }
+        // A folder of TsFiles and what belongs to them is one data folder; next to other containers they stand alone.
+        let stranger = folder.entries.iter().any(|entry| match entry.kind {
+            EntryKind::Folder => true,
+            EntryKind::Other => false,
+            EntryKind::File => !entry.name.contains(".tsfile") && (folder.is_known)(&entry.name),
+        });
+        if stranger { FolderKind::Place } else { FolderKind::Container }
+    }
+
+    fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
+        write::start(request, driver)
+    }
+
+    fn rewrite(
         &self,
-        location: &Location,
-        schema: SchemaRef,
-        options: &WriteOptions,
+        source: &Location,
+        target: &Location,
+        open: &OpenOptions,
+        write: &WriteOptions,
         driver: &Driver,
-    ) -> Result<Box<dyn Sink>> {
-        write::create(location, &schema, options, driver)
+    ) -> Result<Option<Rewritten>> {
+        rewrite::rewrite(source, target, open, write, driver)
     }
 
     fn repair(

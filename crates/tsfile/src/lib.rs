@@ -9,6 +9,7 @@
 //! meta/    the structures on disk, parse and write side by side        legacy/  0.8 and 000001, which have no index tree
 //! read/    file -> assemble -> plan -> task -> source -> join -> batches
 //! write/   rows -> pages -> chunk groups -> tail
+//! rewrite/ a whole archive as another file
 //! walk     the data section front to back: layout, verify, repair, tools
 //! ```
 //!
@@ -37,8 +38,10 @@ pub mod original;
 mod points;
 mod read;
 mod repair;
+mod rewrite;
 mod table;
 pub mod tools;
+pub mod upkeep;
 mod verify;
 mod walk;
 pub mod write;

@@ -88,7 +88,10 @@ impl PagePoints {
         let (Some(column), true) = (&self.values, data_type.is_text()) else { return None };
         let Column::Binary(strings) = column else { return None };
         if std::str::from_utf8(&strings.data).is_ok_and(|all| {
-            strings.offsets.iter().all(|offset| all.is_char_boundary(usize::try_from(*offset).unwrap_or_default()))
+            strings
+                .offsets
+                .iter()
+                .all(|offset| all.is_char_boundary(usize::try_from(*offset).unwrap_or_default()))
         }) {
             return Some(0);
         }

@@ -1,12 +1,14 @@
-//! Saving what is whole of a file: every chunk group that reads to its last point, and a new tail behind them.
+//! Saving what is whole of a file, with a new tail behind it.
 //!
 //! A file whose tail reads is verified first. Where that finds nothing, the file is copied; else its groups are judged
-//! one by one, and the tail tells where to go on behind damage and what is missing in the end. A file without a tail
-//! (one that was not closed) is scanned from the front, as the original's recovery does.
+//! one by one, and the tail indicates where to go on behind damage and what is missing in the end. Of a damaged group
+//! the good chunks and pages are kept. A file without a tail (one that was not closed) is scanned from the front, as the
+//! original's recovery does, and its whole groups are kept. The result is verified; a group that does not pass is dropped.
 
 mod group;
 mod guide;
 mod mended;
+mod salvage;
 mod scan;
 
 pub(crate) use scan::{scan, tail_of};
@@ -20,11 +22,13 @@ use crate::write::output::Output;
 use crate::write::tail::ChunkRecord;
 use group::{Judge, Judged};
 use guide::{Guide, Known};
-use mended::Mended;
+use mended::{Mended, Origin, Segment};
+use salvage::{Salvage, Salvaged};
 use scan::{Recovered, scan_on};
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 use tesselle_core::{
-    Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result,
+    Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result, Severity,
 };
 
 /// Bytes copied at a time.
@@ -60,7 +64,7 @@ pub(crate) fn repair(
     let mut repaired = if report.ok() {
         copy_whole(source, target, size)?
     } else {
-        with_tail(source, target, &file, driver)?
+        with_tail(source, target, &file, options, driver)?
     };
     if has_deletions {
         let text = "the deletions beside the source were neither applied nor copied: the result shows deleted points";
@@ -91,12 +95,13 @@ fn without_tail(
     let size = source.size()?;
     let mut repaired = Repaired::default();
     let (found, stop) = scan(source, version, size)?;
-    repaired.note(Outcome::Mended, format!("the tail was made anew: {}", refused.without_hint()));
+    repaired.note(Outcome::Mended, format!("the tail was rebuilt: {}", refused.without_hint()));
     // A file without its end was cut off or never closed: what is missing was never there.
     let lost = if refused.class_name() == "incomplete" { Outcome::Unfinished } else { Outcome::Partial };
     match (&stop, found.separator) {
         (Some(stop), _) => {
-            let lost = if stop.error.class_name() == "truncated" { lost } else { Outcome::Partial };
+            let is_cut = matches!(stop.error.class_name(), "truncated" | "cut_chunk");
+            let lost = if is_cut { lost } else { Outcome::Partial };
             repaired.note(lost, format!("the scan stopped: {}", stop.error.without_hint()));
         }
         (None, Some(_)) => {}
@@ -111,21 +116,29 @@ fn without_tail(
         repaired.note(lost, text);
     }
     let judge = Judge { location: source, version, guide: None, driver };
-    let groups = judge_groups(&judge, &found, &mut repaired)?;
-    let mended = Mended::new(version, found, groups);
-    finish(source, target, version, &mended, known.unwrap_or_default(), repaired)
+    let (groups, _) = judge_groups(&judge, &found, &mut repaired)?;
+    let parts = Parts { version, found, groups, salvaged: Vec::new(), known: known.unwrap_or_default() };
+    finish(source, target, parts, repaired, options, driver)
 }
 
 /// Saves what is whole of a file whose tail reads.
-fn with_tail(source: &Location, target: &Location, file: &File, driver: &Driver) -> Result<Repaired> {
+fn with_tail(
+    source: &Location,
+    target: &Location,
+    file: &File,
+    options: &OpenOptions,
+    driver: &Driver,
+) -> Result<Repaired> {
     let version = file.version;
     let head = version.head().len() as u64;
     let guide = Guide::of(file);
     let mut repaired = Repaired::default();
-    repaired.note(Outcome::Mended, "the tail was made anew");
+    repaired.note(Outcome::Mended, "the tail was rebuilt");
     let mut found = Recovered::from(head);
     let mut from = head;
     let mut stops = Vec::new();
+    let salvage = Salvage { location: source, version, guide: &guide, driver };
+    let mut salvaged = Vec::new();
     loop {
         driver.check_canceled()?;
         let stop = scan_on(source, version, from..file.data_end, &mut found)?;
@@ -138,7 +151,10 @@ fn with_tail(source: &Location, target: &Location, file: &File, driver: &Driver)
         found.broken = true;
         let next = guide.next_group(source, version, at)?;
         let to = next.unwrap_or(file.data_end);
-        stops.push((Outcome::Partial, format!("nothing was read from byte {at} to byte {to}: {why}")));
+        let start = found.end.max(from);
+        let pieces = salvage.region(start..to)?;
+        stops.push((Outcome::Partial, damage_line("the data", start..to, &why, &pieces)));
+        salvaged.extend(pieces);
         match next {
             Some(next) => from = next,
             None => break,
@@ -147,10 +163,25 @@ fn with_tail(source: &Location, target: &Location, file: &File, driver: &Driver)
     add_lines(&mut repaired, stops, "more such places");
     note_tables(file, &mut repaired);
     let judge = Judge { location: source, version, guide: Some(&guide), driver };
-    let mut groups = judge_groups(&judge, &found, &mut repaired)?;
-    account(guide, &mut groups, &mut repaired);
-    let mended = Mended::new(version, found, groups);
-    finish(source, target, version, &mended, file.metadata.clone(), repaired)
+    let (mut groups, pieces) = judge_groups(&judge, &found, &mut repaired)?;
+    salvaged.extend(pieces);
+    account(guide, &mut groups, &salvaged, &mut repaired);
+    let salvaged = salvaged.into_iter().map(Some).collect();
+    let parts = Parts { version, found, groups, salvaged, known: file.metadata.clone() };
+    finish(source, target, parts, repaired, options, driver)
+}
+
+/// The line on a damaged part of the data, and what is kept of it.
+fn damage_line(what: &str, part: Range<u64>, why: &str, salvaged: &[Salvaged]) -> String {
+    let Range { start, end } = part;
+    let damage = format!("{what} from byte {start} to byte {end} is damaged: {why}");
+    if salvaged.is_empty() {
+        return format!("{damage}; nothing of it is kept");
+    }
+    let kept: usize = salvaged.iter().map(|one| one.record.chunks.len()).sum();
+    let cut: usize = salvaged.iter().map(|one| one.cut).sum();
+    let listed: usize = salvaged.iter().map(|one| one.listed).sum();
+    format!("{damage}; {kept} of {listed} chunks are kept, {cut} of them without their damaged pages")
 }
 
 /// A table without devices beside devices without a table may be one table whose name is damaged.
@@ -171,8 +202,13 @@ fn note_tables(file: &File, repaired: &mut Repaired) {
 /// What came of the groups of a file: by device, in file order; `None` for one that is left out.
 type Groups = BTreeMap<crate::meta::DeviceId, Vec<Option<Judged>>>;
 
-fn judge_groups(judge: &Judge<'_>, found: &Recovered, repaired: &mut Repaired) -> Result<Groups> {
+fn judge_groups(
+    judge: &Judge<'_>,
+    found: &Recovered,
+    repaired: &mut Repaired,
+) -> Result<(Groups, Vec<Salvaged>)> {
     let mut groups = Groups::new();
+    let mut salvaged = Vec::new();
     let (mut dropped, mut renewed, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
     for (device, record) in &found.devices {
         let list = groups.entry(device.clone()).or_default();
@@ -181,26 +217,26 @@ fn judge_groups(judge: &Judge<'_>, found: &Recovered, repaired: &mut Repaired) -
                 Ok(mut judged) => {
                     renewed.extend(judged.renewed.drain(..).map(|text| (Outcome::Mended, text)));
                     doubts.extend(judged.doubts.drain(..).map(|text| {
-                        let text = format!("{text}; the statistics were made anew, the points may be wrong");
+                        let text = format!("{text}; the statistics were rebuilt, the points may be wrong");
                         (Outcome::Doubtful, text)
                     }));
                     list.push(Some(judged));
                 }
                 Err(why) => {
-                    let (path, start, end) = (device.path(), group.start, group.end);
-                    let path = path.escape_debug();
-                    let text =
-                        format!("the chunk group of '{path}', bytes {start} to {end}, is left out: {why}");
-                    dropped.push((Outcome::Partial, text));
+                    let pieces = judge.salvage(group.start..group.end)?;
+                    let what = format!("the chunk group of '{}'", device.path().escape_debug());
+                    dropped
+                        .push((Outcome::Partial, damage_line(&what, group.start..group.end, &why, &pieces)));
+                    salvaged.extend(pieces);
                     list.push(None);
                 }
             }
         }
     }
-    add_lines(repaired, dropped, "more chunk groups are left out");
+    add_lines(repaired, dropped, "more chunk groups are damaged");
     add_lines(repaired, renewed, "more chunks have new entries in the tail");
     add_lines(repaired, doubts, "more chunks have new statistics");
-    Ok(groups)
+    Ok((groups, salvaged))
 }
 
 /// Adds lines to a report, the first ones as they are.
@@ -219,7 +255,7 @@ fn add_lines(repaired: &mut Repaired, lines: Vec<(Outcome, String)>, rest: &str)
 
 /// Compares what was met with what the tail lists: chunks that stand elsewhere are taken for those that are missing,
 /// and what is still missing then is named.
-fn account(mut guide: Guide, groups: &mut Groups, repaired: &mut Repaired) {
+fn account(mut guide: Guide, groups: &mut Groups, salvaged: &[Salvaged], repaired: &mut Repaired) {
     let mut unmet = std::mem::take(&mut guide.chunks);
     let listed: HashSet<(String, String)> = unmet
         .values()
@@ -233,6 +269,14 @@ fn account(mut guide: Guide, groups: &mut Groups, repaired: &mut Repaired) {
             if let Some(list) = unmet.get_mut(&offset) {
                 list.retain(|known| known.path != met.path || known.series != met.series);
             }
+        }
+    }
+    for (offset, met, points) in salvaged.iter().flat_map(|one| &one.kept) {
+        if let Some(list) = unmet.get_mut(offset) {
+            list.retain(|known| known.path != met.path || known.series != met.series);
+            let mut rest = met.clone();
+            rest.statistics.count = met.statistics.count.saturating_sub(*points);
+            list.extend((rest.statistics.count > 0).then_some(rest));
         }
     }
     let mut unmet: Vec<(u64, Known)> = unmet
@@ -314,28 +358,99 @@ fn keep_empty_series(path: &str, judged: &mut Judged, unmet: &mut Vec<(u64, Know
     }
 }
 
+/// What a repaired file is made from.
+struct Parts {
+    version: Version,
+    found: Recovered,
+    groups: Groups,
+    /// `None` for one that turned out not to verify.
+    salvaged: Vec<Option<Salvaged>>,
+    known: FileMetadata,
+}
+
+/// Writes the result and verifies it; what does not pass is dropped.
 fn finish(
     source: &Location,
     target: &Location,
-    version: Version,
+    mut parts: Parts,
+    mut repaired: Repaired,
+    options: &OpenOptions,
+    driver: &Driver,
+) -> Result<Repaired> {
+    loop {
+        driver.check_canceled()?;
+        let mended = Mended::new(parts.version, &parts.found, &parts.groups, &parts.salvaged);
+        let written = write(source, target, &mended, &parts, repaired.clone())?;
+        let archive = Archive::open(target, options);
+        let mut report = Report::new(Depth::Deep);
+        let verified = archive.and_then(|archive| verify::verify(&archive, Depth::Deep, driver, &mut report));
+        if verified.is_ok() && report.ok() {
+            return Ok(written);
+        }
+        let mut errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
+        let bad = errors.clone().filter_map(|finding| finding.offset);
+        let bad: Vec<u64> = bad.collect();
+        let is_bad = |place: &Range<u64>| bad.iter().any(|offset| place.contains(offset));
+        let drop: Vec<&Origin> =
+            mended.origins.iter().filter(|(place, _)| is_bad(place)).map(|(_, origin)| origin).collect();
+        if drop.is_empty() {
+            let why = match (verified, errors.next()) {
+                (Err(error), _) => error.without_hint(),
+                (Ok(()), finding) => finding.map(|f| f.message.clone()).unwrap_or_default(),
+            };
+            target.storage().remove(target.path())?;
+            let text = format!("what can be saved does not verify: {why}");
+            return Err(Error::corrupt(text).class("repair_failed").file(source.path()));
+        }
+        let count = drop.len();
+        let text = format!("{count} more chunk groups do not verify in the result and are not kept");
+        repaired.note(Outcome::Partial, text);
+        for origin in drop {
+            let place = match origin {
+                Origin::Whole(device, number) => parts
+                    .groups
+                    .get_mut(device)
+                    .and_then(|list| list.get_mut(*number))
+                    .map(|group| *group = None),
+                Origin::Salvaged(number) => parts.salvaged.get_mut(*number).map(|group| *group = None),
+            };
+            place.ok_or_else(|| Error::internal("a group of a repaired file has no origin"))?;
+        }
+    }
+}
+
+fn write(
+    source: &Location,
+    target: &Location,
     mended: &Mended,
-    mut known: FileMetadata,
+    parts: &Parts,
     mut repaired: Repaired,
 ) -> Result<Repaired> {
+    let mut known = parts.known.clone();
     mend_tables(&mut known, &mended.found, &mut repaired);
     let size = source.size()?;
-    let head = version.head();
     let mut out = Output::new(target.storage().create(target.path())?);
-    out.buffer().extend_from_slice(head);
-    for piece in &mended.pieces {
-        copy(source, piece.clone(), &mut out)?;
+    out.buffer().extend_from_slice(parts.version.head());
+    for segment in &mended.segments {
+        match segment {
+            Segment::Copy(range) => copy(source, range.clone(), &mut out)?,
+            Segment::Bytes(bytes) => out.append(bytes)?,
+        }
     }
     repaired.kept_bytes = out.position().min(size);
     repaired.dropped_bytes = size.saturating_sub(repaired.kept_bytes);
-    let groups: usize = mended.found.devices.values().map(|d| d.groups.len()).sum();
     let devices = mended.found.devices.values().filter(|d| !d.groups.is_empty()).count();
-    repaired.notes.push(format!("{groups} whole chunk groups of {devices} devices are kept"));
-    mended.found.write_tail(version, known, &mut out)?;
+    let is_whole = |(_, origin): &&(Range<u64>, Origin)| matches!(origin, Origin::Whole(..));
+    let whole = mended.origins.iter().filter(is_whole).count();
+    let partial = mended.origins.len() - whole;
+    let mut text = format!("{whole} whole chunk groups of {devices} devices are kept");
+    if partial > 0 {
+        text = format!(
+            "{whole} whole chunk groups and parts of {partial} others, of {devices} devices, are kept"
+        );
+    }
+    repaired.notes.push(text);
+    mended.found.write_tail(parts.version, known, &mut out)?;
     out.commit()?;
     Ok(repaired)
 }
@@ -368,7 +483,7 @@ fn mend_tables(known: &mut FileMetadata, found: &Recovered, repaired: &mut Repai
     }
 }
 
-fn copy(source: &Location, range: std::ops::Range<u64>, out: &mut Output) -> Result<()> {
+fn copy(source: &Location, range: Range<u64>, out: &mut Output) -> Result<()> {
     let mut at = range.start;
     while at < range.end {
         let stop = range.end.min(at + COPY);

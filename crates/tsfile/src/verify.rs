@@ -8,7 +8,7 @@ pub(crate) use compare::{Compare, difference};
 use crate::archive::{Archive, ArchiveFile};
 use crate::legacy;
 use crate::meta::schema::Category;
-use crate::meta::{DataType, Statistics};
+use crate::meta::{BloomFilter, ChunkHeader, Compression, DataType, Encoding, Statistics};
 use crate::read::file::{Device, Series, is_separator};
 use crate::walk::{Record, WalkedChunk, Walker};
 use std::collections::HashMap;
@@ -103,21 +103,39 @@ impl Check<'_> {
                 }
             }
         }
+        for (key, name) in &file.metadata.misnamed {
+            let text = format!("the schema of a measurement is listed as '{}'", key.escape_debug());
+            let piece = format!("measurement '{}'", name.escape_debug());
+            self.add(Severity::Error, "measurement_schema", file.metadata_start, &piece, text);
+        }
+        let mut expected = file.metadata.bloom.as_ref().map(BloomFilter::cleared);
         let mut chunks = 0_u64;
         for device in &file.devices {
             let series = match file.series(device) {
                 Ok(series) => series,
                 Err(error) => {
                     self.error(&error);
+                    expected = None;
                     continue;
                 }
             };
+            for one in &series {
+                let paths = self.filter_paths(device, one);
+                expected.iter_mut().for_each(|filter| paths.iter().for_each(|path| filter.insert(path)));
+            }
             chunks += series.iter().map(|s| s.chunks.len() as u64).sum::<u64>();
             for one in &series {
                 self.series(device, one);
             }
             if file.version.is_flat() {
                 self.flat_device(device);
+            }
+        }
+        if let (Some(bloom), Some(expected)) = (&file.metadata.bloom, expected) {
+            let surplus = bloom.surplus(&expected);
+            if surplus > 0 {
+                let text = format!("{surplus} bits of the bloom filter are those of no series of this file");
+                self.add(Severity::Error, "bloom_filter", file.metadata_start, "bloom filter", text);
             }
         }
         if let Some((total, invalid)) = file.metadata.chunk_counts
@@ -286,7 +304,7 @@ impl Check<'_> {
     }
 
     fn chunk(&mut self, at: u64, chunk: Box<WalkedChunk>, group: &mut GroupState, driver: &Driver) {
-        let header = &chunk.loaded.header;
+        let header = &chunk.loaded.header.clone();
         let version = self.entry.file.version;
         group.offsets.push(at);
         let known = self.known.get_mut(&at).map(|known| {
@@ -314,6 +332,7 @@ impl Check<'_> {
             self.add(Severity::Error, "bad_chunk", at, &piece, text);
             return;
         }
+        self.measurement(at, &piece, header);
         if group.device.as_ref().is_some_and(|device| *device != path) {
             let text =
                 format!("the chunk stands in a group of '{}'", group.device.clone().unwrap_or_default());
@@ -333,6 +352,31 @@ impl Check<'_> {
             self.add(Severity::Error, "chunk_statistics", at, &piece, text);
         }
         self.decode(piece, chunk, Some(stated), group, driver);
+    }
+
+    /// Compares a chunk with what 0.8 and 000001 say about its measurement.
+    fn measurement(&mut self, at: u64, piece: &str, header: &ChunkHeader) {
+        let file = &self.entry.file;
+        if !file.version.is_flat() {
+            return;
+        }
+        let declared = file.metadata.measurements.iter().find(|schema| schema.name == header.measurement);
+        let Some(declared) = declared else {
+            let text = "the file metadata has no schema of this measurement";
+            return self.add(Severity::Error, "measurement_schema", at, piece, text);
+        };
+        let facts = |data_type: DataType, encoding: Encoding, compression: Compression| {
+            format!("{} {} {}", data_type.name(), encoding.name(file.version), compression.name())
+        };
+        let stated = facts(declared.data_type, declared.encoding, declared.compression);
+        let found = facts(header.data_type, header.encoding, header.compression);
+        if stated != found {
+            // Readers take encoding and compressor from the chunk.
+            let is_type = declared.data_type != header.data_type;
+            let severity = if is_type { Severity::Error } else { Severity::Warning };
+            let text = format!("the schema of the measurement says {stated}, the chunk is {found}");
+            self.add(severity, "measurement_schema", at, piece, text);
+        }
     }
 
     /// Lines a chunk up for decoding: all pages, at the middle depth the first one. Times of an aligned group are

@@ -30,7 +30,13 @@ fn survives(bytes: &[u8], driver: &Driver) -> bool {
     let storage = MemoryStorage::new();
     storage.put("f.tsfile", bytes.to_vec());
     let location = Location::new(Arc::new(storage), "f.tsfile");
-    let _ = tesselle_tsfile::original::sketch(&location, "f", &tesselle_core::Limits::default(), driver, &mut |_| Ok(()));
+    let _ = tesselle_tsfile::original::sketch(
+        &location,
+        "f",
+        &tesselle_core::Limits::default(),
+        driver,
+        &mut |_| Ok(()),
+    );
     let _ = tesselle_tsfile::tools::read(&location, true, &mut |_| Ok(()));
     let _ =
         tesselle_tsfile::aggregate::aggregate(&location, &Request { from: 3, ..Request::default() }, driver);

@@ -158,3 +158,37 @@ fn strings_that_are_not_utf8_are_a_warning() {
     }
     assert!(found > 0 || std::env::var_os("TESSELLE_FIXTURES").is_none());
 }
+
+#[test]
+fn schemas_of_measurements_and_the_bloom_filter_are_compared() {
+    for version in [Version::V08, Version::V1] {
+        let bytes = integers(&[5, 6, 7], version);
+        // The entry of the map: the key, the name, type, encoding and compressor.
+        let entry = [0u8, 0, 0, 1, b's', 0, 0, 0, 1, b's', 0, 2, 0, 0, 0, 0];
+        let at = (0..bytes.len() - entry.len()).find(|at| bytes[*at..*at + entry.len()] == entry).unwrap();
+        for (byte, flip, is_error) in
+            [(4, 1, true), (9, 1, true), (11, 3, true), (13, 2, false), (15, 1, false)]
+        {
+            let mut damaged = bytes.clone();
+            damaged[at + byte] ^= flip;
+            let report = verify_bytes(damaged);
+            let found = report.findings().iter().find(|f| f.kind == "measurement_schema");
+            let found = found.unwrap_or_else(|| panic!("{} byte {byte}", version.name()));
+            assert_eq!(found.severity == tesselle_core::Severity::Error, is_error, "{found:?}");
+        }
+    }
+    let bytes = integers(&[5, 6, 7], Version::V1);
+    let metadata = bytes.len() - 60;
+    let surplus = (metadata..bytes.len() - 12).any(|at| {
+        (0..8).any(|bit| {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << bit;
+            let storage = MemoryStorage::new();
+            storage.put("f.tsfile", damaged.clone());
+            let location = Location::new(Arc::new(storage), "f.tsfile");
+            TsFile.open(&location, &OpenOptions::default()).is_ok()
+                && verify_bytes(damaged).findings().iter().any(|f| f.message.contains("no series"))
+        })
+    });
+    assert!(surplus);
+}

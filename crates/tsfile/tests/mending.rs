@@ -7,9 +7,13 @@ mod golden;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::testing::{Mendings, mend_flips, rows_as_text};
+use tesselle_core::testing::{Mendings, mend_flips};
 use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan};
 use tesselle_tsfile::TsFile;
+use tesselle_tsfile::meta::schema::MeasurementSchema;
+use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
+use tesselle_tsfile::tools::Dumped;
+use tesselle_tsfile::write::{Column, Values, Writer, WriterOptions};
 
 /// Small files of every version and model.
 const CASES: [&str; 18] = [
@@ -70,11 +74,18 @@ fn repair(bytes: Vec<u8>) -> (Repaired, Location) {
     (repaired, target)
 }
 
-/// All points as text.
+/// All points as strings: device, measurement, time and the value, whichever column has it.
 fn points(location: &Location) -> BTreeSet<String> {
     let container = TsFile.open(location, &OpenOptions::default()).unwrap();
     let (_, batches) = golden::rows(&*container, "*", &Scan::all()).unwrap();
-    batches.iter().flat_map(rows_as_text).collect()
+    let mut points = BTreeSet::new();
+    for batch in &batches {
+        for row in 0..batch.num_rows() {
+            let cells = batch.columns().iter().filter_map(|column| golden::cell(column, row));
+            points.insert(format!("{:?}", cells.collect::<Vec<_>>()));
+        }
+    }
+    points
 }
 
 /// How many points a report says are left out.
@@ -85,7 +96,7 @@ fn stated_loss(notes: &[String]) -> usize {
 }
 
 #[test]
-fn damage_costs_its_chunk_group_alone_and_the_points_are_counted() {
+fn damage_costs_its_chunk_alone_and_the_points_are_counted() {
     let cases = golden::cases("tsfile");
     for name in ["v09-missing", "v08-int32-snappy", "v09-int32-snappy", "v2-int32", "v3-int32", "v4-int32"] {
         let Some((_, path, _)) = cases.iter().find(|case| case.0 == name) else { continue };
@@ -101,7 +112,7 @@ fn damage_costs_its_chunk_group_alone_and_the_points_are_counted() {
         for chunk in chunks {
             let offset = chunk["offset"].as_u64().unwrap() as usize;
             let mut damaged = bytes.clone();
-            // The marker of a chunk: the scan loses its way there and finds it again in the next group.
+            // The marker of a chunk: the scan loses its way there, and the tail lists where to go on.
             damaged[offset] ^= 0x40;
             let (repaired, target) = repair(damaged);
             assert_eq!(repaired.outcome, Outcome::Partial, "{name}: {:?}", repaired.notes);
@@ -111,7 +122,7 @@ fn damage_costs_its_chunk_group_alone_and_the_points_are_counted() {
             assert_eq!(stated_loss(&repaired.notes), lost, "{name} at {offset}: {:?}", repaired.notes);
             saved = saved.max(after.len());
         }
-        assert!(saved > 0 || name == "v09-missing", "{name}: nothing was saved of the other groups");
+        assert!(saved > 0 || name == "v09-missing", "{name}: nothing was saved of the other chunks");
     }
 }
 
@@ -127,4 +138,79 @@ fn deletions_beside_a_file_are_not_forgotten_in_silence() {
     let repaired = TsFile.repair(&source, &target, &OpenOptions::default(), &golden::driver()).unwrap();
     assert_eq!(repaired.outcome, Outcome::Healthy);
     assert!(repaired.notes.iter().any(|note| note.contains("deletions beside")), "{:?}", repaired.notes);
+}
+
+/// A file of two groups of two series with three pages each.
+fn paged(version: Version, aligned: bool) -> Vec<u8> {
+    let storage = MemoryStorage::new();
+    let location = Location::new(Arc::new(storage.clone()), "f.tsfile");
+    let options = WriterOptions { page_points: 10, ..WriterOptions::for_version(version) };
+    let mut writer = Writer::create(&location, false, options, &golden::driver()).unwrap();
+    let device = writer.device_id("root.d");
+    let series = |name: &str| MeasurementSchema {
+        name: name.to_owned(),
+        data_type: DataType::Int32,
+        encoding: Encoding::Plain,
+        compression: Compression::Uncompressed,
+        properties: Vec::new(),
+    };
+    let series = vec![series("a"), series("b")];
+    if aligned {
+        writer.add_aligned_device(device.clone(), series).unwrap();
+    } else {
+        writer.add_device(device.clone(), series).unwrap();
+    }
+    for group in 0..2 {
+        let times: Vec<i64> = (group * 100..group * 100 + 30).collect();
+        let a = Values::Int32(times.iter().map(|t| *t as i32 * 3 - 7).collect());
+        let b = Values::Int32(times.iter().map(|t| *t as i32 * -5).collect());
+        let columns = [("a", &a), ("b", &b)].map(|(name, values)| Column { name, values, present: None });
+        writer.write(&device, &times, &columns).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.finish().unwrap();
+    storage.get("f.tsfile").unwrap().to_vec()
+}
+
+#[test]
+fn damage_costs_its_page_alone() {
+    for version in Version::ALL {
+        for aligned in [false, true] {
+            if aligned && !version.is_compact() {
+                continue;
+            }
+            let bytes = paged(version, aligned);
+            let before = points(&stored(bytes.clone()));
+            assert_eq!(before.len(), 120);
+            let mut pages = Vec::new();
+            let mut is_time = false;
+            tesselle_tsfile::tools::read(&stored(bytes.clone()), false, &mut |part| {
+                match part {
+                    Dumped::Chunk(chunk) => is_time = chunk["type"] == "VECTOR",
+                    Dumped::Page(page) => {
+                        let field = |name: &str| page[name].as_u64().unwrap() as usize;
+                        pages.push((is_time, field("offset"), field("compressed_size")));
+                    }
+                    _ => {}
+                }
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(pages.len(), if aligned { 18 } else { 12 });
+            for (is_time, offset, size) in pages {
+                let what = format!("{} {aligned} {offset}", version.name());
+                let mut damaged = bytes.clone();
+                // The data of a page ends with the last of its values.
+                let header = if version.is_compact() { 30 } else { 40 };
+                let last = offset + header + size - 12;
+                damaged[last] ^= 0x55;
+                let (repaired, target) = repair(damaged);
+                assert_eq!(repaired.outcome, Outcome::Partial, "{what}: {:?}", repaired.notes);
+                let after = points(&target);
+                assert!(after.is_subset(&before), "{what}");
+                let lost = if is_time { 20 } else { 10 };
+                assert_eq!(before.len() - after.len(), lost, "{what}: {:?}", repaired.notes);
+            }
+        }
+    }
 }

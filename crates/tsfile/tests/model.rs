@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Container, Driver, Format, Location, OpenOptions, Predicate, Scan};
-use tesselle_tsfile::tools::Dumped;
 use tesselle_tsfile::TsFile;
 use tesselle_tsfile::meta::deletion::{Deletion, Target};
 use tesselle_tsfile::meta::schema::MeasurementSchema;
 use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version, mods2};
+use tesselle_tsfile::tools::Dumped;
 use tesselle_tsfile::write::{Column, Strings, Values, Writer, WriterOptions};
 
 /// A row: time, and a value or none for each column.

@@ -76,8 +76,7 @@ fn directories_and_resources_are_printed_as_by_the_original() {
                 let inner = shown.split_once('/').unwrap().1;
                 let folder = path.join(inner);
                 let location = Location::local(&folder).unwrap();
-                let text =
-                    lines(|line| print_resources(&location, folder.to_str().unwrap(), &zone, line));
+                let text = lines(|line| print_resources(&location, folder.to_str().unwrap(), &zone, line));
                 let wanted = blocks(&wanted, root);
                 assert_eq!(blocks(&text, root), wanted, "{name}");
             }

@@ -1,20 +1,20 @@
 //! `tess cat`: rows or regions out.
 
-use std::io::IsTerminal;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_cast::display::FormatOptions;
 use arrow_cast::pretty::pretty_format_batches_with_options;
 use arrow_schema::SchemaRef;
-use clap::{Args, ValueEnum};
-use tesselle::foreign::{Foreign, IpcKind, npy};
+use clap::Args;
 use tesselle::storage::Staged;
 use tesselle::{
-    ArrayView, Context, Driver, Error, Predicate, Region, Result, Scan, Selection, Summary, Table,
+    ArrayRequest, ArrayView, Context, Driver, Format, OpenOptions, Predicate, Region, Result, Scan,
+    Selection, Table, WriteOptions, WriteTarget,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
+use crate::forms::{self, Form, refuse_terminal};
 use crate::progress::Bar;
 use crate::{Outcome, out};
 
@@ -55,7 +55,7 @@ pub(crate) struct Cat {
     deleted: bool,
 
     /// The form of the output [default: by the name of FILE, else table]
-    #[arg(long = "as", value_name = "FORM")]
+    #[arg(long = "as", value_name = "FORM", value_parser = Form::parser())]
     form: Option<Form>,
 
     /// Write to FILE instead of standard output
@@ -77,33 +77,21 @@ pub(crate) struct Cat {
     resources: ResourceArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    Table,
-    Csv,
-    Jsonl,
-    Arrow,
-    Parquet,
-    Npy,
-}
-
 /// Rows a table on the screen shows when no limit is given.
 const SCREEN_ROWS: u64 = 40;
 
 impl Cat {
     pub(crate) fn run(self) -> Result<Outcome> {
-        let opened = self.read.open_with(&self.uri, self.table.as_deref(), self.deleted)?;
-        let table = opened.table()?;
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
+        let options = OpenOptions { deleted: self.deleted, ..self.read.options()? };
+        let opener = self.read.opener_with(self.table.as_deref(), options)?;
+        let opened = driver.install(|| opener.open_table(&self.uri))?;
+        let table = &**opened.table();
         let result = match self.form()? {
-            Form::Table => self.show(&*table, &driver),
-            Form::Npy => self.write_npy(&table, &driver).map(drop),
-            Form::Csv => self.write(&*table, Foreign::Csv, &driver),
-            Form::Jsonl => self.write(&*table, Foreign::Jsonl, &driver),
-            Form::Arrow => self.write(&*table, Foreign::Arrow, &driver),
-            Form::Parquet => self.write(&*table, Foreign::Parquet, &driver),
+            Form::Stream(format) => self.write(table, format, &driver),
+            _ => self.show(table, &driver),
         };
-        result.in_file(opened.location.path())?;
+        result.in_file(opened.location().path())?;
         Ok(Outcome::Fine)
     }
 
@@ -111,17 +99,8 @@ impl Cat {
         if let Some(form) = self.form {
             return Ok(form);
         }
-        Ok(match self.output.as_deref().and_then(Foreign::from_extension) {
-            Some(Foreign::Arrow) => Form::Arrow,
-            Some(Foreign::Parquet) => Form::Parquet,
-            Some(Foreign::Csv) => Form::Csv,
-            Some(Foreign::Jsonl) => Form::Jsonl,
-            Some(Foreign::Npy) => Form::Npy,
-            Some(Foreign::Zarr) => {
-                return Err(Error::invalid("Zarr is a folder, not a stream of rows").hint("use tess convert"));
-            }
-            None => Form::Table,
-        })
+        let by_name = self.output.as_deref().map(Form::of_file).transpose()?;
+        Ok(by_name.flatten().unwrap_or(Form::Table))
     }
 
     fn scan(&self) -> Scan {
@@ -138,36 +117,32 @@ impl Cat {
         out::target(self.output.as_deref(), self.force)
     }
 
-    fn write(&self, table: &dyn Table, kind: Foreign, driver: &Driver) -> Result<()> {
-        let rows = tesselle::scan(table, &self.scan(), driver)?;
-        let ipc = if self.output.is_some() { IpcKind::File } else { IpcKind::Stream };
-        if ipc == IpcKind::Stream
-            && matches!(kind, Foreign::Arrow | Foreign::Parquet)
-            && std::io::stdout().is_terminal()
+    fn write(&self, table: &dyn Table, format: &dyn Format, driver: &Driver) -> Result<()> {
+        refuse_terminal(format, self.output.as_deref())?;
+        if format.capabilities().arrays_in
+            && let Some((column, array)) = self.array(table)
         {
-            return Err(Error::invalid("binary data does not belong on a terminal")
-                .hint("name a file with -o FILE, or pipe it on"));
+            let (array, region) = region_of(table, &column, array, self.slice.as_ref())?;
+            let target = WriteTarget::Stream(self.target()?);
+            let mut request = ArrayRequest::new(target, &*array, WriteOptions::default());
+            request.region = Some(region);
+            return format.write_array(request, driver).map(drop);
         }
-        let mut sink = kind.sink(self.target()?, &rows.schema(), ipc)?;
+        let rows = tesselle::scan(table, &self.scan(), driver)?;
+        let mut sink = forms::sink(format, self.target()?, rows.schema(), driver)?;
         for batch in rows {
             sink.write(&batch?)?;
         }
         sink.finish().map(drop)
     }
 
-    /// The array face where there is one and nothing but a region is asked for; else one column as a vector.
-    fn write_npy(&self, table: &Arc<dyn Table>, driver: &Driver) -> Result<Summary> {
-        let names = match &self.columns {
-            Some(columns) => columns.clone(),
-            None => table.array_columns(),
-        };
-        if let ([name], None, None) = (names.as_slice(), &self.condition, self.limit)
-            && let Some(array) = table.array(name)
-        {
-            let (array, region) = region_of(&**table, name, array, self.slice.as_ref())?;
-            return npy::write_array(&*array, &region, self.target()?, driver);
+    /// The array face, where nothing but a region of one column is asked for.
+    fn array(&self, table: &dyn Table) -> Option<(String, Arc<dyn ArrayView>)> {
+        let names = self.columns.clone().unwrap_or_else(|| table.array_columns());
+        match (names.as_slice(), &self.condition, self.limit) {
+            ([name], None, None) => Some((name.clone(), table.array(name)?)),
+            _ => None,
         }
-        self.write(&**table, Foreign::Npy, driver).map(|()| Summary::default())
     }
 
     /// A table for the eye: types under the names, cut to what fits a screen.

@@ -7,14 +7,13 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use tesselle::{
-    Conversion, Converted, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, Target, Wanted,
-    WriteOptions,
+    Conversion, Converted, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::inputs::{self, Input, Inputs};
 use crate::progress::Bar;
-use crate::{Outcome, format, out};
+use crate::{Outcome, format, out, words};
 
 /// Convert files into another format, or rewrite them with other settings
 #[derive(Debug, Args)]
@@ -139,6 +138,7 @@ impl Convert {
             },
             casts: tesselle::parse_types(&self.casts.join(","))?,
             types,
+            attributes: Vec::new(),
             open: self.read.options()?,
             write: WriteOptions {
                 overwrite: self.force,
@@ -160,8 +160,9 @@ impl Convert {
         let Some(to) = &self.to else {
             return Err(Error::invalid("several inputs need the format to write").hint("add --to FORMAT"));
         };
-        let ending = Target::choose(Some(to), "")?.extension();
-        let Inputs { list: inputs, unreadable } = inputs::expand(uris, Wanted::Sources)?;
+        let format = tesselle::format_by_name(to)?;
+        let ending = format.extensions().first().copied().unwrap_or(format.name());
+        let Inputs { list: inputs, unreadable } = inputs::expand(uris)?;
         if inputs.is_empty() && unreadable.is_empty() {
             return Err(
                 Error::invalid("there is nothing to convert in it").hint("known formats are in --help")
@@ -170,8 +171,8 @@ impl Convert {
         let (mut reports, mut bad, mut rows, mut bytes) = (Vec::new(), 0, 0, 0);
         for error in &unreadable {
             bad += 1;
-            out::note(&format!("FAILED: {error}"));
-            reports.push(error.to_json());
+            out::note(&format!("FAILED: {}", words::line(error)));
+            reports.push(error.to_json(words::word));
         }
         let mut taken = sources(&inputs);
         let started = Instant::now();
@@ -203,8 +204,8 @@ impl Convert {
                 Err(error) if error.kind() == ErrorKind::Canceled => return Err(error),
                 Err(error) => {
                     bad += 1;
-                    out::note(&format!("{}: FAILED: {error}", input.uri));
-                    let mut report = error.to_json();
+                    out::note(&format!("{}: FAILED: {}", input.uri, words::line(&error)));
+                    let mut report = error.to_json(words::word);
                     report["input"] = json!(input.uri);
                     reports.push(report);
                 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use clap::Args;
 use tesselle::search::IndexOptions;
-use tesselle::{Location, Result, Scan, Source};
+use tesselle::{Result, Scan, Uri};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -59,9 +59,8 @@ impl Index {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
-        let (format, table) = (self.read.format.as_deref(), self.table.as_deref());
-        let options = self.read.options()?;
-        let source = driver.install(|| Source::open(&self.input, format, table, &options))?;
+        let opener = self.read.opener(self.table.as_deref())?;
+        let source = driver.install(|| opener.open_table(&self.input))?;
         let rows = source.rows(&Scan::all(), &driver)?;
         let options = IndexOptions {
             text: self.text.clone(),
@@ -70,8 +69,8 @@ impl Index {
             overwrite: self.force,
             ..IndexOptions::default()
         };
-        let target = Location::local(&self.output)?;
-        let summary = tesselle::search::index(rows.batches, &rows.schema, &target, &options, &driver)?;
+        let target = Uri::target(&self.output)?;
+        let summary = tesselle::search::index(rows, &source.schema(), &target, &options, &driver)?;
         if self.json {
             out::print_json(&serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes }))?;
         } else {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use serde_json::Value;
-use tesselle::{Opened, Result};
+use tesselle::{Dataset, Result};
 
 use crate::args::ReadArgs;
 use crate::format::{self, Align, TextTable};
@@ -45,21 +45,24 @@ pub(crate) struct Info {
     read: ReadArgs,
 }
 
+/// Facts about the structure of a file; people ask for them with `--all`.
+const STRUCTURE: [&str; 3] = ["superblock", "directory", "footer"];
+
 /// Tables and columns listed without `--all`.
 const LISTED: usize = 50;
 
 impl Info {
     pub(crate) fn run(self) -> Result<Outcome> {
         let opened = self.read.open(&self.uri, self.table.as_deref())?;
-        let mut info = opened.container.describe()?.to_json();
-        if let Some(name) = &opened.table {
-            opened.table()?;
+        let mut info = opened.container().describe()?.to_json();
+        if let Some(name) = opened.chosen_table() {
+            opened.table(name)?;
             if let Some(tables) = info["tables"].as_array_mut() {
-                tables.retain(|table| table["name"] == name.as_str());
+                tables.retain(|table| table["name"] == name);
             }
         }
         let chunks = if self.chunks || self.all {
-            Some(opened.container.chunks((self.n > 0).then_some(self.n))?)
+            Some(opened.container().chunks((self.n > 0).then_some(self.n))?)
         } else {
             None
         };
@@ -74,18 +77,23 @@ impl Info {
         Ok(Outcome::Fine)
     }
 
-    fn text(&self, opened: &Opened, info: &Value, chunks: Option<&[Value]>) -> Result<String> {
+    fn text(&self, opened: &Dataset, info: &Value, chunks: Option<&[Value]>) -> Result<String> {
         let mut text = String::new();
-        let size = if opened.location.is_file()? {
-            format!(", {}", format::bytes(opened.location.size()?))
+        let size = if opened.location().is_file()? {
+            format!(", {}", format::bytes(opened.location().size()?))
         } else {
             String::new()
         };
         let version = info["version"].as_str().unwrap_or_default();
-        let _ =
-            writeln!(text, "{}: {} version {version}{size}", opened.location.path(), opened.format.name());
+        let _ = writeln!(
+            text,
+            "{}: {} version {version}{size}",
+            opened.location().path(),
+            opened.format().name()
+        );
         for (key, value) in info.as_object().into_iter().flatten() {
-            if !matches!(key.as_str(), "format" | "version" | "tables") && !is_empty(value) {
+            let hidden = !self.all && STRUCTURE.contains(&key.as_str());
+            if !matches!(key.as_str(), "format" | "version" | "tables") && !hidden && !is_empty(value) {
                 self.facts(&mut text, key, value);
             }
         }
@@ -98,7 +106,7 @@ impl Info {
             let _ = writeln!(text, "\n… {} more tables; --all lists them", tables.len() - shown);
         }
         if let Some(chunks) = chunks {
-            chunk_text(&mut text, chunks, opened.container.chunk_count());
+            chunk_text(&mut text, chunks, opened.container().chunk_count());
         }
         Ok(text)
     }

@@ -15,6 +15,7 @@ pub(crate) mod sketch;
 #[cfg(feature = "sql")]
 pub(crate) mod sql;
 pub(crate) mod tatami;
+pub(crate) mod tet;
 pub(crate) mod tiledb;
 pub(crate) mod tsfile;
 pub(crate) mod verify;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use tesselle::reduce::{ReduceOp, Values, reduce, resolve_axes};
-use tesselle::{ArrayView, Error, Result, Selection, Table, json_float};
+use tesselle::{Action, ArrayView, Error, Result, Selection, Table, json_float};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -57,9 +57,10 @@ pub(crate) struct Reduce {
 impl Reduce {
     pub(crate) fn run(self) -> Result<Outcome> {
         let opened = self.read.open(&self.uri, self.table.as_deref())?;
-        let table = opened.table()?;
-        let (column, array) = self.array(&*table)?;
-        let (array, region) = region_of(&*table, &column, array, self.slice.as_ref())?;
+        let opened = opened.default_table()?;
+        let table = opened.table();
+        let (column, array) = self.array(&**table)?;
+        let (array, region) = region_of(&**table, &column, array, self.slice.as_ref())?;
         let axes = resolve_axes(&*array, &self.axis)?;
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let reduced = reduce(&*array, &region, self.op, &axes, &driver)?;
@@ -89,7 +90,7 @@ impl Reduce {
             }
             (None, many) => {
                 return Err(Error::invalid(format!("the table has {} arrays; name one", many.len()))
-                    .hint(format!("add --column NAME: {}", many.join(", "))));
+                    .suggest("add {}", [Action::ArrayColumn(many.to_vec())]));
             }
         };
         let array = table

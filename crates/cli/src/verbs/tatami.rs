@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tesselle::search::{Deletion, delete};
 use tesselle::tatami::{Collection, Tatami, WriterOptions};
-use tesselle::{Error, Format, OpenOptions, Predicate, Result, Settings, WriteOptions};
+use tesselle::{Error, Format, OpenOptions, Predicate, Result, Settings};
 
 use crate::args::ResourceArgs;
 use crate::format::{self, Align, TextTable};
@@ -175,12 +175,11 @@ impl TatamiVerb {
             CollectionTool::Merge { folder, output, files, force, settings } => {
                 let mut collection = open(folder)?;
                 let inputs: Vec<&str> = files.iter().map(String::as_str).collect();
-                let options =
-                    WriteOptions { settings: Settings::from_pairs(settings)?, ..WriteOptions::default() };
+                let settings = Settings::from_pairs(settings)?;
                 let merged = collection.merge(
                     &inputs,
                     output,
-                    WriterOptions::from_settings(&options)?,
+                    WriterOptions::from_settings(&settings)?,
                     *force,
                     &self.resources.driver()?,
                 )?;

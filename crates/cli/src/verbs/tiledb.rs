@@ -11,7 +11,9 @@ use tesselle::tiledb::write::{
     ArrayWriter, Consolidation, GroupWriter, NewSchema, OnNull, Removal, SparseOptions, Vacuum, Written,
 };
 use tesselle::tiledb::{Attribute, Datatype, Enumeration, Member, MemberKind, MetadataValue, Range};
-use tesselle::{Error, Location, Predicate, Result, Scalar, Scan, Selection, Settings, Source, WriteOptions};
+use tesselle::{
+    DatasetTable, Error, Location, Opener, Predicate, Result, Scalar, Scan, Selection, Settings, WriteOptions,
+};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::format::{self, Align, TextTable};
@@ -395,9 +397,9 @@ impl TileDb {
         ArrayWriter::open(&Location::local(array)?, self.key()?)
     }
 
-    fn source(&self, uri: &str) -> Result<Source> {
-        let options = self.read.options()?;
-        self.resources.driver()?.install(|| Source::open(uri, None, None, &options))
+    fn source(&self, uri: &str) -> Result<DatasetTable> {
+        let opener = Opener::new().options(self.read.options()?);
+        self.resources.driver()?.install(|| opener.open_table(uri))
     }
 
     fn create_from_schema(&self, array: &str, schema: &std::path::Path) -> Result<Outcome> {
@@ -444,8 +446,8 @@ impl TileDb {
         self.refuse_times("write")?;
         let driver = self.resources.driver()?;
         let writer = self.open(array)?.with_driver(&driver);
-        let options = self.read.options()?;
-        let source = driver.install(|| Source::open(input, None, None, &options))?;
+        let opener = Opener::new().options(self.read.options()?);
+        let source = driver.install(|| opener.open_table(input))?;
         let rows = source.rows(&Scan::all(), &driver)?;
         if writer.schema().kind == ArrayKind::Sparse {
             if region.is_some() {
@@ -454,9 +456,9 @@ impl TileDb {
                 ));
             }
             let options = SparseOptions { timestamp, ..SparseOptions::default() };
-            return self.report_written(&writer.write_sparse_all(rows.batches, &options)?);
+            return self.report_written(&writer.write_sparse_all(rows, &options)?);
         }
-        let mut batches = rows.batches.collect::<Result<Vec<_>>>()?;
+        let mut batches = rows.collect::<Result<Vec<_>>>()?;
         let mut region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
         if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
             // A file that is an array has no names of ours: its values become those of the one attribute.
@@ -567,7 +569,7 @@ impl TileDb {
                 self.open(array)?.write_metadata(&entries, None)?;
             }
         }
-        let metadata = self.read.open(array, None)?.container.describe()?.metadata;
+        let metadata = self.read.open(array, None)?.container().describe()?.metadata;
         let mut table =
             TextTable::new(&[("key", Align::Left), ("type", Align::Left), ("value", Align::Left)]);
         for (key, entry) in metadata.as_object().into_iter().flatten() {

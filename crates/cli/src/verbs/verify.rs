@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tesselle::{Depth, Error, ErrorKind, Report, Result, Severity, Wanted};
+use tesselle::{Depth, Error, ErrorKind, Report, Result, Severity};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
-use crate::{Outcome, inputs, out};
+use crate::{Outcome, inputs, out, words};
 
 /// Check files: structure, checksums, and with --deep every value and statistic
 #[derive(Debug, Args)]
@@ -57,7 +57,7 @@ impl Verify {
         let options = self.read.options()?;
         let many = inputs::is_many(&self.uris)?;
         let (all, unreadable): (Vec<String>, Vec<Error>) = if many {
-            let inputs = inputs::expand(&self.uris, Wanted::Containers)?;
+            let inputs = inputs::expand(&self.uris)?;
             (inputs.list.into_iter().map(|input| input.uri).collect(), inputs.unreadable)
         } else {
             (self.uris.clone(), Vec::new())
@@ -70,8 +70,8 @@ impl Verify {
         let mut reports: Vec<Checked> = Vec::new();
         let mut failed: Option<u8> = None;
         let mut fail = |uri: String, error: &Error, reports: &mut Vec<Checked>| {
-            out::note(&format!("tess: {error}"));
-            reports.push((uri, Err(error.to_json())));
+            out::note(&format!("tess: {}", words::line(error)));
+            reports.push((uri, Err(error.to_json(words::word))));
             let code = error.kind().exit_code();
             failed = Some(failed.map_or(code, |worst| worst.max(code)));
         };
@@ -91,7 +91,7 @@ impl Verify {
                 }
                 // One container at fault does not stop the others; its error is reported in its turn.
                 Err(error) if many && error.kind() != ErrorKind::Canceled => {
-                    fail(uri.clone(), &error, &mut reports)
+                    fail(uri.clone(), &error, &mut reports);
                 }
                 Err(error) => return Err(error),
             }

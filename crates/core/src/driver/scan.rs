@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::Driver;
 use super::batches::{Batches, Order};
 use crate::error::Result;
-use crate::predicate::Predicate;
-use crate::scan::Scan;
+use crate::scan::{Remainder, Scan};
 use crate::stats::RunStats;
 use crate::table::{Pushdown, Table};
 
@@ -36,37 +35,25 @@ pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Re
     let run = driver.for_run();
     let plan = table.plan(&inner)?;
     let batches = run.batches(table.storage(), plan, order);
-    Ok(Rows { schema: wanted, batches, residual, left: scan.limit, driver: run })
+    Ok(Rows { batches, rest: Remainder::new(wanted, residual, scan.limit), driver: run })
 }
 
 /// The answer of a scan, batch by batch.
 pub struct Rows {
-    schema: SchemaRef,
     batches: Batches,
-    residual: Option<Predicate>,
-    left: Option<u64>,
+    rest: Remainder,
     driver: Driver,
 }
 
 impl Rows {
     /// The columns of every batch.
     pub fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+        Arc::clone(self.rest.schema())
     }
 
     /// What the run has cost so far.
     pub fn stats(&self) -> RunStats {
         self.driver.counters().snapshot()
-    }
-
-    fn finish(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let filtered = match &self.residual {
-            Some(predicate) => predicate.filter(batch)?,
-            None => batch.clone(),
-        };
-        let columns = filtered.columns().iter().take(self.schema.fields().len()).cloned().collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(filtered.num_rows()));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }
 }
 
@@ -74,16 +61,11 @@ impl Iterator for Rows {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.left != Some(0) {
-            let batch = match self.batches.next()?.and_then(|batch| self.finish(&batch)) {
-                Ok(batch) if batch.num_rows() == 0 => continue,
-                Ok(batch) => batch,
-                Err(error) => return Some(Err(error)),
-            };
-            let Some(left) = &mut self.left else { return Some(Ok(batch)) };
-            let rows = (batch.num_rows() as u64).min(*left);
-            *left -= rows;
-            return Some(Ok(batch.slice(0, rows as usize)));
+        while !self.rest.is_done() {
+            match self.batches.next()?.and_then(|batch| self.rest.apply(&batch)) {
+                Ok(batch) if batch.num_rows() == 0 => {}
+                other => return Some(other),
+            }
         }
         None
     }

@@ -116,7 +116,9 @@ impl LocalStorage {
     /// `to` at any moment, except for folders on systems that cannot exchange names in one step.
     pub fn put_aside(&self, from: &str, to: &str, backup: &str) -> Result<()> {
         let to = place::resolve(to)?;
-        [from, &to, backup].into_iter().for_each(|path| self.forget(path));
+        for path in [from, &to, backup] {
+            self.forget(path);
+        }
         swap::put_aside(from, &to, backup)
     }
 }
@@ -236,7 +238,7 @@ impl Storage for LocalStorage {
 
     fn recover(&self, path: &str) -> Result<bool> {
         self.forget(path);
-        reclaim::recover(path)
+        Ok(reclaim::recover(path))
     }
 
     fn stage(&self, path: &str) -> Result<Option<StagedPath>> {

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::{Entry, EntryKind, LocalStorage, Lock, Staged, Storage};
 use crate::error::{Context, Error, Result};
+use crate::hint::Action;
 
 /// A file or folder on some storage.
 #[derive(Debug, Clone)]
@@ -130,9 +131,8 @@ impl Location {
     /// Refuses when something is here already, unless `overwrite`.
     pub fn refuse_existing(&self, overwrite: bool) -> Result<()> {
         if !overwrite && self.storage.is_taken(&self.path)? {
-            return Err(
-                Error::invalid(format!("'{}' exists already", self.path)).hint("add --force to replace it")
-            );
+            return Err(Error::invalid(format!("'{}' exists already", self.path))
+                .suggest("add {} to replace it", [Action::Overwrite]));
         }
         Ok(())
     }

@@ -139,6 +139,11 @@ pub trait Staged: Send {
     /// How many bytes were appended.
     fn position(&self) -> u64;
 
+    /// Whether the bytes leave at once and cannot be changed later.
+    fn is_pipe(&self) -> bool {
+        false
+    }
+
     /// Makes the file durable and visible under its name, replacing what was there, in one step.
     fn commit(self: Box<Self>) -> Result<()>;
 }

@@ -1,41 +1,30 @@
 //! Files as tables: `FROM 'run.tet#temperature'`, globs, folders, and `CREATE EXTERNAL TABLE`.
 
-mod foreign;
-mod glob;
 mod options;
-mod parquet;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory, UrlTableFactory};
 use datafusion::common::Result;
-use datafusion::execution::SessionState;
 use datafusion::logical_expr::CreateExternalTable;
-use tesselle::foreign::Foreign;
-use tesselle::{Driver, Error, Location, OpenOptions, Source, Table, Uri};
+use tesselle::name::{expand, is_pattern};
+use tesselle::{Driver, Error, Format, Location, OpenOptions, Table, Uri};
 
 use crate::error::external;
 use crate::provider::TesselleTable;
 use crate::union::UnionTable;
-use foreign::Kind;
 use options::TableOptions;
-pub(crate) use parquet::ParquetFactory;
 
 /// Opens what a table name or a statement names.
 #[derive(Debug, Clone)]
 pub(crate) struct Opener {
     pub(crate) driver: Driver,
     pub(crate) options: OpenOptions,
+    /// The format and the table that a statement names.
+    pub(crate) format: Option<String>,
+    pub(crate) table: Option<String>,
     pub(crate) pushdown: bool,
-}
-
-/// What a name stands for.
-enum Named {
-    /// A table of ours, or several as one.
-    Table(Arc<dyn Table>),
-    /// Files that DataFusion reads.
-    Foreign(Kind, Vec<String>),
 }
 
 impl Opener {
@@ -45,133 +34,71 @@ impl Opener {
     }
 
     /// What `uri` names: one file, a container that is a folder, a folder of files, or a pattern.
-    fn resolve(&self, uri: &str) -> tesselle::Result<Named> {
+    fn resolve(&self, uri: &str) -> tesselle::Result<Arc<dyn Table>> {
+        if is_pattern(uri) {
+            return self.all_of(&expand(uri)?);
+        }
         let parsed = Uri::parse(uri)?;
-        let local = !uri.contains("://") || uri.starts_with("file://");
-        if local && !parsed.location.exists()? {
-            let (pattern, fragment) = split(uri);
-            if glob::is_glob(pattern) {
-                return self.all_of(glob::expand(pattern)?, fragment);
-            }
-            return Err(missing(pattern));
+        if !Uri::is_remote(uri) && !parsed.location.exists()? {
+            return Err(missing(Uri::split(uri).0));
         }
-        if let Some(kind) = Kind::of(&parsed.location)? {
-            return Ok(Named::Foreign(kind, vec![parsed.location.path().to_owned()]));
-        }
-        if let Some(text) = text_kind(&parsed.location)? {
-            return Ok(Named::Table(text_table(text, &[parsed.location])?));
-        }
-        match open(uri, None, None, &self.options) {
-            Ok(table) => Ok(Named::Table(table)),
+        match self.open(uri) {
             Err(error) if error.class_name() == "unknown_format" && parsed.location.is_dir()? => {
-                let names =
-                    parsed.location.list()?.into_iter().map(|entry| parsed.location.join(&entry.name));
-                let mut known = Vec::new();
-                for location in names.filter(|location| !location.name().starts_with('.')) {
-                    // A folder may hold a README beside its data.
-                    if text_kind(&location)?.is_some()
-                        || Foreign::detect(&location)?.is_some()
-                        || tesselle::detect(&location).is_ok()
-                    {
-                        known.push(location.path().to_owned());
-                    }
-                }
-                if known.is_empty() { Err(error) } else { self.all_of(known, parsed.table.as_deref()) }
+                let known = known_files(&parsed)?;
+                if known.is_empty() { Err(error) } else { self.all_of(&known) }
             }
-            Err(error) => Err(error),
+            opened => opened,
         }
+    }
+
+    fn open(&self, uri: &str) -> tesselle::Result<Arc<dyn Table>> {
+        Ok(Arc::clone(self.opener().open_table(uri)?.table()))
+    }
+
+    fn opener(&self) -> tesselle::Opener {
+        let opener = tesselle::Opener::new().options(self.options.clone());
+        opener.format(self.format.clone()).table(self.table.clone())
     }
 
     /// Several files as one table.
-    fn all_of(&self, paths: Vec<String>, fragment: Option<&str>) -> tesselle::Result<Named> {
-        let locations = paths.iter().map(Location::local).collect::<tesselle::Result<Vec<_>>>()?;
-        let mut kinds = Vec::with_capacity(paths.len());
-        for location in &locations {
-            kinds.push((Kind::of(location)?, text_kind(location)?));
+    fn all_of(&self, uris: &[String]) -> tesselle::Result<Arc<dyn Table>> {
+        let mut locations = Vec::with_capacity(uris.len());
+        let mut format: Option<(&'static dyn Format, &String)> = None;
+        for uri in uris {
+            let location = Uri::parse(uri)?.location;
+            let own = match &self.format {
+                Some(name) => tesselle::format_by_name(name)?,
+                None => tesselle::detect(&location)?,
+            };
+            match format {
+                Some((first, name)) if first.name() != own.name() => return Err(mixed(name, uri)),
+                _ => format = Some((own, format.map_or(uri, |(_, name)| name))),
+            }
+            locations.push(location);
         }
-        let first = kinds.first().copied().unwrap_or_default();
-        if let Some(other) = kinds.iter().position(|kind| *kind != first) {
-            return Err(mixed(
-                paths.first().map_or("", String::as_str),
-                paths.get(other).map_or("", String::as_str),
-            ));
+        let (format, _) = format.ok_or_else(|| Error::not_found("no file matches"))?;
+        if let Some(table) = format.open_many(&locations, &self.options)? {
+            return Ok(table);
         }
-        match first {
-            (Some(kind), _) => Ok(Named::Foreign(kind, paths)),
-            (None, Some(text)) => Ok(Named::Table(text_table(text, &locations)?)),
-            (None, None) => {
-                let open = |path: &String| Ok((path.clone(), open(path, None, fragment, &self.options)?));
-                let tables = paths.iter().map(open).collect::<tesselle::Result<Vec<_>>>()?;
-                Ok(Named::Table(one_of(tables)?))
+        let open = |uri: &String| Ok((uri.clone(), self.open(uri)?));
+        let mut tables = uris.iter().map(open).collect::<tesselle::Result<Vec<_>>>()?;
+        match tables.pop() {
+            Some((_, only)) if tables.is_empty() => Ok(only),
+            last => {
+                tables.extend(last);
+                Ok(Arc::new(UnionTable::new(tables)?))
             }
         }
     }
 }
 
-/// The kind of a text file. Other engines call one object a line JSON.
-fn text_kind(location: &Location) -> tesselle::Result<Option<Foreign>> {
-    Ok(match Foreign::detect(location)? {
-        Some(text @ (Foreign::Csv | Foreign::Jsonl)) => Some(text),
-        None if location.name().to_ascii_lowercase().ends_with(".json") && location.is_file()? => {
-            Some(Foreign::Jsonl)
-        }
-        _ => None,
-    })
-}
-
-/// Text files as one table, of the columns that convert finds in them too.
-fn text_table(text: Foreign, files: &[Location]) -> tesselle::Result<Arc<dyn Table>> {
-    text.text_table(files, &[])?.ok_or_else(|| Error::internal("a text file is no table"))
-}
-
-/// The table of a statement, whose format and options are given.
-fn open_given(
-    locations: &[String],
-    format: &str,
-    options: &TableOptions,
-) -> tesselle::Result<Arc<dyn Table>> {
-    let mut tables = Vec::new();
-    for uri in locations {
-        let (pattern, fragment) = split(uri);
-        let local = Uri::parse(uri).is_ok_and(|parsed| parsed.location.exists().unwrap_or(false));
-        let (paths, fragment) = if glob::is_glob(pattern) && !local {
-            (glob::expand(pattern)?, fragment)
-        } else {
-            (vec![uri.clone()], None)
-        };
-        for path in paths {
-            let table = options.table.as_deref().or(fragment);
-            let opened = open(&path, Some(format), table, &options.open)?;
-            tables.push((path, opened));
-        }
-    }
-    one_of(tables)
-}
-
-/// One table of one container.
-fn open(
-    uri: &str,
-    format: Option<&str>,
-    table: Option<&str>,
-    options: &OpenOptions,
-) -> tesselle::Result<Arc<dyn Table>> {
-    let source = Source::open(uri, format, table, options)?;
-    source.table().ok_or_else(|| Error::internal(format!("'{uri}' is not a table")))
-}
-
-fn one_of(mut tables: Vec<(String, Arc<dyn Table>)>) -> tesselle::Result<Arc<dyn Table>> {
-    match tables.pop() {
-        Some((_, only)) if tables.is_empty() => Ok(only),
-        Some(last) => {
-            tables.push(last);
-            Ok(Arc::new(UnionTable::new(tables)?))
-        }
-        None => Err(Error::not_found("no file matches")),
-    }
-}
-
-fn split(uri: &str) -> (&str, Option<&str>) {
-    uri.split_once('#').map_or((uri, None), |(path, table)| (path, Some(table)))
+/// The files of a folder that are of a known format: there may be a README next to the data.
+fn known_files(folder: &Uri) -> tesselle::Result<Vec<String>> {
+    let names = folder.location.list()?.into_iter().map(|entry| folder.location.join(&entry.name));
+    let known =
+        names.filter(|location| !location.name().starts_with('.') && tesselle::detect(location).is_ok());
+    let table = folder.table.as_ref().map_or_else(String::new, |table| format!("#{table}"));
+    Ok(known.map(|location| format!("{}{table}", location.path())).collect())
 }
 
 fn mixed(one: &str, other: &str) -> Error {
@@ -189,40 +116,20 @@ fn missing(path: &str) -> Error {
     let known: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     let near = Error::unknown_name("file", name, known);
     match near.hint_text().filter(|hint| hint.starts_with("did you mean")) {
-        Some(hint) => error.hint(hint.to_owned()),
+        Some(hint) => error.hint(hint),
         None => error,
     }
 }
 
-/// How the session's state is had, while there is one.
-type StateOf = Box<dyn Fn() -> Option<SessionState> + Send + Sync>;
-
 /// Resolves quoted file names in `FROM`.
+#[derive(Debug)]
 pub(crate) struct FileTables {
     opener: Opener,
-    /// Files that DataFusion reads are opened with the settings of the session, which comes into being later.
-    state: OnceLock<StateOf>,
-}
-
-impl std::fmt::Debug for FileTables {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FileTables").field("opener", &self.opener).finish_non_exhaustive()
-    }
 }
 
 impl FileTables {
     pub(crate) fn new(opener: Opener) -> Self {
-        Self { opener, state: OnceLock::new() }
-    }
-
-    /// Tells where the session is.
-    pub(crate) fn attach(&self, state: impl Fn() -> Option<SessionState> + Send + Sync + 'static) {
-        self.state.get_or_init(|| Box::new(state));
-    }
-
-    fn state(&self) -> Result<SessionState> {
-        let state = self.state.get().and_then(|state| state());
-        state.ok_or_else(|| external(Error::internal("the session has ended")))
+        Self { opener }
     }
 }
 
@@ -232,12 +139,8 @@ impl UrlTableFactory for FileTables {
         let opener = self.opener.clone();
         let name = url.to_owned();
         let driver = opener.driver.clone();
-        let named = blocking(move || driver.install(|| opener.resolve(&name))).await;
-        match named {
-            Ok(Named::Table(table)) => Ok(Some(self.opener.provider(table))),
-            Ok(Named::Foreign(kind, paths)) => {
-                foreign::provider(&self.state()?, kind, &paths).await.map(Some)
-            }
+        match blocking(move || driver.install(|| opener.resolve(&name))).await {
+            Ok(table) => Ok(Some(self.opener.provider(table))),
             // Names without a dot, a slash or a fragment are names of tables, unless data has that name.
             Err(error) if !looks_like_a_file(url) && !is_data(url, &error) => Ok(None),
             Err(error) => Err(external(error)),
@@ -273,10 +176,16 @@ impl TableProviderFactory for ExternalTables {
             let error = Error::invalid(format!("{} files name their own columns", self.format));
             return Err(external(error.hint("leave the list of columns out")));
         }
-        let options = TableOptions::new(&self.opener.options, &command.options).map_err(external)?;
-        let (format, locations) = (self.format, command.locations.clone());
-        let driver = self.opener.driver.clone();
-        let table = blocking(move || driver.install(|| open_given(&locations, format, &options))).await;
+        let TableOptions { table, open } =
+            TableOptions::new(&self.opener.options, &command.options).map_err(external)?;
+        let opener =
+            Opener { options: open, table, format: Some(self.format.to_owned()), ..self.opener.clone() };
+        let (locations, driver) = (command.locations.clone(), self.opener.driver.clone());
+        let open = move || match locations.as_slice() {
+            [only] => opener.resolve(only),
+            several => opener.all_of(several),
+        };
+        let table = blocking(move || driver.install(open)).await;
         Ok(self.opener.provider(table.map_err(external)?))
     }
 }

@@ -11,7 +11,7 @@ use datafusion::datasource::MemTable;
 use datafusion::logical_expr::Expr;
 use serde_json::{Map, Value, json};
 use tesselle::search::SearchOptions;
-use tesselle::{Driver, Error, OpenOptions, Uri};
+use tesselle::{Driver, Error, OpenOptions, Opener, Uri};
 
 use crate::error::external;
 use rows::to_batch;
@@ -116,22 +116,24 @@ impl Listing {
         if args.len() > 1 {
             return Err(wrong());
         }
-        let opened = tesselle::open(uri, None, &self.options)?;
+        let opener = Opener::new().options(self.options.clone());
+        let opened = self.driver.install(|| opener.open(uri))?;
+        let container = opened.container();
         let objects: Vec<Value> = match self.function {
             Function::Tables => {
-                let description = opened.container.describe()?;
+                let description = container.describe()?;
                 let columns = description.tables.iter().flat_map(|table| {
                     table.columns.iter().map(|column| {
                         json!({
                             "table_name": table.name, "rows": table.rows, "column_name": column.name,
-                            "type": column.kind, "role": column.role, "nullable": column.nullable,
+                            "type": column.kind, "role": column.role.name(), "nullable": column.nullable,
                         })
                     })
                 });
                 columns.collect()
             }
             Function::Layout => {
-                let layout = opened.container.layout()?;
+                let layout = container.layout()?;
                 let extents = layout.files.iter().flat_map(|file| {
                     file.extents.iter().map(|extent| {
                         json!({
@@ -143,7 +145,7 @@ impl Listing {
                 });
                 extents.collect()
             }
-            Function::Chunks | Function::Search => opened.container.chunks(None)?,
+            Function::Chunks | Function::Search => container.chunks(None)?,
         };
         Ok(objects.into_iter().filter_map(object).collect())
     }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use datafusion::common::Result;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
@@ -15,7 +15,7 @@ use datafusion::physical_plan::metrics::{
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use futures::Stream;
 use tesselle::driver::Lease;
-use tesselle::{Cost, Driver, RunStats, Storage, Task};
+use tesselle::{Cost, Driver, Remainder, RunStats, Storage, Task};
 
 use super::Request;
 use crate::error::external;
@@ -30,7 +30,7 @@ pub(super) struct Partition {
     request: Arc<Request>,
     waiting: VecDeque<Box<dyn Task>>,
     running: Option<Running>,
-    left: Option<u64>,
+    rest: Remainder,
     counted: RunStats,
     counts: Counts,
 }
@@ -62,7 +62,7 @@ impl Partition {
             storage,
             waiting: tasks.into(),
             running: None,
-            left: request.limit,
+            rest: Remainder::new(Arc::clone(&request.schema), request.residual.clone(), request.limit),
             request,
             counted: RunStats::default(),
             counts,
@@ -111,7 +111,7 @@ impl Partition {
     }
 
     fn advance(&mut self) -> Result<Step> {
-        if self.left == Some(0) {
+        if self.rest.is_done() {
             return Ok(Step::End);
         }
         if self.running.is_none() {
@@ -130,28 +130,8 @@ impl Partition {
             self.running = None;
             return Ok(Step::Nothing);
         };
-        let batch = self.finish(batch)?;
+        let batch = self.rest.apply(&batch).map_err(external)?;
         Ok(if batch.num_rows() == 0 { Step::Nothing } else { Step::Batch(batch) })
-    }
-
-    /// What the table left to do.
-    fn finish(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
-        let batch = match &self.request.residual {
-            Some(predicate) => predicate.filter(&batch).map_err(external)?,
-            None => batch,
-        };
-        let batch = match &mut self.left {
-            Some(left) => {
-                let rows = (batch.num_rows() as u64).min(*left);
-                *left -= rows;
-                batch.slice(0, rows as usize)
-            }
-            None => batch,
-        };
-        let schema = &self.request.schema;
-        let columns = batch.columns().iter().take(schema.fields().len()).cloned().collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
     }
 }
 

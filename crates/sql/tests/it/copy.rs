@@ -1,6 +1,9 @@
 //! Answers into every format, and back.
 
-use tesselle::ErrorKind;
+use std::sync::Arc;
+
+use arrow_array::{Float64Array, Int64Array, StringArray};
+use tesselle::{Conversion, DiffOptions, Driver, DriverOptions, ErrorKind, OpenOptions};
 
 use crate::support::{self, rows};
 
@@ -83,4 +86,73 @@ fn names(folder: &str) -> Vec<String> {
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
+}
+
+/// The bytes of a file, or of every file of a folder by its path.
+fn content(path: &std::path::Path) -> Vec<(String, Vec<u8>)> {
+    if path.is_file() {
+        return vec![(String::new(), std::fs::read(path).unwrap())];
+    }
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        all.extend(
+            content(&entry.path()).into_iter().map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)),
+        );
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn copy_and_convert_write_the_same_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_str().unwrap();
+    let source = format!("{root}/source.parquet");
+    let times: Vec<i64> = (0..500).collect();
+    let values: Vec<f64> = times.iter().map(|time| *time as f64 / 4.0).collect();
+    let names: Vec<String> = times.iter().map(|time| format!("n{}", time % 7)).collect();
+    let rows = support::batch(vec![
+        ("time", Arc::new(Int64Array::from(times)), false),
+        ("a", Arc::new(Float64Array::from(values)), false),
+        ("n", Arc::new(StringArray::from(names)), false),
+    ]);
+    support::write_foreign(std::path::Path::new(&source), &rows);
+    let session = support::session(true);
+    let driver = Driver::new(&DriverOptions { threads: Some(1), memory: None }).unwrap();
+    for (format, columns, settings) in [
+        ("tet", "time,a", &[("chunk", "100")][..]),
+        ("zarr", "time,a", &[("chunk", "100")]),
+        ("tsfile", "time,a,n", &[("device", "root.d"), ("compression", "SNAPPY")]),
+        ("tatami", "time,a,n", &[("sort_key", "time"), ("row_group_rows", "100")]),
+        ("parquet", "time,a,n", &[]),
+        ("arrow", "time,a,n", &[]),
+        ("csv", "time,a,n", &[]),
+        ("jsonl", "time,a,n", &[]),
+        ("npy", "a", &[]),
+    ] {
+        let (one, other) = (format!("{root}/convert.{format}"), format!("{root}/copy.{format}"));
+        let mut conversion = Conversion::default();
+        conversion.scan.columns = Some(columns.split(',').map(str::to_owned).collect());
+        settings.iter().for_each(|(name, value)| conversion.write.settings.set(*name, *value));
+        tesselle::convert(&source, &one, &conversion, &driver).unwrap_or_else(|e| panic!("{format}: {e}"));
+        let options: Vec<String> =
+            settings.iter().map(|(name, value)| format!("'{name}' '{value}'")).collect();
+        let options =
+            if options.is_empty() { String::new() } else { format!("OPTIONS ({})", options.join(", ")) };
+        let sql = format!("COPY (SELECT {columns} FROM '{source}' ORDER BY time) TO '{other}' {options}");
+        session.query(&sql).and_then(tesselle_sql::Answer::finish).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        assert!(content(one.as_ref()) == content(other.as_ref()), "{format}");
+    }
+    // Fragments of an array have random names; its cells are the same.
+    let (one, other) = (format!("{root}/convert.tiledb"), format!("{root}/copy.tiledb"));
+    let mut conversion = Conversion::default();
+    conversion.write.settings.set("dims", "time");
+    tesselle::convert(&source, &one, &conversion, &driver).unwrap();
+    let sql = format!("COPY (SELECT * FROM '{source}') TO '{other}' OPTIONS ('dims' 'time')");
+    session.query(&sql).and_then(tesselle_sql::Answer::finish).unwrap();
+    let found =
+        tesselle::diff(&one, &other, &OpenOptions::default(), &DiffOptions::default(), &driver).unwrap();
+    assert!(found.is_equal(), "{found:?}");
 }

@@ -30,9 +30,10 @@ pub(crate) fn write(path: &Path, format: &str, table: Option<&str>, settings: &[
 
 /// Writes a foreign file.
 pub(crate) fn write_foreign(path: &Path, rows: &RecordBatch) {
-    let kind = tesselle::foreign::Foreign::from_extension(path.to_str().unwrap()).unwrap();
-    let target = Location::local(path).unwrap().create(false).unwrap();
-    let mut sink = kind.sink(target, &rows.schema(), tesselle::foreign::IpcKind::File).unwrap();
+    let format = tesselle::format_by_extension(path.to_str().unwrap()).unwrap();
+    let driver = Driver::new(&DriverOptions { threads: Some(2), memory: None }).unwrap();
+    let location = Location::local(path).unwrap();
+    let mut sink = format.create(&location, rows.schema(), &WriteOptions::default(), &driver).unwrap();
     sink.write(rows).unwrap();
     sink.finish().unwrap();
 }

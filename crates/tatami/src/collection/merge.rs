@@ -11,7 +11,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::interleave::interleave;
 use tesselle_core::driver::{Order, Rows, scan};
 use tesselle_core::storage::Lock;
-use tesselle_core::{Driver, Error, Location, Result, Scan, Sink, Summary};
+use tesselle_core::{Action, Driver, Error, Location, Result, Scan, Sink, Summary};
 
 use super::catalog::{Collection, LOCK_WAIT};
 use super::manifest::Edit;
@@ -53,7 +53,7 @@ impl Collection {
         check_path(output)?;
         if options.sort_key.is_some() || !options.bloom.is_empty() || !options.blobs.is_empty() {
             return Err(Error::invalid("a merge takes sort key, bloom filters and blobs from its inputs")
-                .hint("leave these settings out, or use 'tess convert'"));
+                .suggest("leave these settings out, or use {}", [Action::Convert]));
         }
         let lock = self.lock()?;
         let members = match inputs {
@@ -107,7 +107,7 @@ impl Collection {
         if let Some(plain) = files.iter().find(|file| !is_segment(file)) {
             return Err(Error::invalid("a search segment cannot be merged with a file that has no index")
                 .file(plain.path().to_string())
-                .hint("build a segment of it with 'tess index', or name the files to merge"));
+                .suggest("build a segment of it with {}, or name the files to merge", [Action::Index]));
         }
         let segments = files
             .iter()

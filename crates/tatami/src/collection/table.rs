@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Schema, SchemaRef};
 use tesselle_core::{
-    Context, Error, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats, Verdict,
+    Context, Error, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
+    Verdict,
 };
 
 use super::catalog::Collection;
@@ -14,7 +15,7 @@ use crate::meta::zone::Zone;
 use crate::read::file::File;
 use crate::read::plan;
 use crate::read::prune::{Evidence, Facts, verdict};
-use crate::read::table::is_exact;
+use crate::read::table::{facts, is_exact};
 use crate::search::has_segment_columns;
 
 /// All rows, members in path order.
@@ -98,6 +99,14 @@ impl Table for CollectionTable {
         let bytes = members.iter().fold(0u64, |n, m| n.saturating_add(m.bytes));
         let rows = rows.map_or(Known::Absent, Known::Exact);
         TableStats { rows, bytes: Known::Bound(bytes), ..TableStats::default() }
+    }
+
+    fn facts(&self) -> Result<TableFacts> {
+        // Members have key/value pairs of their own; what the columns are for is the same in all.
+        let mut facts = self.first.as_ref().map(facts).unwrap_or_default();
+        facts.attributes.clear();
+        facts.unkept.clear();
+        Ok(facts)
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {

@@ -8,7 +8,7 @@
 //! ```
 
 use tesselle_codec::crc::crc32c;
-use tesselle_core::{Cursor, Error, Result};
+use tesselle_core::{Action, Cursor, Error, Result};
 
 use super::types::{Codec, RecordKind};
 
@@ -105,6 +105,6 @@ impl Record {
         ))
         .class("page_checksum")
         .offset(offset)
-        .hint("'tess verify --deep' lists all damage, 'tess repair' keeps the other row groups"))
+        .suggest("{} lists all damage, {} keeps the other row groups", [Action::Verify, Action::Repair]))
     }
 }

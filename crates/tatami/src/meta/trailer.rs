@@ -1,7 +1,7 @@
 //! The trailer, the last 12 bytes: footer length, CRC-32C of the footer, magic.
 
 use tesselle_codec::crc::crc32c;
-use tesselle_core::{Cursor, Error, Result};
+use tesselle_core::{Action, Cursor, Error, Result};
 
 use super::header::{HEADER_LEN, MAGIC};
 
@@ -29,7 +29,10 @@ impl Trailer {
             return Err(Error::corrupt(format!("the file ends with \"{found}\", expected \"TAT1\""))
                 .class("bad_end_magic")
                 .offset(file_len.saturating_sub(4))
-                .hint("the file is cut off or was never finished; 'tess repair' saves its intact records"));
+                .suggest(
+                    "the file is cut off or was never finished; {} saves its intact records",
+                    [Action::Repair],
+                ));
         }
         let footer_offset = at.checked_sub(u64::from(footer_len)).filter(|offset| *offset >= HEADER_LEN);
         let Some(footer_offset) = footer_offset else {
@@ -52,7 +55,7 @@ impl Trailer {
         ))
         .class("footer_checksum")
         .offset(self.footer_offset)
-        .hint("'tess repair' saves what it can prove"))
+        .suggest("{} saves what it can prove", [Action::Repair]))
     }
 
     /// The 12 bytes behind `footer`.

@@ -13,7 +13,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::FieldRef;
 use tesselle_codec::compress::zstd::Front;
 use tesselle_codec::intpack::Int;
-use tesselle_core::{Error, Result};
+use tesselle_core::{Action, Error, Result};
 
 use super::dictionary::ValueDictionary;
 use super::values::{self, short};
@@ -273,7 +273,7 @@ fn not_utf8(column: &str, source: arrow_schema::ArrowError) -> Error {
     Error::corrupt(format!("text of column '{column}' is not UTF-8"))
         .class("not_utf8")
         .source(source)
-        .hint("--text-as-binary reads text columns as binary")
+        .suggest("{} reads string columns as binary", [Action::StringsAsBinary])
 }
 
 fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {

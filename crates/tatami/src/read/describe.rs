@@ -1,7 +1,7 @@
 //! What `info` shows: metadata alone, nothing decoded.
 
 use serde_json::{Map, Value, json};
-use tesselle_core::{ColumnDescription, Description, Result, TableDescription, hex, json_bytes};
+use tesselle_core::{ColumnDescription, ColumnRole, Description, Result, TableDescription, hex, json_bytes};
 
 use super::chunk::page_headers;
 use super::file::File;
@@ -12,7 +12,7 @@ use crate::meta::types::{codec_name, encoding_name};
 /// The object of `info`, except for what `search` adds.
 pub(crate) fn describe(file: &File) -> Description {
     let (header, footer) = (file.header(), file.footer());
-    let mut out = Description::new("tatami", format!("{}.{}", header.major, header.minor));
+    let mut out = Description::new(crate::container::NAME, format!("{}.{}", header.major, header.minor));
     out.metadata =
         footer.key_value.iter().map(|(key, value)| json!([json_bytes(key), json_bytes(value)])).collect();
     let fields = footer.schema.fields.iter();
@@ -27,7 +27,7 @@ pub(crate) fn describe(file: &File) -> Description {
         ColumnDescription {
             name: field.display_name(),
             kind: field.logical.name().to_owned(),
-            role: "column",
+            role: ColumnRole::Column,
             nullable: field.has(flags::NULLABLE),
             extra,
         }

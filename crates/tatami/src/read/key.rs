@@ -1,7 +1,7 @@
 //! The sort key of a file, and keys as people write them.
 
 use arrow_cast::parse::string_to_timestamp_nanos;
-use tesselle_core::{Context, Error, Result, Scalar};
+use tesselle_core::{Action, Context, Error, Result, Scalar};
 
 use super::file::File;
 use crate::meta::schema::Field;
@@ -19,9 +19,8 @@ impl File {
     pub fn parse_key(&self, text: &str) -> Result<Scalar> {
         let schema = &self.footer().schema;
         let Some(field) = schema.sort_key().and_then(|key| schema.fields.get(key)) else {
-            return Err(
-                Error::invalid("the file has no sort key to look up").hint("use --where to search all rows")
-            )
+            return Err(Error::invalid("the file has no sort key to look up")
+                .suggest("use {} to search all rows", [Action::Filter]))
             .in_file(self.path());
         };
         parse(field.logical, text).ok_or_else(|| {

@@ -1,7 +1,7 @@
 //! Which rows count: the deleted documents of a search segment are stored, but they are no rows.
 
 use arrow_buffer::{BooleanBuffer, Buffer};
-use tesselle_core::{Context, Error, Result};
+use tesselle_core::{Action, Context, Error, Result};
 
 use super::file::File;
 use crate::meta::header::flags;
@@ -39,7 +39,7 @@ impl File {
         match self.live()? {
             Some(live) if !is_set(&live, row) => {
                 Err(Error::not_found(format!("row {row} is a deleted document"))
-                    .hint("'tess cat --deleted' shows deleted documents too"))
+                    .suggest("{} shows deleted documents too", [Action::Deleted]))
             }
             _ => Ok(()),
         }
@@ -57,7 +57,7 @@ pub(crate) fn is_set(live: &BooleanBuffer, row: u64) -> bool {
 }
 
 fn with_hint(error: Error) -> Error {
-    error.hint("'tess cat --deleted' reads all stored rows")
+    error.suggest("{} reads all stored rows", [Action::Deleted])
 }
 
 fn bits(live: &LiveDocs) -> BooleanBuffer {

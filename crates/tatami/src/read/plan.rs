@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
 use bytes::Bytes;
-use tesselle_core::{Error, Plan, Predicate, Result, Scalar, Scan, Task, Verdict};
+use tesselle_core::{Action, Error, Plan, Predicate, Result, Scalar, Scan, Task, Verdict};
 
 use super::file::File;
 use super::prune::{Evidence, Facts, equalities, verdict};
@@ -20,7 +20,8 @@ use crate::meta::zone::from_scalar;
 /// Plans a scan of one file.
 pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
     if scan.selection.is_some() {
-        return Err(Error::invalid("this table has no grid to slice").hint("use --where to choose rows"));
+        return Err(Error::invalid("this table has no grid to slice")
+            .suggest("use {} to choose rows", [Action::Filter]));
     }
     let schema = file.schema();
     let projection = scan.column_indices(&schema)?;

@@ -7,7 +7,7 @@ use arrow_array::builder::BinaryBuilder;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::interleave::interleave;
-use tesselle_core::{Context, Error, Result, Scalar};
+use tesselle_core::{Action, Context, Error, Result, Scalar};
 
 use super::blob::{BlobIndex, DecodedRun};
 use super::cache::{PageAt, PageCache};
@@ -33,9 +33,8 @@ impl File {
         let schema = &self.footer().schema;
         let sorted = schema.sort_key().and_then(|column| Some((column, schema.fields.get(column)?)));
         let Some((column, field)) = sorted else {
-            return Err(
-                Error::invalid("the file has no sort key to look up").hint("use --where to search all rows")
-            );
+            return Err(Error::invalid("the file has no sort key to look up")
+                .suggest("use {} to search all rows", [Action::Filter]));
         };
         let Some(key) = from_scalar(field.logical, key) else { return Ok(None) };
         let groups = &self.footer().groups;

@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use serde_json::Value;
 use tesselle_core::{
-    ColumnStats, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats,
+    Attribute, ColumnStats, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts,
+    TableStats, json_bytes,
 };
 
 use super::file::File;
 use super::plan::plan;
+use crate::container::NAME;
+use crate::meta::schema::{Field, flags};
 use crate::meta::types::LogicalType;
 use crate::meta::zone::{Zone, to_scalar};
 
@@ -44,6 +48,39 @@ pub(crate) fn is_exact(file: &File, predicate: &Predicate) -> bool {
         let logical = schema.index_of(name).ok().and_then(|i| fields.get(i)).map(|f| f.logical);
         logical.is_some_and(LogicalType::has_scalars)
     })
+}
+
+/// What the footer states of the table: a note of an earlier conversion, keys, bloom filters, key/value pairs.
+pub(crate) fn facts(file: &File) -> TableFacts {
+    let footer = file.footer();
+    let pairs = footer.key_value.iter();
+    let mut pairs: Vec<(String, Value)> = pairs.map(|(key, value)| (text(key), json_bytes(value))).collect();
+    let note = pairs.iter().find(|(key, _)| key == TableFacts::NOTE_KEY).and_then(|(_, note)| note.as_str());
+    let mut facts = note.map_or_else(|| own_facts(file), TableFacts::from_note);
+    facts.format = NAME;
+    // What Tesselle notes for itself is not the user's.
+    pairs.retain(|(key, _)| !key.starts_with("tesselle:"));
+    for (key, value) in pairs {
+        if let Some(known) = facts.attributes.iter_mut().find(|known| known.name == key) {
+            facts.unkept.push(format!("an earlier value of '{key}'"));
+            known.value = value;
+        } else {
+            facts.attributes.push(Attribute::new(key, value));
+        }
+    }
+    facts
+}
+
+fn own_facts(file: &File) -> TableFacts {
+    let fields = &file.footer().schema.fields;
+    let sort_key = file.footer().schema.sort_key().and_then(|key| fields.get(key)).map(Field::display_name);
+    let bloom = fields.iter().filter(|field| field.has(flags::BLOOM)).map(Field::display_name);
+    let bloom = bloom.filter(|name| Some(name) != sort_key.as_ref()).collect();
+    TableFacts { sort_key, bloom, ..TableFacts::default() }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 impl Table for FileTable {
@@ -91,6 +128,10 @@ impl Table for FileTable {
             columns.insert(field.display_name(), stats);
         }
         TableStats { rows: Known::Exact(self.rows), bytes: Known::Exact(footer.stats.compressed), columns }
+    }
+
+    fn facts(&self) -> Result<TableFacts> {
+        Ok(facts(&self.file))
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use tesselle_core::driver::parallel;
-use tesselle_core::{Driver, Error, Location, OpenOptions, Predicate, Result};
+use tesselle_core::{Action, Driver, Error, Location, OpenOptions, Predicate, Result};
 
 use super::filter;
 use super::hit::{Hit, Hits, SegmentCounts};
@@ -100,7 +100,7 @@ impl Searcher {
             return Err(other.unwrap_or_else(|| {
                 Error::not_found("there is no search segment in the folder")
                     .file(location.path())
-                    .hint("segments are files named *.tatami; 'tess index' makes them")
+                    .suggest("segments are files named *.tatami; {} makes them", [Action::Index])
             }));
         }
         Ok(Self { segments, folder: true })

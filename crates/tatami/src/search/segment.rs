@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use bytes::Bytes;
-use tesselle_core::{Context, Error, Location, OpenOptions, Result};
+use tesselle_core::{Action, Context, Error, Location, OpenOptions, Result};
 
 use super::inverted::{InvertedIndex, Runs};
 use super::meta::{DictionaryKind, LiveDocs};
@@ -180,7 +180,7 @@ pub(crate) fn descriptor(file: &File) -> Result<Inverted> {
     if !is_segment(file) {
         return Err(Error::unsupported("the file is not a search segment")
             .class("not_search_segment")
-            .hint("'tess index IN OUT --text COLUMNS' makes one"));
+            .suggest("{} makes one", [Action::Index]));
     }
     file.footer().inverted.ok_or_else(|| {
         Error::corrupt("the header says search segment, but the footer describes no inverted index")

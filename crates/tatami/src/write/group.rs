@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrow_array::{Array, ArrayRef};
 use arrow_select::concat::concat;
 use tesselle_core::driver::parallel;
-use tesselle_core::{Error, Result};
+use tesselle_core::{Action, Error, Result};
 
 use super::dictionary::DictionaryBuilder;
 use super::page::{EncodedPage, Packing, encode};
@@ -43,7 +43,7 @@ impl Pending {
         concat(&parts).map_err(|e| {
             Error::limit("a page of strings exceeds 2 GiB")
                 .source(e)
-                .hint("write with fewer rows per page: --set page_rows=N")
+                .suggest("write with fewer rows per page: {}", [Action::setting("page_rows", "N")])
         })
     }
 }

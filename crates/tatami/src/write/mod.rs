@@ -8,5 +8,6 @@ pub(crate) mod options;
 pub(crate) mod order;
 pub(crate) mod page;
 pub(crate) mod schema;
+pub(crate) mod start;
 pub(crate) mod strings;
 pub(crate) mod writer;

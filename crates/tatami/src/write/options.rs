@@ -1,6 +1,6 @@
 //! How a file is written.
 
-use tesselle_core::{Error, Result, Settings, WriteOptions};
+use tesselle_core::{Action, Error, Result, Settings};
 
 use crate::meta::types::Codec;
 
@@ -94,8 +94,7 @@ const SETTINGS: [&str; 15] = [
 
 impl WriterOptions {
     /// Reads the settings of a write request.
-    pub fn from_settings(options: &WriteOptions) -> Result<Self> {
-        let settings = &options.settings;
+    pub fn from_settings(settings: &Settings) -> Result<Self> {
         settings.expect_only(&SETTINGS)?;
         let defaults = Self::default();
         let positive = |name: &str, default: u64| -> Result<u64> {
@@ -122,7 +121,8 @@ impl WriterOptions {
             }
         };
         if codec == Codec::Lz4 && profile == Profile::Plain {
-            return Err(Error::invalid("lz4 needs the extended profile").hint("add --set profile=extended"));
+            return Err(Error::invalid("lz4 needs the extended profile")
+                .suggest("add {}", [Action::setting("profile", "extended")]));
         }
         Ok(Self {
             row_group_rows: rows("row_group_rows", defaults.row_group_rows)?,
@@ -136,7 +136,7 @@ impl WriterOptions {
             sort_key: settings.get("sort_key").map(str::to_owned),
             bloom: names(settings, "bloom"),
             blobs: names(settings, "blob"),
-            metadata: options.metadata.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
+            metadata: Vec::new(),
             page_size_hint: settings.parse("page_size_hint", "a whole number")?.unwrap_or(0),
             uuid: settings.get("uuid").map_or(Ok([0; 16]), uuid)?,
             created_ms: settings.parse("created_ms", "milliseconds since the epoch")?.unwrap_or(0),

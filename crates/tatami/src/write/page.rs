@@ -8,7 +8,7 @@ use arrow_select::concat::concat;
 use tesselle_codec::compress::{Compressor, compress, zstd};
 use tesselle_codec::intpack::{Int, frame};
 use tesselle_codec::varint;
-use tesselle_core::{Error, Result};
+use tesselle_core::{Action, Error, Result};
 
 use super::options::Profile;
 use super::{cascade, strings};
@@ -78,9 +78,8 @@ pub(crate) fn encode(
     };
     let uncompressed = u32::try_from(uncompressed).ok().filter(|_| u32::try_from(payload.len()).is_ok());
     let Some(uncompressed) = uncompressed else {
-        return Err(
-            Error::limit("a page exceeds 4 GiB").hint("write with fewer rows per page: --set page_rows=N")
-        );
+        return Err(Error::limit("a page exceeds 4 GiB")
+            .suggest("write with fewer rows per page: {}", [Action::setting("page_rows", "N")]));
     };
     let mut record = Record::new(RecordKind::Data, packing.codec, array.len() as u32, uncompressed, &payload);
     record.encoding = encoding.id();

@@ -4,7 +4,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema as ArrowSchema};
 use tesselle_codec::crc::crc32c_append;
 use tesselle_core::storage::Staged;
-use tesselle_core::{Driver, Error, Location, Result, Sink, Summary};
+use tesselle_core::{Action, Driver, Error, Location, Result, Sink, Summary};
 
 use super::blobs::BlobSpool;
 use super::dictionary::DictionaryBuilder;
@@ -233,7 +233,10 @@ impl Writer {
                     "column '{}' is a list, of which the plain format cannot hold a row",
                     field.name()
                 ))
-                .hint("add --set profile=extended; the original engine cannot read such a file"));
+                .suggest(
+                    "add {}; the original engine cannot read such a file",
+                    [Action::setting("profile", "extended")],
+                ));
             }
             if array.data_type() != field.data_type() {
                 let (found, wanted) = (array.data_type(), field.data_type());
@@ -491,7 +494,7 @@ impl Writer {
         let footer = self.footer.to_bytes(self.minor);
         if u32::try_from(footer.len()).is_err() {
             return Err(Error::limit("the footer exceeds 4 GiB")
-                .hint("write larger row groups: --set row_group_rows=N"));
+                .suggest("write larger row groups: {}", [Action::setting("row_group_rows", "N")]));
         }
         self.out.write(&footer)?;
         self.out.write(&Trailer::bytes_for(&footer))?;

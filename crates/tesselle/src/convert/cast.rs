@@ -6,22 +6,29 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int64Type};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
-use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
-use tesselle_core::{Error, Result};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
+use tesselle_core::driver::Rows;
+use tesselle_core::{Action, Error, Result, type_name};
 
-use crate::source::RowStream;
-use crate::types::type_name;
+/// A stream of batches of one schema.
+pub(super) struct RowStream {
+    /// The columns.
+    pub(super) schema: SchemaRef,
+    /// The rows.
+    pub(super) batches: Box<dyn Iterator<Item = Result<RecordBatch>>>,
+}
 
 /// `rows` with these columns cast. A value that does not fit its new type ends the stream with an error.
-pub(super) fn cast(rows: RowStream, casts: &[(String, DataType)]) -> Result<RowStream> {
+pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream> {
+    let source = rows.schema();
     if casts.is_empty() {
-        return Ok(rows);
+        return Ok(RowStream { schema: source, batches: Box::new(rows) });
     }
-    let mut fields: Vec<_> = rows.schema.fields().iter().cloned().collect();
+    let mut fields: Vec<_> = source.fields().iter().cloned().collect();
     let mut plan = Vec::new();
     for (name, to) in casts {
-        let known = rows.schema.fields().iter().map(|field| field.name().as_str());
-        let at = rows.schema.index_of(name).map_err(|_| Error::unknown_name("column", name, known))?;
+        let known = source.fields().iter().map(|field| field.name().as_str());
+        let at = source.index_of(name).map_err(|_| Error::unknown_name("column", name, known))?;
         // A column may be cast more than once, one after the other.
         let from = fields.get(at).map_or(&DataType::Null, |field| field.data_type());
         if !can_cast_types(from, to) {
@@ -32,16 +39,16 @@ pub(super) fn cast(rows: RowStream, casts: &[(String, DataType)]) -> Result<RowS
             )));
         }
         // The source's own name of the type no longer holds.
-        let field = rows.schema.field(at).clone().with_data_type(to.clone()).with_metadata([].into());
+        let field = source.field(at).clone().with_data_type(to.clone()).with_metadata([].into());
         if let Some(place) = fields.get_mut(at) {
             *place = Arc::new(field);
         }
         plan.push((at, name.clone(), to.clone()));
     }
-    let schema = Arc::new(Schema::new_with_metadata(fields, rows.schema.metadata().clone()));
+    let schema = Arc::new(Schema::new_with_metadata(fields, source.metadata().clone()));
     let target = Arc::clone(&schema);
     let options = CastOptions { safe: false, ..CastOptions::default() };
-    let batches = rows.batches.map(move |batch| {
+    let batches = rows.map(move |batch| {
         let batch = batch?;
         let mut columns = batch.columns().to_vec();
         for (at, name, to) in &plan {
@@ -49,7 +56,7 @@ pub(super) fn cast(rows: RowStream, casts: &[(String, DataType)]) -> Result<RowS
                 *column = cast_column(column, to, &options).map_err(|error| {
                     Error::invalid(format!("column '{name}' has a value that does not fit {}", type_name(to)))
                         .source(error)
-                        .hint("choose a wider type, or leave such rows out with --where")
+                        .suggest("choose a wider type, or leave such rows out with {}", [Action::Filter])
                 })?;
             }
         }

@@ -1,4 +1,4 @@
-//! An array that tells how much of it has been read.
+//! An array that reports how much of it has been read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,8 +8,6 @@ use tesselle_core::array::TileBytes;
 use tesselle_core::driver::Progress;
 use tesselle_core::{ArrayView, DType, Driver, Result};
 
-use super::target::Target;
-
 /// Passes everything on, and tiles also to the progress of a driver.
 pub(super) struct Watched<'a> {
     inner: &'a dyn ArrayView,
@@ -17,9 +15,9 @@ pub(super) struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    /// `None` where the writer tells its own progress, or where the array lies in memory and nothing is decoded.
-    pub(super) fn new(inner: &'a dyn ArrayView, to: Target, driver: &Driver) -> Option<Self> {
-        if matches!(to, Target::Foreign(_)) || inner.contiguous().is_some() {
+    /// `None` where the array lies in memory and nothing is decoded.
+    pub(super) fn new(inner: &'a dyn ArrayView, driver: &Driver) -> Option<Self> {
+        if inner.contiguous().is_some() {
             return None;
         }
         let cells = inner.shape().iter().try_fold(1_u64, |n, extent| n.checked_mul(*extent));

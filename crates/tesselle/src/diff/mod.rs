@@ -3,15 +3,14 @@
 mod rows;
 mod sort;
 
-use std::sync::Arc;
-
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::Schema;
 use serde_json::{Value, json};
-use tesselle_core::{Driver, Error, OpenOptions, Result, Scan};
+use tesselle_core::fit::plain_type;
+use tesselle_core::{Driver, Error, OpenOptions, Result, Scan, TableFacts};
 
-use rows::Comparison;
+use rows::{Batches, Comparison};
 
-use crate::source::Source;
+use crate::open::{DatasetTable, Opener};
 
 /// How to compare.
 #[derive(Debug, Clone)]
@@ -72,15 +71,16 @@ pub fn diff(
     options: &DiffOptions,
     driver: &Driver,
 ) -> Result<Difference> {
-    let opened = |uri: &str| driver.install(|| Source::open(uri, None, None, open));
+    let opener = Opener::new().options(open.clone());
+    let opened = |uri: &str| driver.install(|| opener.open_table(uri));
     let (left, right) = (opened(left)?, opened(right)?);
-    diff_sources(&left, &right, options, driver)
+    diff_tables(&left, &right, options, driver)
 }
 
 /// Compares two opened tables.
-pub fn diff_sources(
-    left: &Source,
-    right: &Source,
+pub fn diff_tables(
+    left: &DatasetTable,
+    right: &DatasetTable,
     options: &DiffOptions,
     driver: &Driver,
 ) -> Result<Difference> {
@@ -109,20 +109,16 @@ pub fn diff_sources(
             }
             Some(key.clone())
         }
-        None if left.is_ordered()? && right.is_ordered()? => None,
-        None => {
-            let own = left.identifying_columns()?.filter(|key| key.iter().all(|name| shared.contains(name)));
-            Some(own.unwrap_or_else(|| shared.clone()))
-        }
+        None => identity(&left.facts()?, &right.facts()?, &left_schema, &shared),
     };
     let comparison = Comparison::new(&left_schema, &right_schema, &shared, options.shown, options.memory)?;
     let scan = Scan::all().columns(shared.iter().cloned());
-    let batches = |source: &Source| Ok::<_, Error>(source.rows(&scan, driver)?.batches);
+    let batches = |table: &DatasetTable| -> Result<Batches> { Ok(Box::new(table.rows(&scan, driver)?)) };
     let found = match key {
         None => comparison.by_position(batches(left)?, batches(right)?)?,
         Some(key) => {
             // A change of type may change the order, so only columns of one type count as sorted.
-            let in_order = |source: &Source| source.sort_columns() == key && schema.is_empty();
+            let in_order = |table: &DatasetTable| table.table().sort_columns() == key && schema.is_empty();
             let (left, right) = ((batches(left)?, in_order(left)), (batches(right)?, in_order(right)));
             comparison.by_key(left, right, &key)?
         }
@@ -130,18 +126,20 @@ pub fn diff_sources(
     Ok(Difference { schema, ..found })
 }
 
-/// The type that counts: large, view and dictionary variants hold the same values, and so do lists whatever the name and
-/// nullability of what is in them.
-pub(crate) fn plain_type(data_type: &DataType) -> DataType {
-    let item = |field: &Field| Arc::new(Field::new("item", plain_type(field.data_type()), true));
-    match data_type {
-        DataType::List(field) | DataType::LargeList(field) => DataType::List(item(field)),
-        DataType::FixedSizeList(field, n) => DataType::FixedSizeList(item(field), *n),
-        DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
-        DataType::LargeBinary | DataType::BinaryView => DataType::Binary,
-        DataType::Dictionary(_, values) => plain_type(values),
-        other => other.clone(),
+/// The columns that rows are matched by; `None` matches them by position, where both sides have an order.
+fn identity(
+    left: &TableFacts,
+    right: &TableFacts,
+    schema: &Schema,
+    shared: &[String],
+) -> Option<Vec<String>> {
+    if !left.unordered && !right.unordered {
+        return None;
     }
+    let own = left.identity().into_iter().filter(|name| schema.index_of(name).is_ok());
+    let own: Vec<String> = own.map(str::to_owned).collect();
+    let usable = !own.is_empty() && own.iter().all(|name| shared.contains(name));
+    Some(if usable { own } else { shared.to_vec() })
 }
 
 fn compare_schemas(left: &Schema, right: &Schema, wanted: impl Fn(&str) -> bool) -> Vec<String> {

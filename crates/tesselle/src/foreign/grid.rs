@@ -7,11 +7,9 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
 use tesselle_core::array::{coordinates, narrow, read_region_here};
 use tesselle_core::{
-    ArrayView, ColumnStats, Cost, DType, Error, Known, Plan, Predicate, Pushdown, Region, Result, Scan, Span,
-    Step, Storage, TYPE_KEY, Table, TableStats, Task,
+    ArrayView, ColumnRole, ColumnStats, Cost, DType, Error, GridAxis, Known, Plan, Predicate, Pushdown,
+    Region, Result, Scan, Span, Step, Storage, TYPE_KEY, Table, TableFacts, TableStats, Task,
 };
-
-use crate::layout::Layout;
 
 /// Bytes of one array that a task decodes at a time, unless its tiles are larger.
 const BAND: u64 = 16 << 20;
@@ -29,6 +27,17 @@ pub(crate) struct GridColumn {
     pub(crate) is_bool: bool,
 }
 
+impl GridColumn {
+    /// The only array of a table, as a column of this name; `None` where it is not just one array.
+    pub(crate) fn of(table: &dyn Table, name: &str) -> Option<Self> {
+        let facts = table.facts().ok()?;
+        let values = facts.named(&[ColumnRole::Value]);
+        let [value] = values.as_slice() else { return None };
+        let is_bool = *table.schema().field_with_name(value).ok()?.data_type() == DataType::Boolean;
+        Some(Self { name: name.to_owned(), array: table.array(value)?, is_bool })
+    }
+}
+
 /// A table over arrays of one shape.
 pub(crate) struct GridTable {
     name: String,
@@ -37,6 +46,7 @@ pub(crate) struct GridTable {
     columns: Vec<GridColumn>,
     schema: SchemaRef,
     storage: Arc<dyn Storage>,
+    facts: TableFacts,
 }
 
 impl GridTable {
@@ -66,8 +76,14 @@ impl GridTable {
             };
             fields.push(typed(Field::new(&column.name, kind, false), source));
         }
+        let tiles = first.array.tile_shape();
+        let grid = axes.iter().zip(&shape).zip(tiles);
+        let grid = grid.map(|((name, extent), tile)| GridAxis::positions(name, *extent, *tile)).collect();
+        let mut facts = TableFacts::of_grid(grid);
+        facts.roles.extend(columns.iter().map(|column| (column.name.clone(), ColumnRole::Value)));
         Ok(Self {
             name: name.to_owned(),
+            facts,
             axes,
             shape,
             columns,
@@ -76,10 +92,9 @@ impl GridTable {
         })
     }
 
-    /// What its columns are for.
-    pub(crate) fn layout(&self) -> Layout {
-        let tile = self.columns.first().map_or(&[][..], |column| column.array.tile_shape());
-        Layout::of_grid(&self.axes, &self.shape, tile)
+    /// What the table is, for those who know more of it than its grid.
+    pub(crate) fn facts_mut(&mut self) -> &mut TableFacts {
+        &mut self.facts
     }
 
     fn cells(&self) -> Result<u64> {
@@ -120,6 +135,10 @@ impl Table for GridTable {
         let wanted = self.columns.iter().filter(|c| !c.is_bool && columns.contains(&c.name.as_str()));
         stats.columns.extend(wanted.map(|column| (column.name.clone(), column.array.stats())));
         stats
+    }
+
+    fn facts(&self) -> Result<TableFacts> {
+        Ok(self.facts.clone())
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {
@@ -187,7 +206,7 @@ impl Table for GridTable {
     }
 
     fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
-        let found = self.columns.iter().find(|c| c.name == column && !c.is_bool);
+        let found = self.columns.iter().find(|c| c.name == column);
         found.map(|column| Arc::clone(&column.array))
     }
 

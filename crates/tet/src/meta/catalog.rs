@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use tesselle_core::{Context, Error, Limits, Location, Result};
+use tesselle_core::{Action, Context, Error, Limits, Location, Result};
 
 use super::align8;
 use super::directory::{self, BLOB_OFFSET, Dataset};
@@ -130,7 +130,7 @@ impl Catalog {
                     .class("footer_missing")
                     .offset(file_len.saturating_sub(4))
                     .piece("footer tail magic")
-                    .hint("'tess repair' writes the data without the footer"));
+                    .suggest("{} writes the data without the footer", [Action::Repair]));
             }
         };
         let payload_end = raw.as_ref().map_or(Ok(file_len), |raw| raw.payload_end(file_len))?;

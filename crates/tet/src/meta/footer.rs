@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use tesselle_core::{Cursor, Error, Result};
+use tesselle_core::{Action, Cursor, Error, Result};
 
 use super::metadata::Metadata;
 
@@ -45,7 +45,7 @@ impl Tail {
             .class("unsupported_history_version")
             .offset(start.saturating_add(8))
             .piece("footer tail history_version")
-            .hint("'tess repair' writes the data without the footer"));
+            .suggest("{} writes the data without the footer", [Action::Repair]));
         }
         if tail.json_len > start {
             return Err(Error::corrupt(format!(
@@ -113,7 +113,7 @@ impl Document {
                 .offset(offset)
                 .piece("footer JSON")
                 .source(source)
-                .hint("'tess repair' writes the data without the footer")
+                .suggest("{} writes the data without the footer", [Action::Repair])
         })
     }
 

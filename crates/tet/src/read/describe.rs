@@ -1,17 +1,17 @@
 //! What `info` shows, from metadata alone.
 
 use serde_json::{Map, Value, json};
-use tesselle_core::{ColumnDescription, Description, Error, Result, TableDescription};
+use tesselle_core::{ColumnDescription, ColumnRole, Description, Error, Result, TableDescription};
 
 use super::axes;
 use super::opened::Opened;
-use crate::meta::directory::{Dataset, MAX_RANK};
+use crate::meta::directory::{BLOB_OFFSET, Dataset, MAX_RANK};
 use crate::meta::superblock::LAYOUT_VERSION;
 
 /// The description of the whole file.
 pub(crate) fn describe(opened: &Opened) -> Result<Description> {
     let catalog = &opened.catalog;
-    let mut description = Description::new("tet", LAYOUT_VERSION.to_string());
+    let mut description = Description::new(crate::NAME, LAYOUT_VERSION.to_string());
     let failed = |source| Error::internal("metadata cannot be shown").source(source);
     let footer = catalog.footer.as_ref();
     if let Some(metadata) = footer.and_then(|footer| footer.metadata.as_ref()) {
@@ -28,9 +28,49 @@ pub(crate) fn describe(opened: &Opened) -> Result<Description> {
     description.extra.insert("chunk_count".into(), catalog.index.len().into());
     description.extra.insert("footer_version".into(), footer.map(|footer| footer.tail.version).into());
     description.extra.insert("secondary_index".into(), catalog.secondary_range().is_some().into());
+    description.extra.insert("superblock".into(), superblock(opened));
+    description.extra.insert("directory".into(), directory(opened));
+    description.extra.insert("footer".into(), footer_facts(opened));
     let tables = catalog.datasets.iter().enumerate().map(|(id, dataset)| table(opened, id, dataset));
     description.tables = tables.collect();
     Ok(description)
+}
+
+fn superblock(opened: &Opened) -> Value {
+    let superblock = &opened.catalog.superblock;
+    json!({
+        "layout_version": LAYOUT_VERSION, "dataset_count": superblock.dataset_count, "flags": superblock.flags,
+        "chunk_index_offset": superblock.chunk_index_offset, "chunk_index_length": superblock.chunk_index_length,
+    })
+}
+
+/// Where the records of the datasets lie; null in a file without any.
+fn directory(opened: &Opened) -> Value {
+    let datasets = &opened.catalog.datasets;
+    if datasets.is_empty() {
+        return Value::Null;
+    }
+    let length: u64 = datasets.iter().map(|dataset| dataset.record_len() as u64).sum();
+    json!({ "offset": BLOB_OFFSET, "length": length, "records": datasets.len() })
+}
+
+/// What the footer has, and where; null in a file without one.
+fn footer_facts(opened: &Opened) -> Value {
+    let catalog = &opened.catalog;
+    let Some(footer) = &catalog.footer else { return Value::Null };
+    let json = footer.tail.json_range(catalog.file_len);
+    let place = |range: Option<std::ops::Range<u64>>| {
+        range.map(|range| json!({ "offset": range.start, "length": range.end - range.start }))
+    };
+    json!({
+        "version": footer.tail.version,
+        "payload_end": catalog.payload_end,
+        "json": place(Some(json)),
+        "zone_maps": place(catalog.zone_range()),
+        "secondary_index": place(catalog.secondary_range()),
+        "metadata_spill": place(footer.document.metadata_ref.and_then(|spill| spill.range(catalog.file_len))),
+        "history_rows": footer.document.history.len(),
+    })
 }
 
 fn table(opened: &Opened, id: usize, dataset: &Dataset) -> TableDescription {
@@ -52,8 +92,8 @@ fn table(opened: &Opened, id: usize, dataset: &Dataset) -> TableDescription {
     };
     let names = axes::names(dataset, opened.catalog.metadata_of(&dataset.name));
     let mut columns: Vec<ColumnDescription> =
-        names.into_iter().map(|name| column(name, "position".into(), "axis")).collect();
-    columns.push(column(axes::VALUE.into(), dataset.dtype_name(), "value"));
+        names.into_iter().map(|name| column(name, "position".into(), ColumnRole::Axis)).collect();
+    columns.push(column(axes::VALUE.into(), dataset.dtype_name(), ColumnRole::Value));
     TableDescription { name: dataset.name.clone(), rows: grid.map(|grid| grid.cells), columns, extra }
 }
 

@@ -196,6 +196,11 @@ impl File {
         self.opened.catalog.budget
     }
 
+    /// How many datasets it has.
+    pub fn datasets(&self) -> usize {
+        self.opened.catalog.datasets.len()
+    }
+
     /// The element type of a dataset, by position.
     pub fn dtype(&self, id: usize) -> Option<DType> {
         self.opened.catalog.datasets.get(id)?.dtype()

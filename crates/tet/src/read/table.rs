@@ -6,15 +6,17 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use tesselle_core::array::narrow;
 use tesselle_core::{
-    ArrayView, ColumnStats, Known, Plan, Predicate, Pushdown, Region, Result, Scan, Storage, Table,
-    TableStats,
+    ArrayView, Attribute, AttributeScope, ColumnRole, ColumnStats, GridAxis, Known, Plan, Predicate,
+    Pushdown, Region, Result, Scan, Storage, Table, TableFacts, TableStats,
 };
 
 use super::array::Array;
 use super::axes::{self, VALUE};
 use super::opened::Opened;
 use super::plan;
+use crate::NAME;
 use crate::meta::index::DatasetRows;
+use crate::notes::Notes;
 
 /// One dataset as rows and columns.
 pub(crate) struct TetTable {
@@ -72,6 +74,24 @@ impl Table for TetTable {
             stats.columns.insert(VALUE.to_owned(), self.array.stats());
         }
         stats
+    }
+
+    fn facts(&self) -> Result<TableFacts> {
+        let grid = self.array.grid();
+        let axes = self.names.iter().zip(&grid.shape).zip(self.array.tile_shape());
+        let axes = axes.map(|((name, extent), tile)| GridAxis::positions(name, *extent, *tile)).collect();
+        let mut facts = TableFacts::of_grid(axes);
+        facts.roles.push((VALUE.to_owned(), ColumnRole::Value));
+        facts.format = NAME;
+        facts.table = Some(self.name().to_owned());
+        let own = self.opened.catalog.metadata_of(self.name());
+        let attribute = |(name, value): (&String, &String)| Attribute {
+            scope: AttributeScope::Table,
+            ..Attribute::new(name, value.as_str())
+        };
+        facts.attributes = own.iter().flat_map(|own| &own.attrs).map(attribute).collect();
+        facts.native = Some(Notes::of(&self.opened.catalog).native(self.name()));
+        Ok(facts)
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {

@@ -104,12 +104,13 @@ impl Writer {
         }
         let kept = specs.len();
         specs.extend_from_slice(added);
-        let footer = merged_footer(&file, options.footer.clone());
+        let WriterOptions { footer, alignment, checksum, .. } = options;
+        let footer = merged_footer(&file, footer);
         let mut writer = Self::start(
             location,
             &specs,
             kept,
-            WriterOptions { footer, overwrite: true, ..options },
+            WriterOptions { footer, overwrite: true, alignment, checksum },
             driver,
         )?;
         for id in 0..kept {
@@ -133,9 +134,8 @@ impl Writer {
             let end = grid.tiles.min(next + BATCH);
             let Some(output) = self.datasets.get(id) else { break };
             let (encoder, driver) = (output.encoder(), &self.driver);
-            let copied = driver.try_map(next..end, |linear| {
-                copy_tile(file, source, grid, linear, encoder, copying)
-            })?;
+            let copied = driver
+                .try_map(next..end, |linear| copy_tile(file, source, grid, linear, encoder, copying))?;
             for (tile, codec, payload, statistics) in copied {
                 let encoded = Encoded { codec, payload: Cow::Borrowed(&payload), statistics };
                 self.append_encoded(id, &tile, &encoded)?;
@@ -143,6 +143,17 @@ impl Writer {
             next = end;
         }
         Ok(())
+    }
+    /// Copies one tile as it is stored.
+    pub(super) fn copy_one(&mut self, id: usize, file: &File, source: usize, tile: &[u64]) -> Result<()> {
+        let grid = file.opened.grid(source)?;
+        let missing = || Error::internal("a tile is not there");
+        let linear = grid.linear(tile).ok_or_else(missing)?;
+        let encoder = self.datasets.get(id).ok_or_else(missing)?.encoder();
+        let (tile, codec, payload, statistics) =
+            copy_tile(file, source, grid, linear, encoder, &Copying::default())?;
+        let encoded = Encoded { codec, payload: Cow::Borrowed(&payload), statistics };
+        self.append_encoded(id, &tile, &encoded)
     }
 }
 

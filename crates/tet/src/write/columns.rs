@@ -4,7 +4,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema};
-use tesselle_core::{DType, Error, Result, TYPE_KEY};
+use tesselle_core::fit::fit_cells;
+use tesselle_core::{Action, DType, Error, Fit, Result, TYPE_KEY};
 
 use super::settings::SinkSettings;
 use crate::meta::directory::MAX_RANK;
@@ -27,15 +28,25 @@ pub(super) struct Roles {
     pub(super) values: Vec<ValueColumn>,
 }
 
+/// What becomes of a column of values. There is no type of one signed byte; the next larger one holds it.
+pub(super) fn fit(data_type: &DataType) -> Fit {
+    match fit_cells(data_type) {
+        Fit::As(DataType::Int8) => Fit::As(DataType::Int16),
+        other => other,
+    }
+}
+
 impl Roles {
+    /// How many leading columns are axes.
+    pub(super) fn rank(schema: &Schema, settings: &SinkSettings) -> Result<usize> {
+        settings.axes.as_ref().map_or_else(|| Ok(own_face(schema)), |text| count_axes(schema, text))
+    }
+
     /// Decides: leading integer columns before a lone `value` are axes, or those that `axes` counts or names;
     /// otherwise each column is a dataset of one axis.
     pub(super) fn new(schema: &Schema, settings: &SinkSettings) -> Result<Self> {
         let fields = schema.fields();
-        let rank = match &settings.axes {
-            Some(text) => count_axes(schema, text)?,
-            None => own_face(schema),
-        };
+        let rank = Self::rank(schema, settings)?;
         if rank > MAX_RANK || rank >= fields.len().max(1) {
             return Err(Error::invalid(format!("{rank} of {} columns are axes", fields.len()))
                 .hint("there can be 1 to 8 axes, and at least one other column"));
@@ -91,7 +102,7 @@ impl ValueColumn {
                 "column '{name}' of type {} cannot be written as a tensor",
                 field.data_type()
             ))
-            .hint("choose numeric columns with --columns")
+            .suggest("choose numeric columns with {}", [Action::Columns])
         })?;
         let parsed = fill.map(|text| {
             parse_element(dtype, text).ok_or_else(|| {
@@ -135,8 +146,9 @@ impl ValueColumn {
                 "column '{}' has nulls, which a tensor cannot hold",
                 self.name
             ))
-            .hint(
-                "add --set fill=NaN or another value to stand for them, or leave such rows out with --where",
+            .suggest(
+                "add {} or another value to stand for them, or leave such rows out with {}",
+                [Action::setting("fill", "NaN"), Action::Filter],
             ));
         };
         let cells = out.get_mut(start..).unwrap_or_default().chunks_exact_mut(fill.len());

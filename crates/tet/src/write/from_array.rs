@@ -1,22 +1,27 @@
 //! An array of any format as a file of its own.
 
-use tesselle_core::{ArrayView, DType, Driver, Error, Location, Result, Summary, WriteOptions};
+use arrow_schema::Field;
+use tesselle_core::fit::check_types;
+use tesselle_core::{ArrayRequest, ArrayView, DType, Driver, Error, Result, Written};
 
+use super::columns::fit;
 use super::settings::{SinkSettings, UNNAMED};
 use super::spec::{DatasetSpec, WriterOptions, default_chunk_shape};
 use super::writer::Writer;
+use crate::NAME;
 
 /// Tiles of the source that are kept; larger ones would make a band too large to hold.
 const KEPT_TILE: u64 = 64 << 20;
 
 /// Writes a whole array with the settings of a sink.
-pub(crate) fn create_from_array(
-    location: &Location,
-    source: &dyn ArrayView,
-    options: &WriteOptions,
-    driver: &Driver,
-) -> Result<Summary> {
-    let settings = SinkSettings::new(options)?;
+pub(crate) fn from_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
+    request.expect_whole(NAME)?;
+    let value = Field::new("value", request.array.dtype().arrow(), false);
+    let types = check_types(NAME, [(&value, fit(value.data_type()))])?;
+    let settings = SinkSettings::new(&request.options, &request.facts)?;
+    let mut fitted = settings.fitted(&request.facts).with_types(types);
+    fitted.lost.extend(request.lost_origin());
+    let ArrayRequest { target, array: source, options, .. } = request;
     let shape = source.shape().to_vec();
     if settings.shape.as_ref().is_some_and(|wanted| *wanted != shape) {
         return Err(Error::invalid(format!("the array has the shape {shape:?}, not the one that is set")));
@@ -39,9 +44,9 @@ pub(crate) fn create_from_array(
         footer: settings.footer(&specs, source.axis_names()),
         checksum: settings.checksum,
     };
-    let mut writer = Writer::create(location, &specs, options, driver)?;
+    let mut writer = Writer::create(target.location(NAME)?, &specs, options, driver)?;
     writer.put_array(0, source)?;
-    writer.finish()
+    Ok(Written { summary: writer.finish()?, fitted })
 }
 
 /// The tiles of the source, where they are of moderate size.

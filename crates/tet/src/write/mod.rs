@@ -2,6 +2,7 @@
 
 mod append;
 mod columns;
+mod edit;
 mod encode;
 mod finish;
 mod from_array;
@@ -14,9 +15,10 @@ mod writer;
 
 pub(crate) use append::Copying;
 pub use append::write_array;
-pub(crate) use from_array::create_from_array;
+pub use edit::{extend, remove, rename};
+pub(crate) use from_array::from_array;
 pub(crate) use rewrite::rewrite_with;
 pub use rewrite::{FooterChange, RewriteOptions, rewrite};
-pub(crate) use sink::TetSink;
+pub(crate) use sink::start;
 pub use spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions, default_chunk_shape};
 pub use writer::Writer;

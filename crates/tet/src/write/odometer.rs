@@ -1,6 +1,6 @@
 //! Following coordinates row by row: are they row-major, and which shape do they make?
 
-use tesselle_core::{Error, Result};
+use tesselle_core::{Action, Error, Result};
 
 /// Checks that coordinates run through a box in row-major order, and learns the extents that were not given.
 #[derive(Debug, Clone)]
@@ -57,7 +57,10 @@ impl Odometer {
         Err(Error::invalid(format!(
             "the coordinates {found:?} do not follow the row before in row-major order"
         ))
-        .hint("sort the rows by their axis columns, or add --set order=any to place them by coordinate"))
+        .suggest(
+            "sort the rows by their axis columns, or add {} to place them by coordinate",
+            [Action::setting("order", "any")],
+        ))
     }
 
     /// The coordinates of the first row.

@@ -57,8 +57,8 @@ pub fn rewrite(
 ) -> Result<Summary> {
     let catalog = &source.opened.catalog;
     let specs = specs(source, &options)?;
-    let footer = options.writer.footer.clone().or_else(|| footer(source, options.footer));
-    let settings = WriterOptions { footer, ..options.writer.clone() };
+    let mut settings = options.writer;
+    settings.footer = settings.footer.or_else(|| footer(source, options.footer));
     target.refuse_existing(settings.overwrite)?;
     let mut writer = Writer::start(target, &specs, specs.len(), settings, driver)?;
     let copying = Copying { recompress: options.recompress, ..Copying::default() };

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use tesselle_core::{Error, Result, Settings, WriteOptions};
+use tesselle_core::{Error, Fitted, Result, Settings, TableFacts, WriteOptions};
 
 use super::spec::{Alignment, DatasetSpec, FooterSpec};
-use crate::meta::footer::HistoryRow;
 use crate::meta::index::{Codec, MemoryBudget};
 use crate::meta::metadata::{DatasetMetadata, FileMetadata, Metadata};
+use crate::notes::Notes;
 
 /// The name of a dataset that was given none.
 pub(super) const UNNAMED: &str = "data";
@@ -66,22 +66,17 @@ pub(super) struct SinkSettings {
     pub(super) footer: FooterChoice,
     pub(super) alignment: Alignment,
     pub(super) budget: MemoryBudget,
-    /// Names of the axes, where they shall differ from the columns'.
-    pub(super) dim_names: Option<Vec<String>>,
+    /// Attributes of every dataset.
     pub(super) attrs: BTreeMap<String, String>,
-    pub(super) history: Vec<HistoryRow>,
-    pub(super) tool: Option<String>,
-    /// What another file said about datasets of these names.
-    pub(super) datasets: BTreeMap<String, DatasetMetadata>,
+    /// What another tensor file states about datasets of the same names, and its history.
+    pub(super) notes: Notes,
+    keeps_notes: bool,
 }
 
 impl SinkSettings {
-    /// Reads the settings; names that are not known are refused.
-    ///
-    /// Of `options.metadata` the keys `axes` (names, separated by commas), `tool`, `source` (a history row),
-    /// `attr.NAME`, `history` (rows as JSON) and `datasets` (what another file says about them, as JSON) are kept; others
-    /// belong to other formats.
-    pub(super) fn new(options: &WriteOptions) -> Result<Self> {
+    /// Reads the settings; names that are not known are refused. A dataset that gets another name loses what another
+    /// tensor file states about it, and keeps its attributes.
+    pub(super) fn new(options: &WriteOptions, facts: &TableFacts) -> Result<Self> {
         let settings = &options.settings;
         settings.expect_only(&KNOWN)?;
         let level = settings.zstd_level()?;
@@ -93,12 +88,9 @@ impl SinkSettings {
         if checksum == Some(true) && codec != Some(Codec::Zstd) {
             return Err(Error::invalid("checksum is set, but raw chunks have none").hint("add codec=zstd"));
         }
-        let metadata = &options.metadata;
-        let attrs = metadata.iter().filter_map(|(key, value)| {
-            key.strip_prefix("attr.").map(|name| (name.to_owned(), value.clone()))
-        });
-        let source = metadata.get("source").map(|source| HistoryRow::new("convert", source, now()));
-        let history: Vec<HistoryRow> = json(metadata, "history")?;
+        let notes = Notes::among(facts).filter(|_| options.table.is_none());
+        let attributes = facts.attributes.iter().filter(|_| notes.is_none());
+        let attrs = attributes.map(|attribute| (attribute.name.clone(), attribute.text())).collect();
         Ok(Self {
             name: options.table.clone(),
             chunk: numbers(settings, "chunk")?,
@@ -126,18 +118,23 @@ impl SinkSettings {
                 percent_bps: settings.parse("budget_percent_bps", "a number of basis points")?.unwrap_or(0),
                 bytes: settings.parse("budget_bytes", "a number of bytes below 4 GiB")?.unwrap_or(0),
             },
-            dim_names: metadata
-                .get("axes")
-                .map(|names| names.split(',').map(|name| name.trim().to_owned()).collect()),
-            attrs: attrs.collect(),
-            history: history.into_iter().chain(source).collect(),
-            datasets: json(metadata, "datasets")?,
-            tool: metadata.get("tool").cloned(),
+            attrs,
+            keeps_notes: notes.is_some(),
+            notes: notes.cloned().unwrap_or_default(),
         })
     }
 }
 
 impl SinkSettings {
+    /// What becomes of the facts about the source.
+    pub(super) fn fitted(&self, facts: &TableFacts) -> Fitted {
+        let mut fitted = Fitted::keeping(facts);
+        if self.keeps_notes {
+            fitted.lost.clone_from(&facts.unkept);
+        }
+        fitted
+    }
+
     /// The footer for datasets over these axes: by default none, unless there is something to say.
     pub(super) fn footer(&self, specs: &[DatasetSpec], axes: &[String]) -> Option<FooterSpec> {
         let defaults = axes.iter().enumerate().all(|(axis, name)| *name == format!("i{axis}"));
@@ -146,41 +143,33 @@ impl SinkSettings {
         if let Some(fill) = &self.fill {
             attrs.entry("_FillValue".to_owned()).or_insert_with(|| fill.clone());
         }
-        let names = self.dim_names.clone().or(own_names);
         let about = |spec: &DatasetSpec| {
-            let mut about = self.datasets.get(&spec.name).cloned().unwrap_or_default();
+            let mut about = self.notes.datasets.get(&spec.name).cloned().unwrap_or_default();
             about.attrs.extend(attrs.clone());
-            about.dim_names = names.clone().or(about.dim_names);
+            about.dim_names = own_names.clone().or(about.dim_names);
             (spec.name.clone(), about)
         };
         let datasets: BTreeMap<String, DatasetMetadata> =
             specs.iter().map(about).filter(|(_, about)| !about.is_empty()).collect();
-        let said = !datasets.is_empty() || self.tool.is_some();
+        let said = !datasets.is_empty();
         match self.footer {
             FooterChoice::None => return None,
-            FooterChoice::Auto if !said && self.history.is_empty() => return None,
+            FooterChoice::Auto if !said && self.notes.history.is_empty() => return None,
             _ => {}
         }
         let file = said.then(|| FileMetadata {
-            tool: self.tool.clone(),
+            tool: None,
             library_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             created_at: Some(now()),
         });
         let metadata = Metadata { file, datasets };
         Some(FooterSpec {
-            history: self.history.clone(),
+            history: self.notes.history.clone(),
             metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
             indexes: self.footer == FooterChoice::Indexed,
             version: None,
         })
     }
-}
-
-/// A fact that is JSON; nothing where there is none.
-fn json<T: serde::de::DeserializeOwned + Default>(facts: &BTreeMap<String, String>, key: &str) -> Result<T> {
-    let Some(text) = facts.get(key) else { return Ok(T::default()) };
-    serde_json::from_str(text)
-        .map_err(|e| Error::invalid(format!("the metadata '{key}' cannot be read")).source(e))
 }
 
 /// Whether zstd frames shall carry a checksum.

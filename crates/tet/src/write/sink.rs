@@ -5,13 +5,16 @@
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
-use tesselle_core::{Driver, Error, Location, Result, Sink, Summary, WriteOptions};
+use tesselle_core::fit::{check_types, fit_axis};
+use tesselle_core::{Action, Created, Driver, Error, Location, Result, Sink, Summary, WriteRequest};
 
-use super::columns::{Roles, coordinates};
+use super::columns::{Roles, coordinates, fit};
 use super::odometer::Odometer;
 use super::settings::{RowOrder, SinkSettings, UNNAMED, parse_numbers};
 use super::spec::{DatasetSpec, WriterOptions, default_chunk_shape};
 use super::writer::Writer;
+use crate::NAME;
+use crate::meta::directory::MAX_RANK;
 use crate::read::axes::{CHUNK_KEY, VALUE};
 
 /// Takes batches of axis columns and values.
@@ -33,15 +36,30 @@ enum State {
     Waiting { values: Vec<Vec<u8>>, coordinates: Vec<Vec<i64>> },
 }
 
+/// Starts a file for rows. What the settings leave open follows from the facts about the source.
+pub(crate) fn start(mut request: WriteRequest, driver: &Driver) -> Result<Created> {
+    request.fill_tensor(MAX_RANK);
+    let WriteRequest { target, schema, facts, options, .. } = request;
+    let settings = SinkSettings::new(&options, &facts)?;
+    let rank = Roles::rank(&schema, &settings)?;
+    let fits = schema.fields().iter().enumerate().map(|(i, field)| {
+        let fit = if i < rank { fit_axis(field.data_type()) } else { fit(field.data_type()) };
+        (field.as_ref(), fit)
+    });
+    let fitted = settings.fitted(&facts).with_types(check_types(NAME, fits)?);
+    let sink = TetSink::new(target.location(NAME)?, &schema, options.overwrite, settings, driver)?;
+    Ok(Created { sink: Box::new(sink), fitted })
+}
+
 impl TetSink {
-    pub(crate) fn new(
+    fn new(
         location: &Location,
         schema: &SchemaRef,
-        options: &WriteOptions,
+        overwrite: bool,
+        mut settings: SinkSettings,
         driver: &Driver,
     ) -> Result<Self> {
-        location.refuse_existing(options.overwrite)?;
-        let mut settings = SinkSettings::new(options)?;
+        location.refuse_existing(overwrite)?;
         let roles = Roles::new(schema, &settings)?;
         let rank = roles.axes.len().max(1);
         let noted = |key: &str| schema.metadata().get(key).and_then(|text| parse_numbers(text));
@@ -56,13 +74,10 @@ impl TetSink {
                 )));
             }
         }
-        if settings.dim_names.as_ref().is_some_and(|names| names.len() != rank) {
-            return Err(Error::invalid(format!("{rank} axes need as many names")));
-        }
         let mut sink = Self {
             location: location.clone(),
             driver: driver.clone(),
-            overwrite: options.overwrite,
+            overwrite,
             odometer: Odometer::new(rank, settings.shape.as_deref()),
             rows: 0,
             state: State::Waiting {
@@ -175,7 +190,10 @@ impl Sink for TetSink {
             return Err(Error::limit(format!(
                 "values of unknown shape fill the memory budget of {most} bytes"
             ))
-            .hint("add --set shape=N,M so that tiles can be written as they fill"));
+            .suggest(
+                "add {} so that chunks can be written as they fill",
+                [Action::setting("shape", "N,M")],
+            ));
         }
         Ok(())
     }
@@ -268,8 +286,10 @@ impl TetSink {
             let mut out = vec![0; cells as usize * size];
             if holes {
                 let fill = role.fill().ok_or_else(|| {
-                    Error::invalid(format!("{} of {cells} cells are not given", cells - self.rows))
-                        .hint("add --set fill=NaN or another value to stand for them")
+                    Error::invalid(format!("{} of {cells} cells are not given", cells - self.rows)).suggest(
+                        "add {} or another value to stand for them",
+                        [Action::setting("fill", "NaN")],
+                    )
                 })?;
                 out.chunks_exact_mut(size).for_each(|cell| cell.copy_from_slice(fill));
             }

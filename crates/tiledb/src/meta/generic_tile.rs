@@ -13,7 +13,7 @@
 
 use tesselle_codec::cipher::Key;
 use tesselle_codec::compress::Compressor;
-use tesselle_core::{Context, ErrorKind};
+use tesselle_core::{Action, Context, ErrorKind};
 
 use super::datatype::Datatype;
 use crate::filter::{Filter, Pipeline, TileCodec, TileKind};
@@ -69,7 +69,7 @@ impl GenericTile {
                 return Err(Error::new(ErrorKind::Denied, "the array is encrypted and no key was given")
                     .class("key_missing")
                     .offset(base)
-                    .hint("give the key with --key-file or TESSELLE_KEY"));
+                    .suggest("give the key with {}", [Action::Key]));
             }
         };
         let body_offset = cursor.offset();

@@ -26,10 +26,10 @@ pub struct MetadataValue {
 }
 
 impl MetadataValue {
-    /// The object of `info --json`.
-    pub fn to_json(&self) -> Result<Json> {
+    /// The value as JSON.
+    pub fn value_json(&self) -> Result<Json> {
         let size = self.datatype.size();
-        let value = if self.count == 0 {
+        Ok(if self.count == 0 {
             Json::Null
         } else if self.datatype.is_text() || self.datatype.is_bytes() {
             text_or_bytes(&self.bytes).to_json()
@@ -40,10 +40,14 @@ impl MetadataValue {
             Json::Array(
                 parts.map(|part| Ok(parse_scalar(self.datatype, part)?.to_json())).collect::<Result<_>>()?,
             )
-        };
-        Ok(
-            json!({ "type": self.datatype.name(), "num": self.count, "hex": hex(&self.bytes), "value": value }),
-        )
+        })
+    }
+
+    /// The object of `info --json`.
+    pub fn to_json(&self) -> Result<Json> {
+        Ok(json!({
+            "type": self.datatype.name(), "num": self.count, "hex": hex(&self.bytes), "value": self.value_json()?,
+        }))
     }
 }
 

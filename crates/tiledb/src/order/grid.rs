@@ -3,7 +3,7 @@
 //! Inside this module a coordinate is a position: its distance from the low end of its dimension's domain, which fits
 //! `u64` whatever the dimension's type. Regions are inclusive boxes of positions.
 
-use tesselle_core::{Region as Selected, Scalar, Span};
+use tesselle_core::{Action, Region as Selected, Scalar, Span};
 
 use crate::meta::layout::Layout;
 use crate::meta::value::Range;
@@ -294,7 +294,7 @@ impl Grid {
                 return Err(Error::limit(format!(
                     "the selection has more than {limit} pieces of {max} cells"
                 ))
-                .hint("select a smaller region with --slice"));
+                .suggest("select a smaller region with {}", [Action::Slice]));
             }
             let position = span.start.saturating_add(index.saturating_mul(step));
             let tile_end = (position - position % extent).saturating_add(extent);

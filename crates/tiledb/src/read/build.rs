@@ -17,6 +17,7 @@ use crate::meta::datatype::Datatype;
 use crate::meta::dimension::VAR;
 use crate::meta::enumeration::Enumeration;
 use crate::{Error, Result};
+use tesselle_core::Action;
 
 /// The cells of one column.
 pub(crate) struct Cells {
@@ -127,7 +128,7 @@ fn days(data: Buffer, len: usize, nulls: Option<&NullBuffer>) -> Result<ArrayRef
         } else {
             i32::try_from(*day).map_err(|_| {
                 Error::corrupt(format!("day {day} does not fit a 32-bit date"))
-                    .hint("add --raw to read the stored integers")
+                    .suggest("add {} to read the stored integers", [Action::Raw])
             })?
         });
     }
@@ -180,7 +181,7 @@ fn text(name: &str, data: Buffer, offsets: Vec<i32>, nulls: Option<NullBuffer>) 
         Error::corrupt(format!("column '{name}' holds text that is not UTF-8"))
             .class("not_utf8")
             .source(error)
-            .hint("add --text-as-binary to read it as bytes")
+            .suggest("add {} to read it as bytes", [Action::StringsAsBinary])
     })
 }
 

@@ -350,8 +350,8 @@ impl FieldTiles {
         let rebuilt = Error::new(error.kind(), message).class(error.class_name());
         let rebuilt = rebuilt.offset(start.saturating_add(inner.unwrap_or(0))).piece(format!("tile {tile}"));
         let rebuilt = rebuilt.file(name);
-        match error.hint_text() {
-            Some(hint) => rebuilt.hint(hint.to_owned()),
+        match error.next_step() {
+            Some(hint) => rebuilt.hint(hint.clone()),
             None => rebuilt,
         }
     }

@@ -222,7 +222,7 @@ fn not_writable(location: &Location) -> Result<Error> {
         return Ok(Error::unsupported(format!(
             "'{location}' is an array of a format version before 10, which is read only"
         ))
-        .hint("'tess convert OLD NEW --to tiledb --set filters=zstd' writes it in the newest version"));
+        .hint("a conversion with a setting, such as filters=zstd, writes its rows into a new array"));
     }
     if crate::is_group(location)? {
         return Ok(

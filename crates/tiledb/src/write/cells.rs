@@ -16,6 +16,7 @@ use arrow_schema::{DataType, TimeUnit};
 use crate::meta::attribute::Attribute;
 use crate::meta::dimension::{Dimension, VAR};
 use crate::{Datatype, Error, Result};
+use tesselle_core::Action;
 
 /// What cells of a field look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -378,7 +379,7 @@ fn refuse_inner_nulls(
         Some(_) => Err(Error::invalid(format!(
             "column '{name}' has a null among the values of a cell, which must be whole"
         ))
-        .hint("a cell can be null as a whole; leave such rows out with --where")),
+        .suggest("a cell can be null as a whole; leave such rows out with {}", [Action::Filter])),
         None => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field as ArrowField, Schema};
-use tesselle_core::Selection;
+use tesselle_core::{Action, Selection};
 
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
@@ -172,7 +172,7 @@ fn row_major(region: &Region, axes: &[Vec<u64>], rows: usize) -> Result<Vec<u32>
     let cells = region.cells().unwrap_or(u64::MAX);
     if cells != rows as u64 || u32::try_from(cells).is_err() {
         return Err(Error::invalid(format!("the box has {cells} cells, but there are {rows} rows"))
-            .hint("a dense write fills a box; name another with --region, or write several"));
+            .suggest("a dense write fills a box; name another with {}, or write several", [Action::Region]));
     }
     let mut order = vec![FREE; rows];
     for row in 0..rows {
@@ -182,7 +182,7 @@ fn row_major(region: &Region, axes: &[Vec<u64>], rows: usize) -> Result<Vec<u32>
             let offset = positions.get(row).and_then(|position| position.checked_sub(low));
             let offset = offset.filter(|offset| *offset < len).ok_or_else(|| {
                 Error::invalid(format!("row {row} lies outside of the box"))
-                    .hint("leave --region out, or widen it")
+                    .suggest("leave {} out, or widen it", [Action::Region])
             })?;
             place = place * len + offset;
         }

@@ -71,6 +71,17 @@ impl BloomFilter {
         self.bytes.len()
     }
 
+    /// A filter of the same size without a series.
+    pub fn cleared(&self) -> Self {
+        Self { bytes: Vec::new(), ..self.clone() }
+    }
+
+    /// How many bits are set here and not in `other`, a filter of the same size.
+    pub fn surplus(&self, other: &Self) -> u32 {
+        let there = other.bytes.iter().copied().chain(std::iter::repeat(0));
+        self.bytes.iter().zip(there).map(|(mine, there)| (mine & !there).count_ones()).sum()
+    }
+
     /// Bytes up to the last bit that is set.
     pub fn used_bytes(&self) -> usize {
         self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)

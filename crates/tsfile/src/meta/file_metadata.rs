@@ -16,6 +16,8 @@ pub struct FileMetadata {
     pub devices: Vec<DeviceLocation>,
     /// 0.8 and 000001: what each measurement name means.
     pub measurements: Vec<MeasurementSchema>,
+    /// 0.8 and 000001: keys of the map of measurements that are not the names of their schemas, with those names.
+    pub misnamed: Vec<(String, String)>,
     /// 0.8 and 000001: free text of the writer.
     pub created_by: Option<String>,
     /// 000001 and 000002: all chunks, and those that a merge dropped from the metadata.
@@ -32,6 +34,11 @@ pub struct FileMetadata {
     pub bloom: Option<BloomFilter>,
     /// Version 4: properties of the file.
     pub properties: Vec<(String, Option<String>)>,
+}
+
+/// Whether a property of version 4 is about encryption: every file has those.
+pub(crate) fn is_about_encryption(key: &str) -> bool {
+    matches!(key, "encryptLevel" | "encryptType" | "encryptKey")
 }
 
 /// Where the metadata of a device lies in 0.8 and 000001.
@@ -71,7 +78,11 @@ impl FileMetadata {
         }
         let n = cursor.len32()?;
         for _ in 0..cursor.count(n, 18)? {
-            meta.measurements.push(MeasurementSchema::parse_entry(cursor)?);
+            let (key, schema) = MeasurementSchema::parse_entry(cursor)?;
+            if key != schema.name {
+                meta.misnamed.push((key, schema.name.clone()));
+            }
+            meta.measurements.push(schema);
         }
         if version == Version::V08 {
             cursor.i32_be()?;

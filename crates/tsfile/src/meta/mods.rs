@@ -7,6 +7,7 @@
 //! aborted                                       cancels the line before
 //! ```
 
+use super::Version;
 use super::deletion::{Deletion, Target};
 use tesselle_core::{Error, Result};
 
@@ -47,6 +48,28 @@ fn parse(line: &str) -> Option<Deletion> {
         None => (rest, second, i64::MIN),
     };
     Some(Deletion { target: Target::Path(path.to_string()), before: Some(before), start, end })
+}
+
+/// Writes the line of a deletion of one series. `before` is the version, from version 3 on the position, before which
+/// chunks are concerned; files before 000002 delete all points up to the second time.
+pub fn write(
+    path: &str,
+    before: i64,
+    (start, end): (i64, i64),
+    version: Version,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    if path.contains(['\n', '\r']) {
+        return Err(Error::unsupported("a deletion is a line, and the name of this series has several")
+            .piece(format!("'{}'", path.escape_debug())));
+    }
+    let line = if version.is_flat() {
+        format!("DELETION,{path},{before},{end}\n")
+    } else {
+        format!("DELETION,{path},{before},{start},{end}\n")
+    };
+    out.extend_from_slice(line.as_bytes());
+    Ok(())
 }
 
 #[cfg(test)]

@@ -95,6 +95,29 @@ impl Resource {
         Ok(resource)
     }
 
+    /// Writes the layout of 0.12 and later for a file of version 3 or 4: the times of each device.
+    pub fn write_versioned(
+        devices: &BTreeMap<DeviceId, (i64, i64)>,
+        version: Version,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let by_segments = version == Version::V4;
+        out.extend([1, if by_segments { 3 } else { 1 }]);
+        out.put_i32(len32(devices.len())?);
+        for (start, end) in devices.values() {
+            out.put_i64(*start);
+            out.put_i64(*end);
+        }
+        for (index, device) in devices.keys().enumerate() {
+            device.write(out, if by_segments { Version::V4 } else { Version::V1 })?;
+            out.put_i32(len32(index)?);
+        }
+        // No plan index: the greatest is the least number, the least the greatest.
+        out.put_i64(i64::MIN);
+        out.put_i64(i64::MAX);
+        Ok(())
+    }
+
     /// Writes the layout of 0.8 and 0.9.
     pub fn write_plain(&self, out: &mut Vec<u8>) -> Result<()> {
         for pick in [|r: &TimeRange| r.0, |r: &TimeRange| r.1] {

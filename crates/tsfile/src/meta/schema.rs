@@ -2,7 +2,7 @@
 
 use super::primitive::Primitives as _;
 use super::{Compression, DataType, Encoding, PutPrimitives, primitive::len32};
-use tesselle_core::{Cursor, Error, Result};
+use tesselle_core::{ColumnRole, Cursor, Error, Result};
 
 /// Keys and values that a schema carries, in file order.
 pub type Properties = Vec<(String, String)>;
@@ -23,15 +23,15 @@ pub struct MeasurementSchema {
 }
 
 impl MeasurementSchema {
-    /// Reads one entry of the map in 0.8 and 000001: the key and the schema itself.
-    pub fn parse_entry(cursor: &mut Cursor<'_>) -> Result<Self> {
-        cursor.text()?;
+    /// Reads one entry of the map in 0.8 and 000001: the key, which repeats the name, and the schema itself.
+    pub fn parse_entry(cursor: &mut Cursor<'_>) -> Result<(String, Self)> {
+        let key = cursor.text()?.to_string();
         let name = cursor.text()?.to_string();
         let data_type = DataType::from_code(i32::from(cursor.i16_be()?))?;
         let encoding = Encoding::from_code(i32::from(cursor.i16_be()?))?;
         let compression = Compression::from_code(i32::from(cursor.i16_be()?))?;
         let properties = parse_properties(cursor)?;
-        Ok(Self { name, data_type, encoding, compression, properties })
+        Ok((key, Self { name, data_type, encoding, compression, properties }))
     }
 
     /// Writes what [`MeasurementSchema::parse_entry`] reads.
@@ -61,13 +61,13 @@ pub enum Category {
 impl Category {
     const ALL: [Self; 4] = [Self::Tag, Self::Field, Self::Attribute, Self::Time];
 
-    /// The word reports use.
-    pub fn role(self) -> &'static str {
+    /// What its columns are for.
+    pub fn role(self) -> ColumnRole {
         match self {
-            Self::Tag => "tag",
-            Self::Field => "field",
-            Self::Attribute => "attribute",
-            Self::Time => "time",
+            Self::Tag => ColumnRole::Tag,
+            Self::Field => ColumnRole::Field,
+            Self::Attribute => ColumnRole::Attribute,
+            Self::Time => ColumnRole::Time,
         }
     }
 }

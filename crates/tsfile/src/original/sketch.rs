@@ -218,7 +218,10 @@ impl Sketch<'_, '_> {
             for one in &series {
                 let name = if one.is_time_column() { "the time column" } else { &one.name };
                 let chunks = one.chunks.len();
-                self.part(&format!("[TimeseriesMetadata] of {name}, {chunks} chunks, tsDataType:{}", one.data_type.name()))?;
+                self.part(&format!(
+                    "[TimeseriesMetadata] of {name}, {chunks} chunks, tsDataType:{}",
+                    one.data_type.name()
+                ))?;
             }
         }
         self.indexed_metadata()

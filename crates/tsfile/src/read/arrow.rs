@@ -12,7 +12,7 @@ use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tesselle_core::{Error, OpenOptions, Result, TYPE_KEY};
+use tesselle_core::{Action, Error, OpenOptions, Result, TYPE_KEY};
 
 /// How values are shown.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,7 +101,7 @@ impl Show {
                         .map_err(|e| {
                             Error::corrupt("text is not UTF-8")
                                 .class("not_utf8")
-                                .hint("read it with --text-as-binary")
+                                .suggest("read it with {}", [Action::StringsAsBinary])
                                 .source(e)
                         });
                 }
@@ -126,7 +126,9 @@ fn days(dates: &[i32], nulls: Option<&NullBuffer>) -> Result<ScalarBuffer<i32>> 
             return Ok(0);
         }
         date::days(*stored).ok_or_else(|| {
-            Error::corrupt(format!("{stored} is no date")).class("bad_date").hint("read it with --raw")
+            Error::corrupt(format!("{stored} is no date"))
+                .class("bad_date")
+                .suggest("read it with {}", [Action::Raw])
         })
     };
     let days: Result<Vec<i32>> = dates.iter().enumerate().map(day).collect();

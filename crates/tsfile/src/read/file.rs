@@ -13,7 +13,7 @@ use bytes::Bytes;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
-use tesselle_core::{Context as _, Cursor, Error, Limits, Location, Result};
+use tesselle_core::{Action, Context as _, Cursor, Error, Limits, Location, Result};
 
 /// Deepest index tree that is followed; with the original's node sizes four levels hold billions of series.
 const MAX_TREE_DEPTH: usize = 64;
@@ -298,7 +298,7 @@ fn tail(ending: &Ending, version: Version, size: u64) -> Result<(u64, u64)> {
     let incomplete = |message: &'static str| {
         Error::corrupt(message)
             .class("incomplete")
-            .hint("the file was not closed; 'tess repair' saves its whole chunk groups")
+            .suggest("the file was not closed; {} saves its whole chunk groups", [Action::Repair])
     };
     let (head, magic) = (version.head().len() as u64, version.tail());
     let end = size.checked_sub(magic.len() as u64 + 4).filter(|end| *end > head);

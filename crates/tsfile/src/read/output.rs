@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions, String
 use arrow_buffer::{BooleanBuffer, NullBuffer, NullBufferBuilder};
 use arrow_schema::SchemaRef;
 use std::sync::Arc;
-use tesselle_core::{Error, Result};
+use tesselle_core::{Action, Error, Result};
 
 /// Text of one batch is kept below this, far from where 32-bit offsets end.
 const MAX_TEXT: usize = 1 << 28;
@@ -297,7 +297,7 @@ fn check_text<'a>(
     let time = times.get(row).copied().unwrap_or_default();
     Err(Error::corrupt(format!("the text of '{}' at time {time} is not UTF-8", name(row).escape_debug()))
         .class("not_utf8")
-        .hint("read it with --text-as-binary"))
+        .suggest("read it with {}", [Action::StringsAsBinary]))
 }
 
 /// Whether every offset lies between two characters.

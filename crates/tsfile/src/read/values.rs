@@ -265,8 +265,11 @@ pub(crate) fn decode_times(
     {
         return usual;
     }
+    // Without statistics only the order of the times speaks for another encoding.
+    let ascends = |found: &[i64]| expected.is_some() || found.is_sorted_by(|a, b| a < b);
     let others = TIME_ENCODINGS.into_iter().skip(1);
-    let other = others.filter_map(|encoding| attempt(encoding).ok()).find(|found| fits(found));
+    let other =
+        others.filter_map(|encoding| attempt(encoding).ok()).find(|found| fits(found) && ascends(found));
     other.map_or(usual, Ok)
 }
 

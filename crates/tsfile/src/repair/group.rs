@@ -1,17 +1,19 @@
 //! Whether a chunk group is whole: every page is decoded and compared with all that is said about it.
 
 use super::guide::{Guide, Known};
+use super::salvage::{Salvage, Salvaged};
 use crate::meta::{DeviceId, Statistics, Version};
 use crate::read::values;
 use crate::verify::pages::{self, Waiting};
 use crate::verify::{Compare, difference};
 use crate::walk::{Record, WalkedChunk, Walker};
 use crate::write::tail::{ChunkRecord, GroupRecord};
+use std::ops::Range;
 use std::sync::Arc;
 use tesselle_core::{Driver, Finding, Location, Result, Severity};
 
 /// What became of a group.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Judged {
     /// Chunks that are listed in the new tail.
     pub(super) chunks: Vec<ChunkRecord>,
@@ -46,6 +48,13 @@ enum Listed {
 }
 
 impl Judge<'_> {
+    /// What is whole of a damaged part of the data; nothing where no tail lists its chunks.
+    pub(super) fn salvage(&self, part: Range<u64>) -> Result<Vec<Salvaged>> {
+        let Some(guide) = self.guide else { return Ok(Vec::new()) };
+        let Self { location, version, driver, .. } = *self;
+        Salvage { location, version, guide, driver }.region(part)
+    }
+
     /// Reads a group to its last point; an inner error says why it is not whole.
     pub(super) fn group(
         &self,

@@ -3,6 +3,7 @@
 //! The scan goes forward from the header, as the original's recovery does. Up to version 2 a footer closes a group;
 //! later a group is known whole only when the next one, an operation range, the separator or the exact end follows.
 
+use crate::meta::file_metadata::is_about_encryption;
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{DeviceId, FileMetadata, Statistics, Version};
 use crate::points;
@@ -22,7 +23,7 @@ const DEGREE: usize = 256;
 const TAIL: &str = "tail";
 
 /// What a scan found whole.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Recovered {
     /// Where valid data ends.
     pub(crate) end: u64,
@@ -50,7 +51,7 @@ pub(crate) struct Stop {
     pub(super) error: Error,
 }
 
-/// A group in the making.
+/// A group that is not closed yet.
 #[derive(Default)]
 struct Open {
     device: Option<DeviceId>,
@@ -87,9 +88,15 @@ impl Recovered {
     pub(super) fn write_tail(&self, version: Version, known: FileMetadata, out: &mut Output) -> Result<()> {
         let mut measurements = self.measurements.clone();
         for schema in known.measurements {
-            measurements.insert(schema.name.clone(), schema);
+            match measurements.get_mut(&schema.name) {
+                // The headers of chunks are right about what they have.
+                Some(found) => found.properties = schema.properties,
+                None => {
+                    measurements.insert(schema.name.clone(), schema);
+                }
+            }
         }
-        let properties = known.properties.into_iter().filter(|(key, _)| !key.starts_with("encrypt"));
+        let properties = known.properties.into_iter().filter(|(key, _)| !is_about_encryption(key));
         let tail = Tail {
             version,
             devices: &self.devices,
@@ -97,6 +104,7 @@ impl Recovered {
             tables: known.tables,
             versions: self.versions.clone(),
             properties: properties.collect(),
+            created_by: known.created_by,
             degree: DEGREE,
         };
         tail.write(out)

@@ -1,6 +1,6 @@
 //! The table of one device: time, then its measurements, joined on time.
 
-use super::{BATCH_ROWS, pushdown, stats, wanted};
+use super::{BATCH_ROWS, facts, pushdown, stats, wanted};
 use crate::archive::Archive;
 use crate::meta::DataType;
 use crate::read::TIME;
@@ -11,7 +11,9 @@ use crate::read::prune::Pruner;
 use arrow_schema::{Field, Schema, SchemaRef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tesselle_core::{Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats};
+use tesselle_core::{
+    ColumnRole, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
+};
 
 /// A device as a table.
 pub(crate) struct DeviceTable {
@@ -44,6 +46,12 @@ impl Table for DeviceTable {
 
     fn stats(&self) -> TableStats {
         stats::of_device(&self.archive, &self.data)
+    }
+
+    fn facts(&self) -> Result<TableFacts> {
+        let series = self.names.iter().map(|name| (name.to_string(), ColumnRole::Measurement));
+        let roles = std::iter::once((TIME.to_owned(), ColumnRole::Time)).chain(series).collect();
+        Ok(TableFacts { roles, aligned: self.data.is_aligned(), ..facts(&self.archive, &self.data.path) })
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {

@@ -1,6 +1,6 @@
 //! The long table `*`: one row per point of the whole archive.
 
-use super::{BATCH_ROWS, LONG, pushdown, wanted};
+use super::{BATCH_ROWS, LONG, facts, pushdown, wanted};
 use crate::archive::Archive;
 use crate::meta::DataType;
 use crate::read::TIME;
@@ -11,7 +11,9 @@ use crate::read::prune::{Pruner, all_null};
 use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tesselle_core::{ColumnBounds, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats};
+use tesselle_core::{
+    ColumnBounds, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
+};
 
 const DEVICE: &str = "device";
 const MEASUREMENT: &str = "measurement";
@@ -108,6 +110,10 @@ impl Table for LongTable {
 
     fn stats(&self) -> TableStats {
         TableStats::default()
+    }
+
+    fn facts(&self) -> Result<TableFacts> {
+        Ok(facts(&self.archive, LONG))
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {

@@ -12,8 +12,11 @@ pub(crate) use device::DeviceTable;
 pub(crate) use long::LongTable;
 pub(crate) use model::ModelTableView;
 
+use crate::archive::Archive;
+use crate::describe::attributes;
+use crate::format::NAME;
 use crate::read::prune::interval_of;
-use tesselle_core::{Error, Predicate, Pushdown, Result, Scan};
+use tesselle_core::{Action, Error, Predicate, Pushdown, Result, Scan, TableFacts};
 
 /// Rows per batch where the scan leaves the choice.
 pub(crate) const BATCH_ROWS: usize = 16 << 10;
@@ -21,12 +24,21 @@ pub(crate) const BATCH_ROWS: usize = 16 << 10;
 /// The name of the long table.
 pub(crate) const LONG: &str = "*";
 
+/// What every table of an archive has in common.
+pub(crate) fn facts(archive: &Archive, table: &str) -> TableFacts {
+    TableFacts {
+        format: NAME,
+        table: Some(table.to_owned()),
+        attributes: attributes(archive),
+        ..TableFacts::default()
+    }
+}
+
 /// The columns a scan asks for, or all.
 pub(crate) fn wanted(scan: &Scan, schema: &arrow_schema::Schema) -> Result<Vec<usize>> {
     if scan.selection.is_some() {
-        return Err(
-            Error::invalid("a TsFile table has no grid to slice").hint("use --where with the time column")
-        );
+        return Err(Error::invalid("a TsFile table has no grid to slice")
+            .suggest("use {} with the time column", [Action::Filter]));
     }
     scan.column_indices(schema)
 }

@@ -1,6 +1,6 @@
 //! A table of the table model (version 4): the rows of its devices, with their tags as columns.
 
-use super::{BATCH_ROWS, brief, pushdown, stats, wanted};
+use super::{BATCH_ROWS, brief, facts, pushdown, stats, wanted};
 use crate::archive::Archive;
 use crate::meta::DataType;
 use crate::meta::schema::{Category, MeasurementSchema};
@@ -13,7 +13,8 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use tesselle_core::{
-    ColumnBounds, Error, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableStats,
+    ColumnBounds, ColumnRole, Error, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts,
+    TableStats,
 };
 
 /// A table of the table model.
@@ -159,6 +160,13 @@ impl Table for ModelTableView {
             |_| TableStats::default(),
             |devices| stats::of_table(&self.archive, &devices, &fields),
         )
+    }
+
+    fn facts(&self) -> Result<TableFacts> {
+        let own = self.columns.iter().map(|(column, category)| (column.name.clone(), category.role()));
+        let roles = std::iter::once((TIME.to_owned(), ColumnRole::Time)).chain(own).collect();
+        let unordered = self.columns.iter().any(|(_, category)| *category == Category::Tag);
+        Ok(TableFacts { roles, unordered, ..facts(&self.archive, &self.name) })
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {

@@ -68,7 +68,7 @@ fn page(waiting: &Waiting, number: usize, version: Version) -> Checked {
         add(Severity::Error, "page_statistics", text);
     }
     if let Some(count) = points.not_utf8(header.data_type).filter(|count| *count > 0) {
-        let text = format!("{count} values are not UTF-8; 'tess cat' reads them with --text-as-binary");
+        let text = format!("{count} values are not UTF-8; they can be read as bytes");
         add(Severity::Warning, "not_utf8", text);
     }
     if !version.is_flat() && points.times.windows(2).any(|pair| pair[0] >= pair[1]) {

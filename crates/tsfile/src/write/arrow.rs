@@ -7,19 +7,15 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
-use tesselle_core::{Error, Result, TYPE_KEY};
+use tesselle_core::fit::plain_type;
+use tesselle_core::{Error, Fit, Result, TYPE_KEY};
 
 /// The type that a field becomes: the one it says it came from where that fits, else the nearest.
 pub(crate) fn type_of(field: &Field, version: Version) -> Result<DataType> {
     let natural = natural_type(field.data_type(), version).ok_or_else(|| {
-        Error::invalid(format!(
-            "column '{}' of Arrow type {} has no place in a TsFile",
-            field.name(),
-            field.data_type()
-        ))
-        .hint("leave it out with --columns, or cast it before")
+        Error::internal(format!("column '{}' of type {} was let through", field.name(), field.data_type()))
     })?;
-    let stated = field.metadata().get(TYPE_KEY).and_then(|name| DataType::from_name(name));
+    let stated = stated(field);
     let fits = |stated: &DataType| {
         stated.is_writable(version)
             && match stated {
@@ -33,7 +29,59 @@ pub(crate) fn type_of(field: &Field, version: Version) -> Result<DataType> {
     Ok(stated.filter(fits).unwrap_or(natural))
 }
 
-/// Before version 4 there are no types for times, dates, bytes: they are stored as numbers and text.
+fn stated(field: &Field) -> Option<DataType> {
+    field.metadata().get(TYPE_KEY).and_then(|name| DataType::from_name(name))
+}
+
+/// What becomes of a column of values: its natural type, as it is read; else the cast that helps.
+pub(crate) fn fit(field: &Field, version: Version) -> Fit {
+    use ArrowType as A;
+    let old = version != Version::V4;
+    let binary = matches!(plain_type(field.data_type()), A::Binary | A::FixedSizeBinary(_));
+    if old && binary && stated(field) != Some(DataType::Text) {
+        return Fit::refused(A::Utf8);
+    }
+    let millis = A::Timestamp(TimeUnit::Millisecond, None);
+    match natural_type(field.data_type(), version) {
+        Some(DataType::Boolean) => Fit::As(A::Boolean),
+        Some(DataType::Int32) => Fit::As(A::Int32),
+        Some(DataType::Int64) => Fit::As(A::Int64),
+        Some(DataType::Float) => Fit::As(A::Float32),
+        Some(DataType::Double) => Fit::As(A::Float64),
+        Some(DataType::Date) => Fit::As(A::Date32),
+        Some(DataType::Timestamp) => Fit::As(millis),
+        Some(_) if binary => Fit::As(A::Binary),
+        Some(_) => Fit::As(A::Utf8),
+        None => match plain_type(field.data_type()) {
+            A::UInt64 | A::Duration(_) | A::Time64(_) => Fit::refused(A::Int64),
+            A::Time32(_) => Fit::refused(A::Int32),
+            A::Timestamp(..) if old => Fit::refused(A::Int64),
+            A::Timestamp(..) => Fit::refused(millis),
+            A::Date32 => Fit::refused(A::Int32),
+            A::Date64 => Fit::refused(if old { A::Int64 } else { A::Date32 }),
+            A::Decimal32(..) | A::Decimal64(..) | A::Decimal128(..) | A::Decimal256(..) => {
+                Fit::refused(A::Float64)
+            }
+            A::Null => Fit::refused(A::Utf8),
+            _ => Fit::Refused(None),
+        },
+    }
+}
+
+/// What becomes of the time column.
+pub(crate) fn fit_time(data_type: &ArrowType) -> Fit {
+    use ArrowType as A;
+    let millis = A::Timestamp(TimeUnit::Millisecond, None);
+    match plain_type(data_type) {
+        A::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) | A::Int64 | A::Int32 | A::UInt32 => {
+            Fit::As(millis)
+        }
+        _ => Fit::refused(millis),
+    }
+}
+
+/// The type that holds all values of an Arrow type. Before version 4 there are no types for times, dates and bytes; bytes
+/// can be stored as TEXT.
 fn natural_type(arrow: &ArrowType, version: Version) -> Option<DataType> {
     let new = version == Version::V4;
     Some(match arrow {
@@ -41,7 +89,7 @@ fn natural_type(arrow: &ArrowType, version: Version) -> Option<DataType> {
         ArrowType::Int8 | ArrowType::Int16 | ArrowType::Int32 | ArrowType::UInt8 | ArrowType::UInt16 => {
             DataType::Int32
         }
-        ArrowType::Int64 | ArrowType::UInt32 | ArrowType::UInt64 | ArrowType::Duration(_) => DataType::Int64,
+        ArrowType::Int64 | ArrowType::UInt32 => DataType::Int64,
         ArrowType::Float16 | ArrowType::Float32 => DataType::Float,
         ArrowType::Float64 => DataType::Double,
         ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View if new => DataType::String,
@@ -59,9 +107,7 @@ fn natural_type(arrow: &ArrowType, version: Version) -> Option<DataType> {
         | ArrowType::BinaryView
         | ArrowType::FixedSizeBinary(_) => DataType::Text,
         ArrowType::Date32 if new => DataType::Date,
-        ArrowType::Date32 => DataType::Int32,
-        ArrowType::Timestamp(..) if new => DataType::Timestamp,
-        ArrowType::Timestamp(..) => DataType::Int64,
+        ArrowType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) if new => DataType::Timestamp,
         ArrowType::Dictionary(_, values) => return natural_type(values, version),
         _ => return None,
     })
@@ -150,9 +196,6 @@ fn values(array: &ArrayRef, data_type: DataType) -> Result<Values> {
         ArrowType::UInt8 => Values::Int32(widen::<UInt8Type, _>(array, i32::from)),
         ArrowType::UInt16 => Values::Int32(widen::<UInt16Type, _>(array, i32::from)),
         ArrowType::UInt32 => Values::Int64(widen::<UInt32Type, _>(array, i64::from)),
-        ArrowType::UInt64 => Values::Int64(checked(array.as_primitive::<UInt64Type>(), |v| {
-            i64::try_from(v).map_err(|_| Error::invalid(format!("{v} does not fit INT64")))
-        })?),
         ArrowType::Float16 => Values::Float(widen::<Float16Type, _>(array, f32::from)),
         ArrowType::LargeUtf8 => Values::Binary(strings(array.as_string::<i64>().iter())),
         ArrowType::Utf8View => Values::Binary(strings(array.as_string_view().iter())),
@@ -162,18 +205,7 @@ fn values(array: &ArrayRef, data_type: DataType) -> Result<Values> {
         ArrowType::Date32 if data_type == DataType::Date => {
             Values::Int32(checked(array.as_primitive::<Date32Type>(), date_number)?)
         }
-        ArrowType::Date32 => Values::Int32(array.as_primitive::<Date32Type>().values().to_vec()),
         ArrowType::Timestamp(..) => Values::Int64(millis(array)?.to_vec()),
-        ArrowType::Duration(TimeUnit::Second) => Values::Int64(widen::<DurationSecondType, _>(array, |v| v)),
-        ArrowType::Duration(TimeUnit::Millisecond) => {
-            Values::Int64(widen::<DurationMillisecondType, _>(array, |v| v))
-        }
-        ArrowType::Duration(TimeUnit::Microsecond) => {
-            Values::Int64(widen::<DurationMicrosecondType, _>(array, |v| v))
-        }
-        ArrowType::Duration(TimeUnit::Nanosecond) => {
-            Values::Int64(widen::<DurationNanosecondType, _>(array, |v| v))
-        }
         _ => return Err(wrong()),
     })
 }
@@ -210,28 +242,12 @@ fn scaled_millis(array: &ArrayRef) -> Result<Vec<i64>> {
         v.checked_mul(factor)
             .ok_or_else(|| Error::invalid(format!("the time {v} s does not fit milliseconds")))
     };
-    let exact = |v: i64, unit: i64, name: &str| {
-        if v % unit == 0 {
-            return Ok(v / unit);
-        }
-        Err(Error::invalid(format!("the time {v} {name} is not a whole number of milliseconds"))
-            .hint("the format counts milliseconds; round the column first, or pass it as Int64"))
-    };
     match array.data_type() {
         ArrowType::Timestamp(TimeUnit::Second, _) => {
             checked(array.as_primitive::<TimestampSecondType>(), |v| scaled(v, 1000))
         }
-        ArrowType::Timestamp(TimeUnit::Microsecond, _) => {
-            checked(array.as_primitive::<TimestampMicrosecondType>(), |v| exact(v, 1000, "µs"))
-        }
-        ArrowType::Timestamp(TimeUnit::Nanosecond, _) => {
-            checked(array.as_primitive::<TimestampNanosecondType>(), |v| exact(v, 1_000_000, "ns"))
-        }
         ArrowType::Int32 => Ok(widen::<Int32Type, _>(array, i64::from)),
         ArrowType::UInt32 => Ok(widen::<UInt32Type, _>(array, i64::from)),
-        ArrowType::UInt64 => checked(array.as_primitive::<UInt64Type>(), |v| {
-            i64::try_from(v).map_err(|_| Error::invalid(format!("the time {v} does not fit 64 bits")))
-        }),
         other => Err(Error::invalid(format!("an Arrow {other} column cannot be the time"))),
     }
 }
@@ -258,7 +274,7 @@ fn date_number(days: i32) -> Result<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{Int32Array, TimestampMicrosecondArray};
+    use arrow_array::Int32Array;
     use std::sync::Arc;
 
     #[test]
@@ -268,14 +284,6 @@ mod tests {
         }
         assert!(date_number(i32::MAX).is_err());
         assert!(date_number(-719_500).is_err());
-    }
-
-    #[test]
-    fn times_finer_than_milliseconds_are_refused_where_they_would_be_cut() {
-        let whole: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![5000, -3000]));
-        assert_eq!(millis(&whole).unwrap(), [5, -3]);
-        let odd: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![5001]));
-        assert!(millis(&odd).unwrap_err().to_string().contains("5001 µs"));
     }
 
     #[test]

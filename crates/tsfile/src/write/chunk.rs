@@ -29,6 +29,8 @@ pub(crate) struct Setting {
     pub(crate) pages: PageLimits,
     /// Whether values that would come back as something else are refused.
     pub(crate) exact: bool,
+    /// Whether chunks whose encoding would change values get another one.
+    pub(crate) fallback: bool,
 }
 
 /// A chunk in bytes, and what the metadata will say about it.
@@ -42,6 +44,8 @@ pub(crate) struct EncodedChunk {
     pub(crate) statistics: Statistics,
     /// Values that were rounded to the decimals that were asked for.
     pub(crate) rounded: u64,
+    /// The encoding that was asked for, where it would have changed values.
+    pub(crate) refused: Option<Encoding>,
 }
 
 /// The decimals that RLE and TS_2DIFF keep of floats, from the properties of a series.
@@ -108,6 +112,11 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
     /// Appends a page.
     pub(crate) fn push(&mut self, page: EncodedPage, version: Version) {
         if let Some(statistics) = &page.header.statistics {
@@ -152,7 +161,7 @@ impl Pages {
         }
         header.data_size = body.len() as u64;
         let rounded = self.pages.iter().chain(rest).map(|page| page.rounded).sum();
-        Ok(EncodedChunk { header, body, statistics, rounded })
+        Ok(EncodedChunk { header, body, statistics, rounded, refused: None })
     }
 }
 

@@ -8,7 +8,7 @@ use tesselle_codec::rlbe::{self, Difference};
 use tesselle_codec::sprintz::{self, Prediction, Product};
 use tesselle_codec::word::{Float, Int, Word};
 use tesselle_codec::{camel, chimp, delta_binary, dictionary, gorilla, regular, rle_hybrid, zigzag};
-use tesselle_core::{Error, Result};
+use tesselle_core::{Action, Error, Result};
 
 /// How a column is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub(crate) enum Decimals {
 
 /// The decimals that the original takes unless told otherwise.
 pub(crate) const USUAL_DECIMALS: u32 = 2;
+/// The class of the error where an encoding would change values.
+pub(crate) const LOSSY: &str = "lossy_encoding";
 /// The way out where an encoding would change values.
 const OTHER_ENCODING: &str = "choose another encoding for this column, e.g. PLAIN";
 
@@ -116,7 +118,7 @@ impl Coding {
 
     fn lossy(self, why: &str) -> Error {
         let name = self.encoding.name(self.version);
-        Error::invalid(format!("{name} cannot store these values: {why}"))
+        Error::invalid(format!("{name} cannot store these values: {why}")).class(LOSSY)
     }
 
     fn byte_order(self) -> ByteOrder {
@@ -153,7 +155,8 @@ impl Coding {
             Encoding::Plain => plain::encode_fixed(values, self.byte_order(), out),
             Encoding::Rle => rle_hybrid::encode(values, out),
             Encoding::Ts2Diff => delta_binary::encode(values, out),
-            Encoding::Regular => regular::encode(values, out)?,
+            Encoding::Regular => regular::encode(values, out)
+                .map_err(|e| self.lossy("their steps are not equal").hint(OTHER_ENCODING).source(e))?,
             Encoding::Zigzag => zigzag::encode(values, out)?,
             _ => self.words(values, out)?,
         }
@@ -196,8 +199,9 @@ impl Coding {
                 None if marks => (USUAL_DECIMALS, Overflow::MarkInexact),
                 None => {
                     let why = "no number of decimals keeps all of them as they are";
-                    return Err(self.lossy(why).hint(
-                        "choose another encoding for this column, e.g. GORILLA or PLAIN, or round it with --set decimals=N",
+                    return Err(self.lossy(why).suggest(
+                        "choose another encoding for this column, e.g. GORILLA or PLAIN, or round it with {}",
+                        [Action::setting("decimals", "N")],
                     ));
                 }
             },

@@ -91,7 +91,13 @@ fn schema(stored: &Stored) -> MeasurementSchema {
 }
 
 fn setting(version: Version, time_encoding: Encoding) -> Setting {
-    Setting { version, time_encoding, pages: PageLimits { points: 1, bytes: 1 }, exact: false }
+    Setting {
+        version,
+        time_encoding,
+        pages: PageLimits { points: 1, bytes: 1 },
+        exact: false,
+        fallback: false,
+    }
 }
 
 /// Compares what was written with what was stored: to the byte, or page by page where a compressor lies between.
@@ -312,6 +318,7 @@ fn index_trees_of_the_java_libraries_are_reproduced() {
                 tables: file.metadata.tables.clone(),
                 versions: file.metadata.versions.clone(),
                 properties: Vec::new(),
+                created_by: None,
                 degree: if file.version == Version::V2 { 16 } else { 256 },
             };
             tail.write(&mut out).unwrap();

@@ -10,7 +10,7 @@
 //!
 //! # Settings
 //!
-//! [`create`] takes these by name (`--set name=value` on the command line):
+//! Rows are written with these, by name:
 //!
 //! | name | value | without it |
 //! |---|---|---|
@@ -20,7 +20,7 @@
 //! | `model` | `tree` or `table` (version 4) | `tree`, with `tags` `table` |
 //! | `tags` | columns that tell the devices of a table apart | none |
 //! | `time` | the time column, or `@row` to number the rows | `time`, else the only timestamp |
-//! | `aligned` | `true`: the series of a device share their times (versions 3 and 4) | `false`, tables `true`; conversions of rows that were no series `true` |
+//! | `aligned` | `true`: the series of a device share their times (versions 3 and 4) | `true`, for rows that were separate series `false` |
 //! | `encoding` | for every column whose type it can hold | by type, see [`Encoding::default_for`] |
 //! | `encodings` | `column:NAME,column:NAME` | |
 //! | `compression`, `compressions` | the same for compressors | LZ4, before 000002 SNAPPY |
@@ -36,8 +36,8 @@
 //!
 //! [`Encoding::default_for`]: crate::meta::Encoding::default_for
 
-mod arrow;
-mod buffer;
+pub(crate) mod arrow;
+pub(crate) mod buffer;
 mod chunk;
 mod encode;
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod labels;
 mod options;
 pub(crate) mod output;
 mod page;
-mod settings;
+pub(crate) mod settings;
 mod sink;
 pub(crate) mod statistics;
 pub(crate) mod tail;
@@ -57,6 +57,6 @@ mod writer;
 
 pub use buffer::Column;
 pub use options::{Order, WriterOptions};
-pub use sink::create;
+pub(crate) use sink::start;
 pub use values::{Strings, Values};
 pub use writer::Writer;

@@ -34,6 +34,11 @@ pub struct WriterOptions {
     pub degree: usize,
     /// Properties of the file (version 4).
     pub properties: Vec<(String, Option<String>)>,
+    /// Whether a chunk whose encoding would change values gets the usual encoding of its type, and is reported. That
+    /// needs [`Order::Sort`], where pages wait for the flush; otherwise such values are an error.
+    pub fallback: bool,
+    /// Free text about the writer (0.8 and 000001).
+    pub created_by: Option<String>,
 }
 
 impl Default for WriterOptions {
@@ -47,6 +52,8 @@ impl Default for WriterOptions {
             order: Order::Refuse,
             degree: 256,
             properties: Vec::new(),
+            fallback: false,
+            created_by: None,
         }
     }
 }
@@ -75,6 +82,10 @@ impl WriterOptions {
             let text = format!("version {} has no file properties", self.version.name());
             return Err(Error::invalid(text).hint("version 4 has"));
         }
+        if !self.version.is_flat() && self.created_by.is_some() {
+            let text = format!("version {} does not name its creator", self.version.name());
+            return Err(Error::invalid(text).hint("versions 0.8 and 000001 do"));
+        }
         Ok(())
     }
 
@@ -84,6 +95,7 @@ impl WriterOptions {
             time_encoding: self.time_encoding,
             pages: PageLimits { points: self.page_points, bytes: self.page_bytes },
             exact: true,
+            fallback: self.fallback,
         }
     }
 }

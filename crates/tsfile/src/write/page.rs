@@ -5,7 +5,7 @@ use super::encode::Coding;
 use super::statistics::{of_points, of_times};
 use super::values::{Rows, Slice};
 use crate::meta::primitive::len32;
-use crate::meta::{Compression, PageHeader, PutPrimitives, Statistics};
+use crate::meta::{Compression, Encoding, PageHeader, PutPrimitives, Statistics};
 use tesselle_codec::compress::compress;
 use tesselle_core::{Context as _, Driver, Result};
 
@@ -21,7 +21,7 @@ pub(crate) struct EncodedPage {
 }
 
 /// A page that waits to be encoded.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct PageJob<'a> {
     /// The measurement, for messages.
     pub(crate) name: &'a str,
@@ -34,7 +34,7 @@ pub(crate) struct PageJob<'a> {
 }
 
 /// What a page holds.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Content<'a> {
     /// Times and values of an ordinary series.
     Points(Coding, Slice<'a>),
@@ -57,6 +57,15 @@ pub(crate) fn encode_all(
 }
 
 impl PageJob<'_> {
+    /// The same page in another encoding.
+    pub(crate) fn encoded_as(mut self, encoding: Encoding) -> Self {
+        match &mut self.content {
+            Content::Points(coding, _) | Content::Column(coding, ..) => coding.encoding = encoding,
+            Content::Times => {}
+        }
+        self
+    }
+
     /// Encodes the page.
     pub(crate) fn run(&self, setting: &Setting) -> Result<EncodedPage> {
         self.encode(setting).in_piece(|| format!("measurement '{}'", self.name.escape_debug()))

@@ -1,4 +1,4 @@
-//! The settings of a conversion: `--set name=value`.
+//! The settings of a write, by name.
 
 use super::options::{Order, WriterOptions};
 use crate::meta::schema::MeasurementSchema;
@@ -42,7 +42,7 @@ pub(crate) struct Plan {
     pub(crate) time: Option<String>,
     encoding: Option<Encoding>,
     encodings: BTreeMap<String, Encoding>,
-    compression: Compression,
+    compression: Option<Compression>,
     compressions: BTreeMap<String, Compression>,
     decimals: Option<u32>,
 }
@@ -96,7 +96,7 @@ impl Plan {
                 .into_iter()
                 .map(|(column, name)| Ok((column, encoding_of(name, version)?)))
                 .collect::<Result<_>>()?,
-            compression: compression.unwrap_or(Compression::default_for(version)),
+            compression,
             compressions: pairs("compressions")?
                 .into_iter()
                 .map(|(column, name)| Ok((column, compression_of(name)?)))
@@ -109,19 +109,47 @@ impl Plan {
     /// The series of a column. A general encoding applies to the types it can hold.
     pub(crate) fn series(&self, name: &str, data_type: DataType) -> MeasurementSchema {
         let version = self.writer.version;
-        let general = self.encoding.filter(|e| e.is_writable(data_type, version));
-        let encoding = self.encodings.get(name).copied().or(general);
-        let encoding = encoding.unwrap_or(Encoding::default_for(data_type, version));
-        let float = matches!(data_type, DataType::Float | DataType::Double);
-        let decimals =
-            self.decimals.filter(|_| float && matches!(encoding, Encoding::Rle | Encoding::Ts2Diff));
-        MeasurementSchema {
+        let encoding = self.encoding_of(name, data_type);
+        let mut schema = MeasurementSchema {
             name: name.to_string(),
             data_type,
-            encoding,
-            compression: self.compressions.get(name).copied().unwrap_or(self.compression),
-            properties: decimals.map(|n| (MAX_POINT_NUMBER.to_string(), n.to_string())).into_iter().collect(),
+            encoding: encoding.unwrap_or(Encoding::default_for(data_type, version)),
+            compression: self.compression_of(name).unwrap_or(Compression::default_for(version)),
+            properties: Vec::new(),
+        };
+        self.set_decimals(&mut schema);
+        schema
+    }
+
+    /// The encoding that the settings ask for. A general one applies to the types it can hold.
+    pub(crate) fn encoding_of(&self, name: &str, data_type: DataType) -> Option<Encoding> {
+        let general = self.encoding.filter(|e| e.is_writable(data_type, self.writer.version));
+        self.encodings.get(name).copied().or(general)
+    }
+
+    /// The compressor that the settings ask for.
+    pub(crate) fn compression_of(&self, name: &str) -> Option<Compression> {
+        self.compressions.get(name).copied().or(self.compression)
+    }
+
+    /// Has floats rounded to the decimals that the settings ask for, where the encoding knows of decimals.
+    pub(crate) fn set_decimals(&self, schema: &mut MeasurementSchema) {
+        let is_float = matches!(schema.data_type, DataType::Float | DataType::Double);
+        let Some(decimals) = self.decimals.filter(|_| is_float) else { return };
+        if matches!(schema.encoding, Encoding::Rle | Encoding::Ts2Diff) {
+            schema.properties.retain(|(key, _)| key != MAX_POINT_NUMBER);
+            schema.properties.push((MAX_POINT_NUMBER.to_string(), decimals.to_string()));
         }
+    }
+
+    /// The same settings for a version that they do not name.
+    pub(crate) fn for_version(self, version: Version, settings: &Settings) -> Result<Self> {
+        if self.writer.version == version {
+            return Ok(self);
+        }
+        let mut settings = settings.clone();
+        settings.set("version", version.name());
+        Self::parse(&settings)
     }
 
     /// Refuses settings for columns that do not exist.

@@ -1,16 +1,24 @@
 //! Record batches into a file: one device, a device per value of a column, a table with tags, or long rows.
 
-use super::arrow::{Converted, convert, millis, type_of};
+use super::arrow::{Converted, convert, fit, fit_time, millis, type_of};
 use super::buffer::Input;
 use super::labels::{Group, Labels, groups};
+use super::options::WriterOptions;
 use super::settings::Plan;
 use super::writer::Writer;
+use crate::format::NAME;
 use crate::meta::schema::{Category, TableSchema};
-use crate::meta::{DataType, DeviceId};
+use crate::meta::{DataType, DeviceId, Version};
+use crate::table::LONG;
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
-use arrow_schema::{DataType as ArrowType, Schema, SchemaRef};
-use tesselle_core::{Driver, Error, Location, Result, Sink, Summary, WriteOptions};
+use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef};
+use std::sync::Arc;
+use tesselle_core::fit::check_types;
+use tesselle_core::{
+    Action, ColumnRole, Created, Driver, Error, Fit, Fitted, Result, Sink, Summary, TableFacts, WriteOptions,
+    WriteRequest,
+};
 
 /// The device of rows that name none.
 const DEFAULT_DEVICE: &str = "root.data";
@@ -19,18 +27,43 @@ const DEFAULT_TABLE: &str = "data";
 /// As the time column: number the rows.
 const ROW_NUMBERS: &str = "@row";
 
-/// Starts a file that takes batches of `schema`. The module's page lists the settings.
-pub fn create(
-    location: &Location,
-    schema: &SchemaRef,
-    options: &WriteOptions,
-    driver: &Driver,
-) -> Result<Box<dyn Sink>> {
+/// Starts a file. The module's page lists the settings; those that are not given follow from the facts about the source
+/// and the memory of the driver.
+pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
+    let WriteRequest { target, schema, facts, mut options, .. } = request;
+    fill(&mut options, &schema, &facts, driver.budget().total());
     let plan = Plan::parse(&options.settings)?;
-    let layout = Layout::choose(schema, &plan, options)?;
-    let mut writer = Writer::create(location, options.overwrite, plan.writer.clone(), driver)?;
-    let fields = layout.declare(schema, &plan, &mut writer)?;
-    Ok(Box::new(TsFileSink { writer, layout, plan, fields, schema: schema.clone(), rows: 0, empty: 0 }))
+    let layout = Layout::choose(&schema, &plan, &options)?;
+    let types = check_types(NAME, layout.fits(&schema, plan.writer.version))?;
+    let mut writer = Writer::create(target.location(NAME)?, options.overwrite, plan.writer.clone(), driver)?;
+    let fields = layout.declare(&schema, &plan, &mut writer)?;
+    let sink = TsFileSink { writer, layout, plan, fields, schema, rows: 0, empty: 0 };
+    Ok(Created { sink: Box::new(sink), fitted: Fitted::losing(&facts).with_types(types) })
+}
+
+/// Settings that follow from the source: times stay times, tags stay tags, a device keeps its name.
+fn fill(options: &mut WriteOptions, schema: &Schema, facts: &TableFacts, memory: u64) {
+    let settings = &mut options.settings;
+    let version = settings.get("version").map(str::to_owned);
+    settings.fill_share("group_bytes", 4, WriterOptions::for_version(Version::V4).group_bytes as u64, memory);
+    let times = facts.present(ColumnRole::Time, schema);
+    let was_series = facts.format == NAME || !times.is_empty();
+    if let [time] = times.as_slice() {
+        settings.fill("time", *time);
+    }
+    let tags = facts.present(ColumnRole::Tag, schema);
+    let can_align = version.as_deref().is_none_or(|version| matches!(version, "3" | "4"));
+    if !tags.is_empty() && version.as_deref().is_none_or(|version| version == "4") {
+        settings.fill("tags", tags.join(","));
+        settings.fill("model", "table");
+    } else if can_align && (facts.aligned || !was_series) && settings.get("model") != Some("table") {
+        // Rows share their times; and a row of nulls alone is one only where it has a time of its own.
+        settings.fill("aligned", "true");
+    }
+    let named = facts.table.as_ref().filter(|name| facts.format == NAME && *name != LONG);
+    if options.table.is_none() && settings.get("device").is_none() {
+        options.table = named.cloned();
+    }
 }
 
 /// What the columns of a batch are.
@@ -110,19 +143,38 @@ impl Layout {
             .collect();
         match stamps.as_slice() {
             [only] => Ok(Time::Column(*only)),
-            _ => Err(Error::invalid("no column is the time")
-                .hint("name it with --set time=COLUMN, or number the rows with --set time=@row")),
+            _ => Err(Error::invalid("no column is the time").suggest(
+                "name it with {}, or number the rows with {}",
+                [Action::setting("time", "COLUMN"), Action::setting("time", ROW_NUMBERS)],
+            )),
         }
     }
 
-    /// The columns that hold values.
-    fn fields(&self, schema: &Schema, plan: &Plan) -> Result<Vec<FieldColumn>> {
-        let mut keys: Vec<usize> = match &self.shape {
+    /// The columns that name devices and series, and have no values of their own.
+    fn keys(&self) -> Vec<usize> {
+        match &self.shape {
             Shape::Single(_) => Vec::new(),
             Shape::ByDevice(column) => vec![*column],
             Shape::Table(_, tags) => tags.clone(),
             Shape::Long { device, measurement } => vec![*device, *measurement],
+        }
+    }
+
+    /// What becomes of the types of the columns, keys aside.
+    fn fits<'a>(&self, schema: &'a Schema, version: Version) -> Vec<(&'a Field, Fit)> {
+        let keys = self.keys();
+        let columns = schema.fields().iter().enumerate().filter(|(i, _)| !keys.contains(i));
+        let fit = |(i, field): (usize, &'a Arc<Field>)| {
+            let is_time = matches!(self.time, Time::Column(time) if time == i);
+            let fit = if is_time { fit_time(field.data_type()) } else { fit(field, version) };
+            (field.as_ref(), fit)
         };
+        columns.map(fit).collect()
+    }
+
+    /// The columns that hold values.
+    fn fields(&self, schema: &Schema, plan: &Plan) -> Result<Vec<FieldColumn>> {
+        let mut keys = self.keys();
         if let Time::Column(time) = self.time {
             keys.push(time);
         }
@@ -244,20 +296,35 @@ impl Sink for TsFileSink {
         }
     }
 
-    fn finish(self: Box<Self>) -> Result<Summary> {
+    fn finish(mut self: Box<Self>) -> Result<Summary> {
+        self.writer.flush()?;
+        let gone = self.series_without_points();
         let mut summary = self.writer.finish()?;
         summary.rows = self.rows - self.empty;
         if self.empty > 0 {
             summary.lost.push(format!(
-                "{} rows of nulls only, which separate series have no place for: devices with aligned=true have, in versions 3 and 4",
+                "{} rows of nulls only, which separate series cannot hold: devices with aligned=true can, in versions 3 and 4",
                 self.empty
             ));
         }
+        summary.lost.extend(gone);
         Ok(summary)
     }
 }
 
 impl TsFileSink {
+    /// Columns that no device has, for all their values are null.
+    fn series_without_points(&self) -> Vec<String> {
+        if self.rows == 0 || matches!(self.layout.shape, Shape::Table(..) | Shape::Long { .. }) {
+            return Vec::new();
+        }
+        let gone = self.fields.iter().filter(|field| !self.writer.has_series(&field.name));
+        let line = |field: &FieldColumn| {
+            format!("column '{}': all values are null, and TsFile cannot store an empty series", field.name)
+        };
+        gone.map(line).collect()
+    }
+
     fn rows_without_value(&self, batch: &RecordBatch) -> u64 {
         let mut nulls =
             self.fields.iter().filter_map(|field| batch.columns().get(field.index)).map(Array::logical_nulls);

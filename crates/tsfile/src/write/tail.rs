@@ -71,6 +71,8 @@ pub(crate) struct Tail<'a> {
     pub(crate) versions: Vec<(u64, i64)>,
     /// Version 4: properties of the file besides those about encryption.
     pub(crate) properties: Vec<(String, Option<String>)>,
+    /// 0.8 and 000001: free text about the writer.
+    pub(crate) created_by: Option<String>,
     /// Most entries of an index node.
     pub(crate) degree: usize,
 }
@@ -97,6 +99,7 @@ impl Tail<'_> {
         meta.measurements = self.measurements;
         meta.tables = self.tables;
         meta.versions = self.versions;
+        meta.created_by = self.created_by;
         if self.version == Version::V4 {
             meta.properties = encryption_properties();
             meta.properties.extend(self.properties);

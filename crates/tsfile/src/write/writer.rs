@@ -33,6 +33,8 @@ pub struct Writer {
     replaced: u64,
     /// Values that were rounded to the decimals that were asked for, by measurement.
     rounded: BTreeMap<String, u64>,
+    /// Chunks that did not get the encoding that was asked for, by that encoding and the one they have.
+    refused: BTreeMap<(&'static str, &'static str), u64>,
 }
 
 impl Writer {
@@ -59,6 +61,7 @@ impl Writer {
             summary: Summary::default(),
             replaced: 0,
             rounded: BTreeMap::new(),
+            refused: BTreeMap::new(),
         })
     }
 
@@ -295,6 +298,12 @@ impl Writer {
         Ok(())
     }
 
+    /// Whether a series of this name has been written, for any device.
+    pub(crate) fn has_series(&self, name: &str) -> bool {
+        let groups = self.records.values().flat_map(|device| &device.groups);
+        groups.flat_map(|group| &group.chunks).any(|chunk| chunk.measurement == name)
+    }
+
     fn put_group(&mut self, device: &DeviceId, chunks: Vec<EncodedChunk>) -> Result<()> {
         let version = self.options.version;
         let start = self.out.position();
@@ -303,6 +312,10 @@ impl Writer {
         }
         let mut records = Vec::with_capacity(chunks.len());
         for chunk in chunks {
+            if let Some(encoding) = chunk.refused {
+                let names = (encoding.name(version), chunk.header.encoding.name(version));
+                *self.refused.entry(names).or_default() += 1;
+            }
             if chunk.rounded > 0 {
                 *self.rounded.entry(chunk.header.measurement.clone()).or_default() += chunk.rounded;
             }
@@ -335,6 +348,7 @@ impl Writer {
             tables: self.tables,
             versions: Vec::new(),
             properties: self.options.properties,
+            created_by: self.options.created_by,
             degree: self.options.degree,
         };
         tail.write(&mut self.out).in_file(&path)?;
@@ -346,6 +360,10 @@ impl Writer {
             ));
         }
         self.summary.lost.extend(rounded_lines(&self.rounded));
+        let refused = self.refused.iter().map(|((from, to), chunks)| {
+            format!("the encoding {from} of {chunks} chunks, which would change their values; they have {to}")
+        });
+        self.summary.lost.extend(refused);
         Ok(self.summary)
     }
 }
@@ -360,7 +378,8 @@ fn rounded_lines(rounded: &BTreeMap<String, u64>) -> impl Iterator<Item = String
     });
     let rest: u64 = rounded.values().skip(NAMED).sum();
     let more = rounded.len().saturating_sub(NAMED);
-    let last = (more > 0).then(|| format!("digits of {rest} values of {more} more measurements, rounded alike"));
+    let last =
+        (more > 0).then(|| format!("digits of {rest} values of {more} more measurements, rounded alike"));
     named.chain(last)
 }
 

@@ -64,14 +64,14 @@ impl Sketch {
             }
         };
         let opened = self.read.open(uri, None)?;
-        let mut map = opened.container.layout()?;
-        if opened.format.name() == "tsfile" && !self.pages && !self.html {
+        let mut map = opened.container().layout()?;
+        if !self.pages && !self.html {
             for file in &mut map.files {
                 file.extents.retain(|extent| extent.depth <= CHUNK_DEPTH);
             }
         }
         let text = match (self.html, self.json) {
-            (true, _) => html::page(opened.location.name(), &*opened.container, &map)?,
+            (true, _) => html::page(opened.location().name(), &**opened.container(), &map)?,
             (_, true) => format!("{:#}\n", map.to_json()),
             _ => text(&map),
         };

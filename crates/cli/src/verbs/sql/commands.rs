@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use clap::ValueEnum;
 use tesselle::{Error, Result};
 use tesselle_sql::Session;
 
-use super::output::{Form, Output};
+use super::output::Output;
+use crate::forms::Form;
 use crate::out;
 
 /// What comes after a command.
@@ -65,8 +65,10 @@ fn help() -> String {
 }
 
 fn mode(name: &str) -> Result<Form> {
-    let form = Form::from_str(name, true).ok().filter(|form| !matches!(form, Form::Arrow | Form::Parquet));
-    form.ok_or_else(|| Error::unknown_name("mode", name, ["table", "csv", "jsonl", "json"]))
+    Form::lines()
+        .into_iter()
+        .find(|form| form.name().eq_ignore_ascii_case(name))
+        .ok_or_else(|| Error::unknown_name("mode", name, Form::lines().into_iter().map(Form::name)))
 }
 
 fn tables(session: &Session, output: &Output, file: &str) -> Result<()> {
@@ -110,7 +112,7 @@ mod tests {
 
     #[test]
     fn modes_and_unknown_commands_are_told_apart() {
-        assert_eq!(mode("CSV").unwrap(), Form::Csv);
+        assert_eq!(mode("CSV").unwrap().name(), "csv");
         assert!(mode("parquet").is_err());
         assert!(help().contains(".timer on|off"));
     }

@@ -15,8 +15,9 @@ use tesselle::{Error, Result};
 use tesselle_sql::{Session, SessionOptions};
 
 use crate::args::{ReadArgs, ResourceArgs};
+use crate::forms::Form;
 use crate::{Outcome, signals};
-use output::{Form, Output};
+use output::Output;
 
 /// Query files with SQL, join them across formats, write the answer to any format
 #[derive(Debug, Args)]
@@ -48,7 +49,7 @@ pub(crate) struct Sql {
 
     /// The form of the output; json, arrow and parquet hold the answer of the last statement only [default: by the name
     /// of -o FILE, else table]
-    #[arg(long = "as", value_name = "FORM")]
+    #[arg(long = "as", value_name = "FORM", value_parser = Form::parser_with_json())]
     form: Option<Form>,
 
     /// Write the answer of the last statement to FILE instead of standard output
@@ -102,6 +103,7 @@ impl Sql {
             file: self.output.clone(),
             force: self.force,
             timer: true,
+            driver: session.driver().clone(),
         };
         match self.statements()? {
             Some(text) => script::run(&session, &text, &mut output)?,
@@ -118,8 +120,7 @@ impl Sql {
     /// A table that is drawn does not belong in a file whose name promises data.
     fn refuse_drawing(&self) -> Result<()> {
         let Some(name) = self.output.as_deref() else { return Ok(()) };
-        let is_data = tesselle::foreign::Foreign::from_extension(name).is_some()
-            || tesselle::format_by_extension(name).is_some();
+        let is_data = tesselle::format_by_extension(name).is_some();
         if self.form.is_some() || self.json || self.by_name().is_some() || !is_data {
             return Ok(());
         }
@@ -128,7 +129,11 @@ impl Sql {
     }
 
     fn by_name(&self) -> Option<Form> {
-        self.output.as_deref().and_then(Form::of_file)
+        let name = self.output.as_deref()?;
+        if name.to_ascii_lowercase().ends_with(".json") {
+            return Some(Form::Json);
+        }
+        Form::of_file(name).ok().flatten()
     }
 
     /// What to run; `None` where a person is to be asked.

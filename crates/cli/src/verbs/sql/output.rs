@@ -1,58 +1,18 @@
 //! Answers in the form that was asked for.
 
-use std::collections::HashSet;
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use arrow_schema::Schema;
-use clap::ValueEnum;
-use tesselle::foreign::{Foreign, IpcKind};
+use tesselle::foreign::JsonLines;
 use tesselle::storage::Staged;
-use tesselle::{Error, Result};
+use tesselle::{Driver, Error, Format, Result};
 use tesselle_sql::Answer;
 
 use super::render;
+use crate::forms::{self, Form, refuse_terminal};
 use crate::out;
 
 /// Rows a table on the screen shows when nothing else is said.
 pub(super) const SCREEN_ROWS: usize = 40;
-
-/// The form of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Form {
-    Table,
-    Csv,
-    Jsonl,
-    Json,
-    Arrow,
-    Parquet,
-}
-
-impl Form {
-    /// The form that a file's name asks for.
-    pub(super) fn of_file(name: &str) -> Option<Self> {
-        if name.to_ascii_lowercase().ends_with(".json") {
-            return Some(Self::Json);
-        }
-        match Foreign::from_extension(name)? {
-            Foreign::Csv => Some(Self::Csv),
-            Foreign::Jsonl => Some(Self::Jsonl),
-            Foreign::Arrow => Some(Self::Arrow),
-            Foreign::Parquet => Some(Self::Parquet),
-            Foreign::Npy | Foreign::Zarr => None,
-        }
-    }
-
-    fn foreign(self) -> Option<Foreign> {
-        match self {
-            Self::Table => None,
-            Self::Csv => Some(Foreign::Csv),
-            Self::Jsonl | Self::Json => Some(Foreign::Jsonl),
-            Self::Arrow => Some(Foreign::Arrow),
-            Self::Parquet => Some(Foreign::Parquet),
-        }
-    }
-}
 
 /// Where answers go and how they look.
 #[derive(Debug)]
@@ -63,6 +23,7 @@ pub(super) struct Output {
     pub(super) file: Option<String>,
     pub(super) force: bool,
     pub(super) timer: bool,
+    pub(super) driver: Driver,
 }
 
 impl Output {
@@ -71,17 +32,25 @@ impl Output {
     }
 
     pub(super) fn is_table(&self) -> bool {
-        self.form() == Form::Table
+        matches!(self.form(), Form::Table)
+    }
+
+    fn is_lines(&self) -> bool {
+        match self.form() {
+            Form::Table => true,
+            Form::Json => false,
+            Form::Stream(format) => !format.capabilities().binary,
+        }
     }
 
     /// Whether several answers may follow each other: as text for people or line by line, not as one document.
     pub(super) fn holds_many(&self) -> bool {
-        self.file.is_none() && matches!(self.form(), Form::Table | Form::Csv | Form::Jsonl)
+        self.file.is_none() && self.is_lines()
     }
 
     /// Writes one answer.
     pub(super) fn write(&self, answer: Answer, started: Instant) -> Result<()> {
-        if answer.schema().fields().is_empty() && self.form() != Form::Json {
+        if answer.schema().fields().is_empty() && !matches!(self.form(), Form::Json) {
             // A statement that only does something.
             answer.finish()?;
             if self.is_table() {
@@ -89,9 +58,10 @@ impl Output {
             }
             return Ok(());
         }
-        match self.form().foreign() {
-            None => self.show(answer, started),
-            Some(kind) => self.stream(answer, kind),
+        match self.form() {
+            Form::Table => self.show(answer, started),
+            Form::Json => self.stream(answer, &JsonLines),
+            Form::Stream(format) => self.stream(answer, format),
         }
     }
 
@@ -124,21 +94,13 @@ impl Output {
         Ok(())
     }
 
-    fn stream(&self, answer: Answer, kind: Foreign) -> Result<()> {
-        let ipc = if self.file.is_some() { IpcKind::File } else { IpcKind::Stream };
-        let binary = matches!(kind, Foreign::Arrow | Foreign::Parquet);
-        if self.file.is_none() && binary && std::io::stdout().is_terminal() {
-            return Err(Error::invalid("binary data does not belong on a terminal")
-                .hint("name a file with -o FILE, or pipe it on"));
-        }
-        if kind == Foreign::Jsonl {
-            refuse_twins(&answer.schema())?;
-        }
+    fn stream(&self, answer: Answer, format: &dyn Format) -> Result<()> {
+        refuse_terminal(format, self.file.as_deref())?;
         let mut target = out::target(self.file.as_deref(), self.force)?;
-        if self.form() == Form::Json {
+        if matches!(self.form(), Form::Json) {
             target = Box::new(JsonArray { inner: target, state: State::Empty });
         }
-        let mut sink = kind.sink(target, &answer.schema(), ipc)?;
+        let mut sink = forms::sink(format, target, answer.schema(), &self.driver)?;
         for batch in answer {
             sink.write(&batch?)?;
         }
@@ -147,16 +109,6 @@ impl Output {
 
     fn time(&self, started: Instant) -> String {
         if self.timer { format!(" in {}", human(started.elapsed())) } else { String::new() }
-    }
-}
-
-/// Of two members of one name, readers of JSON keep one.
-fn refuse_twins(schema: &Schema) -> Result<()> {
-    let mut seen = HashSet::new();
-    match schema.fields().iter().find(|field| !seen.insert(field.name())) {
-        Some(twin) => Err(Error::invalid(format!("two columns are named '{}'", twin.name()))
-            .hint("name them apart in the query: SELECT t.a AS one, u.a AS other")),
-        None => Ok(()),
     }
 }
 

@@ -12,6 +12,7 @@ use super::commands::{self, Next};
 use super::editor::Assistant;
 use super::output::Output;
 use crate::out;
+use crate::words::word_in_sql;
 
 /// Statements that are remembered.
 const HISTORY: usize = 2000;
@@ -41,7 +42,7 @@ pub(super) fn run(session: &Session, output: &mut Output) -> Result<()> {
                 Ok(Next::Go) => {}
                 Ok(Next::Quit) => break,
                 Err(error) if out::is_broken_pipe(&error) => break,
-                Err(error) => out::note(&format!("error: {error}")),
+                Err(error) => out::note(&format!("error: {}", error.worded(word_in_sql))),
             },
             // Ctrl-C drops the line, Ctrl-D leaves.
             Err(ReadlineError::Interrupted) => {}

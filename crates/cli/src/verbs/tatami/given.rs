@@ -1,7 +1,7 @@
 //! What a tool was given: a tatami file or folder, or something else that is named in the refusal.
 
-use tesselle::foreign::Foreign;
-use tesselle::{Confidence, Error, Location, Probe, Result, Uri, formats};
+use tesselle::tatami::Tatami;
+use tesselle::{Confidence, Error, Format, Location, Probe, Result, Uri, formats};
 
 /// The location of a file or folder that may be tatami. A file of another format is refused with what it is; one that
 /// is nothing known is left to the reader, which says what is wrong with it.
@@ -24,31 +24,12 @@ fn other_format(location: &Location) -> Result<Option<&'static str>> {
         return Ok(None);
     }
     let probe = Probe::of(location)?;
-    let sure =
-        |name: &str| formats().iter().any(|f| f.name() == name && f.sniff(&probe) == Confidence::Content);
-    if sure("tatami") {
-        return Ok(None);
-    }
-    let own = formats().iter().find(|format| sure(format.name())).map(|format| format.name());
-    let foreign = if location.is_dir()? {
-        Foreign::detect(location)?
-    } else {
-        Foreign::sniff(&probe.head).or_else(|| Foreign::from_extension(location.name()))
+    let by_content = formats().iter().find(|format| format.sniff(&probe) == Confidence::Content);
+    // Text files have nothing but their names.
+    let by_name = || {
+        let text = formats().iter().filter(|format| format.capabilities().infers_types);
+        text.into_iter().find(|format| format.sniff(&probe) == Confidence::Name)
     };
-    Ok(own.or(foreign.map(Foreign::name)).map(display_name))
-}
-
-/// The name of a format in a sentence.
-fn display_name(name: &'static str) -> &'static str {
-    match name {
-        "parquet" => "Parquet",
-        "arrow" => "Arrow IPC",
-        "csv" => "CSV",
-        "jsonl" => "JSON Lines",
-        "npy" => "NumPy",
-        "zarr" => "Zarr",
-        "tiledb" => "TileDB",
-        "tsfile" => "TsFile",
-        other => other,
-    }
+    let format = by_content.or_else(by_name).filter(|format| format.name() != Tatami.name());
+    Ok(format.map(|format| format.title()))
 }

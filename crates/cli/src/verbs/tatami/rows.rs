@@ -6,12 +6,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use clap::Args;
 use serde_json::{Value, json};
-use tesselle::foreign::{Foreign, IpcKind};
+use tesselle::foreign::JsonLines;
 use tesselle::storage::Staged;
 use tesselle::tatami::{Collection, File};
-use tesselle::{Error, OpenOptions, Result};
+use tesselle::{Driver, DriverOptions, Error, OpenOptions, Result};
 
 use super::given;
+use crate::forms::{self, Form};
 use crate::verbs::cat::render;
 use crate::{Outcome, out};
 
@@ -135,15 +136,19 @@ impl Take {
             let text = serde_json::to_string_pretty(&json!({ "rows": rows }))
                 .map_err(|e| Error::internal("a report is not JSON").source(e))?;
             out::print_to(self.output.as_deref(), self.force, &format!("{text}\n"))?;
-        } else if let Some(kind) = self.output.as_deref().and_then(Foreign::from_extension) {
+        } else if let Some(Form::Stream(format)) = self.form()? {
             let target = out::target(self.output.as_deref(), self.force)?;
-            let mut sink = kind.sink(target, &batch.schema(), IpcKind::File)?;
+            let mut sink = forms::sink(format, target, batch.schema(), &driver()?)?;
             sink.write(&batch)?;
             sink.finish()?;
         } else {
             out::print_to(self.output.as_deref(), self.force, &render(&batch.schema(), &[batch])?)?;
         }
         Ok(Outcome::Fine)
+    }
+
+    fn form(&self) -> Result<Option<Form>> {
+        self.output.as_deref().map_or(Ok(None), Form::of_file)
     }
 
     fn blob(&self, file: &File, column: &str, rows: &[u64], json: bool) -> Result<Outcome> {
@@ -176,6 +181,11 @@ impl Take {
     }
 }
 
+/// Single rows need no threads of their own.
+fn driver() -> Result<Driver> {
+    Driver::new(&DriverOptions { threads: Some(1), memory: None })
+}
+
 fn names(columns: Option<&Vec<String>>) -> Option<Vec<&str>> {
     columns.map(|columns| columns.iter().map(String::as_str).collect())
 }
@@ -204,8 +214,8 @@ fn parse_rows(text: &str) -> Result<Vec<u64>> {
 /// The rows as JSON objects, as `cat --as jsonl` writes them.
 fn objects(batch: &RecordBatch) -> Result<Vec<Value>> {
     let bytes = Arc::new(Mutex::new(Vec::new()));
-    let mut sink =
-        Foreign::Jsonl.sink(Box::new(Memory(Arc::clone(&bytes))), &batch.schema(), IpcKind::Stream)?;
+    let out = Box::new(Memory(Arc::clone(&bytes)));
+    let mut sink = forms::sink(&JsonLines, out, batch.schema(), &driver()?)?;
     sink.write(batch)?;
     sink.finish()?;
     let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);

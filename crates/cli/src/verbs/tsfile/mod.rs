@@ -6,9 +6,9 @@ mod original;
 use std::fmt::Write as _;
 
 use clap::{Args, Subcommand};
-use serde_json::Value;
-use tesselle::tsfile::{aggregate, tools};
-use tesselle::{Result, Uri};
+use serde_json::{Value, json};
+use tesselle::tsfile::{aggregate, tools, upkeep};
+use tesselle::{Error, Location, Result, Settings, Uri};
 
 use crate::args::ResourceArgs;
 use crate::format::{Align, TextTable};
@@ -83,6 +83,66 @@ out. The sum is exact for INT32, else a double as statistics keep it.")]
         #[arg(long)]
         points: bool,
     },
+    /// Delete points of series: the deletion is noted next to the file, as IoTDB does
+    #[command(after_help = "\
+Examples:
+  tess tsfile delete plant.tsfile --series root.plant.pump.speed --to 1700000000000
+  tess tsfile delete plant.tsfile --table weather --tag site=north --columns temperature
+
+The file itself is not changed. Reads apply the deletion; 'tess convert' and
+'tess tsfile compact' write files without the deleted points.")]
+    Delete {
+        /// The file, or a data directory
+        path: String,
+
+        /// The series, by its dotted path; * stands for one node, ** for one or more
+        #[arg(long, value_name = "PATH", required_unless_present = "table", conflicts_with = "table")]
+        series: Option<String>,
+
+        /// The table (version 4)
+        #[arg(long)]
+        table: Option<String>,
+
+        /// Only rows with this value of a tag; may be repeated
+        #[arg(long, value_name = "NAME=VALUE", requires = "table")]
+        tag: Vec<String>,
+
+        /// Only these columns, separated by commas [default: whole rows]
+        #[arg(long, value_delimiter = ',', requires = "table")]
+        columns: Vec<String>,
+
+        /// The first time that is deleted [default: from the start]
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        from: Option<i64>,
+
+        /// The last time that is deleted [default: to the end]
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        to: Option<i64>,
+    },
+    /// Merge a data directory into one file, without deleted points, and write its .resource file
+    #[command(after_help = "\
+Example:
+  tess tsfile compact data all.tsfile
+
+Of two points of a series at one time the later one is kept. The source is not changed.")]
+    Compact {
+        /// The data directory, or a file with deletions next to it
+        path: String,
+
+        /// The file that is written, with OUTPUT.resource next to it
+        output: String,
+
+        /// A setting of the written file, e.g. version=4; may be repeated
+        #[arg(long = "set", value_name = "NAME=VALUE")]
+        settings: Vec<String>,
+
+        /// Replace OUTPUT if it exists
+        #[arg(long)]
+        force: bool,
+
+        #[command(flatten)]
+        resources: ResourceArgs,
+    },
     /// Print the sketch of a file as IoTDB's tool of this name does, and save it
     #[command(after_help = "Example:\n  tess tsfile print-tsfile-sketch plant.tsfile")]
     PrintTsfileSketch {
@@ -138,6 +198,8 @@ impl TsFile {
             }
             Tool::Resource { path } => (tools::resources(&Uri::parse(path)?.location)?, resource_text),
             Tool::DataDir { path } => (tools::data_directory(&Uri::parse(path)?.location)?, directory_text),
+            Tool::Delete { .. } => (self.tool.delete()?, deleted_text),
+            Tool::Compact { .. } => (self.tool.compact()?, compacted_text),
             Tool::Read { path, points } => return fine(dump::dump(path, *points, self.json)),
             Tool::PrintTsfileSketch { path, out, resources } => {
                 return fine(original::sketch(path, out, &resources.driver()?));
@@ -154,6 +216,58 @@ impl TsFile {
         }
         Ok(Outcome::Fine)
     }
+}
+
+impl Tool {
+    fn delete(&self) -> Result<Value> {
+        let Self::Delete { path, series, table, tag, columns, from, to } = self else {
+            return Err(Error::internal("not a deletion"));
+        };
+        let series = match (series, table) {
+            (Some(path), _) => upkeep::Series::Path(path.clone()),
+            (None, Some(table)) => {
+                let pair = |pair: &String| {
+                    let (name, value) = pair.split_once('=').ok_or_else(|| {
+                        Error::invalid(format!("tag '{pair}' has no value")).hint("write NAME=VALUE")
+                    })?;
+                    Ok((name.to_owned(), value.to_owned()))
+                };
+                let tags = tag.iter().map(pair).collect::<Result<Vec<_>>>()?;
+                upkeep::Series::Table { table: table.clone(), tags, columns: columns.clone() }
+            }
+            (None, None) => return Err(Error::invalid("a deletion needs --series or --table")),
+        };
+        let (from, to) = (from.unwrap_or(i64::MIN), to.unwrap_or(i64::MAX));
+        let points = upkeep::Points { series, from, to };
+        let deleted = upkeep::delete(&Uri::parse(path)?.location, &points)?;
+        Ok(json!({ "files": deleted.files, "series": deleted.series }))
+    }
+
+    fn compact(&self) -> Result<Value> {
+        let Self::Compact { path, output, settings, force, resources } = self else {
+            return Err(Error::internal("not a compaction"));
+        };
+        let (source, target) = (Uri::parse(path)?.location, Location::local(output)?);
+        let settings = Settings::from_pairs(settings)?;
+        let done = upkeep::compact(&source, &target, &settings, *force, &resources.driver()?)?;
+        let summary = done.summary;
+        Ok(json!({
+            "files": done.files, "rows": summary.rows, "bytes": summary.bytes, "lost": summary.lost,
+        }))
+    }
+}
+
+fn deleted_text(answer: &Value) -> String {
+    format!("deletions noted: {} series in {} files\n", answer["series"], answer["files"])
+}
+
+fn compacted_text(answer: &Value) -> String {
+    let mut text =
+        format!("{} files merged: {} rows, {} bytes\n", answer["files"], answer["rows"], answer["bytes"]);
+    for line in list(answer, "lost") {
+        let _ = writeln!(text, "  not kept: {}", word(line));
+    }
+    text
 }
 
 fn fine(done: Result<()>) -> Result<Outcome> {

@@ -139,7 +139,9 @@ fn keep(file: &Arc<OpenFile>) {
         }
     }
     drop(open);
-    closing.iter().for_each(|other| other.close());
+    for other in closing {
+        other.close();
+    }
 }
 
 /// How many files may have a descriptor at once.

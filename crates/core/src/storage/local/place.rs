@@ -83,6 +83,7 @@ pub(super) fn resolve(path: &str) -> Result<String> {
 
 /// What tells files apart, whatever their names: device and number.
 #[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
 pub(super) fn identity_of(metadata: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     Some((metadata.dev(), metadata.ino()))

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::swap::{self, OLD};
-use crate::error::Result;
 
 const STAGED: &str = ".tmp";
 
@@ -62,12 +61,12 @@ pub(super) fn reclaim(target: &str) {
 }
 
 /// Puts an old state back under the name of `target`, which is missing.
-pub(super) fn recover(target: &str) -> Result<bool> {
+pub(super) fn recover(target: &str) -> bool {
     if Path::new(target).exists() {
-        return Ok(false);
+        return false;
     }
     reclaim(target);
-    Ok(Path::new(target).exists())
+    Path::new(target).exists()
 }
 
 /// What looks staged in a folder. Each folder is listed once: a process may write thousands of files into one.

@@ -7,7 +7,7 @@ use arrow_array::builder::BinaryBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use tesselle_core::{Error, Result, TYPE_KEY};
+use tesselle_core::{Action, Error, Result, TYPE_KEY};
 
 use super::options::IndexOptions;
 use crate::meta::types::LogicalType;
@@ -57,7 +57,9 @@ impl Roles {
         let find =
             |name: &str| input.index_of(name).map_err(|_| Error::unknown_name("column", name, known()));
         if options.text.is_empty() {
-            return Err(Error::invalid("no column to search in is named").hint("add --text COLUMNS"));
+            return Err(
+                Error::invalid("no column to search in is named").suggest("name {}", [Action::SearchColumns])
+            );
         }
         let mut searched = Vec::new();
         for name in &options.text {
@@ -187,7 +189,7 @@ fn check_text(field: &Field) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!("column '{}' of type {} is not text", field.name(), field.data_type()))
-        .hint("--text takes text and binary columns"))
+        .suggest("{} must be string or binary columns", [Action::SearchColumns]))
 }
 
 /// A column as bytes: text of any layout as it is, everything else as it prints.

@@ -4,9 +4,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, Schema};
 use tesselle_core::storage::Staged;
-use tesselle_core::{Error, Result, Sink, Summary};
+use tesselle_core::{Action, Error, Result, Sink, Summary};
 
 struct CsvSink {
     out: Box<dyn Staged>,
@@ -17,19 +17,24 @@ struct CsvSink {
     mistaken: Option<String>,
 }
 
-pub(in crate::foreign) fn sink(out: Box<dyn Staged>, schema: &SchemaRef) -> Result<Box<dyn Sink>> {
+/// Refuses columns that a field of a line has no room for.
+pub(super) fn check(schema: &Schema) -> Result<()> {
     for field in schema.fields() {
         let Some(values) = nested(field.data_type()) else { continue };
         return Err(Error::invalid(format!("column '{}' holds {values}, which CSV cannot", field.name()))
-            .hint("use --as jsonl, arrow or parquet, or leave the column out with --columns"));
+            .suggest("write jsonl, arrow or parquet, or leave the column out with {}", [Action::Columns]));
     }
+    Ok(())
+}
+
+pub(super) fn sink(out: Box<dyn Staged>, schema: &Schema) -> Box<dyn Sink> {
     let mut header = String::new();
     for (i, field) in schema.fields().iter().enumerate() {
         header.push_str(if i == 0 { "" } else { "," });
         push_field(&mut header, field.name(), schema.fields().len() == 1);
     }
     header.push('\n');
-    Ok(Box::new(CsvSink { out, header: Some(header), rows: 0, mistaken: None }))
+    Box::new(CsvSink { out, header: Some(header), rows: 0, mistaken: None })
 }
 
 /// What values of a type are, where a field of a line has no room for them.

@@ -8,7 +8,7 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, RunArray};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, UnionMode};
-use tesselle_core::{Error, Result, json_bytes, json_float};
+use tesselle_core::{Action, Error, Result, json_bytes, json_float};
 
 /// Writes the cell of a row.
 pub(super) type CellWriter<'a> = Box<dyn Fn(usize, &mut String) + 'a>;
@@ -146,7 +146,7 @@ pub(super) fn cell_writer<'a>(name: &str, column: &'a ArrayRef) -> Result<CellWr
 
 fn refused(name: &str, column: &ArrayRef) -> Error {
     Error::invalid(format!("column '{name}' of type {} cannot be written as JSON", column.data_type()))
-        .hint("leave it out with --columns, or write --as arrow or parquet")
+        .suggest("leave it out with {}, or write arrow or parquet", [Action::Columns])
 }
 
 /// All digits of a decimal, given those of the integer that is stored.

@@ -5,20 +5,86 @@ mod cell;
 mod infer;
 mod read;
 
-use arrow_array::RecordBatch;
-use tesselle_core::storage::Staged;
-use tesselle_core::{Result, Sink, Summary};
+use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use tesselle_core::storage::Staged;
+use tesselle_core::{
+    Capabilities, Confidence, Container, Created, Driver, Error, Format, Location, OpenOptions, Probe,
+    Result, Sink, Summary, Table, WriteRequest,
+};
+
+use super::text::{self, TextTable};
 use cell::cell_writer;
-pub(crate) use read::JsonText;
+use read::JsonText;
+
+/// The format.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct JsonLines;
+
+impl Format for JsonLines {
+    fn name(&self) -> &'static str {
+        "jsonl"
+    }
+
+    fn title(&self) -> &'static str {
+        "JSON Lines"
+    }
+
+    fn summary(&self) -> &'static str {
+        "JSON lines, one object per line"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["jsonl", "ndjson", "json"]
+    }
+
+    fn sniff(&self, probe: &Probe) -> Confidence {
+        // Other engines call one object per line JSON; a document over several lines is something else.
+        let line = probe.head.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+        let cut = line.len() as u64 >= Probe::WINDOW;
+        let object = line.starts_with(b"{") && (line.ends_with(b"}") || cut);
+        if probe.has_extension("json") && !object {
+            return Confidence::No;
+        }
+        super::sniff(self, probe, &[])
+    }
+
+    fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        text::open(self, JsonText, location, options)
+    }
+
+    fn open_many(&self, locations: &[Location], options: &OpenOptions) -> Result<Option<Arc<dyn Table>>> {
+        Ok(Some(Arc::new(TextTable::open(locations, JsonText, &options.types)?)))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::TEXT
+    }
+
+    fn start(&self, request: WriteRequest, _driver: &Driver) -> Result<Created> {
+        let WriteRequest { target, schema, facts, options, .. } = request;
+        options.settings.expect_only(&[])?;
+        refuse_twins(&schema)?;
+        let sink = Box::new(JsonlSink { out: target.stage(options.overwrite)?, rows: 0 });
+        Ok(Created { sink, fitted: text::fitted(&facts) })
+    }
+}
+
+/// Of two members of one name, readers of JSON keep one.
+fn refuse_twins(schema: &Schema) -> Result<()> {
+    let mut names = std::collections::HashSet::new();
+    match schema.fields().iter().find(|field| !names.insert(field.name())) {
+        Some(twin) => Err(Error::invalid(format!("two columns are named '{}'", twin.name()))
+            .hint("name them apart in the query: SELECT t.a AS one, u.a AS other")),
+        None => Ok(()),
+    }
+}
 
 struct JsonlSink {
     out: Box<dyn Staged>,
     rows: u64,
-}
-
-pub(super) fn sink(out: Box<dyn Staged>) -> Box<dyn Sink> {
-    Box::new(JsonlSink { out, rows: 0 })
 }
 
 impl Sink for JsonlSink {

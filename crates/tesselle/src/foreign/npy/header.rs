@@ -11,6 +11,8 @@ pub(super) struct Header {
     pub(super) shape: Vec<u64>,
     /// Where the data begins.
     pub(super) data_offset: u64,
+    /// The version of the file.
+    pub(super) version: &'static str,
 }
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -21,7 +23,7 @@ const MAX_HEADER: u64 = 1 << 20;
 
 impl Header {
     pub(super) fn new(dtype: DType, shape: Vec<u64>) -> Self {
-        Self { dtype, big_endian: false, column_major: false, shape, data_offset: 0 }
+        Self { dtype, big_endian: false, column_major: false, shape, data_offset: 0, version: "1.0" }
     }
 
     /// The header in version 1, padded with spaces.
@@ -60,6 +62,11 @@ impl Header {
         }
         let major = cursor.u8()?;
         cursor.u8()?;
+        let version = match major {
+            1 => "1.0",
+            2 => "2.0",
+            _ => "3.0",
+        };
         let len = match major {
             1 => u64::from(cursor.u16_le()?),
             2 | 3 => u64::from(cursor.u32_le()?),
@@ -74,7 +81,8 @@ impl Header {
         let text = location.read_range(cursor.offset()..data_offset)?;
         let text = std::str::from_utf8(&text)
             .map_err(|_| Error::corrupt("the header is not text").offset(cursor.offset()))?;
-        Self::parse(text, data_offset).map_err(|error| error.offset(cursor.offset()))
+        let header = Self::parse(text, data_offset).map_err(|error| error.offset(cursor.offset()))?;
+        Ok(Self { version, ..header })
     }
 
     fn parse(text: &str, data_offset: u64) -> Result<Self> {
@@ -98,7 +106,14 @@ impl Header {
                     .map_err(|_| Error::corrupt(format!("extent '{n}' is not a number")))
             })
             .collect::<Result<Vec<u64>>>()?;
-        Ok(Self { dtype, big_endian, column_major: order.starts_with("True"), shape, data_offset })
+        Ok(Self {
+            dtype,
+            big_endian,
+            column_major: order.starts_with("True"),
+            shape,
+            data_offset,
+            version: "1.0",
+        })
     }
 }
 

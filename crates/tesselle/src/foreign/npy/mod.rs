@@ -1,24 +1,25 @@
 //! NumPy's array file: one dense array, read in place and written band by band.
 
+mod format;
 mod header;
 mod view;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, Field};
 use tesselle_core::array::read_region;
 use tesselle_core::storage::Staged;
-use tesselle_core::{ArrayView, DType, Driver, Error, Region, Result, Sink, Summary};
+use tesselle_core::{Action, ArrayView, DType, Driver, Error, Region, Result, Sink, Summary};
 
+pub use format::Npy;
 use header::Header;
-pub use view::NpyArray;
 
 /// Bytes assembled at a time.
 const BAND: u64 = 32 << 20;
 
 /// Writes a region of `array`.
-pub fn write_array(
+fn write_array(
     array: &dyn ArrayView,
     region: &Region,
     mut out: Box<dyn Staged>,
@@ -28,7 +29,6 @@ pub fn write_array(
     let too_large = || Error::limit("the array exceeds the address space");
     let cells = region.cells().ok_or_else(too_large)?;
     let size = array.dtype().size() as u64;
-    driver.progress().expect(cells.checked_mul(size).ok_or_else(too_large)?);
     out.write(&Header::new(array.dtype(), shape.clone()).to_bytes())?;
     let row_bytes = shape.iter().skip(1).product::<u64>() * size;
     if cells > 0 {
@@ -44,7 +44,6 @@ pub fn write_array(
             buffer.resize(usize::try_from(rows * row_bytes).map_err(|_| too_large())?, 0);
             read_region(array, &band, &mut buffer, driver)?;
             out.write(&buffer)?;
-            driver.progress().advance(buffer.len() as u64);
         }
     }
     let summary = Summary { rows: cells, bytes: out.position(), pieces: 1, ..Summary::default() };
@@ -53,13 +52,9 @@ pub fn write_array(
 }
 
 /// Takes batches of one numeric column and writes them as a vector.
-pub(super) fn column_sink(mut out: Box<dyn Staged>, schema: &SchemaRef) -> Result<Box<dyn Sink>> {
-    let refused = || {
-        Error::invalid("an npy file holds one array of numbers, and these columns are none")
-            .hint("name one numeric column with --columns, or use --as arrow or parquet")
-    };
-    let [field] = schema.fields().iter().as_slice() else { return Err(refused()) };
-    let dtype = DType::from_arrow(field.data_type()).ok_or_else(refused)?;
+fn column_sink(mut out: Box<dyn Staged>, field: &Field) -> Result<Box<dyn Sink>> {
+    let dtype = DType::from_arrow(field.data_type());
+    let dtype = dtype.ok_or_else(|| Error::internal("a column that is no number was let through"))?;
     // The length is known at the end; the header keeps its size and is written again then.
     out.write(&Header::new(dtype, vec![0]).to_bytes())?;
     Ok(Box::new(ColumnSink { out, dtype, rows: 0 }))
@@ -76,7 +71,7 @@ impl Sink for ColumnSink {
         let column = batch.column(0);
         if column.null_count() > 0 {
             return Err(Error::invalid("an npy file has no missing values, and this column has")
-                .hint("filter them out with --where, or use --as arrow or parquet"));
+                .suggest("filter them out with {}, or write another format", [Action::Filter]));
         }
         self.rows += column.len() as u64;
         self.out.write(&little_endian(column)?)

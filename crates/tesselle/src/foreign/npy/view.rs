@@ -13,7 +13,7 @@ const TILE: u64 = 4 << 20;
 
 /// An npy file as an array; a scalar is an array of one cell.
 #[derive(Debug)]
-pub struct NpyArray {
+pub(super) struct NpyArray {
     location: Location,
     header: Header,
     shape: Vec<u64>,
@@ -24,7 +24,7 @@ pub struct NpyArray {
 
 impl NpyArray {
     /// Reads the header; the data stays where it is.
-    pub fn open(location: &Location) -> Result<Self> {
+    pub(super) fn open(location: &Location) -> Result<Self> {
         let header = Header::read(location)?;
         let shape = if header.shape.is_empty() { vec![1] } else { header.shape.clone() };
         let size = header.dtype.size() as u64;
@@ -47,6 +47,16 @@ impl NpyArray {
         }
         let axis_names = (0..shape.len()).map(|axis| format!("i{axis}")).collect();
         Ok(Self { location: location.clone(), header, shape, tile_shape, axis_names, row_bytes })
+    }
+
+    /// Where the cells begin.
+    pub(super) fn data_offset(&self) -> u64 {
+        self.header.data_offset
+    }
+
+    /// The version of the file.
+    pub(super) fn version(&self) -> &'static str {
+        self.header.version
     }
 
     fn rows(&self, start: u64, count: u64) -> Result<Bytes> {

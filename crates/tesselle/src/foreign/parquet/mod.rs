@@ -2,6 +2,7 @@
 
 mod bloom;
 mod bounds;
+mod format;
 mod table;
 mod task;
 #[cfg(test)]
@@ -21,7 +22,8 @@ use tesselle_core::driver::parallel;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Driver, Error, Result, Sink, Summary};
 
-pub(crate) use table::ParquetTable;
+pub use format::Parquet;
+use table::ParquetTable;
 
 use super::writer::{Failure, StagedWriter};
 
@@ -44,11 +46,7 @@ struct ParquetSink {
     groups: u64,
 }
 
-pub(super) fn sink(
-    out: Box<dyn Staged>,
-    schema: &SchemaRef,
-    driver: Option<&Driver>,
-) -> Result<Box<dyn Sink>> {
+fn sink(out: Box<dyn Staged>, schema: &SchemaRef, driver: Option<&Driver>) -> Result<Box<dyn Sink>> {
     let (out, failed) = StagedWriter::new(out);
     let level = ZstdLevel::try_new(3).map_err(|e| failed.or_refused("Parquet", e))?;
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();

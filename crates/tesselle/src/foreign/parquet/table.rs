@@ -11,12 +11,13 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use tesselle_core::{
     ColumnStats, Cost, Error, Known, Location, Plan, Predicate, Pushdown, Result, Scan, Storage, Table,
-    TableStats, Task,
+    TableFacts, TableStats, Task,
 };
 
 use super::bloom::{BloomTest, bloom_tests};
 use super::bounds::{GroupBounds, exact_stats, selected_rows};
 use super::task::{GroupTask, Rows};
+use crate::foreign::no_axes;
 use crate::foreign::writer::damaged;
 
 /// Rows of a batch.
@@ -42,6 +43,11 @@ impl ParquetTable {
         let metadata = metadata.map_err(|e| damaged("Parquet", e).file(location.path()))?;
         let file = Arc::from(location.path());
         Ok(Self { location: location.clone(), file, schema: Arc::clone(metadata.schema()), metadata })
+    }
+
+    /// The version of the file.
+    pub(super) fn version(&self) -> String {
+        self.parquet().file_metadata().version().to_string()
     }
 
     fn parquet(&self) -> &ParquetMetaData {
@@ -149,15 +155,17 @@ impl Table for ParquetTable {
         TableStats { columns: columns.iter().filter_map(known).collect(), ..self.stats() }
     }
 
+    fn facts(&self) -> Result<TableFacts> {
+        Ok(TableFacts::of_schema(&self.schema))
+    }
+
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {
         let prunable = predicate.columns().iter().any(|column| self.converter(column).is_some());
         if prunable { Pushdown::Inexact } else { Pushdown::None }
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
-        if scan.selection.is_some() {
-            return Err(Error::invalid("a Parquet file has no axes to slice").hint("use --where instead"));
-        }
+        no_axes(scan)?;
         let projection = self.projection(scan)?;
         let groups = self.parquet().row_groups();
         let predicate = scan.predicate.as_ref();

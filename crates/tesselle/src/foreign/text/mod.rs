@@ -1,11 +1,13 @@
 //! Files of text records, as tables: blocks of whole records, inferred and parsed side by side.
 
 mod blocks;
+mod format;
 mod table;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 
+pub(super) use format::{fitted, open};
 pub(crate) use table::TextTable;
 
 /// An error of another crate.

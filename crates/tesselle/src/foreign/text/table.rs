@@ -13,6 +13,7 @@ use tesselle_core::{
 
 use super::blocks::blocks;
 use super::{BoxError, Decode, Syntax};
+use crate::foreign::no_axes;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
@@ -161,11 +162,7 @@ impl<S: Syntax> Table for TextTable<S> {
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
-        if scan.selection.is_some() {
-            return Err(
-                Error::invalid("slices apply to arrays, and this is none").hint("use --where instead")
-            );
-        }
+        no_axes(scan)?;
         let columns = scan.column_indices(&self.schema)?;
         let task = |block: &Block| -> Box<dyn Task> {
             let size = block.range.end - block.range.start;

@@ -8,6 +8,7 @@
 
 mod array;
 mod codec;
+mod format;
 mod meta;
 mod names;
 mod write;
@@ -18,9 +19,9 @@ use serde_json::{Map, Value};
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{Error, Location, Result};
 
-pub(crate) use array::ZarrArray;
+use array::ZarrArray;
+pub use format::Zarr;
 use meta::{FILE, Node};
-pub(crate) use write::{sink, write_array};
 
 /// Groups deeper than this are not followed.
 const MAX_DEPTH: usize = 16;
@@ -28,31 +29,16 @@ const MAX_DEPTH: usize = 16;
 const MAX_ARRAYS: usize = 100_000;
 
 /// An opened hierarchy.
-pub(crate) struct Hierarchy {
+struct Hierarchy {
     /// The arrays by their path, in name order; the path of a lone array is empty.
-    pub(crate) arrays: Vec<(String, Arc<ZarrArray>)>,
+    arrays: Vec<(String, Arc<ZarrArray>)>,
     /// The attributes of the group or of the lone array.
     attributes: Map<String, Value>,
 }
 
-/// Whether a folder is an array or a group.
-pub(super) fn is_zarr(location: &Location) -> Result<bool> {
-    if location.join(FILE).is_file()? {
-        return Ok(true);
-    }
-    for old in [".zarray", ".zgroup"] {
-        if location.join(old).is_file()? {
-            return Err(Error::unsupported("this is a hierarchy of Zarr version 2; version 3 can be read")
-                .file(location.path())
-                .hint("rewrite it with the Zarr library: zarr.copy_store or the command 'zarr migrate'"));
-        }
-    }
-    Ok(false)
-}
-
 impl Hierarchy {
     /// Reads the metadata below `location`.
-    pub(crate) fn open(location: &Location) -> Result<Self> {
+    fn open(location: &Location) -> Result<Self> {
         match Node::read(location)? {
             Node::Array(meta) => {
                 let attributes = meta.attributes.clone();
@@ -65,15 +51,6 @@ impl Hierarchy {
                 Ok(Self { arrays, attributes })
             }
         }
-    }
-
-    /// The attributes of the group, and those of an array that was chosen.
-    pub(crate) fn attributes(&self, array: Option<&str>) -> Map<String, Value> {
-        let mut all = self.attributes.clone();
-        if let Some((_, array)) = self.arrays.iter().find(|(name, _)| Some(name.as_str()) == array) {
-            all.extend(array.meta.attributes.clone());
-        }
-        all
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tesselle_core::{Error, Result};
+use tesselle_core::{Action, Error, Result};
 
 use super::MAX_DEPTH;
 use super::meta::FILE;
@@ -45,8 +45,10 @@ fn refusal(node: &str) -> Option<&'static str> {
 }
 
 fn refused(name: &str, why: &str) -> Error {
-    Error::invalid(format!("column '{}' cannot be an array of Zarr: {why}", name.escape_debug()))
-        .hint("leave it out with --columns, or rename it in SQL: COPY (SELECT \"a\" AS b …) TO …")
+    Error::invalid(format!("column '{}' cannot be an array of Zarr: {why}", name.escape_debug())).suggest(
+        "leave it out with {}, or rename it in SQL: COPY (SELECT \"a\" AS b …) TO …",
+        [Action::Columns],
+    )
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use tesselle_codec::compress::Compressor;
 use tesselle_core::array::read_region_here;
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
-    ArrayView, DType, Driver, Error, Location, Region, Result, Settings, Sink, Span, Summary, WriteOptions,
+    Action, ArrayView, DType, Driver, Error, Location, Region, Result, Settings, Sink, Span, Summary,
+    WriteOptions,
 };
 
 use super::codec::Chain;
@@ -100,7 +101,7 @@ fn chunk_shape(shape: &[u64], tile: &[u64], dtype: DType) -> Vec<u64> {
 }
 
 /// Writes a whole array.
-pub(crate) fn write_array(
+pub(super) fn write_array(
     target: &Location,
     source: &dyn ArrayView,
     attributes: &Map<String, Value>,
@@ -115,7 +116,6 @@ pub(crate) fn write_array(
     let total = counts.iter().try_fold(1_u64, |n, count| n.checked_mul(*count));
     let total = total.ok_or_else(|| Error::limit("the array has more chunks than can be counted"))?;
     let bytes = meta.codecs.size as u64;
-    driver.progress().expect(total.saturating_mul(bytes));
     // Chunks under way are bounded by the memory that is allowed for them: cells, padded cells, stored bytes.
     let at_once = (driver.budget().total() / (3 * bytes).max(1)).clamp(1, 4 * driver.threads() as u64);
     let mut written = 0;
@@ -133,7 +133,6 @@ pub(crate) fn write_array(
             read_region_here(source, &Region { spans }, &mut cells)?;
             let stored = meta.codecs.encode(padded(cells, &shape, &meta.chunk, meta.dtype.size()))?;
             staged.put(&meta.key(&at), &stored)?;
-            driver.progress().advance(bytes);
             Ok(stored.len() as u64)
         })?;
         written += sizes.iter().sum::<u64>();
@@ -174,7 +173,7 @@ fn padded(cells: Vec<u8>, shape: &[u64], chunk: &[u64], size: usize) -> Vec<u8> 
     out
 }
 
-/// A store in the making.
+/// A staged store.
 struct Staged {
     folder: StagedFolder,
 }
@@ -219,9 +218,14 @@ fn numbers(settings: &Settings, name: &str) -> Result<Option<Vec<u64>>> {
     list.map(Some)
 }
 
+/// How many leading columns are axes: a number, or their names.
+pub(super) fn rank(settings: &Settings) -> usize {
+    settings.get("axes").map_or(0, |text| text.parse().unwrap_or_else(|_| text.split(',').count()))
+}
+
 /// Takes rows in row-major order: the first columns are the axes, each other one becomes an array. One array is the
 /// target itself, several are a group.
-pub(crate) fn sink(
+pub(super) fn sink(
     target: &Location,
     schema: &SchemaRef,
     attributes: &Map<String, Value>,
@@ -234,10 +238,7 @@ pub(crate) fn sink(
         return Err(Error::invalid("the rows are not in row-major order, in which Zarr arrays are written")
             .hint("convert to tet first, which places rows by their coordinates"));
     }
-    let rank = match settings.get("axes") {
-        None => 0,
-        Some(text) => text.parse().unwrap_or_else(|_| text.split(',').count()),
-    };
+    let rank = rank(settings);
     let fields = schema.fields();
     if rank >= fields.len() {
         return Err(Error::invalid(format!(
@@ -247,9 +248,8 @@ pub(crate) fn sink(
     }
     let shape = numbers(settings, "shape")?;
     if rank > 1 && shape.as_ref().is_none_or(|shape| shape.len() != rank) {
-        return Err(
-            Error::invalid(format!("the shape of the {rank} axes is not known")).hint("add --set shape=N,M")
-        );
+        return Err(Error::invalid(format!("the shape of the {rank} axes is not known"))
+            .suggest("add {}", [Action::setting("shape", "N,M")]));
     }
     let axes: Vec<String> = match rank {
         0 => vec!["row".to_owned()],
@@ -424,7 +424,7 @@ impl Sink for ZarrSink {
                     "column '{}' has nulls, which an array of Zarr cannot hold",
                     self.columns[number].name
                 ))
-                .hint("leave such rows out with --where"));
+                .suggest("leave such rows out with {}", [Action::Filter]));
             }
             let column = &mut self.columns[number];
             let cells = little_endian(array, column.meta.is_bool)?;
@@ -444,7 +444,7 @@ impl Sink for ZarrSink {
         let row = self.row.max(1);
         if !self.rows.is_multiple_of(row) || self.first.is_some_and(|first| self.rows != first * self.row) {
             return Err(Error::invalid(format!("{} rows do not fill the shape", self.rows))
-                .hint("check --set shape=N,M against the source"));
+                .suggest("check {} against the source", [Action::setting("shape", "N,M")]));
         }
         for number in 0..self.columns.len() {
             let rest = std::mem::take(&mut self.columns[number].pending);

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use tesselle_core::{ColumnBounds, Plan, Scalar, Scan, Task, Verdict};
+use tesselle_core::{Action, ColumnBounds, Plan, Scalar, Scan, Task, Verdict};
 
 use super::cells::{ColumnTiles, order_keys};
 use super::task::SparseTask;
@@ -85,7 +85,7 @@ pub(crate) struct Slab {
 pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     if scan.selection.is_some() {
         return Err(Error::invalid("a sparse array has no grid to take a slice of")
-            .hint("use --where with the dimensions, as in \"x\" BETWEEN 0 AND 9"));
+            .suggest("use {} with the dimensions, as in \"x\" BETWEEN 0 AND 9", [Action::Filter]));
     }
     let projection = Projection::new(array, scan)?;
     let all: u64 = array.fragments.iter().map(|fragment| fragment.tiles).fold(0, u64::saturating_add);

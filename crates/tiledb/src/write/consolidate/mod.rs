@@ -79,7 +79,7 @@ impl ArrayWriter {
             Ok(PlannedFragment {
                 name: fragment.name.name.clone(),
                 timestamps: (fragment.name.start, fragment.name.end),
-                cells: crate::facts::cells(fragment)?,
+                cells: crate::stated::cells(fragment)?,
                 bytes: sizes.fold(0, |sum, size| sum.saturating_add(*size)),
             })
         };

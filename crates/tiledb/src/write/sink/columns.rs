@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use tesselle_core::{Error, Result, TYPE_KEY};
+use tesselle_core::{Error, Fit, Result, TYPE_KEY};
 
 use super::settings::SinkSettings;
 use crate::Datatype;
@@ -65,6 +65,24 @@ pub(super) fn plan(
         .map(|(index, field)| column(index, field, settings))
         .collect::<Result<_>>()?;
     Ok((dims, columns))
+}
+
+/// What becomes of a column of this type. A dictionary is an enumeration, where its values are held as they are.
+pub(super) fn fit(data_type: &DataType) -> Fit {
+    use DataType as D;
+    match data_type {
+        D::Dictionary(_, values) => match fit(values) {
+            Fit::As(to) if to == **values => Fit::As(data_type.clone()),
+            _ => Fit::refused((**values).clone()),
+        },
+        D::Float16 => Fit::As(D::Float32),
+        D::Timestamp(unit, Some(_)) => Fit::As(D::Timestamp(*unit, None)),
+        D::Date64 => Fit::As(D::Timestamp(TimeUnit::Millisecond, None)),
+        D::Time32(_) | D::Time64(_) => Fit::refused(D::Int64),
+        D::Decimal32(..) | D::Decimal64(..) | D::Decimal128(..) | D::Decimal256(..) => Fit::refused(D::Utf8),
+        D::Struct(_) | D::Map(..) | D::Union(..) | D::Null => Fit::Refused(None),
+        other => Fit::As(other.clone()),
+    }
 }
 
 fn misfit(field: &Field) -> Error {
@@ -196,7 +214,6 @@ fn element(data_type: &DataType, hint: Option<Datatype>) -> Option<(Datatype, Op
         DataType::Date32 => (Datatype::DatetimeDay, None),
         DataType::Date64 => (Datatype::DatetimeMs, Some(DataType::Timestamp(TimeUnit::Millisecond, None))),
         DataType::Duration(unit) => (time_of(*unit), None),
-        DataType::Time32(unit) | DataType::Time64(unit) => (time_of(*unit), Some(DataType::Int64)),
         _ => return None,
     })
 }
@@ -212,10 +229,6 @@ fn time_of(unit: TimeUnit) -> Datatype {
 
 fn cast_to(array: &ArrayRef, to: Option<&DataType>) -> Result<ArrayRef> {
     let Some(to) = to else { return Ok(Arc::clone(array)) };
-    if let (DataType::Time32(_), DataType::Int64) = (array.data_type(), to) {
-        let narrow = arrow_cast::cast(array, &DataType::Int32)?;
-        return Ok(arrow_cast::cast(&narrow, to)?);
-    }
     Ok(arrow_cast::cast(array, to)?)
 }
 

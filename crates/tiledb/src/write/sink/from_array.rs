@@ -6,13 +6,12 @@ use arrow_buffer::Buffer;
 use arrow_schema::Schema;
 use tesselle_core::array::read_region;
 use tesselle_core::{
-    ArrayView, DType, Driver, Error, Location, Region as Positions, Result, Scalar, Span, Summary,
-    WriteOptions,
+    ArrayRequest, ArrayView, DType, Driver, Error, Fitted, Region as Positions, Result, Scalar, Span,
+    Summary, Written,
 };
 
 use super::Target;
 use super::settings::SinkSettings;
-use crate::Datatype;
 use crate::filter::Filter;
 use crate::meta::attribute::Attribute;
 use crate::meta::dimension::Dimension;
@@ -22,19 +21,18 @@ use crate::write::cells::Cells;
 use crate::write::dense::{CellOrder, Tiler};
 use crate::write::fragment::{FragmentEnd, FragmentWriter};
 use crate::write::schema::{NewSchema, SchemaBuilder};
+use crate::{Datatype, NAME};
 
 /// Tiles of more cells than this are cut, so that memory stays bounded.
 const LARGEST_TILE: u64 = 16 << 20;
 
 /// Writes a whole array as a dense one with a single attribute.
-pub fn create_from_array(
-    location: &Location,
-    source: &dyn ArrayView,
-    options: &WriteOptions,
-    driver: &Driver,
-) -> Result<Summary> {
+pub fn write_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
+    request.expect_whole(NAME)?;
+    let ArrayRequest { target, array: source, facts, options, .. } = request;
+    let fitted = Fitted::keeping(&facts);
     let name = options.table.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| "value".to_owned());
-    let settings = SinkSettings::parse(&options.settings, &Schema::empty())?;
+    let settings = SinkSettings::parse(&options.settings, &Schema::empty(), Vec::new())?;
     if settings.kind == ArrayKind::Sparse {
         return Err(Error::invalid("an array is written as a dense array")
             .hint("select columns, so that it is read as rows, and name dims for a sparse one"));
@@ -42,7 +40,8 @@ pub fn create_from_array(
     if source.shape().contains(&0) || source.shape().is_empty() {
         return Err(Error::invalid("an array without cells has no place in a dense array"));
     }
-    let (target, staged) = Target::new(location, options, &settings)?;
+    let location = target.location(NAME)?;
+    let (target, staged) = Target::new(location, options.overwrite, &facts.attributes, &settings)?;
     let new = schema_for(source, &name, &settings)?;
     let schema = Arc::new(new.schema.clone());
     let grid = schema.grid()?;
@@ -73,7 +72,7 @@ pub fn create_from_array(
         ..Summary::default()
     };
     target.complete(&[fragment], &new, staged)?;
-    Ok(summary)
+    Ok(Written { summary, fitted })
 }
 
 fn schema_for(source: &dyn ArrayView, name: &str, settings: &SinkSettings) -> Result<NewSchema> {

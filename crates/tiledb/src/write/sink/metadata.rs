@@ -1,36 +1,34 @@
-//! Metadata that comes along with a conversion.
+//! Metadata that comes along with the rows of another source.
 
-use std::collections::BTreeMap;
-
-use tesselle_core::{Error, Result};
+use serde_json::Value;
+use tesselle_core::{Attribute, Result};
 
 use crate::Datatype;
 use crate::meta::key_value::{Entries, MetadataValue};
 
-/// Reads the facts about a source that an array keeps: `meta.NAME` is a value as `TYPE:hex`, `attr.NAME` a text.
-/// Others belong to other formats.
-pub(super) fn entries(facts: &BTreeMap<String, String>) -> Result<Entries> {
-    let mut out = Entries::new();
-    for (key, value) in facts {
-        if let Some(name) = key.strip_prefix("attr.") {
-            out.push((name.as_bytes().to_vec(), Some(MetadataValue::text(value)?)));
-        } else if let Some(name) = key.strip_prefix("meta.") {
-            let typed = typed(value).ok_or_else(|| {
-                Error::invalid(format!("the metadata '{name}' is not TYPE:hex"))
-                    .hint("e.g. meta.n=INT32:05000000")
-            })?;
-            out.push((name.as_bytes().to_vec(), Some(typed?)));
-        }
-    }
-    Ok(out)
+/// The attributes of a source as entries of an array: with their exact type where that is one of TileDB, else as the
+/// type that holds the value.
+pub(super) fn entries(attributes: &[Attribute]) -> Result<Entries> {
+    attributes
+        .iter()
+        .map(|attribute| Ok((attribute.name.as_bytes().to_vec(), Some(entry(attribute)?))))
+        .collect()
 }
 
-fn typed(text: &str) -> Option<Result<MetadataValue>> {
-    let (name, digits) = text.split_once(':')?;
-    let datatype = Datatype::from_name(name)?;
-    let pairs = digits.as_bytes().chunks(2);
-    let bytes = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
-    Some(MetadataValue::of(datatype, bytes.collect::<Option<Vec<u8>>>()?))
+fn entry(attribute: &Attribute) -> Result<MetadataValue> {
+    let exact = attribute.exact.as_ref();
+    if let Some((datatype, bytes)) = exact.and_then(|(name, bytes)| Some((Datatype::from_name(name)?, bytes)))
+    {
+        return MetadataValue::of(datatype, bytes.clone());
+    }
+    match &attribute.value {
+        Value::Number(n) => match (n.as_i64(), n.as_f64()) {
+            (Some(n), _) => MetadataValue::of(Datatype::Int64, n.to_le_bytes().to_vec()),
+            (None, Some(n)) => MetadataValue::of(Datatype::Float64, n.to_le_bytes().to_vec()),
+            (None, None) => MetadataValue::text(&attribute.text()),
+        },
+        _ => MetadataValue::text(&attribute.text()),
+    }
 }
 
 #[cfg(test)]
@@ -38,15 +36,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn typed_values_and_texts_are_taken() {
-        let facts = [("meta.n", "INT32:05000000"), ("attr.who", "me"), ("axes", "x")];
-        let facts = facts.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
-        let entries = entries(&facts).unwrap();
-        assert_eq!(entries.len(), 2);
-        let n = entries.iter().find(|(name, _)| name == b"n").and_then(|(_, value)| value.as_ref()).unwrap();
-        assert_eq!((n.datatype, n.count), (Datatype::Int32, 1));
-        for bad in ["5", "INT32:0", "INT32:zz", "INT9:00", "INT32:0500"] {
-            assert!(super::entries(&[("meta.n".to_owned(), bad.to_owned())].into()).is_err(), "{bad}");
-        }
+    fn exact_types_are_kept_and_others_follow_from_the_value() {
+        let exact =
+            Attribute { exact: Some(("INT32".to_owned(), vec![5, 0, 0, 0])), ..Attribute::new("n", 5) };
+        let other = Attribute { exact: Some(("utf8".to_owned(), vec![7])), ..Attribute::new("m", 2.5) };
+        let found = entries(&[exact, other, Attribute::new("who", "me")]).unwrap();
+        let types: Vec<Datatype> =
+            found.iter().filter_map(|(_, value)| Some(value.as_ref()?.datatype)).collect();
+        assert_eq!(types, [Datatype::Int32, Datatype::Float64, Datatype::StringUtf8]);
+        let torn = Attribute { exact: Some(("INT32".to_owned(), vec![5])), ..Attribute::new("n", 5) };
+        assert!(entries(&[torn]).is_err());
     }
 }

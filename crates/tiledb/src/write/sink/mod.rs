@@ -5,6 +5,7 @@
 //! row-major order; rows without become a dense array along a dimension `row`.
 
 mod columns;
+mod defaults;
 mod from_array;
 mod grid;
 mod metadata;
@@ -13,9 +14,11 @@ mod settings;
 mod sparse;
 
 use arrow_array::RecordBatch;
-use arrow_schema::Schema;
+use tesselle_core::fit::check_types;
 use tesselle_core::storage::StagedFolder;
-use tesselle_core::{Driver, Error, Location, Result, Sink, Summary, WriteOptions};
+use tesselle_core::{
+    Attribute, Created, Driver, Error, Fitted, Location, Result, Sink, Summary, WriteRequest,
+};
 
 use self::columns::{ColumnPlan, DimensionPlan};
 use self::settings::SinkSettings;
@@ -25,21 +28,25 @@ use super::fragment::{FinishedFragment, FragmentPlan};
 use super::metadata::write_metadata;
 use super::name::{fresh, stamp};
 use super::schema::{NewSchema, check, check_filters};
+use crate::NAME;
 use crate::meta::key_value::Entries;
 use crate::meta::schema::{ArrayKind, ArraySchema};
 
-pub use from_array::create_from_array;
+pub use from_array::write_array;
 
-/// Starts a new array for rows of `schema`. The settings are those of [`SETTINGS`].
-pub fn create(
-    location: &Location,
-    schema: &Schema,
-    options: &WriteOptions,
-    driver: &Driver,
-) -> Result<Box<dyn Sink>> {
-    let settings = SinkSettings::parse(&options.settings, schema)?;
-    let (target, staged) = Target::new(location, options, &settings)?;
-    let (dims, columns) = columns::plan(schema, &settings)?;
+/// Starts a new array for rows. The settings are those of [`SETTINGS`]; what they leave open follows from the facts about
+/// the source.
+pub fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
+    let WriteRequest { target, schema, facts, mut options, whole, .. } = request;
+    let axes = defaults::fill(&mut options.settings, &schema, &facts, whole);
+    let types = check_types(
+        NAME,
+        schema.fields().iter().map(|field| (field.as_ref(), columns::fit(field.data_type()))),
+    )?;
+    let settings = SinkSettings::parse(&options.settings, &schema, axes)?;
+    let location = target.location(NAME)?;
+    let (target, staged) = Target::new(location, options.overwrite, &facts.attributes, &settings)?;
+    let (dims, columns) = columns::plan(&schema, &settings)?;
     let inner: Box<dyn Cells> = match (settings.kind, dims.is_empty()) {
         (ArrayKind::Sparse, true) => {
             return Err(
@@ -52,7 +59,8 @@ pub fn create(
         (ArrayKind::Dense, true) => Box::new(rows::RowCells::new(&target, &settings, &columns)?),
         (ArrayKind::Dense, false) => Box::new(grid::GridCells::new(&target, &settings, dims, &columns)?),
     };
-    Ok(Box::new(ArraySink { target, columns, inner, driver: driver.clone(), rows: 0, staged }))
+    let sink = ArraySink { target, columns, inner, driver: driver.clone(), rows: 0, staged };
+    Ok(Created { sink: Box::new(sink), fitted: Fitted::keeping(&facts).with_types(types) })
 }
 
 /// The names of the settings that do not belong to a single column.
@@ -66,7 +74,7 @@ trait Cells: Send {
     fn finish(self: Box<Self>) -> Result<(Vec<FinishedFragment>, ArraySchema)>;
 }
 
-/// The array in the making.
+/// The staged array.
 #[derive(Debug, Clone)]
 struct Target {
     /// Beside the place where it will be.
@@ -80,13 +88,14 @@ struct Target {
 impl Target {
     fn new(
         location: &Location,
-        options: &WriteOptions,
+        overwrite: bool,
+        attributes: &[Attribute],
         settings: &SinkSettings,
     ) -> Result<(Self, StagedFolder)> {
-        location.refuse_existing(options.overwrite)?;
+        location.refuse_existing(overwrite)?;
         crate::rewrite::refuse_foreign(location)?;
         let timestamps = stamp(settings.timestamp);
-        let (schema_name, metadata) = (fresh(timestamps)?, metadata::entries(&options.metadata)?);
+        let (schema_name, metadata) = (fresh(timestamps)?, metadata::entries(attributes)?);
         let staged = StagedFolder::new(location)?;
         let target = Self {
             location: staged.location().clone(),

@@ -1,7 +1,7 @@
 //! The settings of a conversion into an array.
 
 use arrow_schema::Schema;
-use tesselle_core::{Error, Location, Result, Scalar, Secret, Settings};
+use tesselle_core::{Error, GridAxis, Location, Result, Scalar, Secret, Settings};
 
 use crate::Datatype;
 use crate::filter::{Filter, Key, Pipeline, filters_from_text};
@@ -10,8 +10,8 @@ use crate::meta::schema::ArrayKind;
 use crate::meta::value::{Range, write_scalar};
 use crate::write::schema::DEFAULT_CAPACITY;
 
-/// The settings of the whole array. Columns have `filters.NAME`, attributes also `fill.NAME`, dimensions `domain.NAME`, `extent.NAME` and, where
-/// rows fill only a part of a dense domain, `box.NAME`.
+/// The settings of the whole array. Columns have `filters.NAME`, attributes also `fill.NAME`, dimensions `domain.NAME`,
+/// `extent.NAME` and, where rows fill only a part of a dense domain, `box.NAME`.
 pub const SETTINGS: [&str; 15] = [
     "kind",
     "dims",
@@ -43,11 +43,13 @@ pub(super) struct SinkSettings {
     pub(super) timestamp: Option<u64>,
     pub(super) key: Option<Key>,
     filters: Vec<Filter>,
+    /// Domains and extents that hold where no setting says otherwise.
+    axes: Vec<GridAxis>,
     raw: Settings,
 }
 
 impl SinkSettings {
-    pub(super) fn parse(raw: &Settings, schema: &Schema) -> Result<Self> {
+    pub(super) fn parse(raw: &Settings, schema: &Schema, axes: Vec<GridAxis>) -> Result<Self> {
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
         let of_columns: Vec<String> = names
             .iter()
@@ -83,6 +85,7 @@ impl SinkSettings {
             timestamp: raw.parse("timestamp", "milliseconds since the epoch")?,
             key: key(raw)?,
             filters: raw.get("filters").map_or_else(|| Ok(vec![Filter::zstd(3)]), filters_from_text)?,
+            axes,
             raw: raw.clone(),
         })
     }
@@ -119,12 +122,20 @@ impl SinkSettings {
 
     /// The domain of a dimension: `low:high`, both included.
     pub(super) fn domain(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
-        self.range("domain", column, datatype)
+        let range = self.range("domain", column, datatype)?;
+        let own = || self.axis(column)?.domain.as_ref();
+        Ok(range.or_else(|| own().and_then(|ends| range_of(ends, datatype))))
     }
 
     /// The part of the domain of a dimension that the rows of a dense array fill.
     pub(super) fn row_range(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
-        self.range("box", column, datatype)
+        let range = self.range("box", column, datatype)?;
+        let own = || self.axis(column)?.rows.as_ref();
+        Ok(range.or_else(|| own().and_then(|ends| range_of(ends, datatype))))
+    }
+
+    fn axis(&self, column: &str) -> Option<&GridAxis> {
+        self.axes.iter().find(|axis| axis.name == column)
     }
 
     fn range(&self, what: &str, column: &str, datatype: Datatype) -> Result<Option<Range>> {
@@ -141,9 +152,26 @@ impl SinkSettings {
     pub(super) fn extent(&self, column: &str, datatype: Datatype) -> Result<Option<Scalar>> {
         // The extent of one dimension, else that of all.
         let own = self.raw.get(&format!("extent.{column}"));
-        let Some(text) = own.or_else(|| self.raw.get("extent")) else { return Ok(None) };
+        let Some(text) = own.or_else(|| self.raw.get("extent")) else {
+            let extent = self.axis(column).and_then(|axis| axis.extent.as_ref());
+            return Ok(extent.and_then(|extent| number(extent, datatype)));
+        };
         let extent = scalar(text, datatype);
         extent.map(Some).ok_or_else(|| Error::invalid(format!("extent {text} of '{column}' is not a number")))
+    }
+}
+
+fn range_of((low, high): &(Scalar, Scalar), datatype: Datatype) -> Option<Range> {
+    Some(Range { low: number(low, datatype)?, high: number(high, datatype)? })
+}
+
+/// A coordinate of another source as one of this datatype.
+fn number(value: &Scalar, datatype: Datatype) -> Option<Scalar> {
+    match value {
+        Scalar::Int(int) if datatype.is_float() => Some(Scalar::Float(*int as f64)),
+        Scalar::Int(_) => Some(value.clone()),
+        Scalar::Float(_) if datatype.is_float() => Some(value.clone()),
+        _ => None,
     }
 }
 

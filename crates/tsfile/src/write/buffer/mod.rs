@@ -5,11 +5,12 @@ mod ordinary;
 mod timeline;
 
 use super::chunk::{EncodedChunk, Pages, Setting};
+use super::encode::LOSSY;
 use super::options::Order;
 use super::page::PageJob;
 use super::values::{Slice, Values};
 use crate::meta::schema::MeasurementSchema;
-use crate::meta::{ChunkHeader, Compression, DataType};
+use crate::meta::{ChunkHeader, Compression, DataType, Encoding};
 use aligned::AlignedBuffer;
 use ordinary::SeriesBuffer;
 use std::ops::Range;
@@ -185,8 +186,24 @@ pub(crate) struct ChunkJob<'a> {
 impl ChunkJob<'_> {
     /// Encodes the rest and joins all pages.
     pub(crate) fn run(&self, setting: &Setting) -> Result<EncodedChunk> {
-        let rest = self.rest.iter().map(|job| job.run(setting)).collect::<Result<Vec<_>>>()?;
+        let pages =
+            |jobs: &[PageJob<'_>]| jobs.iter().map(|job| job.run(setting)).collect::<Result<Vec<_>>>();
+        let rest = match pages(&self.rest) {
+            Err(error) if setting.fallback && error.class_name() == LOSSY && self.pages.is_empty() => {
+                return self.run_as(Encoding::default_for(self.header.data_type, setting.version), setting);
+            }
+            rest => rest?,
+        };
         self.pages.chunk(&rest, self.header.clone(), setting.version)
+    }
+
+    /// Encodes all pages in another encoding.
+    fn run_as(&self, encoding: Encoding, setting: &Setting) -> Result<EncodedChunk> {
+        let rest = self.rest.iter().map(|job| job.encoded_as(encoding).run(setting));
+        let rest = rest.collect::<Result<Vec<_>>>()?;
+        let header = ChunkHeader { encoding, ..self.header.clone() };
+        let chunk = self.pages.chunk(&rest, header, setting.version)?;
+        Ok(EncodedChunk { refused: Some(self.header.encoding), ..chunk })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::options::Order;
 use super::super::values::Rows;
-use tesselle_core::{Error, Result};
+use tesselle_core::{Action, Error, Result};
 
 /// The times that wait for a page, and what came before them.
 #[derive(Debug)]
@@ -112,9 +112,13 @@ impl Timeline {
 
 fn not_ascending(time: i64, last: i64) -> Error {
     if time == last {
-        return Error::invalid(format!("time {time} occurs twice"))
-            .hint("leave one of the two out; --set order=sort keeps the last of them");
+        return Error::invalid(format!("time {time} occurs twice")).suggest(
+            "leave one of the two out; {} keeps the last of them",
+            [Action::setting("order", "sort")],
+        );
     }
-    Error::invalid(format!("time {time} comes after {last}; times must ascend"))
-        .hint("sort the input, or add --set order=sort, which of equal times keeps the last")
+    Error::invalid(format!("time {time} comes after {last}; times must ascend")).suggest(
+        "sort the input, or add {}, which of equal times keeps the last",
+        [Action::setting("order", "sort")],
+    )
 }

@@ -66,8 +66,8 @@ fn huge_buffer(size: usize) -> memmap2::MmapMut {
 }
 
 fn array(path: &Path) -> Arc<dyn ArrayView> {
-    let opened = tesselle::open(path.to_str().unwrap(), None, &OpenOptions::default()).expect("the file opens");
-    opened.table().unwrap().array("value").expect("the table is an array")
+    let opened = tesselle::open(path.to_str().unwrap()).expect("the file opens");
+    opened.default_table().unwrap().table().array("value").expect("the table is an array")
 }
 
 fn main() {
@@ -124,8 +124,8 @@ fn main() {
             f64::from(report.ok())
         }),
         "info" => report(5, || {
-            let opened = tesselle::open(file.to_str().unwrap(), None, &OpenOptions::default()).unwrap();
-            let info = opened.container.describe().unwrap().to_json();
+            let opened = tesselle::open(file.to_str().unwrap()).unwrap();
+            let info = opened.container().describe().unwrap().to_json();
             info["tables"][0]["rows"].as_f64().unwrap()
         }),
         "one" => report(5, || {

@@ -1,7 +1,8 @@
-//! Names of column types, as `--cast` and `--schema` spell them.
+//! Names of column types, as callers spell them.
 
 use arrow_schema::{DataType, TimeUnit};
-use tesselle_core::{Error, Result};
+
+use crate::error::{Error, Result};
 
 const NAMES: [(&str, DataType); 26] = [
     ("bool", DataType::Boolean),
@@ -42,7 +43,7 @@ pub fn type_by_name(name: &str) -> Result<DataType> {
 }
 
 /// The name of a type; types that have none are shown as Arrow shows them.
-pub(crate) fn type_name(data_type: &DataType) -> String {
+pub fn type_name(data_type: &DataType) -> String {
     let found = NAMES.iter().find(|(_, known)| known == data_type);
     found.map_or_else(|| data_type.to_string(), |(name, _)| (*name).to_owned())
 }

@@ -1,4 +1,4 @@
-//! `path#table`, locally or on an object store; `-` is standard input.
+//! Pipes, devices and standard input as files: read to their end once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,50 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tesselle_core::storage::{EntryKind, Storage, spool};
 use tesselle_core::{Error, Location, Result};
-
-/// A container and, perhaps, a table inside it.
-#[derive(Debug, Clone)]
-pub struct Uri {
-    /// The container.
-    pub location: Location,
-    /// The table after `#`.
-    pub table: Option<String>,
-}
-
-impl Uri {
-    /// Reads `path[#table]`. A path that exists as written wins over its reading as a fragment.
-    pub fn parse(text: &str) -> Result<Self> {
-        #[cfg(feature = "cloud")]
-        if is_remote(text) {
-            let (url, table) = split(text);
-            let location =
-                tesselle_core::storage::CloudStorage::from_url(url, &std::collections::BTreeMap::new())?;
-            return Ok(Self { location, table: table.map(str::to_owned) });
-        }
-        #[cfg(not(feature = "cloud"))]
-        if is_remote(text) {
-            return Err(Error::unsupported(format!(
-                "'{text}' is on an object store, which this build leaves out"
-            ))
-            .hint("build with --features cloud"));
-        }
-        let text = text.strip_prefix("file://").unwrap_or(text);
-        if let Some(location) = spooled(split(text).0)? {
-            return Ok(Self { location, table: split(text).1.map(str::to_owned) });
-        }
-        let whole = Location::local(text)?;
-        if whole.exists()? {
-            return Ok(Self { location: whole, table: None });
-        }
-        let (path, table) = split(text);
-        match table {
-            Some(table) if Location::local(path)?.exists()? => {
-                Ok(Self { location: Location::local(path)?, table: Some(table.to_owned()) })
-            }
-            _ => Ok(Self { location: whole, table: None }),
-        }
-    }
-}
 
 /// Whether what came out of a pipe stays as long as the process; see [`keep_pipes`].
 static KEEP_PIPES: AtomicBool = AtomicBool::new(false);
@@ -70,7 +26,7 @@ enum Spooled {
 }
 
 /// The content of a pipe, a device or standard input (`-`), read to its end; `None` where `path` is none of them.
-fn spooled(path: &str) -> Result<Option<Location>> {
+pub(super) fn spooled(path: &str) -> Result<Option<Location>> {
     let is_stdin = path == "-" && !Location::local(path)?.exists()?;
     if !is_stdin && Location::local(path)?.kind()? != Some(EntryKind::Other) {
         return Ok(None);
@@ -102,29 +58,9 @@ fn spooled(path: &str) -> Result<Option<Location>> {
     Ok(Some(location))
 }
 
-fn is_remote(text: &str) -> bool {
-    text.split_once("://").is_some_and(|(scheme, _)| scheme != "file")
-}
-
-fn split(text: &str) -> (&str, Option<&str>) {
-    text.split_once('#').map_or((text, None), |(path, table)| (path, Some(table)))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_that_exists_wins_over_a_fragment() {
-        let folder = tempfile::tempdir().unwrap();
-        let odd = folder.path().join("a#b");
-        let plain = folder.path().join("plain");
-        std::fs::write(&odd, "x").unwrap();
-        std::fs::write(&plain, "x").unwrap();
-        assert_eq!(Uri::parse(odd.to_str().unwrap()).unwrap().table, None);
-        let uri = Uri::parse(&format!("{}#t#u", plain.display())).unwrap();
-        assert_eq!((uri.location.name(), uri.table.as_deref()), ("plain", Some("t#u")));
-    }
+    use crate::name::Uri;
 
     #[cfg(unix)]
     #[test]

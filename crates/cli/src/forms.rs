@@ -1,0 +1,103 @@
+//! The forms in which rows leave: a table for the eye, or a format that can be written as a stream.
+
+use std::io::IsTerminal;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tesselle::{Driver, Error, Format, Result, Sink, WriteOptions, WriteRequest, WriteTarget};
+
+use arrow_schema::SchemaRef;
+use tesselle::storage::Staged;
+
+/// A form of output.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// Drawn for the eye.
+    Table,
+    /// One JSON array.
+    #[cfg(feature = "sql")]
+    Json,
+    /// A format.
+    Stream(&'static dyn Format),
+}
+
+impl std::fmt::Debug for Form {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Form {
+    /// The name that `--as` takes.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            #[cfg(feature = "sql")]
+            Self::Json => "json",
+            Self::Stream(format) => format.name(),
+        }
+    }
+
+    fn all() -> Vec<Self> {
+        let streams = tesselle::formats().iter().copied().filter(|format| format.capabilities().stream_out);
+        std::iter::once(Self::Table).chain(streams.map(Self::Stream)).collect()
+    }
+
+    /// The forms of text, which a shell shows.
+    #[cfg(feature = "sql")]
+    pub(crate) fn lines() -> Vec<Self> {
+        let text = |form: &Self| !matches!(form, Self::Stream(format) if format.capabilities().binary);
+        Self::all().into_iter().filter(text).chain([Self::Json]).collect()
+    }
+
+    /// Reads the value of `--as`.
+    pub(crate) fn parser() -> impl TypedValueParser<Value = Self> {
+        Self::parser_of(Self::all())
+    }
+
+    /// Reads the value of `--as`, where an answer may also be one JSON array.
+    #[cfg(feature = "sql")]
+    pub(crate) fn parser_with_json() -> impl TypedValueParser<Value = Self> {
+        let mut all = Self::all();
+        all.push(Self::Json);
+        Self::parser_of(all)
+    }
+
+    fn parser_of(all: Vec<Self>) -> impl TypedValueParser<Value = Self> {
+        let names: Vec<&'static str> = all.iter().map(|form| form.name()).collect();
+        PossibleValuesParser::new(names)
+            .map(move |name| all.iter().copied().find(|form| form.name() == name).unwrap_or(Self::Table))
+    }
+
+    /// The form that a file's name asks for; an error where it is a format that is no stream.
+    pub(crate) fn of_file(name: &str) -> Result<Option<Self>> {
+        match tesselle::format_by_extension(name) {
+            Some(format) if format.capabilities().stream_out => Ok(Some(Self::Stream(format))),
+            Some(format) => Err(Error::invalid(format!(
+                "'{name}' would be {}, which is not a stream of rows",
+                format.name()
+            ))
+            .hint("use tess convert, or COPY in SQL")),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Whether bytes of this format would reach a terminal.
+pub(crate) fn refuse_terminal(format: &dyn Format, file: Option<&str>) -> Result<()> {
+    if file.is_none() && format.capabilities().binary && std::io::stdout().is_terminal() {
+        return Err(Error::invalid("binary data does not belong on a terminal")
+            .hint("name a file with -o FILE, or pipe it on"));
+    }
+    Ok(())
+}
+
+/// A sink for rows of `schema` that end in `out`.
+pub(crate) fn sink(
+    format: &dyn Format,
+    out: Box<dyn Staged>,
+    schema: SchemaRef,
+    driver: &Driver,
+) -> Result<Box<dyn Sink>> {
+    let request = WriteRequest::new(WriteTarget::Stream(out), schema, WriteOptions::default());
+    Ok(format.start(request, driver)?.sink)
+}

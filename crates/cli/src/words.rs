@@ -1,0 +1,63 @@
+//! Hints of errors in the words of the command line.
+
+use tesselle::{Action, Error, shown, type_name};
+
+/// An action as a flag or a verb.
+pub(crate) fn word(action: &Action) -> String {
+    match action {
+        Action::Setting(name, value) => format!("--set {name}={value}"),
+        Action::Overwrite => "--force".to_owned(),
+        Action::Table(names) => format!("--table NAME or #NAME: {}", shown(names)),
+        Action::ArrayColumn(names) => format!("--column NAME: {}", shown(names)),
+        Action::Cast(casts) => {
+            let casts = casts.iter().map(|(name, to)| format!("--cast {name}={}", type_name(to)));
+            casts.collect::<Vec<_>>().join(" ")
+        }
+        Action::Columns => "--columns".to_owned(),
+        Action::Filter => "--where".to_owned(),
+        Action::Slice => "--slice".to_owned(),
+        Action::Region => "--region".to_owned(),
+        Action::Format(name) => format!("--format {name}"),
+        Action::Target(name) => format!("--to {name}"),
+        Action::Raw => "--raw".to_owned(),
+        Action::StringsAsBinary => "--text-as-binary".to_owned(),
+        Action::AsOf => "--at".to_owned(),
+        Action::Key => "--key-file or TESSELLE_KEY".to_owned(),
+        Action::SearchColumns => "--text COLUMNS".to_owned(),
+        Action::Memory => "--memory-limit".to_owned(),
+        Action::Verify => "'tess verify --deep'".to_owned(),
+        Action::Repair => "'tess repair'".to_owned(),
+        Action::Info => "'tess info'".to_owned(),
+        Action::Index => "'tess index IN OUT --text COLUMNS'".to_owned(),
+        Action::Convert => "'tess convert'".to_owned(),
+        Action::Deleted => "'tess cat --deleted'".to_owned(),
+        Action::InPlace => "--in-place".to_owned(),
+        other => other.neutral(),
+    }
+}
+
+/// An action in the words of SQL, where a statement has one for it.
+#[cfg(feature = "sql")]
+pub(crate) fn word_in_sql(action: &Action) -> String {
+    tesselle_sql::word(action).unwrap_or_else(|| word(action))
+}
+
+/// An error as one line.
+pub(crate) fn line(error: &Error) -> String {
+    error.worded(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_are_flags_and_verbs() {
+        let casts = vec![
+            ("a".to_owned(), tesselle::type_by_name("int64").unwrap()),
+            ("b".to_owned(), tesselle::type_by_name("utf8").unwrap()),
+        ];
+        let error = Error::invalid("x").suggest("use {}, or {}", [Action::Cast(casts), Action::Repair]);
+        assert_eq!(line(&error), "x; use --cast a=int64 --cast b=utf8, or 'tess repair'");
+    }
+}

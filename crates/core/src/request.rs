@@ -1,0 +1,237 @@
+//! A write request: what is written, where, and what a format made of it.
+
+use arrow_schema::SchemaRef;
+
+use crate::array::ArrayView;
+use crate::error::{Error, Result};
+use crate::facts::TableFacts;
+use crate::fit::TypeChange;
+use crate::format::WriteOptions;
+use crate::selection::Region;
+use crate::sink::{Sink, Summary};
+use crate::storage::{Location, Staged};
+
+/// What a format can do, as data for those who choose among formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// Rows can be written.
+    pub rows_in: bool,
+    /// Whole arrays can be written, tile by tile.
+    pub arrays_in: bool,
+    /// Rows of its own arrays keep more than the arrays do: the types of coordinates.
+    pub rows_keep_more: bool,
+    /// It can be written to a pipe.
+    pub stream_out: bool,
+    /// Its bytes are for programs, not for a terminal.
+    pub binary: bool,
+    /// Its files do not state the types of their columns: they are given, or inferred from all values.
+    pub infers_types: bool,
+    /// Tables of one shape in one container form one wide table.
+    pub joins_tables: bool,
+}
+
+impl Capabilities {
+    /// A format that takes rows.
+    pub const ROWS: Self = Self {
+        rows_in: true,
+        arrays_in: false,
+        rows_keep_more: false,
+        stream_out: false,
+        binary: true,
+        infers_types: false,
+        joins_tables: false,
+    };
+    /// A format that takes rows and whole arrays.
+    pub const ARRAYS: Self = Self { arrays_in: true, ..Self::ROWS };
+    /// A format of one file that is written front to back.
+    pub const STREAM: Self = Self { stream_out: true, ..Self::ROWS };
+    /// A stream of text records without types.
+    pub const TEXT: Self = Self { binary: false, infers_types: true, ..Self::STREAM };
+}
+
+/// Where a write goes.
+pub enum WriteTarget {
+    /// A file or folder.
+    Location(Location),
+    /// A file that has been started already, or a pipe.
+    Stream(Box<dyn Staged>),
+}
+
+impl std::fmt::Debug for WriteTarget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Location(location) => f.debug_tuple("Location").field(&location.path()).finish(),
+            Self::Stream(_) => f.write_str("Stream"),
+        }
+    }
+}
+
+impl WriteTarget {
+    /// The location, for formats that need one.
+    pub fn location(&self, format: &str) -> Result<&Location> {
+        match self {
+            Self::Location(location) => Ok(location),
+            Self::Stream(_) => Err(Error::invalid(format!("{format} is not written to a stream"))
+                .hint("convert to a file or folder instead")),
+        }
+    }
+
+    /// The staged file, for formats of one file.
+    pub fn stage(self, overwrite: bool) -> Result<Box<dyn Staged>> {
+        match self {
+            Self::Location(location) => location.create(overwrite),
+            Self::Stream(staged) => Ok(staged),
+        }
+    }
+}
+
+/// Rows that are to be written.
+#[derive(Debug)]
+pub struct WriteRequest {
+    /// Where they go.
+    pub target: WriteTarget,
+    /// Their columns.
+    pub schema: SchemaRef,
+    /// What they were in their source.
+    pub facts: TableFacts,
+    /// How to write them.
+    pub options: WriteOptions,
+    /// Whether all rows of the source come, in their order.
+    pub whole: bool,
+    /// How many rows come, where that is known.
+    pub rows: Option<u64>,
+}
+
+impl WriteRequest {
+    /// Rows of which nothing but the columns is known.
+    pub fn new(target: WriteTarget, schema: SchemaRef, options: WriteOptions) -> Self {
+        Self { target, schema, facts: TableFacts::default(), options, whole: false, rows: None }
+    }
+
+    /// Settings of a tensor that follow from the source: axes, shape, chunk and the order of rows. `most` is the number of
+    /// axes that the format can have.
+    pub fn fill_tensor(&mut self, most: usize) {
+        let settings = &mut self.options.settings;
+        let (axes, fields) = (self.facts.axes(&self.schema), self.schema.fields());
+        let leading = axes
+            .iter()
+            .zip(fields)
+            .all(|(axis, field)| axis.name == *field.name() && field.data_type().is_integer());
+        let grid = self.facts.grid.as_ref().filter(|_| !axes.is_empty() && leading && axes.len() <= most);
+        let Some(grid) = grid.filter(|_| settings.get("axes").is_none()) else {
+            // Each column is a vector; where its length is known, it can be written as it comes.
+            let axes = settings.get("axes").is_some() || fields.iter().any(|field| field.name() == "value");
+            if let Some(rows) = self.rows.filter(|rows| self.whole && !axes && *rows > 0) {
+                settings.fill("shape", rows.to_string());
+            }
+            return;
+        };
+        settings.fill("axes", axes.len().to_string());
+        if !self.whole || !self.facts.is_dense() {
+            settings.fill("order", "any");
+            return;
+        }
+        let list = |numbers: Vec<u64>| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        if let Some(shape) = grid.shape() {
+            settings.fill("shape", list(shape));
+        }
+        if let Some(tiles) = grid.tiles() {
+            settings.fill("chunk", list(tiles));
+        }
+    }
+}
+
+/// An array that is to be written.
+pub struct ArrayRequest<'a> {
+    /// Where it goes.
+    pub target: WriteTarget,
+    /// Its cells.
+    pub array: &'a dyn ArrayView,
+    /// The part of it that is written; `None` is all.
+    pub region: Option<Region>,
+    /// What it was in its source.
+    pub facts: TableFacts,
+    /// How to write it.
+    pub options: WriteOptions,
+}
+
+impl<'a> ArrayRequest<'a> {
+    /// A whole array of which nothing but its cells is known.
+    pub fn new(target: WriteTarget, array: &'a dyn ArrayView, options: WriteOptions) -> Self {
+        Self { target, array, region: None, facts: TableFacts::default(), options }
+    }
+
+    /// Refuses a region, for formats that write whole arrays only.
+    pub fn expect_whole(&self, format: &str) -> Result<()> {
+        if self.region.is_some() {
+            return Err(Error::invalid(format!(
+                "a region is not written as {format}; only a whole array is"
+            )));
+        }
+        Ok(())
+    }
+
+    /// What formats that count positions from 0 lose of an array whose axes begin elsewhere.
+    pub fn lost_origin(&self) -> Option<String> {
+        let moved = self.array.origin().iter().any(|origin| *origin != 0);
+        moved.then(|| "where the axes begin: the target counts positions from 0".to_owned())
+    }
+}
+
+/// What a format made of a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fitted {
+    /// Columns that it holds in a wider type; every value is kept.
+    pub changed: Vec<TypeChange>,
+    /// The names of the attributes that it keeps.
+    pub kept: Vec<String>,
+    /// What it cannot keep, one line each.
+    pub lost: Vec<String>,
+}
+
+impl Fitted {
+    /// A format that keeps attributes.
+    pub fn keeping(facts: &TableFacts) -> Self {
+        let kept = facts.attributes.iter().map(|attribute| attribute.name.clone()).collect();
+        Self { changed: Vec::new(), kept, lost: lost(facts) }
+    }
+
+    /// A format without attributes.
+    pub fn losing(facts: &TableFacts) -> Self {
+        let attributes =
+            facts.attributes.iter().map(|attribute| format!("the attribute '{}'", attribute.name));
+        let lost = lost(facts).into_iter().chain(attributes).collect();
+        Self { changed: Vec::new(), kept: Vec::new(), lost }
+    }
+
+    /// With what became of the types, see [`check_types`](crate::fit::check_types).
+    #[must_use]
+    pub fn with_types(mut self, (changed, lost): (Vec<TypeChange>, Vec<String>)) -> Self {
+        self.changed = changed;
+        self.lost.extend(lost);
+        self
+    }
+}
+
+fn lost(facts: &TableFacts) -> Vec<String> {
+    let native = facts.native.iter().flat_map(|native| &native.lost);
+    facts.unkept.iter().chain(native).cloned().collect()
+}
+
+/// A write that has begun.
+pub struct Created {
+    /// Takes the rows.
+    pub sink: Box<dyn Sink>,
+    /// What the format made of the request.
+    pub fitted: Fitted,
+}
+
+/// A write that is complete.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    /// What was written.
+    pub summary: Summary,
+    /// What the format made of the request.
+    pub fitted: Fitted,
+}

@@ -1,0 +1,69 @@
+//! Arrow IPC: lossless and typed. A file is read by the record batches of its footer, a stream front to back.
+
+mod file;
+mod stream;
+mod write;
+
+use std::sync::Arc;
+
+use tesselle_core::{
+    Capabilities, Confidence, Container, Context, Created, Driver, Fitted, Format, Location, OpenOptions,
+    Probe, Result, Table, WriteRequest,
+};
+
+use super::container::FileContainer;
+use super::noted::Noted;
+use file::FileTable;
+use stream::StreamTable;
+
+const MAGIC: &[u8] = b"ARROW1";
+/// Streams begin with the marker of their first message.
+const STREAM_MAGIC: &[u8] = b"\xff\xff\xff\xff";
+
+/// The format.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ArrowIpc;
+
+impl Format for ArrowIpc {
+    fn name(&self) -> &'static str {
+        "arrow"
+    }
+
+    fn title(&self) -> &'static str {
+        "Arrow IPC"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Arrow IPC files and streams"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["arrow", "feather", "ipc", "arrows"]
+    }
+
+    fn sniff(&self, probe: &Probe) -> Confidence {
+        super::sniff(self, probe, &[MAGIC, STREAM_MAGIC])
+    }
+
+    fn open(&self, location: &Location, _options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        let head = location.read_range(0..location.size()?.min(MAGIC.len() as u64))?;
+        let (table, version): (Arc<dyn Table>, _) = if head.starts_with(MAGIC) {
+            (Arc::new(FileTable::open(location).in_file(location.path())?), "file")
+        } else {
+            (Arc::new(StreamTable::open(location).in_file(location.path())?), "stream")
+        };
+        Ok(Arc::new(FileContainer::new(self.name(), version, location, table)))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::STREAM
+    }
+
+    fn start(&self, request: WriteRequest, _driver: &Driver) -> Result<Created> {
+        let WriteRequest { target, schema, facts, options, .. } = request;
+        options.settings.expect_only(&[])?;
+        let schema = Noted::schema(&schema, &facts);
+        let inner = write::sink(target.stage(options.overwrite)?, &schema)?;
+        Ok(Created { sink: Box::new(Noted::new(inner, schema)), fitted: Fitted::keeping(&facts) })
+    }
+}

@@ -1,0 +1,56 @@
+//! Writing Arrow IPC: with an index at the end, or front to back into a pipe.
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::SchemaRef;
+use tesselle_core::storage::Staged;
+use tesselle_core::{Result, Sink, Summary};
+
+use crate::foreign::writer::{Failure, StagedWriter};
+
+enum Writer {
+    File(FileWriter<StagedWriter>),
+    Stream(StreamWriter<StagedWriter>),
+}
+
+struct IpcSink {
+    writer: Writer,
+    failed: Failure,
+    rows: u64,
+}
+
+/// Writes a file; a stream where `out` is a pipe.
+pub(super) fn sink(out: Box<dyn Staged>, schema: &SchemaRef) -> Result<Box<dyn Sink>> {
+    let is_pipe = out.is_pipe();
+    let (out, failed) = StagedWriter::new(out);
+    let writer = if is_pipe {
+        StreamWriter::try_new(out, schema).map(Writer::Stream)
+    } else {
+        FileWriter::try_new(out, schema).map(Writer::File)
+    };
+    let writer = writer.map_err(|e| failed.or_refused("Arrow", e))?;
+    Ok(Box::new(IpcSink { writer, failed, rows: 0 }))
+}
+
+impl Sink for IpcSink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.rows += batch.num_rows() as u64;
+        let written = match &mut self.writer {
+            Writer::File(writer) => writer.write(batch),
+            Writer::Stream(writer) => writer.write(batch),
+        };
+        written.map_err(|e| self.failed.or_refused("Arrow", e))
+    }
+
+    fn finish(self: Box<Self>) -> Result<Summary> {
+        // `into_inner` writes the end of the file or stream first.
+        let out = match self.writer {
+            Writer::File(writer) => writer.into_inner(),
+            Writer::Stream(writer) => writer.into_inner(),
+        };
+        let out = out.map_err(|e| self.failed.or_refused("Arrow", e))?.into_inner();
+        let summary = Summary { rows: self.rows, bytes: out.position(), pieces: 0, ..Summary::default() };
+        out.commit()?;
+        Ok(summary)
+    }
+}

@@ -1,0 +1,79 @@
+//! The npy format.
+
+use std::sync::Arc;
+
+use tesselle_core::fit::{check_types, fit_cells};
+use tesselle_core::{
+    Action, ArrayRequest, Capabilities, Confidence, Container, Context, Created, Driver, Error, Fitted,
+    Format, Location, OpenOptions, Probe, Region, Result, WriteRequest, Written,
+};
+
+use super::view::NpyArray;
+use super::{column_sink, write_array};
+use crate::foreign::container::FileContainer;
+use crate::foreign::grid::{GridColumn, GridTable};
+
+/// The format.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Npy;
+
+impl Format for Npy {
+    fn name(&self) -> &'static str {
+        "npy"
+    }
+
+    fn title(&self) -> &'static str {
+        "NumPy"
+    }
+
+    fn summary(&self) -> &'static str {
+        "NumPy array files"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["npy"]
+    }
+
+    fn sniff(&self, probe: &Probe) -> Confidence {
+        crate::foreign::sniff(self, probe, &[b"\x93NUMPY"])
+    }
+
+    fn open(&self, location: &Location, _options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        let array = NpyArray::open(location).in_file(location.path())?;
+        let (header, version) = (array.data_offset(), array.version());
+        let column = GridColumn { name: "value".into(), array: Arc::new(array), is_bool: false };
+        let table = GridTable::new("", vec![column], Arc::clone(location.storage()))?;
+        let container = FileContainer::new(self.name(), version, location, Arc::new(table));
+        Ok(Arc::new(container.with_header(header)))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::STREAM;
+        capabilities.arrays_in = true;
+        capabilities
+    }
+
+    fn start(&self, request: WriteRequest, _driver: &Driver) -> Result<Created> {
+        let WriteRequest { target, schema, facts, options, .. } = request;
+        options.settings.expect_only(&[])?;
+        let [field] = schema.fields().iter().as_slice() else {
+            return Err(Error::invalid(
+                "an npy file holds one array of numbers, and these are several columns",
+            )
+            .suggest("name one numeric column with {}, or write another format", [Action::Columns]));
+        };
+        let types = check_types(self.name(), [(field.as_ref(), fit_cells(field.data_type()))])?;
+        let sink = column_sink(target.stage(options.overwrite)?, field)?;
+        Ok(Created { sink, fitted: Fitted::losing(&facts).with_types(types) })
+    }
+
+    fn write_array(&self, request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
+        let mut fitted = Fitted::losing(&request.facts);
+        fitted.lost.extend(request.lost_origin());
+        let ArrayRequest { target, array, region, options, .. } = request;
+        options.settings.expect_only(&[])?;
+        let region = region.unwrap_or_else(|| Region::whole(array.shape()));
+        let summary = write_array(array, &region, target.stage(options.overwrite)?, driver)?;
+        Ok(Written { summary, fitted })
+    }
+}

@@ -1,0 +1,204 @@
+//! The Zarr format: a folder is an array, or a group of arrays, each of which is a table.
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use serde_json::{Map, Value};
+use tesselle_core::fit::{check_types, fit_axis, fit_cells};
+use tesselle_core::storage::EntryKind;
+use tesselle_core::{
+    ArrayRequest, ArrayView, Attribute, AttributeScope, Capabilities, Confidence, Container, Context,
+    Created, Depth, Description, Driver, Error, Extent, FileLayout, Fit, Fitted, Format, LayoutMap, Location,
+    OpenOptions, Probe, Report, Result, Role, Table, TableFacts, WriteRequest, Written,
+};
+
+use super::meta::FILE;
+use super::{Hierarchy, ZarrArray, write};
+use crate::foreign::container::{check_rows, describe, pieces};
+use crate::foreign::grid::{GridColumn, GridTable};
+
+/// The files of version 2.
+const OLD: [&str; 2] = [".zarray", ".zgroup"];
+/// Arrays of more axes are written as vectors.
+const MAX_AXES: usize = 8;
+
+/// The format.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Zarr;
+
+impl Format for Zarr {
+    fn name(&self) -> &'static str {
+        "zarr"
+    }
+
+    fn title(&self) -> &'static str {
+        "Zarr"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Zarr arrays and groups, version 3"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["zarr"]
+    }
+
+    fn sniff(&self, probe: &Probe) -> Confidence {
+        let Some(entries) = &probe.entries else { return Confidence::No };
+        let marked = entries.iter().any(|entry| entry == FILE || OLD.contains(&entry.as_str()));
+        if marked { Confidence::Content } else { Confidence::No }
+    }
+
+    fn open(&self, location: &Location, _options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        if !location.join(FILE).is_file()? {
+            for old in OLD {
+                if location.join(old).is_file()? {
+                    let message = "this is a hierarchy of Zarr version 2; version 3 can be read";
+                    return Err(Error::unsupported(message).file(location.path()).hint(
+                        "rewrite it with the Zarr library: zarr.copy_store or the command 'zarr migrate'",
+                    ));
+                }
+            }
+        }
+        let hierarchy = Hierarchy::open(location).in_file(location.path())?;
+        Ok(Arc::new(Store { location: location.clone(), hierarchy }))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::ARRAYS;
+        capabilities.joins_tables = true;
+        capabilities
+    }
+
+    fn start(&self, mut request: WriteRequest, driver: &Driver) -> Result<Created> {
+        request.fill_tensor(MAX_AXES);
+        let WriteRequest { target, schema, facts, options, .. } = request;
+        let rank = write::rank(&options.settings);
+        let fits = schema.fields().iter().enumerate().map(|(i, field)| {
+            let fit = match fit_cells(field.data_type()) {
+                _ if i < rank => fit_axis(field.data_type()),
+                Fit::Refused(_) if *field.data_type() == DataType::Boolean => {
+                    Fit::As(field.data_type().clone())
+                }
+                other => other,
+            };
+            (field.as_ref(), fit)
+        });
+        let fitted = Fitted::keeping(&facts).with_types(check_types(self.name(), fits)?);
+        let sink =
+            write::sink(target.location(self.name())?, &schema, &attributes(&facts), &options, driver)?;
+        Ok(Created { sink, fitted })
+    }
+
+    fn write_array(&self, request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
+        request.expect_whole(self.name())?;
+        let mut fitted = Fitted::keeping(&request.facts);
+        fitted.lost.extend(request.lost_origin());
+        let location = request.target.location(self.name())?;
+        let notes = attributes(&request.facts);
+        let summary = write::write_array(location, request.array, &notes, &request.options, driver)?;
+        Ok(Written { summary, fitted })
+    }
+}
+
+fn attributes(facts: &TableFacts) -> Map<String, Value> {
+    facts.attributes.iter().map(|attribute| (attribute.name.clone(), attribute.value.clone())).collect()
+}
+
+/// An opened hierarchy.
+struct Store {
+    location: Location,
+    hierarchy: Hierarchy,
+}
+
+impl Store {
+    fn grid_table(&self, name: &str, array: &Arc<ZarrArray>) -> Result<GridTable> {
+        let column = GridColumn {
+            name: "value".to_owned(),
+            array: Arc::clone(array) as Arc<dyn ArrayView>,
+            is_bool: array.is_bool(),
+        };
+        let mut table = GridTable::new(name, vec![column], Arc::clone(self.location.storage()))?;
+        let facts = table.facts_mut();
+        facts.format = Zarr.name();
+        let group = self.hierarchy.attributes.iter().map(|(name, value)| Attribute::new(name, value.clone()));
+        facts.attributes = group.collect();
+        // The attributes of a lone array are those of the store.
+        if !name.is_empty() {
+            facts.table = Some(name.to_owned());
+            let own = array.meta.attributes.iter();
+            facts.attributes.extend(own.map(|(name, value)| Attribute {
+                scope: AttributeScope::Table,
+                ..Attribute::new(name, value.clone())
+            }));
+        }
+        Ok(table)
+    }
+
+    fn files(folder: &Location, path: &str, out: &mut Vec<FileLayout>) -> Result<()> {
+        for entry in folder.list()? {
+            let inner = folder.join(&entry.name);
+            let name = if path.is_empty() { entry.name.clone() } else { format!("{path}/{}", entry.name) };
+            if entry.kind == EntryKind::Folder {
+                Self::files(&inner, &name, out)?;
+                continue;
+            }
+            let size = inner.size()?;
+            let (role, content) = if entry.name == FILE {
+                (Role::Metadata, "metadata")
+            } else {
+                (Role::Data, "chunk or shard")
+            };
+            out.push(FileLayout { file: name, size, extents: vec![Extent::new(0..size, role, content)] });
+        }
+        Ok(())
+    }
+}
+
+impl Container for Store {
+    fn describe(&self) -> Result<Description> {
+        let mut description = Description::new(Zarr.name(), "3");
+        description.metadata = Value::Object(self.hierarchy.attributes.clone());
+        for (name, array) in &self.hierarchy.arrays {
+            let mut table = describe(&self.grid_table(name, array)?)?;
+            if !name.is_empty() && !array.meta.attributes.is_empty() {
+                table.extra.insert("attributes".into(), Value::Object(array.meta.attributes.clone()));
+            }
+            description.tables.push(table);
+        }
+        Ok(description)
+    }
+
+    fn table_names(&self) -> Vec<String> {
+        self.hierarchy.arrays.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
+        let known = || self.hierarchy.arrays.iter().map(|(name, _)| name.as_str());
+        let found = self.hierarchy.arrays.iter().find(|(known, _)| known == name);
+        let (_, array) = found.ok_or_else(|| Error::unknown_name("array", name, known()))?;
+        Ok(Arc::new(self.grid_table(name, array)?))
+    }
+
+    fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>> {
+        let mut all = Vec::new();
+        for (name, array) in &self.hierarchy.arrays {
+            let left = limit.map(|limit| limit.saturating_sub(all.len()));
+            all.extend(pieces(&self.grid_table(name, array)?, left)?);
+        }
+        Ok(all)
+    }
+
+    fn layout(&self) -> Result<LayoutMap> {
+        let mut files = Vec::new();
+        Self::files(&self.location, "", &mut files)?;
+        Ok(LayoutMap { files })
+    }
+
+    fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
+        for (name, array) in &self.hierarchy.arrays {
+            check_rows(&self.grid_table(name, array)?, depth, driver, report)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! Naming things: `path#table`, patterns, times and key files, for every front end.
+
+mod pipes;
+
+use std::path::Path;
+
+use tesselle_core::{Error, Location, Result, Secret};
+
+pub use pipes::keep_pipes;
+use pipes::spooled;
+
+/// A container and, perhaps, a table inside it.
+#[derive(Debug, Clone)]
+pub struct Uri {
+    /// The container.
+    pub location: Location,
+    /// The table after `#`.
+    pub table: Option<String>,
+}
+
+impl Uri {
+    /// Reads `path[#table]`; `-` is standard input. A path that exists as written wins over its reading as a fragment.
+    pub fn parse(text: &str) -> Result<Self> {
+        if is_remote(text) {
+            let (url, table) = split(text);
+            return Ok(Self { location: remote(url)?, table: table.map(str::to_owned) });
+        }
+        let text = local(text);
+        if let Some(location) = spooled(split(text).0)? {
+            return Ok(Self { location, table: split(text).1.map(str::to_owned) });
+        }
+        let whole = Location::local(text)?;
+        if whole.exists()? {
+            return Ok(Self { location: whole, table: None });
+        }
+        let (path, table) = split(text);
+        match table {
+            Some(table) if Location::local(path)?.exists()? => {
+                Ok(Self { location: Location::local(path)?, table: Some(table.to_owned()) })
+            }
+            _ => Ok(Self { location: whole, table: None }),
+        }
+    }
+
+    /// The place where something is written: a local path, or a url of an object store.
+    pub fn target(text: &str) -> Result<Location> {
+        if is_remote(text) { remote(text) } else { Location::local(local(text)) }
+    }
+
+    /// Splits `path[#table]`, without a look at what exists.
+    pub fn split(text: &str) -> (&str, Option<&str>) {
+        split(text)
+    }
+
+    /// Whether it names something on an object store.
+    pub fn is_remote(text: &str) -> bool {
+        is_remote(text)
+    }
+}
+
+#[cfg(feature = "cloud")]
+fn remote(url: &str) -> Result<Location> {
+    tesselle_core::storage::CloudStorage::from_url(url, &std::collections::BTreeMap::new())
+}
+
+#[cfg(not(feature = "cloud"))]
+fn remote(url: &str) -> Result<Location> {
+    let message = format!("'{url}' is on an object store, which this build cannot access");
+    Err(Error::unsupported(message).hint("build with the feature 'cloud'"))
+}
+
+fn is_remote(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| scheme != "file")
+}
+
+fn local(text: &str) -> &str {
+    text.strip_prefix("file://").unwrap_or(text)
+}
+
+fn split(text: &str) -> (&str, Option<&str>) {
+    text.split_once('#').map_or((text, None), |(path, table)| (path, Some(table)))
+}
+
+/// Whether a name is a pattern of local paths, rather than a path that exists.
+pub fn is_pattern(text: &str) -> bool {
+    !is_remote(text) && !Path::new(local(text)).exists() && split(text).0.contains(['*', '?', '['])
+}
+
+/// The local paths that match `pattern[#table]`, sorted, each with the same table. `*`, `?` and `[…]` match inside one
+/// part of a path, `**` any number of folders; names that begin with a dot are matched by a dot only.
+pub fn expand(pattern: &str) -> Result<Vec<String>> {
+    let (path, table) = split(local(pattern));
+    let refused = |error: glob::PatternError| {
+        Error::invalid(format!("the pattern '{path}' cannot be read")).source(error)
+    };
+    let options = glob::MatchOptions {
+        require_literal_separator: true,
+        require_literal_leading_dot: true,
+        ..glob::MatchOptions::new()
+    };
+    let mut found = Vec::new();
+    for entry in glob::glob_with(path, options).map_err(refused)? {
+        let entry = entry.map_err(|error| {
+            let place = error.path().display().to_string();
+            Error::io(format!("cannot read '{place}'"), error.into())
+        })?;
+        let text = entry
+            .to_str()
+            .ok_or_else(|| Error::invalid(format!("path '{}' is not UTF-8", entry.display())))?;
+        found.push(table.map_or_else(|| text.to_owned(), |table| format!("{text}#{table}")));
+    }
+    if found.is_empty() {
+        return Err(Error::not_found(format!("no file matches '{path}'")));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A time: milliseconds since the epoch, or ISO 8601.
+pub fn parse_time(text: &str) -> Result<u64> {
+    let text = text.trim();
+    if let Ok(millis) = text.parse() {
+        return Ok(millis);
+    }
+    let nanos = arrow_cast::parse::string_to_timestamp_nanos(text).map_err(|_| {
+        Error::invalid(format!("'{text}' is not a time"))
+            .hint("write milliseconds since the epoch, or ISO 8601 such as 2024-05-01T12:00:00Z")
+    })?;
+    u64::try_from(nanos.div_euclid(1_000_000))
+        .map_err(|_| Error::invalid(format!("the time '{text}' lies before 1970, which no format uses")))
+}
+
+/// Two times with a comma between them, both included.
+pub fn parse_times(text: &str) -> Result<(u64, u64)> {
+    let (start, end) =
+        text.split_once(',').ok_or_else(|| Error::invalid("two times are separated by a comma"))?;
+    Ok((parse_time(start)?, parse_time(end)?))
+}
+
+/// The key in a file: 32 raw bytes, or `hex:` and 64 digits.
+pub fn read_key(path: impl AsRef<Path>) -> Result<Secret> {
+    let path = path.as_ref();
+    let text = std::fs::read(path)
+        .map_err(|e| Error::io(format!("cannot read the key file '{}'", path.display()), e))?;
+    // Editors end files with a newline; a raw key of 32 bytes is taken as it is.
+    Secret::from_text(if text.len() == 32 { &text } else { text.trim_ascii_end() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_exists_wins_over_a_fragment() {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("a#b");
+        let plain = folder.path().join("plain");
+        std::fs::write(&odd, "x").unwrap();
+        std::fs::write(&plain, "x").unwrap();
+        assert_eq!(Uri::parse(odd.to_str().unwrap()).unwrap().table, None);
+        let uri = Uri::parse(&format!("{}#t#u", plain.display())).unwrap();
+        assert_eq!((uri.location.name(), uri.table.as_deref()), ("plain", Some("t#u")));
+    }
+
+    #[test]
+    fn patterns_match_in_every_part_of_a_path() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in ["2023/a.tet", "2024/a.tet", "2024/b.csv", "2024/deep/a.tet", ".hidden/a.tet"] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let root = folder.path().to_str().unwrap();
+        let found = |pattern: &str| expand(&format!("{root}/{pattern}")).unwrap();
+        assert_eq!(found("*/a.tet"), [format!("{root}/2023/a.tet"), format!("{root}/2024/a.tet")]);
+        assert_eq!(found("202[34]/a.tet#t")[1], format!("{root}/2024/a.tet#t"));
+        assert_eq!(found("**/a.tet").len(), 3);
+        assert_eq!(found(".h*/a.tet").len(), 1);
+        assert!(expand(&format!("{root}/*/c.tet")).is_err());
+        assert!(is_pattern(&format!("{root}/*.tet")) && !is_pattern(root) && !is_pattern("s3://b/*"));
+    }
+
+    #[test]
+    fn times_are_milliseconds_or_iso() {
+        assert_eq!(parse_time("1700000000000").unwrap(), 1_700_000_000_000);
+        assert_eq!(parse_time("1970-01-02").unwrap(), 86_400_000);
+        assert_eq!(parse_time("1970-01-01T00:00:01.5Z").unwrap(), 1500);
+        assert_eq!(parse_times("1, 2").unwrap(), (1, 2));
+        assert!(parse_times("1").is_err() && parse_time("soon").is_err());
+    }
+
+    #[cfg(not(feature = "cloud"))]
+    #[test]
+    fn targets_on_an_object_store_are_refused_and_never_a_local_folder() {
+        let error = Uri::target("s3://bucket/x.tet").unwrap_err();
+        assert_eq!(error.kind(), tesselle_core::ErrorKind::Unsupported);
+        assert_eq!(Uri::target("file:///tmp/x.tet").unwrap().path(), "/tmp/x.tet");
+    }
+}

@@ -1,0 +1,51 @@
+//! All arrays of a container as one table, where they have one shape.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tesselle_core::{AttributeScope, Container, Location, Native, Result, Table, TableFacts};
+
+use crate::foreign::grid::{GridColumn, GridTable};
+
+/// The axes, then a column for each array; `None` where there are not several arrays of one shape.
+pub(crate) fn wide(container: &dyn Container, location: &Location) -> Result<Option<Arc<dyn Table>>> {
+    let names = container.table_names();
+    let distinct = names.iter().collect::<HashSet<_>>().len() == names.len();
+    if names.len() < 2 || !distinct {
+        return Ok(None);
+    }
+    let (mut columns, mut facts): (Vec<GridColumn>, Vec<TableFacts>) = (Vec::new(), Vec::new());
+    for name in &names {
+        let table = container.table(name)?;
+        let Some(column) = GridColumn::of(&*table, name) else { return Ok(None) };
+        if columns.first().is_some_and(|first| first.array.shape() != column.array.shape()) {
+            return Ok(None);
+        }
+        facts.push(table.facts()?);
+        columns.push(column);
+    }
+    let mut table = GridTable::new("*", columns, Arc::clone(location.storage()))?;
+    join(table.facts_mut(), &names, facts);
+    Ok(Some(Arc::new(table)))
+}
+
+/// The facts of several tables about the one that they form. Attributes of a table get its name in front.
+fn join(all: &mut TableFacts, names: &[String], facts: Vec<TableFacts>) {
+    let (mut lost, mut native) = (Vec::new(), None);
+    for (name, own) in names.iter().zip(facts) {
+        all.format = own.format;
+        for mut attribute in own.attributes {
+            if attribute.scope == AttributeScope::Table {
+                attribute.name = format!("{name}.{}", attribute.name);
+            }
+            if all.attributes.iter().all(|known| known.name != attribute.name) {
+                all.attributes.push(attribute);
+            }
+        }
+        if let Some(own) = own.native {
+            lost.extend(own.lost.into_iter().filter(|line| !lost.contains(line)).collect::<Vec<_>>());
+            native.get_or_insert(own.value);
+        }
+    }
+    all.native = native.map(|value| Native { value, lost });
+}

@@ -1,0 +1,280 @@
+//! What is whole of a damaged chunk group: its good chunks, and the good pages of the others.
+//!
+//! The tail lists where the chunks of a closed file start, so each one is judged alone. Pages are copied as they are;
+//! headers around them are rebuilt. In an aligned group a bad page of the times costs its rows, a bad page of a column
+//! becomes one without a value.
+
+use super::guide::{Guide, Known};
+use super::mended::Segment;
+use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
+use crate::meta::{ChunkHeader, DeviceId, PageHeader, Statistics, Version};
+use crate::read::loaded::Loaded;
+use crate::read::page::Page;
+use crate::verify::pages::{self, Waiting};
+use crate::verify::{Compare, difference};
+use crate::walk::WalkedChunk;
+use crate::write::tail::{ChunkRecord, GroupRecord};
+use bytes::Bytes;
+use std::ops::Range;
+use std::sync::Arc;
+use tesselle_core::{Cursor, Driver, Location, Result, Severity};
+
+/// What is left of a chunk group.
+#[derive(Debug, Clone)]
+pub(super) struct Salvaged {
+    pub(super) device: DeviceId,
+    /// Where it started in the source.
+    pub(super) start: u64,
+    /// Its bytes.
+    pub(super) segments: Vec<Segment>,
+    /// Its chunks, with offsets from its first byte.
+    pub(super) record: GroupRecord,
+    /// What the tail says about the chunks that are left, with the points that are left of them.
+    pub(super) kept: Vec<(u64, Known, u64)>,
+    /// Chunks that the tail lists.
+    pub(super) listed: usize,
+    /// Chunks of which pages are missing.
+    pub(super) cut: usize,
+}
+
+/// What groups are salvaged with.
+pub(super) struct Salvage<'a> {
+    pub(super) location: &'a Location,
+    pub(super) version: Version,
+    pub(super) guide: &'a Guide,
+    pub(super) driver: &'a Driver,
+}
+
+/// A chunk that reads, with what is wrong with its pages.
+struct Chunk {
+    known: Known,
+    offset: u64,
+    header: ChunkHeader,
+    pages: Vec<Page>,
+    /// Which pages are good.
+    good: Vec<bool>,
+    /// Where it ends, if all of it reads.
+    end: Option<u64>,
+}
+
+impl Salvage<'_> {
+    /// The groups in a part of the file that is not whole.
+    pub(super) fn region(&self, part: Range<u64>) -> Result<Vec<Salvaged>> {
+        let mut listed: Vec<(u64, Known)> = Vec::new();
+        for (offset, known) in self.guide.chunks.range(part.clone()) {
+            let mut real = known.iter().filter(|known| known.statistics.count > 0);
+            // Two chunks at one place: at least one of them is wrong.
+            if let (Some(known), None) = (real.next(), real.next()) {
+                listed.push((*offset, known.clone()));
+            }
+        }
+        let mut salvaged = Vec::new();
+        let mut rest = listed.as_slice();
+        while !rest.is_empty() {
+            self.driver.check_canceled()?;
+            let (run, behind) = rest.split_at(run_length(rest));
+            let end = behind.first().map_or(part.end, |(offset, _)| *offset);
+            salvaged.extend(self.group(run, end)?);
+            rest = behind;
+        }
+        Ok(salvaged)
+    }
+
+    fn group(&self, run: &[(u64, Known)], end: u64) -> Result<Option<Salvaged>> {
+        let mut chunks: Vec<Chunk> = Vec::new();
+        let mut times = Arc::new(Vec::new());
+        for (i, (offset, known)) in run.iter().enumerate() {
+            let limit = run.get(i + 1).map_or(end, |(next, _)| *next);
+            let Some(chunk) = self.chunk(*offset, known, limit, &mut times)? else { continue };
+            chunks.push(chunk);
+        }
+        let rows = chunks.iter().find(|chunk| chunk.header.is_time_column()).map(|chunk| chunk.good.clone());
+        let is_aligned = chunks.iter().any(|chunk| chunk.header.is_value_column()) || rows.is_some();
+        if is_aligned && rows.is_none() {
+            return Ok(None);
+        }
+        let (Some((start, first)), true) = (run.first(), !chunks.is_empty()) else { return Ok(None) };
+        let mut builder = Builder::new(first.device.clone(), self.version)?;
+        for chunk in &chunks {
+            builder.add(chunk, rows.as_deref())?;
+        }
+        builder.finish(*start, run.len(), first.version)
+    }
+
+    /// Reads a chunk and judges its pages; `None` where nothing of it reads.
+    fn chunk(
+        &self,
+        offset: u64,
+        known: &Known,
+        limit: u64,
+        times: &mut Arc<Vec<Vec<i64>>>,
+    ) -> Result<Option<Chunk>> {
+        let version = self.version;
+        let most = offset.saturating_add(ChunkHeader::max_size(known.series.len(), version)).min(limit);
+        let head = self.location.read_range(offset..most)?;
+        let mut cursor = Cursor::new(&head, offset, "chunk header");
+        let Ok(header) = ChunkHeader::parse(&mut cursor, version) else { return Ok(None) };
+        if header.measurement != known.series || header.data_type != known.data_type {
+            return Ok(None);
+        }
+        let data_start = cursor.offset();
+        let stated_end = data_start.saturating_add(header.data_size);
+        let bytes = self.location.read_range(data_start..stated_end.min(limit))?;
+        let (pages, reads) = split(&header, version, &bytes, data_start);
+        let counted = header.pages.is_none_or(|count| count as usize == pages.len());
+        let end = (reads && counted && stated_end <= limit).then_some(stated_end);
+        let is_single = !header.has_page_statistics(version);
+        if pages.is_empty() || (is_single && (pages.len() != 1 || !known.is_consistent || end.is_none())) {
+            return Ok(None);
+        }
+        let is_times = header.is_time_column();
+        let loaded = Loaded { header, pages, headers_only: false, cut: false };
+        let waiting = Waiting {
+            piece: String::new(),
+            pages: loaded.pages.len(),
+            chunk: Box::new(WalkedChunk { data_start, loaded }),
+            stated: is_single.then(|| known.statistics.clone()),
+            times: Arc::clone(times),
+        };
+        let checked = pages::check(std::slice::from_ref(&waiting), version, self.driver);
+        let is_good = |page: &pages::Checked| page.findings.iter().all(|f| f.severity != Severity::Error);
+        let good: Vec<bool> = checked.iter().map(is_good).collect();
+        if is_times {
+            *times = Arc::new(checked.into_iter().map(|page| page.times).collect());
+        }
+        let Loaded { header, pages, .. } = waiting.chunk.loaded;
+        Ok(Some(Chunk { known: known.clone(), offset, header, pages, good, end }))
+    }
+}
+
+/// How many chunks at the front belong to one group: they are of one device, and none is of a series that is there.
+fn run_length(list: &[(u64, Known)]) -> usize {
+    let Some((_, first)) = list.first() else { return 0 };
+    let mut seen = std::collections::HashSet::new();
+    let same = list.iter().take_while(|(_, known)| known.path == first.path && seen.insert(&known.series));
+    same.count().max(1)
+}
+
+/// The pages that read, and whether they are all.
+fn split(header: &ChunkHeader, version: Version, bytes: &Bytes, offset: u64) -> (Vec<Page>, bool) {
+    let mut cursor = Cursor::new(bytes, offset, "page header");
+    let mut pages = Vec::new();
+    while !cursor.is_empty() {
+        let at = cursor.offset();
+        let Ok(page) = PageHeader::parse(&mut cursor, header, version) else { return (pages, false) };
+        let (start, from) = (cursor.offset(), cursor.position());
+        if cursor.bytes_u64(u64::from(page.compressed_size)).is_err() {
+            return (pages, false);
+        }
+        pages.push(Page { header: page, offset: at, start, data: bytes.slice(from..cursor.position()) });
+    }
+    (pages, true)
+}
+
+/// A group as it is rebuilt.
+struct Builder {
+    version: Version,
+    device: DeviceId,
+    segments: Vec<Segment>,
+    len: u64,
+    chunks: Vec<ChunkRecord>,
+    kept: Vec<(u64, Known, u64)>,
+    cut: usize,
+}
+
+impl Builder {
+    fn new(device: DeviceId, version: Version) -> Result<Self> {
+        let mut builder = Self {
+            version,
+            device,
+            segments: Vec::new(),
+            len: 0,
+            chunks: Vec::new(),
+            kept: Vec::new(),
+            cut: 0,
+        };
+        if version.is_compact() {
+            let mut header = Vec::new();
+            write_group_header(&builder.device, &mut header, version)?;
+            builder.put(Segment::Bytes(header));
+        }
+        Ok(builder)
+    }
+
+    fn put(&mut self, segment: Segment) {
+        self.len += segment.len();
+        self.segments.push(segment);
+    }
+
+    /// Adds what is good of a chunk; `rows` says which pages of the times of an aligned group are.
+    fn add(&mut self, chunk: &Chunk, rows: Option<&[bool]>) -> Result<()> {
+        let is_good = |number: usize| chunk.good.get(number).copied().unwrap_or(false);
+        let stays = |number: usize| rows.is_none_or(|rows| rows.get(number).copied().unwrap_or(false));
+        let count = rows.map_or(chunk.pages.len(), <[bool]>::len);
+        let all_good = (0..count).all(|number| is_good(number) && stays(number));
+        let mut statistics = Statistics::default();
+        for (number, page) in chunk.pages.iter().enumerate() {
+            if let (Some(own), true) = (&page.header.statistics, is_good(number) && stays(number)) {
+                statistics.merge(own, self.version);
+            }
+        }
+        let is_single = !chunk.header.has_page_statistics(self.version);
+        if let (true, Some(end)) = (all_good, chunk.end) {
+            let known = &chunk.known.statistics;
+            let fits = is_single || difference(known, &statistics, Compare::Merged).is_none();
+            let statistics = if fits { known.clone() } else { statistics };
+            self.record(chunk, &chunk.header, statistics);
+            self.put(Segment::Copy(chunk.offset..end));
+            return Ok(());
+        }
+        if is_single || statistics.count == 0 {
+            return Ok(());
+        }
+        self.cut += 1;
+        let pages: Vec<Option<&Page>> = (0..count)
+            .filter(|number| stays(*number))
+            .map(|number| chunk.pages.get(number).filter(|_| is_good(number)))
+            // Columns of an aligned group have a page for each page of the times.
+            .filter(|page| page.is_some() || rows.is_some())
+            .collect();
+        let segments: Vec<Segment> = pages.iter().map(|page| page_segment(*page)).collect();
+        let mut header = chunk.header.clone();
+        header.data_size = segments.iter().map(Segment::len).sum();
+        header.pages = header.pages.map(|_| pages.len() as u32);
+        let mut bytes = Vec::new();
+        header.write(&mut bytes, self.version)?;
+        self.record(chunk, &header, statistics);
+        self.put(Segment::Bytes(bytes));
+        segments.into_iter().for_each(|segment| self.put(segment));
+        Ok(())
+    }
+
+    fn record(&mut self, chunk: &Chunk, header: &ChunkHeader, statistics: Statistics) {
+        self.kept.push((chunk.offset, chunk.known.clone(), statistics.count));
+        self.chunks.push(ChunkRecord::new(header, self.len, statistics));
+    }
+
+    fn finish(mut self, start: u64, listed: usize, version: i64) -> Result<Option<Salvaged>> {
+        if self.chunks.is_empty() {
+            return Ok(None);
+        }
+        if !self.version.is_compact() {
+            let (device, chunks) = (self.device.clone(), self.chunks.len() as u32);
+            let footer = ChunkGroupFooter { device, data_size: self.len, chunks };
+            let mut bytes = Vec::new();
+            footer.write(&mut bytes, self.version)?;
+            self.put(Segment::Bytes(bytes));
+        }
+        let record = GroupRecord { start: 0, end: self.len, version, chunks: self.chunks };
+        let Self { device, segments, kept, cut, .. } = self;
+        Ok(Some(Salvaged { device, start, segments, record, kept, listed, cut }))
+    }
+}
+
+fn page_segment(page: Option<&Page>) -> Segment {
+    match page {
+        Some(page) => Segment::Copy(page.offset..page.range().end),
+        // An uncompressed size of 0 is all there is to a page without a value.
+        None => Segment::Bytes(vec![0]),
+    }
+}

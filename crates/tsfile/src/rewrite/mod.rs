@@ -1,0 +1,139 @@
+//! A whole archive as another file: version, devices or tables, types, encodings, compressors, alignment and properties
+//! stay as they are.
+//!
+//! A file that nothing changes is copied. A data directory, a file with deletions next to it and a file that is to have
+//! other settings are read device by device and encoded again; deletions are applied, and of two points of a series at
+//! one time the later one is kept.
+
+mod rows;
+mod schema;
+
+use crate::archive::Archive;
+use crate::meta::Version;
+use crate::table::{DeviceTable, exact_rows};
+use crate::verify;
+use crate::write::output::Output;
+use crate::write::settings::Plan;
+use std::sync::Arc;
+use tesselle_core::driver::{self, Order};
+use tesselle_core::{
+    Action, Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Scan, Severity, Summary,
+    WriteOptions,
+};
+
+/// Bytes copied at a time.
+const COPY: u64 = 8 << 20;
+/// Settings that keep the tables and columns of the source.
+const SETTINGS: [&str; 11] = [
+    "compression",
+    "compressions",
+    "decimals",
+    "degree",
+    "encoding",
+    "encodings",
+    "group_bytes",
+    "page_bytes",
+    "page_points",
+    "time_encoding",
+    "version",
+];
+
+/// Rewrites an archive; `None` where the settings ask for other devices, tables or columns, or for an older version.
+pub(crate) fn rewrite(
+    source: &Location,
+    target: &Location,
+    open: &OpenOptions,
+    write: &WriteOptions,
+    driver: &Driver,
+) -> Result<Option<Rewritten>> {
+    if write.settings.expect_only(&SETTINGS).is_err() {
+        return Ok(None);
+    }
+    // Bytes of strings stay as they are.
+    let options = OpenOptions { raw: false, text_as_binary: true, ..open.clone() };
+    let archive = Archive::open(source, &options)?.shared();
+    let newest = archive.files.iter().map(|entry| entry.file.version).max().unwrap_or(Version::V4);
+    let mut plan = Plan::parse(&write.settings)?;
+    if write.settings.get("version").is_none() {
+        plan = plan.for_version(newest, &write.settings)?;
+    }
+    if plan.writer.version < newest {
+        return Ok(None);
+    }
+    if let [entry] = archive.files.as_slice()
+        && !entry.file.recovered
+        && entry.deletions.is_empty()
+        && write.settings == tesselle_core::Settings::default()
+    {
+        return copy(&archive, target, write.overwrite, driver).map(Some);
+    }
+    rows::rewrite(&archive, target, write, plan, driver).map(Some)
+}
+
+/// Copies a file, after a look at all its records.
+fn copy(archive: &Arc<Archive>, target: &Location, overwrite: bool, driver: &Driver) -> Result<Rewritten> {
+    let Some(entry) = archive.files.first() else { return Err(Error::internal("an archive has no file")) };
+    let mut report = Report::new(Depth::Pieces);
+    verify::verify(archive, Depth::Pieces, driver, &mut report)?;
+    let mut errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
+    if let Some(finding) = errors.next() {
+        let mut error =
+            Error::corrupt(finding.message.clone()).class(finding.kind).file(entry.location.path());
+        if let Some(offset) = finding.offset {
+            error = error.offset(offset);
+        }
+        if let Some(piece) = &finding.piece {
+            error = error.piece(piece.clone());
+        }
+        return Err(error.suggest("{} saves what is whole", [Action::Repair]));
+    }
+    let mut out = Output::new(target.create(overwrite)?);
+    let mut at = 0;
+    while at < entry.file.size {
+        driver.check_canceled()?;
+        let stop = entry.file.size.min(at + COPY);
+        out.append(&entry.location.read_range(at..stop)?)?;
+        at = stop;
+    }
+    let mut summary = Summary { rows: rows(archive, driver)?, ..Summary::default() };
+    for device in &entry.file.devices {
+        let series = entry.file.series(device)?;
+        summary.pieces += series.iter().map(|series| series.chunks.len() as u64).sum::<u64>();
+    }
+    summary.bytes = out.commit()?;
+    Ok(Rewritten { summary, kept: kept(archive) })
+}
+
+/// The names of the properties that stay.
+fn kept(archive: &Archive) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for entry in &archive.files {
+        let metadata = &entry.file.metadata;
+        names.extend(metadata.created_by.iter().map(|_| "created_by".to_owned()));
+        let own = metadata.properties.iter().map(|(key, _)| key);
+        names.extend(own.filter(|key| !crate::meta::file_metadata::is_about_encryption(key)).cloned());
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Rows of all devices; times are read where statistics do not say.
+fn rows(archive: &Arc<Archive>, driver: &Driver) -> Result<u64> {
+    let mut rows = 0;
+    for path in archive.devices.keys() {
+        if let Some(exact) = exact_rows(archive, &archive.device(path)?) {
+            rows += exact;
+            continue;
+        }
+        if archive.files.iter().any(|entry| entry.file.is_encrypted()) {
+            continue;
+        }
+        let table = DeviceTable::new(archive, path)?;
+        let scan = Scan::all().columns([crate::read::TIME]);
+        for batch in driver::scan(&table, &scan, driver, Order::Plan)? {
+            rows += batch?.num_rows() as u64;
+        }
+    }
+    Ok(rows)
+}
