@@ -199,7 +199,7 @@ fn key(raw: &Settings) -> Result<Option<Key>> {
         (Some("none"), Some(_)) => return Err(Error::invalid("encryption=none takes no key")),
         (Some("aes-256-gcm"), None) => {
             return Err(
-                Error::invalid("encryption needs a key").hint("add --set key-file=FILE or --key-file")
+                Error::invalid("encryption needs a key").hint("set key-file to the file that holds it")
             );
         }
         (Some(other), _) => {
