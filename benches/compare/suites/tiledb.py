@@ -19,7 +19,7 @@ class Suite:
         self.folder = folder
         self.release = release
 
-    def prepare(self):
+    def prepare(self, _jobs):
         if not (self.folder / "made").exists():
             # In a process of its own: a child's peak memory begins with that of the process it was forked from.
             subprocess.run([sys.executable, HERE / "tiledb_python.py", "make", self.folder], check=True)

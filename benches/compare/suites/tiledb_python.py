@@ -6,11 +6,12 @@ import pathlib
 import shutil
 import sys
 
+from engine_report import report
+
 # The suite of that name lies beside this script and must not be taken for the engine.
 sys.path.pop(0)
 import numpy as np  # noqa: E402
 import tiledb  # noqa: E402
-from engine_report import report  # noqa: E402
 
 SIDE, TILE, SPACE = 4096, 256, 100_000
 # Two threads each, before anything else makes the context.

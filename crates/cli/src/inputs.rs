@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tesselle::{Error, Result, Uri, name};
+use tesselle::{Capabilities, Error, Result, Uri, name};
 
 use crate::out;
 
@@ -36,11 +36,14 @@ pub(crate) struct Inputs {
     pub(crate) unreadable: Vec<Error>,
 }
 
-/// All containers that are meant, folders walked and patterns expanded. Pipes in folders are skipped with a note.
-pub(crate) fn expand(uris: &[String]) -> Result<Inputs> {
+/// All containers that are meant, folders walked for formats to keep and patterns expanded. Pipes in folders are skipped with a note.
+pub(crate) fn expand(uris: &[String], keep: fn(&Capabilities) -> bool) -> Result<Inputs> {
     let mut all = Inputs::default();
     for uri in uris {
         let paths = if name::is_pattern(uri) { name::expand(uri)? } else { vec![uri.clone()] };
+        if paths.is_empty() {
+            return Err(Error::io(format!("nothing matches '{uri}'"), std::io::ErrorKind::NotFound.into()));
+        }
         for path in paths {
             if !is_place(&path)? {
                 let name = Uri::split(&path).0.trim_end_matches('/');
@@ -49,7 +52,7 @@ pub(crate) fn expand(uris: &[String]) -> Result<Inputs> {
                 continue;
             }
             let root = path.trim_end_matches('/');
-            let found = tesselle::find(&path)?;
+            let found = tesselle::find_where(&path, keep)?;
             for skipped in found.skipped {
                 out::note(&format!("{skipped}: skipped, it is a pipe or a device"));
             }

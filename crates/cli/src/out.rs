@@ -108,6 +108,10 @@ impl Staged for StdoutStaged {
         self.written
     }
 
+    fn is_pipe(&self) -> bool {
+        true
+    }
+
     fn commit(mut self: Box<Self>) -> Result<()> {
         self.out.flush().map_err(failed)
     }

@@ -118,6 +118,17 @@ fn a_collection_is_kept_searched_and_merged() {
     };
     let list = ["tatami", "collection", "list", at];
     assert_eq!(members(json_of(&list)), ["a.tatami", "b.tatami", "c.tatami"]);
+    let shown = fine(&list);
+    assert!(
+        shown.contains("https://example.org/010") && shown.contains("https://example.org/019"),
+        "{shown}"
+    );
+    let chunks = fine(&["info", at, "--chunks", "-n", "4"]);
+    assert!(chunks.contains("pieces: 4 of 12"), "{chunks}");
+    let info = json_of(&["info", path(&crawl.join("a.tatami")), "--chunks", "-n", "0"]);
+    assert_eq!((&info["flags"][0], &info["flags"][1]), (&json!("sorted"), &json!("blobs")));
+    assert_eq!((&info["creator_id"], &info["page_size_hint"]), (&json!(0), &json!(0)));
+    assert_eq!(info["chunks"][0]["min"], "https://example.org/000");
     assert!(fine(&list).contains("b.tatami"));
 
     let found = json_of(&["tatami", "lookup", at, "https://example.org/012", "--columns", "title"]);
@@ -199,4 +210,117 @@ fn a_folder_of_segments_answers_like_one() {
             assert_eq!(scores(&many, 7), scores(&best, 7), "{query} on {threads} threads");
         }
     }
+}
+
+/// Two segments of a collection: documents 1 and 2, and 3.
+fn zebras(folder: &Path) -> PathBuf {
+    let crawl = folder.join("col");
+    std::fs::create_dir(&crawl).unwrap();
+    let parts = [
+        (
+            "a",
+            "{\"id\":1,\"title\":\"one zebra\",\"body\":\"alpha\"}\n{\"id\":2,\"title\":\"two zebra\",\"body\":\"beta\"}\n",
+        ),
+        ("b", "{\"id\":3,\"title\":\"three zebra\",\"body\":\"c\"}\n"),
+    ];
+    for (name, lines) in parts {
+        let input = folder.join(format!("{name}.jsonl"));
+        std::fs::write(&input, lines).unwrap();
+        let segment = crawl.join(format!("{name}.tatami"));
+        let columns = ["--text", "title,body", "--stored", "title,body", "--id", "id"];
+        fine(&[&["index", path(&input), path(&segment)], &columns[..]].concat());
+    }
+    fine(&["tatami", "collection", "add", path(&crawl), "a.tatami", "b.tatami"]);
+    crawl
+}
+
+fn ids(args: &[&str]) -> Vec<String> {
+    let csv = fine(&[args, &["--columns", "doc_id", "--as", "csv"]].concat());
+    csv.lines().skip(1).map(str::to_owned).collect()
+}
+
+#[test]
+fn deleted_documents_stay_away_and_a_merge_keeps_the_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let crawl = zebras(folder.path());
+    let (at, a) = (path(&crawl), crawl.join("a.tatami"));
+    let a = path(&a);
+    fine(&["tatami", "delete", a, "--id", "2"]);
+    assert_eq!(ids(&["cat", at]), ["1", "3"]);
+    assert_eq!(ids(&["cat", at, "--deleted"]), ["1", "2", "3"]);
+    let out = folder.path().join("out.parquet");
+    fine(&["convert", a, path(&out)]);
+    assert_eq!(json_of(&["convert", a, path(&folder.path().join("out.csv"))])["rows"], 1);
+    assert_eq!(refused(&["tatami", "take", a, "1"]), (2, "not_found".into()));
+    assert_eq!(json_of(&["tatami", "collection", "merge", at, "all.tatami"])["rows"], 2);
+    let hits = json_of(&["search", at, "zebra"]);
+    let found: Vec<&str> = hits["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["fields"]["doc_id"].as_str().unwrap())
+        .collect();
+    assert_eq!(found, ["1", "3"]);
+    assert_eq!(ids(&["cat", at, "--deleted"]), ["1", "3"]);
+    fine(&["verify", at, "--deep"]);
+}
+
+#[test]
+fn a_merge_replaces_what_a_crash_left_when_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let crawl = zebras(folder.path());
+    std::fs::write(crawl.join("all.tatami"), b"half").unwrap();
+    let merge = ["tatami", "collection", "merge", path(&crawl), "all.tatami"];
+    assert_eq!(refused(&merge), (2, "invalid_call".into()));
+    fine(&[&merge[..], &["--force"]].concat());
+    assert_eq!(ids(&["cat", path(&crawl)]), ["1", "2", "3"]);
+}
+
+#[test]
+fn a_file_of_another_format_is_refused_with_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("x.csv");
+    std::fs::write(&csv, "a,b\n1,x\n").unwrap();
+    let parquet = folder.path().join("docs.parquet");
+    fine(&["convert", path(&csv), path(&parquet)]);
+    for call in [
+        vec!["search", path(&parquet), "word"],
+        vec!["tatami", "lookup", path(&parquet), "1"],
+        vec!["tatami", "take", path(&parquet), "1"],
+        vec!["tatami", "delete", path(&parquet), "--id", "1"],
+    ] {
+        let out = tess(&call);
+        let said = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(2), "{call:?}: {said}");
+        assert!(said.contains("is Parquet, not tatami") && said.contains("tess index"), "{said}");
+    }
+}
+
+#[test]
+fn a_search_segment_and_a_collection_stay_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let crawl = zebras(folder.path());
+    fine(&["tatami", "delete", path(&crawl), "--id", "2"]);
+    let hits = |at: &Path| json_of(&["search", path(at), "zebra alpha"])["hits"].clone();
+    let copy = folder.path().join("copy");
+    fine(&["convert", path(&crawl), path(&copy), "--to", "tatami"]);
+    assert_eq!(hits(&copy), hits(&crawl));
+    assert_eq!(ids(&["cat", path(&copy)]), ["1", "3"]);
+    fine(&["verify", path(&copy), "--deep"]);
+    let (segment, same, other) =
+        (crawl.join("a.tatami"), folder.path().join("same.tatami"), folder.path().join("other.tatami"));
+    fine(&["convert", path(&segment), path(&same)]);
+    assert_eq!(std::fs::read(&segment).unwrap(), std::fs::read(&same).unwrap());
+    fine(&["convert", path(&segment), path(&other), "--set", "level=19", "--set", "page_rows=1"]);
+    let scores = |at: &Path| -> Vec<Value> {
+        hits(at)
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| json!([hit["doc"], hit["score"], hit["fields"]]))
+            .collect()
+    };
+    assert_eq!(scores(&other), scores(&segment));
+    let roles = ["convert", path(&segment), path(&other), "--force", "--set", "sort_key=title"];
+    assert_eq!(refused(&roles), (2, "invalid_call".into()));
 }

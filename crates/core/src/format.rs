@@ -212,6 +212,7 @@ impl Probe {
 }
 
 /// How to open a container.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, and all are off by default")]
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
     /// Time travel: only what was written in `[start, end]`, milliseconds since the epoch, both included.

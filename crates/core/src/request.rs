@@ -29,6 +29,8 @@ pub struct Capabilities {
     pub infers_types: bool,
     /// Tables of one shape in one container form one wide table.
     pub joins_tables: bool,
+    /// Its files have structures and statistics of their own to verify, beyond decoding them.
+    pub verifies: bool,
 }
 
 impl Capabilities {
@@ -41,6 +43,7 @@ impl Capabilities {
         binary: true,
         infers_types: false,
         joins_tables: false,
+        verifies: false,
     };
     /// A format that takes rows and whole arrays.
     pub const ARRAYS: Self = Self { arrays_in: true, ..Self::ROWS };

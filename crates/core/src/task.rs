@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::stats::RunStats;
 
 /// A byte range of one file of a container.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ByteRange {
     /// The path, as the storage knows it.
     pub file: Arc<str>,
@@ -30,6 +30,9 @@ impl ByteRange {
 pub enum Step {
     /// Fetch these ranges and call again with them, in this order.
     Need(Vec<ByteRange>),
+    /// Find out the sizes of these files and call again with them, in this order: 8 little-endian bytes each, none
+    /// where there is no such file.
+    Sizes(Vec<Arc<str>>),
     /// Take this batch and call again with nothing.
     Batch(RecordBatch),
     /// There is no more.
@@ -60,7 +63,7 @@ pub trait Task: Send {
         0
     }
 
-    /// The next step. `fetched` answers the last [`Step::Need`], range by range, and is empty otherwise.
+    /// The next step. `fetched` answers the last [`Step::Need`] or [`Step::Sizes`], one by one, and is empty otherwise.
     ///
     /// After an error or [`Step::Done`] it is not called again.
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tesselle_core::{
     Capabilities, Confidence, Container, Created, Depth, Description, Driver, Error, Format, LayoutMap,
-    Location, OpenOptions, Probe, Repaired, Report, Result, Table, WriteRequest,
+    Location, OpenOptions, Probe, Repaired, Report, Result, Rewritten, Table, WriteOptions, WriteRequest,
 };
 
 use crate::collection::{Collection, CollectionContainer, MANIFEST_MAGIC, MANIFEST_NAME};
@@ -15,6 +15,7 @@ use crate::read::describe;
 use crate::read::file::File;
 use crate::read::table::FileTable;
 use crate::repair::repair;
+use crate::rewrite::rewrite;
 use crate::search;
 use crate::verify::verify;
 use crate::write::start::start;
@@ -66,11 +67,24 @@ impl Format for Tatami {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::ROWS
+        let mut capabilities = Capabilities::ROWS;
+        capabilities.verifies = true;
+        capabilities
     }
 
     fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
         start(request, driver)
+    }
+
+    fn rewrite(
+        &self,
+        source: &Location,
+        target: &Location,
+        open: &OpenOptions,
+        write: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Option<Rewritten>> {
+        rewrite(source, target, open, write, driver)
     }
 
     fn repair(

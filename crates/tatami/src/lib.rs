@@ -26,6 +26,7 @@ mod layout;
 mod meta;
 mod read;
 mod repair;
+mod rewrite;
 mod scalars;
 pub mod search;
 mod verify;

@@ -115,7 +115,7 @@ fn whole_groups(file: &File, driver: &Driver, repaired: &mut Repaired) -> Result
 }
 
 /// Decodes all columns of a row group, a batch at a time; of its rows only those in `live` (`None`: all).
-fn for_each_batch(
+pub(crate) fn for_each_batch(
     file: &File,
     g: usize,
     live: Option<BooleanBuffer>,
@@ -132,6 +132,7 @@ fn for_each_batch(
                 let ranges: Vec<_> = ranges.into_iter().map(|r| r.range).collect();
                 fetched = file.location().read(&ranges)?;
             }
+            Step::Sizes(_) => return Err(Error::internal("a row group asks for the sizes of files")),
             Step::Batch(batch) => take(&batch)?,
             Step::Done => return Ok(()),
         }
@@ -179,7 +180,8 @@ fn live_documents(file: &File, repaired: &mut Repaired) -> Option<BooleanBuffer>
     }
 }
 
-fn read_runs(file: &File, inverted: &Inverted) -> Result<InvertedRuns> {
+/// The runs of an inverted index as they are stored.
+pub(crate) fn read_runs(file: &File, inverted: &Inverted) -> Result<InvertedRuns> {
     let read = |run: Run| file.index_record(run.offset, run.len).map(|bytes| bytes.to_vec());
     Ok(InvertedRuns {
         terms: read(inverted.terms)?.into(),

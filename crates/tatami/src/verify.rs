@@ -72,7 +72,9 @@ fn records(file: &File, depth: Depth, driver: &Driver, report: &mut Report) -> R
         chunk::check_group(file, group, depth, &mut findings);
         Ok(findings)
     })?;
-    parts.into_iter().for_each(|part| part.into_report(report));
+    for part in parts {
+        part.into_report(report);
+    }
     let mut findings = Findings::new(file);
     regions::check(file, depth, driver, &mut findings)?;
     findings.into_report(report);

@@ -33,7 +33,7 @@ pub use open::{Dataset, DatasetTable, Opener, open};
 pub use registry::{detect, format_by_extension, format_by_name, formats, target_format};
 pub use tesselle_core::*;
 pub use tesselle_tatami::search;
-pub use walk::{Found, find, is_container};
+pub use walk::{Found, find, find_where, is_container};
 /// What only one format has.
 pub use {
     tesselle_tatami as tatami, tesselle_tet as tet, tesselle_tiledb as tiledb, tesselle_tsfile as tsfile,

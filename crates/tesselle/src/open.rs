@@ -190,6 +190,11 @@ impl DatasetTable {
         scan(&*self.table, request, driver, Order::Plan).in_file(self.location.path())
     }
 
+    /// How many rows there are, where that is known without reading.
+    pub fn row_count(&self) -> Option<u64> {
+        self.table.stats().rows.exact().copied()
+    }
+
     /// The array face, where the table is just one array: its axes and one column.
     pub fn array(&self) -> Option<Arc<dyn ArrayView>> {
         let names = self.table.array_columns();

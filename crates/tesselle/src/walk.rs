@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use tesselle_core::storage::EntryKind;
-use tesselle_core::{Error, ErrorKind, Folder, FolderKind, Location, Probe, Result};
+use tesselle_core::{Capabilities, Error, ErrorKind, Folder, FolderKind, Location, Probe, Result};
 
 use crate::registry;
 
@@ -25,8 +25,13 @@ pub struct Found {
 /// is a folder is not entered, except for groups. No folder is entered twice, whatever links lead to it. An entry that
 /// cannot be read does not end the walk.
 pub fn find(root: &str) -> Result<Found> {
+    find_where(root, |_| true)
+}
+
+/// Like [`find`], but only containers of formats with these capabilities.
+pub fn find_where(root: &str, keep: fn(&Capabilities) -> bool) -> Result<Found> {
     let root = Location::local(root)?;
-    let mut walk = Walk { entered: HashSet::new(), found: Found::default() };
+    let mut walk = Walk { keep, entered: HashSet::new(), found: Found::default() };
     if root.is_dir()? {
         walk.enter(&root, 0)?;
     } else {
@@ -38,12 +43,13 @@ pub fn find(root: &str) -> Result<Found> {
 /// Whether the folder at `path` is a container as a whole, rather than a place with containers in it.
 pub fn is_container(path: &str) -> Result<bool> {
     let location = Location::local(path)?;
-    Ok(!location.is_dir()? || folder_kind(&location)? != FolderKind::Place)
+    Ok(!location.is_dir()? || folder_kind(&location, |_| true)? != FolderKind::Place)
 }
 
-fn folder_kind(location: &Location) -> Result<FolderKind> {
+fn folder_kind(location: &Location, keep: fn(&Capabilities) -> bool) -> Result<FolderKind> {
     let probe = Probe::of(location)?;
-    let Some((format, confidence)) = registry::best(&probe) else { return Ok(FolderKind::Place) };
+    let known = registry::best(&probe).filter(|(format, _)| keep(&format.capabilities()));
+    let Some((format, confidence)) = known else { return Ok(FolderKind::Place) };
     let entries = location.list()?;
     Ok(format.folder(&Folder { confidence, entries: &entries, is_known: &is_known_name }))
 }
@@ -54,6 +60,7 @@ fn is_known_name(name: &str) -> bool {
 }
 
 struct Walk {
+    keep: fn(&Capabilities) -> bool,
     /// The folders that were entered, by identity.
     entered: HashSet<(u64, u64)>,
     found: Found,
@@ -65,7 +72,7 @@ impl Walk {
         if identity.is_some_and(|identity| !self.entered.insert(identity)) {
             return Ok(());
         }
-        match folder_kind(folder)? {
+        match folder_kind(folder, self.keep)? {
             FolderKind::Container => {
                 self.found.paths.push(folder.path().to_owned());
                 return Ok(());
@@ -90,6 +97,11 @@ impl Walk {
         Ok(())
     }
 
+    fn is_kept(&self, file: &Location) -> Result<bool> {
+        let best = registry::best(&Probe::of(file)?);
+        Ok(best.is_some_and(|(format, _)| (self.keep)(&format.capabilities())))
+    }
+
     fn visit(&mut self, inner: &Location, kind: EntryKind, depth: usize) -> Result<()> {
         if inner.name().contains(char::REPLACEMENT_CHARACTER) && !inner.exists()? {
             // A name that is not UTF-8 cannot be opened; it is found, so that it is not passed over in silence.
@@ -100,7 +112,7 @@ impl Walk {
         }
         match kind {
             EntryKind::Folder => self.enter(inner, depth + 1)?,
-            EntryKind::File if registry::best(&Probe::of(inner)?).is_some() => {
+            EntryKind::File if self.is_kept(inner)? => {
                 self.found.paths.push(inner.path().to_owned());
             }
             EntryKind::File => {}

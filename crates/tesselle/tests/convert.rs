@@ -290,7 +290,12 @@ fn old_versions_are_upgraded_with_equal_values() {
             if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
                 continue;
             }
-            for (number, uri) in tesselle::find(text(&case.path())).unwrap().paths.iter().enumerate() {
+            for (number, uri) in tesselle::find_where(text(&case.path()), |format| format.verifies)
+                .unwrap()
+                .paths
+                .iter()
+                .enumerate()
+            {
                 let opened = tesselle::open(uri).unwrap();
                 if opened.container().table_names().is_empty() {
                     continue;

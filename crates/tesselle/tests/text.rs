@@ -29,7 +29,7 @@ fn driver() -> Driver {
 }
 
 fn source(path: &Path) -> tesselle::Result<DatasetTable> {
-    tesselle::Opener::new().open_table(path.to_str().unwrap())
+    Opener::new().open_table(path.to_str().unwrap())
 }
 
 fn open_with(path: &Path, options: &OpenOptions) -> tesselle::Result<DatasetTable> {
@@ -88,7 +88,7 @@ fn both_keep_the_rules_of_a_table() {
         let (_folder, path) = file(name, text);
         let source = source(&path).unwrap();
         assert_eq!(source.row_count(), Some(3));
-        table_conformance(&*source.table().unwrap(), &driver());
+        table_conformance(&**source.table(), &driver());
     }
 }
 
@@ -98,7 +98,7 @@ fn blocks_together_hold_every_record_in_order() {
     let (_folder, path) = file("t.csv", &text);
     let source = source(&path).unwrap();
     assert_eq!(source.row_count(), Some(records));
-    let plan = source.table().unwrap().plan(&Scan::all()).unwrap();
+    let plan = source.table().plan(&Scan::all()).unwrap();
     assert_eq!(plan.pieces, 3);
     let mut id = 0_u64;
     for batch in rows(&source).unwrap() {
@@ -300,7 +300,7 @@ fn bytes_come_back_from_json() {
     let read = source(Path::new(&path("b.jsonl"))).unwrap();
     let some = read.rows(&Scan::all().columns(["b"]), &driver()).unwrap().next().unwrap().unwrap();
     assert_eq!(some.column(0), &column(&bytes));
-    table_conformance(&*read.table().unwrap(), &driver());
+    table_conformance(&**read.table(), &driver());
 
     // Texts alone are bytes where the caller says so.
     let (_folder, text) =
@@ -327,7 +327,7 @@ fn the_empty_text_is_not_null_in_csv() {
     let (_folder, path) = file("t.csv", &text);
     let batches = rows(&source(&path).unwrap()).unwrap();
     assert_eq!((batches[0].column(0), batches[0].column(1)), (&texts, &numbers));
-    table_conformance(&*source(&path).unwrap().table().unwrap(), &driver());
+    table_conformance(&**source(&path).unwrap().table(), &driver());
 
     // In a column of numbers quotes alone are null; a column of nothing else is one of text.
     let (_folder, path) = file("t.csv", "n,e,z\n1,\"\",\n\"\",,\n");

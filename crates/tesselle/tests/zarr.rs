@@ -57,7 +57,7 @@ fn stores_of_the_zarr_library_are_read_as_it_reads_them() {
     ];
     for (name, shape, want) in cases {
         let source = open(store(name).to_str().unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(source.format(), "zarr");
+        assert_eq!(source.format().name(), "zarr");
         assert_eq!(source.row_count(), Some(shape.iter().product()), "{name}");
         assert_eq!(column(&source, "value"), want, "{name}");
         assert_eq!(source.schema().fields().len(), shape.len() + 1, "{name}");

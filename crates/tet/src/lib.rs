@@ -73,6 +73,7 @@ impl Format for Tet {
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::ARRAYS;
         capabilities.joins_tables = true;
+        capabilities.verifies = true;
         capabilities
     }
 

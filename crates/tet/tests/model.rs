@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use golden::{bytes_of, driver, open_bytes, select};
 use proptest::prelude::*;
-use tesselle_core::array::read_region;
+use tesselle_core::array::{contiguous, read_region};
 use tesselle_core::driver::{Order, scan};
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Container, DType, Depth, Location, Predicate, Region, Report, Scan, Selection};
@@ -138,7 +138,7 @@ proptest! {
         for (id, model) in models.iter().enumerate() {
             let (shape, size) = (&model.spec.shape, model.spec.dtype.size());
             let array = file.array(id).unwrap();
-            if let Some(whole) = array.contiguous() {
+            if let Some(whole) = contiguous(&*array).unwrap() {
                 prop_assert_eq!(&whole[..], &model.cells[..]);
             }
             let selection = selection(shape, &picks);

@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use golden::{Case, bytes_of, driver, dtype_of, number, sha256};
 use serde_json::{Value, json};
-use tesselle_core::array::read_region;
+use tesselle_core::array::{contiguous, read_region};
 use tesselle_core::driver::{Order, scan};
 use tesselle_core::{Container, Depth, Region, Report, Scan, Selection, Severity};
 use tesselle_tet::File;
@@ -242,7 +242,7 @@ fn whole_regions_of_packed_files_are_borrowed() {
     for case in golden::cases().iter().filter(|case| case.name == "rank1_raw") {
         let file = golden::open_bytes(case.bytes()).unwrap();
         let array = file.array(0).unwrap();
-        let bytes = array.contiguous().unwrap();
+        let bytes = contiguous(&*array).unwrap().unwrap();
         let mut copy = vec![0; bytes.len()];
         read_region(&*array, &Region::whole(array.shape()), &mut copy, &driver()).unwrap();
         assert_eq!(bytes, copy);

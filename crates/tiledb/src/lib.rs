@@ -103,6 +103,7 @@ impl Format for TileDb {
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::ARRAYS;
         capabilities.rows_keep_more = true;
+        capabilities.verifies = true;
         capabilities
     }
 

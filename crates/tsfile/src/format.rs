@@ -61,7 +61,9 @@ impl Format for TsFile {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::ROWS
+        let mut capabilities = Capabilities::ROWS;
+        capabilities.verifies = true;
+        capabilities
     }
 
     fn folder(&self, folder: &Folder<'_>) -> FolderKind {

@@ -121,7 +121,11 @@ impl Check<'_> {
             };
             for one in &series {
                 let paths = self.filter_paths(device, one);
-                expected.iter_mut().for_each(|filter| paths.iter().for_each(|path| filter.insert(path)));
+                if let Some(filter) = &mut expected {
+                    for path in &paths {
+                        filter.insert(path);
+                    }
+                }
             }
             chunks += series.iter().map(|s| s.chunks.len() as u64).sum::<u64>();
             for one in &series {

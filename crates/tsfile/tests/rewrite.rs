@@ -61,7 +61,7 @@ fn facts(location: &Location, keys: &[&str]) -> BTreeMap<(String, String), Vec<J
     let mut facts = BTreeMap::new();
     for table in container.describe().unwrap().tables {
         for column in table.columns {
-            let mut found = vec![Json::from(column.kind.clone()), Json::from(column.role)];
+            let mut found = vec![Json::from(column.kind.clone()), Json::from(column.role.name())];
             found.extend(keys.iter().map(|key| column.extra.get(*key).cloned().unwrap_or_default()));
             found.push(table.extra.get("aligned").cloned().unwrap_or_default());
             facts.insert((table.name.clone(), column.name.clone()), found);

@@ -162,7 +162,7 @@ impl Convert {
         };
         let format = tesselle::format_by_name(to)?;
         let ending = format.extensions().first().copied().unwrap_or(format.name());
-        let Inputs { list: inputs, unreadable } = inputs::expand(uris)?;
+        let Inputs { list: inputs, unreadable } = inputs::expand(uris, |_| true)?;
         if inputs.is_empty() && unreadable.is_empty() {
             return Err(
                 Error::invalid("there is nothing to convert in it").hint("known formats are in --help")

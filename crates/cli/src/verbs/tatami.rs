@@ -49,8 +49,8 @@ Examples:
   tess tatami delete pages.tatami --where \"url = 'https://example.org/'\"
   tess tatami delete crawl --id d07
 
-Deletions of several processes follow each other. Deleted documents are no rows any more; merging the segment, or
-converting it, removes their bytes too.")]
+Deletions of several processes follow each other. Deleted documents are no rows any more; their bytes stay in the
+file until the segment is merged.")]
     Delete {
         /// The segment, which is replaced in one step, or a collection of segments
         segment: String,
@@ -205,11 +205,19 @@ impl TatamiVerb {
             ("bytes", right),
             ("tier", right),
             ("sorted by", Align::Left),
+            ("first key", Align::Left),
+            ("last key", Align::Left),
         ]);
         for member in members.as_array().into_iter().flatten() {
             let number = |key: &str| member[key].as_u64().map_or_else(String::new, format::count);
             let word = |key: &str| member[key].as_str().unwrap_or_default().to_owned();
-            table.row([word("path"), number("rows"), number("bytes"), number("tier"), word("sort_column")]);
+            let key = |i: usize| match &member["keys"][i] {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let (path, column) = (word("path"), word("sort_column"));
+            table.row([path, number("rows"), number("bytes"), number("tier"), column, key(0), key(1)]);
         }
         self.tell(&json!({ "members": members }), &table.render(""))
     }

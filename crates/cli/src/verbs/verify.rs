@@ -57,7 +57,7 @@ impl Verify {
         let options = self.read.options()?;
         let many = inputs::is_many(&self.uris)?;
         let (all, unreadable): (Vec<String>, Vec<Error>) = if many {
-            let inputs = inputs::expand(&self.uris)?;
+            let inputs = inputs::expand(&self.uris, |format| format.verifies)?;
             (inputs.list.into_iter().map(|input| input.uri).collect(), inputs.unreadable)
         } else {
             (self.uris.clone(), Vec::new())

@@ -1,8 +1,6 @@
-//! Reading a region: tiles decoded in parallel, each copied once, into the final buffer.
+//! Reading a region: tiles fetched in groups, decoded in parallel, each copied once, into the final buffer.
 
-use super::boxes::{CopyAxis, copy_box};
-use super::source::Tile;
-use super::{ArrayView, TileGrid, TilePart, TileSource};
+use super::{ArrayView, Cut, Piece, Request, Target, TileGrid, TilePart};
 use crate::driver::{Driver, parallel};
 use crate::error::{Error, Result};
 use crate::selection::Region;
@@ -16,15 +14,20 @@ const SMALL: usize = 64 << 10;
 /// bands are independent slices, so threads write to them without locks. Where there are fewer bands than threads,
 /// the tiles of a band are decoded in parallel first and then copied in parallel, row by row.
 pub fn read_region(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver) -> Result<()> {
-    read(array, region, dst, Some(driver))
+    read(array, region, dst, driver, false)
 }
 
-/// Like [`read_region`] on the calling thread alone: for tasks, which are on a thread of a driver already.
-pub fn read_region_here(array: &dyn ArrayView, region: &Region, dst: &mut [u8]) -> Result<()> {
-    read(array, region, dst, None)
+/// Like [`read_region`] on the calling thread alone: for work that is spread over the driver's threads already.
+pub fn read_region_here(
+    array: &dyn ArrayView,
+    region: &Region,
+    dst: &mut [u8],
+    driver: &Driver,
+) -> Result<()> {
+    read(array, region, dst, driver, true)
 }
 
-fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: Option<&Driver>) -> Result<()> {
+fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver, here: bool) -> Result<()> {
     let size = array.dtype().size();
     let shape = region.shape();
     let bytes = region.cells().and_then(|n| usize::try_from(n).ok()?.checked_mul(size));
@@ -37,174 +40,173 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: Option<&
     if region.spans.iter().zip(array.shape()).any(|(span, extent)| span.stop > *extent) {
         return Err(Error::invalid("the region reaches beyond the array"));
     }
-    if region.is_whole(array.shape())
-        && let Some(bytes) = array.contiguous().filter(|b| b.len() == dst.len())
-    {
-        let Some(driver) = driver else {
-            dst.copy_from_slice(&bytes);
-            return Ok(());
-        };
-        return copy_parallel(&bytes, dst, driver);
+    let cut = Cut::new(array)?;
+    if let Some(bytes) = cut.whole().filter(|_| region.is_whole(array.shape())) {
+        return if here { copy_all(bytes, dst, driver) } else { copy_parallel(bytes, dst, driver) };
     }
-    let source = TileSource::new(array);
-    let grid = source.grid(region)?;
-    let banded = shape.iter().position(|n| *n > 1).unwrap_or(shape.len().saturating_sub(1));
-    // Before the banded axis there is one position, so one part, on each axis.
-    let lead: Vec<TilePart> =
-        grid.axes.iter().take(banded).filter_map(|axis| axis.parts.first().copied()).collect();
-    let Some(rows) = grid.axes.get(banded) else {
-        return Err(Error::internal("an array has no axis"));
-    };
-    let row_bytes = shape.iter().skip(banded + 1).map(|n| *n as usize).product::<usize>() * size;
-    let mut bands = Vec::with_capacity(rows.parts.len());
-    let mut rest = dst;
-    let small = rest.len() <= SMALL || grid.count() == Some(1);
-    for part in &rows.parts {
-        let (band, after) = std::mem::take(&mut rest).split_at_mut(part.len as usize * row_bytes);
-        bands.push((*part, band));
-        rest = after;
-    }
-    if let Some(driver) = driver.filter(|_| !source.is_shared()) {
+    if cut.whole().is_none() {
         let cells = array.tile_shape().iter().fold(1_u64, |cells, extent| cells.saturating_mul(*extent));
         driver.check_piece(cells.saturating_mul(size as u64))?;
     }
-    let job = Job { source: &source, grid: &grid, shape: &shape, lead: &lead, row_bytes, size, driver };
-    let Some(driver) = driver.filter(|_| !small) else {
-        let mut scratch = Vec::new();
-        return bands.into_iter().try_for_each(|(part, band)| job.fill_band(part, band, &mut scratch));
-    };
+    let grid = cut.grid(region)?;
+    let job = Job { cut: &cut, grid: &grid, driver };
+    if here || dst.len() <= SMALL || grid.count() == Some(1) {
+        let first = vec![0; shape.len()];
+        let tiles = grid.combinations(0..shape.len());
+        return job.fill(tiles, Target { first: &first, shape: &shape }, dst, &mut Vec::new());
+    }
+    let banded = shape.iter().position(|n| *n > 1).unwrap_or(shape.len().saturating_sub(1));
+    let bands = bands(&grid, &shape, banded, size, dst)?;
     driver.install(|| {
         if bands.len() >= driver.threads() {
-            let fill = |scratch: &mut Vec<u8>, (part, band)| job.fill_band(part, band, scratch);
+            let fill = |scratch: &mut Vec<u8>, band: Band<'_>| {
+                let target = Target { first: &band.first, shape: &band.shape };
+                job.fill(band.tiles(&grid, banded), target, band.bytes, scratch)
+            };
             parallel::try_map_with(bands, Vec::new, fill).map(drop)
         } else {
             let mut scratches = vec![Vec::new(); driver.threads() * 2];
-            bands
-                .into_iter()
-                .try_for_each(|(part, band)| job.fill_band_wide(part, band, &mut scratches, driver))
+            bands.into_iter().try_for_each(|mut band| job.fill_wide(&mut band, banded, &mut scratches))
         }
     })
+}
+
+fn copy_all(src: &[u8], dst: &mut [u8], driver: &Driver) -> Result<()> {
+    driver.check_canceled()?;
+    dst.copy_from_slice(src);
+    Ok(())
 }
 
 /// A copy split over the threads: one core does not saturate the memory bus.
 fn copy_parallel(src: &[u8], dst: &mut [u8], driver: &Driver) -> Result<()> {
     const BLOCK: usize = 4 << 20;
     if dst.len() <= BLOCK {
-        dst.copy_from_slice(src);
-        return Ok(());
+        return copy_all(src, dst, driver);
     }
     let blocks: Vec<(&mut [u8], &[u8])> = dst.chunks_mut(BLOCK).zip(src.chunks(BLOCK)).collect();
-    let copied = driver.try_map(blocks, |(dst, src)| {
-        dst.copy_from_slice(src);
-        Ok(())
-    });
-    copied.map(drop)
+    driver.try_map(blocks, |(dst, src)| copy_all(src, dst, driver)).map(drop)
+}
+
+/// The part of the destination that one row of tiles fills.
+struct Band<'d> {
+    row: TilePart,
+    first: Vec<u64>,
+    shape: Vec<u64>,
+    bytes: &'d mut [u8],
+}
+
+impl Band<'_> {
+    /// The tiles of the band. Before the banded axis there is one position, so one part, on each axis.
+    fn tiles<'g>(&self, grid: &'g TileGrid, banded: usize) -> impl Iterator<Item = Vec<TilePart>> + 'g {
+        let mut lead: Vec<TilePart> =
+            grid.axes.iter().take(banded).filter_map(|axis| axis.parts.first().copied()).collect();
+        lead.push(self.row);
+        grid.combinations(banded + 1..grid.axes.len())
+            .map(move |others| lead.iter().copied().chain(others).collect())
+    }
+}
+
+fn bands<'d>(
+    grid: &TileGrid,
+    shape: &[u64],
+    banded: usize,
+    size: usize,
+    dst: &'d mut [u8],
+) -> Result<Vec<Band<'d>>> {
+    let rows = grid.axes.get(banded).ok_or_else(|| Error::internal("an array has no axis"))?;
+    let row_bytes = shape.iter().skip(banded + 1).map(|n| *n as usize).product::<usize>() * size;
+    let mut bands = Vec::with_capacity(rows.parts.len());
+    let mut rest = dst;
+    for row in &rows.parts {
+        let taken = std::mem::take(&mut rest).split_at_mut_checked(row.len as usize * row_bytes);
+        let (bytes, after) = taken.ok_or_else(|| Error::internal("bands are larger than their region"))?;
+        rest = after;
+        let (mut first, mut shape) = (vec![0; shape.len()], shape.to_vec());
+        for (list, value) in [(&mut first, row.index), (&mut shape, row.len)] {
+            if let Some(place) = list.get_mut(banded) {
+                *place = value;
+            }
+        }
+        bands.push(Band { row: *row, first, shape, bytes });
+    }
+    Ok(bands)
 }
 
 struct Job<'a> {
-    source: &'a TileSource<'a>,
+    cut: &'a Cut<'a>,
     grid: &'a TileGrid,
-    shape: &'a [u64],
-    /// The parts before the banded axis.
-    lead: &'a [TilePart],
-    /// Bytes per position of the banded axis.
-    row_bytes: usize,
-    size: usize,
-    driver: Option<&'a Driver>,
+    driver: &'a Driver,
 }
 
 impl Job<'_> {
-    fn fill_band(&self, row: TilePart, band: &mut [u8], scratch: &mut Vec<u8>) -> Result<()> {
-        for others in self.grid.combinations(self.lead.len() + 1..self.grid.axes.len()) {
-            self.driver.map_or(Ok(()), Driver::check_canceled)?;
-            let parts = self.parts_of(row, &others);
-            if self.is_one_run(&parts) {
-                // The tile is contiguous in the result: decode straight into it.
-                let run: usize = parts.iter().map(|p| p.len as usize).product::<usize>() * self.size;
-                let start = self.start_of(&parts);
-                if let Some(place) = band.get_mut(start..start + run)
-                    && self.source.load_into(&parts, place)?
-                {
-                    continue;
-                }
-            }
-            let tile = self.load(&parts, scratch)?;
-            self.copy(&tile, &parts, 0..row.len as usize, band);
+    /// The next tiles that are fetched together; nothing at the end.
+    fn group(
+        &self,
+        tiles: &mut impl Iterator<Item = Vec<TilePart>>,
+        (most, most_bytes): (usize, u64),
+        target: Target<'_>,
+    ) -> Result<Vec<Piece>> {
+        let mut pieces = Vec::new();
+        let mut bytes = 0_u64;
+        while pieces.len() < most && bytes < most_bytes {
+            let Some(parts) = tiles.next() else { break };
+            let piece = self.cut.piece(self.grid, &parts, target)?;
+            bytes = bytes.saturating_add(piece.bytes);
+            pieces.push(piece);
         }
-        Ok(())
+        Ok(pieces)
     }
 
-    fn fill_band_wide(
+    /// Reads tiles into the target, on this thread.
+    fn fill(
         &self,
-        row: TilePart,
-        band: &mut [u8],
-        scratches: &mut [Vec<u8>],
-        driver: &Driver,
+        mut tiles: impl Iterator<Item = Vec<TilePart>>,
+        target: Target<'_>,
+        dst: &mut [u8],
+        scratch: &mut Vec<u8>,
     ) -> Result<()> {
-        let rows_each = (row.len as usize).div_ceil(driver.threads());
-        let mut tiles = self.grid.combinations(self.lead.len() + 1..self.grid.axes.len());
+        let array = self.cut.array;
         loop {
-            let batch: Vec<Vec<TilePart>> =
-                tiles.by_ref().take(scratches.len()).map(|others| self.parts_of(row, &others)).collect();
-            if batch.is_empty() {
+            self.driver.check_canceled()?;
+            let pieces = self.group(&mut tiles, self.cut.group(), target)?;
+            if pieces.is_empty() {
                 return Ok(());
             }
-            driver.check_canceled()?;
-            let decoded = parallel::try_map(scratches.iter_mut().zip(&batch), |(scratch, parts)| {
-                Ok::<_, Error>((parts, self.load(parts, scratch)?))
+            let mut request = Request::new(self.cut, pieces)?;
+            let fetched = request.fetch(array, self.driver)?;
+            for at in 0..request.pieces().len() {
+                self.driver.check_canceled()?;
+                request.place(at, array, &fetched, dst, scratch)?;
+            }
+        }
+    }
+
+    /// Reads a band with all threads: tiles are decoded in parallel, then copied in parallel, row by row.
+    fn fill_wide(&self, band: &mut Band<'_>, banded: usize, scratches: &mut [Vec<u8>]) -> Result<()> {
+        let array = self.cut.array;
+        let rows = band.row.len as usize;
+        let rows_each = rows.div_ceil(self.driver.threads()).max(1);
+        let row_bytes = band.bytes.len() / rows.max(1);
+        let mut tiles = band.tiles(self.grid, banded);
+        let target = Target { first: &band.first, shape: &band.shape };
+        loop {
+            let pieces = self.group(&mut tiles, (scratches.len(), u64::MAX), target)?;
+            if pieces.is_empty() {
+                return Ok(());
+            }
+            self.driver.check_canceled()?;
+            let mut request = Request::new(self.cut, pieces)?;
+            let fetched = request.fetch(array, self.driver)?;
+            let pieces = scratches.iter_mut().zip(request.pieces()).enumerate();
+            let decoded = parallel::try_map(pieces, |(at, (scratch, piece))| {
+                Ok::<_, Error>((piece, request.cells(at, array, &fetched, scratch)?))
             })?;
-            let bands = band.chunks_mut((rows_each * self.row_bytes).max(1)).enumerate();
-            parallel::for_each(bands, |(i, band)| {
-                let first = i * rows_each;
-                for (parts, tile) in &decoded {
-                    self.copy(tile, parts, first..(first + rows_each).min(row.len as usize), band);
-                }
-            });
+            let places = band.bytes.chunks_mut((rows_each * row_bytes).max(1)).enumerate();
+            parallel::try_for_each(places, |(i, place)| {
+                let rows = i * rows_each..(i * rows_each + rows_each).min(rows);
+                let mut pieces = decoded.iter();
+                pieces.try_for_each(|(piece, cells)| piece.copy.copy_rows(banded, rows.clone(), cells, place))
+            })?;
         }
-    }
-
-    fn load<'s>(&self, parts: &[TilePart], scratch: &'s mut Vec<u8>) -> Result<Tile<'s>> {
-        self.source.load(parts, self.grid.axes.iter().map(|axis| axis.step), scratch)
-    }
-
-    fn parts_of(&self, row: TilePart, others: &[TilePart]) -> Vec<TilePart> {
-        self.lead.iter().copied().chain(std::iter::once(row)).chain(others.iter().copied()).collect()
-    }
-
-    /// Whether the whole tile is wanted and lands in one run of the result.
-    fn is_one_run(&self, parts: &[TilePart]) -> bool {
-        let whole = parts
-            .iter()
-            .zip(&self.grid.axes)
-            .all(|(p, axis)| p.len == p.extent && (axis.step == 1 || p.len == 1));
-        let mut outer = parts.iter().zip(self.shape).skip_while(|(p, _)| p.len == 1);
-        outer.next();
-        whole && outer.all(|(p, extent)| p.len == *extent)
-    }
-
-    /// Where the first cell of the tile lands, in bytes from the start of the band.
-    fn start_of(&self, parts: &[TilePart]) -> usize {
-        let inner = parts.iter().zip(self.shape).skip(self.lead.len() + 1);
-        let cells = inner.fold(0, |start, (part, extent)| start * *extent as usize + part.index as usize);
-        cells * self.size
-    }
-
-    /// Copies the wanted cells of a tile, those of the rows `rows` along the banded axis, into these rows of the
-    /// band.
-    fn copy(&self, tile: &Tile<'_>, parts: &[TilePart], rows: std::ops::Range<usize>, band: &mut [u8]) {
-        let banded = self.lead.len();
-        let mut axes = Vec::with_capacity(parts.len());
-        let mut dst = self.size;
-        for ((part, src), extent) in parts.iter().zip(&tile.strides).zip(self.shape).skip(banded).rev() {
-            axes.push(CopyAxis { len: part.len as usize, src: *src, dst });
-            dst *= *extent as usize;
-        }
-        axes.reverse();
-        let Some(outer) = axes.first_mut() else { return };
-        outer.len = rows.len();
-        let src = tile.bytes().get(rows.start * outer.src..).unwrap_or_default();
-        let copied =
-            copy_box(self.size, &axes, src, band.get_mut(self.start_of(parts)..).unwrap_or_default());
-        debug_assert!(copied, "the size of a tile is checked when it is loaded");
     }
 }

@@ -1,5 +1,10 @@
 //! Strided copies between two boxes of cells.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+
 /// One axis of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyAxis {
@@ -84,4 +89,153 @@ fn every<const N: usize, const STEP: usize>(src: &[[u8; N]], dst: &mut [[u8; N]]
     let (groups, rest) = src.as_chunks::<STEP>();
     let firsts = groups.iter().map(|group| group[0]).chain(rest.first().copied());
     dst.iter_mut().take(len).zip(firsts).for_each(|(dst, src)| *dst = src);
+}
+
+/// One axis of a box that moves from one row-major buffer to another.
+#[derive(Debug, Clone, Copy)]
+pub struct AxisCopy {
+    /// How many positions move.
+    pub len: u64,
+    /// First position in the source.
+    pub src_first: u64,
+    /// Distance of positions in the source.
+    pub src_step: u64,
+    /// Extent of the source.
+    pub src_extent: u64,
+    /// First position in the destination, where positions are adjacent.
+    pub dst_first: u64,
+    /// Extent of the destination.
+    pub dst_extent: u64,
+}
+
+/// How a box of cells moves from one row-major buffer to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoxCopy {
+    /// Outermost first.
+    pub(crate) axes: Vec<CopyAxis>,
+    /// Bytes of a cell.
+    size: usize,
+    /// Bytes that are adjacent in both buffers: axes that are whole on both sides join into longer runs.
+    run: usize,
+    /// Where the first run starts in the source.
+    pub src_start: usize,
+    /// Where the first run goes in the destination.
+    pub dst_start: usize,
+}
+
+impl BoxCopy {
+    /// Plans a copy of cells of `size` bytes. The caller has checked that both buffers fit into memory.
+    pub fn new(axes: impl DoubleEndedIterator<Item = AxisCopy> + ExactSizeIterator, size: usize) -> Self {
+        let mut copies = Vec::with_capacity(axes.len());
+        let (mut src_stride, mut dst_stride) = (size, size);
+        let (mut src_start, mut dst_start) = (0, 0);
+        let (mut run, mut grows) = (size, true);
+        for axis in axes.rev() {
+            let (len, src) = (axis.len as usize, (axis.src_step as usize).saturating_mul(src_stride));
+            src_start += axis.src_first as usize * src_stride;
+            dst_start += axis.dst_first as usize * dst_stride;
+            grows &= len == 1 || (src == run && dst_stride == run);
+            if grows {
+                run *= len;
+            }
+            copies.push(CopyAxis { len, src, dst: dst_stride });
+            src_stride *= axis.src_extent as usize;
+            dst_stride *= axis.dst_extent as usize;
+        }
+        copies.reverse();
+        Self { axes: copies, size, run, src_start, dst_start }
+    }
+
+    /// Whether it is one run on both sides.
+    pub fn is_one_run(&self) -> bool {
+        self.run == self.axes.iter().map(|axis| axis.len).product::<usize>() * self.size
+    }
+
+    /// Bytes of the run, where there is one.
+    pub(crate) fn run(&self) -> usize {
+        self.run
+    }
+
+    /// Bytes from the first cell of the box to the end of the last, in the source.
+    pub(crate) fn src_reach(&self) -> usize {
+        self.axes.iter().fold(self.size, |end, axis| end + axis.len.saturating_sub(1) * axis.src)
+    }
+
+    /// Copies; `src` begins with the first cell of the box.
+    pub fn copy(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        self.copy_rows(0, 0..self.axes.first().map_or(1, |axis| axis.len), src, dst)
+    }
+
+    /// Copies the positions `rows` of one axis, to a destination that begins with the first of them.
+    pub(crate) fn copy_rows(
+        &self,
+        axis: usize,
+        rows: Range<usize>,
+        src: &[u8],
+        dst: &mut [u8],
+    ) -> Result<()> {
+        let misfit = || Error::internal("a tile does not fit its place");
+        let mut axes = Cow::Borrowed(self.axes.as_slice());
+        let mut skip = 0;
+        if let Some(outer) = self.axes.get(axis)
+            && rows.len() != outer.len
+        {
+            skip = rows.start * outer.src;
+            if let Some(outer) = axes.to_mut().get_mut(axis) {
+                outer.len = rows.len();
+            }
+        }
+        let (src, dst) = src.get(skip..).zip(dst.get_mut(self.dst_start..)).ok_or_else(misfit)?;
+        if copy_box(self.size, &axes, src, dst) { Ok(()) } else { Err(misfit()) }
+    }
+}
+
+/// Fills a buffer with one cell over and over.
+pub fn fill(dst: &mut [u8], cell: &[u8]) {
+    if let (Some(first), true) = (cell.first(), cell.iter().all(|byte| Some(byte) == cell.first())) {
+        dst.fill(*first);
+        return;
+    }
+    for place in dst.chunks_exact_mut(cell.len().max(1)) {
+        place.copy_from_slice(cell);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(len: u64, src: (u64, u64, u64), dst: (u64, u64)) -> AxisCopy {
+        let (src_first, src_step, src_extent) = src;
+        AxisCopy { len, src_first, src_step, src_extent, dst_first: dst.0, dst_extent: dst.1 }
+    }
+
+    #[test]
+    fn whole_axes_join_into_runs() {
+        let axes = [axis(2, (1, 1, 4), (3, 9)), axis(3, (0, 1, 3), (0, 3)), axis(5, (0, 1, 5), (0, 5))];
+        let copy = BoxCopy::new(axes.into_iter(), 4);
+        assert!(copy.is_one_run());
+        assert_eq!((copy.run(), copy.src_start, copy.dst_start, copy.src_reach()), (120, 60, 180, 120));
+    }
+
+    #[test]
+    fn strided_boxes_land_where_they_should() {
+        let src: Vec<u8> = (0..20).collect(); // 4 x 5
+        let mut dst = vec![99; 6]; // 2 x 3
+        let axes = [axis(2, (1, 2, 4), (0, 2)), axis(2, (0, 3, 5), (1, 3))];
+        let copy = BoxCopy::new(axes.into_iter(), 1);
+        copy.copy(&src[copy.src_start..], &mut dst).unwrap();
+        assert_eq!(dst, [99, 5, 8, 99, 15, 18]);
+        assert!(copy.copy(&src[..10], &mut dst).is_err());
+        let mut row = vec![99; 3];
+        copy.copy_rows(0, 1..2, &src[copy.src_start..], &mut row).unwrap();
+        assert_eq!(row, [99, 15, 18]);
+    }
+
+    #[test]
+    fn fills_repeat_the_cell() {
+        let mut dst = [0; 6];
+        fill(&mut dst, &[1, 2]);
+        assert_eq!(dst, [1, 2, 1, 2, 1, 2]);
+    }
 }

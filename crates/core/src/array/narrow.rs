@@ -4,9 +4,11 @@ use crate::predicate::{Comparison, Predicate};
 use crate::scalar::Scalar;
 use crate::selection::{Region, Span};
 
-/// Narrows `region` by what `predicate` says about the axes of these names, whose coordinates are positions. The answer
-/// is whether the narrowed region holds exactly the matching rows; otherwise it holds all of them and others.
-pub fn narrow(predicate: &Predicate, names: &[String], region: &mut Region) -> bool {
+/// Narrows `region` by what `predicate` states about the axes of these names, whose coordinates are integers that begin
+/// with `origin`. The answer is whether the narrowed region holds exactly the matching rows; otherwise it holds all of
+/// them and others.
+pub fn narrow(predicate: &Predicate, names: &[&str], origin: &[i128], region: &mut Region) -> bool {
+    let first = |axis: usize| origin.get(axis).copied().unwrap_or(0);
     let mut exact = true;
     for part in predicate.conjuncts() {
         exact &= match part {
@@ -17,12 +19,12 @@ pub fn narrow(predicate: &Predicate, names: &[String], region: &mut Region) -> b
                 !region.spans.is_empty()
             }
             Predicate::Compare { column, op, value } => match axis(names, column, region) {
-                Some(span) => compare(span, *op, value),
+                Some((axis, span)) => compare(span, first(axis), *op, value),
                 None => false,
             },
             Predicate::In { column, values } => {
-                if let Some(span) = axis(names, column, region) {
-                    within(span, values);
+                if let Some((axis, span)) = axis(names, column, region) {
+                    within(span, first(axis), values);
                 }
                 false
             }
@@ -32,9 +34,9 @@ pub fn narrow(predicate: &Predicate, names: &[String], region: &mut Region) -> b
     exact
 }
 
-fn axis<'r>(names: &[String], column: &str, region: &'r mut Region) -> Option<&'r mut Span> {
-    let axis = names.iter().position(|name| name == column)?;
-    region.spans.get_mut(axis)
+fn axis<'r>(names: &[&str], column: &str, region: &'r mut Region) -> Option<(usize, &'r mut Span)> {
+    let axis = names.iter().position(|name| *name == column)?;
+    Some((axis, region.spans.get_mut(axis)?))
 }
 
 /// Keeps the positions of `span` in `[lo, hi)`.
@@ -50,15 +52,15 @@ fn keep(span: &mut Span, lo: i128, hi: i128) {
     }
 }
 
-/// Narrows a span by `position op value`; `false` where that cannot be said as a range.
-fn compare(span: &mut Span, op: Comparison, value: &Scalar) -> bool {
-    const MOST: i128 = i64::MAX as i128;
+/// Narrows a span by `origin + position op value`; `false` where that cannot be said as a range.
+fn compare(span: &mut Span, origin: i128, op: Comparison, value: &Scalar) -> bool {
+    const MOST: i128 = u64::MAX as i128;
     // `below` counts the integers under the value, `upto` those under or at it.
     let (below, upto) = match value {
         Scalar::Int(n) => (*n, n.saturating_add(1)),
         Scalar::Bool(b) => (i128::from(*b), i128::from(*b) + 1),
-        // NaN lies above every number.
-        Scalar::Float(x) if x.is_nan() => (MOST, MOST),
+        // NaN is above every number.
+        Scalar::Float(x) if x.is_nan() => (i128::MAX, i128::MAX),
         Scalar::Float(x) => {
             let bounded = x.clamp(-1e19, 1e19);
             (bounded.ceil() as i128, (bounded.floor() as i128).saturating_add(1))
@@ -69,6 +71,7 @@ fn compare(span: &mut Span, op: Comparison, value: &Scalar) -> bool {
         }
         Scalar::Text(_) | Scalar::Bytes(_) => return false,
     };
+    let (below, upto) = (below.saturating_sub(origin), upto.saturating_sub(origin));
     match op {
         Comparison::Lt => keep(span, 0, below),
         Comparison::Le => keep(span, 0, upto),
@@ -81,7 +84,7 @@ fn compare(span: &mut Span, op: Comparison, value: &Scalar) -> bool {
 }
 
 /// Narrows a span to the range of a list of integers.
-fn within(span: &mut Span, values: &[Scalar]) {
+fn within(span: &mut Span, origin: i128, values: &[Scalar]) {
     let mut range: Option<(i128, i128)> = None;
     for value in values {
         match value {
@@ -93,7 +96,7 @@ fn within(span: &mut Span, values: &[Scalar]) {
         }
     }
     match range {
-        Some((lo, hi)) => keep(span, lo, hi.saturating_add(1)),
+        Some((lo, hi)) => keep(span, lo.saturating_sub(origin), hi.saturating_add(1).saturating_sub(origin)),
         None => keep(span, 0, 0),
     }
 }
@@ -104,7 +107,12 @@ mod tests {
 
     fn narrowed(text: &str) -> (Vec<u64>, bool) {
         let mut region = Region { spans: vec![Span { start: 1, stop: 20, step: 3 }] }; // 1 4 7 10 13 16 19
-        let exact = narrow(&text.parse().unwrap(), &["x".to_owned()], &mut region);
+        let exact = narrow(&text.parse().unwrap(), &["x"], &[0], &mut region);
+        // The same coordinates, on an axis that begins elsewhere.
+        let mut shifted = Region { spans: vec![Span { start: 0, stop: 19, step: 3 }] };
+        assert_eq!(narrow(&text.parse().unwrap(), &["x"], &[1], &mut shifted), exact, "{text}");
+        assert_eq!(shifted.spans[0].len(), region.spans[0].len(), "{text}");
+        assert!(region.spans[0].is_empty() || shifted.spans[0].start + 1 == region.spans[0].start, "{text}");
         let span = region.spans[0];
         ((0..span.len()).map(|i| span.start + i * span.step).collect(), exact)
     }
@@ -112,7 +120,7 @@ mod tests {
     #[test]
     fn the_cell_of_an_array_without_axes_is_left_to_the_filter() {
         let mut region = Region { spans: Vec::new() };
-        assert!(!narrow(&Predicate::Always(false), &[], &mut region));
+        assert!(!narrow(&Predicate::Always(false), &[], &[], &mut region));
     }
 
     #[test]

@@ -29,9 +29,9 @@ fn cells_of(shape: &[u64], size: usize) -> Vec<u8> {
 }
 
 /// All ways an array may offer its cells.
-fn arrays(dtype: DType, shape: &[u64], tile: &[u64], cells: &[u8]) -> [TiledArray; 3] {
+fn arrays(dtype: DType, shape: &[u64], tile: &[u64], cells: &[u8]) -> [TiledArray; 4] {
     let array = TiledArray::new(dtype, shape, tile, cells).unwrap();
-    [array.clone(), array.clone().decoded(), array.contiguous_in(cells.to_vec())]
+    [array.clone(), array.clone().stored(), array.clone().decoded(), array.contiguous_in(cells.to_vec())]
 }
 
 proptest! {

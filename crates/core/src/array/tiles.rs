@@ -34,11 +34,24 @@ pub struct TileGrid {
     pub axes: Vec<TileAxis>,
 }
 
-/// The clipped extent of a tile on one axis.
-pub(super) fn clipped(shape: &[u64], tile_shape: &[u64], tile: &[u64], axis: usize) -> u64 {
-    let at = |list: &[u64]| list.get(axis).copied().unwrap_or(0);
-    let start = at(tile).saturating_mul(at(tile_shape));
-    at(shape).saturating_sub(start).min(at(tile_shape))
+/// The extents of the tile at these grid coordinates, clipped to the array.
+pub fn clipped(shape: &[u64], tile_shape: &[u64], tile: &[u64]) -> Vec<u64> {
+    let axes = shape.iter().zip(tile_shape).zip(tile);
+    axes.map(|((extent, size), at)| extent.saturating_sub(at.saturating_mul(*size)).min(*size)).collect()
+}
+
+/// How many tiles of a grid `region` touches.
+pub(super) fn touched(tile_shape: &[u64], region: &Region) -> u64 {
+    let axes = region.spans.iter().zip(tile_shape).map(|(span, tile)| {
+        let (len, tile) = (span.len(), (*tile).max(1));
+        // Positions that are further apart than a tile is long have a tile each.
+        if len == 0 || span.step > tile {
+            return len;
+        }
+        let last = span.start.saturating_add((len - 1).saturating_mul(span.step));
+        last / tile - span.start / tile + 1
+    });
+    axes.fold(1, u64::saturating_mul)
 }
 
 /// Most touched tiles along one axis. What a file claims of its shape must not decide how much memory a plan takes.
@@ -123,6 +136,11 @@ mod tests {
         let grid = TileGrid::new(&[10], &[2], &region).unwrap();
         let tiles: Vec<u64> = grid.axes[0].parts.iter().map(|p| p.tile).collect();
         assert_eq!(tiles, [0, 3]);
+        for (tile, step) in [(2, 5), (3, 2), (4, 4), (1, 1), (20, 3), (5, 4)] {
+            let region = Region { spans: vec![Span { start: 1, stop: 19, step }] };
+            let grid = TileGrid::new(&[20], &[tile], &region).unwrap();
+            assert_eq!(Some(touched(&[tile], &region)), grid.count(), "{tile} {step}");
+        }
         assert_eq!(grid.axes[0].parts[1], TilePart { tile: 3, first: 0, len: 1, index: 1, extent: 2 });
     }
 

@@ -25,7 +25,7 @@ use bytes::Bytes;
 
 use super::budget::Lease;
 use super::cancel::Wake;
-use super::{Driver, fetch};
+use super::{Driver, fetch, sizes};
 use crate::error::{Error, Result};
 use crate::stats::RunStats;
 use crate::storage::Storage;
@@ -358,6 +358,7 @@ impl Driver {
             }
             match task.step(std::mem::take(&mut fetched))? {
                 Step::Need(ranges) => fetched = fetch(storage, &ranges, &self.counters)?,
+                Step::Sizes(files) => fetched = sizes(storage, &files, &self.counters)?,
                 Step::Batch(batch) => {
                     self.counters.add(&RunStats {
                         bytes_decoded: batch.get_array_memory_size() as u64,

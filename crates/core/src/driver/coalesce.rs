@@ -1,6 +1,7 @@
 //! Fetching many small ranges in few requests.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -53,6 +54,18 @@ pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -
     Ok(answers)
 }
 
+/// The sizes of files in their order, as 8 little-endian bytes each; no bytes where there is no such file.
+pub fn sizes(storage: &dyn Storage, files: &[Arc<str>], counters: &Counters) -> Result<Vec<Bytes>> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    counters.add(&RunStats { requests: files.len() as u64, ..RunStats::default() });
+    let sizes = storage.sizes(files)?;
+    let bytes =
+        |size: Option<u64>| size.map_or_else(Bytes::new, |n| Bytes::copy_from_slice(&n.to_le_bytes()));
+    Ok(sizes.into_iter().map(bytes).collect())
+}
+
 /// Joins sorted ranges that overlap or lie closer than the gap, up to the largest request.
 fn coalesce(sorted: &[Range<u64>], hints: IoHints) -> Vec<Range<u64>> {
     let mut requests: Vec<Range<u64>> = Vec::new();
@@ -77,9 +90,20 @@ mod tests {
 
     #[test]
     fn near_ranges_are_joined_and_far_ones_are_not() {
-        let hints = IoHints { gap: 10, max_request: 100, concurrency: 1 };
+        let hints = IoHints { gap: 10, max_request: 100, concurrency: 1, zero_copy: false };
         let joined = coalesce(&[0..10, 15..20, 31..40, 40..140, 50..60], hints);
         assert_eq!(joined, [0..20, 31..40, 40..140]);
+    }
+
+    #[test]
+    fn sizes_tell_missing_files_from_empty_ones() {
+        let storage = MemoryStorage::new();
+        storage.put("a", vec![7; 300]);
+        storage.put("b/c", vec![]);
+        let files = ["a", "none", "b/c", "b"].map(Arc::from);
+        let answers = sizes(&storage, &files, &Counters::default()).unwrap();
+        let number = |n: u64| n.to_le_bytes().to_vec();
+        assert_eq!(answers, [number(300), Vec::new(), number(0), Vec::new()]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub use batches::{Batches, Order};
 pub use budget::{Budget, Lease};
 pub use cancel::{CancelToken, Wake};
-pub use coalesce::fetch;
+pub use coalesce::{fetch, sizes};
 pub use counters::Counters;
 pub use progress::{Progress, Silent};
 pub use scan::{Rows, scan};

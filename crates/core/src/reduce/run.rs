@@ -1,6 +1,7 @@
 //! Running a reduction: groups and chunks of tiles on the driver's threads.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +10,7 @@ use super::fold::Fold;
 use super::result::Values;
 use super::shape::Shape;
 use super::tile::{Axis, fold_box};
-use crate::array::{ArrayView, TileGrid, TilePart, TileSource};
+use crate::array::{ArrayView, Cut, Piece, Request, Target, TileGrid, TilePart};
 use crate::driver::{Driver, Lease, parallel};
 use crate::error::{Error, Result};
 use crate::selection::Region;
@@ -22,7 +23,7 @@ const UNIT_MEMORY: usize = 64 << 20;
 
 /// A reduction, planned.
 pub(super) struct Job<'a> {
-    source: TileSource<'a>,
+    cut: Cut<'a>,
     grid: TileGrid,
     op: ReduceOp,
     shape: &'a Shape,
@@ -47,8 +48,8 @@ impl<'a> Job<'a> {
         shape: &'a Shape,
         driver: &'a Driver,
     ) -> Result<Self> {
-        let source = TileSource::new(array);
-        let grid = source.grid(region)?;
+        let cut = Cut::new(array)?;
+        let grid = cut.grid(region)?;
         let count = |reduced: bool| {
             let lists = grid.axes.iter().zip(&shape.reduced).filter(|(_, r)| **r == reduced);
             let count = lists.map(|(axis, _)| axis.parts.len()).try_fold(1_usize, usize::checked_mul);
@@ -64,7 +65,7 @@ impl<'a> Job<'a> {
             strides[axis] = *next;
             *next *= extent;
         }
-        Ok(Self { source, grid, op, shape, strides, groups, tiles, size: array.dtype().size(), driver })
+        Ok(Self { cut, grid, op, shape, strides, groups, tiles, size: array.dtype().size(), driver })
     }
 
     pub(super) fn op(&self) -> ReduceOp {
@@ -76,7 +77,7 @@ impl<'a> Job<'a> {
         let outputs = self.largest(|axis| !self.shape.reduced[axis], |part| part.len);
         let accumulators = outputs.saturating_mul(F::BYTES);
         let chunks = (UNITS / self.groups).min(UNIT_MEMORY / accumulators.max(1)).clamp(1, self.tiles);
-        let values = Values::of_nothing(self.op.is_float(self.source.dtype()), self.shape.kept_cells)?;
+        let values = Values::of_nothing(self.op.is_float(self.cut.array.dtype()), self.shape.kept_cells)?;
         let run = Run::<F> {
             job: self,
             chunks,
@@ -100,7 +101,7 @@ impl<'a> Job<'a> {
 
     /// The memory of the largest tile, where tiles are decoded.
     fn tile_bytes(&self) -> u64 {
-        if self.source.is_shared() {
+        if self.cut.whole().is_some() {
             return 0;
         }
         self.largest(|_| true, |part| part.extent).saturating_mul(self.size) as u64
@@ -233,10 +234,9 @@ impl<F: Fold> Run<'_, F> {
             job.locate(false, group, &mut parts);
             let outputs = job.outputs(&parts);
             let mut fold = F::new(outputs);
-            for tile in chunk * job.tiles / self.chunks..(chunk + 1) * job.tiles / self.chunks {
-                job.driver.check_canceled()?;
-                job.locate(true, tile, &mut parts);
-                self.tile(&mut fold, &parts, &mut buffers)?;
+            let mut tiles = chunk * job.tiles / self.chunks..(chunk + 1) * job.tiles / self.chunks;
+            while !tiles.is_empty() {
+                self.tiles(&mut fold, &mut tiles, &mut parts, &mut buffers)?;
             }
             if let Some(fold) = self.merged(group, chunk, fold, outputs) {
                 let answers = fold.finish(job.op, job.shape.reduced_cells);
@@ -262,30 +262,65 @@ impl<F: Fold> Run<'_, F> {
         if merge.next == self.chunks { merge.merged.take() } else { None }
     }
 
-    fn tile(&self, fold: &mut F, parts: &[TilePart], buffers: &mut Buffers) -> Result<()> {
+    /// Folds the next tiles of a group: as many as are fetched at once.
+    fn tiles(
+        &self,
+        fold: &mut F,
+        tiles: &mut Range<usize>,
+        parts: &mut [TilePart],
+        buffers: &mut Buffers,
+    ) -> Result<()> {
         let job = self.job;
-        let steps = job.grid.axes.iter().map(|axis| axis.step);
-        let tile = job.source.load(parts, steps, &mut buffers.tile)?;
-        buffers.axes.clear();
-        let (mut out, mut index, mut cells) = (1, 0, 1_u64);
+        let (most, most_bytes) = job.cut.group();
+        let (mut pieces, mut places, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
+        // Nothing is put anywhere: the tile itself is folded.
+        let nowhere = Target { first: &[], shape: &[] };
+        while pieces.len() < most && bytes < most_bytes {
+            let Some(tile) = tiles.next() else { break };
+            job.locate(true, tile, parts);
+            let piece = job.cut.piece(&job.grid, parts, nowhere)?;
+            bytes = bytes.saturating_add(piece.bytes);
+            pieces.push(piece);
+            places.push(parts.to_vec());
+        }
+        let mut request = Request::new(&job.cut, pieces)?;
+        let fetched = request.fetch(job.cut.array, job.driver)?;
+        for (at, (piece, parts)) in request.pieces().iter().zip(&places).enumerate() {
+            job.driver.check_canceled()?;
+            let cells = request.cells(at, job.cut.array, &fetched, &mut buffers.tile)?;
+            self.tile(fold, piece, parts, &cells, (&mut buffers.axes, &mut buffers.gathered));
+        }
+        Ok(())
+    }
+
+    fn tile(
+        &self,
+        fold: &mut F,
+        piece: &Piece,
+        parts: &[TilePart],
+        cells: &[u8],
+        (axes, gathered): (&mut Vec<Axis>, &mut Vec<u8>),
+    ) {
+        let job = self.job;
+        axes.clear();
+        let (mut out, mut index, mut count) = (1, 0, 1_u64);
         for (axis, part) in parts.iter().enumerate().rev() {
             let (len, reduced) = (part.len as usize, job.shape.reduced[axis]);
-            let src = tile.strides.get(axis).copied().unwrap_or(0);
+            let src = piece.copy.axes.get(axis).map_or(0, |axis| axis.src);
             let stride = job.strides[axis];
-            cells *= part.len;
+            count *= part.len;
             if reduced {
                 index += part.index * stride;
-                buffers.axes.push(Axis { len, src, out: 0, index: stride, reduced });
+                axes.push(Axis { len, src, out: 0, index: stride, reduced });
             } else {
-                buffers.axes.push(Axis { len, src, out, index: 0, reduced });
+                axes.push(Axis { len, src, out, index: 0, reduced });
                 out *= len;
             }
         }
-        buffers.axes.reverse();
-        fold_box(fold, tile.bytes(), &mut buffers.axes, index, &mut buffers.gathered);
-        let bytes = cells * job.size as u64;
+        axes.reverse();
+        fold_box(fold, cells, axes, index, gathered);
+        let bytes = count * job.size as u64;
         job.driver.counters().add(&RunStats { read: 1, bytes_decoded: bytes, ..RunStats::default() });
         job.driver.progress().advance(bytes);
-        Ok(())
     }
 }

@@ -183,7 +183,7 @@ mod tests {
         fs::write(&target, b"0").unwrap();
         let add = || {
             for _ in 0..20 {
-                let _lock = FileLock::take(target.to_str().unwrap(), Duration::from_secs(600)).unwrap();
+                let _lock = FileLock::take(target.to_str().unwrap(), Duration::from_mins(10)).unwrap();
                 let n: u32 = fs::read_to_string(&target).unwrap().parse().unwrap();
                 fs::write(&target, (n + 1).to_string()).unwrap();
             }

@@ -167,7 +167,7 @@ impl Storage for MemoryStorage {
     }
 
     fn hints(&self) -> IoHints {
-        IoHints { gap: 0, max_request: u64::MAX, concurrency: 1 }
+        IoHints { gap: 0, max_request: u64::MAX, concurrency: 1, zero_copy: true }
     }
 }
 

@@ -15,6 +15,7 @@ mod staged;
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -38,6 +39,15 @@ pub trait Storage: Send + Sync + Debug {
 
     /// What is at `path`; `None` when there is nothing.
     fn kind(&self, path: &str) -> Result<Option<EntryKind>>;
+
+    /// The size of each of these files; `None` where there is no such file.
+    fn sizes(&self, paths: &[Arc<str>]) -> Result<Vec<Option<u64>>> {
+        let size = |path: &Arc<str>| match self.kind(path)? {
+            Some(EntryKind::File) => self.size(path).map(Some),
+            _ => Ok(None),
+        };
+        paths.iter().map(size).collect()
+    }
 
     /// Reads ranges of one file, in the given order. A range beyond the end is an error, never fewer bytes.
     fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>>;
@@ -179,6 +189,9 @@ pub struct IoHints {
     pub max_request: u64,
     /// Requests that may be under way at once.
     pub concurrency: usize,
+    /// Whether large ranges are slices of memory that the storage holds anyway (a mapping), so that asking for a whole
+    /// file costs nothing.
+    pub zero_copy: bool,
 }
 
 /// Refuses a range that does not lie inside a file of this size.

@@ -107,7 +107,7 @@ impl Storage for Spool {
     }
 
     fn hints(&self) -> IoHints {
-        IoHints { gap: 16 << 10, max_request: 1 << 20, concurrency: 1 }
+        IoHints { gap: 16 << 10, max_request: 1 << 20, concurrency: 1, zero_copy: false }
     }
 }
 

@@ -1,12 +1,15 @@
 //! An array in memory, cut into tiles.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::array::{ArrayView, CopyAxis, DType, TileBytes, TileGrid, copy_box};
+use crate::array::{ArrayView, CopyAxis, DType, Place, TileGrid, copy_box};
 use crate::error::{Error, Result};
 use crate::selection::Region;
+use crate::storage::{MemoryStorage, Storage};
+use crate::task::ByteRange;
 
 /// Tiles in memory, as a format that stores them raw would hold them.
 #[derive(Debug, Clone)]
@@ -17,6 +20,7 @@ pub struct TiledArray {
     names: Vec<String>,
     tiles: Vec<Bytes>,
     whole: Option<Bytes>,
+    storage: Option<(MemoryStorage, String)>,
     decoded: bool,
 }
 
@@ -51,6 +55,7 @@ impl TiledArray {
             names: (0..shape.len()).map(|axis| format!("axis_{axis}")).collect(),
             tiles: tiles.collect(),
             whole: None,
+            storage: None,
             decoded: false,
         })
     }
@@ -62,11 +67,35 @@ impl TiledArray {
         self
     }
 
-    /// Copies tiles into the reader's scratch buffer, as a format that decodes them does.
+    /// Keeps the tiles in a storage, as they are.
+    #[must_use]
+    pub fn stored(self) -> Self {
+        self.stored_in(&MemoryStorage::new(), "")
+    }
+
+    /// Keeps the tiles in this storage, under names that begin with `prefix`.
+    #[must_use]
+    pub fn stored_in(mut self, storage: &MemoryStorage, prefix: &str) -> Self {
+        for (number, tile) in self.tiles.iter().enumerate() {
+            storage.put(format!("{prefix}{number}"), tile.clone());
+        }
+        self.storage = Some((storage.clone(), prefix.to_owned()));
+        self
+    }
+
+    /// Keeps the tiles in a storage and decodes them, as a format that compresses them does.
     #[must_use]
     pub fn decoded(mut self) -> Self {
         self.decoded = true;
-        self
+        if self.storage.is_some() { self } else { self.stored() }
+    }
+
+    /// The number of a tile, row-major.
+    fn number(&self, tile: &[u64]) -> usize {
+        let axes = tile.iter().zip(&self.shape).zip(&self.tile_shape);
+        axes.fold(0, |number, ((position, extent), tile_extent)| {
+            number * extent.div_ceil(*tile_extent) as usize + *position as usize
+        })
     }
 }
 
@@ -87,32 +116,33 @@ impl ArrayView for TiledArray {
         &self.names
     }
 
-    fn tile<'s>(&self, tile: &[u64], rows: Range<u64>, scratch: &'s mut Vec<u8>) -> Result<TileBytes<'s>> {
-        let mut number = 0;
-        let mut row = self.dtype.size();
-        for (axis, ((position, extent), tile_extent)) in
-            tile.iter().zip(&self.shape).zip(&self.tile_shape).enumerate()
-        {
-            number = number * extent.div_ceil(*tile_extent) as usize + *position as usize;
-            if axis > 0 {
-                row *= (extent - position * tile_extent).min(*tile_extent) as usize;
-            }
-        }
+    fn locate(&self, tile: &[u64], _rows: &Range<u64>) -> Result<Place> {
+        let number = self.number(tile);
         let bytes = self.tiles.get(number).ok_or_else(|| Error::internal("there is no such tile"))?;
-        let (start, end) = (rows.start as usize * row, rows.end as usize * row);
-        if end > bytes.len() {
-            return Err(Error::internal("there are no such rows"));
-        }
-        let part = bytes.slice(start..end);
-        if !self.decoded {
-            return Ok(TileBytes::Shared(part));
-        }
-        scratch.clear();
-        scratch.extend_from_slice(&part);
-        Ok(TileBytes::Scratch(scratch))
+        Ok(match &self.storage {
+            Some((_, prefix)) => {
+                let range = ByteRange::new(format!("{prefix}{number}"), 0..bytes.len() as u64);
+                if self.decoded { Place::Encoded(vec![range]) } else { Place::Raw(range) }
+            }
+            None => Place::Held(bytes.clone()),
+        })
     }
 
-    fn contiguous(&self) -> Option<Bytes> {
-        self.whole.clone()
+    fn decode(&self, _tile: &[u64], _rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
+        let [bytes] = fetched else { return Err(Error::internal("a tile has one range")) };
+        dst.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn storage(&self) -> Option<Arc<dyn Storage>> {
+        self.storage.clone().map(|(storage, _)| Arc::new(storage) as Arc<dyn Storage>)
+    }
+
+    fn is_raw(&self) -> bool {
+        !self.decoded
+    }
+
+    fn whole(&self) -> Option<Place> {
+        self.whole.clone().map(Place::Held)
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 
+use crate::array::read_region;
 use crate::container::Container;
 use crate::driver::{Driver, Order, scan};
 use crate::error::{ErrorKind, Result};
@@ -12,6 +13,7 @@ use crate::limits::Limits;
 use crate::predicate::Predicate;
 use crate::report::{Depth, Report};
 use crate::scan::Scan;
+use crate::selection::{Region, Span};
 use crate::storage::{Location, MemoryStorage};
 use crate::table::Table;
 
@@ -90,8 +92,8 @@ fn ask_table(table: &dyn Table, driver: &Driver, note: &mut dyn FnMut(Result<()>
         if array.shape().contains(&0) {
             continue;
         }
-        let first = vec![0; array.shape().len()];
-        note(array.tile(&first, 0..1, &mut Vec::new()).map(drop));
+        let first = Region { spans: vec![Span { start: 0, stop: 1, step: 1 }; array.shape().len()] };
+        note(read_region(&*array, &first, &mut vec![0; array.dtype().size()], driver));
     }
 }
 

@@ -55,7 +55,7 @@ fn locking(storage: &dyn Storage, path: &str) {
     drop(lock);
     let count = || {
         for _ in 0..10 {
-            let _lock = storage.lock(path, Duration::from_secs(600)).unwrap();
+            let _lock = storage.lock(path, Duration::from_mins(10)).unwrap();
             let n: u32 = String::from_utf8(get(storage, path)).unwrap().parse().unwrap();
             put(storage, path, (n + 1).to_string().as_bytes());
         }

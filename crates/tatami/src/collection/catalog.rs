@@ -13,7 +13,7 @@ use crate::meta::zone::{compare, from_scalar};
 use crate::read::file::File;
 
 /// How long a change waits for another process that changes the same container.
-pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(60);
+pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
 
 /// A folder of files with a manifest.
 ///
@@ -166,6 +166,15 @@ impl Collection {
         let _lock = self.lock()?;
         let edits: Vec<Edit> = self.members.iter().cloned().map(Edit::Add).collect();
         self.replace(&append(&[], 0, &edits))
+    }
+
+    /// The log of a collection with the same members, whose files are in `folder`.
+    pub(crate) fn relocated(&self, folder: &Location) -> Result<Vec<u8>> {
+        let edits = self.members.iter().map(|member| {
+            let file = File::open(&folder.join(&member.path), &self.options)?;
+            Ok(Edit::Add(self.summary(&file, &member.path)))
+        });
+        Ok(append(&[], 0, &edits.collect::<Result<Vec<_>>>()?))
     }
 
     pub(super) fn find(&self, path: &str) -> Result<&Member> {

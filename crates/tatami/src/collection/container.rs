@@ -74,6 +74,15 @@ impl Container for CollectionContainer {
         Ok(all)
     }
 
+    fn chunk_count(&self) -> Option<u64> {
+        let mut count = 0u64;
+        for member in self.collection.members() {
+            let file = self.collection.open_member(member).ok()?;
+            count += file.footer().groups.iter().map(|group| group.chunks.len() as u64).sum::<u64>();
+        }
+        Some(count)
+    }
+
     fn layout(&self) -> Result<LayoutMap> {
         let manifest = self.collection.manifest();
         let (valid, size) = (manifest.valid as u64, (manifest.valid + manifest.torn) as u64);

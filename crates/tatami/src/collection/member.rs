@@ -6,7 +6,7 @@ use tesselle_core::{Cursor, Error, Result, hex, json_bytes};
 
 use crate::meta::schema::{read_bytes, write_bytes};
 use crate::meta::types::LogicalType;
-use crate::meta::zone::Zone;
+use crate::meta::zone::{Zone, to_scalar};
 use crate::read::file::File;
 
 /// The bounds of one column over a whole file, as scalars.
@@ -172,9 +172,19 @@ impl Member {
         json!({
             "path": self.path, "uuid": hex(&self.uuid), "rows": self.rows, "bytes": self.bytes, "tier": self.tier,
             "sort_column": self.sort_column, "key_min": hex(&self.key_min), "key_max": hex(&self.key_max),
-            "footer_crc": self.footer_crc, "zones": zones, "created_ms": self.created_ms,
+            "keys": self.keys(), "footer_crc": self.footer_crc, "zones": zones, "created_ms": self.created_ms,
             "crawls": self.crawls.iter().map(|c| json_bytes(c.as_bytes())).collect::<Vec<_>>(),
         })
+    }
+
+    /// Smallest and largest key as values; null without a sort key.
+    fn keys(&self) -> Value {
+        let logical = LogicalType::from_id(self.sort_type).filter(|_| !self.sort_column.is_empty());
+        let key = |bytes: &[u8]| logical.and_then(|logical| to_scalar(logical, bytes));
+        match (key(&self.key_min), key(&self.key_max)) {
+            (Some(min), Some(max)) => json!([min.to_json(), max.to_json()]),
+            _ => Value::Null,
+        }
     }
 
     /// Refuses a path that leads out of the collection's folder.

@@ -126,6 +126,14 @@ impl Header {
         bytes
     }
 
+    /// The names of the flags that are set; unknown ones by their numbers.
+    pub(crate) fn flag_names(&self) -> Vec<String> {
+        const NAMES: [&str; 6] = ["sorted", "blobs", "dictionaries", "indexes", "search", "block_tree"];
+        let set = (0..u16::BITS as usize).filter(|bit| self.has(1 << bit));
+        set.map(|bit| NAMES.get(bit).map_or_else(|| format!("bit {bit}"), |name| (*name).to_owned()))
+            .collect()
+    }
+
     /// Whether a flag is set.
     pub(crate) fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0

@@ -192,7 +192,9 @@ impl BlobIndex {
         }
         offsets.reverse();
         let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else { return Ok(None) };
-        offsets.iter_mut().for_each(|offset| *offset -= first);
+        for offset in &mut offsets {
+            *offset -= first;
+        }
         let bytes = Buffer::from_vec(values).slice_with_length(first as usize, (last - first) as usize);
         Ok(Some((offsets, bytes)))
     }

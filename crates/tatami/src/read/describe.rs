@@ -8,6 +8,7 @@ use super::file::File;
 use crate::meta::groups::{Chunk, RowGroup};
 use crate::meta::schema::flags;
 use crate::meta::types::{codec_name, encoding_name};
+use crate::meta::zone::to_scalar;
 
 /// The object of `info`, except for what `search` adds.
 pub(crate) fn describe(file: &File) -> Description {
@@ -46,6 +47,9 @@ pub(crate) fn describe(file: &File) -> Description {
     let extra = &mut out.extra;
     extra.insert("uuid".into(), hex(&header.uuid).into());
     extra.insert("created_ms".into(), header.created_ms.into());
+    extra.insert("creator_id".into(), header.creator_id.into());
+    extra.insert("page_size_hint".into(), header.page_size_hint.into());
+    extra.insert("flags".into(), header.flag_names().into());
     extra.insert("file_bytes".into(), file.size().into());
     extra.insert("stored_bytes".into(), footer.stats.compressed.into());
     extra.insert("raw_bytes".into(), footer.stats.uncompressed.into());
@@ -86,6 +90,8 @@ fn describe_chunk(file: &File, group: usize, chunk: &Chunk) -> Result<Value> {
     let field = usize::try_from(chunk.column).ok().and_then(|c| file.footer().schema.fields.get(c));
     let name = field
         .map_or_else(|| format!("column {}", chunk.column), super::super::meta::schema::Field::display_name);
+    let value = |bound: &[u8]| field.and_then(|f| to_scalar(f.logical, bound)).map(|scalar| scalar.to_json());
+    let zone = chunk.zone.as_ref();
     let pages = page_headers(file, chunk, group)?.into_iter().map(|(offset, page)| {
         json!({
             "offset": offset, "encoding": encoding_name(page.encoding), "codec": codec_name(page.codec),
@@ -97,7 +103,8 @@ fn describe_chunk(file: &File, group: usize, chunk: &Chunk) -> Result<Value> {
         "row_group": group, "column": name, "values": chunk.values, "nulls": chunk.nulls,
         "encoding": encoding_name(chunk.encoding), "codec": codec_name(chunk.codec),
         "compressed": chunk.compressed, "uncompressed": chunk.uncompressed,
-        "zone_min": chunk.zone.as_ref().map(|z| hex(&z.min)), "zone_max": chunk.zone.as_ref().map(|z| hex(&z.max)),
+        "min": zone.map(|z| value(&z.min)), "max": zone.map(|z| value(&z.max)),
+        "zone_min": zone.map(|z| hex(&z.min)), "zone_max": zone.map(|z| hex(&z.max)),
         "offset": chunk.offset, "bloom": chunk.bloom.is_some(), "page_index": chunk.page_index,
         "pages": pages.collect::<Vec<_>>(),
     }))

@@ -236,7 +236,7 @@ fn convert_rows(
         facts,
         options: conversion.write.clone(),
         whole: scan.predicate.is_none() && scan.limit.is_none() && scan.selection.is_none(),
-        rows: table.table().stats().rows.exact().copied(),
+        rows: table.row_count(),
     };
     let Created { mut sink, mut fitted } = to.start(request, driver)?;
     fitted.lost.extend(vectors);

@@ -1,22 +1,28 @@
-//! The array face of a dataset: tiles, borrowed where the storage holds them as they are.
+//! The array and the table face of a dataset.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tesselle_core::array::TileBytes;
-use tesselle_core::{ArrayView, ColumnStats, Context, DType, Error, Known, Result};
+use tesselle_core::array::{GridColumn, GridTable, Place};
+use tesselle_core::{
+    ArrayView, Attribute, AttributeScope, ByteRange, ColumnBounds, ColumnStats, Context, DType, Error, Known,
+    Result, Storage,
+};
 
 use super::axes;
 use super::opened::Opened;
+use crate::NAME;
 use crate::meta::geometry::Grid;
-use crate::meta::index::Codec;
+use crate::meta::index::{Codec, DatasetRows};
+use crate::notes::Notes;
 
 /// One dataset as a grid of numbers.
 #[derive(Debug)]
 pub(crate) struct Array {
     opened: Arc<Opened>,
     id: usize,
+    file: Arc<str>,
     grid: Grid,
     names: Vec<String>,
 }
@@ -31,12 +37,34 @@ impl Array {
         let dataset =
             opened.catalog.datasets.get(id).ok_or_else(|| Error::internal("a dataset is not there"))?;
         let names = axes::names(dataset, opened.catalog.metadata_of(&dataset.name));
-        Ok(Self { opened: Arc::clone(opened), id, grid, names })
+        let file = opened.location.path().into();
+        Ok(Self { opened: Arc::clone(opened), id, file, grid, names })
     }
 
-    pub(crate) fn grid(&self) -> &Grid {
-        &self.grid
+    fn rows(&self) -> Option<&DatasetRows> {
+        self.opened.catalog.index.datasets.get(self.id)
     }
+}
+
+/// The table face of a dataset: axis columns, then `value`, row-major.
+pub(crate) fn table(opened: &Arc<Opened>, id: usize) -> Result<GridTable> {
+    let array = Array::new(opened, id)?;
+    let stored = array.rows().map_or(0, |rows| rows.stored_bytes);
+    let metadata = axes::schema_metadata(&array.grid);
+    let column = GridColumn { name: axes::VALUE.to_owned(), array: Arc::new(array), is_bool: false };
+    let table = GridTable::new(opened.name(id), vec![column], Arc::clone(opened.location.storage()))?;
+    let mut table = table.with_metadata(metadata).with_stored_bytes(stored);
+    let (name, facts) = (opened.name(id), table.facts_mut());
+    facts.format = NAME;
+    facts.table = Some(name.to_owned());
+    let own = opened.catalog.metadata_of(name);
+    let attribute = |(name, value): (&String, &String)| Attribute {
+        scope: AttributeScope::Table,
+        ..Attribute::new(name, value.as_str())
+    };
+    facts.attributes = own.iter().flat_map(|own| &own.attrs).map(attribute).collect();
+    facts.native = Some(Notes::of(&opened.catalog).native(name));
+    Ok(table)
 }
 
 impl ArrayView for Array {
@@ -56,6 +84,41 @@ impl ArrayView for Array {
         &self.names
     }
 
+    fn storage(&self) -> Option<Arc<dyn Storage>> {
+        Some(Arc::clone(self.opened.location.storage()))
+    }
+
+    fn locate(&self, tile: &[u64], _rows: &Range<u64>) -> Result<Place> {
+        let row = self.opened.tile_row(self.id, &self.grid, tile)?;
+        let range = ByteRange::new(Arc::clone(&self.file), row.span());
+        Ok(match row.codec {
+            Codec::Raw => Place::Raw(range),
+            Codec::Zstd => Place::Encoded(vec![range]),
+        })
+    }
+
+    fn decode(&self, tile: &[u64], _rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
+        let row = self.opened.tile_row(self.id, &self.grid, tile)?;
+        let [payload] = fetched else { return Err(Error::internal("a chunk has one range")) };
+        self.opened.decode(self.id, tile, &row, payload, dst)
+    }
+
+    fn is_raw(&self) -> bool {
+        self.rows().is_none_or(|rows| rows.codec == Codec::Raw)
+    }
+
+    fn whole(&self) -> Option<Place> {
+        let rows = self.rows()?;
+        let whole = rows.regular && rows.exact && rows.packed_raw && self.grid.tile_order_is_logical();
+        let end = rows.payload_offset.checked_add(self.grid.bytes)?;
+        let range = ByteRange::new(Arc::clone(&self.file), rows.payload_offset..end);
+        (whole && self.grid.bytes > 0).then_some(Place::Raw(range))
+    }
+
+    fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds> {
+        self.opened.zones()?.bounds(&self.opened, self.id, self.grid.linear(tile)?)
+    }
+
     fn stats(&self) -> ColumnStats {
         let pieces = self.opened.zones().map(|zones| {
             let tiles = 0..self.grid.tiles;
@@ -63,59 +126,5 @@ impl ArrayView for Array {
         });
         // Cells are never null, whatever zone maps count.
         ColumnStats { nulls: Known::Exact(0), ..pieces.unwrap_or_default() }
-    }
-
-    fn tile<'s>(&self, tile: &[u64], rows: Range<u64>, scratch: &'s mut Vec<u8>) -> Result<TileBytes<'s>> {
-        let row = self.opened.tile_row(self.id, &self.grid, tile)?;
-        let extents = self.grid.extents(tile);
-        let slab =
-            extents.iter().take(self.grid.rank()).skip(1).product::<u64>() * self.grid.dtype.size() as u64;
-        let first = extents.first().copied().unwrap_or(0);
-        if rows.start > rows.end || rows.end > first {
-            return Err(Error::internal("rows outside the tile are wanted"));
-        }
-        let (start, end) = (rows.start * slab, rows.end * slab);
-        match row.codec {
-            Codec::Raw => {
-                let at = row.payload_offset;
-                Ok(TileBytes::Shared(self.opened.location.read_range(at + start..at + end)?))
-            }
-            Codec::Zstd => {
-                let payload = self.opened.location.read_range(row.span())?;
-                let size = usize::try_from(row.raw_len)
-                    .map_err(|_| Error::limit("a chunk exceeds the address space"))?;
-                scratch.resize(size, 0);
-                self.opened.decode(self.id, tile, &row, &payload, scratch)?;
-                let (start, end) = (start as usize, end as usize);
-                // Callers that keep the buffer expect the rows at its start.
-                if start > 0 {
-                    scratch.copy_within(start..end, 0);
-                }
-                let wanted = scratch.get(..end - start);
-                Ok(TileBytes::Scratch(wanted.ok_or_else(|| Error::internal("a tile is too short"))?))
-            }
-        }
-    }
-
-    fn tile_into(&self, tile: &[u64], dst: &mut [u8]) -> Result<()> {
-        let row = self.opened.tile_row(self.id, &self.grid, tile)?;
-        if row.raw_len != dst.len() as u64 {
-            return Err(Error::internal("a tile has another size than its place"));
-        }
-        let payload = self.opened.location.read_range(row.span())?;
-        self.opened.decode(self.id, tile, &row, &payload, dst)
-    }
-
-    fn contiguous(&self) -> Option<Bytes> {
-        let rows = self.opened.catalog.index.datasets.get(self.id)?;
-        let whole = rows.regular && rows.exact && rows.packed_raw && self.grid.tile_order_is_logical();
-        if !whole || self.grid.bytes == 0 {
-            return None;
-        }
-        let at = rows.payload_offset;
-        if !self.opened.lends(at, self.grid.bytes) {
-            return None;
-        }
-        self.opened.location.read_range(at..at.checked_add(self.grid.bytes)?).ok()
     }
 }

@@ -1,10 +1,6 @@
 //! How a dataset appears as a table: the names of its columns.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use tesselle_core::TYPE_KEY;
 
 use crate::meta::directory::Dataset;
 use crate::meta::geometry::Grid;
@@ -41,19 +37,10 @@ pub(crate) fn names(dataset: &Dataset, metadata: Option<&DatasetMetadata>) -> Ve
     taken.split_off(1)
 }
 
-/// Axis columns, then the value column.
-pub(crate) fn schema(grid: &Grid, names: &[String]) -> SchemaRef {
-    let typed = |field: Field, source: &str| {
-        field.with_metadata(HashMap::from([(TYPE_KEY.to_owned(), source.to_owned())]))
-    };
-    let mut fields: Vec<Field> =
-        names.iter().map(|name| typed(Field::new(name, DataType::Int64, false), AXIS_TYPE)).collect();
-    fields.push(typed(Field::new(VALUE, grid.dtype.arrow(), false), grid.dtype.name()));
-    let metadata = HashMap::from([
-        (SHAPE_KEY.to_owned(), join(&grid.shape)),
-        (CHUNK_KEY.to_owned(), join(&grid.chunk_shape)),
-    ]);
-    Arc::new(Schema::new_with_metadata(fields, metadata))
+/// The metadata of the schema.
+pub(crate) fn schema_metadata(grid: &Grid) -> HashMap<String, String> {
+    let shape = (SHAPE_KEY.to_owned(), join(&grid.shape));
+    HashMap::from([shape, (CHUNK_KEY.to_owned(), join(&grid.chunk_shape))])
 }
 
 fn join(numbers: &[u64]) -> String {

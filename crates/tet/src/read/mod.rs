@@ -1,15 +1,10 @@
-//! Reading: opened files, tables, arrays, plans and tasks.
+//! Reading: opened files, and datasets as arrays and tables.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod array;
 pub(crate) mod axes;
-mod band;
-pub(crate) mod copy;
 mod describe;
 mod opened;
-mod plan;
-mod table;
-mod task;
 mod zones;
 
 pub use opened::File;

@@ -10,8 +10,7 @@ use tesselle_core::{
     Report, Result, Table,
 };
 
-use super::array::Array;
-use super::table::TetTable;
+use super::array::{self, Array};
 use super::zones::Zones;
 use crate::meta::catalog::Catalog;
 use crate::meta::footer::HistoryRow;
@@ -27,7 +26,6 @@ pub(crate) struct Opened {
     pub(crate) catalog: Catalog,
     pub(crate) limits: Limits,
     zones: OnceLock<Option<Zones>>,
-    lends: OnceLock<bool>,
 }
 
 impl Opened {
@@ -118,17 +116,6 @@ impl Opened {
         self.zones.get_or_init(|| Zones::load(self)).as_ref()
     }
 
-    /// Whether the storage lends the bytes of a range, rather than copying them: then it answers twice with the same
-    /// address. Small ranges may be copied even where large ones are lent.
-    pub(crate) fn lends(&self, at: u64, len: u64) -> bool {
-        const PROBE: u64 = (64 << 10) + 1;
-        let lent = || {
-            let probe = || self.location.read_range(at..at.saturating_add(len.min(PROBE))).ok();
-            probe().zip(probe()).is_some_and(|(first, second)| first.as_ptr() == second.as_ptr())
-        };
-        if len < PROBE { lent() } else { *self.lends.get_or_init(lent) }
-    }
-
     /// The bytes of a spilled document, where it is small enough.
     pub(crate) fn spill(&self, range: std::ops::Range<u64>) -> Result<Bytes> {
         if range.end - range.start > self.limits.metadata_bytes {
@@ -170,15 +157,7 @@ impl File {
 
     pub(crate) fn with_catalog(location: &Location, catalog: Catalog, limits: &Limits) -> Self {
         let (location, limits) = (location.clone(), limits.clone());
-        Self {
-            opened: Arc::new(Opened {
-                location,
-                catalog,
-                limits,
-                zones: OnceLock::new(),
-                lends: OnceLock::new(),
-            }),
-        }
+        Self { opened: Arc::new(Opened { location, catalog, limits, zones: OnceLock::new() }) }
     }
 
     /// The history rows of the footer.
@@ -213,7 +192,7 @@ impl File {
 
     /// The table face of a dataset, by position.
     pub fn table_at(&self, id: usize) -> Result<Arc<dyn Table>> {
-        Ok(Arc::new(TetTable::new(&self.opened, id)?))
+        Ok(Arc::new(array::table(&self.opened, id)?))
     }
 }
 

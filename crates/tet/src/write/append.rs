@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use tesselle_core::array::read_region;
+use tesselle_core::array::{contiguous, read_region};
 use tesselle_core::{ArrayView, DType, Driver, Error, Location, OpenOptions, Region, Result, Span, Summary};
 
 use super::encode::{Encoded, Encoder};
@@ -45,8 +45,8 @@ impl Writer {
         let band = output.grid.chunk_shape.first().copied().unwrap_or(1).min(rows);
         let step = band * (WINDOW / (band * row_bytes).max(1)).max(1);
         let driver = self.driver.clone();
-        // What lies in memory row by row already needs no window.
-        let lent = array.contiguous().filter(|bytes| !widened && bytes.len() as u64 == output.grid.bytes);
+        // What is in memory row by row already needs no window.
+        let lent = contiguous(array)?.filter(|bytes| !widened && bytes.len() as u64 == output.grid.bytes);
         let mut window = Vec::new();
         let mut start = 0;
         while start < rows {

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use tesselle_codec::compress::zstd;
+use tesselle_core::array::{AxisCopy, BoxCopy};
 use tesselle_core::{Error, Result};
 
 use crate::meta::geometry::Grid;
 use crate::meta::index::Codec;
-use crate::read::copy::{AxisCopy, BoxCopy};
 use crate::statistics::TileStatistics;
 
 /// How the tiles of one dataset are encoded.
@@ -56,21 +56,17 @@ impl Encoder {
 /// axis and everything of the others.
 pub(crate) fn cut<'a>(grid: &Grid, tile: &[u64], rows: &'a [u8]) -> Result<Cow<'a, [u8]>> {
     let extents = grid.extents(tile);
-    let axes: Vec<AxisCopy> = extents
-        .iter()
-        .zip(tile)
-        .zip(grid.shape.iter().zip(&grid.chunk_shape))
-        .enumerate()
-        .map(|(axis, ((len, at), (extent, chunk)))| AxisCopy {
+    let axes = extents.iter().zip(tile).zip(grid.shape.iter().zip(&grid.chunk_shape)).enumerate().map(
+        |(axis, ((len, at), (extent, chunk)))| AxisCopy {
             len: *len,
             src_first: if axis == 0 { 0 } else { at * chunk },
             src_step: 1,
             src_extent: if axis == 0 { *len } else { *extent },
             dst_first: 0,
             dst_extent: *len,
-        })
-        .collect();
-    let copy = BoxCopy::new(&axes, grid.dtype.size());
+        },
+    );
+    let copy = BoxCopy::new(axes, grid.dtype.size());
     let size = usize::try_from(grid.tile_bytes(tile))
         .map_err(|_| Error::limit("a tile exceeds the address space"))?;
     let short = || Error::internal("a band is shorter than its tiles");
@@ -78,5 +74,6 @@ pub(crate) fn cut<'a>(grid: &Grid, tile: &[u64], rows: &'a [u8]) -> Result<Cow<'
         return rows.get(copy.src_start..copy.src_start + size).map(Cow::Borrowed).ok_or_else(short);
     }
     let mut out = vec![0; size];
-    if copy.copy(rows, &mut out) { Ok(Cow::Owned(out)) } else { Err(short()) }
+    copy.copy(rows.get(copy.src_start..).ok_or_else(short)?, &mut out)?;
+    Ok(Cow::Owned(out))
 }

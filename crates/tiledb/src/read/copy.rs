@@ -1,5 +1,7 @@
 //! Moving cells: from tiles to their places in a batch. One dispatch per tile, then loops over cells of a known width.
 
+use tesselle_core::array::fill;
+
 use crate::order::grid::Runs;
 use crate::{Error, Result};
 
@@ -62,17 +64,6 @@ pub(crate) fn fill_runs(runs: &Runs, cell: &[u8], dst: &mut [u8]) {
         if let Some(place) = dst.get_mut(bytes) {
             fill(place, cell);
         }
-    }
-}
-
-/// Fills a buffer with one cell over and over.
-pub(crate) fn fill(dst: &mut [u8], cell: &[u8]) {
-    if let (Some(first), true) = (cell.first(), cell.iter().all(|byte| Some(byte) == cell.first())) {
-        dst.fill(*first);
-        return;
-    }
-    for place in dst.chunks_exact_mut(cell.len().max(1)) {
-        place.copy_from_slice(cell);
     }
 }
 
@@ -152,12 +143,5 @@ mod tests {
         assert_eq!(dst, [1, 1, 2, 2, 3, 3, 1, 1, 2, 2, 3, 3]);
         spread(&[1, 2, 3], 1, 1, &mut dst);
         assert_eq!(dst, [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3]);
-    }
-
-    #[test]
-    fn fills_repeat_the_cell() {
-        let mut dst = [0; 6];
-        fill(&mut dst, &[1, 2]);
-        assert_eq!(dst, [1, 2, 1, 2, 1, 2]);
     }
 }

@@ -72,6 +72,7 @@ impl BloomFilter {
     }
 
     /// A filter of the same size without a series.
+    #[must_use]
     pub fn cleared(&self) -> Self {
         Self { bytes: Vec::new(), ..self.clone() }
     }

@@ -245,7 +245,9 @@ impl Builder {
         header.write(&mut bytes, self.version)?;
         self.record(chunk, &header, statistics);
         self.put(Segment::Bytes(bytes));
-        segments.into_iter().for_each(|segment| self.put(segment));
+        for segment in segments {
+            self.put(segment);
+        }
         Ok(())
     }
 

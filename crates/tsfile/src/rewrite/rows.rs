@@ -35,7 +35,7 @@ pub(super) fn rewrite(
         match &metadata.created_by {
             Some(text) if version.is_flat() => plan.writer.created_by = Some(text.clone()),
             Some(_) => {
-                changes.add("the name of the creator, which this version lacks".to_owned(), "created_by")
+                changes.add("the name of the creator, which this version lacks".to_owned(), "created_by");
             }
             None => {}
         }
@@ -86,18 +86,17 @@ fn device(
     driver: &Driver,
 ) -> Result<()> {
     let data = archive.device(path)?;
-    let id = match table {
-        Some(table) => table_device(archive, path, table, writer)?,
-        None => {
-            let id = writer.device_id(path);
-            let series = of_device(archive, &data, plan, changes)?;
-            if data.is_aligned() {
-                writer.add_aligned_device(id.clone(), series)?;
-            } else {
-                writer.add_device(id.clone(), series)?;
-            }
-            id
+    let id = if let Some(table) = table {
+        table_device(archive, path, table, writer)?
+    } else {
+        let id = writer.device_id(path);
+        let series = of_device(archive, &data, plan, changes)?;
+        if data.is_aligned() {
+            writer.add_aligned_device(id.clone(), series)?;
+        } else {
+            writer.add_device(id.clone(), series)?;
         }
+        id
     };
     for column in data.columns.iter().filter(|column| column.chunks.is_empty()) {
         let name = format!("{path}.{}", column.name);

@@ -103,7 +103,7 @@ fn delete_in(location: &Location, points: &Points) -> Result<u64> {
     let mut lines = Vec::new();
     if file.version == Version::V4 {
         mods2::write(&deletion, &mut lines)?;
-        append(&beside(location, "mods2"), &lines)?;
+        append(&beside(location, "mods2"), true, &lines)?;
     } else {
         if file.version.is_flat() && points.from != i64::MIN {
             let text = format!("version {} deletes all points up to a time", file.version.name());
@@ -115,7 +115,7 @@ fn delete_in(location: &Location, points: &Points) -> Result<u64> {
         for path in &series {
             mods::write(path, before, (points.from, points.to), file.version, &mut lines)?;
         }
-        append(&beside(location, "mods"), &lines)?;
+        append(&beside(location, "mods"), false, &lines)?;
     }
     Ok(series.len() as u64)
 }
@@ -158,9 +158,9 @@ fn target(file: &File, series: &Series) -> Result<Option<Target>> {
 }
 
 /// Adds to a side file in one step: a reader finds the old deletions or all of them.
-fn append(side: &Location, lines: &[u8]) -> Result<()> {
+fn append(side: &Location, is_binary: bool, lines: &[u8]) -> Result<()> {
     let mut bytes = if side.is_file()? { side.read_all(MAX_BYTES)?.to_vec() } else { Vec::new() };
-    if side.path().ends_with(".mods2") {
+    if is_binary {
         // One that is cut off does not count, and nothing behind it would.
         if let Some(torn) = mods2::parse_all(&bytes).in_file(side.path())?.1 {
             bytes.truncate(usize::try_from(torn).unwrap_or(usize::MAX));

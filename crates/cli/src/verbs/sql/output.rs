@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tesselle::foreign::JsonLines;
 use tesselle::storage::Staged;
-use tesselle::{Driver, Error, Format, Result};
+use tesselle::{Driver, Format, Result};
 use tesselle_sql::Answer;
 
 use super::render;

@@ -90,28 +90,64 @@ fn nothing() -> object_store::ListResult {
     object_store::ListResult { common_prefixes: Vec::new(), objects: Vec::new() }
 }
 
-/// Fetches ranges, several at a time, and answers in their order.
+/// Runs requests concurrently; the answers are by number, empty where there is no request. An error comes with its number.
+async fn concurrently<T, F>(
+    count: usize,
+    mut requests: impl Iterator<Item = (usize, F)>,
+) -> std::result::Result<Vec<T>, (usize, StoreError)>
+where
+    T: Clone + Default + Send + 'static,
+    F: Future<Output = std::result::Result<T, StoreError>> + Send + 'static,
+{
+    let mut answers = vec![T::default(); count];
+    let mut running = JoinSet::new();
+    loop {
+        while running.len() < CONCURRENCY {
+            let Some((index, request)) = requests.next() else { break };
+            running.spawn(async move { (index, request.await) });
+        }
+        match running.join_next().await {
+            None => return Ok(answers),
+            Some(Ok((index, Ok(answer)))) => answers[index] = answer,
+            Some(Ok((index, Err(error)))) => return Err((index, error)),
+            Some(Err(error)) => return Err((0, StoreError::JoinError { source: error })),
+        }
+    }
+}
+
+/// Fetches the ranges of one object.
 async fn fetch(
     store: Arc<dyn ObjectStore>,
     key: Path,
     ranges: Vec<Range<u64>>,
 ) -> std::result::Result<Vec<Bytes>, (usize, StoreError)> {
-    let mut answers = vec![Bytes::new(); ranges.len()];
-    let mut waiting = ranges.into_iter().enumerate().filter(|(_, range)| range.start < range.end);
-    let mut running = JoinSet::new();
-    loop {
-        while running.len() < CONCURRENCY {
-            let Some((index, range)) = waiting.next() else { break };
-            let (store, key) = (Arc::clone(&store), key.clone());
-            running.spawn(async move { (index, store.get_range(&key, range).await) });
-        }
-        match running.join_next().await {
-            None => return Ok(answers),
-            Some(Ok((index, Ok(bytes)))) => answers[index] = bytes,
-            Some(Ok((index, Err(error)))) => return Err((index, error)),
-            Some(Err(error)) => return Err((0, StoreError::JoinError { source: error })),
-        }
-    }
+    let count = ranges.len();
+    let wanted = ranges.into_iter().enumerate().filter(|(_, range)| range.start < range.end);
+    let requests = wanted.map(|(index, range)| {
+        let (store, key) = (Arc::clone(&store), key.clone());
+        (index, async move { store.get_range(&key, range).await })
+    });
+    concurrently(count, requests).await
+}
+
+/// The sizes of objects; `None` where there is none.
+async fn heads(
+    store: Arc<dyn ObjectStore>,
+    keys: Vec<Path>,
+) -> std::result::Result<Vec<Option<u64>>, (usize, StoreError)> {
+    let count = keys.len();
+    let requests = keys.into_iter().enumerate().map(|(index, key)| {
+        let store = Arc::clone(&store);
+        let head = async move {
+            match store.head(&key).await {
+                Ok(meta) => Ok(Some(meta.size)),
+                Err(StoreError::NotFound { .. }) => Ok(None),
+                Err(error) => Err(error),
+            }
+        };
+        (index, head)
+    });
+    concurrently(count, requests).await
 }
 
 impl Storage for CloudStorage {
@@ -120,6 +156,13 @@ impl Storage for CloudStorage {
             Ok(meta) => Ok(meta.size),
             Err(error) => Err(self.failures.of("read", path, &error)),
         }
+    }
+
+    fn sizes(&self, paths: &[Arc<str>]) -> Result<Vec<Option<u64>>> {
+        let keys = paths.iter().map(|path| self.key(path)).collect::<Result<_>>()?;
+        wait(heads(Arc::clone(&self.store), keys))?.map_err(|(index, error)| {
+            self.failures.of("look at", paths.get(index).map_or("", |path| path), &error)
+        })
     }
 
     fn kind(&self, path: &str) -> Result<Option<EntryKind>> {
@@ -223,6 +266,6 @@ impl Storage for CloudStorage {
     }
 
     fn hints(&self) -> IoHints {
-        IoHints { gap: 1 << 20, max_request: 16 << 20, concurrency: CONCURRENCY }
+        IoHints { gap: 1 << 20, max_request: 16 << 20, concurrency: CONCURRENCY, zero_copy: false }
     }
 }

@@ -1,10 +1,11 @@
 //! The array face of an npy file.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use tesselle_core::array::TileBytes;
-use tesselle_core::{ArrayView, DType, Error, Location, Result};
+use tesselle_core::array::{CopyAxis, Place, clipped, copy_box};
+use tesselle_core::{ArrayView, ByteRange, DType, Error, Location, Result, Storage};
 
 use super::header::Header;
 
@@ -15,6 +16,7 @@ const TILE: u64 = 4 << 20;
 #[derive(Debug)]
 pub(super) struct NpyArray {
     location: Location,
+    file: Arc<str>,
     header: Header,
     shape: Vec<u64>,
     tile_shape: Vec<u64>,
@@ -46,7 +48,8 @@ impl NpyArray {
             *rows = (*rows).min((TILE / row_bytes.max(1)).max(1));
         }
         let axis_names = (0..shape.len()).map(|axis| format!("i{axis}")).collect();
-        Ok(Self { location: location.clone(), header, shape, tile_shape, axis_names, row_bytes })
+        let (location, file) = (location.clone(), location.path().into());
+        Ok(Self { location, file, header, shape, tile_shape, axis_names, row_bytes })
     }
 
     /// Where the cells begin.
@@ -59,32 +62,33 @@ impl NpyArray {
         self.header.version
     }
 
-    fn rows(&self, start: u64, count: u64) -> Result<Bytes> {
+    /// Whether cells are stored as they come out.
+    fn is_plain(&self) -> bool {
+        !self.header.column_major && !self.header.big_endian
+    }
+
+    /// The bytes of some rows, of cells that are stored row by row.
+    fn rows(&self, start: u64, count: u64) -> ByteRange {
         let from = self.header.data_offset + start * self.row_bytes;
-        self.location.read_range(from..from + count * self.row_bytes)
+        ByteRange::new(Arc::clone(&self.file), from..from + count * self.row_bytes)
     }
 
     /// Puts cells stored column by column into row-major order.
-    fn transposed(&self, stored: &[u8], rows: &Range<u64>, out: &mut Vec<u8>) {
+    fn transpose(&self, stored: &[u8], dst: &mut [u8]) -> Result<()> {
         let size = self.header.dtype.size();
-        let mut strides = vec![size as u64; self.shape.len()];
-        for axis in 1..self.shape.len() {
-            strides[axis] = strides[axis - 1] * self.shape[axis - 1];
+        let (mut axes, mut src, mut dst_stride) = (Vec::with_capacity(self.shape.len()), size, size);
+        for extent in &self.shape {
+            axes.push(CopyAxis { len: *extent as usize, src, dst: 0 });
+            src *= *extent as usize;
         }
-        let mut counters: Vec<u64> = vec![0; self.shape.len()];
-        counters[0] = rows.start;
-        let cells = (rows.end - rows.start) * self.row_bytes / size as u64;
-        for _ in 0..cells {
-            let at: u64 = counters.iter().zip(&strides).map(|(c, s)| c * s).sum();
-            out.extend_from_slice(stored.get(at as usize..at as usize + size).unwrap_or_default());
-            for axis in (0..counters.len()).rev() {
-                counters[axis] += 1;
-                if axis == 0 || counters[axis] < self.shape[axis] {
-                    break;
-                }
-                counters[axis] = 0;
-            }
+        for axis in axes.iter_mut().rev() {
+            axis.dst = dst_stride;
+            dst_stride *= axis.len;
         }
+        if copy_box(size, &axes, stored, dst) {
+            return Ok(());
+        }
+        Err(Error::internal("an array is shorter than its cells"))
     }
 }
 
@@ -105,27 +109,36 @@ impl ArrayView for NpyArray {
         &self.axis_names
     }
 
-    fn tile<'s>(&self, tile: &[u64], rows: Range<u64>, scratch: &'s mut Vec<u8>) -> Result<TileBytes<'s>> {
-        let band = tile.first().copied().unwrap_or(0) * self.tile_shape[0];
-        if !self.header.column_major && !self.header.big_endian {
-            return self.rows(band + rows.start, rows.end - rows.start).map(TileBytes::Shared);
-        }
-        scratch.clear();
-        if self.header.column_major {
-            let stored = self.rows(0, self.shape[0])?;
-            self.transposed(&stored, &(band + rows.start..band + rows.end), scratch);
-        } else {
-            scratch.extend_from_slice(&self.rows(band + rows.start, rows.end - rows.start)?);
-        }
-        if self.header.big_endian {
-            scratch.chunks_exact_mut(self.header.dtype.size()).for_each(<[u8]>::reverse);
-        }
-        Ok(TileBytes::Scratch(scratch))
+    fn storage(&self) -> Option<Arc<dyn Storage>> {
+        Some(Arc::clone(self.location.storage()))
     }
 
-    fn contiguous(&self) -> Option<Bytes> {
-        let plain = !self.header.column_major && !self.header.big_endian;
-        plain.then(|| self.rows(0, self.shape[0]).ok()).flatten()
+    fn locate(&self, tile: &[u64], _rows: &Range<u64>) -> Result<Place> {
+        let first = tile.first().copied().unwrap_or(0) * self.tile_shape[0];
+        let rows = clipped(&self.shape, &self.tile_shape, tile)[0];
+        let range = self.rows(first, rows);
+        Ok(if self.is_plain() { Place::Raw(range) } else { Place::Encoded(vec![range]) })
+    }
+
+    fn decode(&self, _tile: &[u64], _rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
+        let [stored] = fetched else { return Err(Error::internal("a tile has one range")) };
+        if self.header.column_major {
+            self.transpose(stored, dst)?;
+        } else {
+            dst.copy_from_slice(stored);
+        }
+        if self.header.big_endian {
+            dst.chunks_exact_mut(self.header.dtype.size()).for_each(<[u8]>::reverse);
+        }
+        Ok(())
+    }
+
+    fn is_raw(&self) -> bool {
+        self.is_plain()
+    }
+
+    fn whole(&self) -> Option<Place> {
+        self.is_plain().then(|| Place::Raw(self.rows(0, self.shape[0])))
     }
 }
 

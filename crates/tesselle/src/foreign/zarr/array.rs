@@ -1,11 +1,12 @@
-//! The array face of a Zarr array: a tile is a chunk, or a smaller chunk of a shard.
+//! The array face of a Zarr array: a tile is a chunk, or an inner chunk of a shard.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tesselle_core::array::TileBytes;
-use tesselle_core::{ArrayView, DType, Error, Location, Result};
+use bytes::Bytes;
+use tesselle_core::array::{Answer, Ask, CopyAxis, Place, clipped, copy_box};
+use tesselle_core::{ArrayView, ByteRange, DType, Error, Location, Result, Storage};
 
 use super::codec::{Cells, Chain, Shard};
 use super::meta::ArrayMeta;
@@ -24,7 +25,8 @@ pub(crate) struct ZarrArray {
     shape: Vec<u64>,
     tile: Vec<u64>,
     axis_names: Vec<String>,
-    indexes: Mutex<HashMap<Vec<u64>, Option<Index>>>,
+    /// The indexes of shards that were read; `None` where there is no shard.
+    indexes: Mutex<HashMap<Arc<str>, Option<Index>>>,
 }
 
 impl ZarrArray {
@@ -50,58 +52,89 @@ impl ZarrArray {
         self.meta.is_bool
     }
 
-    /// The stored bytes of a tile and what they went through; `None` where nothing is stored.
-    fn stored(&self, tile: &[u64]) -> Result<Option<(bytes::Bytes, &Chain)>> {
+    /// The chunk file that holds a tile.
+    fn file(&self, tile: &[u64]) -> Arc<str> {
         let tile = if self.meta.shape.is_empty() { &[][..] } else { tile };
-        let Cells::Shard(shard) = &self.meta.codecs.cells else {
-            let file = self.folder.join(&self.meta.key(tile));
-            if !file.exists()? {
-                return Ok(None);
+        let key = match self.shard() {
+            Some(shard) => {
+                let outer: Vec<u64> = tile.iter().zip(&shard.grid).map(|(at, n)| at / n).collect();
+                self.meta.key(&outer)
             }
-            return Ok(Some((file.read_range(0..file.size()?)?, &self.meta.codecs)));
+            None => self.meta.key(tile),
         };
-        let outer: Vec<u64> = tile.iter().zip(&shard.grid).map(|(at, n)| at / n).collect();
-        let Some(index) = self.index(shard, &outer)? else { return Ok(None) };
-        let place = tile.iter().zip(&shard.grid).fold(0, |place, (at, n)| place * n + at % n);
-        let entry = usize::try_from(place).ok().and_then(|place| index.get(place));
-        let Some((offset, len)) = entry.copied().flatten() else { return Ok(None) };
-        let file = self.folder.join(&self.meta.key(&outer));
-        let bytes = file.read_range(offset..offset.saturating_add(len))?;
-        Ok(Some((bytes, &shard.inner)))
+        self.folder.join(&key).path().into()
     }
 
-    fn index(&self, shard: &Shard, outer: &[u64]) -> Result<Option<Index>> {
-        let mut known = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = known.get(outer) {
-            return Ok(index.clone());
+    fn shard(&self) -> Option<&Shard> {
+        match &self.meta.codecs.cells {
+            Cells::Shard(shard) => Some(shard),
+            Cells::Plain { .. } => None,
         }
-        let file = self.folder.join(&self.meta.key(outer));
-        let index = if file.exists()? {
-            let (size, len) = (file.size()?, shard.index_len());
-            let start = if shard.index_first { 0 } else { size.saturating_sub(len) };
-            if size < len {
-                return Err(Error::corrupt(format!(
-                    "a shard of {size} bytes is shorter than its index of {len}"
-                ))
-                .file(file.path()));
+    }
+
+    /// What the cells of a tile went through.
+    fn chain(&self) -> &Chain {
+        self.shard().map_or(&self.meta.codecs, |shard| &shard.inner)
+    }
+
+    /// A tile that is stored in this range.
+    fn stored(&self, tile: &[u64], range: ByteRange) -> Place {
+        let chain = self.chain();
+        let whole = range.range.end - range.range.start == chain.size as u64;
+        if whole && chain.is_raw() && clipped(&self.shape, &self.tile, tile) == self.tile {
+            return Place::Raw(range);
+        }
+        Place::Encoded(vec![range])
+    }
+
+    /// Where an inner chunk of a shard is.
+    fn in_shard(&self, shard: &Shard, tile: &[u64], file: &Arc<str>, index: &Index) -> Place {
+        let place = tile.iter().zip(&shard.grid).fold(0, |place, (at, n)| place * n + at % n);
+        let entry = usize::try_from(place).ok().and_then(|place| index.get(place));
+        match entry.copied().flatten() {
+            Some((offset, len)) => {
+                self.stored(tile, ByteRange::new(Arc::clone(file), offset..offset.saturating_add(len)))
             }
-            let bytes = file.read_range(start..start + len)?;
-            Some(Arc::new(shard.parse_index(&bytes).map_err(|e| e.file(file.path()).offset(start))?))
-        } else {
-            None
+            None => Place::Fill,
+        }
+    }
+
+    /// Goes on where the size of a chunk file is known.
+    fn sized(&self, tile: &[u64], file: &Arc<str>, size: Option<u64>) -> Result<Place> {
+        let Some(size) = size else {
+            self.remember(file, None);
+            return Ok(Place::Fill);
         };
+        let Some(shard) = self.shard() else {
+            return Ok(self.stored(tile, ByteRange::new(Arc::clone(file), 0..size)));
+        };
+        let len = shard.index_len();
+        if size < len {
+            return Err(Error::corrupt(format!(
+                "a shard of {size} bytes is shorter than its index of {len}"
+            ))
+            .file(file.to_string()));
+        }
+        let start = if shard.index_first { 0 } else { size - len };
+        Ok(Place::Ask(Ask::Bytes(ByteRange::new(Arc::clone(file), start..start + len))))
+    }
+
+    /// Keeps the index of a shard, or that there is no such file.
+    fn remember(&self, file: &Arc<str>, index: Option<Index>) {
+        if self.shard().is_none() {
+            return;
+        }
+        let mut known = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT {
             known.clear();
         }
-        known.insert(outer.to_vec(), index.clone());
-        Ok(index)
+        known.insert(Arc::clone(file), index);
     }
 
-    /// The rows `rows` of a whole chunk, clipped to the array, in row-major order and little-endian.
-    fn arranged(&self, cells: &[u8], chain: &Chain, clipped: &[u64], rows: &Range<u64>) -> Vec<u8> {
-        let size = self.dtype().size();
+    /// Puts a decoded chunk in row-major order and little-endian, clipped to the array.
+    fn arrange(&self, cells: &[u8], chain: &Chain, clipped: &[u64], dst: &mut [u8]) -> Result<()> {
+        let (size, rank) = (self.dtype().size(), self.tile.len());
         // Bytes between neighbours along each axis of the array, in the stored chunk.
-        let rank = self.tile.len();
         let order: Vec<usize> = chain.order.clone().unwrap_or_else(|| (0..rank).collect());
         let mut strides = vec![0; rank];
         let mut stride = size;
@@ -109,38 +142,21 @@ impl ZarrArray {
             strides[*axis] = stride;
             stride *= self.tile[*axis] as usize;
         }
-        let run = clipped[rank - 1] as usize;
-        let lines = clipped.iter().take(rank - 1).skip(1).product::<u64>().max(1);
-        let lines = if rank == 1 { 1 } else { lines * (rows.end - rows.start) };
-        let first = if rank == 1 { rows.start as usize } else { 0 };
-        let run = if rank == 1 { (rows.end - rows.start) as usize } else { run };
-        let mut out = Vec::with_capacity(lines as usize * run * size);
-        let mut at: Vec<u64> = vec![0; rank];
-        at[0] = if rank == 1 { 0 } else { rows.start };
-        for _ in 0..lines {
-            let start: usize = (0..rank - 1).map(|axis| at[axis] as usize * strides[axis]).sum();
-            let step = strides[rank - 1];
-            if step == size {
-                let from = start + first * size;
-                out.extend_from_slice(cells.get(from..from + run * size).unwrap_or_default());
-            } else {
-                for i in first..first + run {
-                    let from = start + i * step;
-                    out.extend_from_slice(cells.get(from..from + size).unwrap_or_default());
-                }
-            }
-            for axis in (0..rank.saturating_sub(1)).rev() {
-                at[axis] += 1;
-                if axis == 0 || at[axis] < clipped[axis] {
-                    break;
-                }
-                at[axis] = 0;
-            }
+        let mut to = size;
+        let axes = clipped.iter().zip(&strides).rev().map(|(len, src)| {
+            let axis = CopyAxis { len: *len as usize, src: *src, dst: to };
+            to *= axis.len;
+            axis
+        });
+        let mut axes: Vec<CopyAxis> = axes.collect();
+        axes.reverse();
+        if !copy_box(size, &axes, cells, dst) {
+            return Err(Error::internal("a chunk is shorter than its cells"));
         }
         if matches!(chain.cells, Cells::Plain { big_endian: true }) {
-            out.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+            dst.chunks_exact_mut(size).for_each(<[u8]>::reverse);
         }
-        out
+        Ok(())
     }
 }
 
@@ -161,34 +177,54 @@ impl ArrayView for ZarrArray {
         &self.axis_names
     }
 
-    fn tile<'s>(&self, tile: &[u64], rows: Range<u64>, scratch: &'s mut Vec<u8>) -> Result<TileBytes<'s>> {
-        let clipped: Vec<u64> = self
-            .shape
-            .iter()
-            .zip(&self.tile)
-            .zip(tile)
-            .map(|((extent, size), at)| (*size).min(extent.saturating_sub(at * size)))
-            .collect();
-        scratch.clear();
-        let place = || format!("chunk {}", self.meta.key(tile));
-        match self.stored(tile).map_err(|error| error.piece(place()))? {
-            None => {
-                let cells = clipped.iter().skip(1).product::<u64>() * (rows.end - rows.start);
-                let cells =
-                    usize::try_from(cells).map_err(|_| Error::limit("a chunk exceeds the address space"))?;
-                scratch.extend(std::iter::repeat_n(self.meta.fill.as_slice(), cells).flatten());
-            }
-            Some((bytes, chain)) => {
-                let cells = chain.decode(&bytes).map_err(|e| e.file(self.folder.path()).piece(place()))?;
-                let plain =
-                    chain.order.is_none() && !matches!(chain.cells, Cells::Plain { big_endian: true });
-                if plain && clipped == self.tile && rows.end - rows.start == clipped[0] {
-                    *scratch = cells;
-                } else {
-                    *scratch = self.arranged(&cells, chain, &clipped, &rows);
-                }
+    fn storage(&self) -> Option<Arc<dyn Storage>> {
+        Some(Arc::clone(self.folder.storage()))
+    }
+
+    fn locate(&self, tile: &[u64], _rows: &Range<u64>) -> Result<Place> {
+        let file = self.file(tile);
+        if let Some(shard) = self.shard() {
+            let known = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+            match known.get(&file) {
+                Some(Some(index)) => return Ok(self.in_shard(shard, tile, &file, index)),
+                Some(None) => return Ok(Place::Fill),
+                None => {}
             }
         }
-        Ok(TileBytes::Scratch(scratch))
+        Ok(Place::Ask(Ask::Size(file)))
+    }
+
+    fn locate_with(&self, tile: &[u64], ask: &Ask, answer: &Answer) -> Result<Place> {
+        let place = || format!("chunk {}", self.meta.key(tile));
+        match ask {
+            Ask::Size(file) => self.sized(tile, file, answer.size()?).map_err(|error| error.piece(place())),
+            Ask::Bytes(ByteRange { file, range }) => {
+                let shard = self.shard().ok_or_else(|| Error::internal("a chunk has no index"))?;
+                let index = shard
+                    .parse_index(answer.bytes()?)
+                    .map_err(|error| error.file(file.to_string()).offset(range.start).piece(place()))?;
+                let index = Arc::new(index);
+                self.remember(file, Some(Arc::clone(&index)));
+                Ok(self.in_shard(shard, tile, file, &index))
+            }
+        }
+    }
+
+    fn decode(&self, tile: &[u64], _rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
+        let [stored] = fetched else { return Err(Error::internal("a chunk has one range")) };
+        let chain = self.chain();
+        let place = || format!("chunk {}", self.meta.key(tile));
+        let damaged = |error: Error| error.file(self.folder.path()).piece(place());
+        let clipped = clipped(&self.shape, &self.tile, tile);
+        let plain = chain.order.is_none() && !matches!(chain.cells, Cells::Plain { big_endian: true });
+        if plain && clipped == self.tile {
+            return chain.decode_into(stored, dst).map_err(damaged);
+        }
+        let cells = chain.decode(stored).map_err(damaged)?;
+        self.arrange(&cells, chain, &clipped, dst)
+    }
+
+    fn fill(&self) -> &[u8] {
+        &self.meta.fill
     }
 }

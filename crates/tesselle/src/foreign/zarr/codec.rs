@@ -149,48 +149,35 @@ impl Chain {
 
     /// The cells of a chunk as stored, in the order of its bytes; `src` is the whole stored chunk.
     pub(super) fn decode(&self, src: &[u8]) -> Result<Vec<u8>> {
-        let damaged = |error: tesselle_codec::Error| Error::from(error);
+        let mut out = vec![0; self.size];
+        self.decode_into(src, &mut out)?;
+        Ok(out)
+    }
+
+    /// Like [`Chain::decode`], into a buffer of the size of the cells.
+    pub(super) fn decode_into(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
         let mut held: Option<Vec<u8>> = None;
         for (i, codec) in self.bytes.iter().enumerate().rev() {
             let current = held.as_deref().unwrap_or(src);
+            if i == 0 {
+                return codec.decompress_into(current, dst);
+            }
+            if *codec == ByteCodec::Crc32c {
+                held = Some(checked(current)?.to_vec());
+                continue;
+            }
             // A compressor's input has the size of the cells and of the checksums before it.
             let checks = self.bytes.iter().take(i).filter(|codec| **codec == ByteCodec::Crc32c).count();
-            let size = self.size + 4 * checks;
-            let mut out = Vec::new();
-            match codec {
-                ByteCodec::Crc32c => {
-                    let Some((body, stored)) = current.split_last_chunk::<4>() else {
-                        return Err(Error::corrupt("a chunk is shorter than its checksum"));
-                    };
-                    let (stored, found) = (u32::from_le_bytes(*stored), crc::crc32c(body));
-                    if stored != found {
-                        return Err(Error::corrupt(format!(
-                            "chunk checksum mismatch: stored 0x{stored:08x}, computed 0x{found:08x}"
-                        ))
-                        .class("chunk_checksum"));
-                    }
-                    out.extend_from_slice(body);
-                }
-                ByteCodec::Gzip { .. } => {
-                    out.resize(size, 0);
-                    decompress_into(Compressor::Gzip, current, &mut out).map_err(damaged)?;
-                }
-                ByteCodec::Zstd { .. } => {
-                    out.resize(size, 0);
-                    decompress_into(Compressor::Zstd, current, &mut out).map_err(damaged)?;
-                }
-                ByteCodec::Blosc => {
-                    out.resize(size, 0);
-                    blosc::decompress_into(current, &mut out).map_err(damaged)?;
-                }
-            }
+            let mut out = vec![0; self.size + 4 * checks];
+            codec.decompress_into(current, &mut out)?;
             held = Some(out);
         }
-        let out = held.unwrap_or_else(|| src.to_vec());
-        if out.len() != self.size {
-            return Err(Error::corrupt(format!("a chunk has {} bytes instead of {}", out.len(), self.size)));
-        }
-        Ok(out)
+        put(held.as_deref().unwrap_or(src), dst)
+    }
+
+    /// Whether cells are stored as they come out.
+    pub(super) fn is_raw(&self) -> bool {
+        self.bytes.is_empty() && self.order.is_none() && self.cells == Cells::Plain { big_endian: false }
     }
 
     /// The stored form of cells in little-endian; only for chains made by [`Chain::plain`].
@@ -207,6 +194,42 @@ impl Chain {
         }
         Ok(held)
     }
+}
+
+impl ByteCodec {
+    fn decompress_into(self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        let done = match self {
+            Self::Gzip { .. } => decompress_into(Compressor::Gzip, src, dst),
+            Self::Zstd { .. } => decompress_into(Compressor::Zstd, src, dst),
+            Self::Blosc => blosc::decompress_into(src, dst),
+            Self::Crc32c => return put(checked(src)?, dst),
+        };
+        done.map_err(Error::from)
+    }
+}
+
+/// The bytes before a checksum that fits them.
+fn checked(bytes: &[u8]) -> Result<&[u8]> {
+    let Some((body, stored)) = bytes.split_last_chunk::<4>() else {
+        return Err(Error::corrupt("a chunk is shorter than its checksum"));
+    };
+    let (stored, found) = (u32::from_le_bytes(*stored), crc::crc32c(body));
+    if stored != found {
+        return Err(Error::corrupt(format!(
+            "chunk checksum mismatch: stored 0x{stored:08x}, computed 0x{found:08x}"
+        ))
+        .class("chunk_checksum"));
+    }
+    Ok(body)
+}
+
+/// Copies the cells of a chunk, of which there must be as many as there is room.
+fn put(cells: &[u8], dst: &mut [u8]) -> Result<()> {
+    if cells.len() != dst.len() {
+        return Err(Error::corrupt(format!("a chunk has {} bytes instead of {}", cells.len(), dst.len())));
+    }
+    dst.copy_from_slice(cells);
+    Ok(())
 }
 
 impl Shard {

@@ -130,7 +130,7 @@ pub(super) fn write_array(
                 .collect();
             let shape: Vec<u64> = spans.iter().map(Span::len).collect();
             let mut cells = vec![0; shape.iter().product::<u64>() as usize * meta.dtype.size()];
-            read_region_here(source, &Region { spans }, &mut cells)?;
+            read_region_here(source, &Region { spans }, &mut cells, driver)?;
             let stored = meta.codecs.encode(padded(cells, &shape, &meta.chunk, meta.dtype.size()))?;
             staged.put(&meta.key(&at), &stored)?;
             Ok(stored.len() as u64)

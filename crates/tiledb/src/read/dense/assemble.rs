@@ -5,12 +5,13 @@
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 use tesselle_core::Region as Selected;
+use tesselle_core::array::fill;
 
 use super::plan::{Composition, DenseScan, Part};
 use crate::order::grid::Runs;
 use crate::read::build::{self, Cells};
 use crate::read::column::Column;
-use crate::read::copy::{copy_runs, fill, fill_runs, spread};
+use crate::read::copy::{copy_runs, fill_runs, spread};
 use crate::read::tile::{FieldTiles, StoredTile, VarCells};
 use crate::{Error, Result};
 

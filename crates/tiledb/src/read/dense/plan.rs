@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tesselle_core::{
-    ColumnBounds, Comparison, Plan, Predicate, Region as Selected, Scalar, Scan, Span, Task, Verdict,
-};
+use tesselle_core::array::narrow;
+use tesselle_core::{ColumnBounds, Plan, Region as Selected, Scalar, Scan, Span, Task, Verdict};
 
 use super::task::DenseTask;
 use crate::array::Array;
@@ -63,7 +62,9 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     let projection = Projection::new(array, scan)?;
     let mut selected = selection(array, &grid, scan)?;
     if let Some(predicate) = &scan.predicate {
-        narrow(array, &grid, predicate, &mut selected);
+        let names: Vec<&str> = array.schema.dimensions.iter().map(|dim| dim.name.as_str()).collect();
+        let origin: Vec<i128> = grid.axes.iter().map(|axis| axis.low).collect();
+        narrow(predicate, &names, &origin, &mut selected);
     }
     let all_tiles: u64 = array.fragments.iter().map(|fragment| fragment.tiles).fold(0, u64::saturating_add);
     let Some(bounds) = Grid::bounds_of(&selected) else {
@@ -122,32 +123,6 @@ pub(crate) fn corner_and_shape(grid: &Grid, region: Option<&Region>) -> (Vec<u64
 pub(crate) fn coordinates(grid: &Grid, position: &[u64]) -> Vec<i128> {
     let axes = grid.axes.iter().zip(position);
     axes.map(|(axis, position)| axis.low.saturating_add(i128::from(*position))).collect()
-}
-
-/// Narrows the selection to the coordinates that a conjunction of comparisons leaves.
-fn narrow(array: &Array, grid: &Grid, predicate: &Predicate, selected: &mut Selected) {
-    for condition in predicate.conjuncts() {
-        let Predicate::Compare { column, op, value } = condition else { continue };
-        let Some((axis, _)) = array.schema.dimension(column) else { continue };
-        let (Some(grid_axis), Some(span)) = (grid.axes.get(axis), selected.spans.get_mut(axis)) else {
-            continue;
-        };
-        let Scalar::Int(value) = value else { continue };
-        let position = value.saturating_sub(grid_axis.low);
-        // The first position that may pass, and the one after the last.
-        let (first, stop) = match op {
-            Comparison::Eq => (position, position.saturating_add(1)),
-            Comparison::Lt => (0, position),
-            Comparison::Le => (0, position.saturating_add(1)),
-            Comparison::Gt => (position.saturating_add(1), i128::MAX),
-            Comparison::Ge => (position, i128::MAX),
-            Comparison::Ne => continue,
-        };
-        let clamp = |position: i128| u64::try_from(position.max(0)).unwrap_or(u64::MAX);
-        span.stop = span.stop.min(clamp(stop));
-        let skip = clamp(first).saturating_sub(span.start).div_ceil(span.step.max(1));
-        span.start = span.start.saturating_add(skip.saturating_mul(span.step)).min(span.stop.max(span.start));
-    }
 }
 
 /// Drops pieces beyond the first `limit` rows.

@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesselle_core::array::TileBytes;
-use tesselle_core::{ArrayView, DType, Region as Selected, Scan, Span};
+use bytes::Bytes;
+use tesselle_core::array::{Place, fill};
+use tesselle_core::{ArrayView, DType, Region as Selected, Scan, Span, Storage};
 
-use super::plan::{DenseScan, coordinates, corner_and_shape, field_of};
+use super::plan::{DenseScan, Part, coordinates, corner_and_shape, field_of};
 use crate::array::Array;
-use crate::order::grid::Grid;
 use crate::read::column::{Column, Source};
-use crate::read::copy::{copy_runs, fill, fill_runs};
+use crate::read::copy::{copy_runs, fill_runs};
 use crate::read::projection::Projection;
-use crate::{Datatype, Error, Physical, Result};
+use crate::read::tile::FieldTiles;
+use crate::{Datatype, Physical, Result};
 
 /// A dense attribute as a grid of numbers: the box of rows or the whole domain, cut along the tile grid.
 pub(crate) struct DenseView {
@@ -24,6 +25,8 @@ pub(crate) struct DenseView {
     names: Vec<String>,
     /// Position of the first cell on each axis.
     first: Vec<u64>,
+    /// A cell that was never written.
+    fill: Vec<u8>,
 }
 
 impl DenseView {
@@ -57,7 +60,8 @@ impl DenseView {
         let names = array.schema.dimensions.iter().map(|dim| dim.name.clone()).collect();
         let cells_per_tile = grid.cells_per_tile()?;
         let scan = DenseScan { array: Arc::clone(array), grid, cells_per_tile, projection, fields };
-        Ok(Some(Self { scan, dtype, shape, tile_shape, names, first }))
+        let fill = column.fill.clone();
+        Ok(Some(Self { scan, dtype, shape, tile_shape, names, first, fill }))
     }
 
     /// The positions of the rows `rows` of a tile of the view.
@@ -76,30 +80,27 @@ impl DenseView {
         Selected { spans: spans.collect() }
     }
 
-    fn read(&self, piece: &Selected, dst: &mut [u8], scratch: &mut Vec<u8>) -> Result<()> {
+    /// The tiles of a field that make up a part; `None` where its fragment lacks the field.
+    fn field(&self, part: &Part) -> Option<&FieldTiles> {
+        self.scan.fields.get(&part.fragment).and_then(|fields| fields.first()?.as_ref())
+    }
+
+    fn compose(&self, piece: &Selected, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
         let scan = &self.scan;
-        let column =
-            scan.projection.columns.first().ok_or_else(|| Error::internal("a view has no column"))?;
         let composition = scan.compose(piece);
         if !composition.covered {
-            fill(dst, &column.fill);
+            fill(dst, &self.fill);
         }
-        let width = column.cell_size();
+        let width = self.dtype.size();
+        let (mut fetched, mut scratch) = (fetched.iter().cloned(), Vec::new());
         for part in &composition.parts {
-            let Some(runs) = scan.grid.runs(&part.index, &part.region, piece) else { continue };
-            let field = scan.fields.get(&part.fragment).and_then(|fields| fields.first()?.as_ref());
-            let Some(field) = field else {
-                fill_runs(&runs, &column.fill, dst);
+            let runs = scan.grid.runs(&part.index, &part.region, piece);
+            let tile = self.field(part).map(|field| (field, field.take(&mut fetched)));
+            let Some(runs) = runs else { continue };
+            let Some((field, tile)) = tile else {
+                fill_runs(&runs, &self.fill, dst);
                 continue;
             };
-            let mut ranges = Vec::new();
-            field.ranges(part.tile, &mut ranges)?;
-            let storage = scan.array.root.storage();
-            let mut fetched = Vec::with_capacity(ranges.len());
-            for range in &ranges {
-                fetched.extend(storage.read(&range.file, std::slice::from_ref(&range.range))?);
-            }
-            let tile = field.take(&mut fetched.into_iter());
             let len = field.fixed_len(&tile, scan.cells_per_tile)?;
             if let ([run], 1) = (runs.starts.as_slice(), runs.step)
                 && let Some(place) = dst.get_mut(run.target * width..(run.target + runs.len) * width)
@@ -108,18 +109,10 @@ impl DenseView {
                 continue;
             }
             scratch.resize(len, 0);
-            field.decode_part(&tile, part.tile, super::assemble::touched(&runs), scratch)?;
-            copy_runs(&runs, scratch, dst, width)?;
+            field.decode_part(&tile, part.tile, super::assemble::touched(&runs), &mut scratch)?;
+            copy_runs(&runs, &scratch, dst, width)?;
         }
         Ok(())
-    }
-
-    fn size_of(&self, piece: &Selected) -> Result<usize> {
-        let cells = piece.cells().and_then(|cells| usize::try_from(cells).ok());
-        cells
-            .and_then(|cells| cells.checked_mul(self.dtype.size()))
-            .filter(|_| Grid::bounds_of(piece).is_some())
-            .ok_or_else(|| Error::internal("a tile outside of the array was asked for"))
     }
 }
 
@@ -144,22 +137,34 @@ impl ArrayView for DenseView {
         coordinates(&self.scan.grid, &self.first)
     }
 
-    fn tile<'s>(&self, tile: &[u64], rows: Range<u64>, scratch: &'s mut Vec<u8>) -> Result<TileBytes<'s>> {
-        let piece = self.piece(tile, &rows);
-        let len = self.size_of(&piece)?;
-        // What is in it stays: every cell is written, with a value or the fill value.
-        scratch.resize(len, 0);
-        self.read(&piece, scratch, &mut Vec::new())?;
-        Ok(TileBytes::Scratch(scratch))
+    fn storage(&self) -> Option<Arc<dyn Storage>> {
+        Some(Arc::clone(self.scan.array.root.storage()))
     }
 
-    fn tile_into(&self, tile: &[u64], dst: &mut [u8]) -> Result<()> {
-        let rows = self.tile_shape.first().copied().unwrap_or(1);
-        let piece = self.piece(tile, &(0..rows));
-        if self.size_of(&piece)? != dst.len() {
-            return Err(Error::internal("a tile has another size than its place"));
+    fn locate(&self, tile: &[u64], rows: &Range<u64>) -> Result<Place> {
+        let composition = self.scan.compose(&self.piece(tile, rows));
+        if composition.parts.is_empty() {
+            return Ok(Place::Fill);
         }
-        self.read(&piece, dst, &mut Vec::new())
+        let mut ranges = Vec::with_capacity(composition.parts.len());
+        for part in &composition.parts {
+            if let Some(field) = self.field(part) {
+                field.ranges(part.tile, &mut ranges)?;
+            }
+        }
+        Ok(Place::Encoded(ranges))
+    }
+
+    fn decode(&self, tile: &[u64], rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
+        self.compose(&self.piece(tile, &rows), fetched, dst)
+    }
+
+    fn decodes_rows(&self) -> bool {
+        true
+    }
+
+    fn fill(&self) -> &[u8] {
+        &self.fill
     }
 }
 

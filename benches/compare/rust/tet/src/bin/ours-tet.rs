@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tesselle::array::{TileBytes, read_region};
+use tesselle::array::{Place, read_region};
 use tesselle::reduce::{ReduceOp, reduce};
 use tesselle::{ArrayView, DType, Depth, Driver, DriverOptions, Location, OpenOptions, Region, Result, Span, WriteOptions};
 use compare_harness::{arguments, remove, report, report_after};
@@ -36,15 +36,14 @@ impl ArrayView for Memory {
         &self.names
     }
 
-    fn tile<'s>(&self, tile: &[u64], rows: Range<u64>, _scratch: &'s mut Vec<u8>) -> Result<TileBytes<'s>> {
+    fn locate(&self, tile: &[u64], _rows: &Range<u64>) -> Result<Place> {
         let row = (self.shape[1] * 4) as usize;
-        let first = (tile[0] * self.tile[0]) as usize;
-        let range = (first + rows.start as usize) * row..(first + rows.end as usize) * row;
-        Ok(TileBytes::Shared(self.bytes.slice(range)))
+        let rows = (tile[0] * self.tile[0]) as usize..((tile[0] + 1) * self.tile[0]).min(self.shape[0]) as usize;
+        Ok(Place::Held(self.bytes.slice(rows.start * row..rows.end * row)))
     }
 
-    fn contiguous(&self) -> Option<Bytes> {
-        Some(self.bytes.clone())
+    fn whole(&self) -> Option<Place> {
+        Some(Place::Held(self.bytes.clone()))
     }
 }
 

@@ -1,0 +1,132 @@
+//! How a region falls into pieces: along the tiles of the array, or at will where the array is in memory as a whole.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::boxes::{AxisCopy, BoxCopy};
+use super::{ArrayView, TileGrid, TilePart, contiguous};
+use crate::error::{Error, Result};
+use crate::selection::Region;
+
+/// Cells of a tile that is cut at will: large enough to keep a thread busy, small enough to share the work.
+const CUT_CELLS: u64 = 1 << 20;
+/// The longest row of such a tile.
+const CUT_ROW: u64 = 1 << 16;
+
+/// Tiles that a thread fetches at once, and their decoded bytes at most.
+const GROUP_TILES: usize = 64;
+const GROUP_BYTES: u64 = 8 << 20;
+
+/// A box of a result, in positions of the result: where pieces go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// Its first position on each axis.
+    pub(crate) first: &'a [u64],
+    /// Its extent on each axis.
+    pub(crate) shape: &'a [u64],
+}
+
+/// One tile of a region: what is wanted of it and where that goes.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    /// The tile's place on the grid.
+    pub(crate) tile: Vec<u64>,
+    /// The wanted rows along the first axis, from the first to the last.
+    pub(crate) rows: Range<u64>,
+    /// Bytes of the clipped tile, or of its wanted rows where only they are decoded.
+    pub(crate) bytes: u64,
+    /// From the clipped tile to the target.
+    pub(crate) copy: BoxCopy,
+}
+
+/// An array, cut into tiles.
+pub(crate) struct Cut<'a> {
+    pub(crate) array: &'a dyn ArrayView,
+    /// The array as a whole, and the tiles it is cut into.
+    whole: Option<(Bytes, Vec<u64>)>,
+    /// Decoded bytes of the tiles that are fetched together.
+    group_bytes: u64,
+}
+
+impl<'a> Cut<'a> {
+    pub(crate) fn new(array: &'a dyn ArrayView) -> Result<Self> {
+        let whole = contiguous(array)?.map(|bytes| (bytes, cut(array.shape())));
+        // Where requests are not concurrent, larger groups would only leave the caches of the processor.
+        let hints = array.storage().map(|storage| storage.hints());
+        let one = hints.filter(|hints| hints.concurrency == 1 && !hints.zero_copy);
+        let group_bytes = one.map_or(GROUP_BYTES, |hints| hints.max_request.min(GROUP_BYTES));
+        Ok(Self { array, whole, group_bytes })
+    }
+
+    /// The tiles of the array alone, whatever is in memory.
+    pub(crate) fn along_tiles(array: &'a dyn ArrayView) -> Self {
+        Self { array, whole: None, group_bytes: GROUP_BYTES }
+    }
+
+    /// The bytes of the array as a whole.
+    pub(crate) fn whole(&self) -> Option<&Bytes> {
+        self.whole.as_ref().map(|(bytes, _)| bytes)
+    }
+
+    /// How many tiles a thread fetches at once, and their decoded bytes.
+    pub(crate) fn group(&self) -> (usize, u64) {
+        (GROUP_TILES, self.group_bytes)
+    }
+
+    /// The tiles that `region` touches.
+    pub(crate) fn grid(&self, region: &Region) -> Result<TileGrid> {
+        let tile_shape = self.whole.as_ref().map_or(self.array.tile_shape(), |(_, tile)| tile);
+        TileGrid::new(self.array.shape(), tile_shape, region)
+    }
+
+    /// The piece at `parts` of a grid, one part per axis.
+    pub(crate) fn piece(&self, grid: &TileGrid, parts: &[TilePart], target: Target<'_>) -> Result<Piece> {
+        let size = self.array.dtype().size();
+        let rows = parts.first().map_or(0..1, |part| {
+            let step = grid.axes.first().map_or(1, |axis| axis.step);
+            part.first..part.first + part.len.saturating_sub(1) * step + 1
+        });
+        // What is decoded of the tile: first position and extent, where that is not all.
+        let decoded = self.array.decodes_rows().then(|| (rows.start, rows.end - rows.start));
+        let extent =
+            |axis: usize, part: &TilePart| decoded.filter(|_| axis == 0).map_or(part.extent, |d| d.1);
+        let axes = parts.iter().enumerate().map(|(axis, part)| {
+            let at = |list: &[u64], or: u64| list.get(axis).copied().unwrap_or(or);
+            let (src_first, src_extent) = match &self.whole {
+                Some((_, tile)) => (part.tile * at(tile, 1) + part.first, at(self.array.shape(), 1)),
+                None => {
+                    let before = decoded.filter(|_| axis == 0).map_or(0, |decoded| decoded.0);
+                    (part.first - before, extent(axis, part))
+                }
+            };
+            AxisCopy {
+                len: part.len,
+                src_first,
+                src_step: grid.axes.get(axis).map_or(1, |axis| axis.step),
+                src_extent,
+                dst_first: part.index - at(target.first, 0),
+                dst_extent: at(target.shape, 1),
+            }
+        });
+        let extents = parts.iter().enumerate().map(|(axis, part)| extent(axis, part));
+        let bytes = { extents }.try_fold(size as u64, u64::checked_mul);
+        let bytes = bytes.filter(|n| usize::try_from(*n).is_ok());
+        let bytes = bytes.ok_or_else(|| Error::limit("a tile exceeds the address space"))?;
+        let copy = BoxCopy::new(axes, size);
+        Ok(Piece { tile: parts.iter().map(|part| part.tile).collect(), rows, bytes, copy })
+    }
+}
+
+fn cut(shape: &[u64]) -> Vec<u64> {
+    let mut left = CUT_CELLS;
+    let mut tile: Vec<u64> = Vec::with_capacity(shape.len());
+    for extent in shape.iter().rev() {
+        let most = if tile.is_empty() && shape.len() > 1 { CUT_ROW } else { left };
+        let cells = (*extent).clamp(1, most.max(1));
+        left = (left / cells).max(1);
+        tile.push(cells);
+    }
+    tile.reverse();
+    tile
+}

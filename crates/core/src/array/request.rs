@@ -1,0 +1,294 @@
+//! Pieces on their way: located, then fetched, then decoded into their places.
+
+use std::collections::HashSet;
+use std::ops::{Deref, Range};
+
+use bytes::Bytes;
+
+use super::boxes::fill;
+use super::{Answer, ArrayView, Ask, Cut, Piece, Place};
+use crate::driver::{Driver, fetch, sizes};
+use crate::error::{Error, Result};
+use crate::task::ByteRange;
+
+/// Pieces of one array, and what must be fetched for them.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pieces: Vec<Piece>,
+    sources: Vec<Source>,
+    ranges: Vec<ByteRange>,
+}
+
+/// Where the cells of a piece come from.
+#[derive(Debug)]
+enum Source {
+    /// A buffer that holds the tile, or the whole array.
+    Held(Bytes),
+    /// The range of this number, from the first wanted cell to the last.
+    Raw(usize),
+    /// The ranges of these numbers, decoded.
+    Encoded(Range<usize>),
+    Fill,
+    Asking(Ask),
+}
+
+/// The cells of a piece, from the first wanted one on.
+#[derive(Debug)]
+pub(crate) enum Cells<'s> {
+    /// A slice of a buffer that others hold too.
+    Shared(Bytes),
+    /// The scratch buffer of the caller.
+    Scratch(&'s [u8]),
+}
+
+impl Deref for Cells<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Shared(bytes) => bytes,
+            Self::Scratch(bytes) => bytes,
+        }
+    }
+}
+
+impl Request {
+    /// Locates the pieces.
+    pub(crate) fn new(cut: &Cut<'_>, pieces: Vec<Piece>) -> Result<Self> {
+        let (mut ranges, mut sources) = (Vec::new(), Vec::with_capacity(pieces.len()));
+        for piece in &pieces {
+            let place = match cut.whole() {
+                Some(bytes) => {
+                    sources.push(Source::Held(bytes.clone()));
+                    continue;
+                }
+                None => cut.array.locate(&piece.tile, &piece.rows)?,
+            };
+            sources.push(Source::at(place, piece, &mut ranges)?);
+        }
+        Ok(Self { pieces, sources, ranges })
+    }
+
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// What must be answered before the ranges are known, each question once.
+    pub(crate) fn asks(&self) -> Vec<Ask> {
+        let mut seen = HashSet::new();
+        let asks = self.sources.iter().filter_map(|source| match source {
+            Source::Asking(ask) => Some(ask),
+            _ => None,
+        });
+        asks.filter(|ask| seen.insert(*ask)).cloned().collect()
+    }
+
+    /// Goes on with the answers to some of the questions.
+    pub(crate) fn answer(&mut self, array: &dyn ArrayView, answered: &[(Ask, Answer)]) -> Result<()> {
+        let known: std::collections::HashMap<&Ask, &Answer> =
+            answered.iter().map(|(ask, answer)| (ask, answer)).collect();
+        for (piece, source) in self.pieces.iter().zip(&mut self.sources) {
+            if let Source::Asking(ask) = source
+                && let Some(answer) = known.get(ask)
+            {
+                let place = array.locate_with(&piece.tile, ask, answer)?;
+                *source = Source::at(place, piece, &mut self.ranges)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What must be fetched, once nothing is asked any more.
+    pub(crate) fn ranges(&self) -> &[ByteRange] {
+        &self.ranges
+    }
+
+    /// Asks and fetches all there is to ask and to fetch.
+    pub(crate) fn fetch(&mut self, array: &dyn ArrayView, driver: &Driver) -> Result<Vec<Bytes>> {
+        let storage = || array.storage().ok_or_else(|| Error::internal("an array has no storage"));
+        loop {
+            let asks = self.asks();
+            if asks.is_empty() {
+                break;
+            }
+            let storage = storage()?;
+            let (files, indexes) = split(&asks);
+            let mut answers = answers(&asks, &sizes(&*storage, &files, driver.counters())?, true)?;
+            answers.extend(self::answers(&asks, &fetch(&*storage, &indexes, driver.counters())?, false)?);
+            self.answer(array, &answers)?;
+        }
+        if self.ranges.is_empty() {
+            return Ok(Vec::new());
+        }
+        fetch(&*storage()?, &self.ranges, driver.counters())
+    }
+
+    /// The one range that holds the cells of all pieces in the order of the target, where there is such a range.
+    pub(crate) fn one_range(&self) -> Option<ByteRange> {
+        let mut joined: Option<ByteRange> = None;
+        let mut dst = 0;
+        for (piece, source) in self.pieces.iter().zip(&self.sources) {
+            let Source::Raw(number) = source else { return None };
+            let range = self.ranges.get(*number)?;
+            if !piece.copy.is_one_run() || piece.copy.dst_start != dst {
+                return None;
+            }
+            match &mut joined {
+                None => joined = Some(range.clone()),
+                Some(all) if all.file == range.file && all.range.end == range.range.start => {
+                    all.range.end = range.range.end;
+                }
+                Some(_) => return None,
+            }
+            dst += piece.copy.run();
+        }
+        joined
+    }
+
+    /// Bytes of the tiles that are decoded.
+    pub(crate) fn encoded_bytes(&self) -> u64 {
+        let encoded = self.pieces.iter().zip(&self.sources);
+        encoded.filter(|(_, source)| matches!(source, Source::Encoded(_))).map(|(piece, _)| piece.bytes).sum()
+    }
+
+    /// The cells of piece number `at`; `scratch` is a buffer to decode into, whose content is free.
+    pub(crate) fn cells<'s>(
+        &self,
+        at: usize,
+        array: &dyn ArrayView,
+        fetched: &[Bytes],
+        scratch: &'s mut Vec<u8>,
+    ) -> Result<Cells<'s>> {
+        let (piece, source) = self.at(at)?;
+        let start = piece.copy.src_start;
+        match source {
+            Source::Held(bytes) if start <= bytes.len() => Ok(Cells::Shared(bytes.slice(start..))),
+            Source::Raw(number) => {
+                let bytes = fetched.get(*number).ok_or_else(unfetched)?;
+                Ok(Cells::Shared(bytes.clone()))
+            }
+            Source::Encoded(_) | Source::Fill => {
+                let place = room(scratch, piece.bytes as usize);
+                write(piece, source, array, fetched, place)?;
+                Ok(Cells::Scratch(place.get(start..).unwrap_or_default()))
+            }
+            Source::Held(_) | Source::Asking(_) => Err(Error::internal("a tile was not located")),
+        }
+    }
+
+    /// Puts the cells of piece number `at` into the target.
+    pub(crate) fn place(
+        &self,
+        at: usize,
+        array: &dyn ArrayView,
+        fetched: &[Bytes],
+        target: &mut [u8],
+        scratch: &mut Vec<u8>,
+    ) -> Result<()> {
+        let (piece, source) = self.at(at)?;
+        let size = piece.bytes as usize;
+        if matches!(source, Source::Encoded(_) | Source::Fill)
+            && piece.copy.is_one_run()
+            && piece.copy.run() == size
+            && let Some(place) = target.get_mut(piece.copy.dst_start..piece.copy.dst_start + size)
+        {
+            // The whole tile is one run of the target: decode straight into it.
+            return write(piece, source, array, fetched, place);
+        }
+        let cells = self.cells(at, array, fetched, scratch)?;
+        piece.copy.copy(&cells, target)
+    }
+
+    fn at(&self, at: usize) -> Result<(&Piece, &Source)> {
+        let found = self.pieces.get(at).zip(self.sources.get(at));
+        found.ok_or_else(|| Error::internal("there is no such piece"))
+    }
+}
+
+/// Writes the tile of a piece, at least the wanted rows of it.
+fn write(
+    piece: &Piece,
+    source: &Source,
+    array: &dyn ArrayView,
+    fetched: &[Bytes],
+    dst: &mut [u8],
+) -> Result<()> {
+    let Source::Encoded(numbers) = source else {
+        fill(dst, array.fill());
+        return Ok(());
+    };
+    let fetched = fetched.get(numbers.clone()).ok_or_else(unfetched)?;
+    array.decode(&piece.tile, piece.rows.clone(), fetched, dst)
+}
+
+impl Source {
+    /// Takes over a place; its ranges are added to `ranges`.
+    fn at(place: Place, piece: &Piece, ranges: &mut Vec<ByteRange>) -> Result<Self> {
+        match place {
+            Place::Held(bytes) if bytes.len() as u64 == piece.bytes => Ok(Self::Held(bytes)),
+            Place::Raw(ByteRange { file, range })
+                if range.end.checked_sub(range.start) == Some(piece.bytes) =>
+            {
+                let start = range.start + piece.copy.src_start as u64;
+                ranges.push(ByteRange { file, range: start..start + piece.copy.src_reach() as u64 });
+                Ok(Self::Raw(ranges.len() - 1))
+            }
+            Place::Held(_) | Place::Raw(_) => Err(Error::internal(format!(
+                "tile {:?} is not stored in the {} bytes of its cells",
+                piece.tile, piece.bytes
+            ))),
+            Place::Encoded(own) => {
+                let first = ranges.len();
+                ranges.extend(own);
+                Ok(Self::Encoded(first..ranges.len()))
+            }
+            Place::Fill => Ok(Self::Fill),
+            Place::Ask(ask) => Ok(Self::Asking(ask)),
+        }
+    }
+}
+
+/// The files whose sizes are asked for, and the ranges.
+pub(crate) fn split(asks: &[Ask]) -> (Vec<std::sync::Arc<str>>, Vec<ByteRange>) {
+    let (mut files, mut ranges) = (Vec::new(), Vec::new());
+    for ask in asks {
+        match ask {
+            Ask::Size(file) => files.push(file.clone()),
+            Ask::Bytes(range) => ranges.push(range.clone()),
+        }
+    }
+    (files, ranges)
+}
+
+/// The questions for sizes, or those for bytes, with what a driver fetched for them.
+pub(crate) fn answers(asks: &[Ask], fetched: &[Bytes], for_sizes: bool) -> Result<Vec<(Ask, Answer)>> {
+    let asked: Vec<&Ask> = asks.iter().filter(|ask| matches!(ask, Ask::Size(_)) == for_sizes).collect();
+    if asked.len() != fetched.len() {
+        return Err(unfetched());
+    }
+    let answers = asked.into_iter().zip(fetched).map(|(ask, bytes)| {
+        let answer = match ask {
+            Ask::Bytes(_) => Answer::Bytes(bytes.clone()),
+            Ask::Size(_) => Answer::Size(match bytes.as_ref() {
+                [] => None,
+                bytes => Some(u64::from_le_bytes(
+                    bytes.try_into().map_err(|_| Error::internal("a size has another width"))?,
+                )),
+            }),
+        };
+        Ok((ask.clone(), answer))
+    });
+    answers.collect()
+}
+
+/// A buffer of `size` bytes. Fresh memory is zeroed by the system when it is touched, which may be in part only.
+fn room(scratch: &mut Vec<u8>, size: usize) -> &mut [u8] {
+    if scratch.len() < size {
+        *scratch = vec![0; size];
+    }
+    scratch.get_mut(..size).unwrap_or_default()
+}
+
+fn unfetched() -> Error {
+    Error::internal("not all was fetched that was asked for")
+}

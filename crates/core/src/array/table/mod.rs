@@ -1,0 +1,200 @@
+//! The table over a grid: the axes, then a column for each array, in row-major order.
+//!
+//! ```text
+//!  scan -> narrow axes -> prune tiles by bounds -> bands -> tasks: tested columns, predicate, other columns
+//! ```
+
+mod bands;
+mod plan;
+mod task;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use super::ArrayView;
+use crate::error::{Error, Result};
+use crate::facts::{ColumnRole, GridAxis, TableFacts};
+use crate::predicate::Predicate;
+use crate::scan::Scan;
+use crate::selection::Region;
+use crate::stats::{ColumnStats, Known, TableStats};
+use crate::storage::Storage;
+use crate::table::{Pushdown, TYPE_KEY, Table};
+use crate::task::Plan;
+use values::Values;
+
+/// One of the arrays.
+#[derive(Clone)]
+pub struct GridColumn {
+    /// The name of its column.
+    pub name: String,
+    /// Its cells.
+    pub array: Arc<dyn ArrayView>,
+    /// Whether its bytes are Booleans.
+    pub is_bool: bool,
+}
+
+impl GridColumn {
+    /// The only array of a table, as a column of this name; `None` where it is not just one array.
+    pub fn of(table: &dyn Table, name: &str) -> Option<Self> {
+        let facts = table.facts().ok()?;
+        let values = facts.named(&[ColumnRole::Value]);
+        let [value] = values.as_slice() else { return None };
+        let is_bool = *table.schema().field_with_name(value).ok()?.data_type() == DataType::Boolean;
+        Some(Self { name: name.to_owned(), array: table.array(value)?, is_bool })
+    }
+}
+
+/// A table over arrays of one shape.
+pub struct GridTable {
+    name: String,
+    grid: Arc<Grid>,
+    columns: Vec<GridColumn>,
+    storage: Arc<dyn Storage>,
+    stored: Known<u64>,
+    facts: TableFacts,
+}
+
+/// What a scan over a grid goes by.
+struct Grid {
+    /// The names of the axes.
+    axes: Vec<String>,
+    shape: Vec<u64>,
+    /// The axes, then the values.
+    schema: SchemaRef,
+    columns: Vec<Values>,
+}
+
+impl GridTable {
+    /// The arrays must have one shape; the axes are those of the first.
+    pub fn new(name: &str, columns: Vec<GridColumn>, storage: Arc<dyn Storage>) -> Result<Self> {
+        let first = columns.first().ok_or_else(|| Error::invalid("there is no array to read"))?;
+        let (shape, mut axes) = (first.array.shape().to_vec(), first.array.axis_names().to_vec());
+        if columns.iter().any(|column| column.array.shape() != shape) {
+            return Err(Error::invalid("the arrays have different shapes and do not form one table")
+                .hint("name one of them"));
+        }
+        for (i, axis) in axes.iter_mut().enumerate() {
+            if columns.iter().any(|column| column.name == *axis) || axis.is_empty() {
+                *axis = format!("i{i}");
+            }
+        }
+        let typed = |field: Field, source: &str| {
+            field.with_metadata([(TYPE_KEY.to_owned(), source.to_owned())].into())
+        };
+        let mut fields: Vec<Field> =
+            axes.iter().map(|axis| typed(Field::new(axis, DataType::Int64, false), "axis")).collect();
+        for column in &columns {
+            let (kind, source) = if column.is_bool {
+                (DataType::Boolean, "bool")
+            } else {
+                (column.array.dtype().arrow(), column.array.dtype().name())
+            };
+            fields.push(typed(Field::new(&column.name, kind, false), source));
+        }
+        let tiles = axes.iter().zip(&shape).zip(first.array.tile_shape());
+        let tiles = tiles.map(|((name, extent), tile)| GridAxis::positions(name, *extent, *tile));
+        let mut facts = TableFacts::of_grid(tiles.collect());
+        facts.roles.extend(columns.iter().map(|column| (column.name.clone(), ColumnRole::Value)));
+        let values =
+            columns.iter().map(|column| Values { array: Arc::clone(&column.array), is_bool: column.is_bool });
+        let grid = Grid { axes, shape, schema: Arc::new(Schema::new(fields)), columns: values.collect() };
+        Ok(Self {
+            name: name.to_owned(),
+            grid: Arc::new(grid),
+            columns,
+            storage,
+            stored: Known::Absent,
+            facts,
+        })
+    }
+
+    /// With metadata of the schema.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: HashMap<String, String>) -> Self {
+        if let Some(grid) = Arc::get_mut(&mut self.grid) {
+            grid.schema = Arc::new(Schema::clone(&grid.schema).with_metadata(metadata));
+        }
+        self
+    }
+
+    /// With the number of stored bytes.
+    #[must_use]
+    pub fn with_stored_bytes(mut self, bytes: u64) -> Self {
+        self.stored = Known::Exact(bytes);
+        self
+    }
+
+    /// What the table is, for those who know more of it than its grid.
+    pub fn facts_mut(&mut self) -> &mut TableFacts {
+        &mut self.facts
+    }
+}
+
+impl Table for GridTable {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.grid.schema)
+    }
+
+    fn stats(&self) -> TableStats {
+        let cells = Region::whole(&self.grid.shape).cells();
+        let unnulled = || ColumnStats { nulls: Known::Exact(0), ..ColumnStats::default() };
+        let axes = self.grid.axes.iter().zip(&self.grid.shape).filter(|_| cells != Some(0));
+        let axes = axes.map(|(name, extent)| {
+            let (min, max) = (Known::Exact(0_u64.into()), Known::Exact((extent - 1).into()));
+            (name.clone(), ColumnStats { min, max, ..unnulled() })
+        });
+        let values = self.columns.iter().map(|column| (column.name.clone(), unnulled()));
+        TableStats {
+            rows: cells.map_or(Known::Absent, Known::Exact),
+            bytes: self.stored.clone(),
+            columns: axes.chain(values).collect(),
+        }
+    }
+
+    fn stats_of(&self, columns: &[&str]) -> TableStats {
+        let mut stats = self.stats();
+        // Bounds of bytes are not bounds of Booleans.
+        let wanted = self.columns.iter().filter(|c| !c.is_bool && columns.contains(&c.name.as_str()));
+        stats.columns.extend(wanted.map(|column| (column.name.clone(), column.array.stats())));
+        stats
+    }
+
+    fn facts(&self) -> Result<TableFacts> {
+        Ok(self.facts.clone())
+    }
+
+    fn pushdown(&self, _predicate: &Predicate) -> Pushdown {
+        Pushdown::Exact
+    }
+
+    fn plan(&self, scan: &Scan) -> Result<Plan> {
+        plan::plan(&self.grid, scan)
+    }
+
+    fn storage(&self) -> Arc<dyn Storage> {
+        Arc::clone(&self.storage)
+    }
+
+    fn sort_columns(&self) -> Vec<String> {
+        self.grid.axes.clone()
+    }
+
+    fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
+        let found = self.columns.iter().find(|c| c.name == column);
+        found.map(|column| Arc::clone(&column.array))
+    }
+
+    fn array_columns(&self) -> Vec<String> {
+        self.columns.iter().filter(|c| !c.is_bool).map(|column| column.name.clone()).collect()
+    }
+}

@@ -1,0 +1,201 @@
+//! A file or a collection written again as tatami: everything it says stays, but for what a setting changes.
+//!
+//! Without settings the records are copied as they are, once their checksums have been compared: pages, blob runs,
+//! dictionaries and the index of a search segment keep every byte. With settings the rows are encoded again; row groups,
+//! pages, column flags, metadata and the index stay unless a setting is about them.
+
+use tesselle_core::storage::StagedFolder;
+use tesselle_core::{
+    Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Settings, Severity, Sink,
+    Summary, WriteOptions,
+};
+
+use crate::collection::{Collection, MANIFEST_NAME};
+use crate::meta::groups::Chunk;
+use crate::meta::string_blobs;
+use crate::meta::types::Codec;
+use crate::read::file::File;
+use crate::repair::{for_each_batch, read_runs};
+use crate::search::is_segment;
+use crate::verify::verify;
+use crate::write::options::WriterOptions;
+use crate::write::writer::Writer;
+
+/// Bytes copied at once.
+const COPY: u64 = 8 << 20;
+
+/// Settings that change which columns there are or what they are for: rows have to be converted.
+const STRUCTURAL: [&str; 3] = ["blob", "bloom", "sort_key"];
+
+/// Rewrites what is at `source`; `None` where its rows have to be converted.
+pub(crate) fn rewrite(
+    source: &Location,
+    target: &Location,
+    open: &OpenOptions,
+    write: &WriteOptions,
+    driver: &Driver,
+) -> Result<Option<Rewritten>> {
+    // Stored rows, deleted ones included: the index knows them by their numbers.
+    let open = OpenOptions { text_as_binary: true, deleted: true, ..open.clone() };
+    let structural = STRUCTURAL.iter().find(|name| write.settings.get(name).is_some());
+    if source.is_dir()? || source.name().ends_with(".manifest") {
+        let collection = Collection::open(source, &open)?;
+        return match structural {
+            Some(_) => Ok(None),
+            None => rewrite_collection(&collection, target, write, driver).map(Some),
+        };
+    }
+    let file = File::open(source, &open)?;
+    if let Some(name) = structural {
+        if is_segment(&file) {
+            return Err(Error::invalid(format!("'{name}' cannot be set for a search segment"))
+                .hint("its columns are fixed; 'tess index' builds one with other columns"));
+        }
+        return Ok(None);
+    }
+    let rewritten =
+        Rewritten { summary: rewrite_file(&file, target, write, driver)?, kept: attributes(&file) };
+    Ok(Some(rewritten))
+}
+
+/// Rewrites all members under their paths, and a manifest that names them.
+fn rewrite_collection(
+    collection: &Collection,
+    target: &Location,
+    write: &WriteOptions,
+    driver: &Driver,
+) -> Result<Rewritten> {
+    target.refuse_existing(write.overwrite)?;
+    let staged = StagedFolder::new(target)?;
+    let mut all = Rewritten::default();
+    for member in collection.members() {
+        let place = staged.join(&member.path)?;
+        if let Some(folder) = place.parent() {
+            folder.storage().create_dir(folder.path())?;
+        }
+        let file = collection.open_member(member)?;
+        let summary = rewrite_file(&file, &place, write, driver)?;
+        all.summary.rows += summary.rows;
+        all.summary.bytes += summary.bytes;
+        all.summary.pieces += summary.pieces;
+        all.kept.extend(attributes(&file));
+    }
+    all.kept.sort();
+    all.kept.dedup();
+    let log = collection.relocated(staged.location())?;
+    let mut manifest = staged.join(MANIFEST_NAME)?.create(false)?;
+    manifest.write(&log)?;
+    manifest.commit()?;
+    all.summary.bytes += log.len() as u64;
+    staged.commit()?;
+    Ok(all)
+}
+
+/// The names of the metadata pairs that are the user's.
+fn attributes(file: &File) -> Vec<String> {
+    let names = file.footer().key_value.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned());
+    let own =
+        |name: &String| name == "tatami.version" || name == "tatami.sort_key" || name == string_blobs::KEY;
+    names.filter(|name| !own(name)).collect()
+}
+
+fn rewrite_file(file: &File, target: &Location, write: &WriteOptions, driver: &Driver) -> Result<Summary> {
+    if write.settings == Settings::default() {
+        copy(file, target, write.overwrite, driver)
+    } else {
+        encode(file, target, write, driver)
+    }
+}
+
+/// Copies a file whose checksums hold.
+fn copy(file: &File, target: &Location, overwrite: bool, driver: &Driver) -> Result<Summary> {
+    target.refuse_existing(overwrite)?;
+    let mut report = Report::new(Depth::Pieces);
+    verify(file, Depth::Pieces, driver, &mut report)?;
+    if let Some(finding) = report.findings().iter().find(|finding| finding.severity == Severity::Error) {
+        let mut error =
+            Error::corrupt(finding.message.clone()).class(finding.kind).file(file.path().to_string());
+        if let Some(offset) = finding.offset {
+            error = error.offset(offset);
+        }
+        if let Some(piece) = &finding.piece {
+            error = error.piece(piece.clone());
+        }
+        return Err(error.hint("'tess repair' saves what is whole"));
+    }
+    let mut staged = target.create(overwrite)?;
+    let mut at = 0;
+    while at < file.size() {
+        driver.check_canceled()?;
+        let len = COPY.min(file.size() - at);
+        staged.write(&file.read(at, len)?)?;
+        at += len;
+    }
+    staged.commit()?;
+    Ok(Summary { rows: file.rows(), bytes: file.size(), pieces: pages(file), lost: Vec::new() })
+}
+
+fn chunks(file: &File) -> impl Iterator<Item = &Chunk> {
+    file.footer().groups.iter().flat_map(|group| &group.chunks)
+}
+
+fn pages(file: &File) -> u64 {
+    chunks(file).fold(0, |n, chunk| n.saturating_add(chunk.pages))
+}
+
+/// Encodes all rows again, with what the settings say and else with what the file says.
+fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver) -> Result<Summary> {
+    let given = |name: &str| write.settings.get(name).is_some();
+    let own_groups = given("row_group_rows") || given("row_group_bytes");
+    let mut options = WriterOptions::from_settings(&with_facts(file, &write.settings))?;
+    if !own_groups {
+        (options.row_group_rows, options.row_group_bytes) = (usize::MAX, u64::MAX);
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    options.metadata = file.footer().key_value.iter().map(|(k, v)| (text(k), text(v))).collect();
+    let schema = file.footer().schema.clone();
+    let mut writer = Writer::with_schema(target, schema, &file.schema(), options, write.overwrite, driver)?
+        .minor_version(file.header().minor.min(1));
+    if let Some(inverted) = file.footer().inverted.filter(|_| is_segment(file)) {
+        writer.attach_inverted(read_runs(file, &inverted)?);
+    }
+    for group in 0..file.footer().groups.len() {
+        driver.check_canceled()?;
+        for_each_batch(file, group, None, |batch| writer.write(batch))?;
+        if !own_groups {
+            writer.end_group()?;
+        }
+    }
+    Box::new(writer).finish()
+}
+
+/// The settings that describe the file, where none are given.
+fn with_facts(file: &File, given: &Settings) -> Settings {
+    let header = file.header();
+    let mut facts = given.clone();
+    let mut set = |name: &str, value: String| {
+        if facts.get(name).is_none() {
+            facts.set(name, value);
+        }
+    };
+    let pages =
+        chunks(file).filter(|chunk| chunk.pages > 1).map(|chunk| chunk.values.div_ceil(chunk.pages)).max();
+    if let Some(rows) = pages {
+        set("page_rows", rows.to_string());
+    }
+    if let Some(codec) = chunks(file).next().and_then(|chunk| codec_setting(chunk.codec)) {
+        set("codec", codec.to_owned());
+    }
+    if file.footer().extension.features != 0 {
+        set("profile", "extended".to_owned());
+    }
+    set("uuid", tesselle_core::hex(&header.uuid));
+    set("created_ms", header.created_ms.to_string());
+    set("creator_id", header.creator_id.to_string());
+    set("page_size_hint", header.page_size_hint.to_string());
+    facts
+}
+
+fn codec_setting(id: u8) -> Option<&'static str> {
+    [Codec::None, Codec::Lz4, Codec::Zstd].into_iter().find(|codec| codec.id() == id).map(Codec::name)
+}
