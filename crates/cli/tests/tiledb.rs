@@ -260,8 +260,18 @@ fn an_encrypted_array_is_written_with_its_key_only() {
 #[test]
 fn every_tool_shows_an_example() {
     let help = text(&tess(&["tiledb", "--help"]).stdout);
-    for tool in ["create", "write", "fragments", "consolidate", "vacuum", "delete", "evolve", "meta", "group"]
-    {
+    for tool in [
+        "create",
+        "write",
+        "fragments",
+        "consolidate",
+        "vacuum",
+        "delete",
+        "delete-fragments",
+        "evolve",
+        "meta",
+        "group",
+    ] {
         assert!(help.contains(tool), "tess tiledb --help does not name {tool}");
         let help = text(&tess(&["tiledb", tool, "--help"]).stdout);
         assert!(help.contains("Example") && help.contains(&format!("tess tiledb {tool}")), "{tool}: {help}");
@@ -280,4 +290,169 @@ fn an_empty_array_takes_rows_anywhere_or_says_what_it_needs() {
     json_of(&[&create[..], &["--set", "kind=sparse", "--set", "dims=k"]].concat());
     assert_eq!(json_of(&["tiledb", "write", path(&array), path(&like)])["cells"], 2);
     assert_eq!(values(path(&array), "a", &[]), [json!(10), json!(20)]);
+}
+
+/// Four fragments, at the times 10 to 40.
+fn history(folder: &Path) -> String {
+    let array = points(folder);
+    for time in [10, 20, 30, 40] {
+        let input = put(folder, "cells.csv", format!("x,y,a\n{time},1,{time}.5\n{time},2,1.5\n"));
+        json_of(&["tiledb", "write", &array, path(&input), "--timestamp", &time.to_string()]);
+    }
+    array
+}
+
+fn names(array: &str) -> Vec<Value> {
+    let fragments = json_of(&["tiledb", "fragments", array]);
+    fragments["fragments"].as_array().unwrap().iter().map(|f| f["timestamps"].clone()).collect()
+}
+
+#[test]
+fn times_choose_what_is_merged_and_removed_and_are_refused_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = history(folder.path());
+    let before = rows(&array, &[]);
+    let plan = json_of(&["tiledb", "consolidate", &array, "--between", "10,20", "--dry-run"]);
+    assert_eq!(plan["fragments"].as_array().unwrap().len(), 2, "{plan}");
+    assert!(plan["bytes"].as_u64().unwrap() > 0, "{plan}");
+    assert_eq!(names(&array).len(), 4);
+    let merged = json_of(&["tiledb", "consolidate", &array, "--between", "10,20"]);
+    assert!(merged["fragments"][0].as_str().unwrap().starts_with("__10_20_"), "{merged}");
+    assert_eq!(names(&array), [json!([10, 20]), json!([30, 30]), json!([40, 40])]);
+    let removal = json_of(&["tiledb", "vacuum", &array, "--dry-run"]);
+    assert_eq!(removal["dry_run"], true);
+    assert_eq!(json_of(&["tiledb", "vacuum", &array])["removed"], removal["removed"]);
+    let out = tess(&["tiledb", "vacuum", &array]);
+    assert!(text(&out.stdout).contains("removed 0 files and folders"), "{}", text(&out.stdout));
+    assert_eq!(rows(&array, &[]), before);
+
+    refused(&["tiledb", "delete-fragments", &array]);
+    json_of(&["tiledb", "delete-fragments", &array, "--between", "30,35", "--dry-run"]);
+    assert_eq!(names(&array).len(), 3);
+    json_of(&["tiledb", "delete-fragments", &array, "--between", "30,35"]);
+    assert_eq!(names(&array), [json!([10, 20]), json!([40, 40])]);
+    assert_eq!(rows(&array, &[]).len(), before.len() - 2);
+    assert!(tess(&["verify", "--deep", &array]).status.success());
+
+    let input = put(folder.path(), "more.csv", "x,y,a\n5,5,5.5\n");
+    refused(&["tiledb", "write", &array, path(&input), "--at", "10"]);
+    refused(&["tiledb", "delete", &array, "--where", "x < 5", "--between", "1,2"]);
+    refused(&["tiledb", "evolve", &array, "--add", "b:INT32", "--at", "10"]);
+    refused(&["tiledb", "consolidate", &array, "--what", "commits", "--between", "1,2"]);
+    let out = tess(&["tiledb", "consolidate", &array, "--what", "commits"]);
+    assert_eq!(text(&out.stdout), "2 commits merged into one file\n");
+}
+
+#[test]
+fn groups_have_metadata_and_members_inside_of_them_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let group = folder.path().join("group");
+    json_of(&["tiledb", "group", path(&group), "--create"]);
+    let metadata = json_of(&["tiledb", "meta", path(&group), "--put", "title=study"]);
+    assert_eq!(metadata["title"]["value"], "study");
+    for outside in ["/etc", "../other", "a/../../b"] {
+        refused(&["tiledb", "group", path(&group), "--add-array", outside]);
+    }
+    points(&group);
+    json_of(&["tiledb", "group", path(&group), "--add-array", "points"]);
+    // A conversion keeps the group with its members.
+    let copy = folder.path().join("copy");
+    json_of(&["convert", path(&group), path(&copy), "--to", "tiledb"]);
+    let info = json_of(&["info", path(&copy)]);
+    assert_eq!((&info["kind"], &info["metadata"]["title"]["value"]), (&json!("group"), &json!("study")));
+    assert_eq!(json_of(&["info", path(&copy.join("points"))])["kind"], "sparse");
+    let file = put(folder.path(), "x.csv", "a\n1\n");
+    assert!(refused(&["tiledb", "fragments", path(&file)]).contains("not a TileDB array"));
+    assert!(refused(&["tiledb", "fragments", path(&group)]).contains("is a group"));
+    assert!(refused(&["tiledb", "write", path(&group), path(&file)]).contains("is a group"));
+}
+
+#[test]
+fn a_key_is_used_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = put(folder.path(), "key", [b'k'; 32]);
+    let source = put(folder.path(), "rows.csv", "x,v\n1,2\n");
+    let at = |name: &str| path(&folder.path().join(name)).to_owned();
+    let (plain, secret, again, open) = (at("plain"), at("secret"), at("again"), at("open"));
+    let dims = ["--to", "tiledb", "--set", "dims=x"];
+    json_of(&[&["convert", path(&source), &plain][..], &dims].concat());
+    json_of(&[&["convert", path(&source), &secret, "--key-file", path(&key)][..], &dims].concat());
+    let encrypted = |array: &str| json_of(&["info", array, "--key-file", path(&key)])["encrypted"].clone();
+    assert_eq!((encrypted(&plain), encrypted(&secret)), (json!(false), json!(true)));
+    let from_file = format!("key-file={}", path(&key));
+    let other = at("other");
+    json_of(&[&["convert", path(&source), &other, "--set", &from_file][..], &dims].concat());
+    assert_eq!(encrypted(&other), json!(true));
+    // A copy stays encrypted, unless it is asked for; a setting does not change that.
+    json_of(&["convert", &secret, &again, "--to", "tiledb", "--key-file", path(&key)]);
+    assert_eq!(encrypted(&again), json!(true));
+    let tight = at("tight");
+    json_of(&["convert", &secret, &tight, "--to", "tiledb", "--key-file", path(&key), "--set", "capacity=9"]);
+    assert_eq!(encrypted(&tight), json!(true));
+    let none = ["--set", "encryption=none", "--key-file", path(&key)];
+    json_of(&[&["convert", &secret, &open, "--to", "tiledb"][..], &none].concat());
+    assert_eq!(encrypted(&open), json!(false));
+    let report = json_of(&["convert", &secret, &at("x.parquet"), "--key-file", path(&key)]);
+    let lost = report["metadata"]["lost"].as_array().unwrap();
+    assert!(lost.iter().any(|line| line.as_str().unwrap().contains("encryption")), "{report}");
+    // Nothing encrypted is written into a plain array.
+    refused(&["tiledb", "write", &plain, path(&source), "--key-file", path(&key)]);
+}
+
+#[test]
+fn filters_that_do_not_suit_a_column_are_a_wrong_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = put(folder.path(), "rows.csv", "x,v\n1,2\n");
+    let target = folder.path().join("array");
+    let call = ["convert", path(&source), path(&target), "--to", "tiledb", "--set", "filters.v=dictionary"];
+    assert!(refused(&call).contains("'v'"));
+}
+
+#[test]
+fn a_schema_is_written_by_hand_and_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = json!({
+        "kind": "sparse", "cell_order": "hilbert", "capacity": 77, "allows_dups": true,
+        "offsets_filters": "positive-delta:512,zstd:2",
+        "columns": [
+            { "name": "x", "role": "dimension", "type": "INT32", "domain": [0, 99], "extent": 10 },
+            { "name": "a", "role": "attribute", "type": "FLOAT32", "fill": -1.5,
+              "filters": [{ "name": "float-scale", "factor": 0.5, "offset": 1.0, "byte_width": 4 }] },
+            { "name": "s", "role": "attribute", "type": "STRING_UTF8", "cell_val_num": "var", "nullable": true },
+        ],
+        "current_domain": [[0, 49]],
+    });
+    let file = put(folder.path(), "schema.json", schema.to_string());
+    let (array, again) = (folder.path().join("array"), folder.path().join("again"));
+    json_of(&["tiledb", "create", path(&array), "--schema", path(&file)]);
+    let info = json_of(&["info", path(&array)]);
+    assert_eq!((&info["cell_order"], &info["capacity"]), (&json!("hilbert"), &json!(77)));
+    let filters = json!([{ "name": "positive-delta", "window": 512 }, { "name": "zstd", "level": 2 }]);
+    assert_eq!(info["offsets_filters"], filters);
+    assert_eq!(info["tables"][0]["columns"][1]["fill"], json!(-1.5));
+    // What info prints is a schema, too.
+    let file = put(folder.path(), "info.json", info.to_string());
+    json_of(&["tiledb", "create", path(&again), "--schema", path(&file)]);
+    assert_eq!(json_of(&["info", path(&again)]), info);
+    let wrong = put(folder.path(), "wrong.json", "{\"kind\": \"round\"}");
+    refused(&["tiledb", "create", path(&folder.path().join("x")), "--schema", path(&wrong)]);
+
+    let array = path(&array);
+    json_of(&[
+        "tiledb",
+        "evolve",
+        array,
+        "--add-enumeration",
+        "colors=red,green",
+        "--add",
+        "c:UINT8@colors/rle",
+    ]);
+    json_of(&["tiledb", "evolve", array, "--extend-enumeration", "colors=blue", "--expand", "x=0:79"]);
+    let info = json_of(&["info", array]);
+    assert_eq!(info["enumerations"]["colors"]["values"], json!(["red", "green", "blue"]));
+    assert_eq!(info["current_domain"], json!([[0, 79]]));
+    assert_eq!(info["tables"][0]["columns"][3]["filters"], json!([{ "name": "rle" }]));
+    refused(&["tiledb", "evolve", array, "--expand", "x=0:9"]);
+    json_of(&["tiledb", "evolve", array, "--drop", "c", "--drop-enumeration", "colors"]);
+    assert_eq!(json_of(&["info", array])["enumerations"], json!({}));
 }

@@ -228,8 +228,13 @@ pub(crate) struct Loader<'a> {
 impl Loader<'_> {
     /// The payload of a file that is one generic tile.
     pub(crate) fn payload(&self, path: &str) -> Result<Vec<u8>> {
+        self.tile(path).map(|tile| tile.payload)
+    }
+
+    /// A file that is one generic tile.
+    pub(crate) fn tile(&self, path: &str) -> Result<GenericTile> {
         let bytes = self.root.join(path).read_all(self.limit)?;
-        Ok(GenericTile::parse(&bytes, 0, self.key, self.limit).in_file(path)?.payload)
+        GenericTile::parse(&bytes, 0, self.key, self.limit).in_file(path)
     }
 
     /// A schema, and whether it is encrypted.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tesselle_core::{Container, Depth, Description, Driver, LayoutMap, Location, OpenOptions, Report, Table};
 
 use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::slots::Field;
 use crate::table::ArrayTable;
-use crate::{Error, Result, describe, layout, verify};
+use crate::{Error, Result, describe, layout, stated, verify};
 
 pub(crate) struct ArrayContainer {
     array: Arc<Array>,
@@ -41,37 +41,11 @@ impl Container for ArrayContainer {
         let mut out = Vec::new();
         for fragment in &self.array.fragments {
             for field in stored_fields(fragment) {
-                let index = fragment.index(field)?;
-                let statistics = fragment.statistics(field)?;
-                let [size, var_size, validity_size] = fragment.file_sizes(field);
-                for tile in 0..fragment.tiles {
-                    if out.len() >= limit {
-                        return Ok(out);
-                    }
-                    let range = Fragment::tile_range(&index.offsets, tile, size)?;
-                    let at = usize::try_from(tile).unwrap_or(usize::MAX);
-                    let stored = |starts: &[u64], size: u64| {
-                        Fragment::tile_range(starts, tile, size).map_or(0, |range| range.end - range.start)
-                    };
-                    let (is_var, nullable) = fragment.shape_of(field);
-                    let mut bytes = range.end - range.start;
-                    if is_var {
-                        bytes += stored(&index.var_offsets, var_size);
-                    }
-                    if nullable {
-                        bytes += stored(&index.validity_offsets, validity_size);
-                    }
-                    out.push(json!({
-                        "fragment": fragment.name.name,
-                        "column": field_name(fragment, field),
-                        "tile": tile,
-                        "file": fragment.file_of(field, ""),
-                        "offset": range.start,
-                        "stored_bytes": bytes,
-                        "cells": if fragment.footer.dense { Json::Null } else { fragment.cells_of(tile).into() },
-                        "nulls": statistics.null_counts.get(at),
-                    }));
+                let left = limit.saturating_sub(out.len()) as u64;
+                if left == 0 {
+                    return Ok(out);
                 }
+                out.extend(stated::tiles(&self.array, fragment, field, left)?);
             }
         }
         Ok(out)

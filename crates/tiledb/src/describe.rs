@@ -5,12 +5,13 @@ use tesselle_core::{ColumnDescription, ColumnRole, Description, TableDescription
 
 use crate::Result;
 use crate::array::Array;
-use crate::filter::Pipeline;
+use crate::filter::{Filter, Pipeline};
 use crate::meta::dimension::VAR;
 use crate::meta::key_value::MetadataValue;
 use crate::meta::label::DimensionLabel;
 use crate::meta::value::Range;
 use crate::read::column::Source;
+use crate::stated::{cell_json, cells};
 
 /// Describes an array.
 pub(crate) fn describe(array: &Array) -> Result<Description> {
@@ -24,8 +25,12 @@ pub(crate) fn describe(array: &Array) -> Result<Description> {
     extra.insert("tile_order".into(), schema.tile_order.name().into());
     extra.insert("cell_order".into(), schema.cell_order.name().into());
     extra.insert("capacity".into(), schema.capacity.into());
+    extra.insert("coords_filters".into(), filters_json(&schema.coords_filters));
+    extra.insert("offsets_filters".into(), filters_json(&schema.offsets_filters));
+    extra.insert("validity_filters".into(), filters_json(&schema.validity_filters));
     extra.insert("encrypted".into(), array.key.is_some().into());
-    extra.insert("fragments".into(), array.fragments.iter().map(|f| fragment_json(f)).collect());
+    let fragments = array.fragments.iter().map(|fragment| fragment_json(fragment));
+    extra.insert("fragments".into(), fragments.collect::<Result<Vec<_>>>()?.into());
     let mut enumerations = Map::new();
     for (name, enumeration) in &array.enumerations {
         let entry = json!({
@@ -42,7 +47,8 @@ pub(crate) fn describe(array: &Array) -> Result<Description> {
     let labels = schema.labels.iter().map(|label| (label.name.clone(), label_json(label)));
     extra.insert("labels".into(), Json::Object(labels.collect()));
     out.extra = extra;
-    let columns = array.columns.iter().map(|column| column_description(array, column)).collect();
+    let columns = array.columns.iter().map(|column| column_description(array, column));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
     let mut extra = Map::new();
     if array.is_dense() {
         let grid = schema.grid()?;
@@ -68,16 +74,16 @@ pub(crate) fn metadata_json<'a>(
     Ok(Json::Object(entries.collect::<Result<_>>()?))
 }
 
-fn fragment_json(fragment: &crate::fragment::Fragment) -> Json {
-    json!({
+fn fragment_json(fragment: &crate::fragment::Fragment) -> Result<Json> {
+    Ok(json!({
         "name": fragment.name.name,
         "version": fragment.version(),
         "timestamps": [fragment.name.start, fragment.name.end],
         "tiles": fragment.tiles,
-        "cells": if fragment.footer.dense { Json::Null } else { fragment.cells().into() },
+        "cells": cells(fragment)?,
         "non_empty_domain": ranges_json(fragment.footer.non_empty_domain.as_deref()),
         "has_timestamps": fragment.footer.has_timestamps,
-    })
+    }))
 }
 
 fn label_json(label: &DimensionLabel) -> Json {
@@ -96,10 +102,10 @@ fn count_json(cell_val_num: u32) -> Json {
 }
 
 fn filters_json(pipeline: &Pipeline) -> Json {
-    pipeline.filters.iter().map(|filter| Json::from(filter.name())).collect()
+    pipeline.filters.iter().map(Filter::to_json).collect()
 }
 
-fn column_description(array: &Array, column: &crate::read::column::Column) -> ColumnDescription {
+fn column_description(array: &Array, column: &crate::read::column::Column) -> Result<ColumnDescription> {
     let mut extra = Map::new();
     extra.insert("cell_val_num".into(), count_json(column.cell_val_num));
     let role = match column.source {
@@ -118,16 +124,23 @@ fn column_description(array: &Array, column: &crate::read::column::Column) -> Co
             let enumeration = attribute.and_then(|attribute| attribute.enumeration.clone());
             extra.insert("domain".into(), Json::Null);
             extra.insert("enumeration".into(), enumeration.into());
-            extra.insert("filters".into(), attribute.map_or(Json::Null, |a| filters_json(&a.filters)));
+            if let Some(attribute) = attribute {
+                extra.insert("filters".into(), filters_json(&attribute.filters));
+                extra.insert("max_chunk_size".into(), attribute.filters.max_chunk.into());
+                let is_null = attribute.nullable && !attribute.fill_valid;
+                let fill = || cell_json(attribute.datatype, attribute.cell_val_num, &attribute.fill);
+                extra.insert("fill".into(), if is_null { Json::Null } else { fill()? });
+                extra.insert("order".into(), attribute.order.name().into());
+            }
             ColumnRole::Attribute
         }
     };
     extra.entry("enumeration").or_insert(Json::Null);
-    ColumnDescription {
+    Ok(ColumnDescription {
         name: column.name.clone(),
         kind: column.datatype.name().to_owned(),
         role,
         nullable: column.nullable,
         extra,
-    }
+    })
 }

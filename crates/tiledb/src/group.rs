@@ -31,6 +31,7 @@ pub(crate) struct Group {
     metadata: BTreeMap<Vec<u8>, MetadataValue>,
     details: Vec<FileEntry>,
     directory: ArrayDirectory,
+    encrypted: bool,
 }
 
 impl Group {
@@ -54,11 +55,12 @@ impl Group {
         }
         let mut details = detail_files(root)?;
         details.retain(|file| file.name.is_within(&range));
-        let mut version = 2;
+        let (mut version, mut encrypted) = (2, false);
         let mut members: Vec<Member> = Vec::new();
         for file in &details {
-            let payload = loader.payload(&file.path)?;
-            let parsed = GroupDetails::parse(&payload).in_file(&file.path)?;
+            let tile = loader.tile(&file.path)?;
+            encrypted = tile.encrypted;
+            let parsed = GroupDetails::parse(&tile.payload).in_file(&file.path)?;
             version = parsed.version;
             if version == 1 {
                 // Before version 2 every file told the whole story.
@@ -79,7 +81,34 @@ impl Group {
             metadata,
             details,
             directory,
+            encrypted,
         })
+    }
+
+    /// The members.
+    pub(crate) fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The files that list the members, those of the time of reading.
+    pub(crate) fn detail_files(&self) -> &[FileEntry] {
+        &self.details
+    }
+
+    /// The files of metadata that apply.
+    pub(crate) fn visible_metadata(&self) -> Vec<&FileEntry> {
+        let (start, end) = self.options.between.unwrap_or((0, u64::MAX));
+        self.directory.visible_metadata(&(start..=end))
+    }
+
+    /// The names in the metadata.
+    pub(crate) fn metadata_keys(&self) -> impl Iterator<Item = String> {
+        self.metadata.keys().map(|key| String::from_utf8_lossy(key).into_owned())
+    }
+
+    /// Whether the list of members is encrypted.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.encrypted
     }
 
     fn location_of(&self, member: &Member) -> Result<Location> {

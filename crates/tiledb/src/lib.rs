@@ -15,6 +15,7 @@
 
 mod array;
 mod container;
+mod copy;
 mod describe;
 mod directory;
 mod domain;
@@ -27,6 +28,8 @@ pub mod meta;
 pub mod order;
 mod read;
 mod repair;
+mod rewrite;
+mod stated;
 mod table;
 mod vanished;
 mod verify;
@@ -37,7 +40,8 @@ use std::sync::Arc;
 use tesselle_core::storage::{Entry, EntryKind};
 use tesselle_core::{
     ArrayRequest, Capabilities, Confidence, Container, Context, Created, Cursor, Driver, Error, Folder,
-    FolderKind, Format, Location, OpenOptions, Probe, Repaired, Result, WriteRequest, Written,
+    FolderKind, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, WriteOptions,
+    WriteRequest, Written,
 };
 
 pub use meta::attribute::{Attribute, DataOrder};
@@ -48,9 +52,10 @@ pub use meta::group::{Member, MemberKind};
 pub use meta::key_value::MetadataValue;
 pub use meta::layout::Layout;
 pub use meta::value::Range;
+pub use stated::fragments;
 
 /// The name of the format.
-pub(crate) const NAME: &str = "tiledb";
+pub const NAME: &str = "tiledb";
 
 /// The TileDB format.
 #[derive(Debug, Clone, Copy, Default)]
@@ -134,10 +139,21 @@ impl Format for TileDb {
         }
         repair::repair(source, target, options, driver)
     }
+
+    fn rewrite(
+        &self,
+        source: &Location,
+        target: &Location,
+        open: &OpenOptions,
+        write: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Option<Rewritten>> {
+        rewrite::rewrite(source, target, open, write, driver)
+    }
 }
 
-/// Groups bear a marker; object stores may have dropped it where it is empty.
-fn is_group(location: &Location) -> Result<bool> {
+/// Whether a folder is a group. Groups bear a marker; object stores may have dropped it where it is empty.
+pub fn is_group(location: &Location) -> Result<bool> {
     let is_array = location.join(directory::OLD_SCHEMA).is_file()? || location.join("__schema").is_dir()?;
     Ok(!is_array && (location.join(group::MARKER).is_file()? || location.join("__group").is_dir()?))
 }

@@ -10,7 +10,6 @@ mod rebuild;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tesselle_core::storage::EntryKind;
 use tesselle_core::{Depth, Driver, Location, OpenOptions, Outcome, Repaired, Report, Severity};
 
 use crate::array::{Array, Loader, key_of};
@@ -25,7 +24,7 @@ use crate::meta::key_value;
 use crate::meta::schema::ArraySchema;
 use crate::vanished::damage;
 use crate::write::make_folders;
-use crate::{Error, Result};
+use crate::{Error, Result, copy};
 
 /// Findings about statistics alone: the data is fine, and they can be rebuilt.
 const REBUILT: [&str; 4] = ["tile_statistics", "fragment_statistics", "rtree", "mbr"];
@@ -45,7 +44,7 @@ pub(crate) fn repair(
             return Err(error);
         }
     };
-    repaired.dropped_bytes = total_bytes(source, options.limits.depth)?.saturating_sub(repaired.kept_bytes);
+    repaired.dropped_bytes = copy::size_of(source)?.saturating_sub(repaired.kept_bytes);
     Ok(repaired)
 }
 
@@ -146,18 +145,7 @@ impl Job<'_> {
 
     /// Copies a file of the array.
     fn copy(&mut self, path: &str) -> Result<()> {
-        let source = self.array.root.join(path);
-        let size = source.size()?;
-        let mut staged = self.target.join(path).create(true)?;
-        const STEP: u64 = 8 << 20;
-        let mut at = 0;
-        while at < size {
-            let end = at.saturating_add(STEP).min(size);
-            staged.write(&source.read_range(at..end)?)?;
-            at = end;
-        }
-        staged.commit()?;
-        self.repaired.kept_bytes += size;
+        self.repaired.kept_bytes += copy::file(&self.array.root.join(path), &self.target.join(path))?;
         Ok(())
     }
 
@@ -330,19 +318,4 @@ impl Job<'_> {
         }
         Ok(lost)
     }
-}
-
-/// The bytes of all files below a folder.
-fn total_bytes(folder: &Location, depth: usize) -> Result<u64> {
-    let Some(depth) = depth.checked_sub(1) else {
-        return Err(Error::limit("the folders of the array are nested too deeply"));
-    };
-    folder.list()?.iter().try_fold(0_u64, |sum, entry| {
-        let size = match entry.kind {
-            EntryKind::File => entry.size,
-            EntryKind::Folder => total_bytes(&folder.join(&entry.name), depth)?,
-            EntryKind::Other => 0,
-        };
-        Ok(sum.saturating_add(size))
-    })
 }

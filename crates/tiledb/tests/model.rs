@@ -192,7 +192,9 @@ proptest! {
                     array.vacuum(Vacuum::Fragments).unwrap();
                     array.vacuum(Vacuum::Commits).unwrap();
                 }
-                Step::Commits => array.consolidate_commits().unwrap(),
+                Step::Commits => {
+                    array.consolidate_commits().unwrap();
+                }
             }
             let found = read_all(&location);
             let column = |i: usize| found.column(i).as_primitive::<Int32Type>().values().to_vec();

@@ -50,6 +50,9 @@ fn old_arrays_are_written_in_their_own_version() {
         let version = array.schema().version;
         assert!(version < 22, "{name}");
         let before = rows(&place);
+        if before == 0 {
+            continue;
+        }
         array.write_metadata(&vec![(b"note".to_vec(), Some(MetadataValue::integer(1)))], None).unwrap();
         let all = batches(&place);
         let written = if array.schema().kind == ArrayKind::Sparse {

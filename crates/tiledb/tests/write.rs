@@ -303,7 +303,7 @@ fn a_write_that_is_cut_short_leaves_the_old_state_or_the_new() {
     old_or_new(
         |array| {
             array.consolidate(&Consolidation::default())?;
-            array.vacuum(Vacuum::Fragments)
+            array.vacuum(Vacuum::Fragments).map(drop)
         },
         &old,
         &old,
@@ -315,7 +315,7 @@ fn a_write_that_is_cut_short_leaves_the_old_state_or_the_new() {
             array.consolidate(&Consolidation::default())?;
             array.vacuum(Vacuum::Fragments)?;
             array.consolidate_commits()?;
-            array.vacuum(Vacuum::Commits)
+            array.vacuum(Vacuum::Commits).map(drop)
         },
         &old,
         &old,

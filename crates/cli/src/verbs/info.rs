@@ -191,12 +191,24 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// JSON without the quotes around plain words.
+/// A value in plain words: a named object by its name with the rest in parentheses, nothing for what is empty.
 fn plain(value: &Value) -> String {
+    let list = |items: &[Value]| items.iter().map(plain).collect::<Vec<_>>().join(", ");
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(items) if !items.iter().any(|item| item.is_object() || item.is_array()) => {
-            format!("[{}]", items.iter().map(plain).collect::<Vec<_>>().join(", "))
+        // Objects have names of their own and need no brackets.
+        Value::Array(items) if items.iter().any(Value::is_object) => list(items),
+        Value::Array(items) => format!("[{}]", list(items)),
+        Value::Object(items) => {
+            let name = items.get("name").and_then(Value::as_str);
+            let rest =
+                items.iter().filter(|(key, value)| !(name.is_some() && *key == "name") && !is_empty(value));
+            let rest: Vec<String> = rest.map(|(key, value)| format!("{key} {}", plain(value))).collect();
+            match (name, rest.is_empty()) {
+                (Some(name), true) => name.to_owned(),
+                (Some(name), false) => format!("{name} ({})", rest.join(", ")),
+                (None, _) => rest.join(", "),
+            }
         }
         other => other.to_string(),
     }

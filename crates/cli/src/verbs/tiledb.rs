@@ -1,14 +1,16 @@
 //! `tess tiledb`: what only TileDB arrays and groups have.
 
+use std::fmt::Write as _;
+
 use arrow_array::{ArrayRef, RecordBatch};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use tesselle::tiledb::filter::Key;
+use tesselle::tiledb::filter::{Key, filters_from_text};
 use tesselle::tiledb::meta::schema::ArrayKind;
 use tesselle::tiledb::write::{
-    ArrayWriter, Consolidation, GroupWriter, OnNull, SparseOptions, Vacuum, Written,
+    ArrayWriter, Consolidation, GroupWriter, NewSchema, OnNull, Removal, SparseOptions, Vacuum, Written,
 };
-use tesselle::tiledb::{Attribute, Datatype, Member, MemberKind, MetadataValue, Range};
+use tesselle::tiledb::{Attribute, Datatype, Enumeration, Member, MemberKind, MetadataValue, Range};
 use tesselle::{
     DatasetTable, Error, Location, Opener, Predicate, Result, Scalar, Scan, Selection, Settings, WriteOptions,
 };
@@ -17,7 +19,7 @@ use crate::args::{ReadArgs, ResourceArgs};
 use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};
 
-/// TileDB tools: create, write, fragments, consolidate, vacuum, delete, evolve, meta, group
+/// TileDB tools: create, write, fragments, consolidate, vacuum, delete, delete-fragments, evolve, meta, group
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -44,16 +46,22 @@ pub(crate) struct TileDb {
 
 #[derive(Debug, Subcommand)]
 enum Tool {
-    /// Create an empty array with the columns of a table
+    /// Create an empty array with the columns of a table, or with a schema
+    ///
+    /// A schema is the JSON that 'tess info ARRAY --json' prints, of another array or written by hand: kind, orders,
+    /// capacity, columns with types, domains, extents, filters and fill values, enumerations, current domain.
     #[command(
-        after_help = "Example:\n  tess tiledb create points --like points.parquet --set kind=sparse --set dims=x,y --set domain.x=0:1000 --set domain.y=0:1000"
+        after_help = "Examples:\n  tess info points --json > schema.json && tess tiledb create more --schema schema.json\n  tess tiledb create points --like points.parquet --set kind=sparse --set dims=x,y --set domain.x=0:1000 --set domain.y=0:1000"
     )]
     Create {
         /// The new array
         array: String,
         /// A table whose columns it gets
-        #[arg(long, value_name = "URI")]
-        like: String,
+        #[arg(long, value_name = "URI", required_unless_present = "schema")]
+        like: Option<String>,
+        /// A file with the schema as JSON
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["like", "settings"])]
+        schema: Option<std::path::PathBuf>,
         /// A setting, e.g. kind=sparse, dims=x,y, filters=zstd; may be repeated
         #[arg(long = "set", value_name = "NAME=VALUE")]
         settings: Vec<String>,
@@ -77,14 +85,18 @@ enum Tool {
         #[arg(long, value_name = "TIME")]
         timestamp: Option<u64>,
     },
-    /// List the fragments that reads use
+    /// List the fragments that reads use, with what they state: cells, tiles, sizes, domains, statistics
     #[command(after_help = "Example:\n  tess tiledb fragments points --at 1700000000000")]
     Fragments {
         /// The array
         array: String,
     },
     /// Merge fragments, commit files or metadata into one; what is merged stays until it is vacuumed
-    #[command(after_help = "Example:\n  tess tiledb consolidate points --what commits")]
+    ///
+    /// With --between only fragments that were written in these times are merged.
+    #[command(
+        after_help = "Examples:\n  tess tiledb consolidate points --dry-run\n  tess tiledb consolidate points --between 2024-05-01,2024-06-01\n  tess tiledb consolidate points --what commits"
+    )]
     Consolidate {
         /// The array
         array: String,
@@ -94,15 +106,34 @@ enum Tool {
         /// Leave deleted cells out for good, so that no time travel finds them
         #[arg(long)]
         purge: bool,
+        /// Only list the fragments that would be merged
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Remove what a consolidation has superseded
-    #[command(after_help = "Example:\n  tess tiledb vacuum points --what fragments")]
+    #[command(
+        after_help = "Examples:\n  tess tiledb vacuum points --dry-run\n  tess tiledb vacuum points --what fragments"
+    )]
     Vacuum {
         /// The array
         array: String,
         /// What to vacuum
         #[arg(long, default_value = "fragments")]
         what: What,
+        /// Only list what would be removed
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Remove all fragments that were written between two times, for good
+    #[command(
+        after_help = "Example:\n  tess tiledb delete-fragments points --between 1700000000000,1700000009999 --dry-run"
+    )]
+    DeleteFragments {
+        /// The array
+        array: String,
+        /// Only list what would be removed
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Delete the cells of a sparse array for which a condition holds
     #[command(after_help = "Example:\n  tess tiledb delete points --where 'z < 0'")]
@@ -119,27 +150,41 @@ enum Tool {
         #[arg(long, value_name = "TIME")]
         timestamp: Option<u64>,
     },
-    /// Add or drop attributes; fragments keep what they were written with
-    #[command(after_help = "Example:\n  tess tiledb evolve points --add weight:FLOAT32 --drop z")]
+    /// Change the schema: attributes, enumerations, current domain; fragments keep what they were written with
+    #[command(
+        after_help = "Examples:\n  tess tiledb evolve points --add weight:FLOAT32 --drop z\n  tess tiledb evolve points --add-enumeration colors=red,green --add color:UINT8@colors\n  tess tiledb evolve points --extend-enumeration colors=blue\n  tess tiledb evolve points --expand x=0:999 --expand y=0:999"
+    )]
     Evolve {
         /// The array
         array: String,
-        /// A new nullable attribute; may be repeated
-        #[arg(long, value_name = "NAME:TYPE")]
+        /// A new nullable attribute, perhaps with an enumeration and filters; may be repeated
+        #[arg(long, value_name = "NAME:TYPE[@ENUMERATION][/FILTERS]")]
         add: Vec<String>,
         /// An attribute to drop; may be repeated
         #[arg(long, value_name = "NAME")]
         drop: Vec<String>,
+        /// A new enumeration of texts; may be repeated
+        #[arg(long, value_name = "NAME=VALUE,…")]
+        add_enumeration: Vec<String>,
+        /// Further values of an enumeration; may be repeated
+        #[arg(long, value_name = "NAME=VALUE,…")]
+        extend_enumeration: Vec<String>,
+        /// An enumeration to drop that no attribute uses; may be repeated
+        #[arg(long, value_name = "NAME")]
+        drop_enumeration: Vec<String>,
+        /// The current domain of a dimension, both ends included; dimensions that are not named keep theirs
+        #[arg(long, value_name = "DIM=LOW:HIGH", allow_hyphen_values = true)]
+        expand: Vec<String>,
         /// When it happens, in milliseconds since the epoch [default: now]
         #[arg(long, value_name = "TIME")]
         timestamp: Option<u64>,
     },
-    /// Show or change the metadata of an array
+    /// Show or change the metadata of an array or group
     #[command(
         after_help = "Examples:\n  tess tiledb meta points\n  tess tiledb meta points --put units=m --remove note"
     )]
     Meta {
-        /// The array
+        /// The array or group
         array: String,
         /// A value to set: an integer, a number, or text; may be repeated
         #[arg(long, value_name = "KEY=VALUE")]
@@ -176,44 +221,57 @@ enum What {
     ArrayMetadata,
 }
 
+impl What {
+    fn vacuum(self) -> Vacuum {
+        match self {
+            Self::Fragments => Vacuum::Fragments,
+            Self::Commits => Vacuum::Commits,
+            Self::FragmentMetadata => Vacuum::FragmentMetadata,
+            Self::ArrayMetadata => Vacuum::Metadata,
+        }
+    }
+}
+
 impl TileDb {
     pub(crate) fn run(self) -> Result<Outcome> {
         match &self.tool {
-            Tool::Create { array, like, settings } => self.create(array, like, settings),
+            Tool::Create { array, like, schema, settings } => match (like, schema) {
+                (_, Some(schema)) => self.create_from_schema(array, schema),
+                (Some(like), None) => self.create(array, like, settings),
+                (None, None) => Err(Error::internal("neither a table nor a schema is given")),
+            },
             Tool::Write { array, input, region, timestamp } => {
                 self.write(array, input, region.as_ref(), *timestamp)
             }
             Tool::Fragments { array } => self.fragments(array),
-            Tool::Consolidate { array, what, purge } => {
-                let array = self.open(array)?.with_driver(&self.resources.driver()?);
-                let written = match what {
-                    What::Fragments => {
-                        array.consolidate(&Consolidation { purge: *purge, ..Consolidation::default() })?
-                    }
-                    What::Commits => array.consolidate_commits().map(|()| Written::default())?,
-                    What::FragmentMetadata => {
-                        array.consolidate_fragment_metadata().map(|()| Written::default())?
-                    }
-                    What::ArrayMetadata => array.consolidate_metadata().map(|()| Written::default())?,
-                };
-                self.tell_written(&written)
+            Tool::Consolidate { array, what, purge, dry_run } => {
+                self.consolidate(array, *what, *purge, *dry_run)
             }
-            Tool::Vacuum { array, what } => {
-                let what = match what {
-                    What::Fragments => Vacuum::Fragments,
-                    What::Commits => Vacuum::Commits,
-                    What::FragmentMetadata => Vacuum::FragmentMetadata,
-                    What::ArrayMetadata => Vacuum::Metadata,
+            Tool::Vacuum { array, what, dry_run } => {
+                self.refuse_times("vacuum")?;
+                let (array, what) = (self.open(array)?, what.vacuum());
+                let removal = if *dry_run { array.plan_vacuum(what)? } else { array.vacuum(what)? };
+                self.report_removal(&removal, *dry_run)
+            }
+            Tool::DeleteFragments { array, dry_run } => {
+                let between = self.read.options()?.between.ok_or_else(|| {
+                    Error::invalid("delete-fragments needs a time range").hint("add --between T1,T2")
+                })?;
+                let array = self.open(array)?;
+                let removal = if *dry_run {
+                    array.plan_delete_fragments(between)?
+                } else {
+                    array.delete_fragments(between)?
                 };
-                self.open(array)?.vacuum(what)?;
-                self.tell(&json!({ "ok": true }), "")
+                self.report_removal(&removal, *dry_run)
             }
             Tool::Delete { array, condition, null_too, timestamp } => {
+                self.refuse_times("delete")?;
                 let on_null = if *null_too { OnNull::Delete } else { OnNull::Refuse };
                 let commit = self.open(array)?.delete(condition, on_null, *timestamp)?;
-                self.tell(&json!({ "commit": commit }), &format!("{commit}\n"))
+                self.report(&json!({ "commit": commit }), &format!("{commit}\n"))
             }
-            Tool::Evolve { array, add, drop, timestamp } => self.evolve(array, add, drop, *timestamp),
+            Tool::Evolve { array, timestamp, .. } => self.evolve(array, *timestamp),
             Tool::Meta { array, put, remove } => self.meta(array, put, remove),
             Tool::Group { group, create, add_array, add_group, remove } => {
                 self.group(group, *create, add_array, add_group, remove)
@@ -221,7 +279,94 @@ impl TileDb {
         }
     }
 
-    fn tell(&self, object: &Value, text: &str) -> Result<Outcome> {
+    /// Refuses times of reading where something is written: they would not do anything.
+    fn refuse_times(&self, tool: &str) -> Result<()> {
+        if self.read.options()?.between.is_some() {
+            return Err(Error::invalid(format!("{tool} takes neither --at nor --between"))
+                .hint("--timestamp says when a change happens, where there is one"));
+        }
+        Ok(())
+    }
+
+    fn consolidate(&self, array: &str, what: What, purge: bool, dry_run: bool) -> Result<Outcome> {
+        let array = self.open(array)?.with_driver(&self.resources.driver()?);
+        let between = self.read.options()?.between;
+        if what == What::Fragments {
+            let consolidation = Consolidation { between, purge };
+            return if dry_run {
+                self.report_plan(&array, &consolidation)
+            } else {
+                let written = array.consolidate(&consolidation)?;
+                if written.fragments.is_empty() && !self.json {
+                    out::print("nothing to merge\n")?;
+                }
+                self.report_written(&written)
+            };
+        }
+        if between.is_some() || purge || dry_run {
+            return Err(Error::invalid("--between, --purge and --dry-run are for --what fragments"));
+        }
+        let (merged, things) = match what {
+            What::Commits => (array.consolidate_commits()?, "commits"),
+            What::FragmentMetadata => (array.consolidate_fragment_metadata()?, "footers"),
+            What::ArrayMetadata | What::Fragments => (array.consolidate_metadata()?, "metadata files"),
+        };
+        let text = if merged == 0 {
+            "nothing to merge\n".to_owned()
+        } else {
+            format!("{} {things} merged into one file\n", format::count(merged as u64))
+        };
+        self.report(&json!({ "merged": merged }), &text)
+    }
+
+    fn report_plan(&self, array: &ArrayWriter, consolidation: &Consolidation) -> Result<Outcome> {
+        let plan = array.plan_consolidation(consolidation)?;
+        let right = Align::Right;
+        let mut table = TextTable::new(&[
+            ("fragment", Align::Left),
+            ("from", right),
+            ("to", right),
+            ("cells", right),
+            ("size", right),
+        ]);
+        let mut objects = Vec::new();
+        for fragment in &plan {
+            let (from, to) = fragment.timestamps;
+            table.row([
+                fragment.name.clone(),
+                from.to_string(),
+                to.to_string(),
+                format::count(fragment.cells),
+                format::bytes(fragment.bytes),
+            ]);
+            objects.push(json!({
+                "name": fragment.name, "timestamps": [from, to], "cells": fragment.cells, "bytes": fragment.bytes,
+            }));
+        }
+        let bytes: u64 = plan.iter().map(|fragment| fragment.bytes).sum();
+        let text = if plan.is_empty() {
+            "nothing to merge\n".to_owned()
+        } else {
+            let count = format::count(plan.len() as u64);
+            format!("{}would merge {count} fragments, {}\n", table.render(""), format::bytes(bytes))
+        };
+        self.report(&json!({ "dry_run": true, "fragments": objects, "bytes": bytes }), &text)
+    }
+
+    fn report_removal(&self, removal: &Removal, dry_run: bool) -> Result<Outcome> {
+        let object = json!({ "dry_run": dry_run, "removed": removal.paths, "bytes": removal.bytes });
+        let mut text = String::new();
+        for path in &removal.paths {
+            text.push_str(path);
+            text.push('\n');
+        }
+        let done = if dry_run { "would remove" } else { "removed" };
+        let count = format::count(removal.paths.len() as u64);
+        let _ = writeln!(text, "{done} {count} files and folders, {}", format::bytes(removal.bytes));
+        self.report(&object, &text)
+    }
+
+    fn report(&self, object: &Value, text: &str) -> Result<Outcome> {
         if self.json {
             out::print_json(object)?;
         } else {
@@ -230,7 +375,7 @@ impl TileDb {
         Ok(Outcome::Fine)
     }
 
-    fn tell_written(&self, written: &Written) -> Result<Outcome> {
+    fn report_written(&self, written: &Written) -> Result<Outcome> {
         let object = json!({
             "fragments": written.fragments, "cells": written.cells, "tiles": written.tiles, "bytes": written.bytes,
         });
@@ -239,7 +384,7 @@ impl TileDb {
             let (cells, bytes) = (format::count(written.cells), format::bytes(written.bytes));
             text.push_str(&[fragment.as_str(), ": ", &cells, " cells, ", &bytes, "\n"].concat());
         }
-        self.tell(&object, &text)
+        self.report(&object, &text)
     }
 
     fn key(&self) -> Result<Option<Key>> {
@@ -257,10 +402,27 @@ impl TileDb {
         self.resources.driver()?.install(|| opener.open_table(uri))
     }
 
+    fn create_from_schema(&self, array: &str, schema: &std::path::Path) -> Result<Outcome> {
+        let target = Location::local(array)?;
+        target.refuse_existing(false)?;
+        let name = schema.display();
+        let text =
+            std::fs::read(schema).map_err(|error| Error::io(format!("cannot read '{name}'"), error))?;
+        let json: Value = serde_json::from_slice(&text)
+            .map_err(|error| Error::invalid(format!("'{name}' is not JSON: {error}")))?;
+        ArrayWriter::create(&target, &NewSchema::from_json(&json)?, self.key()?, None)?;
+        self.report(&json!({ "array": array }), &format!("{array}: created, empty\n"))
+    }
+
     fn create(&self, array: &str, like: &str, settings: &[String]) -> Result<Outcome> {
         let target = Location::local(array)?;
         target.refuse_existing(false)?;
-        let settings = Settings::from_pairs(settings)?;
+        let mut settings = Settings::from_pairs(settings)?;
+        if let Some(secret) = self.read.options()?.key
+            && !["key", "key-file", "encryption"].iter().any(|name| settings.get(name).is_some())
+        {
+            settings.set("key", format!("hex:{}", tesselle::hex(secret.expose())));
+        }
         if settings.get("dims").is_none_or(|dims| dims.trim().is_empty()) {
             // Numbered rows have a domain only once they are counted.
             return Err(Error::invalid("an empty array needs dimensions").hint(
@@ -271,7 +433,7 @@ impl TileDb {
         let format = tesselle::format_by_name("tiledb")?;
         let schema = self.source(like)?.schema();
         format.create(&target, schema, &options, &self.resources.driver()?)?.finish()?;
-        self.tell(&json!({ "array": array }), &format!("{array}: created, empty\n"))
+        self.report(&json!({ "array": array }), &format!("{array}: created, empty\n"))
     }
 
     fn write(
@@ -281,6 +443,7 @@ impl TileDb {
         region: Option<&Selection>,
         timestamp: Option<u64>,
     ) -> Result<Outcome> {
+        self.refuse_times("write")?;
         let driver = self.resources.driver()?;
         let writer = self.open(array)?.with_driver(&driver);
         let opener = Opener::new().options(self.read.options()?);
@@ -293,7 +456,7 @@ impl TileDb {
                 ));
             }
             let options = SparseOptions { timestamp, ..SparseOptions::default() };
-            return self.tell_written(&writer.write_sparse_all(rows, &options)?);
+            return self.report_written(&writer.write_sparse_all(rows, &options)?);
         }
         let mut batches = rows.collect::<Result<Vec<_>>>()?;
         let mut region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
@@ -305,54 +468,88 @@ impl TileDb {
             batches = batches.iter().map(|batch| values_as(batch, &attribute.name)).collect::<Result<_>>()?;
         }
         let written = writer.write_dense_rows(region.as_deref(), &batches, timestamp)?;
-        self.tell_written(&written)
+        self.report_written(&written)
     }
 
     fn fragments(&self, array: &str) -> Result<Outcome> {
-        let opened = self.read.open(array, None)?;
-        let description = opened.container().describe()?;
-        let fragments = description.extra.get("fragments").cloned().unwrap_or_default();
+        let fragments = tesselle::tiledb::fragments(&Location::local(array)?, &self.read.options()?)?;
         let right = Align::Right;
-        let mut table =
-            TextTable::new(&[("fragment", Align::Left), ("version", right), ("from", right), ("to", right)]);
-        for fragment in fragments.as_array().into_iter().flatten() {
-            let number = |value: &Value| value.as_u64().map_or_else(String::new, |n| n.to_string());
-            let name = fragment["name"].as_str().unwrap_or_default().to_owned();
-            let stamps = &fragment["timestamps"];
-            table.row([name, number(&fragment["version"]), number(&stamps[0]), number(&stamps[1])]);
+        let mut table = TextTable::new(&[
+            ("fragment", Align::Left),
+            ("version", right),
+            ("from", right),
+            ("to", right),
+            ("cells", right),
+            ("tiles", right),
+            ("size", right),
+        ]);
+        for fragment in &fragments {
+            let number = |value: &Value| value.as_u64().unwrap_or_default();
+            let sizes = fragment["file_sizes"].as_object().into_iter().flatten();
+            let bytes: u64 = sizes.map(|(_, size)| number(size)).sum();
+            table.row([
+                fragment["name"].as_str().unwrap_or_default().to_owned(),
+                number(&fragment["version"]).to_string(),
+                number(&fragment["timestamps"][0]).to_string(),
+                number(&fragment["timestamps"][1]).to_string(),
+                format::count(number(&fragment["cells"])),
+                format::count(number(&fragment["tiles"])),
+                format::bytes(bytes),
+            ]);
         }
-        self.tell(&json!({ "fragments": fragments }), &table.render(""))
+        self.report(&json!({ "fragments": fragments }), &table.render(""))
     }
 
-    fn evolve(
-        &self,
-        array: &str,
-        add: &[String],
-        drop: &[String],
-        timestamp: Option<u64>,
-    ) -> Result<Outcome> {
+    fn evolve(&self, array: &str, timestamp: Option<u64>) -> Result<Outcome> {
+        let Tool::Evolve { add, drop, add_enumeration, extend_enumeration, drop_enumeration, expand, .. } =
+            &self.tool
+        else {
+            return Err(Error::internal("evolve runs for its own call only"));
+        };
+        self.refuse_times("evolve")?;
         let mut writer = self.open(array)?;
+        let domain = if expand.is_empty() { None } else { Some(expanded(&writer, expand)?) };
+        let longer =
+            extend_enumeration.iter().map(|text| longer(&writer, text)).collect::<Result<Vec<_>>>()?;
         let mut evolution = writer.evolve();
+        for text in add_enumeration {
+            let (name, values) = named_values(text)?;
+            evolution = evolution.add_enumeration(Enumeration::of_texts(name, values, false)?)?;
+        }
+        for list in longer {
+            evolution = evolution.extend_enumeration(list)?;
+        }
         for text in add {
-            let (name, kind) = text.split_once(':').ok_or_else(|| {
-                Error::invalid(format!("'{text}' is not NAME:TYPE"))
-                    .hint("e.g. weight:FLOAT32 or note:STRING_UTF8")
-            })?;
-            let kind = kind.to_ascii_uppercase();
-            let datatype = Datatype::from_name(&kind).ok_or_else(|| {
-                Error::invalid(format!("'{kind}' is not a TileDB datatype"))
-                    .hint("e.g. INT32, FLOAT64, STRING_UTF8")
-            })?;
-            let attribute = Attribute::new(name, datatype).nullable();
-            evolution =
-                evolution.add_attribute(if kind.starts_with("STRING") { attribute.var() } else { attribute });
+            evolution = evolution.add_attribute(attribute(text)?);
         }
         for name in drop {
             evolution = evolution.drop_attribute(name)?;
         }
+        for name in drop_enumeration {
+            evolution = evolution.drop_enumeration(name);
+        }
+        if let Some(ranges) = domain {
+            evolution = evolution.expand_current_domain(ranges)?;
+        }
         evolution.apply(timestamp)?;
-        let object = json!({ "added": add, "dropped": drop });
-        self.tell(&object, &format!("{} attributes added, {} dropped\n", add.len(), drop.len()))
+        let object = json!({
+            "added": add, "dropped": drop, "enumerations_added": add_enumeration,
+            "enumerations_extended": extend_enumeration, "enumerations_dropped": drop_enumeration, "expanded": expand,
+        });
+        let mut text = String::new();
+        for (list, what) in [
+            (add, "attributes added"),
+            (drop, "attributes dropped"),
+            (add_enumeration, "enumerations added"),
+            (extend_enumeration, "enumerations extended"),
+            (drop_enumeration, "enumerations dropped"),
+            (expand, "dimensions expanded"),
+        ] {
+            if !list.is_empty() {
+                let _ = writeln!(text, "{} {what}", list.len());
+            }
+        }
+        self.report(&object, &text)
     }
 
     fn meta(&self, array: &str, put: &[String], remove: &[String]) -> Result<Outcome> {
@@ -364,7 +561,13 @@ impl TileDb {
         }
         entries.extend(remove.iter().map(|key| (key.as_bytes().to_vec(), None)));
         if !entries.is_empty() {
-            self.open(array)?.write_metadata(&entries, None)?;
+            self.refuse_times("meta --put")?;
+            let location = Location::local(array)?;
+            if tesselle::tiledb::is_group(&location)? {
+                GroupWriter::open(&location, self.key()?)?.write_metadata(&entries, None)?;
+            } else {
+                self.open(array)?.write_metadata(&entries, None)?;
+            }
         }
         let metadata = self.read.open(array, None)?.container().describe()?.metadata;
         let mut table =
@@ -374,7 +577,7 @@ impl TileDb {
             let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             table.row([key.clone(), entry["type"].as_str().unwrap_or_default().to_owned(), shown]);
         }
-        self.tell(&metadata, &table.render(""))
+        self.report(&metadata, &table.render(""))
     }
 
     fn group(
@@ -385,6 +588,7 @@ impl TileDb {
         groups: &[String],
         remove: &[String],
     ) -> Result<Outcome> {
+        self.refuse_times("group")?;
         let location = Location::local(group)?;
         let key = self.key()?;
         let writer =
@@ -408,8 +612,82 @@ impl TileDb {
         for member in &members {
             table.row(["name", "type", "uri"].map(|key| member[key].as_str().unwrap_or_default().to_owned()));
         }
-        self.tell(&json!({ "members": members }), &table.render(""))
+        self.report(&json!({ "members": members }), &table.render(""))
     }
+}
+
+/// An attribute from `NAME:TYPE[@ENUMERATION][/FILTERS]`.
+fn attribute(text: &str) -> Result<Attribute> {
+    let (name, rest) = text.split_once(':').ok_or_else(|| {
+        Error::invalid(format!("'{text}' is not NAME:TYPE"))
+            .hint("e.g. weight:FLOAT32 or note:STRING_UTF8/zstd:5")
+    })?;
+    let (rest, filters) = rest.split_once('/').map_or((rest, None), |(rest, filters)| (rest, Some(filters)));
+    let (kind, enumeration) = rest.split_once('@').map_or((rest, None), |(kind, name)| (kind, Some(name)));
+    let kind = kind.to_ascii_uppercase();
+    let datatype = Datatype::from_name(&kind).ok_or_else(|| {
+        Error::invalid(format!("'{kind}' is not a TileDB datatype")).hint("e.g. INT32, FLOAT64, STRING_UTF8")
+    })?;
+    let mut attribute = Attribute::new(name, datatype).nullable();
+    if kind.starts_with("STRING") {
+        attribute = attribute.var();
+    }
+    if let Some(name) = enumeration {
+        attribute = attribute.with_enumeration(name);
+    }
+    Ok(match filters {
+        Some(filters) => attribute.with_filters(filters_from_text(filters)?),
+        None => attribute,
+    })
+}
+
+/// A name and its values, from `NAME=VALUE,…`.
+fn named_values(text: &str) -> Result<(&str, Vec<&str>)> {
+    let (name, values) = text.split_once('=').ok_or_else(|| {
+        Error::invalid(format!("'{text}' is not NAME=VALUE,…")).hint("e.g. colors=red,green")
+    })?;
+    Ok((name, values.split(',').collect()))
+}
+
+/// The enumeration of an array with more values.
+fn longer(writer: &ArrayWriter, text: &str) -> Result<Enumeration> {
+    let (name, more) = named_values(text)?;
+    let known = writer.enumeration(name).ok_or_else(|| {
+        Error::not_found(format!("enumeration '{name}' does not exist")).hint("--add-enumeration makes one")
+    })?;
+    known.with_texts(&more)
+}
+
+/// The current domain with the ranges of `DIM=LOW:HIGH`.
+fn expanded(writer: &ArrayWriter, expand: &[String]) -> Result<Vec<Range>> {
+    let schema = writer.schema();
+    let mut ranges: Vec<Option<Range>> = schema.dimensions.iter().map(|dim| dim.domain.clone()).collect();
+    for (range, known) in ranges.iter_mut().zip(schema.current_domain.iter().flatten()) {
+        *range = Some(known.clone());
+    }
+    for text in expand {
+        let wrong = || Error::invalid(format!("'{text}' is not DIM=LOW:HIGH"));
+        let (name, bounds) = text.split_once('=').ok_or_else(wrong)?;
+        let names = || schema.dimensions.iter().map(|dim| dim.name.as_str());
+        let found = schema.dimension(name);
+        let (index, dim) = found.ok_or_else(|| Error::unknown_name("dimension", name, names()))?;
+        let (low, high) = bounds.split_once(':').ok_or_else(wrong)?;
+        let bound = |text: &str| -> Option<Scalar> {
+            if dim.is_var() {
+                Some(Scalar::from(text))
+            } else if dim.datatype.is_float() {
+                text.trim().parse().ok().map(Scalar::Float)
+            } else {
+                text.trim().parse().ok().map(Scalar::Int)
+            }
+        };
+        let (low, high) = bound(low).zip(bound(high)).ok_or_else(wrong)?;
+        if let Some(slot) = ranges.get_mut(index) {
+            *slot = Some(Range { low, high });
+        }
+    }
+    let missing = || Error::invalid("a current domain needs a range for each dimension of strings");
+    ranges.into_iter().map(|range| range.ok_or_else(missing)).collect()
 }
 
 /// Refuses an array that has another shape than the box it is written to.

@@ -93,12 +93,11 @@ impl<'a> Cut<'a> {
             |axis: usize, part: &TilePart| decoded.filter(|_| axis == 0).map_or(part.extent, |d| d.1);
         let axes = parts.iter().enumerate().map(|(axis, part)| {
             let at = |list: &[u64], or: u64| list.get(axis).copied().unwrap_or(or);
-            let (src_first, src_extent) = match &self.whole {
-                Some((_, tile)) => (part.tile * at(tile, 1) + part.first, at(self.array.shape(), 1)),
-                None => {
-                    let before = decoded.filter(|_| axis == 0).map_or(0, |decoded| decoded.0);
-                    (part.first - before, extent(axis, part))
-                }
+            let (src_first, src_extent) = if let Some((_, tile)) = &self.whole {
+                (part.tile * at(tile, 1) + part.first, at(self.array.shape(), 1))
+            } else {
+                let before = decoded.filter(|_| axis == 0).map_or(0, |decoded| decoded.0);
+                (part.first - before, extent(axis, part))
             };
             AxisCopy {
                 len: part.len,

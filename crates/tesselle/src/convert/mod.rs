@@ -101,10 +101,14 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     if let Some(converted) = rewrite(&source, &target, to, conversion, driver)? {
         return Ok(converted);
     }
+    let conversion = &encrypted(to, conversion);
     // Types of text files are looked for on the threads of the driver.
     let table = driver.install(|| open(input, to, conversion))?;
     refuse_same(&source.location, &target)?;
     let mut facts = table.facts()?;
+    if conversion.open.key.is_some() && !takes_keys(to) && takes_keys(table.format()) {
+        facts.unkept.push("the encryption: the target has none".to_owned());
+    }
     facts.attributes.extend(conversion.attributes.iter().cloned());
     if conversion.scan != Scan::all() {
         facts.reduce();
@@ -113,6 +117,22 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         Some((name, array)) => convert_array(&*array, name, facts, target, to, conversion, driver),
         None => convert_rows(&table, facts, target, to, conversion, driver),
     }
+}
+
+/// Whether containers of a format can be encrypted.
+fn takes_keys(format: &dyn Format) -> bool {
+    format.name() == tesselle_tiledb::NAME
+}
+
+/// A key that is given also encrypts a target that can be encrypted, unless the settings say otherwise.
+fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
+    let mut conversion = conversion.clone();
+    let settings = &mut conversion.write.settings;
+    let settled = ["key", "key-file", "encryption"].iter().any(|name| settings.get(name).is_some());
+    if let Some(secret) = conversion.open.key.as_ref().filter(|_| takes_keys(to) && !settled) {
+        settings.set("key", format!("hex:{}", tesselle_core::hex(secret.expose())));
+    }
+    conversion
 }
 
 /// Converts a whole container into its own format, where the format can do that without going through rows.

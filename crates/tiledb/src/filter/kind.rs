@@ -3,7 +3,7 @@
 use tesselle_codec::compress::Compressor;
 use tesselle_codec::digest::Digest;
 use tesselle_codec::webp::Pixels;
-use tesselle_core::Cursor;
+use tesselle_core::{Cursor, json_float};
 
 use crate::{Datatype, Error, Result};
 
@@ -99,6 +99,22 @@ pub enum ImageFormat {
 }
 
 impl ImageFormat {
+    /// The name in reports and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Rgb => "rgb",
+            Self::Bgr => "bgr",
+            Self::Rgba => "rgba",
+            Self::Bgra => "bgra",
+        }
+    }
+
+    /// The format with this name.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        [Self::Rgb, Self::Bgr, Self::Rgba, Self::Bgra].into_iter().find(|format| format.name() == name)
+    }
+
     fn from_id(id: u8) -> Option<Self> {
         [Self::None, Self::Rgb, Self::Bgr, Self::Rgba, Self::Bgra].get(usize::from(id)).copied()
     }
@@ -192,6 +208,28 @@ impl Filter {
             "delta",
         ];
         NAMES.get(usize::from(self.id())).copied().unwrap_or_default()
+    }
+
+    /// The object of `info --json`: the name and the options that mean something.
+    pub fn to_json(&self) -> serde_json::Value {
+        use serde_json::json;
+        let name = self.name();
+        match self {
+            Self::Compress { level, .. } => json!({ "name": name, "level": level }),
+            Self::Delta { reinterpret, .. } | Self::DoubleDelta { reinterpret, .. } => {
+                json!({ "name": name, "reinterpret": reinterpret.map(Datatype::name) })
+            }
+            Self::BitWidthReduction { max_window } | Self::PositiveDelta { max_window } => {
+                json!({ "name": name, "window": max_window })
+            }
+            Self::FloatScale { scale, offset, byte_width } => json!({
+                "name": name, "factor": json_float(*scale), "offset": json_float(*offset), "byte_width": byte_width,
+            }),
+            Self::Webp { quality, format, lossless, .. } => json!({
+                "name": name, "quality": quality, "format": format.name(), "lossless": lossless,
+            }),
+            _ => json!({ "name": name }),
+        }
     }
 
     /// Reads one filter of a schema (or generic tile) of the given format version.

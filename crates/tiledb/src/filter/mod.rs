@@ -18,6 +18,7 @@ mod reverse;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use chunk::Chunk;
 pub use codec::{TileCodec, TileKind};
@@ -26,3 +27,4 @@ pub use pipeline::{MAX_CHUNK, Pipeline};
 pub use tesselle_codec::cipher::Key;
 pub use tesselle_codec::compress::Compressor;
 pub use tesselle_codec::digest::Digest;
+pub use text::filters_from_text;

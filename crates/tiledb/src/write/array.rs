@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use tesselle_core::{Action, Driver, Limits, Location};
+use tesselle_core::{Driver, Limits, Location};
 
 use super::cells::{CellType, Cells, from_arrow};
 use super::commit::put;
@@ -154,6 +154,11 @@ impl ArrayWriter {
         self.schema.version.min(WRITE_VERSION)
     }
 
+    /// An enumeration of the newest schema.
+    pub fn enumeration(&self, name: &str) -> Option<&Enumeration> {
+        self.enumerations.get(name).map(AsRef::as_ref)
+    }
+
     /// Where the array is.
     pub fn location(&self) -> &Location {
         &self.location
@@ -217,7 +222,7 @@ fn not_writable(location: &Location) -> Result<Error> {
         return Ok(Error::unsupported(format!(
             "'{location}' is an array of a format version before 10, which is read only"
         ))
-        .suggest("write it again with {}", [Action::Convert]));
+        .hint("a conversion with a setting, such as filters=zstd, writes its rows into a new array"));
     }
     if crate::is_group(location)? {
         return Ok(

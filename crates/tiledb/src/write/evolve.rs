@@ -1,9 +1,10 @@
 //! Schema evolution: attributes that come and go, enumerations that grow, a current domain that expands.
 //!
-//! Several processes may change one schema at once. Each writes a schema of its own; one that finds another next to its own
-//! applies its changes again on top of that one, until the newest schema holds the changes of all.
+//! Several processes may change one schema at once: each applies its changes to the newest schema while it holds the lock of
+//! the array.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::array::{ArrayWriter, schema_names, store_schema};
 use super::name::{WRITE_VERSION, fresh, now};
@@ -15,8 +16,8 @@ use crate::meta::schema::ArraySchema;
 use crate::meta::value::Range;
 use crate::{Error, Result};
 
-/// How often changes are applied again while others change the schema, too.
-const ATTEMPTS: usize = 100;
+/// How long a change waits for the changes of others.
+const WAIT: Duration = Duration::from_secs(30);
 
 /// Changes to the schema of an array, applied together.
 #[derive(Debug)]
@@ -91,45 +92,32 @@ impl Evolution<'_> {
     /// Stores the new schema; later writes use it. Changes that other processes make at the same time stay.
     pub fn apply(self, timestamp: Option<u64>) -> Result<()> {
         let Self { array, changes } = self;
-        let mut own: Vec<String> = Vec::new();
-        for _ in 0..ATTEMPTS {
-            let known = schema_names(&array.location)?;
-            // The newest schema may be that of another process, also where ours has been written already.
-            let base = known.last().ok_or_else(|| Error::not_found("the array has no schema any more"))?;
-            let mut at = ArrayWriter::open_schema(&array.location, &base.name, array.key.clone())?;
-            at.driver.clone_from(&array.driver);
-            let draft = Draft::of(&at, &changes)?;
-            let done = !own.is_empty() && draft.schema == *at.schema;
-            if done {
-                *array = at;
-                return Ok(());
-            }
-            check(&draft.schema, &draft.all)?;
-            let name = fresh(times_after(base, timestamp)?)?;
-            if name <= base.name {
-                // Engines take the last name for the newest schema, and names are not numbers.
-                return Err(Error::invalid(format!(
-                    "engines would go on with the schema '{}': its name comes after that of a new one",
-                    base.name
-                ))
-                .hint("name a time whose digits come after those of the newest schema"));
-            }
-            let new = NewSchema { schema: draft.schema, enumerations: draft.new };
-            store_schema(&at.location, &name, &new, at.key.as_ref())?;
-            own.push(name.clone());
-            let alone = |found: &TimestampedName| own.contains(&found.name) || known.contains(found);
-            if schema_names(&at.location)?.iter().all(alone) {
-                at.schema_name = name;
-                for enumeration in new.enumerations {
-                    at.enumerations.insert(enumeration.name.clone(), Arc::new(enumeration));
-                }
-                at.schema = Arc::new(new.schema);
-                *array = at;
-                return Ok(());
-            }
+        // One process at a time; what others have changed in between is the start.
+        let _lock = array.location.lock(WAIT)?;
+        let newest = schema_names(&array.location)?.pop();
+        let base = newest.ok_or_else(|| Error::not_found("the array has no schema any more"))?;
+        let mut at = ArrayWriter::open_schema(&array.location, &base.name, array.key.clone())?;
+        at.driver.clone_from(&array.driver);
+        let draft = Draft::of(&at, &changes)?;
+        check(&draft.schema, &draft.all)?;
+        let name = fresh(times_after(&base, timestamp)?)?;
+        if name <= base.name {
+            // Engines take the last name for the newest schema, and names are not numbers.
+            return Err(Error::invalid(format!(
+                "engines would go on with the schema '{}': its name comes after that of a new one",
+                base.name
+            ))
+            .hint("name a time whose digits come after those of the newest schema"));
         }
-        Err(Error::invalid(format!("the schema of '{}' is changed by others all the time", array.location))
-            .hint("try again when they have finished"))
+        let new = NewSchema { schema: draft.schema, enumerations: draft.new };
+        store_schema(&at.location, &name, &new, at.key.as_ref())?;
+        at.schema_name = name;
+        for enumeration in new.enumerations {
+            at.enumerations.insert(enumeration.name.clone(), Arc::new(enumeration));
+        }
+        at.schema = Arc::new(new.schema);
+        *array = at;
+        Ok(())
     }
 }
 
@@ -152,7 +140,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Applies one change. What the schema has already, because it was changed before, stays as it is.
+    /// Applies one change.
     fn apply(&mut self, change: &Change) -> Result<()> {
         match change {
             Change::AddAttribute(attribute) => match self.schema.attribute(&attribute.name) {

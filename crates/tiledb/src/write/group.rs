@@ -8,6 +8,7 @@ use super::commit::put;
 use super::metadata::write_metadata;
 use super::name::{WRITE_VERSION, fresh, stamp};
 use crate::filter::Key;
+use crate::group::leads_down;
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::group::{GroupDetails, Member, MemberKind};
 use crate::meta::key_value::Entries;
@@ -89,6 +90,13 @@ impl GroupWriter {
             tombstones.push(member);
         }
         for member in add {
+            if member.relative && !leads_down(&member.uri) {
+                return Err(Error::invalid(format!(
+                    "'{}' does not lie inside of the group's folder",
+                    member.uri
+                ))
+                .hint("name a path relative to the group, without '..'"));
+            }
             if members.insert(member.key().to_owned(), member.clone()).is_some() {
                 return Err(Error::invalid(format!("the group has a member '{}' already", member.key())));
             }

@@ -146,6 +146,19 @@ impl Enumeration {
         Self::of_bytes(name, Datatype::StringUtf8, VAR, data, offsets, ordered)
     }
 
+    /// The same enumeration with further texts at its end.
+    pub fn with_texts<S: AsRef<str>>(&self, more: &[S]) -> Result<Self> {
+        if self.cell_val_num != VAR || self.datatype.size() != 1 {
+            return Err(Error::invalid(format!("the values of enumeration '{}' are not texts", self.name)));
+        }
+        let (mut data, mut offsets) = (self.data.clone(), self.offsets.clone());
+        for value in more {
+            offsets.push(data.len() as u64);
+            data.extend_from_slice(value.as_ref().as_bytes());
+        }
+        Self::of_bytes(self.name.clone(), self.datatype, VAR, data, offsets, self.ordered)
+    }
+
     /// An enumeration of any values: `data` holds them one after the other, `offsets` where they start if they vary.
     pub fn of_bytes(
         name: impl Into<String>,
@@ -482,9 +495,14 @@ fn check_attribute(schema: &ArraySchema, attribute: &Attribute, enumerations: &[
             }
         }
     }
-    // Building the codec finds filters that do not take this datatype.
-    super::fragment::data_codec(attribute, schema.version, None).map(drop).map_err(|error| {
+    check_filters(attribute, schema.version)
+}
+
+/// Refuses filters that do not take the datatype of their attribute.
+pub(crate) fn check_filters(attribute: &Attribute, version: u32) -> Result<()> {
+    super::fragment::data_codec(attribute, version, None).map(drop).map_err(|error| {
         // What cannot be encoded is a wrong call here, not damage.
+        let name = &attribute.name;
         Error::invalid(format!("the filters of attribute '{name}' do not suit it: {}", error.message()))
     })
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use tesselle_core::{Limits, Location};
 
 use super::array::ArrayWriter;
-use super::commit::{marker_path, put_lines};
+use super::commit::{fragment_path, marker_path, put_lines};
 use super::name::{WRITE_VERSION, fresh_versioned};
-use crate::Result;
 use crate::directory::ArrayDirectory;
 use crate::meta::commits::{parse_consolidated, parse_lines, stem};
 use crate::meta::name::TimestampedName;
-use crate::vanished::{entries, opened};
+use crate::vanished::{entries, is_missing, opened};
+use crate::{Error, Result, copy};
 
 /// What to vacuum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,23 +26,110 @@ pub enum Vacuum {
     Metadata,
 }
 
+/// Files and folders to remove.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Removal {
+    /// Their paths, relative to the array, in the order in which they go.
+    pub paths: Vec<String>,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Commits that a list names and that are ignored from then on.
+    ignored: Vec<String>,
+}
+
 impl ArrayWriter {
-    /// Removes what is superseded.
-    pub fn vacuum(&self, what: Vacuum) -> Result<()> {
-        match what {
-            Vacuum::Fragments => self.vacuum_fragments(),
-            Vacuum::Commits => self.vacuum_commits(),
-            Vacuum::FragmentMetadata => self.vacuum_footers(),
-            Vacuum::Metadata => self.vacuum_metadata(),
+    /// Removes what is superseded; gives what it removed.
+    pub fn vacuum(&self, what: Vacuum) -> Result<Removal> {
+        let removal = self.plan_vacuum(what)?;
+        self.remove(&removal)?;
+        Ok(removal)
+    }
+
+    /// What [`ArrayWriter::vacuum`] would remove.
+    pub fn plan_vacuum(&self, what: Vacuum) -> Result<Removal> {
+        let mut removal = match what {
+            Vacuum::Fragments => self.superseded_fragments()?,
+            Vacuum::Commits => Removal { paths: self.superseded_commits()?, ..Removal::default() },
+            Vacuum::FragmentMetadata => Removal { paths: self.superseded_footers()?, ..Removal::default() },
+            Vacuum::Metadata => Removal { paths: self.superseded_metadata()?, ..Removal::default() },
+        };
+        self.measure(&mut removal)?;
+        Ok(removal)
+    }
+
+    /// Removes the fragments that were written in these times, both included, for good; gives what it removed.
+    pub fn delete_fragments(&self, between: (u64, u64)) -> Result<Removal> {
+        let removal = self.plan_delete_fragments(between)?;
+        self.remove(&removal)?;
+        Ok(removal)
+    }
+
+    /// What [`ArrayWriter::delete_fragments`] would remove.
+    pub fn plan_delete_fragments(&self, between: (u64, u64)) -> Result<Removal> {
+        if between.0 > between.1 {
+            return Err(Error::invalid(format!("the time range {},{} is empty", between.0, between.1)));
         }
+        let directory = self.directory()?;
+        let range = between.0..=between.1;
+        let inside: BTreeSet<&str> = directory
+            .fragments
+            .iter()
+            .filter(|entry| entry.name.is_within(&range))
+            .map(|entry| entry.name.name.as_str())
+            .collect();
+        let mut removal = self.removal_of(&directory, &inside)?;
+        // What a removed fragment superseded stays so: its list goes only with the fragments that it names.
+        let gone = |names: &BTreeSet<String>| names.iter().all(|name| inside.contains(name.as_str()));
+        let lists = directory.vacuums.iter().filter(|vacuum| gone(&vacuum.names));
+        removal.paths.extend(lists.map(|vacuum| vacuum.path.clone()));
+        self.measure(&mut removal)?;
+        Ok(removal)
+    }
+
+    fn directory(&self) -> Result<ArrayDirectory> {
+        let limit = Limits::default().metadata_bytes;
+        opened(&self.location, limit, || ArrayDirectory::load(&self.location, limit))
     }
 
     fn entries(&self, folder: &str) -> Result<Vec<String>> {
         Ok(entries(&self.location.join(folder))?.into_iter().map(|entry| entry.name).collect())
     }
 
-    fn remove(&self, path: &str) -> Result<()> {
-        self.location.storage().remove(self.location.join(path).path())
+    /// Keeps what exists, and counts its bytes.
+    fn measure(&self, removal: &mut Removal) -> Result<()> {
+        let mut found = Vec::new();
+        for path in std::mem::take(&mut removal.paths) {
+            let place = self.location.join(&path);
+            if !place.exists()? {
+                continue;
+            }
+            match copy::size_of(&place) {
+                Ok(bytes) => {
+                    removal.bytes = removal.bytes.saturating_add(bytes);
+                    found.push(path);
+                }
+                // Another process has removed it.
+                Err(error) if is_missing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        removal.paths = found;
+        Ok(())
+    }
+
+    fn remove(&self, removal: &Removal) -> Result<()> {
+        if !removal.ignored.is_empty() {
+            let parsed: Vec<TimestampedName> =
+                removal.ignored.iter().filter_map(|path| TimestampedName::parse(path)).collect();
+            let start = parsed.iter().map(|name| name.start).min().unwrap_or(0);
+            let end = parsed.iter().map(|name| name.end).max().unwrap_or(0);
+            let file = format!("{}.ign", fresh_versioned((start, end), WRITE_VERSION)?);
+            put_lines(&self.location.join("__commits").join(&file), &removal.ignored)?;
+        }
+        removal.paths.iter().try_for_each(|path| {
+            let place = self.location.join(path);
+            place.storage().remove(place.path())
+        })
     }
 
     /// The paths in each consolidated commits file, by the file's name.
@@ -57,46 +144,45 @@ impl ArrayWriter {
             .collect()
     }
 
-    fn vacuum_fragments(&self) -> Result<()> {
-        let limit = Limits::default().metadata_bytes;
-        let load = || ArrayDirectory::load(&self.location, limit);
-        let directory = opened(&self.location, limit, load)?;
+    /// The markers and folders of fragments. Markers go first: a fragment without one is invisible, a marker without a
+    /// fragment is damage.
+    fn removal_of(&self, directory: &ArrayDirectory, names: &BTreeSet<&str>) -> Result<Removal> {
         let listed = self.listed()?;
-        let superseded: BTreeSet<&str> =
-            directory.vacuums.iter().flat_map(|vacuum| vacuum.names.iter().map(String::as_str)).collect();
         // Commits in a list cannot be removed from it; they are named to be ignored instead.
-        let in_list = |name: &&&str| listed.iter().any(|(_, paths)| paths.contains(&marker_path(name)));
-        let ignored: Vec<&str> = superseded.iter().filter(in_list).copied().collect();
-        if !ignored.is_empty() {
-            let parsed: Vec<TimestampedName> =
-                ignored.iter().filter_map(|name| TimestampedName::parse(name)).collect();
-            let start = parsed.iter().map(|name| name.start).min().unwrap_or(0);
-            let end = parsed.iter().map(|name| name.end).max().unwrap_or(0);
-            let lines: Vec<String> = ignored.iter().map(|name| marker_path(name)).collect();
-            let file = format!("{}.ign", fresh_versioned((start, end), WRITE_VERSION)?);
-            put_lines(&self.location.join("__commits").join(&file), &lines)?;
-        }
-        // Markers first: a fragment without one is invisible, a marker without a fragment is damage.
-        for name in &superseded {
-            self.remove(&marker_path(name))?;
-        }
-        for entry in directory.fragments.iter().filter(|entry| superseded.contains(entry.name.name.as_str()))
-        {
-            self.remove(&entry.path)?;
-        }
-        for vacuum in &directory.vacuums {
-            self.remove(&vacuum.path)?;
-        }
-        Ok(())
+        let in_list = |path: &String| listed.iter().any(|(_, paths)| paths.contains(path));
+        let ignored = names.iter().map(|name| marker_path(name)).filter(in_list).collect();
+        let mut paths: Vec<String> = names.iter().map(|name| marker_path(name)).collect();
+        let known = directory.fragments.iter().filter(|entry| names.contains(entry.name.name.as_str()));
+        paths.extend(known.map(|entry| entry.path.clone()));
+        // What was vacuumed halfway has lost its marker already.
+        let left = directory.uncommitted.iter();
+        paths.extend(
+            left.filter(|path| names.contains(stem(path)) && fragment_path(stem(path)) == **path).cloned(),
+        );
+        Ok(Removal { paths, bytes: 0, ignored })
     }
 
-    fn vacuum_commits(&self) -> Result<()> {
+    fn superseded_fragments(&self) -> Result<Removal> {
+        let directory = self.directory()?;
+        let superseded: BTreeSet<&str> =
+            directory.vacuums.iter().flat_map(|vacuum| vacuum.names.iter().map(String::as_str)).collect();
+        // A line may say anything; only what has the name of a fragment is one.
+        let superseded =
+            superseded.into_iter().filter(|name| TimestampedName::parse(name).is_some()).collect();
+        let mut removal = self.removal_of(&directory, &superseded)?;
+        removal.paths.extend(directory.vacuums.iter().map(|vacuum| vacuum.path.clone()));
+        Ok(removal)
+    }
+
+    fn superseded_commits(&self) -> Result<Vec<String>> {
+        let mut out = Vec::new();
         let listed = self.listed()?;
         let all: BTreeSet<&String> = listed.iter().flat_map(|(_, paths)| paths).collect();
-        for name in self.entries("__commits")? {
+        let commits = self.entries("__commits")?;
+        for name in &commits {
             let path = format!("__commits/{name}");
-            if (has_suffix(&name, "wrt") || has_suffix(&name, "del")) && all.contains(&path) {
-                self.remove(&path)?;
+            if (has_suffix(name, "wrt") || has_suffix(name, "del")) && all.contains(&path) {
+                out.push(path);
             }
         }
         // A list whose every line is in another one is not needed; of equal ones the last stays.
@@ -104,22 +190,22 @@ impl ArrayWriter {
         for (i, list) in listed.iter().enumerate() {
             let others = kept.iter().copied().chain(listed.iter().skip(i + 1));
             if others.into_iter().any(|other| list.1.is_subset(&other.1)) {
-                self.remove(&format!("__commits/{}", list.0))?;
+                out.push(format!("__commits/{}", list.0));
             } else {
                 kept.push(list);
             }
         }
-        for name in self.entries("__commits")?.into_iter().filter(|name| has_suffix(name, "ign")) {
+        for name in commits.iter().filter(|name| has_suffix(name, "ign")) {
             let path = format!("__commits/{name}");
             let lines = parse_lines(&read(&self.location.join(&path))?);
             if !lines.iter().any(|line| kept.iter().any(|(_, paths)| paths.contains(line))) {
-                self.remove(&path)?;
+                out.push(path);
             }
         }
-        Ok(())
+        Ok(out)
     }
 
-    fn vacuum_footers(&self) -> Result<()> {
+    fn superseded_footers(&self) -> Result<Vec<String>> {
         let mut names: Vec<TimestampedName> = self
             .entries("__fragment_meta")?
             .iter()
@@ -128,22 +214,22 @@ impl ArrayWriter {
             .collect();
         names.sort_by(|a, b| a.end.cmp(&b.end).then_with(|| a.name.cmp(&b.name)));
         names.pop();
-        names.iter().try_for_each(|name| self.remove(&format!("__fragment_meta/{}.meta", name.name)))
+        Ok(names.iter().map(|name| format!("__fragment_meta/{}.meta", name.name)).collect())
     }
 
-    fn vacuum_metadata(&self) -> Result<()> {
-        let lists = self.entries("__meta")?.into_iter().filter(|name| has_suffix(name, "vac"));
-        for list in lists {
+    fn superseded_metadata(&self) -> Result<Vec<String>> {
+        let mut out = Vec::new();
+        for list in self.entries("__meta")?.into_iter().filter(|name| has_suffix(name, "vac")) {
             let path = format!("__meta/{list}");
             // A line may say anything; only what has the name of such a file is one.
             for name in parse_lines(&read(&self.location.join(&path))?).iter().map(|line| stem(line)) {
                 if TimestampedName::parse(name).is_some() {
-                    self.remove(&format!("__meta/{name}"))?;
+                    out.push(format!("__meta/{name}"));
                 }
             }
-            self.remove(&path)?;
+            out.push(path);
         }
-        Ok(())
+        Ok(out)
     }
 }
 

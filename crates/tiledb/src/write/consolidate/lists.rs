@@ -27,13 +27,13 @@ fn span<'a>(names: impl IntoIterator<Item = &'a TimestampedName>) -> Option<(u64
 }
 
 impl ArrayWriter {
-    /// Lists all commits in one file, so that opening reads one file instead of many.
-    pub fn consolidate_commits(&self) -> Result<()> {
+    /// Lists all commits in one file, so that opening reads one file instead of many. Gives how many there are.
+    pub fn consolidate_commits(&self) -> Result<usize> {
         let limit = Limits::default().metadata_bytes;
         let directory = ArrayDirectory::load(&self.location, limit)?;
         let fragments = directory.fragments.iter().map(|entry| &entry.name);
         let names = fragments.chain(directory.deletes.iter().map(|entry| &entry.name));
-        let Some(times) = span(names) else { return Ok(()) };
+        let Some(times) = span(names) else { return Ok(0) };
         let mut commits: Vec<(&TimestampedName, ConsolidatedCommit)> = Vec::new();
         for entry in &directory.fragments {
             let path = marker_path(&entry.name.name);
@@ -51,11 +51,12 @@ impl ArrayWriter {
         let commits: Vec<ConsolidatedCommit> = commits.into_iter().map(|(_, commit)| commit).collect();
         let file =
             self.location.join("__commits").join(&format!("{}.con", fresh_versioned(times, WRITE_VERSION)?));
-        put(&file, &write_consolidated(&commits))
+        put(&file, &write_consolidated(&commits))?;
+        Ok(commits.len())
     }
 
-    /// Copies the footers of all fragments into one file.
-    pub fn consolidate_fragment_metadata(&self) -> Result<()> {
+    /// Copies the footers of all fragments into one file. Gives how many there are.
+    pub fn consolidate_fragment_metadata(&self) -> Result<usize> {
         let limit = Limits::default().metadata_bytes;
         let directory = ArrayDirectory::load(&self.location, limit)?;
         let mut footers = Vec::new();
@@ -63,7 +64,7 @@ impl ArrayWriter {
             let file = self.location.join(&entry.path).join("__fragment_metadata.tdb").read_all(limit)?;
             footers.push((&entry.name, footer_by_length(&file)?.1));
         }
-        let Some(times) = span(footers.iter().map(|(name, _)| *name)) else { return Ok(()) };
+        let Some(times) = span(footers.iter().map(|(name, _)| *name)) else { return Ok(0) };
         let index: usize = footers.iter().map(|(name, _)| name.name.len() + 16).sum();
         let mut offset = (4 + index) as u64;
         let mut payload = (footers.len() as u32).to_le_bytes().to_vec();
@@ -79,26 +80,29 @@ impl ArrayWriter {
             .location
             .join("__fragment_meta")
             .join(&format!("{}.meta", fresh_versioned(times, WRITE_VERSION)?));
-        put(&file, &GenericTile::write(&payload, WRITE_VERSION, self.key.as_ref())?)
+        put(&file, &GenericTile::write(&payload, WRITE_VERSION, self.key.as_ref())?)?;
+        Ok(footers.len())
     }
 
-    /// Merges the metadata files into one that holds what they come to.
-    pub fn consolidate_metadata(&self) -> Result<()> {
+    /// Merges the metadata files into one that holds what they come to. Gives how many there were, or 0 where there was
+    /// nothing to merge.
+    pub fn consolidate_metadata(&self) -> Result<usize> {
         let limit = Limits::default().metadata_bytes;
         let directory = ArrayDirectory::load(&self.location, limit)?;
         let files = directory.visible_metadata(&(0..=u64::MAX));
         if files.len() < 2 {
-            return Ok(());
+            return Ok(0);
         }
         let loader = Loader { root: &self.location, key: self.key.as_ref(), limit };
         let mut all = BTreeMap::new();
         for file in &files {
             key_value::apply(key_value::parse(&loader.payload(&file.path)?)?, &mut all);
         }
-        let Some(times) = span(files.iter().map(|file| &file.name)) else { return Ok(()) };
+        let Some(times) = span(files.iter().map(|file| &file.name)) else { return Ok(0) };
         let entries = all.into_iter().map(|(key, value)| (key, Some(value))).collect();
         let name = write_metadata(&self.location, &entries, self.key.as_ref(), times)?;
         let lines: Vec<String> = files.iter().map(|file| format!("/__meta/{}", file.name.name)).collect();
-        put_lines(&self.location.join("__meta").join(&format!("{name}.vac")), &lines)
+        put_lines(&self.location.join("__meta").join(&format!("{name}.vac")), &lines)?;
+        Ok(lines.len())
     }
 }

@@ -32,6 +32,19 @@ pub struct Consolidation {
     pub purge: bool,
 }
 
+/// A fragment that a consolidation would merge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedFragment {
+    /// Its name.
+    pub name: String,
+    /// The first and the last time of its cells.
+    pub timestamps: (u64, u64),
+    /// Its cells; of a dense fragment those of its tiles.
+    pub cells: u64,
+    /// The bytes of its data files.
+    pub bytes: u64,
+}
+
 impl ArrayWriter {
     /// Consolidates fragments into one. Does nothing where there are fewer than two, or where a purge leaves no cell:
     /// the format knows no fragment without cells.
@@ -52,6 +65,25 @@ impl ArrayWriter {
         let lines: Vec<String> = chosen.iter().map(|old| format!("/{}", old.path)).collect();
         put_lines(&self.location.join(&vacuum_path(&fragment.name)), &lines)?;
         Ok(Written { fragments: vec![fragment.name], cells, tiles: fragment.tiles, bytes: fragment.bytes })
+    }
+
+    /// The fragments that [`ArrayWriter::consolidate`] would merge; none where there are fewer than two.
+    pub fn plan_consolidation(&self, consolidation: &Consolidation) -> Result<Vec<PlannedFragment>> {
+        let array = self.open_for_reading()?;
+        let chosen = self.choose(&array, consolidation)?;
+        let few = chosen.len() < 2;
+        let planned = |fragment: &Arc<Fragment>| {
+            let footer = &fragment.footer;
+            let sizes = footer.file_sizes.iter().chain(&footer.var_file_sizes);
+            let sizes = sizes.chain(&footer.validity_file_sizes);
+            Ok(PlannedFragment {
+                name: fragment.name.name.clone(),
+                timestamps: (fragment.name.start, fragment.name.end),
+                cells: crate::stated::cells(fragment)?,
+                bytes: sizes.fold(0, |sum, size| sum.saturating_add(*size)),
+            })
+        };
+        chosen.iter().filter(|_| !few).map(planned).collect()
     }
 
     pub(crate) fn open_for_reading(&self) -> Result<Array> {

@@ -136,7 +136,13 @@ fn column(index: usize, field: &Field, settings: &SinkSettings) -> Result<Column
     let (datatype, cell_val_num, cast) = stored(field).ok_or_else(|| misfit(field))?;
     let attribute =
         Attribute::new(name, datatype).with_values(cell_val_num).with_filters(settings.filters(name)?);
-    let attribute = if field.is_nullable() { attribute.nullable() } else { attribute };
+    let mut attribute = if field.is_nullable() { attribute.nullable() } else { attribute };
+    if let Some(fill) = settings.fill(name, datatype)? {
+        // One value stands for each of several per cell.
+        let repeat =
+            if cell_val_num == VAR || fill.len() > datatype.size() { 1 } else { cell_val_num as usize };
+        attribute = attribute.with_fill(fill.repeat(repeat), true);
+    }
     Ok(ColumnPlan { attribute, index, cast, dictionary: None })
 }
 

@@ -27,7 +27,7 @@ use super::commit::commit;
 use super::fragment::{FinishedFragment, FragmentPlan};
 use super::metadata::write_metadata;
 use super::name::{fresh, stamp};
-use super::schema::{NewSchema, check};
+use super::schema::{NewSchema, check, check_filters};
 use crate::NAME;
 use crate::meta::key_value::Entries;
 use crate::meta::schema::{ArrayKind, ArraySchema};
@@ -93,11 +93,7 @@ impl Target {
         settings: &SinkSettings,
     ) -> Result<(Self, StagedFolder)> {
         location.refuse_existing(overwrite)?;
-        if location.is_dir()? && !location.join("__schema").exists()? {
-            return Err(Error::invalid(format!(
-                "'{location}' is a folder, but not an array; it is not replaced"
-            )));
-        }
+        crate::rewrite::refuse_foreign(location)?;
         let timestamps = stamp(settings.timestamp);
         let (schema_name, metadata) = (fresh(timestamps)?, metadata::entries(attributes)?);
         let staged = StagedFolder::new(location)?;
@@ -194,6 +190,16 @@ fn schema_of(settings: &SinkSettings, dims: &[DimensionPlan], columns: &[ColumnP
         .draft();
     schema.dimensions = dims.iter().map(|dim| dim.dimension.clone()).collect();
     schema.attributes = columns.iter().map(|column| column.attribute.clone()).collect();
+    schema.attributes.iter().try_for_each(|attribute| check_filters(attribute, schema.version))?;
+    for (name, pipeline) in [
+        ("coords", &mut schema.coords_filters),
+        ("offsets", &mut schema.offsets_filters),
+        ("validity", &mut schema.validity_filters),
+    ] {
+        if let Some(filters) = settings.common_filters(name)? {
+            *pipeline = filters;
+        }
+    }
     if schema.attributes.is_empty() && settings.kind == ArrayKind::Dense {
         return Err(Error::invalid("a dense array needs a column beside its dimensions"));
     }

@@ -1,19 +1,34 @@
 //! The settings of a conversion into an array.
 
 use arrow_schema::Schema;
-use tesselle_core::{Error, GridAxis, Result, Scalar, Secret, Settings};
+use tesselle_core::{Error, GridAxis, Location, Result, Scalar, Secret, Settings};
 
 use crate::Datatype;
-use crate::filter::{Filter, Key};
+use crate::filter::{Filter, Key, Pipeline, filters_from_text};
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArrayKind;
-use crate::meta::value::Range;
+use crate::meta::value::{Range, write_scalar};
 use crate::write::schema::DEFAULT_CAPACITY;
 
-/// The settings of the whole array. Columns have `filters.NAME`, dimensions also `domain.NAME`, `extent.NAME` and, where
-/// rows fill only a part of a dense domain, `box.NAME`.
-pub const SETTINGS: [&str; 10] =
-    ["kind", "dims", "capacity", "cell_order", "tile_order", "dups", "filters", "extent", "timestamp", "key"];
+/// The settings of the whole array. Columns have `filters.NAME`, attributes also `fill.NAME`, dimensions `domain.NAME`,
+/// `extent.NAME` and, where rows fill only a part of a dense domain, `box.NAME`.
+pub const SETTINGS: [&str; 15] = [
+    "kind",
+    "dims",
+    "capacity",
+    "cell_order",
+    "tile_order",
+    "dups",
+    "filters",
+    "coords_filters",
+    "offsets_filters",
+    "validity_filters",
+    "extent",
+    "timestamp",
+    "key",
+    "key-file",
+    "encryption",
+];
 
 /// Parsed settings.
 #[derive(Debug, Clone)]
@@ -38,7 +53,9 @@ impl SinkSettings {
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
         let of_columns: Vec<String> = names
             .iter()
-            .flat_map(|name| ["filters", "domain", "extent", "box"].map(|what| format!("{what}.{name}")))
+            .flat_map(|name| {
+                ["filters", "domain", "extent", "box", "fill"].map(|what| format!("{what}.{name}"))
+            })
             .collect();
         let known: Vec<&str> = SETTINGS.into_iter().chain(of_columns.iter().map(String::as_str)).collect();
         raw.expect_only(&known)?;
@@ -57,11 +74,6 @@ impl SinkSettings {
             Some("dense") => ArrayKind::Dense,
             Some(other) => return Err(Error::invalid(format!("kind={other} is neither dense nor sparse"))),
         };
-        let key = raw.get("key").map(|text| {
-            let secret = Secret::from_text(text.as_bytes())?;
-            let bytes = secret.expose().try_into().map_err(|_| Error::invalid("a key has 32 bytes"))?;
-            Ok::<_, Error>(Key::new(bytes))
-        });
         Ok(Self {
             kind,
             dims,
@@ -71,8 +83,8 @@ impl SinkSettings {
             dups: raw.parse("dups", "true or false")?.unwrap_or(false),
             extent: raw.parse("extent", "a number of cells")?,
             timestamp: raw.parse("timestamp", "milliseconds since the epoch")?,
-            key: key.transpose()?,
-            filters: raw.get("filters").map_or_else(|| Ok(vec![Filter::zstd(3)]), filters)?,
+            key: key(raw)?,
+            filters: raw.get("filters").map_or_else(|| Ok(vec![Filter::zstd(3)]), filters_from_text)?,
             axes,
             raw: raw.clone(),
         })
@@ -80,12 +92,32 @@ impl SinkSettings {
 
     /// The filters of a column.
     pub(super) fn filters(&self, column: &str) -> Result<Vec<Filter>> {
-        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(self.filters.clone()), filters)
+        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(self.filters.clone()), filters_from_text)
+    }
+
+    /// The filters of `name`, one of coords, offsets and validity, where they are set.
+    pub(super) fn common_filters(&self, name: &str) -> Result<Option<Pipeline>> {
+        let text = self.raw.get(&format!("{name}_filters"));
+        text.map(|text| filters_from_text(text).map(Pipeline::new)).transpose()
+    }
+
+    /// The fill value of an attribute, where it is set.
+    pub(super) fn fill(&self, column: &str, datatype: Datatype) -> Result<Option<Vec<u8>>> {
+        let Some(text) = self.raw.get(&format!("fill.{column}")) else { return Ok(None) };
+        let value = if datatype.is_text() || datatype.is_bytes() {
+            Some(Scalar::from(text))
+        } else {
+            scalar(text, datatype)
+        };
+        let mut bytes = Vec::new();
+        let misfit = || Error::invalid(format!("fill.{column}={text} is not a value of {}", datatype.name()));
+        write_scalar(&value.ok_or_else(misfit)?, datatype, &mut bytes).map_err(|_| misfit())?;
+        Ok(Some(bytes))
     }
 
     /// The filters of a dimension, where it has its own.
     pub(super) fn dimension_filters(&self, column: &str) -> Result<Vec<Filter>> {
-        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(Vec::new()), filters)
+        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(Vec::new()), filters_from_text)
     }
 
     /// The domain of a dimension: `low:high`, both included.
@@ -150,6 +182,39 @@ fn scalar(text: &str, datatype: Datatype) -> Option<Scalar> {
     text.trim().parse().ok().map(Scalar::Int)
 }
 
+/// The key of the new array: given as such, or in a file, which no list of processes shows.
+fn key(raw: &Settings) -> Result<Option<Key>> {
+    let text = match (raw.get("key"), raw.get("key-file")) {
+        (Some(_), Some(_)) => return Err(Error::invalid("both key and key-file are set; one is enough")),
+        (Some(text), None) => Some(text.as_bytes().to_vec()),
+        (None, Some(path)) => {
+            let bytes = Location::local(path)?.read_all(LONGEST_KEY)?.to_vec();
+            // Editors end files with a newline; a raw key of 32 bytes is taken as it is.
+            Some(if bytes.len() == 32 { bytes } else { bytes.trim_ascii_end().to_vec() })
+        }
+        (None, None) => None,
+    };
+    match (raw.get("encryption"), &text) {
+        (None | Some("aes-256-gcm"), Some(_)) | (None | Some("none"), None) => {}
+        (Some("none"), Some(_)) => return Err(Error::invalid("encryption=none takes no key")),
+        (Some("aes-256-gcm"), None) => {
+            return Err(
+                Error::invalid("encryption needs a key").hint("set key-file to the file that holds it")
+            );
+        }
+        (Some(other), _) => {
+            return Err(Error::invalid(format!("encryption={other} is neither aes-256-gcm nor none")));
+        }
+    }
+    let Some(text) = text else { return Ok(None) };
+    let secret = Secret::from_text(&text)?;
+    let bytes = secret.expose().try_into().map_err(|_| Error::invalid("a key has 32 bytes"))?;
+    Ok(Some(Key::new(bytes)))
+}
+
+/// More than any form of a key.
+const LONGEST_KEY: u64 = 1024;
+
 fn layout(raw: &Settings, name: &str) -> Result<Layout> {
     match raw.get(name) {
         None | Some("row" | "row-major") => Ok(Layout::RowMajor),
@@ -157,41 +222,4 @@ fn layout(raw: &Settings, name: &str) -> Result<Layout> {
         Some("hilbert") => Ok(Layout::Hilbert),
         Some(other) => Err(Error::invalid(format!("{name}={other} is none of row, col and hilbert"))),
     }
-}
-
-/// Filters as a list of names, each with an optional level: `byteshuffle,zstd:5`.
-fn filters(text: &str) -> Result<Vec<Filter>> {
-    use tesselle_codec::digest::Digest;
-    let one = |item: &str| {
-        let (name, level) = item.split_once(':').map_or((item, None), |(name, level)| (name, Some(level)));
-        let level: Option<i32> = level
-            .map(|level| {
-                level.parse().map_err(|_| Error::invalid(format!("'{item}' has no number as its level")))
-            })
-            .transpose()?;
-        Ok(match name {
-            "gzip" => Filter::gzip(level.unwrap_or(-1)),
-            "zstd" => Filter::zstd(level.unwrap_or(3)),
-            "lz4" => Filter::lz4(),
-            "bzip2" => Filter::bzip2(level.unwrap_or(9)),
-            "rle" => Filter::Rle { level: -1 },
-            "dictionary" => Filter::Dictionary { level: -1 },
-            "delta" => Filter::Delta { level: -1, reinterpret: None },
-            "double-delta" => Filter::DoubleDelta { level: -1, reinterpret: None },
-            "bit-width-reduction" => Filter::BitWidthReduction { max_window: 256 },
-            "positive-delta" => Filter::PositiveDelta { max_window: 1024 },
-            "bitshuffle" => Filter::Bitshuffle,
-            "byteshuffle" => Filter::Byteshuffle,
-            "xor" => Filter::Xor,
-            "md5" => Filter::Checksum(Digest::Md5),
-            "sha256" => Filter::Checksum(Digest::Sha256),
-            _ => {
-                return Err(Error::invalid(format!("'{name}' is not a filter")).hint(
-                    "there are gzip, zstd, lz4, bzip2, rle, dictionary, delta, double-delta, bit-width-reduction, \
-                     positive-delta, bitshuffle, byteshuffle, xor, md5 and sha256",
-                ));
-            }
-        })
-    };
-    text.split(',').map(str::trim).filter(|item| !item.is_empty() && *item != "none").map(one).collect()
 }
