@@ -202,7 +202,7 @@ fn plain(value: &Value) -> String {
         Value::Object(items) => {
             let name = items.get("name").and_then(Value::as_str);
             let rest =
-                items.iter().filter(|(key, value)| !(name.is_some() && *key == "name") && !is_empty(value));
+                items.iter().filter(|(key, value)| (name.is_none() || *key != "name") && !is_empty(value));
             let rest: Vec<String> = rest.map(|(key, value)| format!("{key} {}", plain(value))).collect();
             match (name, rest.is_empty()) {
                 (Some(name), true) => name.to_owned(),
