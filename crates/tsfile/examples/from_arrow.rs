@@ -2,7 +2,7 @@
 //! `cargo run --example from_arrow -- in.arrow out.tsfile version=3 device=root.plant.pump`.
 
 use arrow_ipc::reader::FileReader;
-use tesselle_core::{Driver, DriverOptions, Location, WriteOptions};
+use tesselle_core::{Driver, DriverOptions, Format, Location, WriteOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let reader = FileReader::try_new(std::fs::File::open(input)?, None)?;
     let driver = Driver::new(&DriverOptions::default())?;
     let mut sink =
-        tesselle_tsfile::write::create(&Location::local(output)?, &reader.schema(), &options, &driver)?;
+        tesselle_tsfile::TsFile.create(&Location::local(output)?, reader.schema(), &options, &driver)?;
     for batch in reader {
         sink.write(&batch?)?;
     }
