@@ -23,7 +23,7 @@ fn every_column_of_every_fixture_reads_exactly() {
             let text_as_binary = needs_binary(schema, columns);
             if text_as_binary {
                 let error = read(&folder.join(name), &Scan::all(), &OpenOptions::default()).unwrap_err();
-                assert!(error.to_string().contains("--text-as-binary"), "{what}: {error}");
+                assert!(error.to_string().contains("text_as_binary"), "{what}: {error}");
             }
             let options = OpenOptions { text_as_binary, deleted: true, ..OpenOptions::default() };
             let table = open(&folder.join(name), &options).unwrap().default_table().unwrap();

@@ -215,7 +215,7 @@ fn wrong_calls_are_refused() {
         assert_eq!(error.kind().exit_code(), 2, "{error}");
         error.to_string()
     };
-    assert!(refuse(IndexOptions::default()).contains("--text"));
+    assert!(refuse(IndexOptions::default()).contains("the columns to search in"));
     assert!(refuse(IndexOptions::text(["titel"])).contains("did you mean 'title'"));
     assert!(refuse(IndexOptions::text(["stars"])).contains("not text"));
     assert!(refuse(IndexOptions::text(["title"]).stored(["norm_url"])).contains("norm_url"));

@@ -122,7 +122,9 @@ fn every_format_becomes_every_other_with_equal_values() {
                 }
             });
             let converted = converted.unwrap_or_else(|error| panic!("{from} to {to}: {error}"));
-            assert_eq!(converted.summary.rows, ROWS as u64, "{from} to {to}");
+            // A file of several tensors is copied tensor by tensor.
+            let tables = if (from, to) == ("tet", "tet") { 2 } else { 1 };
+            assert_eq!(converted.summary.rows, tables * ROWS as u64, "{from} to {to}");
             // An integer is compared with a time in the time's own unit, which is another one in a tatami file.
             let counted = from == "tatami" && matches!(to, "tet" | "zarr");
             let same = if counted { folder.path().join("s.tet") } else { source.clone() };
@@ -296,14 +298,18 @@ fn old_versions_are_upgraded_with_equal_values() {
                 .iter()
                 .enumerate()
             {
-                let opened = tesselle::open(uri).unwrap();
+                // Some were never closed.
+                let Ok(opened) = tesselle::open(uri) else { continue };
                 if opened.container().table_names().is_empty() {
                     continue;
                 }
                 let target = folder.path().join(format!("{name}-{number}.{format}"));
                 // Some texts are not UTF-8.
                 let open = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
-                let conversion = Conversion { open: open.clone(), ..Conversion::default() };
+                let mut conversion = Conversion { open: open.clone(), ..Conversion::default() };
+                if format == "tsfile" {
+                    conversion.write.settings = settings(&["version=4"]);
+                }
                 let result = convert(uri, text(&target), &conversion, &driver());
                 result.unwrap_or_else(|error| panic!("{uri}: {error}"));
                 let table = if format == "tsfile" { "#*" } else { "" };
@@ -426,9 +432,13 @@ fn a_whole_tsfile_is_rewritten_with_all_its_devices() {
     let old = folder.path().join("old.tsfile");
     run(&source, &old, |c| c.write.settings = settings(&["device_column=device", "version=000002"])).unwrap();
     let new = folder.path().join("new.tsfile");
-    run(&old, &new, |_| ()).unwrap();
-    let opened = tesselle::open(text(&new)).unwrap();
-    assert_eq!(opened.container().describe().unwrap().version, "4");
+    run(&old, &new, |c| c.write.settings = settings(&["version=4"])).unwrap();
+    let version = |path: &Path| tesselle::open(text(path)).unwrap().container().describe().unwrap().version;
+    assert_eq!(version(&new), "4");
+    // Without a setting the version stays.
+    let same = folder.path().join("same.tsfile");
+    run(&old, &same, |_| ()).unwrap();
+    assert_eq!(version(&same), version(&old));
     for device in ["root.t0", "root.t1", "root.t2"] {
         let (a, b) = (format!("{}#{device}", text(&old)), format!("{}#{device}", text(&new)));
         let found = diff(&a, &b, &OpenOptions::default(), &DiffOptions::default(), &driver()).unwrap();

@@ -71,7 +71,7 @@ fn joins_of_all_formats_end_under_any_budget() {
         "SELECT count(*), sum(length(a.text) + length(b.text)) FROM '@a.tatami' a \
          JOIN '@b.tatami' b ON a.key = b.key JOIN '@f.parquet' f ON b.key = f.key",
         "SELECT count(*), max(c.text) FROM '@a.tatami' a JOIN '@c.tiledb' c ON a.key = c.key \
-         JOIN '@d.tsfile' d ON d.key = c.key JOIN '@e.tet' e ON e.i0 = d.key",
+         JOIN '@d.tsfile' d ON d.key = c.key JOIN '@e.tet' e ON e.i = d.key",
         "SELECT count(*) FROM (SELECT text, count(*) AS n FROM '@a.tatami' GROUP BY text) a \
          JOIN (SELECT text, count(*) AS n FROM '@b.tatami' GROUP BY text) b ON a.text = b.text",
     ];

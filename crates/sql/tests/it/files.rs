@@ -42,7 +42,7 @@ fn errors_say_what_was_meant() {
             Err(error) => error,
         };
         assert_eq!(error.kind(), kind, "{sql}: {error}");
-        assert!(error.hint_text().unwrap_or_default().contains(hint), "{sql}: {error}");
+        assert!(tesselle_sql::explain(&error).contains(hint), "{sql}: {error}");
         assert_eq!(error.to_string().lines().count(), 1, "{error}");
     }
 }
