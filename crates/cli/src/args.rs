@@ -63,13 +63,12 @@ impl ReadArgs {
 
     /// How to open inputs; `table` wins over the fragment of a uri.
     pub(crate) fn opener(&self, table: Option<&str>) -> Result<Opener> {
-        self.opener_with(table, self.options()?)
+        Ok(self.opener_with(table, self.options()?))
     }
 
     /// Like [`ReadArgs::opener`], with other options.
-    pub(crate) fn opener_with(&self, table: Option<&str>, options: OpenOptions) -> Result<Opener> {
-        let opener = Opener::new().format(self.format.clone()).table(table.map(str::to_owned));
-        Ok(opener.options(options))
+    pub(crate) fn opener_with(&self, table: Option<&str>, options: OpenOptions) -> Opener {
+        Opener::new().format(self.format.clone()).table(table.map(str::to_owned)).options(options)
     }
 
     fn key(&self) -> Result<Option<Secret>> {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tesselle::driver::CancelToken;
 
 /// How long the work may take to end by itself.
-const PATIENCE: Duration = Duration::from_millis(1_000);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The exit code of the signal that came; 0 before.
 static CODE: AtomicU8 = AtomicU8::new(0);

@@ -23,7 +23,7 @@ fn all_fine(children: Vec<Child>) {
 
 fn segment(folder: &Path, name: &str, docs: std::ops::Range<usize>) -> String {
     let csv = folder.join(format!("{name}.csv"));
-    let lines = docs.map(|doc| format!("d{doc},river {doc}\n")).collect::<String>();
+    let lines = docs.map(|doc| format!("d{doc},river {doc}")).collect::<Vec<_>>().join("\n");
     std::fs::write(&csv, format!("doc_id,body\n{lines}")).unwrap();
     let file = folder.join(format!("{name}.tatami"));
     fine(&["index", path(&csv), path(&file), "--text", "body"]);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,7 +39,7 @@ fn no_verb_starts_a_pool_beside_the_drivers_own() {
     let at = folder.path();
     let mut text = String::from("time,a,b,c\n");
     for i in 0..30_000 {
-        text.push_str(&format!("{i},{},{}.5,word{}\n", i * 7 % 1000, i % 777, i % 91));
+        writeln!(text, "{i},{},{}.5,word{}", i * 7 % 1000, i % 777, i % 91).unwrap();
     }
     fs::write(at.join("rows.csv"), text).unwrap();
     run(at, "convert @rows.csv @grid.npy --columns b");

@@ -9,7 +9,10 @@ fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         if path.is_dir() && name != "testing" && name != "tests" {
             sources(&path, out);
-        } else if name.ends_with(".rs") && !name.ends_with("tests.rs") && name != "golden.rs" {
+        } else if path.extension().is_some_and(|end| end == "rs")
+            && !name.ends_with("tests.rs")
+            && name != "golden.rs"
+        {
             out.push(path);
         }
     }

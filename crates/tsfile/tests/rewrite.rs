@@ -32,7 +32,7 @@ fn rewrite(source: &Location, settings: &[&str]) -> tesselle_core::Result<(Locat
     let options =
         WriteOptions { settings: Settings::from_pairs(settings).unwrap(), ..WriteOptions::default() };
     let rewritten = TsFile.rewrite(source, &target, &OpenOptions::default(), &options, &golden::driver())?;
-    let rewritten = rewritten.expect("TsFile rewrites itself");
+    let rewritten = rewritten.unwrap();
     let container = TsFile.open(&target, &OpenOptions::default()).unwrap();
     let mut report = Report::new(Depth::Deep);
     container.verify(Depth::Deep, &golden::driver(), &mut report).unwrap();

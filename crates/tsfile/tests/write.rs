@@ -426,6 +426,7 @@ proptest! {
         let location = memory();
         let mut settings = model.settings();
         settings.push(("device_column", "dev".to_string()));
+        settings.push(("aligned", "false".to_string()));
         let batches = model.batches(&[("dev", device)]);
         let written = write(&location, &batches, &options("", &settings)).unwrap();
         let all = rows(&batches);
@@ -448,7 +449,9 @@ proptest! {
         model.columns.retain(|c| !matches!(c.encoding, "REGULAR" | "SPRINTZ" | "RLBE"));
         prop_assume!(model.columns.iter().any(|c| c.seeds.iter().any(Option::is_some)));
         let (first, second) = (memory(), memory());
-        write(&first, &model.batches(&[]), &options("root.sg.d1", &model.settings())).unwrap();
+        let mut settings = model.settings();
+        settings.push(("aligned", "false".to_string()));
+        write(&first, &model.batches(&[]), &options("root.sg.d1", &settings)).unwrap();
         let long = read(&first, "*");
         write(&second, &long, &options("", &[])).unwrap();
         prop_assert_eq!(rows(&read(&second, "root.sg.d1")), rows(&read(&first, "root.sg.d1")));

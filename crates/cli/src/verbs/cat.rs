@@ -84,7 +84,7 @@ impl Cat {
     pub(crate) fn run(self) -> Result<Outcome> {
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let options = OpenOptions { deleted: self.deleted, ..self.read.options()? };
-        let opener = self.read.opener_with(self.table.as_deref(), options)?;
+        let opener = self.read.opener_with(self.table.as_deref(), options);
         let opened = driver.install(|| opener.open_table(&self.uri))?;
         let table = &**opened.table();
         let result = match self.form()? {

@@ -144,7 +144,6 @@ impl Convert {
                 overwrite: self.force,
                 table: self.into.clone(),
                 settings: Settings::from_pairs(&self.settings)?,
-                ..WriteOptions::default()
             },
         })
     }

@@ -16,7 +16,7 @@ impl TableFacts {
             match role {
                 role if role.is_coordinate() => columns.push(self.axis_note(name, *role)),
                 ColumnRole::Time | ColumnRole::Tag => {
-                    columns.push(json!({ "name": name, "role": role.name() }))
+                    columns.push(json!({ "name": name, "role": role.name() }));
                 }
                 _ => {}
             }

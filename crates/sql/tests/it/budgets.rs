@@ -12,7 +12,7 @@ use tesselle_sql::{Session, SessionOptions};
 use crate::support::{self, Random, rows};
 
 /// Far longer than any query takes: only one that never ends reaches it.
-const WATCHDOG: Duration = Duration::from_secs(180);
+const WATCHDOG: Duration = Duration::from_mins(3);
 
 const ROWS: usize = 40_000;
 
@@ -51,7 +51,7 @@ fn make_files(folder: &Path) {
 /// What a query gives on a thread that may be left alone with it.
 fn answer(folder: &Path, sql: &str, threads: usize, memory: u64) -> tesselle::Result<Vec<String>> {
     let (done, ended) = channel();
-    let sql = sql.replace("@", &format!("{}/", folder.display()));
+    let sql = sql.replace('@', &format!("{}/", folder.display()));
     let shown = format!("{threads} threads, {memory} bytes: {sql}");
     std::thread::spawn(move || {
         let options =

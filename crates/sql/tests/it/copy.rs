@@ -135,7 +135,9 @@ fn copy_and_convert_write_the_same_file() {
         let (one, other) = (format!("{root}/convert.{format}"), format!("{root}/copy.{format}"));
         let mut conversion = Conversion::default();
         conversion.scan.columns = Some(columns.split(',').map(str::to_owned).collect());
-        settings.iter().for_each(|(name, value)| conversion.write.settings.set(*name, *value));
+        for (name, value) in settings {
+            conversion.write.settings.set(*name, *value);
+        }
         tesselle::convert(&source, &one, &conversion, &driver).unwrap_or_else(|e| panic!("{format}: {e}"));
         let options: Vec<String> =
             settings.iter().map(|(name, value)| format!("'{name}' '{value}'")).collect();

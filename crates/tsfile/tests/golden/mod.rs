@@ -236,7 +236,7 @@ pub fn check_devices(name: &str, path: &Path, expected: &Value) {
     if binary {
         let strict = open(path, false).unwrap();
         let error = rows(&*strict, "*", &Scan::all()).unwrap_err();
-        assert!(error.to_string().contains("--text-as-binary"), "{error}");
+        assert!(error.to_string().contains("text_as_binary"), "{error}");
     }
     let want = devices(expected);
     for (device, columns) in &want {

@@ -105,14 +105,13 @@ impl Sql {
             timer: true,
             driver: session.driver().clone(),
         };
-        match self.statements()? {
-            Some(text) => script::run(&session, &text, &mut output)?,
-            None => {
-                // Ctrl-C stops the statement, not the process.
-                let interrupt = session.interrupt();
-                signals::stop_only(move || interrupt.interrupt());
-                shell::run(&session, &mut output)?;
-            }
+        if let Some(text) = self.statements()? {
+            script::run(&session, &text, &mut output)?;
+        } else {
+            // Ctrl-C stops the statement, not the process.
+            let interrupt = session.interrupt();
+            signals::stop_only(move || interrupt.interrupt());
+            shell::run(&session, &mut output)?;
         }
         Ok(Outcome::Fine)
     }

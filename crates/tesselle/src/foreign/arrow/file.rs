@@ -138,7 +138,7 @@ impl Table for FileTable {
             dictionaries: Arc::clone(&self.dictionaries),
             decoder: OnceLock::new(),
         });
-        let dictionaries: u64 = self.dictionaries.iter().map(|block| size(block)).sum();
+        let dictionaries: u64 = self.dictionaries.iter().map(size).sum();
         let task = |(number, block): (usize, &Block)| -> Box<dyn Task> {
             let memory = size(block).saturating_mul(2).saturating_add(dictionaries);
             let cost = Cost { pieces: 1, bytes_in: size(block), memory };
