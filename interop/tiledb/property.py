@@ -275,7 +275,7 @@ class Case:
 
     def rows_of_ours(self, when):
         file = self.folder / "read.arrow"
-        self.run("cat", self.uri, "--as", "arrow", "-o", file, "--force", "--at", when)
+        self.run("cat", self.uri, "--as", "arrow", "-o", file, "--force", "--full-domain", "--at", when)
         with pa.OSFile(str(file)) as source:
             return self.rows(pa.ipc.open_file(source).read_all())
 
@@ -294,7 +294,7 @@ class Case:
             least, greatest = (values[0], values[-1]) if values else (None, None)
             theirs |= {f"{name}_n": len(values), f"{name}_min": least, f"{name}_max": greatest}
             asked.append(f"count({name}) AS {name}_n, min({name}) AS {name}_min, max({name}) AS {name}_max")
-        ours, = json.loads(self.run("sql", f"SELECT {', '.join(asked)} FROM '{self.uri}'", "--json", "--at", when))
+        ours, = json.loads(self.run("sql", f"SELECT {', '.join(asked)} FROM '{self.uri}'", "--json", "--full-domain", "--at", when))
         if theirs != ours:
             raise Failure(f"counts and bounds {theirs} of theirs, {ours} of ours")
 
