@@ -24,7 +24,7 @@ Examples:
   tess convert 'run.tet#temperature' t.npy
   tess convert run.tet smaller.tet --set codec=zstd --set level=9
   tess convert plant.csv plant.tsfile --cast speed=float32
-  tess convert old.tsfile new.tsfile         upgrade to the current version
+  tess convert old.tsfile new.tsfile --set version=4
   tess convert logs.jsonl logs.parquet --schema 'id=int64,at=timestamp_ms'
   tess convert measurements/ parquet/ --to parquet
 

@@ -163,7 +163,7 @@ enum Tool {
         /// An attribute to drop; may be repeated
         #[arg(long, value_name = "NAME")]
         drop: Vec<String>,
-        /// A new enumeration of texts; may be repeated
+        /// A new enumeration of strings; may be repeated
         #[arg(long, value_name = "NAME=VALUE,…")]
         add_enumeration: Vec<String>,
         /// Further values of an enumeration; may be repeated

@@ -132,7 +132,7 @@ impl Attribute {
 }
 
 impl Enumeration {
-    /// An enumeration of texts.
+    /// An enumeration of strings.
     pub fn of_texts<S: AsRef<str>>(
         name: impl Into<String>,
         values: impl IntoIterator<Item = S>,
@@ -146,10 +146,10 @@ impl Enumeration {
         Self::of_bytes(name, Datatype::StringUtf8, VAR, data, offsets, ordered)
     }
 
-    /// The same enumeration with further texts at its end.
+    /// The same enumeration with further strings at its end.
     pub fn with_texts<S: AsRef<str>>(&self, more: &[S]) -> Result<Self> {
         if self.cell_val_num != VAR || self.datatype.size() != 1 {
-            return Err(Error::invalid(format!("the values of enumeration '{}' are not texts", self.name)));
+            return Err(Error::invalid(format!("the values of enumeration '{}' are not strings", self.name)));
         }
         let (mut data, mut offsets) = (self.data.clone(), self.offsets.clone());
         for value in more {
