@@ -170,7 +170,10 @@ impl Request {
             Source::Encoded(_) | Source::Fill => {
                 let place = room(scratch, piece.bytes as usize);
                 write(piece, source, array, fetched, place)?;
-                Ok(Cells::Scratch(place.get(start..).unwrap_or_default()))
+                let cells = place.get(start..);
+                cells
+                    .map(Cells::Scratch)
+                    .ok_or_else(|| Error::internal("a piece starts after the end of its tile"))
             }
             Source::Held(_) | Source::Asking(_) => Err(Error::internal("a tile was not located")),
         }

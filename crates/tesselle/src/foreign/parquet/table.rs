@@ -16,7 +16,7 @@ use tesselle_core::{
 
 use super::bloom::{BloomTest, bloom_tests};
 use super::bounds::{GroupBounds, exact_stats, selected_rows};
-use super::task::{GroupTask, Rows};
+use super::task::{GroupTask, Rows, State};
 use crate::foreign::no_axes;
 use crate::foreign::writer::damaged;
 
@@ -187,17 +187,18 @@ impl Table for ParquetTable {
             for (at, rows) in parts.into_iter().enumerate() {
                 left = left.saturating_sub(rows.count as u64);
                 let cost = cost(group, &projection.mask, rows.count, batch_rows);
-                let task = GroupTask::new(
-                    Arc::clone(&self.file),
-                    self.metadata.clone(),
-                    projection.mask.clone(),
-                    Arc::clone(&projection.order),
-                    number,
+                let task = GroupTask {
+                    file: Arc::clone(&self.file),
+                    metadata: self.metadata.clone(),
+                    mask: projection.mask.clone(),
+                    order: Arc::clone(&projection.order),
+                    group: number,
                     rows,
                     batch_rows,
-                    Arc::clone(&blooms),
-                    Cost { pieces: u64::from(at == 0), ..cost },
-                );
+                    blooms: Arc::clone(&blooms),
+                    cost: Cost { pieces: u64::from(at == 0), ..cost },
+                    state: State::default(),
+                };
                 plan.tasks.push(Box::new(task) as Box<dyn Task>);
                 if left == 0 {
                     break;

@@ -23,19 +23,21 @@ pub(super) struct Rows {
 
 /// Some rows of one row group.
 pub(super) struct GroupTask {
-    file: Arc<str>,
-    metadata: ArrowReaderMetadata,
-    mask: ProjectionMask,
-    order: Arc<[usize]>,
-    group: usize,
-    rows: Rows,
-    batch_rows: usize,
-    blooms: Arc<[BloomTest]>,
-    cost: Cost,
-    state: State,
+    pub(super) file: Arc<str>,
+    pub(super) metadata: ArrowReaderMetadata,
+    pub(super) mask: ProjectionMask,
+    pub(super) order: Arc<[usize]>,
+    pub(super) group: usize,
+    pub(super) rows: Rows,
+    pub(super) batch_rows: usize,
+    pub(super) blooms: Arc<[BloomTest]>,
+    pub(super) cost: Cost,
+    pub(super) state: State,
 }
 
-enum State {
+#[derive(Default)]
+pub(super) enum State {
+    #[default]
     Start,
     /// Bloom filters were asked for.
     Blooms,
@@ -44,21 +46,6 @@ enum State {
 }
 
 impl GroupTask {
-    #[expect(clippy::too_many_arguments, reason = "the plain parts of a task, from its only caller")]
-    pub(super) fn new(
-        file: Arc<str>,
-        metadata: ArrowReaderMetadata,
-        mask: ProjectionMask,
-        order: Arc<[usize]>,
-        group: usize,
-        rows: Rows,
-        batch_rows: usize,
-        blooms: Arc<[BloomTest]>,
-        cost: Cost,
-    ) -> Self {
-        Self { file, metadata, mask, order, group, rows, batch_rows, blooms, cost, state: State::Start }
-    }
-
     fn damaged(&self, error: impl std::error::Error + Send + Sync + 'static) -> Error {
         damaged("Parquet", error).file(&*self.file).piece(format!("row group {}", self.group))
     }
