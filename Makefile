@@ -8,7 +8,7 @@ demo: tools ## build tess for development and walk through a sample of each form
 	@echo "This was a development build; 'make release' builds the fast one."
 
 test: tools lint docs ## every check and every test
-	$(CARGO) test --workspace --quiet
+	$(CARGO) test --quiet
 
 release: tools ## the optimized, stripped binary: target/dist/tess
 	$(CARGO) build --profile dist -p tess
@@ -21,10 +21,10 @@ tools:
 
 lint:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --all-targets --quiet -- -D warnings
 
 docs:
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
 
 bench: ## side by side with the original engines: benches/compare/README.md
 	benches/compare/run.sh

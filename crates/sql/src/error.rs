@@ -44,7 +44,6 @@ fn copied(error: &DataFusionError) -> Error {
         DataFusionError::SQL(inner, _) => {
             Error::invalid(one_line(&inner.to_string()).replace("sql parser error: ", "this is not SQL: "))
         }
-        DataFusionError::ParquetError(inner) => Error::corrupt(one_line(&inner.to_string())),
         DataFusionError::ObjectStore(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::IoError(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::ResourcesExhausted(text) => {
