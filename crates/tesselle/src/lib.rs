@@ -22,6 +22,7 @@ mod health;
 pub mod name;
 mod open;
 mod registry;
+mod several;
 mod walk;
 mod wide;
 
