@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _native
+from ._errors import InvalidCall
+from ._indexing import Index, Span, axes, boxes, length, resolve
 
 if TYPE_CHECKING:
     import numpy
     import xarray
 
-    from ._table import _Source
+    from . import _native
+    from ._table import Table
 
 _DTYPES = {
-    "f16": "<f2", "f32": "<f4", "f64": "<f8",
+    "f16": "<f2", "f32": "<f4", "f64": "<f8", "bool": "|b1",
     "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8",
     "u8": "|u1", "u16": "<u2", "u32": "<u4", "u64": "<u8",
 }  # fmt: skip
@@ -23,8 +26,8 @@ _DTYPES = {
 class Array:
     """A dense array in a file. Indexing reads only the chunks it touches."""
 
-    def __init__(self, native: _native.Array, name: str, source: _Source) -> None:
-        self._native, self._name, self._source = native, name, source
+    def __init__(self, native: _native.Array, name: str, table: Table) -> None:
+        self._native, self._name, self._table = native, name, table
 
     @property
     def name(self) -> str:
@@ -51,10 +54,7 @@ class Array:
     @property
     def size(self) -> int:
         """The number of cells."""
-        cells = 1
-        for extent in self.shape:
-            cells *= extent
-        return cells
+        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
@@ -78,225 +78,180 @@ class Array:
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The metadata of the container."""
-        import json
-
-        container = _native.open(self._source.uri, self._source.opening)
-        metadata = json.loads(container.info()).get("metadata")
-        return metadata if isinstance(metadata, dict) else {}
+        """The attributes of the table and its container."""
+        return self._table.attrs
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("an array without axes has no length")
+            raise TypeError("len() of an array without axes")
         return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        """Reads what ``key`` names: integers, slices with positive steps, an ellipsis, lists and masks.
+
+        Several lists or masks choose outer: ``array[[0, 5], :, [1, 2]]`` has two positions on two axes.
+        """
+        index = resolve(key, self.shape)
+        if not index.lists:
+            result = self._read(index.spans)
+        else:
+            result = self._gather(index)
+        if index.dropped:
+            result = result.squeeze(index.dropped)
+        return result[()] if result.ndim == 0 else result
 
     def read(self, region: Any = None, out: Any = None) -> Any:
         """Reads a region into a new array, or straight into ``out``.
 
         Args:
-            region: integers and slices with positive steps, as in ``array[region]``; everything by default.
-            out: any writable, C-contiguous buffer of exactly the region's size: a numpy array, a pinned tensor,
-                shared memory.
+            region: what ``array[region]`` takes; everything by default. With ``out``, integers and slices only.
+            out: any writable, C-contiguous buffer of exactly the region's size: a numpy array, a pinned tensor, shared
+                memory. Chunks are decoded into it in parallel, without the interpreter lock.
+
+        Returns:
+            ``out``, or the new array.
         """
+        key = () if region is None else region
+        if out is None:
+            return self[key]
+        index = resolve(key, self.shape)
+        if index.lists:
+            raise InvalidCall("lists of positions are not read into a buffer; index the array instead")
+        shape = tuple(length(span) for axis, span in enumerate(index.spans) if axis not in index.dropped)
+        self._check(out, shape)
+        self._fill(index.spans, out)
+        return out
+
+    def _check(self, out: Any, shape: tuple[int, ...]) -> None:
+        """Refuses arrays of another type or shape; of other buffers, only the size counts."""
         import numpy
 
-        spans, kept = self._spans(() if region is None else region)
-        lengths = [max(0, -(-(stop - start) // step)) for start, stop, step in spans]
-        if out is None:
-            out = numpy.empty(lengths, self.dtype)
-            self._fill(spans, out)
-            return out.reshape([n for n, keep in zip(lengths, kept) if keep])
+        if isinstance(out, numpy.ndarray):
+            if out.dtype != self.dtype:
+                raise InvalidCall(f"the array has cells of {self.dtype}, the buffer of {out.dtype}")
+            if out.shape != shape:
+                raise InvalidCall(f"the region has the shape {shape}, the buffer {out.shape}")
+
+    def _read(self, spans: tuple[Span, ...]) -> numpy.ndarray[Any, Any]:
+        import numpy
+
+        out = numpy.empty([length(span) for span in spans], self.dtype)
         self._fill(spans, out)
         return out
 
-    def _fill(self, spans: list[tuple[int, int, int]], out: Any) -> None:
+    def _fill(self, spans: tuple[Span, ...], out: Any) -> None:
         view = memoryview(out)
-        if view.nbytes == 0:
-            return
-        self._native.read_into(spans, view.cast("B") if view.ndim else view.cast("B", (view.nbytes,)))
+        if view.nbytes == 0 and all(map(length, spans)):
+            raise InvalidCall("the buffer is empty, the region is not")
+        if view.nbytes:
+            self._native.read_into(spans, view.cast("B"))
 
-    def _spans(self, key: Any) -> tuple[list[tuple[int, int, int]], list[bool]]:
-        """The span of each axis, and whether the axis stays; integers and slices only."""
-        import operator
-
-        spans, kept = [], []
-        for axis, part in enumerate(self._parts(key)):
-            extent = self.shape[axis]
-            if isinstance(part, slice):
-                start, stop, step = part.indices(extent)
-                if step < 1:
-                    raise IndexError("steps must be positive")
-                spans.append((start, max(start, stop), step))
-                kept.append(True)
-            else:
-                at = operator.index(part)
-                if not -extent <= at < extent:
-                    raise IndexError(f"index {at} is out of bounds for axis {axis} with size {extent}")
-                at %= extent
-                spans.append((at, at + 1, 1))
-                kept.append(False)
-        return spans, kept
-
-    def _parts(self, key: Any) -> list[Any]:
-        """One index per axis: the ellipsis and missing axes become whole slices."""
-        parts = list(key) if isinstance(key, tuple) else [key]
-        if any(part is None for part in parts):
-            raise IndexError("numpy.newaxis is not supported; reshape the result instead")
-        dots = [at for at, part in enumerate(parts) if part is Ellipsis]
-        if len(dots) > 1:
-            raise IndexError("an index can have only one ellipsis ('...')")
-        missing = self.ndim - (len(parts) - len(dots))
-        if missing < 0:
-            raise IndexError(f"too many indices: the array has {self.ndim} axes")
-        at = dots[0] if dots else len(parts)
-        return parts[:at] + [slice(None)] * missing + parts[at + len(dots) :]
-
-    def __getitem__(self, key: Any) -> Any:
-        """Integers, slices with positive steps, an ellipsis, and integer arrays or masks, which select outer."""
+    def _gather(self, index: Index) -> numpy.ndarray[Any, Any]:
+        """Reads positions that lists name, box by box."""
         import numpy
 
-        parts = self._parts(key)
-        lists: dict[int, Any] = {}
-        for axis, part in enumerate(parts):
-            if isinstance(part, slice) or numpy.ndim(part) == 0 and not isinstance(part, (bool, numpy.bool_)):
-                continue
-            lists[axis] = self._positions(axis, part)
-        if not lists:
-            result = self.read(tuple(parts))
-            return result[()] if result.ndim == 0 else result
-        return self._outer(parts, lists)
-
-    def _positions(self, axis: int, part: Any) -> Any:
-        import numpy
-
-        positions = numpy.asarray(part)
-        extent = self.shape[axis]
-        if positions.ndim != 1:
-            raise IndexError("an index array must have one axis")
-        if positions.dtype == bool:
-            if len(positions) != extent:
-                raise IndexError(f"a mask of {len(positions)} does not fit axis {axis} with size {extent}")
-            return numpy.flatnonzero(positions)
-        if positions.size == 0:
-            return positions.astype(numpy.int64)
-        if positions.dtype.kind not in "iu":
-            raise IndexError("an index array must hold integers or booleans")
-        positions = positions.astype(numpy.int64)
-        if (positions < -extent).any() or (positions >= extent).any():
-            raise IndexError(f"an index is out of bounds for axis {axis} with size {extent}")
-        return positions % extent
-
-    def _outer(self, parts: list[Any], lists: dict[int, Any]) -> Any:
-        """Reads the box around the listed positions, chunk by chunk on the first listed axis, and gathers."""
-        import numpy
-
-        axis = min(lists)
-        positions = lists[axis]
-        wanted, place = numpy.unique(positions, return_inverse=True)
-        # Positions far apart are read run by run, so that nothing between them is decoded.
-        gap = max(1, self.chunks[axis])
-        breaks = numpy.flatnonzero(numpy.diff(wanted) > gap) + 1
-        found = []
-        for run in numpy.split(wanted, breaks) if wanted.size else []:
-            box = list(parts)
-            box[axis] = slice(int(run[0]), int(run[-1]) + 1)
-            others = {a: p for a, p in lists.items() if a != axis}
-            block = self._keep(box, others)
-            found.append(numpy.take(block, run - run[0], axis=axis))
-        if found:
-            gathered = numpy.concatenate(found, axis=axis)
-        else:
-            box = list(parts)
-            box[axis] = slice(0, 0)
-            gathered = self._keep(box, {a: p for a, p in lists.items() if a != axis})
-        gathered = numpy.take(gathered, place, axis=axis)
-        dropped = tuple(a for a, p in enumerate(parts) if a not in lists and not isinstance(p, slice))
-        return gathered.squeeze(dropped) if dropped else gathered
-
-    def _keep(self, parts: list[Any], lists: dict[int, Any]) -> Any:
-        """Like ``self[parts]``, with integers as axes of one cell."""
-        import operator
-
-        whole = []
-        for axis, part in enumerate(parts):
-            if isinstance(part, slice) or axis in lists:
-                whole.append(part)
-            else:
-                at = operator.index(part)
-                if not -self.shape[axis] <= at < self.shape[axis]:
-                    raise IndexError(f"index {at} is out of bounds for axis {axis}")
-                at %= self.shape[axis]
-                whole.append(slice(at, at + 1))
-        return self._outer(whole, lists) if lists else self.read(tuple(whole))
+        parts, inverse = boxes(index, self.chunks)
+        shape = [
+            len(set(index.lists[axis].tolist())) if axis in index.lists else length(span)
+            for axis, span in enumerate(index.spans)
+        ]
+        found = numpy.empty(shape, self.dtype)
+        for box in parts:
+            block = self._read(box.spans)
+            for axis, taken in box.taken.items():
+                block = numpy.take(block, taken, axis=axis)
+            found[box.place] = block
+        for axis, place in inverse.items():
+            if not numpy.array_equal(place, numpy.arange(shape[axis])):
+                found = numpy.take(found, place, axis=axis)
+        return found
 
     def _reduce(self, op: str, axis: int | Sequence[int] | None) -> Any:
         import numpy
 
-        axes = range(self.ndim) if axis is None else [axis] if isinstance(axis, int) else list(axis)
-        places = sorted({a + self.ndim if a < 0 else a for a in axes})
-        if any(not 0 <= a < self.ndim for a in places):
-            raise IndexError(f"axis {axis} is out of bounds for an array of {self.ndim} axes")
-        spans = [(0, extent, 1) for extent in self.shape]
-        values, shape = self._native.reduce(op, spans, places)
-        result = numpy.array(values).reshape(shape)
+        over = axes(axis if axis is None or isinstance(axis, int) else tuple(axis), self.ndim)
+        if not over and self.ndim:
+            raise InvalidCall("a reduction is over one axis at least")
+        values, shape = self._native.reduce(op, [(0, extent, 1) for extent in self.shape], over)
+        return numpy.array(values).reshape(shape)
+
+    @staticmethod
+    def _plain(result: numpy.ndarray[Any, Any]) -> Any:
         return result[()] if result.ndim == 0 else result
 
+    def _extreme(self, op: str, axis: int | Sequence[int] | None) -> Any:
+        """The engine skips NaN; numpy does not."""
+        import numpy
+
+        result = self._reduce(op, axis).astype(self.dtype)
+        if self.dtype.kind == "f":
+            result = numpy.where(self._reduce("nan_count", axis) > 0, self.dtype.type("nan"), result)
+        return self._plain(result)
+
     def sum(self, axis: int | Sequence[int] | None = None) -> Any:
-        """The sum over some axes, exact for integers."""
-        return self._reduce("sum", axis)
+        """Returns the sum over some axes: exact for integers, in double precision for floats."""
+        return self._plain(self._reduce("sum", axis))
 
     def mean(self, axis: int | Sequence[int] | None = None) -> Any:
-        """The mean over some axes."""
-        return self._reduce("mean", axis)
+        """Returns the mean over some axes, in double precision."""
+        return self._plain(self._reduce("mean", axis))
 
     def min(self, axis: int | Sequence[int] | None = None) -> Any:
-        """The minimum over some axes."""
-        return self._reduce("min", axis)
+        """Returns the minimum over some axes; NaN where there is one, as numpy does."""
+        return self._extreme("min", axis)
 
     def max(self, axis: int | Sequence[int] | None = None) -> Any:
-        """The maximum over some axes."""
-        return self._reduce("max", axis)
+        """Returns the maximum over some axes; NaN where there is one, as numpy does."""
+        return self._extreme("max", axis)
 
     def std(self, axis: int | Sequence[int] | None = None) -> Any:
-        """The population standard deviation over some axes."""
-        return self._reduce("std", axis)
+        """Returns the population standard deviation over some axes, in double precision."""
+        return self._plain(self._reduce("std", axis))
 
     def var(self, axis: int | Sequence[int] | None = None) -> Any:
-        """The population variance over some axes."""
-        return self._reduce("var", axis)
+        """Returns the population variance over some axes, in double precision."""
+        return self._plain(self._reduce("var", axis))
 
     def median(self, axis: int | Sequence[int] | None = None) -> Any:
-        """The median over some axes, computed by numpy on the whole array."""
+        """Returns the median over some axes, by numpy on the whole array."""
         import numpy
 
-        return numpy.median(self.read(), axis=axis)
+        return numpy.median(self[...], axis=axis if axis is None or isinstance(axis, int) else tuple(axis))
 
     def quantile(self, q: float | Sequence[float], axis: int | Sequence[int] | None = None) -> Any:
-        """Quantiles over some axes, computed by numpy on the whole array."""
+        """Returns quantiles over some axes, by numpy on the whole array."""
         import numpy
 
-        return numpy.quantile(self.read(), q, axis=axis)
+        over = axis if axis is None or isinstance(axis, int) else tuple(axis)
+        return numpy.quantile(self[...], q, axis=over)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
+        import numpy
+
         if copy is False:
             raise ValueError("an array in a file cannot be had without a copy")
-        array = self.read()
-        return array if dtype is None else array.astype(dtype)
+        return numpy.asarray(self[...], dtype)
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self.read().__dlpack__(**options)
+        return self.__array__().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
     def to_xarray(self) -> xarray.DataArray:
-        """The array as xarray's, read on demand."""
+        """Returns the array as xarray's, read on demand."""
         from .xarray import data_array
 
         return data_array(self)
 
+    def to_dask(self) -> Any:
+        """Returns the array as dask's, a chunk of it a chunk of the file."""
+        import dask.array
+
+        return dask.array.from_array(self, chunks=self.chunks, name=False)
+
     def __reduce__(self) -> tuple[object, ...]:
-        return _reopen, (self._source, self._name)
+        return _restore, (self._table, self._name)
 
     def _repr_html_(self) -> str:
         from ._html import array
@@ -307,8 +262,5 @@ class Array:
         return f"<tesselle.Array {self.name!r} {self.dtype} {self.shape}, chunks {self.chunks}>"
 
 
-def _reopen(source: _Source, name: str) -> Array:
-    native = source.table().array(name)
-    if native is None:
-        raise TypeError(f"column {name!r} is no longer an array")
-    return Array(native, name, source)
+def _restore(table: Table, name: str) -> Array:
+    return table.array(name)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import _native
-from ._options import Between, Time, Uri, opening, path
-from ._table import Table, _Source
+from ._options import Between, Time, Uri, opening, path, secret
+from ._table import Table
 
 
 class Container(Mapping[str, Table]):
@@ -38,31 +38,33 @@ class Container(Mapping[str, Table]):
         return str(self._described()["version"])
 
     @property
-    def metadata(self) -> Any:
-        """The free metadata of the container."""
-        return self._described()["metadata"]
+    def metadata(self) -> dict[str, Any]:
+        """The free metadata of the container, by name."""
+        stored = self._described()["metadata"]
+        pairs = stored.items() if isinstance(stored, dict) else stored
+        # Formats that type their metadata describe a value as an object of its type, its bytes and the value itself.
+        typed = {"type", "hex", "value"}
+        return {k: v["value"] if isinstance(v, dict) and typed <= v.keys() else v for k, v in pairs}
 
     def info(self) -> dict[str, Any]:
-        """Everything that ``tess info --json`` prints."""
+        """Returns everything that ``tess info --json`` prints."""
         return json.loads(self._native.info())  # type: ignore[no-any-return]
 
     def layout(self) -> list[dict[str, Any]]:
-        """Every byte range of the files, with its meaning."""
+        """Returns every byte range of the files, with its meaning."""
         return json.loads(self._native.layout())  # type: ignore[no-any-return]
 
     def chunks(self, limit: int | None = None) -> list[dict[str, Any]]:
-        """The chunks, pages or tiles, in the order of the file."""
+        """Returns the chunks, pages or tiles, in the order of the file."""
         return json.loads(self._native.chunks(limit))  # type: ignore[no-any-return]
 
     def table(self, name: str | None = None) -> Table:
-        """The table of that name, else the one the uri names, else the only one.
+        """Returns the table of that name, else the one the uri names, else the only one.
 
         Raises:
             KeyError: no such table; the message names those that exist.
         """
-        native = self._native.table(name)
-        chosen = name if name is not None else native.name or None
-        return Table(_Source(self._uri, chosen, self._options, native))
+        return Table(self._native.table(name))
 
     def _described(self) -> dict[str, Any]:
         if self._info is None:
@@ -88,7 +90,7 @@ class Container(Mapping[str, Table]):
         pass
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Container, (self._uri, self._options)
+        return _restore, (self._uri, {**self._options, "key": None})
 
     def _repr_html_(self) -> str:
         from ._html import container
@@ -98,7 +100,13 @@ class Container(Mapping[str, Table]):
     def __repr__(self) -> str:
         names = list(self)
         shown = ", ".join(repr(name) for name in names[:4]) + (", …" if len(names) > 4 else "")
-        return f"<tesselle.Container {self.uri} ({self.format}): {len(names)} tables: {shown}>"
+        count = "1 table" if len(names) == 1 else f"{len(names)} tables"
+        return f"<tesselle.Container {self.uri} ({self.format}): {count}: {shown}>"
+
+
+def _restore(uri: str, options: dict[str, Any]) -> Container:
+    """Opens a container in another process. Keys do not travel: each process has its own ``TESSELLE_KEY``."""
+    return Container(uri, {**options, "key": secret(None)})
 
 
 def open(
@@ -112,6 +120,7 @@ def open(
     raw: bool = False,
     text_as_binary: bool = False,
     full_domain: bool = False,
+    deleted: bool = False,
 ) -> Container:
     """Opens a file or folder of any format.
 
@@ -125,9 +134,10 @@ def open(
         raw: stored integers instead of what they mean.
         text_as_binary: string columns as bytes.
         full_domain: all cells of a dense TileDB array, also those never written.
+        deleted: also rows that are marked as deleted but still stored.
     """
     options = opening(
         format=format, at=at, between=between, key=key, storage_options=storage_options,
-        raw=raw, text_as_binary=text_as_binary, full_domain=full_domain,
+        raw=raw, text_as_binary=text_as_binary, full_domain=full_domain, deleted=deleted,
     )  # fmt: skip
     return Container(path(uri), options)

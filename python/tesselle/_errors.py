@@ -19,12 +19,11 @@ class Error(Exception):
         self,
         message: str,
         *,
-        kind: str = "error",
+        kind: str = "invalid_call",
         file: str | None = None,
         offset: int | None = None,
         piece: str | None = None,
         hint: str | None = None,
-        cause: str | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -33,7 +32,6 @@ class Error(Exception):
         self.offset = offset
         self.piece = piece
         self.hint = hint
-        self.cause = cause
 
     def __str__(self) -> str:
         place = [self.file, self.piece, None if self.offset is None else f"byte {self.offset}"]
@@ -41,15 +39,13 @@ class Error(Exception):
         shown = ", ".join(part for part in place if part)
         if shown:
             text += f" ({shown})"
-        if self.cause:
-            text += f": {self.cause}"
         if self.hint:
             text += f"; {self.hint}"
         return text
 
     def __reduce__(self) -> tuple[object, ...]:
-        state = (self.kind, self.file, self.offset, self.piece, self.hint, self.cause)
-        return _rebuild, (type(self), self.message, *state)
+        fields = (self.message, self.kind, self.file, self.offset, self.piece, self.hint)
+        return _rebuild, (type(self), *fields)
 
 
 class NotFound(Error, FileNotFoundError):
@@ -90,13 +86,11 @@ def make(
     offset: int | None,
     piece: str | None,
     hint: str | None,
-    cause: str | None,
 ) -> BaseException:
-    """The exception for an error of the engine; called by the native module."""
+    """Returns the exception for an error of the engine; called by the native module."""
     if group == "canceled":
         return KeyboardInterrupt(message)
-    found = _CLASSES.get(group, Error)
-    return found(message, kind=kind, file=file, offset=offset, piece=piece, hint=hint, cause=cause)
+    return _rebuild(_CLASSES.get(group, Error), message, kind, file, offset, piece, hint)
 
 
 def _rebuild(
@@ -107,6 +101,5 @@ def _rebuild(
     offset: int | None,
     piece: str | None,
     hint: str | None,
-    cause: str | None,
 ) -> Error:
-    return cls(message, kind=kind, file=file, offset=offset, piece=piece, hint=hint, cause=cause)
+    return cls(message, kind=kind, file=file, offset=offset, piece=piece, hint=hint)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ._errors import InvalidCall
+
+if TYPE_CHECKING:
+    import datetime
 
 Time: TypeAlias = "int | str | datetime.datetime"
 """Milliseconds since 1970, an ISO 8601 string, or a datetime."""
@@ -14,8 +18,18 @@ Uri: TypeAlias = "str | os.PathLike[str]"
 
 
 def path(uri: Uri) -> str:
-    """The uri as a string."""
-    return os.fspath(uri)
+    """Returns the uri as a string."""
+    found = os.fspath(uri)
+    if not isinstance(found, str):
+        raise TypeError(f"a uri is a string or a path, not {type(uri).__name__}")
+    return found
+
+
+def secret(key: bytes | str | None) -> bytes | None:
+    """Returns the key as bytes, by default that of the environment."""
+    if key is None:
+        return os.environb.get(b"TESSELLE_KEY") if os.supports_bytes_environ else None
+    return key.encode() if isinstance(key, str) else key
 
 
 def opening(
@@ -28,43 +42,44 @@ def opening(
     raw: bool = False,
     text_as_binary: bool = False,
     full_domain: bool = False,
+    deleted: bool = False,
 ) -> dict[str, Any]:
-    """How to open a container."""
+    """Returns how to open a container."""
     if storage_options:
-        raise ValueError("storage_options are for object stores, which this build does not include")
+        raise InvalidCall("storage_options are for object stores, which this build does not include")
     if at is not None and between is not None:
-        raise ValueError("give at= or between=, not both")
+        raise InvalidCall("at= and between= exclude each other")
     span = None
     if at is not None:
         span = (0, milliseconds(at))
     elif between is not None:
         span = (milliseconds(between[0]), milliseconds(between[1]))
-    if key is None and (given := os.environb.get(b"TESSELLE_KEY")) is not None:
-        key = given
     return {
         "format": format,
         "between": span,
-        "key": key.encode() if isinstance(key, str) else key,
+        "key": secret(key),
         "raw": raw,
         "text_as_binary": text_as_binary,
         "full_domain": full_domain,
+        "deleted": deleted,
     }
 
 
 def milliseconds(time: Time) -> int:
-    """A time as milliseconds since 1970."""
+    """Returns a time as milliseconds since 1970."""
     if isinstance(time, int):
         return time
-    if isinstance(time, str):
-        time = datetime.datetime.fromisoformat(time)
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=datetime.timezone.utc)
-    since = time - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+    import datetime
+
+    moment = datetime.datetime.fromisoformat(time) if isinstance(time, str) else time
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.timezone.utc)
+    since = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
     return since // datetime.timedelta(milliseconds=1)
 
 
 def settings(options: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Keyword options as settings of a format: ``chunk=(10, 7)`` is ``chunk=10,7``."""
+    """Returns keywords as settings of a format: ``chunk=(10, 7)`` is the string ``10,7``."""
     return [(name, _text(value)) for name, value in options.items() if value is not None]
 
 
@@ -80,8 +95,22 @@ def _text(value: object) -> str:
     return str(value)
 
 
+def attributes(metadata: Mapping[str, object] | None) -> list[tuple[str, str]]:
+    """Returns metadata as names and JSON values."""
+    import json
+
+    return [(name, json.dumps(value)) for name, value in (metadata or {}).items()]
+
+
 def types(wanted: Mapping[str, str] | str | None) -> str | None:
-    """Types of columns, ``{"time": "timestamp_ms"}``."""
+    """Returns types of columns, ``{"time": "timestamp_ms"}``, as one string."""
     if wanted is None or isinstance(wanted, str):
         return wanted
     return ",".join(f"{name}={kind}" for name, kind in wanted.items())
+
+
+def names(columns: Sequence[str] | str | None) -> list[str] | None:
+    """Returns a choice of columns as a list."""
+    if columns is None:
+        return None
+    return [columns] if isinstance(columns, str) else list(columns)

@@ -1,4 +1,4 @@
-"""Predicates of polars as SQL conditions, where the meaning is exactly the same."""
+"""Predicates of polars as conditions of the engine."""
 
 from __future__ import annotations
 
@@ -7,59 +7,69 @@ from typing import Any
 
 import polars
 
+from . import _condition as sql
+
 _COMPARISONS = {"Eq": "=", "NotEq": "<>", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
-_EXACT = (
-    polars.Int8, polars.Int16, polars.Int32, polars.Int64,
-    polars.UInt8, polars.UInt16, polars.UInt32, polars.UInt64, polars.String, polars.Boolean,
-)  # fmt: skip
+_CLOSED = {"Both": (">=", "<="), "Left": (">=", "<"), "Right": (">", "<="), "None": (">", "<")}
+_PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+_UNITS = {"Milliseconds": 10**3, "Microseconds": 10**6, "Nanoseconds": 10**9}
 
 
 def to_sql(predicate: polars.Expr, schema: polars.Schema) -> str | None:
-    """An SQL condition that holds wherever ``predicate`` does; ``None`` where nothing can be pushed down."""
+    """Returns a condition that holds wherever ``predicate`` does; ``None`` where nothing can be pushed down."""
     try:
         tree = json.loads(predicate.meta.serialize(format="json"))
-    except Exception:  # polars calls this format unstable: without it nothing is pushed down
+    except Exception:  # polars calls this form unstable; without it nothing is pushed down
         return None
     return _condition(tree, schema)
 
 
 def _condition(tree: Any, schema: polars.Schema) -> str | None:
-    if not isinstance(tree, dict) or len(tree) != 1:
-        return None
-    ((kind, parts),) = tree.items()
-    if kind != "BinaryExpr":
-        return None
-    left, op, right = parts.get("left"), parts.get("op"), parts.get("right")
-    if op in ("And", "LogicalAnd"):
-        both = [text for text in (_condition(left, schema), _condition(right, schema)) if text]
-        return " AND ".join(f"({text})" for text in both) or None
-    if op in ("Or", "LogicalOr"):
-        first, second = _condition(left, schema), _condition(right, schema)
-        return f"({first}) OR ({second})" if first and second else None
-    if op not in _COMPARISONS:
-        return None
-    name, value = _column(left), _literal(right)
-    if name is None:
-        return None
-    if value is None or not isinstance(schema.get(name), _EXACT):
-        return None
-    quoted = name.replace('"', '""')
-    return f'"{quoted}" {_COMPARISONS[op]} {value}'
+    match tree:
+        case {"BinaryExpr": {"left": left, "op": "And" | "LogicalAnd", "right": right}}:
+            return sql.both(_condition(left, schema), _condition(right, schema))
+        case {"BinaryExpr": {"left": left, "op": "Or" | "LogicalOr", "right": right}}:
+            return sql.either(_condition(left, schema), _condition(right, schema))
+        case {"BinaryExpr": {"left": {"Column": str(column)}, "op": op, "right": {"Literal": value}}}:
+            return _compare(column, _COMPARISONS.get(op), value, schema)
+        case {"BinaryExpr": {"left": {"Literal": value}, "op": op, "right": {"Column": str(column)}}}:
+            return _compare(column, sql.OPPOSITE_SIDE.get(_COMPARISONS.get(op, "")), value, schema)
+        case {"Function": {"input": [{"Column": str(column)}, *rest], "function": {"Boolean": function}}}:
+            return _function(column, function, rest, schema)
+    return None
 
 
-def _column(tree: Any) -> str | None:
-    found = tree.get("Column") if isinstance(tree, dict) else None
-    return found if isinstance(found, str) else None
+def _function(column: str, function: Any, rest: list[Any], schema: polars.Schema) -> str | None:
+    match function, rest:
+        case "IsNull", []:
+            return f"{sql.name(column)} IS NULL"
+        case "IsNotNull", []:
+            return f"{sql.name(column)} IS NOT NULL"
+        case {"IsBetween": {"closed": str(closed)}}, [{"Literal": low}, {"Literal": high}]:
+            above, below = _CLOSED.get(closed, (None, None))
+            return sql.both(_compare(column, above, low, schema), _compare(column, below, high, schema))
+    return None
 
 
-def _literal(tree: Any) -> str | None:
-    value = tree.get("Literal") if isinstance(tree, dict) else None
-    while isinstance(value, dict) and len(value) == 1:
-        ((_, value),) = value.items()
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
+def _compare(column: str, op: str | None, tree: Any, schema: polars.Schema) -> str | None:
+    value = None if op is None else _value(tree, schema.get(column))
+    return None if op is None or value is None else sql.compare(column, op, value)
+
+
+def _value(tree: Any, kind: polars.DataType | None) -> sql.Value | None:
+    """Returns a literal as the engine compares it with a column of this type, where polars compares it the same way."""
+    match tree:
+        case {"Dyn": {"Int": int(value)}} | {"Scalar": {"Int64": int(value)}} | {"Scalar": {"Int32": int(value)}}:
+            if kind is not None and kind.is_integer():
+                return value
+            return float(value) if kind == polars.Float64 else None
+        case {"Dyn": {"Float": float(value)}} | {"Scalar": {"Float64": float(value)}}:
+            return value if kind == polars.Float64 else None
+        case {"Scalar": {"String": str(value)}}:
+            return value if kind == polars.String else None
+        case {"Scalar": {"Boolean": bool(value)}}:
+            return value if kind == polars.Boolean else None
+        case {"Scalar": {"Datetime": [int(value), str(unit), None]}}:
+            if isinstance(kind, polars.Datetime) and kind.time_zone is None and unit in _UNITS:
+                return sql.scaled(value, _UNITS[unit], _PER_SECOND[kind.time_unit])
     return None

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _native
-from ._options import Uri, opening, path
+from ._options import Uri, names, opening, path
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """One document that matches a query."""
 
     score: float
     doc: int
-    fields: dict[str, str]
+    fields: dict[str, Any]
     segment: str
 
 
 def search(
     uri: Uri, query: str, k: int = 10, where: str | None = None, *, plain: bool = False, **options: Any
 ) -> list[Hit]:
-    """The best documents of a segment, or of a folder of segments.
+    """Returns the best documents of a segment, or of a folder of segments.
 
     Args:
         uri: a search segment or a folder with segments.
@@ -32,6 +30,7 @@ def search(
         k: how many hits at most.
         where: an SQL condition on the stored columns.
         plain: read the query as plain words.
+        **options: the keywords of :func:`open`.
     """
     found = json.loads(_native.search(path(uri), query, k, where, plain, opening(**options)))
     return [Hit(hit["score"], hit["doc"], hit["fields"], hit["segment"]) for hit in found["hits"]]
@@ -40,8 +39,8 @@ def search(
 def index(
     src: Uri,
     dst: Uri,
-    text: Sequence[str],
-    stored: Sequence[str] | None = None,
+    text: Sequence[str] | str,
+    stored: Sequence[str] | str | None = None,
     id: str | None = None,
     *,
     overwrite: bool = False,
@@ -56,9 +55,10 @@ def index(
         stored: the columns that hits show.
         id: the column with a stable id.
         overwrite: replace what is there.
+        **options: the keywords of :func:`open`.
+
+    Returns:
+        How many documents and bytes the segment has.
     """
-    report = _native.index(
-        path(src), path(dst), opening(**options), list(text),
-        None if stored is None else list(stored), id, overwrite,
-    )  # fmt: skip
+    report = _native.index(path(src), path(dst), opening(**options), names(text) or [], names(stored), id, overwrite)
     return json.loads(report)  # type: ignore[no-any-return]

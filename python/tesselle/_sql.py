@@ -2,67 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._options import opening
-from ._table import Scan, Table, _Rows
+from ._rows import Rows, Schema
+from ._table import Table
 
 if TYPE_CHECKING:
     import pyarrow
 
 
-class Result(_Rows):
-    """The answer of a statement, computed when it is read and kept then."""
+class Result(Rows):
+    """The answer of a statement: computed when it is first read, and kept then."""
 
-    def __init__(self, session: _native.Session, query: str) -> None:
-        self._session, self._query = session, query
-        self._answer: _native.Answer | None = session.query(query)
-        self._table: pyarrow.Table | None = None
+    def __init__(self, answer: _native.Answer, query: str) -> None:
+        self._answer, self._query = answer, query
+        self._batches: _native.Batches | None = None
 
-    def _start(self) -> Any:
-        if self._table is not None:
-            return _Stream(self._table)
-        answer, self._answer = self._answer, None
-        return answer if answer is not None else self._session.query(self._query)
+    def _collect(self) -> _native.Batches:
+        if self._batches is None:
+            self._batches = self._answer.collect()
+        return self._batches
 
-    def to_arrow(self) -> pyarrow.Table:
-        """All rows as a pyarrow table."""
-        if self._table is None:
-            import pyarrow
+    @property
+    def schema(self) -> Schema:
+        """The columns of the answer."""
+        return Schema(self._answer, self._answer.columns)
 
-            batches = [b for batch in self._start() for b in pyarrow.RecordBatchReader.from_stream(batch)]
-            if not batches:
-                return pyarrow.RecordBatchReader.from_stream(self._session.query(self._query)).read_all()
-            self._table = pyarrow.Table.from_batches(batches)
-        return self._table
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._answer.columns
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows."""
+        return len(self._collect())
+
+    def __len__(self) -> int:
+        return len(self._collect())
+
+    def __arrow_c_schema__(self) -> object:
+        return self._answer.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._collect().__arrow_c_stream__(requested_schema)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """Returns all rows as tuples of Python values."""
+        table: pyarrow.Table = self.to_arrow()
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     def __repr__(self) -> str:
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError:
-            return f"<tesselle.Result of {self._query!r}>"
-        table = self.to_arrow()
-        return f"{table.slice(0, 20)}\n{table.num_rows:,} rows"
+        return self._collect().show(20)
 
     def _repr_html_(self) -> str:
         from ._html import rows
 
         return rows(self.to_arrow())
-
-
-class _Stream:
-    """A pyarrow table as an iterator of streams."""
-
-    def __init__(self, table: pyarrow.Table) -> None:
-        self._table = table
-
-    def __iter__(self) -> Iterator[Any]:
-        yield self._table
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._table.__arrow_c_stream__(requested_schema)
 
 
 def sql(query: str, **tables: Any) -> Result:
@@ -78,10 +76,8 @@ def sql(query: str, **tables: Any) -> Result:
     for name, table in tables.items():
         if isinstance(table, Table):
             session.register_table(name, table._native)
-        elif isinstance(table, Scan) or hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
-            session.register_rows(name, table)
         else:
-            from ._write import _stream
+            from ._write import arrow_of
 
-            session.register_rows(name, _stream(table))
-    return Result(session, query)
+            session.register_rows(name, arrow_of(table))
+    return Result(session.query(query), query)

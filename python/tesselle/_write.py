@@ -1,4 +1,4 @@
-"""Writing and converting."""
+"""Writing, appending and converting."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _native
-from ._options import Uri, opening, path, settings, types
+from ._options import Uri, attributes, names, opening, path, settings, types
+from ._progress import reporter
 
 _NAMES = {
-    "f2": "f16", "f4": "f32", "f8": "f64",
+    "f2": "f16", "f4": "f32", "f8": "f64", "b1": "u8",
     "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
     "u1": "u8", "u2": "u16", "u4": "u32", "u8": "u64",
 }  # fmt: skip
@@ -23,16 +24,16 @@ def write(
     format: str | None = None,
     overwrite: bool = False,
     table: str | None = None,
-    metadata: Mapping[str, str] | None = None,
+    metadata: Mapping[str, object] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Writes data to a new file; the file appears whole or not at all.
 
     Args:
         data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, …), a
-            numpy array, an xarray ``DataArray`` or a ``Dataset`` with one variable.
-        uri: where to write; its ending chooses the format.
-        format: the format, where the ending does not say it.
+            numpy array, an xarray ``DataArray`` or ``Dataset``.
+        uri: where to write; its ending determines the format.
+        format: the format, where the ending does not name it.
         overwrite: replace what is there.
         table: the name of the table, where the format has names.
         metadata: attributes to store, where the format has a place for them.
@@ -43,27 +44,41 @@ def write(
     """
     target = {
         "uri": path(uri), "format": format, "table": table, "overwrite": overwrite,
-        "settings": settings(options),
-        "metadata": [(name, str(value)) for name, value in (metadata or {}).items()],
+        "settings": settings(options), "metadata": attributes(metadata),
     }  # fmt: skip
-    dims = None
-    if hasattr(data, "to_dataarray") and hasattr(data, "data_vars"):
-        variables = list(data.data_vars)
-        if len(variables) != 1:
-            raise TypeError(f"a Dataset of {len(variables)} variables cannot be written as one array; pick one")
-        data = data[variables[0]]
-    if hasattr(data, "dims") and hasattr(data, "to_numpy"):
-        dims = [str(name) for name in data.dims]
-        target["table"] = target["table"] or (None if data.name is None else str(data.name))
-        data = data.to_numpy()
-    if hasattr(data, "__array_interface__") and not hasattr(data, "__arrow_c_stream__"):
-        return _array(data, dims, target)
-    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
-        data = _stream(data)
-    return json.loads(_native.write_rows(data, target))  # type: ignore[no-any-return]
+    if hasattr(data, "data_vars"):
+        from .xarray import rows_of
+
+        if len(data.data_vars) == 1:
+            (data,) = data.data_vars.values()
+        else:
+            data, extra = rows_of(data)
+            given = {name for name, _ in target["settings"]}
+            target["settings"] += [(name, value) for name, value in extra if name not in given]
+    if hasattr(data, "dims") and hasattr(data, "coords"):
+        named = None if data.name is None else str(data.name)
+        return _array(data.to_numpy(), [str(name) for name in data.dims], {**target, "table": table or named})
+    if not _speaks_arrow(data) and hasattr(data, "__array__") and not hasattr(data, "columns"):
+        return _array(data, getattr(data, "dims", None), target)
+    return json.loads(_native.write_rows(arrow_of(data), target))  # type: ignore[no-any-return]
 
 
-def _array(data: Any, dims: list[str] | None, target: dict[str, Any]) -> dict[str, Any]:
+def append(data: Any, uri: Uri, **options: Any) -> dict[str, Any]:
+    """Adds rows, or cells along an axis, to a file that exists.
+
+    Args:
+        data: what :func:`write` takes.
+        uri: the file to extend, perhaps with ``#table``.
+        **options: settings of the format.
+    """
+    raise NotImplementedError
+
+
+def _speaks_arrow(data: Any) -> bool:
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+
+
+def _array(data: Any, dims: Sequence[str] | None, target: dict[str, Any]) -> dict[str, Any]:
     import numpy
 
     array = numpy.asarray(data)
@@ -72,19 +87,30 @@ def _array(data: Any, dims: list[str] | None, target: dict[str, Any]) -> dict[st
         raise TypeError(f"an array of {array.dtype} cannot be written; cast it to a number type")
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     view = memoryview(array.reshape(-1)).cast("B") if array.size else memoryview(b"")
-    report = _native.write_array(view, _NAMES[kind], list(numpy.shape(data)), dims, target)
+    shape = list(numpy.shape(data))
+    names = None if dims is None else list(dims)
+    report = _native.write_array(view, _NAMES[kind], shape, names, target)
     return json.loads(report)  # type: ignore[no-any-return]
 
 
-def _stream(data: Any) -> Any:
-    """Old data frames and iterables of batches, by pyarrow."""
+def arrow_of(data: Any) -> Any:
+    """Returns the data as something that speaks Arrow; what does not, goes through pyarrow."""
+    if _speaks_arrow(data):
+        return data
     import pyarrow
 
     if hasattr(data, "columns") and hasattr(data, "dtypes"):
         return pyarrow.Table.from_pandas(data, preserve_index=False)
     if isinstance(data, Mapping):
         return pyarrow.table(dict(data))
-    return pyarrow.Table.from_batches(list(data))
+    if isinstance(data, Sequence) and all(isinstance(row, Mapping) for row in data):
+        return pyarrow.Table.from_pylist(list(data))
+    if hasattr(data, "__iter__") and not isinstance(data, (str, bytes)):
+        return pyarrow.Table.from_batches(list(data))
+    raise TypeError(
+        f"{type(data).__name__} is not tabular; pass a table of pyarrow, polars or pandas, "
+        "anything with __arrow_c_stream__, or an array"
+    )
 
 
 def convert(
@@ -93,14 +119,15 @@ def convert(
     *,
     format: str | None = None,
     overwrite: bool = False,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | str | None = None,
     where: str | None = None,
+    cast: Mapping[str, str] | str | None = None,
+    progress: bool | Callable[[int, int], object] | Any = None,
     limit: int | None = None,
     table: str | None = None,
     into: str | None = None,
-    cast: Mapping[str, str] | str | None = None,
-    types_: Mapping[str, str] | str | None = None,
-    progress: bool | Callable[[int, int], object] | Any = None,
+    schema: Mapping[str, str] | str | None = None,
+    metadata: Mapping[str, object] | None = None,
     source: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -108,49 +135,30 @@ def convert(
 
     Args:
         src: what to read, perhaps with ``#table``.
-        dst: what to write; its ending chooses the format.
-        format: the format to write, where the ending does not say it.
+        dst: what to write; its ending determines the format.
+        format: the format to write, where the ending does not name it.
         overwrite: replace what is there.
         columns: only these columns, in this order.
         where: only rows where this SQL condition holds.
+        cast: other types for some columns, ``{"time": "timestamp_ms"}``.
+        progress: ``True`` for a bar, a function of (bytes done, bytes in all), or an object with ``update`` and
+            ``total`` such as a tqdm bar.
         limit: at most this many rows.
         table: the table to read.
         into: the name of the table to write.
-        cast: other types for some columns, ``{"time": "timestamp_ms"}``.
-        types_: the types of columns of CSV and JSON lines; inferred by default.
-        progress: ``True`` for a bar, a function of (bytes done, bytes in all), or an object with ``update`` and
-            ``total`` such as a tqdm bar.
+        schema: the types of columns of CSV and JSON lines; inferred by default.
+        metadata: attributes to store in addition to those of the source.
         source: how to open the source: the keywords of :func:`open`.
         **options: settings of the format to write.
+
+    Returns:
+        The report: format, rows, bytes, changed types, and what was not kept.
     """
     request = {
-        "to": format, "table": table, "into": into,
-        "columns": None if columns is None else list(columns),
-        "where": where, "limit": limit, "cast": types(cast), "types": types(types_),
-        "overwrite": overwrite, "settings": settings(options),
+        "to": format, "table": table, "into": into, "columns": names(columns), "where": where, "limit": limit,
+        "cast": types(cast), "types": types(schema), "overwrite": overwrite, "settings": settings(options),
+        "metadata": attributes(metadata),
     }  # fmt: skip
-    reporter, close = _reporter(progress)
-    try:
-        report = _native.convert(path(src), path(dst), opening(**(source or {})), request, reporter)
-    finally:
-        close()
-    return json.loads(report)  # type: ignore[no-any-return]
-
-
-def _reporter(progress: Any) -> tuple[Callable[[int, int], object] | None, Callable[[], object]]:
-    """A function of (done, total), and what ends it."""
-    if progress is None or progress is False:
-        return None, lambda: None
-    if progress is True:
-        from ._progress import Bar
-
-        bar = Bar()
-        return bar.report, bar.close
-    if hasattr(progress, "update") and hasattr(progress, "total"):
-
-        def update(done: int, total: int) -> None:
-            progress.total = total
-            progress.update(done - progress.n)
-
-        return update, lambda: None
-    return progress, lambda: None
+    with reporter(progress) as report:
+        done = _native.convert(path(src), path(dst), opening(**(source or {})), request, report)
+    return json.loads(done)  # type: ignore[no-any-return]

@@ -2,58 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars
 
 from ._polars_predicate import to_sql
-from ._table import Scan
-from ._table import scan as _scan
+from ._scan import Scan, request
+from ._scan import scan as _scan
 
 __all__ = ["scan"]
 
 
-def scan(uri: Any, **options: Any) -> polars.LazyFrame:
-    """A lazy frame over the table that ``uri`` names.
+def scan(
+    uri: Any, columns: Sequence[str] | str | None = None, where: str | None = None, **options: Any
+) -> polars.LazyFrame:
+    """Returns a lazy frame over the table that ``uri`` names.
 
     Args:
-        uri: a path, perhaps with ``#table``.
+        uri: what :func:`tesselle.scan` takes.
+        columns: the columns of the frame; all by default.
+        where: an SQL condition, in addition to what the query filters by.
         **options: the keywords of :func:`tesselle.open`.
     """
-    base = _scan(uri, **options)
-    schema = _schema(base)
+    base = _scan(uri, columns, where, **options)
+    schema = polars.DataFrame(_narrowed(base, None, where, 0)).schema
 
     def source(
-        columns: list[str] | None, predicate: polars.Expr | None, rows: int | None, batch: int | None
+        wanted: list[str] | None, predicate: polars.Expr | None, rows: int | None, batch: int | None
     ) -> Iterator[polars.DataFrame]:
-        names = base.schema.names
-        pushed = None if predicate is None else to_sql(predicate, schema)
-        wanted = columns
-        if columns is not None and predicate is not None:
-            needed = predicate.meta.root_names()
-            wanted = columns + [name for name in needed if name not in columns]
+        read = list(schema) if wanted is None else wanted
+        pushed = where
+        if predicate is not None:
+            read = read + [name for name in predicate.meta.root_names() if name not in read]
+            found = to_sql(predicate, schema)
+            if found is not None:
+                pushed = found if where is None else f"({where}) AND ({found})"
+        # Rows that are still filtered must not be counted.
         limit = rows if predicate is None else None
-        left = rows
-        request = Scan(base._source, wanted if wanted is not None else names, pushed, None, limit, batch)
-        for part in request._start():
+        for part in _narrowed(base, read, pushed, limit, batch)._native.rows():
             frame = polars.DataFrame(part)
             # What was pushed down only skips rows early; the predicate itself decides.
             if predicate is not None:
                 frame = frame.filter(predicate)
-            if columns is not None:
-                frame = frame.select(columns)
-            if left is not None:
-                frame = frame.head(left)
-                left -= frame.height
+            if wanted is not None:
+                frame = frame.select(wanted)
+            if rows is not None:
+                frame = frame.head(rows)
+                rows -= frame.height
             yield frame
-            if left == 0:
+            if rows == 0:
                 return
 
     return polars.io.plugins.register_io_source(source, schema=schema)
 
 
-def _schema(base: Scan) -> polars.Schema:
-    """The schema in polars types, from a scan of no rows."""
-    empty = Scan(base._source, None, None, None, 0)
-    return polars.DataFrame(empty).schema
+def _narrowed(
+    base: Scan, columns: list[str] | None, where: str | None, limit: int | None, batch: int | None = None
+) -> Scan:
+    """Returns a scan of the same table."""
+    wanted = base.columns if columns is None else columns
+    return Scan(base._native.table().scan(request(wanted, where, None, limit, batch)))

@@ -90,7 +90,8 @@ pub(crate) fn import(data: &Bound<'_, PyAny>) -> PyResult<Reader> {
 /// The codec that a session of the Python package `datafusion` hands out.
 pub(crate) fn codec(session: &Bound<'_, PyAny>) -> PyResult<FFI_LogicalExtensionCodec> {
     let capsule = session.call_method0("__datafusion_logical_extension_codec__")?;
-    let pointer = pointer(&capsule, c"datafusion_logical_extension_codec")?.cast::<FFI_LogicalExtensionCodec>();
+    let pointer =
+        pointer(&capsule, c"datafusion_logical_extension_codec")?.cast::<FFI_LogicalExtensionCodec>();
     // SAFETY: the name of the capsule says that it holds such a codec, which stays in it.
     Ok(unsafe { pointer.as_ref() }.clone())
 }
@@ -113,8 +114,35 @@ pub(crate) fn fill<T>(
     if out.readonly() || !out.is_c_contiguous() {
         return Err(PyBufferError::new_err("a writable, C-contiguous buffer is needed"));
     }
+    if out.len_bytes() == 0 {
+        return work(py, &mut []);
+    }
     // SAFETY: the buffer is exported as writable and stays exported while `out` is borrowed. As everywhere in Python,
     // a caller who changes it meanwhile gets arbitrary numbers.
     let bytes = unsafe { std::slice::from_raw_parts_mut(out.buf_ptr().cast::<u8>(), out.len_bytes()) };
     work(py, bytes)
+}
+
+/// The bytes of a buffer that Python owns, for as long as this lives.
+pub(crate) struct Shared(PyBuffer<u8>);
+
+impl Shared {
+    /// Refuses buffers whose bytes do not lie in one piece.
+    pub(crate) fn new(buffer: PyBuffer<u8>) -> PyResult<Self> {
+        if !buffer.is_c_contiguous() {
+            return Err(PyBufferError::new_err("a C-contiguous buffer is needed"));
+        }
+        Ok(Self(buffer))
+    }
+}
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        if self.0.len_bytes() == 0 {
+            return &[];
+        }
+        // SAFETY: the buffer is contiguous and stays exported while `self` lives. As everywhere in Python, a caller who
+        // changes it meanwhile gets arbitrary numbers.
+        unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast::<u8>(), self.0.len_bytes()) }
+    }
 }

@@ -71,14 +71,21 @@ impl Container {
 
     /// What is in the container, as JSON.
     fn info(&self, py: Python<'_>) -> PyResult<String> {
-        let described = py.detach(|| self.dataset.container().describe().in_file(self.dataset.location().path()));
+        let described =
+            py.detach(|| self.dataset.container().describe().in_file(self.dataset.location().path()));
         Ok(described.map_err(|error| raise(&error))?.to_json().to_string())
     }
 
     /// Every byte range with its meaning, as JSON.
     fn layout(&self, py: Python<'_>) -> PyResult<String> {
         long(py, |_| {
-            Ok(self.dataset.container().layout().in_file(self.dataset.location().path())?.to_json().to_string())
+            Ok(self
+                .dataset
+                .container()
+                .layout()
+                .in_file(self.dataset.location().path())?
+                .to_json()
+                .to_string())
         })
     }
 

@@ -18,9 +18,8 @@ pub(crate) fn raise(error: &Error) -> PyErr {
 }
 
 fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
-    let make = MAKE.get_or_try_init(py, || {
-        Ok::<_, PyErr>(py.import("tesselle._errors")?.getattr("make")?.unbind())
-    })?;
+    let make = MAKE
+        .get_or_try_init(py, || Ok::<_, PyErr>(py.import("tesselle._errors")?.getattr("make")?.unbind()))?;
     let report = error.to_json(word);
     let field = |name: &str| report["error"][name].as_str().map(str::to_owned);
     let made = make.bind(py).call1((

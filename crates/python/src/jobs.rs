@@ -2,11 +2,12 @@
 
 use pyo3::prelude::*;
 use tesselle::search::{IndexOptions, SearchOptions, Syntax};
-use tesselle::{Conversion, Depth, DiffOptions, Location, Scan, Source, Uri, WriteOptions};
+use tesselle::{Conversion, Depth, DiffOptions, OpenOptions, Predicate, Scan, Uri, WriteOptions};
 
 use crate::error::raise;
-use crate::options::{Opening, settings};
+use crate::options::{Opening, opener, settings};
 use crate::run::long;
+use crate::write::attributes;
 
 /// What to convert: what `tesselle.convert` makes of its keywords.
 #[derive(FromPyObject)]
@@ -22,6 +23,31 @@ pub(crate) struct ConvertRequest {
     types: Option<String>,
     overwrite: bool,
     settings: Vec<(String, String)>,
+    /// Names, and values as JSON.
+    metadata: Vec<(String, String)>,
+}
+
+impl ConvertRequest {
+    fn conversion(self, from: Option<&str>, open: OpenOptions) -> PyResult<Conversion> {
+        let fail = |error: tesselle::Error| raise(&error);
+        let types = |text: Option<String>| text.map_or(Ok(Vec::new()), |text| tesselle::parse_types(&text));
+        let predicate = self.r#where.map(|text| text.parse::<Predicate>()).transpose().map_err(fail)?;
+        Ok(Conversion {
+            from: from.map(str::to_owned),
+            to: self.to,
+            table: self.table,
+            scan: Scan { columns: self.columns, predicate, limit: self.limit, ..Scan::default() },
+            casts: types(self.cast).map_err(fail)?,
+            types: types(self.types).map_err(fail)?,
+            attributes: attributes(self.metadata)?,
+            open,
+            write: WriteOptions {
+                overwrite: self.overwrite,
+                table: self.into,
+                settings: settings(self.settings),
+            },
+        })
+    }
 }
 
 /// Converts one file into another.
@@ -34,26 +60,7 @@ pub(crate) fn convert(
     request: ConvertRequest,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let fail = |error: tesselle::Error| raise(&error);
-    let types = |text: Option<String>| text.map_or(Ok(Vec::new()), |text| tesselle::parse_types(&text));
-    let mut scan = Scan::all();
-    scan.columns = request.columns;
-    scan.predicate = request.r#where.map(|text| text.parse()).transpose().map_err(fail)?;
-    scan.limit = request.limit;
-    let mut write = WriteOptions::default();
-    write.overwrite = request.overwrite;
-    write.table = request.into;
-    write.settings = settings(request.settings);
-    let conversion = Conversion {
-        from: opening.format().map(str::to_owned),
-        to: request.to,
-        table: request.table,
-        scan,
-        casts: types(request.cast).map_err(fail)?,
-        types: types(request.types).map_err(fail)?,
-        open: opening.options()?,
-        write,
-    };
+    let conversion = request.conversion(opening.format(), opening.options()?)?;
     long(py, move |driver| {
         let driver = match progress {
             Some(callback) => driver.with_progress(crate::progress::reporter(callback)),
@@ -92,7 +99,9 @@ pub(crate) fn repair(
     let options = opening.options()?;
     let repaired =
         long(py, |driver| tesselle::repair(source, target, opening.format(), &options, overwrite, driver))?;
-    Ok(repaired.to_json().to_string())
+    let mut report = repaired.to_json();
+    report["whole"] = repaired.outcome.is_whole().into();
+    Ok(report.to_string())
 }
 
 /// Compares two tables.
@@ -128,11 +137,10 @@ pub(crate) fn index(
 ) -> PyResult<String> {
     let options = opening.options()?;
     let summary = long(py, move |driver| {
-        let source = driver.install(|| Source::open(source, opening.format(), None, &options))?;
-        let rows = source.rows(&Scan::all(), driver)?;
+        let table = driver.install(|| opener(opening.format(), None, &options).open_table(source))?;
+        let rows = table.rows(&Scan::all(), driver)?;
         let wanted = IndexOptions { text, stored, id, overwrite, ..IndexOptions::default() };
-        let target = Location::local(target)?;
-        tesselle::search::index(rows.batches, &rows.schema, &target, &wanted, driver)
+        tesselle::search::index(rows, &table.schema(), &Uri::target(target)?, &wanted, driver)
     })?;
     Ok(serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes }).to_string())
 }
@@ -154,7 +162,7 @@ pub(crate) fn search(
     let hits = long(py, |driver| {
         let location = Uri::parse(uri)?.location;
         let syntax = if plain { Syntax::Plain } else { Syntax::Boolean };
-        let wanted = SearchOptions { k, syntax, filter, highlight: Some(160) };
+        let wanted = SearchOptions { k, syntax, filter, highlight: None };
         tesselle::search::search(&location, query, &wanted, &options, driver)
     })?;
     Ok(hits.to_json().to_string())

@@ -1,8 +1,10 @@
 //! Rows on their way out, each once.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
+use arrow_cast::display::FormatOptions;
+use arrow_cast::pretty::pretty_format_batches_with_options;
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -51,14 +53,14 @@ impl Rows {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        capsules::stream(py, self.schema.clone(), self.take_all()?)
+        capsules::stream(py, Arc::clone(&self.schema), self.take_all()?)
     }
 
     /// Reads all rows into memory.
     fn collect(&self, py: Python<'_>) -> PyResult<Batches> {
         let rows = self.take_all()?;
         let batches = watched(py, || rows.collect::<Result<Vec<_>>>(), || self.driver.cancel())?;
-        Ok(Batches { schema: self.schema.clone(), batches })
+        Ok(Batches { schema: Arc::clone(&self.schema), batches })
     }
 
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -72,7 +74,7 @@ impl Rows {
         let Some(batch) = next else { return Ok(None) };
         let batch = batch.map_err(|error| raise(&error))?;
         *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = Some(rows);
-        Ok(Some(Batches { schema: self.schema.clone(), batches: vec![batch] }))
+        Ok(Some(Batches { schema: Arc::clone(&self.schema), batches: vec![batch] }))
     }
 }
 
@@ -92,11 +94,29 @@ impl Batches {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        capsules::stream(py, self.schema.clone(), self.batches.clone().into_iter().map(Ok))
+        capsules::stream(py, Arc::clone(&self.schema), self.batches.clone().into_iter().map(Ok))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         capsules::schema(py, &self.schema)
+    }
+
+    /// The first rows as a table of characters.
+    fn show(&self, most: usize) -> PyResult<String> {
+        let mut left = most;
+        let mut shown = Vec::new();
+        for batch in &self.batches {
+            let rows = batch.num_rows().min(left);
+            left -= rows;
+            shown.push(batch.slice(0, rows));
+        }
+        let options = FormatOptions::new().with_null("NULL").with_display_error(true);
+        if shown.is_empty() {
+            shown.push(RecordBatch::new_empty(Arc::clone(&self.schema)));
+        }
+        let table = pretty_format_batches_with_options(&shown, &options);
+        let table = table.map_err(|error| raise(&error.into()))?;
+        Ok(format!("{table}\n{} rows", self.__len__()))
     }
 
     /// How many rows there are.

@@ -1,7 +1,6 @@
 //! Running work of the engine from Python: threads, memory and Ctrl-C.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -9,24 +8,12 @@ use tesselle::{Driver, DriverOptions, Error, Result};
 
 use crate::error::raise;
 
-/// The driver of this process. Threads do not survive a fork, so the process that made it is kept with it.
-static DRIVER: Mutex<Option<(u32, Driver)>> = Mutex::new(None);
-
 /// How long Ctrl-C may go unnoticed.
 const POLL: Duration = Duration::from_millis(50);
 
 /// The driver that all calls share.
 pub(crate) fn driver() -> PyResult<Driver> {
-    let mut shared = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*shared {
-        Some((process, driver)) if *process == std::process::id() => Ok(driver.clone()),
-        _ => {
-            let driver = Driver::new(&DriverOptions::default()).map_err(|error| raise(&error))?;
-            // The threads of a driver from before a fork are gone: waiting for them would take forever.
-            std::mem::drop(shared.replace((std::process::id(), driver.clone())).map(std::mem::ManuallyDrop::new));
-            Ok(driver)
-        }
-    }
+    tesselle::default_driver().map_err(|error| raise(&error))
 }
 
 /// Replaces the threads and the memory that all later calls share.
@@ -34,7 +21,7 @@ pub(crate) fn driver() -> PyResult<Driver> {
 #[pyo3(signature = (threads=None, memory=None))]
 pub(crate) fn configure(threads: Option<usize>, memory: Option<u64>) -> PyResult<()> {
     let driver = Driver::new(&DriverOptions { threads, memory }).map_err(|error| raise(&error))?;
-    *DRIVER.lock().unwrap_or_else(PoisonError::into_inner) = Some((std::process::id(), driver));
+    tesselle::set_default_driver(driver);
     Ok(())
 }
 

@@ -121,6 +121,18 @@ impl Scan {
         ticket.to_text().map_err(|error| raise(&error))
     }
 
+    /// What is wanted, for people.
+    fn describe(&self) -> String {
+        let mut parts = vec![self.source.uri.clone()];
+        parts.extend(self.source.table.as_ref().map(|table| format!("table {table:?}")));
+        parts.extend(self.scan.columns.as_ref().map(|columns| format!("columns {}", columns.join(", "))));
+        parts.extend(self.scan.predicate.as_ref().map(|predicate| format!("where {predicate}")));
+        parts.extend(self.scan.selection.as_ref().map(|_| "a slice".to_owned()));
+        parts.extend(self.scan.limit.map(|limit| format!("limit {limit}")));
+        parts.extend(self.part.map(|part| format!("tasks {}..{} of {}", part.start, part.end, part.of)));
+        parts.join("; ")
+    }
+
     /// The schema of the rows.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = self.source.table(py)?.schema();
@@ -137,6 +149,12 @@ impl Scan {
         Ok(self.source.table(py)?.schema().fields().iter().map(|field| field.name().clone()).collect())
     }
 
+    /// The table that is scanned.
+    fn table(&self, py: Python<'_>) -> PyResult<crate::table::Table> {
+        let table = self.source.table(py)?;
+        Ok(crate::table::Table::new(self.source.clone(), table))
+    }
+
     /// Starts the scan.
     fn rows(&self, py: Python<'_>) -> PyResult<Rows> {
         self.start(py, &self.scan)
@@ -151,7 +169,8 @@ impl Scan {
                 return Ok(self.scan.limit.map_or(rows, |limit| rows.min(limit)));
             }
         }
-        let scan = if self.part.is_some() { self.scan.clone() } else { self.scan.clone().columns::<String>([]) };
+        let scan =
+            if self.part.is_some() { self.scan.clone() } else { self.scan.clone().columns::<String>([]) };
         self.start(py, &scan)?.count(py)
     }
 

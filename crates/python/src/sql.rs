@@ -83,6 +83,12 @@ impl Answer {
         capsules::stream(py, Arc::clone(&self.schema), self.take()?)
     }
 
+    /// The names of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         capsules::schema(py, &self.schema)
     }
@@ -91,8 +97,7 @@ impl Answer {
     fn collect(&self, py: Python<'_>) -> PyResult<Batches> {
         let answer = self.take()?;
         let interrupt = answer.interrupt();
-        let batches =
-            watched(py, || answer.collect::<tesselle::Result<Vec<_>>>(), || interrupt.interrupt())?;
+        let batches = watched(py, || answer.collect::<tesselle::Result<Vec<_>>>(), || interrupt.interrupt())?;
         Ok(Batches { schema: Arc::clone(&self.schema), batches })
     }
 }

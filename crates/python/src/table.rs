@@ -9,6 +9,7 @@ use pyo3::types::PyCapsule;
 use crate::array::Array;
 use crate::capsules;
 use crate::provider;
+use crate::run::quick;
 use crate::scan::{Request, Scan, Source};
 
 /// A table of a container.
@@ -56,8 +57,16 @@ impl Table {
     fn array(&self, py: Python<'_>, column: &str) -> Option<Array> {
         let array = py.detach(|| self.inner.array(column))?;
         let schema = self.inner.schema();
-        let is_bool = schema.field_with_name(column).is_ok_and(|field| *field.data_type() == DataType::Boolean);
+        let is_bool =
+            schema.field_with_name(column).is_ok_and(|field| *field.data_type() == DataType::Boolean);
         Some(Array::new(array, is_bool))
+    }
+
+    /// The attributes of the table and its container, as a JSON object.
+    fn attributes(&self, py: Python<'_>) -> PyResult<String> {
+        let facts = quick(py, |_| self.inner.facts())?;
+        let pairs = facts.attributes.into_iter().map(|attribute| (attribute.name, attribute.value));
+        Ok(serde_json::Value::Object(pairs.collect()).to_string())
     }
 
     /// A read request over the table.
