@@ -19,16 +19,15 @@ mod write;
 
 use std::sync::Arc;
 
-use tesselle_core::{
-    ArrayRequest, Capabilities, Confidence, Container, Created, Driver, Format, Location, OpenOptions, Probe,
-    Repaired, Result, Rewritten, WriteOptions, WriteRequest, Written,
-};
-
 #[doc(hidden)]
 pub use meta::footer::HistoryRow;
 pub use meta::index::{Codec, MemoryBudget};
 pub use meta::metadata::{AxisLabels, DatasetMetadata, FileMetadata, Metadata};
 pub use read::File;
+use tesselle_core::{
+    ArrayRequest, Capabilities, Confidence, Container, Created, Driver, Format, Location, OpenOptions, Probe,
+    Repaired, Result, Rewritten, WriteOptions, WriteRequest, Written,
+};
 pub use write::{
     Alignment, DatasetSpec, FooterChange, FooterSpec, RewriteOptions, Writer, WriterOptions,
     default_chunk_shape, extend, remove, rename, rewrite, write_array,

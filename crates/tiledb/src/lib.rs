@@ -37,13 +37,6 @@ pub mod write;
 
 use std::sync::Arc;
 
-use tesselle_core::storage::{Entry, EntryKind};
-use tesselle_core::{
-    ArrayRequest, Capabilities, Confidence, Container, Context, Created, Cursor, Driver, Error, Folder,
-    FolderKind, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, WriteOptions,
-    WriteRequest, Written,
-};
-
 pub use meta::attribute::{Attribute, DataOrder};
 pub use meta::datatype::{Datatype, Physical};
 pub use meta::dimension::{Dimension, VAR};
@@ -53,6 +46,12 @@ pub use meta::key_value::MetadataValue;
 pub use meta::layout::Layout;
 pub use meta::value::Range;
 pub use stated::fragments;
+use tesselle_core::storage::{Entry, EntryKind};
+use tesselle_core::{
+    ArrayRequest, Capabilities, Confidence, Container, Context, Created, Cursor, Driver, Error, Folder,
+    FolderKind, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, WriteOptions,
+    WriteRequest, Written,
+};
 
 /// The name of the format.
 pub const NAME: &str = "tiledb";

@@ -11,7 +11,18 @@ mod mended;
 mod salvage;
 mod scan;
 
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+use group::{Judge, Judged};
+use guide::{Guide, Known};
+use mended::{Mended, Origin, Segment};
+use salvage::{Salvage, Salvaged};
+use scan::{Recovered, scan_on};
 pub(crate) use scan::{scan, tail_of};
+use tesselle_core::{
+    Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result, Severity,
+};
 
 use crate::archive::Archive;
 use crate::meta::schema::Category;
@@ -20,16 +31,6 @@ use crate::read::file::File;
 use crate::verify::{self, Compare, difference};
 use crate::write::output::Output;
 use crate::write::tail::ChunkRecord;
-use group::{Judge, Judged};
-use guide::{Guide, Known};
-use mended::{Mended, Origin, Segment};
-use salvage::{Salvage, Salvaged};
-use scan::{Recovered, scan_on};
-use std::collections::{BTreeMap, HashSet};
-use std::ops::Range;
-use tesselle_core::{
-    Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result, Severity,
-};
 
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;

@@ -1,5 +1,10 @@
 //! An archive encoded again, device by device.
 
+use std::sync::Arc;
+
+use tesselle_core::driver::{self, Order};
+use tesselle_core::{Driver, Error, Location, Result, Rewritten, Scan, Table as _, WriteOptions};
+
 use super::kept;
 use super::schema::{Changes, fit, of_device};
 use crate::archive::{Archive, ModelTable};
@@ -10,9 +15,6 @@ use crate::write::Writer;
 use crate::write::arrow::{Converted, convert, millis};
 use crate::write::buffer::Input;
 use crate::write::settings::Plan;
-use std::sync::Arc;
-use tesselle_core::driver::{self, Order};
-use tesselle_core::{Driver, Error, Location, Result, Rewritten, Scan, Table as _, WriteOptions};
 
 /// Writes the rows of all devices and tables.
 pub(super) fn rewrite(

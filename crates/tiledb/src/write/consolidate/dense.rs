@@ -3,9 +3,9 @@
 use std::ops::Range as Span;
 use std::sync::Arc;
 
-use super::source;
 use tesselle_core::driver::parallel;
 
+use super::source;
 use crate::array::Array;
 use crate::domain::written_box;
 use crate::fragment::Fragment;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tesselle_core::Limits;
+
 use crate::Result;
 use crate::array::Loader;
 use crate::directory::ArrayDirectory;
@@ -15,7 +17,6 @@ use crate::write::array::ArrayWriter;
 use crate::write::commit::{marker_path, put, put_lines};
 use crate::write::metadata::write_metadata;
 use crate::write::name::{WRITE_VERSION, fresh_versioned};
-use tesselle_core::Limits;
 
 /// The times that a set of names spans; `None` for no names.
 fn span<'a>(names: impl IntoIterator<Item = &'a TimestampedName>) -> Option<(u64, u64)> {

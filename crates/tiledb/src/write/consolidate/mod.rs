@@ -7,13 +7,12 @@ mod lists;
 mod source;
 mod sparse;
 
+use std::sync::Arc;
+
 #[cfg(test)]
 pub(super) use dense::runs_in_tile;
 #[cfg(test)]
 pub(super) use source::read_cells;
-
-use std::sync::Arc;
-
 use tesselle_core::{OpenOptions, Secret};
 
 use super::array::{ArrayWriter, Written};

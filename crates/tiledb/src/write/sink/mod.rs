@@ -14,6 +14,7 @@ mod settings;
 mod sparse;
 
 use arrow_array::RecordBatch;
+pub use from_array::write_array;
 use tesselle_core::fit::check_types;
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
@@ -31,8 +32,6 @@ use super::schema::{NewSchema, check, check_filters};
 use crate::NAME;
 use crate::meta::key_value::Entries;
 use crate::meta::schema::{ArrayKind, ArraySchema};
-
-pub use from_array::write_array;
 
 /// Starts a new array for rows. The settings are those of [`SETTINGS`]; what they leave open follows from the facts about
 /// the source.
