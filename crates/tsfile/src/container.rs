@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use tesselle_core::{Container, Depth, Description, Driver, LayoutMap, Report, Result, Table};
 
-use crate::archive::Archive;
 use crate::describe;
 use crate::layout;
+use crate::open::Archive;
 use crate::table::{DeviceTable, LONG, LongTable, ModelTableView};
 use crate::verify;
 

@@ -9,10 +9,10 @@ use tesselle_core::{
     TableDescription,
 };
 
-use crate::archive::Archive;
 use crate::meta::file_metadata::is_about_encryption;
 use crate::meta::schema::Category;
 use crate::meta::{ChunkHeader, DataType};
+use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
 use crate::read::loaded::{ChunkRef, header_range};

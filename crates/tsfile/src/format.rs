@@ -8,9 +8,9 @@ use tesselle_core::{
     Probe, Repaired, Result, Rewritten, WriteOptions, WriteRequest,
 };
 
-use crate::archive::Archive;
 use crate::container::TsContainer;
 use crate::meta::version::MAGIC;
+use crate::open::Archive;
 use crate::repair;
 use crate::rewrite;
 use crate::write;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use tesselle_core::{Extent, FileLayout, LayoutMap, Result, Role};
 
-use crate::archive::{Archive, ArchiveFile};
 use crate::meta::{DataType, Statistics, Sum, Value};
+use crate::open::{Archive, ArchiveFile};
 use crate::walk::{Record, WalkedChunk, Walker};
 
 /// The map of all files of an archive.

@@ -13,7 +13,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffe
 use arrow_schema::{DataType, TimeUnit};
 use tesselle_core::Action;
 
-use super::column::{Column, Presentation, element_type, item_field};
+use super::schema::{Column, Presentation, element_type, item_field};
 use crate::meta::datatype::Datatype;
 use crate::meta::dimension::VAR;
 use crate::meta::enumeration::Enumeration;

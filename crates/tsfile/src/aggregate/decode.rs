@@ -10,8 +10,8 @@ use tesselle_core::driver::Order;
 use tesselle_core::{Driver, Error, Plan, Predicate, Result};
 
 use super::Aggregates;
-use crate::archive::Archive;
 use crate::meta::DataType;
+use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::DeviceData;
 use crate::read::output::{Part, Shape};

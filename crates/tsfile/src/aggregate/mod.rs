@@ -13,8 +13,8 @@ use std::sync::Arc;
 use tesselle_core::{Driver, Error, Location, OpenOptions, Result};
 pub use total::Aggregates;
 
-use crate::archive::Archive;
 use crate::meta::DataType;
+use crate::open::Archive;
 use crate::read::assemble::{ColumnData, DeviceData};
 
 /// What is asked for.

@@ -5,9 +5,9 @@ use std::ops::Range;
 use tesselle_core::{Context as _, Error, Result};
 
 use super::{Aggregates, Effort};
-use crate::archive::Archive;
 use crate::describe::read_headers;
 use crate::meta::{ChunkHeader, DataType, Statistics};
+use crate::open::Archive;
 use crate::read::assemble::ColumnData;
 use crate::read::loaded::{ChunkRef, Loaded, header_range};
 use crate::read::prune::Stretches;

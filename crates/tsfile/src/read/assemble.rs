@@ -9,8 +9,8 @@ use super::TIME;
 use super::file::{Chunk, Device, File, Series};
 use super::loaded::ChunkRef;
 use super::prune::Stretches;
-use crate::archive::{Archive, ArchiveFile};
 use crate::meta::{DataType, Deletion, Statistics};
+use crate::open::{Archive, ArchiveFile};
 
 /// A device ready to be planned.
 #[derive(Debug, Default)]

@@ -8,9 +8,9 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, NullBufferBuilder};
 use arrow_schema::SchemaRef;
 use tesselle_core::{Action, Error, Result};
 
-use super::arrow::Show;
 use super::column::{Column, NONE};
 use super::run::{Run, RunColumn};
+use super::schema::Show;
 use super::source::SourceColumn;
 use crate::meta::DataType;
 

@@ -14,8 +14,8 @@ use super::output::Shape;
 use super::prune::{Piece, Pruner};
 use super::source::TaskChunk;
 use super::task::{Component, ScanTask, Share, Strand};
-use crate::archive::Archive;
 use crate::meta::DataType;
+use crate::open::Archive;
 
 /// Values a task should have; less is joined with the next component.
 const TASK_VALUES: u64 = 1 << 18;

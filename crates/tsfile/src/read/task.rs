@@ -15,7 +15,7 @@ use super::prune::Pruner;
 use super::source::{Material, PageId, Source, TaskChunk};
 use super::times::Buffers;
 use super::units;
-use crate::archive::Archive;
+use crate::open::Archive;
 
 /// Chunks that overlap in time.
 #[derive(Debug, Default)]

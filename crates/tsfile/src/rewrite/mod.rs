@@ -16,8 +16,8 @@ use tesselle_core::{
     WriteOptions,
 };
 
-use crate::archive::Archive;
 use crate::meta::Version;
+use crate::open::Archive;
 use crate::table::{DeviceTable, exact_rows};
 use crate::verify;
 use crate::write::output::Output;

@@ -7,13 +7,13 @@ use tesselle_core::{Driver, Error, Location, Result, Rewritten, Scan, Table as _
 
 use super::kept;
 use super::schema::{Changes, fit, of_device};
-use crate::archive::{Archive, ModelTable};
 use crate::meta::schema::{Category, TableSchema};
 use crate::meta::{DataType, DeviceId};
+use crate::open::{Archive, ModelTable};
 use crate::table::DeviceTable;
 use crate::write::Writer;
-use crate::write::arrow::{Converted, convert, millis};
 use crate::write::buffer::Input;
+use crate::write::schema::{Converted, convert, millis};
 use crate::write::settings::Plan;
 
 /// Writes the rows of all devices and tables.

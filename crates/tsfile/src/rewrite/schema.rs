@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use tesselle_core::Result;
 
-use crate::archive::Archive;
 use crate::describe::read_headers;
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{Compression, Encoding, Version};
+use crate::open::Archive;
 use crate::read::assemble::DeviceData;
 use crate::read::loaded::ChunkRef;
 use crate::write::settings::Plan;

@@ -9,9 +9,9 @@ use std::ops::Range;
 use tesselle_core::{ColumnStats, Cursor, Known, Scalar, TableStats};
 
 use super::stats::{Joined, MAX_TABLE_CHUNKS};
-use crate::archive::{Archive, ArchiveFile};
 use crate::meta::timeseries::OneChunk;
 use crate::meta::{ChunkHeader, DataType};
+use crate::open::{Archive, ArchiveFile};
 use crate::read::TIME;
 use crate::read::file::Device;
 use crate::read::prune::bounds_of;

@@ -9,8 +9,8 @@ use tesselle_core::{
 };
 
 use super::{BATCH_ROWS, facts, pushdown, stats, wanted};
-use crate::archive::Archive;
 use crate::meta::DataType;
+use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::DeviceData;
 use crate::read::output::{Part, Shape};

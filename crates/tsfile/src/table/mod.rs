@@ -12,9 +12,9 @@ pub(crate) use model::ModelTableView;
 pub(crate) use stats::exact_rows;
 use tesselle_core::{Action, Error, Predicate, Pushdown, Result, Scan, TableFacts};
 
-use crate::archive::Archive;
 use crate::describe::attributes;
 use crate::format::NAME;
+use crate::open::Archive;
 use crate::read::prune::interval_of;
 
 /// Rows per batch where the scan leaves the choice.

@@ -10,9 +10,9 @@ use tesselle_core::{
 };
 
 use super::{BATCH_ROWS, brief, facts, pushdown, stats, wanted};
-use crate::archive::Archive;
 use crate::meta::DataType;
 use crate::meta::schema::{Category, MeasurementSchema};
+use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::DeviceData;
 use crate::read::output::{Part, Shape};

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use tesselle_core::{ColumnStats, Known, Scalar, TableStats};
 
-use crate::archive::Archive;
 use crate::describe::read_headers;
 use crate::meta::{ChunkHeader, DataType, Sum};
+use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
 use crate::read::loaded::ChunkRef;

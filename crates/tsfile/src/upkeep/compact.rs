@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use tesselle_core::{Driver, Error, Location, OpenOptions, Result, Settings, Summary, WriteOptions};
 
-use crate::archive::Archive;
 use crate::meta::resource::Resource;
 use crate::meta::{DeviceId, Version};
+use crate::open::Archive;
 use crate::rewrite::rewrite;
 
 /// What a compaction wrote.

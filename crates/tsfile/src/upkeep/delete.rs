@@ -9,11 +9,11 @@
 
 use tesselle_core::{Context as _, Error, Limits, Location, Result};
 
-use crate::archive::{beside, data_files};
 use crate::meta::deletion::Target;
 use crate::meta::schema::{Category, MeasurementSchema};
 use crate::meta::tag_condition::TagCondition;
 use crate::meta::{Deletion, Version, mods, mods2};
+use crate::open::{beside, data_files};
 use crate::read::file::File;
 
 /// Largest file of deletions that is added to.

@@ -11,10 +11,10 @@ use tesselle_core::{
     WriteRequest,
 };
 
-use super::arrow::{Converted, convert, fit, fit_time, millis, type_of};
 use super::buffer::Input;
 use super::labels::{Group, Labels, groups};
 use super::options::WriterOptions;
+use super::schema::{Converted, convert, fit, fit_time, millis, type_of};
 use super::settings::Plan;
 use super::writer::Writer;
 use crate::format::NAME;

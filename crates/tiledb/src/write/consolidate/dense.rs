@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tesselle_core::driver::parallel;
 
 use super::source;
-use crate::array::Array;
 use crate::domain::written_box;
 use crate::fragment::Fragment;
 use crate::meta::attribute::Attribute;
 use crate::meta::layout::Layout;
+use crate::open::Array;
 use crate::order::grid::{Grid, Region};
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::write::array::ArrayWriter;

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use tesselle_core::Limits;
 
 use crate::Result;
-use crate::array::Loader;
 use crate::directory::ArrayDirectory;
 use crate::meta::commits::{ConsolidatedCommit, write_consolidated};
 use crate::meta::footer::footer_by_length;
@@ -13,6 +12,7 @@ use crate::meta::generic_tile::GenericTile;
 use crate::meta::key_value;
 use crate::meta::name::TimestampedName;
 use crate::meta::wire::put_bytes64;
+use crate::open::Loader;
 use crate::write::array::ArrayWriter;
 use crate::write::commit::{marker_path, put, put_lines};
 use crate::write::metadata::write_metadata;

@@ -17,9 +17,9 @@ use tesselle_core::{OpenOptions, Secret};
 
 use super::array::{ArrayWriter, Written};
 use super::commit::{commit, put_lines, vacuum_path};
-use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::schema::ArrayKind;
+use crate::open::Array;
 use crate::{Error, Result};
 
 /// Which fragments to consolidate, and how.

@@ -16,12 +16,12 @@ use tesselle_core::{
     Severity,
 };
 
+use crate::container::File;
 use crate::meta::catalog::{Catalog, Front, RawFooter, Window};
 use crate::meta::footer::Tail;
 use crate::meta::index::{Index, Row};
 use crate::meta::limits;
 use crate::meta::superblock::{FLAG_FOOTER, Superblock};
-use crate::read::File;
 use crate::verify::verify;
 use crate::write::{Copying, DatasetSpec, FooterSpec, Writer, WriterOptions};
 

@@ -9,10 +9,10 @@ use tesselle_core::{Action, Context as _, Error, Limits, Location, OpenOptions, 
 
 use crate::meta::schema::{Category, MeasurementSchema};
 use crate::meta::{Deletion, Version, mods, mods2};
-use crate::read::arrow::Show;
 use crate::read::assemble::DeviceData;
 use crate::read::file::{Device, File};
 use crate::read::loaded::FileFacts;
+use crate::read::schema::Show;
 
 /// Largest file of deletions that is read.
 const MAX_MODS_BYTES: u64 = 1 << 28;

@@ -9,10 +9,10 @@ use std::sync::Arc;
 pub(crate) use compare::{Compare, difference};
 use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
 
-use crate::archive::{Archive, ArchiveFile};
 use crate::legacy;
 use crate::meta::schema::Category;
 use crate::meta::{BloomFilter, ChunkHeader, Compression, DataType, Encoding, Statistics};
+use crate::open::{Archive, ArchiveFile};
 use crate::read::file::{Device, Series, is_separator};
 use crate::walk::{Record, WalkedChunk, Walker};
 

@@ -24,9 +24,9 @@ use tesselle_core::{
     Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result, Severity,
 };
 
-use crate::archive::Archive;
 use crate::meta::schema::Category;
 use crate::meta::{DataType, FileMetadata, Version};
+use crate::open::Archive;
 use crate::read::file::File;
 use crate::verify::{self, Compare, difference};
 use crate::write::output::Output;
