@@ -34,14 +34,12 @@ impl RunOn {
 macro_rules! run_methods {
     () => {
         /// Runs on the threads and within the memory of `driver` `[default: the process-wide driver]`.
-        #[must_use]
         pub fn on(mut self, driver: &tesselle_core::Driver) -> Self {
             self.run.set_driver(driver);
             self
         }
 
         /// Stops with an error of the kind `Canceled` when `token` is canceled.
-        #[must_use]
         pub fn cancel_with(mut self, token: &tesselle_core::driver::CancelToken) -> Self {
             self.run.set_token(token);
             self

@@ -62,7 +62,9 @@ impl MemoryArray {
     /// Copies row-major cells. Fails where their number is not that of the shape.
     pub fn from_slice<T: Cell>(cells: &[T], shape: impl IntoIterator<Item = u64>) -> Result<Self> {
         let mut bytes = Vec::with_capacity(size_of_val(cells));
-        cells.iter().for_each(|cell| cell.append_to(&mut bytes));
+        for cell in cells {
+            cell.append_to(&mut bytes);
+        }
         Self::from_bytes(T::DTYPE, shape, bytes)
     }
 

@@ -30,13 +30,8 @@ pub fn default_driver() -> Result<Driver> {
 pub fn set_default_driver(driver: Driver) {
     let mut drivers = lock();
     let id = process::id();
-    let replaced = match drivers.iter_mut().find(|(process, _)| *process == id) {
-        Some((_, old)) => Some(std::mem::replace(old, driver)),
-        None => {
-            drivers.push((id, driver));
-            None
-        }
-    };
+    let replaced = drivers.iter().position(|(process, _)| *process == id).map(|at| drivers.swap_remove(at));
+    drivers.push((id, driver));
     drop(drivers);
     // Its threads end here, outside the lock.
     drop(replaced);

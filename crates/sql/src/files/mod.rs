@@ -8,11 +8,11 @@ use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory, UrlTableFactory};
 use datafusion::common::Result;
 use datafusion::logical_expr::CreateExternalTable;
+use options::TableOptions;
 use tesselle::{Driver, Error, Location, OpenOptions, Table};
 
 use crate::error::external;
 use crate::provider::TesselleTable;
-use options::TableOptions;
 
 /// Opens what a table name or a statement names.
 #[derive(Debug, Clone)]

@@ -6,6 +6,7 @@ mod place;
 use std::sync::Arc;
 
 use arrow_schema::DataType;
+use place::refuse_same;
 use tesselle_core::{
     ArrayView, Attribute, Context, Created, Driver, Fitted, Format, GridKind, Location, OpenOptions, Result,
     Rewritten, Scan, TableFacts, WriteOptions, WriteRequest, WriteTarget,
@@ -15,7 +16,6 @@ use crate::create::{WriteReport, array};
 use crate::name::Uri;
 use crate::open::{DatasetTable, Opener};
 use crate::registry;
-use place::refuse_same;
 
 /// What to convert, beyond the two names.
 #[derive(Debug, Clone, Default)]
