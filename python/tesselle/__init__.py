@@ -20,7 +20,7 @@ from ._scan import Scan, scan
 from ._search import Hit, index, search
 from ._sql import Result, sql
 from ._table import Table
-from ._write import append, convert, write
+from ._write import convert, write
 
 if TYPE_CHECKING:
     from . import polars as polars
@@ -31,9 +31,16 @@ if TYPE_CHECKING:
 __all__ = [
     "Array", "Container", "DataError", "Dataset", "Difference", "Error", "Finding", "Hit", "InvalidCall",
     "NotFound", "Report", "Result", "Scan", "Schema", "StorageError", "Table", "UnknownName", "__version__",
-    "append", "configure", "convert", "dataset", "diff", "index", "open", "polars", "repair", "scan", "search", "sql",
+    "configure", "convert", "dataset", "diff", "index", "open", "polars", "repair", "scan", "search", "sql",
     "verify", "write",
 ]  # fmt: skip
+
+# Public names belong to the package, not to the module that happens to hold them.
+for _public in (
+    Array, Container, DataError, Difference, Error, Finding, Hit, InvalidCall, NotFound, Report, Result, Scan, Schema,
+    StorageError, Table, UnknownName,
+):  # fmt: skip
+    _public.__module__ = __name__
 
 
 def __getattr__(name: str) -> Any:

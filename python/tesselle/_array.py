@@ -246,9 +246,11 @@ class Array:
 
     def to_dask(self) -> Any:
         """Returns the array as dask's, a chunk of it a chunk of the file."""
-        import dask.array
+        from dask.array import from_array
 
-        return dask.array.from_array(self, chunks=self.chunks, name=False)
+        return from_array(  # type: ignore[no-untyped-call, unused-ignore]
+            self, chunks=self.chunks, name=False
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (self._table, self._name)

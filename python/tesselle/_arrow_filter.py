@@ -33,7 +33,7 @@ def to_sql(expression: pyarrow.dataset.Expression, schema: pyarrow.Schema) -> tu
     functions = {}
     for declared in fields.all(2):
         function = _Fields(declared).message(3)
-        functions[function.number(2)] = function.bytes(3).decode()
+        functions[function.number(2)] = function.content(3).decode()
     reader = _Reader(functions, schema)
     pushed = reader.condition(fields.message(3).message(1))
     return pushed, reader.columns
@@ -49,13 +49,13 @@ class _Fields:
         """Yields all messages of that number."""
         return (value for found, value in self._fields if found == number and isinstance(value, bytes))
 
-    def bytes(self, number: int) -> bytes:
+    def content(self, number: int) -> bytes:
         """Returns the last bytes of that number, empty where there are none."""
         return next(reversed(list(self.all(number))), b"")
 
     def message(self, number: int) -> _Fields:
         """Returns the last message of that number."""
-        return _Fields(self.bytes(number))
+        return _Fields(self.content(number))
 
     def number(self, number: int) -> int:
         """Returns the last integer of that number, 0 where there is none."""

@@ -13,7 +13,7 @@ from ._scan import Scan, request
 from ._scan import scan as _scan
 
 
-class Dataset(pyarrow.dataset.Dataset):  # type: ignore[misc]
+class Dataset(pyarrow.dataset.Dataset):  # type: ignore[misc, unused-ignore]
     """A table of any format.
 
     Columns and the parts of filters that have a form in SQL are pushed down; pyarrow applies the whole filter to
@@ -29,7 +29,7 @@ class Dataset(pyarrow.dataset.Dataset):  # type: ignore[misc]
         """The columns and their types."""
         return self._schema
 
-    def scanner(
+    def scanner(  # type: ignore[override, unused-ignore]
         self,
         columns: Any = None,
         filter: pyarrow.dataset.Expression | None = None,
@@ -50,23 +50,23 @@ class Dataset(pyarrow.dataset.Dataset):  # type: ignore[misc]
             options["columns"] = columns
         return pyarrow.dataset.Scanner.from_batches(Scan(native).to_batches(), **options)
 
-    def to_batches(self, **options: Any) -> Iterator[pyarrow.RecordBatch]:
+    def to_batches(self, **options: Any) -> Iterator[pyarrow.RecordBatch]:  # type: ignore[override, unused-ignore]
         """Yields the rows as record batches."""
-        return self.scanner(**options).to_batches()  # type: ignore[no-any-return]
+        return self.scanner(**options).to_batches()  # type: ignore[no-any-return, unused-ignore]
 
-    def to_table(self, **options: Any) -> pyarrow.Table:
+    def to_table(self, **options: Any) -> pyarrow.Table:  # type: ignore[override, unused-ignore]
         """Reads the rows into a table."""
         return self.scanner(**options).to_table()
 
-    def head(self, num_rows: int, **options: Any) -> pyarrow.Table:
+    def head(self, num_rows: int, **options: Any) -> pyarrow.Table:  # type: ignore[override, unused-ignore]
         """Reads the first rows."""
         return self.scanner(**options).head(num_rows)
 
-    def count_rows(self, **options: Any) -> int:
+    def count_rows(self, **options: Any) -> int:  # type: ignore[override, unused-ignore]
         """Returns how many rows there are."""
         if all(value is None for value in options.values()):
             return self._scan.count()
-        return self.scanner(**options).count_rows()  # type: ignore[no-any-return]
+        return self.scanner(**options).count_rows()  # type: ignore[no-any-return, unused-ignore]
 
 
 def dataset(uri: Any, **options: Any) -> Dataset:

@@ -3,6 +3,30 @@
 from collections.abc import Sequence
 from typing import Any, final
 
+__all__ = [
+    "Array",
+    "Container",
+    "open",
+    "open_table",
+    "convert",
+    "diff",
+    "index",
+    "repair",
+    "search",
+    "verify",
+    "Batches",
+    "Rows",
+    "configure",
+    "Scan",
+    "Answer",
+    "Session",
+    "Table",
+    "write_array",
+    "write_rows",
+    "main",
+    "__version__",
+]
+
 __version__: str
 
 def configure(threads: int | None = None, memory: int | None = None) -> None:

@@ -27,7 +27,8 @@ class Schema:
         """Returns the schema as pyarrow's."""
         import pyarrow
 
-        return pyarrow.schema(self)
+        speaks: Any = self
+        return pyarrow.schema(speaks)
 
     @property
     def names(self) -> list[str]:
@@ -40,7 +41,7 @@ class Schema:
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: Any) -> bool:
         if not hasattr(other, "__arrow_c_schema__"):
             return NotImplemented
         import pyarrow

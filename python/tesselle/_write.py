@@ -1,4 +1,4 @@
-"""Writing, appending and converting."""
+"""Writing and converting."""
 
 from __future__ import annotations
 
@@ -42,36 +42,24 @@ def write(
     Returns:
         The report: format, rows, bytes, changed types, and what was not kept.
     """
-    target = {
-        "uri": path(uri), "format": format, "table": table, "overwrite": overwrite,
-        "settings": settings(options), "metadata": attributes(metadata),
-    }  # fmt: skip
     if hasattr(data, "data_vars"):
-        from .xarray import rows_of
-
         if len(data.data_vars) == 1:
             (data,) = data.data_vars.values()
         else:
-            data, extra = rows_of(data)
-            given = {name for name, _ in target["settings"]}
-            target["settings"] += [(name, value) for name, value in extra if name not in given]
+            from .xarray import rows_of
+
+            data, shape = rows_of(data)
+            options = shape | options
+    target: dict[str, Any] = {
+        "uri": path(uri), "format": format, "table": table, "overwrite": overwrite,
+        "settings": settings(options), "metadata": attributes(metadata),
+    }  # fmt: skip
     if hasattr(data, "dims") and hasattr(data, "coords"):
         named = None if data.name is None else str(data.name)
         return _array(data.to_numpy(), [str(name) for name in data.dims], {**target, "table": table or named})
     if not _speaks_arrow(data) and hasattr(data, "__array__") and not hasattr(data, "columns"):
         return _array(data, getattr(data, "dims", None), target)
     return json.loads(_native.write_rows(arrow_of(data), target))  # type: ignore[no-any-return]
-
-
-def append(data: Any, uri: Uri, **options: Any) -> dict[str, Any]:
-    """Adds rows, or cells along an axis, to a file that exists.
-
-    Args:
-        data: what :func:`write` takes.
-        uri: the file to extend, perhaps with ``#table``.
-        **options: settings of the format.
-    """
-    raise NotImplementedError
 
 
 def _speaks_arrow(data: Any) -> bool:
@@ -86,7 +74,7 @@ def _array(data: Any, dims: Sequence[str] | None, target: dict[str, Any]) -> dic
     if kind not in _NAMES:
         raise TypeError(f"an array of {array.dtype} cannot be written; cast it to a number type")
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    view = memoryview(array.reshape(-1)).cast("B") if array.size else memoryview(b"")
+    view = array.reshape(-1).view(numpy.uint8)
     shape = list(numpy.shape(data))
     names = None if dims is None else list(dims)
     report = _native.write_array(view, _NAMES[kind], shape, names, target)

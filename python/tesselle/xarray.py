@@ -105,7 +105,7 @@ def _arrays(table: Table | None, container: Any) -> Iterable[tuple[str, Array]]:
             yield (found.name if found.name and len(columns) == 1 else column), found.array(column)
 
 
-def rows_of(dataset: Dataset) -> tuple[Any, list[tuple[str, str]]]:
+def rows_of(dataset: Dataset) -> tuple[Any, dict[str, Any]]:
     """Returns the variables of a dataset as one table of rows, and the settings that make it dense again."""
     import pyarrow
 
@@ -117,5 +117,4 @@ def rows_of(dataset: Dataset) -> tuple[Any, list[tuple[str, str]]]:
     cells = numpy.arange(math.prod(shape))
     columns: dict[str, Any] = {str(n): p for n, p in zip(axes, numpy.unravel_index(cells, shape))}
     columns |= {str(name): variable.to_numpy().ravel() for name, variable in dataset.data_vars.items()}
-    extents = ",".join(map(str, shape))
-    return pyarrow.table(columns), [("axes", str(len(axes))), ("shape", extents)]
+    return pyarrow.table(columns), {"axes": len(axes), "shape": shape}

@@ -44,9 +44,9 @@ def plant(tmp_path: pathlib.Path) -> tuple[str, pyarrow.Table]:
     table = pyarrow.table(
         {
             "time": pyarrow.array(range(1_700_000_000_000, 1_700_000_000_000 + rows * 10, 10), pyarrow.timestamp("ms")),
+            "count": pyarrow.array([i % 97 for i in range(rows)], pyarrow.int32()),
             "speed": pyarrow.array([i * 0.25 for i in range(rows)], pyarrow.float64()),
             "state": pyarrow.array([None if i % 7 == 0 else f"s{i % 5}" for i in range(rows)]),
-            "count": pyarrow.array([i % 97 for i in range(rows)], pyarrow.int32()),
         }
     )
     path = str(tmp_path / "plant.tsfile")
@@ -68,7 +68,7 @@ def pages(tmp_path: pathlib.Path) -> tuple[str, pyarrow.Table]:
         }
     )
     path = str(tmp_path / "pages.tatami")
-    ts.write(table, path, row_group=1000)
+    ts.write(table, path, row_group_rows=1000)
     return path, table
 
 

@@ -186,7 +186,8 @@ def test_odd_shapes_come_back(shape: tuple[int, ...], tmp_path: pathlib.Path) ->
 def test_coordinates_that_do_not_begin_at_zero(tmp_path: pathlib.Path) -> None:
     tiledb = pytest.importorskip("tiledb")
     path = str(tmp_path / "moved")
-    domain = tiledb.Domain(tiledb.Dim("y", (-5, 4), 5, "int32"), tiledb.Dim("x", (1, 6), 3, "int32"))
+    axes = [("y", (-5, 4), 5), ("x", (1, 6), 3)]
+    domain = tiledb.Domain(*[tiledb.Dim(name=n, domain=d, tile=t, dtype="int32") for n, d, t in axes])
     tiledb.Array.create(path, tiledb.ArraySchema(domain, [tiledb.Attr("a", dtype="f8")], sparse=False))
     cells = numpy.random.default_rng(0).normal(size=(10, 6))
     with tiledb.open(path, "w") as original:

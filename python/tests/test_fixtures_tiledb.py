@@ -59,7 +59,7 @@ def _rows(columns: dict[str, list[Any]]) -> list[str]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_metadata_is_that_of_the_original(case: pathlib.Path) -> None:
     says = expected(case)
-    if not says.get("metadata") or "encryption" in says:
+    if not says.get("metadata") or "encryption" in says or says["kind"] == "group":
         pytest.skip("there is none")
     info = ts.open(case / "array", format="tiledb").info()["metadata"]
     assert {key: stored["hex"] for key, stored in info.items()} == {k: v["hex"] for k, v in says["metadata"].items()}
@@ -73,13 +73,13 @@ def test_dense_arrays_are_those_of_tiledb_py(case: pathlib.Path) -> None:
         pytest.skip("not a plain dense array")
     try:
         original = tiledb.open(str(case / "array"))
+        box = original.nonempty_domain()
     except Exception:  # what the original cannot open is no oracle
         pytest.skip("the original does not open it")
     with original:
         table = ts.open(case / "array").table()
         for name in table.array_columns:
             array = table.array(name)
-            box = original.nonempty_domain()
             if box is None or 0 in array.shape or array.dtype.kind == "b":
                 continue
             try:

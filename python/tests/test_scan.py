@@ -86,9 +86,9 @@ def test_parts_give_every_row_once(n: int, pages, field, plant) -> None:  # type
 
 def test_a_part_of_a_file_that_changed_is_refused(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "changing.tatami"
-    ts.write({"id": list(range(4000))}, path, row_group=1000)
+    ts.write({"id": list(range(4000))}, path, row_group_rows=1000)
     parts = [pickle.dumps(part) for part in ts.scan(path).splits(2)]
-    ts.write({"id": list(range(9000))}, path, row_group=1000, overwrite=True)
+    ts.write({"id": list(range(9000))}, path, row_group_rows=1000, overwrite=True)
     with pytest.raises(ts.InvalidCall, match="changed"):
         pickle.loads(parts[1]).to_arrow()
 
