@@ -5,7 +5,7 @@ use tesselle_core::{
 };
 
 use crate::meta::layout::Layout;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::open::Array;
 use crate::{NAME, Result};
 
@@ -40,7 +40,7 @@ fn grid(array: &Array) -> Result<Grid> {
         let grid = schema.grid()?;
         rows = array.row_box(&grid)?.map(|region| grid.ranges_of(&region));
     }
-    let ends = |range: &Range| (range.low.clone(), range.high.clone());
+    let ends = |range: &Bounds| (range.low.clone(), range.high.clone());
     let axes = schema.dimensions.iter().enumerate().map(|(i, dim)| GridAxis {
         name: dim.name.clone(),
         domain: dim.domain.as_ref().map(ends),

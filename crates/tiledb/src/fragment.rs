@@ -18,10 +18,10 @@ use crate::meta::rtree::RTree;
 use crate::meta::schema::{ArrayKind, ArraySchema};
 use crate::meta::slots::{Field, Slots, file_stem};
 use crate::meta::statistics::{
-    Extremes, FieldSummary, TileStatistics, has_extremes, has_sum, parse_numbers, parse_summary,
+    FieldSummary, TileStatistics, TileValues, has_min_max, has_sum, parse_numbers, parse_summary,
 };
 use crate::meta::wire::{bytes64, numbers};
-use crate::order::grid::{Grid, Region};
+use crate::order::grid::{CellBox, Grid};
 use crate::{Cursor, Error, Result};
 
 /// Where the tiles of one field lie in its files.
@@ -41,9 +41,9 @@ pub(crate) struct TileIndex {
 #[derive(Debug, Clone)]
 pub(crate) struct DenseExtent {
     /// The cells it holds.
-    pub(crate) region: Region,
+    pub(crate) region: CellBox,
     /// The tiles it stores.
-    pub(crate) tiles: Region,
+    pub(crate) tiles: CellBox,
 }
 
 /// A fragment with its metadata.
@@ -314,9 +314,9 @@ impl Fragment {
             Some(offset) => self.generic_tile(*offset).map(|tile| Some(tile.payload)),
             None => Ok(None),
         };
-        let (extremes, sums, nulls) = match field {
+        let (min_max, sums, nulls) = match field {
             Field::Attribute(i) => self.schema.attributes.get(i).map_or((false, false, false), |a| {
-                (has_extremes(a.datatype, a.cell_val_num), has_sum(a.datatype, a.cell_val_num), a.nullable)
+                (has_min_max(a.datatype, a.cell_val_num), has_sum(a.datatype, a.cell_val_num), a.nullable)
             }),
             Field::Dimension(i) => {
                 let sum = |dim: &Dimension| has_sum(dim.datatype, dim.cell_val_num) && !self.footer.dense;
@@ -325,8 +325,8 @@ impl Fragment {
             _ => (false, false, false),
         };
         let mut out = TileStatistics::default();
-        if extremes && let (Some(mins), Some(maxs)) = (payload(&footer.mins)?, payload(&footer.maxs)?) {
-            (out.mins, out.maxs) = (Extremes::parse(&mins)?, Extremes::parse(&maxs)?);
+        if min_max && let (Some(mins), Some(maxs)) = (payload(&footer.mins)?, payload(&footer.maxs)?) {
+            (out.mins, out.maxs) = (TileValues::parse(&mins)?, TileValues::parse(&maxs)?);
         }
         if sums && let Some(bytes) = payload(&footer.sums)? {
             out.sums = parse_numbers(&bytes, "tile sums")?;
@@ -382,7 +382,7 @@ impl Fragment {
     /// The number of the tile at grid position `index` of a dense fragment.
     pub(crate) fn dense_tile(&self, grid: &Grid, index: &[u64]) -> Option<u64> {
         let dense = self.dense.as_ref()?;
-        let inside = Region { low: index.to_vec(), high: index.to_vec() };
+        let inside = CellBox { low: index.to_vec(), high: index.to_vec() };
         dense.tiles.covers(&inside).then(|| grid.tile_number(&dense.tiles, index))?
     }
 

@@ -44,7 +44,7 @@ pub use meta::enumeration::Enumeration;
 pub use meta::group::{Member, MemberKind};
 pub use meta::key_value::MetadataValue;
 pub use meta::layout::Layout;
-pub use meta::value::Range;
+pub use meta::value::Bounds;
 pub use stated::fragments;
 use tesselle_core::{Cursor, Error, Location, Result};
 

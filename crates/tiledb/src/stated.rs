@@ -11,8 +11,8 @@ use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::dimension::VAR;
 use crate::meta::rtree::Mbrs;
 use crate::meta::slots::Field;
-use crate::meta::statistics::{FieldSummary, TileStatistics, has_extremes, has_sum};
-use crate::meta::value::{parse_scalar, text_or_bytes};
+use crate::meta::statistics::{FieldSummary, TileStatistics, has_min_max, has_sum};
+use crate::meta::value::{parse_scalar, string_or_bytes};
 use crate::open::Array;
 use crate::{Error, Result};
 
@@ -64,7 +64,7 @@ fn of_fragment(fragment: &Fragment) -> Result<Json> {
             let Some((stated, kind)) = slot.zip(Kind::of(fragment, field)) else { continue };
             let FieldSummary { min, max, sum, null_count } = stated;
             let name = field_name(fragment, field);
-            if kind.extremes {
+            if kind.min_max {
                 mins.insert(name.clone(), kind.value(min)?);
                 maxs.insert(name.clone(), kind.value(max)?);
             }
@@ -97,7 +97,7 @@ struct Kind {
     datatype: Datatype,
     cell_val_num: u32,
     nullable: bool,
-    extremes: bool,
+    min_max: bool,
     sum: bool,
 }
 
@@ -111,7 +111,7 @@ impl Kind {
                     datatype: a.datatype,
                     cell_val_num: a.cell_val_num,
                     nullable: a.nullable,
-                    extremes: has_extremes(a.datatype, a.cell_val_num),
+                    min_max: has_min_max(a.datatype, a.cell_val_num),
                     sum: has_sum(a.datatype, a.cell_val_num),
                 })
             }
@@ -121,7 +121,7 @@ impl Kind {
                     datatype: dim.datatype,
                     cell_val_num: dim.cell_val_num,
                     nullable: false,
-                    extremes: false,
+                    min_max: false,
                     sum: has_sum(dim.datatype, dim.cell_val_num),
                 })
             }
@@ -149,7 +149,7 @@ impl Kind {
 /// A cell as stored: text as text, several values as a list.
 pub(crate) fn cell_json(datatype: Datatype, cell_val_num: u32, bytes: &[u8]) -> Result<Json> {
     if datatype.is_text() || datatype.is_bytes() {
-        return Ok(text_or_bytes(bytes).to_json());
+        return Ok(string_or_bytes(bytes).to_json());
     }
     let value = |bytes: &[u8]| {
         let value = parse_scalar(datatype, bytes)?;
@@ -219,7 +219,7 @@ fn stated(kind: Option<&Kind>, statistics: &TileStatistics, tile: usize) -> Resu
     let mut out = [Json::Null, Json::Null, Json::Null, Json::Null];
     let Some(kind) = kind else { return Ok(out) };
     let [min, max, sum, nulls] = &mut out;
-    if kind.extremes {
+    if kind.min_max {
         for (slot, values) in [(min, &statistics.mins), (max, &statistics.maxs)] {
             let value = if kind.cell_val_num == VAR {
                 values.var_at(tile)

@@ -10,7 +10,7 @@ use tesselle_core::{
 
 use crate::Result;
 use crate::facts::facts;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::open::Array;
 use crate::read::bounds::attribute_stats;
 use crate::read::{dense, sparse};
@@ -107,7 +107,7 @@ impl Table for ArrayTable {
 fn dimension_stats(array: &Array) -> BTreeMap<String, ColumnStats> {
     let mut out = BTreeMap::new();
     let all_cells = array.rows().is_some();
-    let ends: Option<Vec<Range>> = if array.is_dense() {
+    let ends: Option<Vec<Bounds>> = if array.is_dense() {
         let grid = array.schema.grid().ok();
         grid.and_then(|grid| Some(grid.ranges_of(&array.row_box(&grid).ok()??)))
     } else {

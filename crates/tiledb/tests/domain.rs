@@ -15,7 +15,7 @@ use tesselle_core::array::read_region;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Format, Location, OpenOptions, Region, Scan, Sink, WriteOptions};
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, SchemaBuilder};
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Range, TileDb};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension, TileDb};
 
 const HUGE: i32 = 1 << 30;
 
@@ -23,8 +23,8 @@ fn place() -> Location {
     Location::new(Arc::new(MemoryStorage::new()), "array")
 }
 
-fn range(low: i32, high: i32) -> Range {
-    Range { low: low.into(), high: high.into() }
+fn range(low: i32, high: i32) -> Bounds {
+    Bounds { low: low.into(), high: high.into() }
 }
 
 fn schema() -> SchemaBuilder {
@@ -43,7 +43,7 @@ fn numbers(values: std::ops::Range<i32>) -> RecordBatch {
 fn corner() -> Location {
     let location = place();
     let array = ArrayWriter::create(&location, &schema().build().unwrap(), None, Some(1)).unwrap();
-    let write = |ranges: &[Range], batch: &RecordBatch, at: u64| {
+    let write = |ranges: &[Bounds], batch: &RecordBatch, at: u64| {
         array.write_dense(ranges, batch, CellOrder::RowMajor, Some(at)).unwrap();
     };
     write(&[range(6, 7), range(0, 2)], &numbers(0..6), 10);

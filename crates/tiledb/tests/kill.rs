@@ -19,7 +19,7 @@ use proptest::test_runner::{Config, TestRunner};
 use support::{open, read};
 use tesselle_core::{Depth, Location, OpenOptions, Report, Scan};
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, Consolidation, SchemaBuilder, SparseOptions, Vacuum};
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Range};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension};
 
 const CELLS: i32 = 600;
 /// Names the folder of the array to a test that runs as a child.
@@ -49,7 +49,7 @@ fn write(array: &ArrayWriter, folder: &Path, round: i32) {
         array.write_sparse(&[batch], &SparseOptions { timestamp, ..SparseOptions::default() }).unwrap();
     } else {
         let batch = RecordBatch::try_from_iter([("a", values)]).unwrap();
-        let all = Range { low: 0.into(), high: (CELLS - 1).into() };
+        let all = Bounds { low: 0.into(), high: (CELLS - 1).into() };
         array.write_dense(&[all], &batch, CellOrder::RowMajor, timestamp).unwrap();
     }
 }

@@ -19,7 +19,7 @@ use tesselle_tiledb::filter::Filter;
 use tesselle_tiledb::write::{
     ArrayWriter, CellOrder, Consolidation, OnNull, SchemaBuilder, SparseOptions, Vacuum,
 };
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Layout, Range, TileDb};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension, Layout, TileDb};
 
 fn place() -> Location {
     Location::new(Arc::new(MemoryStorage::new()), "array")
@@ -131,8 +131,8 @@ proptest! {
                 ("s", Arc::new(StringArray::from_iter_values(values.iter().map(|v| "ü".repeat((v % 4) as usize))))),
             ];
             let region = [
-                Range { low: (low.0 + y0).into(), high: (low.0 + y1).into() },
-                Range { low: (low.1 + x0).into(), high: (low.1 + x1).into() },
+                Bounds { low: (low.0 + y0).into(), high: (low.0 + y1).into() },
+                Bounds { low: (low.1 + x0).into(), high: (low.1 + x1).into() },
             ];
             let order = if col_major { CellOrder::ColMajor } else { CellOrder::RowMajor };
             array.write_dense(&region, &RecordBatch::try_from_iter(columns).unwrap(), order, Some(10 + time as u64)).unwrap();

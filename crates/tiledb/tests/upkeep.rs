@@ -19,7 +19,7 @@ use tesselle_tiledb::filter::Key;
 use tesselle_tiledb::write::{
     ArrayWriter, CellOrder, Consolidation, NewSchema, SparseOptions, Vacuum, WRITE_VERSION,
 };
-use tesselle_tiledb::{Range, TileDb};
+use tesselle_tiledb::{Bounds, TileDb};
 
 /// The files below a folder, in memory.
 fn load(storage: &MemoryStorage, folder: &Path, path: &str) {
@@ -148,8 +148,8 @@ fn write_anew(case: &Path, expected: &Json) -> std::result::Result<bool, String>
         let info = container.describe().map_err(told)?.to_json();
         // An array without fragments has no rows to write.
         let Some(rows) = info["tables"][0]["row_domain"].as_array() else { return Ok(false) };
-        let region: Vec<Range> =
-            rows.iter().map(|range| Range { low: int(&range[0]), high: int(&range[1]) }).collect();
+        let region: Vec<Bounds> =
+            rows.iter().map(|range| Bounds { low: int(&range[0]), high: int(&range[1]) }).collect();
         array.write_dense(&region, &all, CellOrder::RowMajor, None)
     };
     match outcome {

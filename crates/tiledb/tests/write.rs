@@ -23,16 +23,16 @@ use tesselle_tiledb::write::{
     SparseOptions, Vacuum,
 };
 use tesselle_tiledb::{
-    Attribute, DataOrder, Datatype, Dimension, Enumeration, Layout, Member, MemberKind, MetadataValue, Range,
-    TileDb,
+    Attribute, Bounds, DataOrder, Datatype, Dimension, Enumeration, Layout, Member, MemberKind,
+    MetadataValue, TileDb,
 };
 
 fn place() -> Location {
     Location::new(Arc::new(MemoryStorage::new()), "array")
 }
 
-fn range(low: i32, high: i32) -> Range {
-    Range { low: low.into(), high: high.into() }
+fn range(low: i32, high: i32) -> Bounds {
+    Bounds { low: low.into(), high: high.into() }
 }
 
 fn dim(name: &str, low: i32, high: i32, extent: i32) -> Dimension {

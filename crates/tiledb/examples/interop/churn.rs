@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use tesselle_core::{Error, Location};
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, Consolidation, SchemaBuilder, SparseOptions, Vacuum};
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Range};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension};
 
 use crate::Result;
 
@@ -35,7 +35,7 @@ pub(crate) fn run(folder: &Path, sparse: bool, first: i32) -> Result {
             let batch = RecordBatch::try_from_iter([("x", coordinates), ("a", values)])?;
             array.write_sparse(&[batch], &SparseOptions { timestamp, ..SparseOptions::default() })?;
         } else {
-            let all = Range { low: 0.into(), high: (CELLS - 1).into() };
+            let all = Bounds { low: 0.into(), high: (CELLS - 1).into() };
             let batch = RecordBatch::try_from_iter([("a", values)])?;
             array.write_dense(&[all], &batch, CellOrder::RowMajor, timestamp)?;
         }

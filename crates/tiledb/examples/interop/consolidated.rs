@@ -9,7 +9,7 @@ use tesselle_tiledb::filter::Key;
 use tesselle_tiledb::write::{
     ArrayWriter, CellOrder, Consolidation, NewSchema, OnNull, SchemaBuilder, SparseOptions, Vacuum,
 };
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Layout, MetadataValue, Range};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension, Layout, MetadataValue};
 
 use crate::data::batch;
 use crate::{Cases, Result};
@@ -86,7 +86,7 @@ fn dense(cases: &mut Cases, vacuum: bool) -> Result {
             places.iter().map(|at| Some(*at as i32 + time as i32 * 1000)).collect();
         places.iter().zip(&values).for_each(|(at, value)| grid[*at] = *value);
         let region = [(y.0, y.1), (x.0, x.1)]
-            .map(|(low, high): (i32, i32)| Range { low: low.into(), high: high.into() });
+            .map(|(low, high): (i32, i32)| Bounds { low: low.into(), high: high.into() });
         array.write_dense(&region, &columns(&values)?, CellOrder::RowMajor, Some(10 + time as u64))?;
     }
     array.evolve().add_attribute(Attribute::new("late", Datatype::Int16)).apply(Some(50))?;

@@ -10,13 +10,13 @@ use serde_json::json;
 use tesselle_codec::digest::Digest;
 use tesselle_tiledb::filter::{Filter, ImageFormat, Key};
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, SchemaBuilder};
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Enumeration, Layout, Range};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension, Enumeration, Layout};
 
 use crate::data::{Column, batch, batch_of, mix, nullable, numbers, various};
 use crate::{Cases, Result};
 
-fn range(low: i32, high: i32) -> Range {
-    Range { low: low.into(), high: high.into() }
+fn range(low: i32, high: i32) -> Bounds {
+    Bounds { low: low.into(), high: high.into() }
 }
 
 fn dim(name: &str, low: i32, high: i32, extent: i32) -> Dimension {

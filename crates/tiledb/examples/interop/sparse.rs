@@ -9,7 +9,7 @@ use arrow_array::{
 use serde_json::json;
 use tesselle_tiledb::filter::{Filter, Key};
 use tesselle_tiledb::write::{ArrayWriter, OnDuplicate, SchemaBuilder, SparseOptions};
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Layout, Range};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension, Layout};
 
 use crate::data::{Column, batch, mix, nullable, numbers, various};
 use crate::{Cases, Result};
@@ -229,7 +229,7 @@ fn current_domain(cases: &mut Cases) -> Result {
     let x: ArrayRef = Arc::new(Int32Array::from(vec![5, 3, 11]));
     let s: ArrayRef = Arc::new(StringArray::from(vec!["b", "a", "mm"]));
     let coords = vec![(Dimension::new("x", Datatype::Int32, 0, 99, 10), x), (Dimension::text("s"), s)];
-    let ranges = [Range { low: 0.into(), high: 11.into() }, Range { low: "a".into(), high: "mm".into() }];
+    let ranges = [Bounds { low: 0.into(), high: 11.into() }, Bounds { low: "a".into(), high: "mm".into() }];
     let columns: Vec<Column> = numbers(3).into_iter().take(2).collect();
     let setup = move |b: SchemaBuilder| b.current_domain(ranges.clone());
     write_case(cases, "sparse_current_domain", &coords, &columns, setup, None, &json!({}))

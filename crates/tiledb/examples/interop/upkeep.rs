@@ -11,7 +11,7 @@ use tesselle_core::{Comparison, Predicate, Scalar};
 use tesselle_tiledb::filter::Key;
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, GroupWriter, OnNull, SchemaBuilder, SparseOptions};
 use tesselle_tiledb::{
-    Attribute, DataOrder, Datatype, Dimension, Enumeration, Member, MemberKind, MetadataValue, Range,
+    Attribute, Bounds, DataOrder, Datatype, Dimension, Enumeration, Member, MemberKind, MetadataValue,
 };
 
 use crate::data::batch;
@@ -37,7 +37,7 @@ fn labels(cases: &mut Cases) -> Result {
         .label("x", "word", Datatype::StringAscii, DataOrder::Increasing)?
         .build()?;
     let array = ArrayWriter::create(&cases.place("labels")?, &schema, None, Some(1))?;
-    let all = Range { low: 1.into(), high: 10.into() };
+    let all = Bounds { low: 1.into(), high: 10.into() };
     let depths: ArrayRef = Arc::new(Float64Array::from_iter_values((1..=10).map(|i| f64::from(i) / 2.0)));
     let ranks: ArrayRef = Arc::new(Int64Array::from_iter_values((1..=10).map(|i| 100 - 3 * i)));
     let words: ArrayRef = Arc::new(StringArray::from_iter_values((1..=10).map(|i| format!("w{i:02}"))));
@@ -86,7 +86,7 @@ fn metadata(cases: &mut Cases, name: &str, key: Option<&str>) -> Result {
     )?;
     let column: ArrayRef = Arc::new(Int32Array::from_iter_values(0..100));
     let rows = batch([("a", column)])?;
-    array.write_dense(&[Range { low: 0.into(), high: 99.into() }], &rows, CellOrder::RowMajor, Some(2))?;
+    array.write_dense(&[Bounds { low: 0.into(), high: 99.into() }], &rows, CellOrder::RowMajor, Some(2))?;
     let mut facts = json!({
         "box": [[0, 99]],
         "metadata": { "text": "h\u{e9}llo", "number": -7, "float": 2.5, "ints": [1, 2, 3] },
@@ -186,7 +186,7 @@ fn evolution(cases: &mut Cases) -> Result {
         .attribute(Attribute::new("a", Datatype::Int32))
         .attribute(Attribute::new("b", Datatype::Int32))
         .enumeration(Enumeration::of_texts("words", ["one", "two"], false)?)
-        .current_domain([Range { low: 0.into(), high: 49.into() }])
+        .current_domain([Bounds { low: 0.into(), high: 49.into() }])
         .build()?;
     let mut array = ArrayWriter::create(&cases.place(name)?, &new, None, Some(1))?;
     let ints = |values: std::ops::Range<i32>| Arc::new(Int32Array::from_iter_values(values)) as ArrayRef;
@@ -198,7 +198,7 @@ fn evolution(cases: &mut Cases) -> Result {
         .add_attribute(Attribute::new("c", Datatype::Int16).with_enumeration("words"))
         .add_attribute(Attribute::new("d", Datatype::Int32).with_fill(7_i32.to_le_bytes(), false))
         .extend_enumeration(Enumeration::of_texts("words", ["one", "two", "three"], false)?)?
-        .expand_current_domain(vec![Range { low: 0.into(), high: 99.into() }])?
+        .expand_current_domain(vec![Bounds { low: 0.into(), high: 99.into() }])?
         .apply(Some(3))?;
     let words: DictionaryArray<Int32Type> = ["three", "one"].into_iter().map(Some).collect();
     let columns =

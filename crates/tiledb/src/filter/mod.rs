@@ -13,18 +13,18 @@ mod chunk;
 mod codec;
 mod forward;
 mod kind;
+mod parse;
 mod pipeline;
 mod reverse;
 mod stage;
 #[cfg(test)]
 mod tests;
-mod text;
 
 pub use chunk::Chunk;
 pub use codec::{TileCodec, TileKind};
 pub use kind::{Filter, ImageFormat};
+pub use parse::filters_from_str;
 pub use pipeline::{MAX_CHUNK, Pipeline};
 pub use tesselle_codec::cipher::Key;
 pub use tesselle_codec::compress::Compressor;
 pub use tesselle_codec::digest::Digest;
-pub use text::filters_from_text;

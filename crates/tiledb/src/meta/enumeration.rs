@@ -7,7 +7,7 @@
 
 use super::datatype::Datatype;
 use super::dimension::VAR;
-use super::value::{parse_scalar, text_or_bytes};
+use super::value::{parse_scalar, string_or_bytes};
 use super::wire::{bytes64, flag, name32, put_bytes32, put_bytes64};
 use crate::{Cursor, Error, Result};
 
@@ -99,7 +99,7 @@ impl Enumeration {
                 if single {
                     Ok(parse_scalar(self.datatype, bytes)?.to_json())
                 } else if self.datatype.size() == 1 {
-                    Ok(text_or_bytes(bytes).to_json())
+                    Ok(string_or_bytes(bytes).to_json())
                 } else {
                     let parts = bytes.chunks_exact(self.datatype.size());
                     parts.map(|part| Ok(parse_scalar(self.datatype, part)?.to_json())).collect()

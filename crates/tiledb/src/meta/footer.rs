@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::dimension::Dimension;
 use super::schema::{ArrayKind, ArraySchema, check_version};
 use super::slots::Slots;
-use super::value::Range;
+use super::value::Bounds;
 use super::wire::{flag, name64, numbers_of, put_bytes64, put_ranges, ranges};
 use crate::{Cursor, Error, Result};
 
@@ -24,7 +24,7 @@ pub struct Footer {
     /// Dense or sparse.
     pub dense: bool,
     /// The box that its cells span.
-    pub non_empty_domain: Option<Vec<Range>>,
+    pub non_empty_domain: Option<Vec<Bounds>>,
     /// Tiles of a sparse fragment.
     pub sparse_tiles: u64,
     /// Cells in the last tile.

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use tesselle_core::hex;
 
 use super::datatype::Datatype;
-use super::value::{parse_scalar, text_or_bytes};
+use super::value::{parse_scalar, string_or_bytes};
 use super::wire::{bytes32, flag, put_bytes32};
 use crate::{Cursor, Error, Result};
 
@@ -32,7 +32,7 @@ impl MetadataValue {
         Ok(if self.count == 0 {
             Json::Null
         } else if self.datatype.is_text() || self.datatype.is_bytes() {
-            text_or_bytes(&self.bytes).to_json()
+            string_or_bytes(&self.bytes).to_json()
         } else if self.count == 1 {
             parse_scalar(self.datatype, &self.bytes)?.to_json()
         } else {

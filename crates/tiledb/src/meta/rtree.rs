@@ -8,7 +8,7 @@
 //! Rectangles stay in their stored bytes: an array may have millions of tiles, a query looks at few.
 
 use super::dimension::Dimension;
-use super::value::Range;
+use super::value::Bounds;
 use super::wire::{put_ranges, ranges};
 use crate::{Cursor, Error, Result};
 
@@ -55,7 +55,7 @@ impl Mbrs {
     }
 
     /// Packs rectangles.
-    pub fn pack(dims: &[Dimension], mbrs: &[Vec<Range>]) -> Result<Self> {
+    pub fn pack(dims: &[Dimension], mbrs: &[Vec<Bounds>]) -> Result<Self> {
         let mut bytes = Vec::new();
         let mut starts = vec![0];
         for mbr in mbrs {
@@ -77,7 +77,7 @@ impl Mbrs {
     }
 
     /// One rectangle.
-    pub fn get(&self, index: usize, dims: &[Dimension]) -> Result<Vec<Range>> {
+    pub fn get(&self, index: usize, dims: &[Dimension]) -> Result<Vec<Bounds>> {
         let slice = match &self.starts {
             None if index < self.count => {
                 let size = self.bytes.len() / self.count;
@@ -158,7 +158,7 @@ impl RTree {
     }
 
     /// Builds the tree over one rectangle per tile.
-    pub fn build(dims: &[Dimension], leaves: &[Vec<Range>]) -> Result<Self> {
+    pub fn build(dims: &[Dimension], leaves: &[Vec<Bounds>]) -> Result<Self> {
         let mut levels = Vec::new();
         let mut level = leaves.to_vec();
         while !level.is_empty() {
@@ -201,7 +201,7 @@ impl RTree {
     /// The tiles whose rectangle passes `keep`, in tile order; whole branches are skipped where it does not.
     ///
     /// `keep` must accept a rectangle that contains an accepted one.
-    pub fn search(&self, dims: &[Dimension], keep: &dyn Fn(&[Range]) -> bool) -> Result<Vec<usize>> {
+    pub fn search(&self, dims: &[Dimension], keep: &dyn Fn(&[Bounds]) -> bool) -> Result<Vec<usize>> {
         let mut found = Vec::new();
         let Some(last) = self.levels.len().checked_sub(1) else { return Ok(found) };
         let roots = self.levels.first().map_or(0, Mbrs::len);
@@ -245,13 +245,13 @@ mod tests {
         vec![dim("x", Datatype::Int32, 1), dim("s", Datatype::StringAscii, VAR)]
     }
 
-    fn leaves(count: i32) -> Vec<Vec<Range>> {
+    fn leaves(count: i32) -> Vec<Vec<Bounds>> {
         let text = |i: i32| Scalar::from(format!("{i:04}").as_str());
         (0..count)
             .map(|i| {
                 vec![
-                    Range { low: (i * 10).into(), high: (i * 10 + 9).into() },
-                    Range { low: text(i), high: text(i) },
+                    Bounds { low: (i * 10).into(), high: (i * 10 + 9).into() },
+                    Bounds { low: text(i), high: text(i) },
                 ]
             })
             .collect()
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(tree.levels.iter().map(Mbrs::len).collect::<Vec<_>>(), [1, 2, 13, 130]);
         let back = RTree::parse(&tree.write(), 22, &dims).unwrap();
         assert_eq!(back, tree);
-        let wanted = Range { low: Scalar::Int(305), high: Scalar::Int(325) };
+        let wanted = Bounds { low: Scalar::Int(305), high: Scalar::Int(325) };
         let found = back.search(&dims, &|mbr| mbr.first().is_some_and(|x| x.intersects(&wanted))).unwrap();
         assert_eq!(found, [30, 31, 32]);
     }

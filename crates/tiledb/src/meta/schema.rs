@@ -13,10 +13,10 @@ use super::datatype::Datatype;
 use super::dimension::Dimension;
 use super::label::DimensionLabel;
 use super::layout::Layout;
-use super::value::Range;
+use super::value::Bounds;
 use super::wire::{flag, name32, put_bytes32, put_ranges, ranges};
 use crate::filter::Pipeline;
-use crate::order::grid::{Axis, Grid, Region};
+use crate::order::grid::{Axis, CellBox, Grid};
 use crate::{Cursor, Error, Result};
 
 /// The oldest version with a schema of this shape, and the newest one known.
@@ -61,7 +61,7 @@ pub struct ArraySchema {
     /// Names of enumerations and the files that hold them.
     pub enumerations: Vec<(String, String)>,
     /// The part of the domain in use, one range per dimension.
-    pub current_domain: Option<Vec<Range>>,
+    pub current_domain: Option<Vec<Bounds>>,
 }
 
 impl ArraySchema {
@@ -228,7 +228,7 @@ impl ArraySchema {
     }
 
     /// The part of the domain that reads cover by default: the current domain, or all of it.
-    pub fn readable(&self, grid: &Grid) -> Result<Region> {
+    pub fn readable(&self, grid: &Grid) -> Result<CellBox> {
         match &self.current_domain {
             Some(ranges) => grid.region_of(ranges),
             None => Ok(grid.domain()),
@@ -266,7 +266,7 @@ fn put_count(out: &mut Vec<u8>, count: usize) -> Result<()> {
     Ok(())
 }
 
-fn parse_current_domain(cursor: &mut Cursor<'_>, dims: &[Dimension]) -> Result<Option<Vec<Range>>> {
+fn parse_current_domain(cursor: &mut Cursor<'_>, dims: &[Dimension]) -> Result<Option<Vec<Bounds>>> {
     let version = cursor.u32_le()?;
     if version != 0 {
         return Err(Error::unsupported(format!("current domain version {version} is not known; known is 0"))

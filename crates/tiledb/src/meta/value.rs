@@ -31,7 +31,7 @@ pub fn parse_scalar(datatype: Datatype, bytes: &[u8]) -> Result<Scalar> {
 }
 
 /// Bytes of a string or binary cell: text where they are text.
-pub fn text_or_bytes(bytes: &[u8]) -> Scalar {
+pub fn string_or_bytes(bytes: &[u8]) -> Scalar {
     std::str::from_utf8(bytes).map_or_else(|_| Scalar::Bytes(bytes.to_vec()), Scalar::from)
 }
 
@@ -64,14 +64,14 @@ pub fn write_scalar(value: &Scalar, datatype: Datatype, out: &mut Vec<u8>) -> Re
 
 /// An inclusive range of one dimension.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Range {
+pub struct Bounds {
     /// The lower end.
     pub low: Scalar,
     /// The upper end.
     pub high: Scalar,
 }
 
-impl Range {
+impl Bounds {
     /// Whether the two ranges can share a value.
     pub fn intersects(&self, other: &Self) -> bool {
         self.low.compare(&other.high) != Some(Ordering::Greater)
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn ranges_know_how_they_lie_to_each_other() {
-        let range = |low, high| Range { low: Scalar::Int(low), high: Scalar::Int(high) };
+        let range = |low, high| Bounds { low: Scalar::Int(low), high: Scalar::Int(high) };
         assert!(range(0, 5).intersects(&range(5, 9)) && !range(0, 4).intersects(&range(5, 9)));
         assert!(range(0, 9).covers(&range(0, 9)) && !range(1, 9).covers(&range(0, 9)));
         let mut wide = range(3, 4);

@@ -10,8 +10,8 @@ use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
-use crate::meta::statistics::Extremes;
-use crate::meta::value::{parse_scalar, text_or_bytes};
+use crate::meta::statistics::TileValues;
+use crate::meta::value::{parse_scalar, string_or_bytes};
 use crate::open::Array;
 
 /// What the tiles of all fragments together tell of an attribute, where every cell of theirs is read.
@@ -64,8 +64,8 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
     }
     let statistics = fragment.statistics(Field::Attribute(index))?;
     let Ok(at) = usize::try_from(tile) else { return Ok(None) };
-    let of = |extremes: &Extremes| {
-        let bytes = if text { extremes.var_at(at) } else { extremes.fixed_at(at, datatype.size()) };
+    let of = |values: &TileValues| {
+        let bytes = if text { values.var_at(at) } else { values.fixed_at(at, datatype.size()) };
         // Engines compare strings up to a NUL and as they please beyond ASCII.
         let sure = |bytes: &Vec<u8>| !text || bytes.iter().all(|byte| (1..0x80).contains(byte));
         bytes.map(<[u8]>::to_vec).filter(sure)
@@ -80,7 +80,7 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
     }
     let scalar = |bytes: &[u8]| {
         if text {
-            return Ok(text_or_bytes(bytes));
+            return Ok(string_or_bytes(bytes));
         }
         let value = parse_scalar(datatype, bytes)?;
         Ok::<_, crate::Error>(if datatype == Datatype::Bool {

@@ -10,7 +10,7 @@ use crate::container::stored_fields;
 use crate::fragment::Fragment;
 use crate::meta::schema::ArraySchema;
 use crate::meta::slots::Field;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::open::Array;
 use crate::read::sparse::Decoded;
 use crate::verify::{Checker, cells_of, misplaced, tile_cells};
@@ -182,7 +182,7 @@ impl Job<'_> {
         let attributes = self.schema.attributes.len();
         let dims = &self.schema.dimensions;
         let coords = || decoded.iter().skip(attributes).take(dims.len());
-        let mbr: Option<Vec<Range>> = coords().zip(dims).map(|(cells, dim)| cells.range(dim)).collect();
+        let mbr: Option<Vec<Bounds>> = coords().zip(dims).map(|(cells, dim)| cells.range(dim)).collect();
         let cells: Vec<_> = coords().map(|cells| cells_of(cells.clone())).collect();
         let wrong = misplaced(self.fragment, &self.schema, &cells).map(|(_, why)| why);
         let (Some(mbr), None) = (mbr, &wrong) else {

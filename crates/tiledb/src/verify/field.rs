@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tesselle_core::{Finding, Region as Selected, Report, Severity, Span};
+use tesselle_core::{Finding, Region, Report, Severity, Span};
 
 use super::finding;
 use super::structure::read;
@@ -11,7 +11,7 @@ use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
-use crate::meta::statistics::{Extremes, FieldSummary, TileStatistics};
+use crate::meta::statistics::{FieldSummary, TileStatistics, TileValues};
 use crate::open::Array;
 use crate::order::grid::Grid;
 use crate::read::sparse::{ColumnTiles, Decoded};
@@ -74,7 +74,7 @@ impl<'a> Checker<'a> {
         let has_statistics = fragment.version() >= 11 && !matches!(field, Field::Coords);
         let presence = Presence::of(kind, is_dimension);
         let presence =
-            if has_statistics { presence } else { Presence { extremes: false, sum: false, nulls: false } };
+            if has_statistics { presence } else { Presence { min_max: false, sum: false, nulls: false } };
         Ok(Self {
             array,
             fragment,
@@ -144,7 +144,7 @@ impl<'a> Checker<'a> {
     fn compare(&self, tile: u64, cells: u64, decoded: Decoded) -> TileOutcome {
         let mut findings = Vec::new();
         self.check_values(tile, &decoded, &mut findings);
-        if self.lossy || !(self.presence.extremes || self.presence.sum || self.presence.nulls) {
+        if self.lossy || !(self.presence.min_max || self.presence.sum || self.presence.nulls) {
             return TileOutcome { findings, agreed: None };
         }
         let mut wrong = Vec::new();
@@ -221,7 +221,7 @@ impl<'a> Checker<'a> {
         let spans = part.low.iter().zip(&part.high);
         let spans =
             spans.map(|(low, high)| Span { start: *low, stop: high.saturating_add(1), step: 1 }).collect();
-        let runs = grid.runs(&index, &part, &Selected { spans })?;
+        let runs = grid.runs(&index, &part, &Region { spans })?;
         let mut written = vec![false; count];
         for run in &runs.starts {
             for i in 0..runs.len {
@@ -244,7 +244,7 @@ impl<'a> Checker<'a> {
         let Ok(at) = usize::try_from(tile) else { return out };
         let stored = &self.statistics;
         let all_null = stats.nulls == stats.cells;
-        if self.presence.extremes && !stored.mins.fixed.is_empty() {
+        if self.presence.min_max && !stored.mins.fixed.is_empty() {
             let (min, max) = if self.kind.is_var() {
                 (stored.mins.var_at(at), stored.maxs.var_at(at))
             } else {
@@ -286,7 +286,7 @@ impl<'a> Checker<'a> {
     /// nulls in dense tiles, null counts where there are no extremes.
     fn is_known_defect(&self) -> bool {
         let text = matches!(self.kind.datatype, Datatype::StringAscii | Datatype::Char);
-        let null_counts = self.kind.nullable && (self.kind.is_var() || !self.presence.extremes);
+        let null_counts = self.kind.nullable && (self.kind.is_var() || !self.presence.min_max);
         null_counts || (self.fragment.footer.dense && (text || self.kind.nullable))
     }
 
@@ -304,7 +304,7 @@ impl<'a> Checker<'a> {
         let same_value = |a: &[u8], b: &[u8]| a == b || both_nan(self.kind.datatype, a, b);
         // Of nulls alone there is no least value; engines leave there what they started with.
         let has_values = stats.iter().any(|tile| tile.cells > tile.nulls);
-        let same = (!(self.presence.extremes && has_values)
+        let same = (!(self.presence.min_max && has_values)
             || (same_value(&stored.min, &found.min) && same_value(&stored.max, &found.max)))
             && (!self.presence.sum || stored.sum == found.sum || (nan(stored.sum) && nan(found.sum)))
             && (!self.presence.nulls || stored.null_count == found.null_count);
@@ -344,9 +344,9 @@ pub(crate) fn recompute(
         let cells = checker.cells_of(tile);
         let decoded = read(array, &checker.tiles, tile, cells)?;
         let [stats, _] = checker.statistics_of(tile, cells, decoded);
-        if presence.extremes {
-            push_extreme(&mut out.mins, &stats.min, kind);
-            push_extreme(&mut out.maxs, &stats.max, kind);
+        if presence.min_max {
+            push_value(&mut out.mins, &stats.min, kind);
+            push_value(&mut out.maxs, &stats.max, kind);
         }
         if presence.sum {
             out.sums.push(stats.sum);
@@ -360,14 +360,14 @@ pub(crate) fn recompute(
 }
 
 /// Appends the extreme of one tile; zeros where a tile has none.
-fn push_extreme(extremes: &mut Extremes, value: &[u8], kind: CellType) {
+fn push_value(values: &mut TileValues, value: &[u8], kind: CellType) {
     if kind.is_var() {
-        extremes.fixed.extend_from_slice(&(extremes.var.len() as u64).to_le_bytes());
-        extremes.var.extend_from_slice(value);
+        values.fixed.extend_from_slice(&(values.var.len() as u64).to_le_bytes());
+        values.var.extend_from_slice(value);
     } else {
-        let end = extremes.fixed.len().saturating_add(kind.cell_size());
-        extremes.fixed.extend_from_slice(value);
-        extremes.fixed.resize(end, 0);
+        let end = values.fixed.len().saturating_add(kind.cell_size());
+        values.fixed.extend_from_slice(value);
+        values.fixed.resize(end, 0);
     }
 }
 

@@ -14,7 +14,7 @@ use crate::fragment::Fragment;
 use crate::group::leads_down;
 use crate::meta::consolidated::ConsolidatedFooters;
 use crate::meta::schema::ArraySchema;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::open::{Array, Loader};
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::vanished::damage;
@@ -95,7 +95,7 @@ pub(super) fn fragment(array: &Array, fragment: &Fragment, report: &mut Report) 
         }
     }
     if !fragment.footer.dense
-        && let Err(error) = rectangles(fragment, report)
+        && let Err(error) = mbrs(fragment, report)
     {
         report.error(error.class_name(), &error);
     }
@@ -175,7 +175,7 @@ fn files(array: &Array, fragment: &Fragment, report: &mut Report) -> Result<()> 
 }
 
 /// Inner rectangles of the R-tree are unions of those below, and the non-empty domain is the union of all.
-fn rectangles(fragment: &Fragment, report: &mut Report) -> Result<()> {
+fn mbrs(fragment: &Fragment, report: &mut Report) -> Result<()> {
     let dims = &fragment.schema.dimensions;
     let tree = fragment.rtree()?;
     for pair in tree.levels.windows(2) {
@@ -183,7 +183,7 @@ fn rectangles(fragment: &Fragment, report: &mut Report) -> Result<()> {
         for index in 0..upper.len() {
             let stated = upper.get(index, dims)?;
             let first = index * tree.fanout as usize;
-            let mut union: Option<Vec<Range>> = None;
+            let mut union: Option<Vec<Bounds>> = None;
             for child in first..(first + tree.fanout as usize).min(lower.len()) {
                 widen(&mut union, &lower.get(child, dims)?);
             }
@@ -193,7 +193,7 @@ fn rectangles(fragment: &Fragment, report: &mut Report) -> Result<()> {
             }
         }
     }
-    let mut union: Option<Vec<Range>> = None;
+    let mut union: Option<Vec<Bounds>> = None;
     if let Some(root) = tree.levels.first() {
         for index in 0..root.len() {
             widen(&mut union, &root.get(index, dims)?);
@@ -206,14 +206,14 @@ fn rectangles(fragment: &Fragment, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn widen(union: &mut Option<Vec<Range>>, mbr: &[Range]) {
+fn widen(union: &mut Option<Vec<Bounds>>, mbr: &[Bounds]) {
     match union {
         None => *union = Some(mbr.to_vec()),
         Some(all) => all.iter_mut().zip(mbr).for_each(|(all, range)| all.extend(range)),
     }
 }
 
-/// Decodes all coordinates of a sparse fragment: their order, duplicates, rectangles.
+/// Decodes all coordinates of a sparse fragment: their order, duplicates, mbrs.
 pub(super) fn coordinates(
     array: &Arc<Array>,
     fragment: &Fragment,
@@ -257,7 +257,7 @@ fn tile_coordinates(
     let at = usize::try_from(tile).unwrap_or(usize::MAX);
     let stated = tree.leaves().map(|leaves| leaves.get(at, &schema.dimensions));
     if let Some(Ok(stated)) = stated {
-        let found: Vec<Option<Range>> =
+        let found: Vec<Option<Bounds>> =
             decoded.iter().zip(&schema.dimensions).map(|(d, dim)| d.range(dim)).collect();
         if found.iter().zip(&stated).any(|(found, stated)| found.as_ref() != Some(stated)) {
             add("mbr", "the rectangle of the tile is not that of its cells".to_owned());

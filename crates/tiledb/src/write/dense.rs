@@ -14,8 +14,8 @@ use super::name::stamp;
 use crate::filter::Filter;
 use crate::meta::layout::Layout;
 use crate::meta::schema::{ArrayKind, ArraySchema};
-use crate::meta::value::Range;
-use crate::order::grid::{Grid, Region};
+use crate::meta::value::Bounds;
+use crate::order::grid::{CellBox, Grid};
 use crate::{Error, Result};
 
 /// The order in which a dense write brings its cells.
@@ -40,7 +40,7 @@ impl ArrayWriter {
     /// and one row per cell of the box, in `order`.
     pub fn write_dense(
         &self,
-        region: &[Range],
+        region: &[Bounds],
         batch: &RecordBatch,
         order: CellOrder,
         timestamp: Option<u64>,
@@ -80,7 +80,7 @@ impl ArrayWriter {
 }
 
 /// The positions of a box, refused where it leaves the domain.
-pub(crate) fn checked_region(schema: &ArraySchema, grid: &Grid, ranges: &[Range]) -> Result<Region> {
+pub(crate) fn checked_region(schema: &ArraySchema, grid: &Grid, ranges: &[Bounds]) -> Result<CellBox> {
     if ranges.len() != schema.dimensions.len() {
         return Err(Error::invalid(format!(
             "a box of {} ranges in an array of {} dimensions",
@@ -106,7 +106,7 @@ pub(crate) fn checked_region(schema: &ArraySchema, grid: &Grid, ranges: &[Range]
 pub(crate) struct Tiler<'a> {
     pub(crate) schema: &'a ArraySchema,
     pub(crate) grid: &'a Grid,
-    pub(crate) region: &'a Region,
+    pub(crate) region: &'a CellBox,
     pub(crate) order: CellOrder,
 }
 
@@ -160,7 +160,7 @@ impl Tiler<'_> {
         }
     }
 
-    fn part(&self, index: &[u64]) -> Result<Region> {
+    fn part(&self, index: &[u64]) -> Result<CellBox> {
         self.grid
             .tile_region(index)
             .intersect(self.region)
@@ -202,7 +202,7 @@ impl Tiler<'_> {
         let tile = self.grid.tile_region(&job.index);
         let part = self.part(&job.index)?;
         let dims = self.grid.axes.len();
-        let lens = |region: &Region| -> Result<Vec<usize>> {
+        let lens = |region: &CellBox| -> Result<Vec<usize>> {
             (0..dims).map(|axis| usize::try_from(region.len(axis)).map_err(|_| too_large())).collect()
         };
         let part_lens = lens(&part)?;
@@ -213,7 +213,7 @@ impl Tiler<'_> {
             CellOrder::Global => (&part, self.grid.cell_order, job.source),
         };
         let source_steps = steps(&lens(source_box)?, source_order);
-        let start = |corner: &Region, steps: &[usize]| -> usize {
+        let start = |corner: &CellBox, steps: &[usize]| -> usize {
             let offsets = part.low.iter().zip(&corner.low).map(|(a, b)| (a - b) as usize);
             offsets.zip(steps).map(|(offset, step)| offset * step).sum()
         };
@@ -271,7 +271,7 @@ impl Tiler<'_> {
 }
 
 /// The next tile index in tile order; `false` after the last.
-pub(crate) fn advance(index: &mut [u64], span: &Region, order: Layout) -> bool {
+pub(crate) fn advance(index: &mut [u64], span: &CellBox, order: Layout) -> bool {
     let dims = index.len();
     for i in 0..dims {
         let axis = if order == Layout::ColMajor { i } else { dims - 1 - i };

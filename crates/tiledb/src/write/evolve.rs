@@ -13,7 +13,7 @@ use crate::meta::attribute::{Attribute, DataOrder};
 use crate::meta::enumeration::Enumeration;
 use crate::meta::name::TimestampedName;
 use crate::meta::schema::ArraySchema;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::{Error, Result};
 
 /// How long a change waits for the changes of others.
@@ -34,7 +34,7 @@ enum Change {
     AddEnumeration(Box<Enumeration>),
     ExtendEnumeration(Box<Enumeration>),
     DropEnumeration(String),
-    ExpandCurrentDomain(Vec<Range>),
+    ExpandCurrentDomain(Vec<Bounds>),
 }
 
 impl ArrayWriter {
@@ -83,7 +83,7 @@ impl Evolution<'_> {
     }
 
     /// Expands the current domain: one range per dimension, each at least as wide as before.
-    pub fn expand_current_domain(mut self, ranges: Vec<Range>) -> Result<Self> {
+    pub fn expand_current_domain(mut self, ranges: Vec<Bounds>) -> Result<Self> {
         grown(self.array.schema.current_domain.as_deref(), &ranges)?;
         self.changes.push(Change::ExpandCurrentDomain(ranges));
         Ok(self)
@@ -223,8 +223,8 @@ fn extended(known: Option<&Enumeration>, longer: &Enumeration) -> Result<()> {
 }
 
 /// Refuses a current domain that is smaller than the one before.
-fn grown(before: Option<&[Range]>, after: &[Range]) -> Result<()> {
-    let shrinks = |old: &[Range]| old.iter().zip(after).any(|(old, new)| !new.covers(old));
+fn grown(before: Option<&[Bounds]>, after: &[Bounds]) -> Result<()> {
+    let shrinks = |old: &[Bounds]| old.iter().zip(after).any(|(old, new)| !new.covers(old));
     if before.is_some_and(shrinks) {
         return Err(Error::invalid("the current domain can only grow"));
     }

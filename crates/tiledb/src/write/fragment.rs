@@ -19,8 +19,8 @@ use crate::meta::generic_tile::GenericTile;
 use crate::meta::rtree::RTree;
 use crate::meta::schema::{ArrayKind, ArraySchema};
 use crate::meta::slots::{Field, Slots, file_stem};
-use crate::meta::statistics::{Extremes, write_numbers, write_summary};
-use crate::meta::value::Range;
+use crate::meta::statistics::{TileValues, write_numbers, write_summary};
+use crate::meta::value::Bounds;
 use crate::{Datatype, Error, Result};
 
 /// The codec of an attribute's data tiles in fragments of this version.
@@ -65,9 +65,9 @@ pub(crate) struct FragmentPlan {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FragmentEnd {
     /// The box of the cells; a sparse fragment takes it from its MBRs.
-    pub(crate) domain: Option<Vec<Range>>,
+    pub(crate) domain: Option<Vec<Bounds>>,
     /// One MBR per tile of a sparse fragment.
-    pub(crate) mbrs: Vec<Vec<Range>>,
+    pub(crate) mbrs: Vec<Vec<Bounds>>,
     /// Cells of the last tile; of a dense fragment those of every tile.
     pub(crate) last_tile_cells: u64,
     /// Delete conditions that the cells already reflect.
@@ -255,15 +255,16 @@ impl FragmentWriter {
         let var_offsets = numbers(&|lists| &lists.var_offsets)?;
         let var_sizes = numbers(&|lists| &lists.var_sizes)?;
         let validity_offsets = numbers(&|lists| &lists.validity_offsets)?;
-        let mut extremes = |pick: fn(&TileStats) -> &Vec<u8>| -> Result<Vec<u64>> {
+        let mut write = |pick: fn(&TileStats) -> &Vec<u8>| -> Result<Vec<u64>> {
             let list = |field: &Field| {
-                writer_of(field).map_or_else(Extremes::default, |(codec, lists)| codec.extremes(lists, pick))
+                writer_of(field)
+                    .map_or_else(TileValues::default, |(codec, lists)| codec.tile_values(lists, pick))
             };
             let written = fields.iter().filter(|_| version >= HAS_STATISTICS);
             written.map(|field| put(&list(field).write())).collect()
         };
-        let mins = extremes(|stats| &stats.min)?;
-        let maxs = extremes(|stats| &stats.max)?;
+        let mins = write(|stats| &stats.min)?;
+        let maxs = write(|stats| &stats.max)?;
         let mut counts = |present: fn(&Presence) -> bool, pick: fn(&TileStats) -> u64| -> Result<Vec<u64>> {
             let list = |field: &Field| match writer_of(field) {
                 Some((codec, lists)) if present(&codec.presence) => lists.stats.iter().map(pick).collect(),
@@ -403,7 +404,7 @@ pub(crate) fn field_type(schema: &ArraySchema, field: Field) -> Result<(CellType
     })
 }
 
-fn union(mbrs: &[Vec<Range>]) -> Option<Vec<Range>> {
+fn union(mbrs: &[Vec<Bounds>]) -> Option<Vec<Bounds>> {
     let (first, rest) = mbrs.split_first()?;
     let mut all = first.clone();
     for mbr in rest {
@@ -439,9 +440,9 @@ impl FieldCodec {
         Ok(EncodedTile { fixed, var, validity, var_size, stats })
     }
 
-    fn extremes(&self, lists: &Lists, pick: fn(&TileStats) -> &Vec<u8>) -> Extremes {
-        let mut out = Extremes::default();
-        if !self.presence.extremes {
+    fn tile_values(&self, lists: &Lists, pick: fn(&TileStats) -> &Vec<u8>) -> TileValues {
+        let mut out = TileValues::default();
+        if !self.presence.min_max {
             return out;
         }
         for stats in &lists.stats {
@@ -483,8 +484,8 @@ impl FieldFiles {
 }
 
 /// The box of a dimension's cells in a tile.
-pub(crate) fn mbr_of(dimension: &Dimension, cells: &TileCells) -> Result<Range> {
-    use crate::meta::value::{parse_scalar, text_or_bytes};
+pub(crate) fn mbr_of(dimension: &Dimension, cells: &TileCells) -> Result<Bounds> {
+    use crate::meta::value::{parse_scalar, string_or_bytes};
     if let Some(offsets) = &cells.offsets {
         let ends = offsets.iter().skip(1).copied().chain([cells.data.len() as u64]);
         let cell =
@@ -492,12 +493,12 @@ pub(crate) fn mbr_of(dimension: &Dimension, cells: &TileCells) -> Result<Range> 
         let mut texts = offsets.iter().zip(ends).map(cell);
         let first = texts.next().unwrap_or_default();
         let (low, high) = texts.fold((first, first), |(low, high), text| (low.min(text), high.max(text)));
-        return Ok(Range { low: text_or_bytes(low), high: text_or_bytes(high) });
+        return Ok(Bounds { low: string_or_bytes(low), high: string_or_bytes(high) });
     }
     let kind = CellType::of_dimension(dimension);
-    let presence = Presence { extremes: true, sum: false, nulls: false };
+    let presence = Presence { min_max: true, sum: false, nulls: false };
     let count = cells.data.len() / kind.cell_size().max(1);
     let stats = of_tile(cells, kind, presence, std::slice::from_ref(&(0..count)));
     let low = parse_scalar(dimension.datatype, &stats.min)?;
-    Ok(Range { low, high: parse_scalar(dimension.datatype, &stats.max)? })
+    Ok(Bounds { low, high: parse_scalar(dimension.datatype, &stats.max)? })
 }

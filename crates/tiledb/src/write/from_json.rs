@@ -4,13 +4,13 @@ use serde_json::Value as Json;
 use tesselle_core::Scalar;
 
 use super::schema::{NewSchema, SchemaBuilder};
-use crate::filter::{Filter, filters_from_text};
+use crate::filter::{Filter, filters_from_str};
 use crate::meta::attribute::{Attribute, DataOrder};
 use crate::meta::datatype::Datatype;
 use crate::meta::dimension::{Dimension, VAR};
 use crate::meta::enumeration::Enumeration;
 use crate::meta::layout::Layout;
-use crate::meta::value::{Range, write_scalar};
+use crate::meta::value::{Bounds, write_scalar};
 use crate::{Error, Result};
 
 impl NewSchema {
@@ -113,7 +113,7 @@ fn cell_val_num(object: &Json) -> Result<u32> {
 fn filters(object: &Json, key: &str) -> Result<Option<Vec<Filter>>> {
     let Some(list) = object.get(key).filter(|list| !list.is_null()) else { return Ok(None) };
     if let Some(text) = list.as_str() {
-        return filters_from_text(text).map(Some);
+        return filters_from_str(text).map(Some);
     }
     let items = list.as_array().ok_or_else(|| wrong(key, "a list of filters"))?;
     items.iter().map(filter).collect::<Result<Vec<_>>>().map(Some)
@@ -138,7 +138,7 @@ fn filter(item: &Json) -> Result<Filter> {
             other => parts.push(other.to_string()),
         }
     }
-    let mut filters = filters_from_text(&parts.join(":"))?;
+    let mut filters = filters_from_str(&parts.join(":"))?;
     filters.pop().ok_or_else(|| Error::internal("a filter that is none"))
 }
 
@@ -176,9 +176,9 @@ fn cell(value: &Json, datatype: Datatype) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn bounds(range: &Json, datatype: Datatype) -> Result<Range> {
+fn bounds(range: &Json, datatype: Datatype) -> Result<Bounds> {
     match range.as_array().map(Vec::as_slice) {
-        Some([low, high]) => Ok(Range { low: scalar(low, datatype)?, high: scalar(high, datatype)? }),
+        Some([low, high]) => Ok(Bounds { low: scalar(low, datatype)?, high: scalar(high, datatype)? }),
         _ => Err(wrong("domain", "a pair of bounds")),
     }
 }

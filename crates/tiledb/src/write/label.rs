@@ -12,7 +12,7 @@ use crate::meta::datatype::Datatype;
 use crate::meta::dimension::{Dimension, VAR};
 use crate::meta::label::DimensionLabel;
 use crate::meta::schema::{ArrayKind, ArraySchema};
-use crate::meta::value::{Range, parse_scalar};
+use crate::meta::value::{Bounds, parse_scalar};
 use crate::{Error, Result};
 
 /// The attribute of a label's array.
@@ -107,7 +107,7 @@ impl ArrayWriter {
     pub fn write_label(
         &self,
         name: &str,
-        range: &Range,
+        range: &Bounds,
         values: &ArrayRef,
         timestamp: Option<u64>,
     ) -> Result<Written> {

@@ -11,14 +11,14 @@ use super::dense::{CellOrder, checked_region};
 use crate::meta::datatype::Datatype;
 use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
-use crate::meta::value::Range;
-use crate::order::grid::{Grid, Region};
+use crate::meta::value::Bounds;
+use crate::order::grid::{CellBox, Grid};
 use crate::read::schema::number_type;
 use crate::{Error, Physical, Result};
 
 impl ArrayWriter {
     /// The box of a dense array that `selection` names, in half-open coordinates; without one, all that can be read.
-    pub fn dense_box(&self, selection: Option<&Selection>) -> Result<Vec<Range>> {
+    pub fn dense_box(&self, selection: Option<&Selection>) -> Result<Vec<Bounds>> {
         if self.schema.kind != ArrayKind::Dense {
             return Err(Error::invalid("a sparse array has no boxes; its rows bring their coordinates"));
         }
@@ -44,7 +44,7 @@ impl ArrayWriter {
     /// that holds them. Other rows fill `region` in row-major order; without one, all that can be read.
     pub fn write_dense_rows(
         &self,
-        region: Option<&[Range]>,
+        region: Option<&[Bounds]>,
         batches: &[RecordBatch],
         timestamp: Option<u64>,
     ) -> Result<Written> {
@@ -160,14 +160,14 @@ fn integers(cells: &Cells, datatype: Datatype) -> Vec<i128> {
 }
 
 /// The smallest box that holds all rows.
-fn hull(axes: &[Vec<u64>]) -> Option<Region> {
+fn hull(axes: &[Vec<u64>]) -> Option<CellBox> {
     let low = axes.iter().map(|axis| axis.iter().min().copied()).collect::<Option<_>>()?;
     let high = axes.iter().map(|axis| axis.iter().max().copied()).collect::<Option<_>>()?;
-    Some(Region { low, high })
+    Some(CellBox { low, high })
 }
 
 /// The rows in the row-major order of the box, which they must fill.
-fn row_major(region: &Region, axes: &[Vec<u64>], rows: usize) -> Result<Vec<u32>> {
+fn row_major(region: &CellBox, axes: &[Vec<u64>], rows: usize) -> Result<Vec<u32>> {
     const FREE: u32 = u32::MAX;
     let cells = region.cells().unwrap_or(u64::MAX);
     if cells != rows as u64 || u32::try_from(cells).is_err() {

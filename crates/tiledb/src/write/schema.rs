@@ -11,7 +11,7 @@ use crate::meta::enumeration::Enumeration;
 use crate::meta::layout::Layout;
 use crate::meta::name::fresh_uuid;
 use crate::meta::schema::{ArrayKind, ArraySchema};
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::{Error, Result};
 
 /// Cells per tile of a sparse array, unless said otherwise.
@@ -31,7 +31,7 @@ impl Dimension {
             datatype,
             cell_val_num: 1,
             filters: Pipeline::default(),
-            domain: Some(Range { low: low.into(), high: high.into() }),
+            domain: Some(Bounds { low: low.into(), high: high.into() }),
             extent: Some(extent.into()),
         }
     }
@@ -301,7 +301,7 @@ impl SchemaBuilder {
 
     /// The part of the domain in use: one range per dimension.
     #[must_use]
-    pub fn current_domain(mut self, ranges: impl IntoIterator<Item = Range>) -> Self {
+    pub fn current_domain(mut self, ranges: impl IntoIterator<Item = Bounds>) -> Self {
         self.schema.current_domain = Some(ranges.into_iter().collect());
         self
     }
@@ -441,7 +441,7 @@ fn check_dimension(dimension: &Dimension, dense: bool) -> Result<()> {
     }
 }
 
-fn check_current_domain(schema: &ArraySchema, ranges: &[Range]) -> Result<()> {
+fn check_current_domain(schema: &ArraySchema, ranges: &[Bounds]) -> Result<()> {
     if ranges.len() != schema.dimensions.len() {
         return Err(Error::invalid("the current domain needs one range per dimension"));
     }

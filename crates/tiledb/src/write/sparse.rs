@@ -13,7 +13,7 @@ use super::name::stamp;
 use super::order::{GlobalOrder, Ordered};
 use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::{Error, Result};
 
 /// What happens when two cells of a write share coordinates and the array does not allow it.
@@ -165,7 +165,7 @@ impl ArrayWriter {
         Ok(Some((fragment, indexes.len() as u64)))
     }
 
-    pub(crate) fn mbr(&self, fields: &[Field], set: &TileSet) -> Result<Vec<Range>> {
+    pub(crate) fn mbr(&self, fields: &[Field], set: &TileSet) -> Result<Vec<Bounds>> {
         let dims = fields.iter().zip(&set.fields).filter_map(|(field, cells)| match field {
             Field::Dimension(i) => self.schema.dimensions.get(*i).map(|dim| mbr_of(dim, cells)),
             _ => None,

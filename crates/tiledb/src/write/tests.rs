@@ -105,11 +105,11 @@ fn statistics_are_those_of_the_original_engine() {
                 check("sums", sums(presence.sum), &stored.sums);
                 // The engine counts no nulls of texts without extremes, nor of other variable-length fields.
                 let uncounted = kind.is_var() || (kind.datatype.is_string() && kind.cell_val_num == 1);
-                if presence.nulls && (presence.extremes || !uncounted) {
+                if presence.nulls && (presence.min_max || !uncounted) {
                     check("nulls", stats.iter().map(|s| s.nulls).collect(), &stored.null_counts);
                 }
                 // And it mixes up the variable-length extremes of dense tiles.
-                if presence.extremes && !(dense && kind.is_var()) {
+                if presence.min_max && !(dense && kind.is_var()) {
                     for (tile, own) in stats.iter().enumerate() {
                         let (min, max) = if kind.is_var() {
                             (stored.mins.var_at(tile), stored.maxs.var_at(tile))

@@ -10,7 +10,7 @@ use crate::fragment::Fragment;
 use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::dimension::Dimension;
 use crate::meta::slots::Field;
-use crate::meta::value::{Range, parse_scalar, text_or_bytes};
+use crate::meta::value::{Bounds, parse_scalar, string_or_bytes};
 use crate::open::Array;
 use crate::read::tile::{FieldTiles, StoredTile, VarCells};
 use crate::{Error, Result};
@@ -175,7 +175,7 @@ impl Decoded {
 
     /// The least and the greatest coordinate, as engines put them into rectangles: texts by their unsigned bytes, whatever
     /// the order of cells.
-    pub(crate) fn range(&self, dim: &Dimension) -> Option<Range> {
+    pub(crate) fn range(&self, dim: &Dimension) -> Option<Bounds> {
         match self {
             Self::Fixed { bytes, width, .. } => {
                 let keys = order_keys(dim.datatype.physical(), bytes);
@@ -184,11 +184,11 @@ impl Decoded {
                 };
                 let low = keys.iter().enumerate().min_by_key(|(_, key)| **key)?.0;
                 let high = keys.iter().enumerate().max_by_key(|(_, key)| **key)?.0;
-                Some(Range { low: at(low)?, high: at(high)? })
+                Some(Bounds { low: at(low)?, high: at(high)? })
             }
             Self::Var { cells, .. } => {
                 let all = || (0..cells.offsets.len().saturating_sub(1)).map(|cell| cells.get(cell));
-                Some(Range { low: text_or_bytes(all().min()?), high: text_or_bytes(all().max()?) })
+                Some(Bounds { low: string_or_bytes(all().min()?), high: string_or_bytes(all().max()?) })
             }
         }
     }

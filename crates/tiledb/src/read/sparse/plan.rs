@@ -15,7 +15,7 @@ use super::task::SparseTask;
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
-use crate::meta::value::{Range, write_scalar};
+use crate::meta::value::{Bounds, write_scalar};
 use crate::open::{Array, overlap};
 use crate::read::bounds::tile_bounds;
 use crate::read::dense::field_of;
@@ -163,7 +163,7 @@ fn tiles_of(
         fragment.rtree()?;
         return Ok((0..usize::try_from(fragment.tiles).unwrap_or(usize::MAX)).collect());
     };
-    let by_box = |mbr: &[Range], attribute: &dyn Fn(&str) -> Option<ColumnBounds>| {
+    let by_box = |mbr: &[Bounds], attribute: &dyn Fn(&str) -> Option<ColumnBounds>| {
         predicate.verdict(&|name| match array.schema.dimension(name) {
             Some((index, _)) => mbr.get(index).and_then(|range| range_bounds(array, name, range)),
             None => attribute(name),
@@ -189,7 +189,7 @@ fn tiles_of(
     failed.map_or(Ok(found), Err)
 }
 
-type ByBox<'a> = dyn Fn(&[Range], &dyn Fn(&str) -> Option<ColumnBounds>) -> Verdict + 'a;
+type ByBox<'a> = dyn Fn(&[Bounds], &dyn Fn(&str) -> Option<ColumnBounds>) -> Verdict + 'a;
 
 /// Whether a tile stays, by its rectangle and its statistics together.
 fn prune_tile(
@@ -215,7 +215,7 @@ fn prune_tile(
 
 /// A range of a dimension as bounds of its column: in both, texts compare by their unsigned bytes. `None` where the
 /// column shows something else than what is stored.
-fn range_bounds(array: &Array, name: &str, range: &Range) -> Option<ColumnBounds> {
+fn range_bounds(array: &Array, name: &str, range: &Bounds) -> Option<ColumnBounds> {
     let column = array.columns.iter().find(|column| column.name == name)?;
     if column.field.is_nullable() {
         return None;
@@ -339,7 +339,7 @@ fn grouped(scan: &SparseScan, tiles: &[TileRef], task_cells: u64) -> Vec<Vec<Til
 /// A tile with its rectangle.
 struct Boxed {
     tile: TileRef,
-    mbr: Vec<Range>,
+    mbr: Vec<Bounds>,
 }
 
 /// Groups of tiles that may hold equal coordinates, with the slab of space that each group answers for.
@@ -430,7 +430,7 @@ fn slabs(
 ) -> Result<Vec<(Vec<TileRef>, Option<Slab>)>> {
     let datatype = array.schema.dimensions.get(dim).map(|dim| dim.datatype);
     let datatype = datatype.ok_or_else(|| Error::internal("there is no such dimension"))?;
-    let members: Vec<(&Boxed, &Range)> =
+    let members: Vec<(&Boxed, &Bounds)> =
         group.iter().filter_map(|i| boxed.get(*i)).filter_map(|b| Some((b, b.mbr.get(dim)?))).collect();
     // The group is in the order of its lower ends; a cut is a lower end after enough cells.
     let mut cuts: Vec<&Scalar> = Vec::new();
@@ -457,7 +457,7 @@ fn slabs(
     for i in 0..=cuts.len() {
         let low = i.checked_sub(1).and_then(|i| cuts.get(i)).copied();
         let high = cuts.get(i).copied();
-        let reaches = |range: &Range| {
+        let reaches = |range: &Bounds| {
             low.is_none_or(|low| range.high.compare(low) != Some(Ordering::Less))
                 && high.is_none_or(|high| range.low.compare(high) == Some(Ordering::Less))
         };

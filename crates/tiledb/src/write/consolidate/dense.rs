@@ -11,7 +11,7 @@ use crate::fragment::Fragment;
 use crate::meta::attribute::Attribute;
 use crate::meta::layout::Layout;
 use crate::open::Array;
-use crate::order::grid::{Grid, Region};
+use crate::order::grid::{CellBox, Grid};
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::write::array::ArrayWriter;
 use crate::write::cells::TileCells;
@@ -23,7 +23,7 @@ use crate::{Error, Result};
 const GROUP: usize = 16;
 
 /// The box of several fragments.
-fn union(fragments: &[Arc<Fragment>]) -> Option<Region> {
+fn union(fragments: &[Arc<Fragment>]) -> Option<CellBox> {
     written_box(fragments.iter().map(AsRef::as_ref))
 }
 
@@ -109,7 +109,7 @@ impl ArrayWriter {
         &self,
         array: &Array,
         grid: &Grid,
-        region: &Region,
+        region: &CellBox,
         sources: &[Source<'_>],
         index: &[u64],
         cells: usize,
@@ -174,7 +174,7 @@ fn pick(attribute: &Attribute, owners: &[Option<usize>], decoded: &[Option<Decod
 }
 
 /// The cells of a box within a tile, as runs in the tile's order.
-pub(in crate::write) fn runs_in_tile(grid: &Grid, tile: &Region, part: &Region) -> Vec<Span<usize>> {
+pub(in crate::write) fn runs_in_tile(grid: &Grid, tile: &CellBox, part: &CellBox) -> Vec<Span<usize>> {
     let dims = grid.axes.len();
     let col = grid.cell_order == Layout::ColMajor;
     let inner = if col { 0 } else { dims.saturating_sub(1) };

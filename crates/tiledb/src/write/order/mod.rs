@@ -16,7 +16,7 @@ use super::cells::Cells;
 use crate::meta::dimension::Dimension;
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArraySchema;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::order::hilbert;
 use crate::{Error, Physical, Result};
 
@@ -39,7 +39,7 @@ impl Key {
     }
 
     /// The least and the greatest word.
-    fn extremes(&self, count: usize) -> (u64, u64) {
+    fn min_max(&self, count: usize) -> (u64, u64) {
         let of = |i: usize| {
             let (mut low, mut high) = (u64::MAX, 0);
             let start = i * STRETCH;
@@ -256,7 +256,7 @@ impl GlobalOrder {
                 packed.take_texts(cells, *chars);
                 break;
             }
-            let (low, high) = key.extremes(self.count);
+            let (low, high) = key.min_max(self.count);
             let bits = u64::BITS - high.saturating_sub(low).leading_zeros();
             if packed.bits + bits > u64::BITS {
                 break;
@@ -332,8 +332,8 @@ fn repeats<E>(sorted: &[E], same: impl Fn(&E, &E) -> bool) -> Vec<u32> {
     pairs.filter(|((a, b), _)| same(a, b)).map(|(_, place)| place).collect()
 }
 
-fn check_inside(dimension: &Dimension, limit: Option<&Range>, column: &Cells) -> Result<()> {
-    fn outside<T: Coordinate>(column: &Cells, limit: &Range) -> Option<usize> {
+fn check_inside(dimension: &Dimension, limit: Option<&Bounds>, column: &Cells) -> Result<()> {
+    fn outside<T: Coordinate>(column: &Cells, limit: &Bounds) -> Option<usize> {
         let (low, high) = (T::from_scalar(&limit.low)?, T::from_scalar(&limit.high)?);
         // Written so that NaN is outside.
         let stretch = STRETCH * T::SIZE;
@@ -359,7 +359,7 @@ fn check_inside(dimension: &Dimension, limit: Option<&Range>, column: &Cells) ->
     let Some(row) = row else { return Ok(()) };
     let cell = column.cell(row);
     let value = if dimension.is_var() {
-        crate::meta::value::text_or_bytes(cell)
+        crate::meta::value::string_or_bytes(cell)
     } else {
         crate::meta::value::parse_scalar(dimension.datatype, cell)?
     };
@@ -370,7 +370,7 @@ fn check_inside(dimension: &Dimension, limit: Option<&Range>, column: &Cells) ->
 }
 
 fn hilbert_positions(schema: &ArraySchema, coords: &[Cells], chars: Chars) -> Vec<u64> {
-    fn buckets<T: Coordinate>(column: &Cells, domain: &Range, bits: u32) -> Vec<u64> {
+    fn buckets<T: Coordinate>(column: &Cells, domain: &Bounds, bits: u32) -> Vec<u64> {
         let bound = |end: &Scalar| T::from_scalar(end).map_or(0.0, T::float);
         let (low, high) = (bound(&domain.low), bound(&domain.high));
         typed::<T>(&column.data)

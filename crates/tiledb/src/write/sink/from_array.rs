@@ -6,8 +6,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::Schema;
 use tesselle_core::array::read_region;
 use tesselle_core::{
-    ArrayRequest, ArrayView, DType, Driver, Error, Fitted, Region as Positions, Result, Scalar, Span,
-    Summary, Written,
+    ArrayRequest, ArrayView, DType, Driver, Error, Fitted, Region, Result, Scalar, Span, Summary, Written,
 };
 
 use super::Target;
@@ -16,7 +15,7 @@ use crate::filter::Filter;
 use crate::meta::attribute::Attribute;
 use crate::meta::dimension::Dimension;
 use crate::meta::schema::ArrayKind;
-use crate::order::grid::Region;
+use crate::order::grid::CellBox;
 use crate::write::cells::Cells;
 use crate::write::dense::{CellOrder, Tiler};
 use crate::write::fragment::{FragmentEnd, FragmentWriter};
@@ -109,10 +108,10 @@ fn schema_for(source: &dyn ArrayView, name: &str, settings: &SinkSettings) -> Re
 }
 
 /// The cells of a box, row-major.
-fn read(source: &dyn ArrayView, part: &Region, driver: &Driver) -> Result<Cells> {
+fn read(source: &dyn ArrayView, part: &CellBox, driver: &Driver) -> Result<Cells> {
     let spans = part.low.iter().zip(&part.high);
     let region =
-        Positions { spans: spans.map(|(low, high)| Span { start: *low, stop: high + 1, step: 1 }).collect() };
+        Region { spans: spans.map(|(low, high)| Span { start: *low, stop: high + 1, step: 1 }).collect() };
     let count = part.cells().and_then(|cells| usize::try_from(cells).ok());
     let count = count.ok_or_else(|| Error::limit("a tile has too many cells"))?;
     let size = source.dtype().size();

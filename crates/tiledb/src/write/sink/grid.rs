@@ -10,8 +10,8 @@ use super::schema::{ColumnPlan, DimensionPlan};
 use super::{Cells as Rows, Target, schema_of};
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArraySchema;
-use crate::meta::value::{Range, parse_scalar};
-use crate::order::grid::{Grid, Region};
+use crate::meta::value::{Bounds, parse_scalar};
+use crate::order::grid::{CellBox, Grid};
 use crate::write::cells::Cells;
 use crate::write::dense::{CellOrder, Tiler, checked_region};
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter};
@@ -24,7 +24,7 @@ pub(super) struct GridCells {
     schema: Arc<ArraySchema>,
     grid: Grid,
     /// The box that the rows fill.
-    rows: Region,
+    rows: CellBox,
     dims: Vec<DimensionPlan>,
     pending: Vec<Vec<Cells>>,
     pending_rows: u64,
@@ -44,7 +44,7 @@ impl GridCells {
     ) -> Result<Self> {
         for plan in &mut dims {
             let dimension = &mut plan.dimension;
-            let Some(Range { low: Scalar::Int(low), high: Scalar::Int(high) }) = &dimension.domain else {
+            let Some(Bounds { low: Scalar::Int(low), high: Scalar::Int(high) }) = &dimension.domain else {
                 return Err(Error::invalid(format!(
                     "dimension '{}' of a dense array needs a domain",
                     dimension.name
@@ -135,7 +135,7 @@ fn row_box(
     grid: &Grid,
     dims: &[DimensionPlan],
     settings: &SinkSettings,
-) -> Result<Region> {
+) -> Result<CellBox> {
     let mut ranges = Vec::with_capacity(dims.len());
     for DimensionPlan { dimension, .. } in dims {
         let given = settings.row_range(&dimension.name, dimension.datatype)?;

@@ -4,10 +4,10 @@ use arrow_schema::Schema;
 use tesselle_core::{Error, GridAxis, Location, Result, Scalar, Secret, Settings};
 
 use crate::Datatype;
-use crate::filter::{Filter, Key, Pipeline, filters_from_text};
+use crate::filter::{Filter, Key, Pipeline, filters_from_str};
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArrayKind;
-use crate::meta::value::{Range, write_scalar};
+use crate::meta::value::{Bounds, write_scalar};
 use crate::write::schema::DEFAULT_CAPACITY;
 
 /// The settings of the whole array. Columns have `filters.NAME`, attributes also `fill.NAME`, dimensions `domain.NAME`,
@@ -84,7 +84,7 @@ impl SinkSettings {
             extent: raw.parse("extent", "a number of cells")?,
             timestamp: raw.parse("timestamp", "milliseconds since the epoch")?,
             key: key(raw)?,
-            filters: raw.get("filters").map_or_else(|| Ok(vec![Filter::zstd(3)]), filters_from_text)?,
+            filters: raw.get("filters").map_or_else(|| Ok(vec![Filter::zstd(3)]), filters_from_str)?,
             axes,
             raw: raw.clone(),
         })
@@ -92,13 +92,13 @@ impl SinkSettings {
 
     /// The filters of a column.
     pub(super) fn filters(&self, column: &str) -> Result<Vec<Filter>> {
-        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(self.filters.clone()), filters_from_text)
+        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(self.filters.clone()), filters_from_str)
     }
 
     /// The filters of `name`, one of coords, offsets and validity, where they are set.
     pub(super) fn common_filters(&self, name: &str) -> Result<Option<Pipeline>> {
         let text = self.raw.get(&format!("{name}_filters"));
-        text.map(|text| filters_from_text(text).map(Pipeline::new)).transpose()
+        text.map(|text| filters_from_str(text).map(Pipeline::new)).transpose()
     }
 
     /// The fill value of an attribute, where it is set.
@@ -117,18 +117,18 @@ impl SinkSettings {
 
     /// The filters of a dimension, where it has its own.
     pub(super) fn dimension_filters(&self, column: &str) -> Result<Vec<Filter>> {
-        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(Vec::new()), filters_from_text)
+        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(Vec::new()), filters_from_str)
     }
 
     /// The domain of a dimension: `low:high`, both included.
-    pub(super) fn domain(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
+    pub(super) fn domain(&self, column: &str, datatype: Datatype) -> Result<Option<Bounds>> {
         let range = self.range("domain", column, datatype)?;
         let own = || self.axis(column)?.domain.as_ref();
         Ok(range.or_else(|| own().and_then(|ends| range_of(ends, datatype))))
     }
 
     /// The part of the domain of a dimension that the rows of a dense array fill.
-    pub(super) fn row_range(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
+    pub(super) fn row_range(&self, column: &str, datatype: Datatype) -> Result<Option<Bounds>> {
         let range = self.range("box", column, datatype)?;
         let own = || self.axis(column)?.rows.as_ref();
         Ok(range.or_else(|| own().and_then(|ends| range_of(ends, datatype))))
@@ -138,14 +138,14 @@ impl SinkSettings {
         self.axes.iter().find(|axis| axis.name == column)
     }
 
-    fn range(&self, what: &str, column: &str, datatype: Datatype) -> Result<Option<Range>> {
+    fn range(&self, what: &str, column: &str, datatype: Datatype) -> Result<Option<Bounds>> {
         let Some(text) = self.raw.get(&format!("{what}.{column}")) else { return Ok(None) };
         let ends = text
             .split_once(':')
             .and_then(|(low, high)| Some((scalar(low, datatype)?, scalar(high, datatype)?)));
         let (low, high) =
             ends.ok_or_else(|| Error::invalid(format!("{what}.{column}={text} is not low:high")))?;
-        Ok(Some(Range { low, high }))
+        Ok(Some(Bounds { low, high }))
     }
 
     /// The tile extent of a dimension.
@@ -161,8 +161,8 @@ impl SinkSettings {
     }
 }
 
-fn range_of((low, high): &(Scalar, Scalar), datatype: Datatype) -> Option<Range> {
-    Some(Range { low: number(low, datatype)?, high: number(high, datatype)? })
+fn range_of((low, high): &(Scalar, Scalar), datatype: Datatype) -> Option<Bounds> {
+    Some(Bounds { low: number(low, datatype)?, high: number(high, datatype)? })
 }
 
 /// A coordinate of another source as one of this datatype.

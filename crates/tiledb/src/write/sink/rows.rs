@@ -11,7 +11,7 @@ use super::{Cells as Rows, Target, schema_of};
 use crate::Datatype;
 use crate::meta::dimension::Dimension;
 use crate::meta::schema::{ArrayKind, ArraySchema};
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::write::cells::Cells;
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, TileSet};
 
@@ -103,11 +103,11 @@ impl Rows for RowCells {
         }
         let extent = if self.rows == 0 { 1 } else { cells.max(1).min(self.rows as usize) };
         if let Some(dimension) = self.schema.dimensions.first_mut() {
-            dimension.domain = Some(Range { low: Scalar::Int(0), high: Scalar::from(last) });
+            dimension.domain = Some(Bounds { low: Scalar::Int(0), high: Scalar::from(last) });
             dimension.extent = Some(Scalar::from(extent as u64));
         }
         let end = FragmentEnd {
-            domain: Some(vec![Range { low: Scalar::Int(0), high: Scalar::from(last) }]),
+            domain: Some(vec![Bounds { low: Scalar::Int(0), high: Scalar::from(last) }]),
             last_tile_cells: extent as u64,
             ..FragmentEnd::default()
         };
