@@ -1,4 +1,4 @@
-//! The answer of `info` for arrays.
+//! The output of `info` for arrays.
 
 use serde_json::{Map, Value as Json, json};
 use tesselle_core::{ColumnDescription, ColumnRole, Description, TableDescription};
@@ -64,7 +64,7 @@ pub(crate) fn ranges_json(ranges: Option<&[Bounds]>) -> Json {
     ranges.map_or(Json::Null, |ranges| ranges.iter().map(Bounds::to_json).collect())
 }
 
-/// Metadata by key; keys that are not text are shown as far as they are.
+/// Metadata by key; keys that are not UTF-8 are shown lossily.
 pub(crate) fn metadata_json<'a>(
     entries: impl IntoIterator<Item = (&'a Vec<u8>, &'a MetadataValue)>,
 ) -> Result<Json> {

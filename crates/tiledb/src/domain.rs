@@ -1,4 +1,4 @@
-//! Which part of its domain an array shows: the box of rows of a dense array, and what the fragments cover.
+//! The visible part of an array's domain: the row box of a dense array, and the box covered by fragments.
 
 use crate::Result;
 use crate::fragment::Fragment;
@@ -7,8 +7,8 @@ use crate::open::Array;
 use crate::order::grid::{CellBox, Grid};
 
 impl Array {
-    /// The box whose cells are the rows of a dense array: the whole domain if the options ask for it, else the current
-    /// domain, else the non-empty domain. `None` where there are no rows: an array without fragments.
+    /// The box whose cells are the rows of a dense array: the whole domain if requested, else the current domain, else
+    /// the non-empty domain. `None` for an array without fragments, which has no rows.
     pub(crate) fn row_box(&self, grid: &Grid) -> Result<Option<CellBox>> {
         if self.full_domain {
             return Ok(Some(grid.domain()));
@@ -19,7 +19,7 @@ impl Array {
         }
     }
 
-    /// The bounding box of all visible fragments, one range per dimension; `None` where nothing is written.
+    /// The bounding box of all visible fragments, one range per dimension; `None` for an empty array.
     pub(crate) fn non_empty_domain(&self) -> Option<Vec<Bounds>> {
         let domains = self.fragments.iter().filter_map(|fragment| fragment.footer.non_empty_domain.as_ref());
         domains.fold(None, |all: Option<Vec<Bounds>>, domain| {

@@ -1,4 +1,4 @@
-//! What an array states about itself, for readers and for the writers of other formats.
+//! The facts of an array, for readers and for the writers of other formats.
 
 use tesselle_core::{
     Attribute as Entry, ColumnRole, Grid, GridAxis, GridKind, GridOrder, Scalar, TableFacts,

@@ -1,4 +1,4 @@
-//! What fragments and their tiles state about themselves, as JSON.
+//! Fragment and tile metadata as JSON.
 
 use serde_json::{Map, Value as Json, json};
 use tesselle_core::{Context, Location, OpenOptions, Scalar};
@@ -16,7 +16,7 @@ use crate::meta::value::{parse_scalar, string_or_bytes};
 use crate::open::Array;
 use crate::{Error, Result};
 
-/// The fragments of the array at `location` that reads use, with all that their footers state.
+/// The fragments of the array at `location` that reads use, with everything their footers state.
 pub fn fragments(location: &Location, options: &OpenOptions) -> Result<Vec<Json>> {
     if !location.exists()? {
         return Err(Error::not_found(format!("'{location}' does not exist")));
@@ -84,7 +84,7 @@ fn of_fragment(fragment: &Fragment) -> Result<Json> {
     Ok(out)
 }
 
-/// Cells of a fragment; of a dense one those of its tiles, padding included.
+/// Cells of a fragment; for a dense one those of its tiles, padding included.
 pub(crate) fn cells(fragment: &Fragment) -> Result<u64> {
     if !fragment.footer.dense {
         return Ok(fragment.cells());
@@ -92,7 +92,7 @@ pub(crate) fn cells(fragment: &Fragment) -> Result<u64> {
     Ok(fragment.schema.grid()?.cells_per_tile()?.saturating_mul(fragment.tiles))
 }
 
-/// What the values of a field are, and which statistics they have.
+/// The type of a field's values, and the statistics they have.
 struct Kind {
     datatype: Datatype,
     cell_val_num: u32,
@@ -102,7 +102,7 @@ struct Kind {
 }
 
 impl Kind {
-    /// `None` for special columns, about which nothing is stated.
+    /// `None` for special columns, which have no statistics.
     fn of(fragment: &Fragment, field: Field) -> Option<Self> {
         match field {
             Field::Attribute(i) => {
@@ -146,9 +146,9 @@ impl Kind {
     }
 }
 
-/// A cell as stored: text as text, several values as a list.
+/// A cell as stored: a string as a string, several values as a list.
 pub(crate) fn cell_json(datatype: Datatype, cell_val_num: u32, bytes: &[u8]) -> Result<Json> {
-    if datatype.is_text() || datatype.is_bytes() {
+    if datatype.is_byte_string() || datatype.is_bytes() {
         return Ok(string_or_bytes(bytes).to_json());
     }
     let value = |bytes: &[u8]| {
@@ -214,7 +214,7 @@ pub(crate) fn tiles(array: &Array, fragment: &Fragment, field: Field, limit: u64
     Ok(out)
 }
 
-/// Min, max, sum and null count of a tile, null where nothing is stated.
+/// Min, max, sum and null count of a tile, null where absent.
 fn stated(kind: Option<&Kind>, statistics: &TileStatistics, tile: usize) -> Result<[Json; 4]> {
     let mut out = [Json::Null, Json::Null, Json::Null, Json::Null];
     let Some(kind) = kind else { return Ok(out) };
@@ -240,7 +240,7 @@ fn stated(kind: Option<&Kind>, statistics: &TileStatistics, tile: usize) -> Resu
     Ok(out)
 }
 
-/// How many chunks the first `count` tiles of a field's values have: the number stands in front of them.
+/// The chunk counts of the first `count` tiles of a field's values; each count precedes its chunks.
 fn chunk_counts(array: &Array, fragment: &Fragment, field: Field, count: u64) -> Result<Vec<u64>> {
     let index = fragment.index(field)?;
     let [size, var_size, _] = fragment.file_sizes(field);

@@ -1,4 +1,4 @@
-//! Random arrays and random histories against a naive model.
+//! Random arrays and random histories compared with a naive model.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
@@ -61,7 +61,7 @@ fn read_all(location: &Location) -> RecordBatch {
     arrow_select::concat::concat_batches(&schema, &batches).unwrap()
 }
 
-/// Everything that was written decodes, and its statistics are right.
+/// Checks that all written data decodes, and that its statistics are correct.
 fn verify(location: &Location) {
     let mut report = Report::new(Depth::Deep);
     let container =
@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn histories_of_a_sparse_array_come_to_what_the_model_says(
+    fn histories_of_a_sparse_array_match_the_model(
         history in steps(), capacity in 1..8_u64, hilbert in any::<bool>(), filters in filters(),
     ) {
         let schema = SchemaBuilder::sparse()

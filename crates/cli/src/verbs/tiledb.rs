@@ -655,7 +655,7 @@ fn longer(writer: &ArrayWriter, text: &str) -> Result<Enumeration> {
     let known = writer.enumeration(name).ok_or_else(|| {
         Error::not_found(format!("enumeration '{name}' does not exist")).hint("--add-enumeration makes one")
     })?;
-    known.with_texts(&more)
+    known.with_strings(&more)
 }
 
 /// The current domain with the ranges of `DIM=LOW:HIGH`.
@@ -718,6 +718,6 @@ fn typed(text: &str) -> Result<MetadataValue> {
     }
     match text.parse::<f64>() {
         Ok(number) => Ok(MetadataValue::float(number)),
-        Err(_) => MetadataValue::text(text),
+        Err(_) => MetadataValue::string(text),
     }
 }

@@ -1,4 +1,4 @@
-//! Writes without end, to be killed: `interop churn FOLDER dense|sparse FIRST`.
+//! Endless writes, meant to be killed: `interop churn FOLDER dense|sparse FIRST`.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::Result;
 
 const CELLS: i32 = 2000;
 
-/// Round after round sets every cell to the number of the round, tells of it before it begins, and merges and cleans up
-/// now and then.
+/// Sets every cell to the number of the round, prints each round before it starts, and consolidates and vacuums now and
+/// then.
 pub(crate) fn run(folder: &Path, sparse: bool, first: i32) -> Result {
     let place = Location::local(folder)?;
     let array = if folder.join("__schema").exists() {
@@ -27,7 +27,7 @@ pub(crate) fn run(folder: &Path, sparse: bool, first: i32) -> Result {
     };
     let column = |values: Vec<i32>| -> ArrayRef { Arc::new(Int32Array::from(values)) };
     for round in first.. {
-        tell(round)?;
+        announce(round)?;
         let values = column(vec![round; CELLS as usize]);
         let timestamp = u64::try_from(round).ok().map(|round| round + 10);
         if sparse {
@@ -49,8 +49,8 @@ pub(crate) fn run(folder: &Path, sparse: bool, first: i32) -> Result {
     Ok(())
 }
 
-fn tell(round: i32) -> Result {
+fn announce(round: i32) -> Result {
     let mut out = std::io::stdout();
-    let told = writeln!(out, "{round}").and_then(|()| out.flush());
-    told.map_err(|e| Error::io("cannot tell the round", e))
+    let printed = writeln!(out, "{round}").and_then(|()| out.flush());
+    printed.map_err(|e| Error::io("cannot print the round", e))
 }

@@ -127,10 +127,10 @@ fn sparse(cases: &mut Cases, vacuum: bool, key: Option<&str>) -> Result {
         ])?;
         let then = joined(&[cells(0..40, 1000)?, cells(40..60, 2000)?])?;
         cases.expect(&name, &now, &with_key(json!({}), key))?;
-        // Cells keep their own times, so the past stays readable after vacuuming too.
+        // Cells have timestamps, so the past remains readable after vacuuming.
         let past = format!("{name}_past");
         std::fs::create_dir_all(cases.folder.join(&past))
-            .map_err(|e| tesselle_core::Error::io("cannot make a folder", e))?;
+            .map_err(|e| tesselle_core::Error::io("cannot create a folder", e))?;
         cases.expect(&past, &then, &with_key(json!({ "timestamp": 25, "array": name }), key))?;
     }
     Ok(())
@@ -204,7 +204,7 @@ fn twice(cases: &mut Cases) -> Result {
     cases.expect(name, &expected, &json!({}))
 }
 
-/// Fragments whose commits live in a list are vacuumed.
+/// Fragments whose commits are in a list are vacuumed.
 fn ignored(cases: &mut Cases) -> Result {
     let name = "consolidated_ignored";
     let array = ArrayWriter::create(&cases.place(name)?, &sparse_schema(Layout::RowMajor)?, None, Some(1))?;

@@ -1,4 +1,4 @@
-//! What happens to arrays after they are written: metadata, deletes, evolution, groups.
+//! Changes to existing arrays: metadata, deletes, evolution, groups.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
     groups(cases)
 }
 
-/// Positions with names: the original finds cells by them.
+/// Labeled positions: the original engine finds cells by label.
 fn labels(cases: &mut Cases) -> Result {
     let schema = SchemaBuilder::dense()
         .dimension(Dimension::new("x", Datatype::Int32, 1, 10, 4))
@@ -74,7 +74,7 @@ fn metadata(cases: &mut Cases, name: &str, key: Option<&str>) -> Result {
     let ints =
         MetadataValue::of(Datatype::Int32, [1_i32, 2, 3].iter().flat_map(|v| v.to_le_bytes()).collect())?;
     let first = vec![
-        (b"text".to_vec(), Some(MetadataValue::text("h\u{e9}llo")?)),
+        (b"text".to_vec(), Some(MetadataValue::string("h\u{e9}llo")?)),
         (b"gone".to_vec(), Some(MetadataValue::integer(5))),
         (b"number".to_vec(), Some(MetadataValue::integer(-7))),
         (b"ints".to_vec(), Some(ints)),
@@ -98,7 +98,7 @@ fn metadata(cases: &mut Cases, name: &str, key: Option<&str>) -> Result {
     cases.expect(name, &rows, &facts)
 }
 
-/// Cells with a nullable attribute and a text, for conditions to pick from.
+/// Cells with a nullable attribute and a string, for conditions to select from.
 fn sample(array: &ArrayWriter, timestamp: u64) -> Result<RecordBatch> {
     let x: ArrayRef = Arc::new(Int32Array::from_iter_values(0..40));
     let n: ArrayRef =
@@ -137,7 +137,7 @@ fn deletes(cases: &mut Cases) -> Result {
     cases.expect(name, &expected, &json!({ "fragments": 2 }))
 }
 
-/// Conditions of every sort. Null cells of a tested attribute always go.
+/// Conditions of every kind. Null cells of a tested attribute are always deleted.
 fn delete_kinds(cases: &mut Cases) -> Result {
     let null = |x: i32| x % 4 == 0;
     let s = |x: i32| x % 5;

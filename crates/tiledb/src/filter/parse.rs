@@ -1,4 +1,4 @@
-//! Filters as people write them: `byteshuffle,zstd:5`.
+//! Parsing of filter lists: `byteshuffle,zstd:5`.
 
 use tesselle_codec::compress::Compressor;
 use tesselle_codec::digest::Digest;
@@ -6,9 +6,9 @@ use tesselle_codec::digest::Digest;
 use super::{Filter, ImageFormat};
 use crate::{Datatype, Error, Result};
 
-/// Reads a list of filters, separated by commas. Each is a name, then its options, separated by colons: the level of a
+/// Parses a comma-separated list of filters. Each is a name followed by colon-separated options: the level of a
 /// compressor, the window of `bit-width-reduction` and `positive-delta` in bytes, the type that `delta` and
-/// `double-delta` look at values as, `float-scale:FACTOR:OFFSET:BYTES`, `webp:FORMAT:QUALITY`. `none` is no filter.
+/// `double-delta` interpret values as, `float-scale:FACTOR:OFFSET:BYTES`, `webp:FORMAT:QUALITY`. `none` is no filter.
 pub fn filters_from_str(text: &str) -> Result<Vec<Filter>> {
     text.split(',').map(str::trim).filter(|item| !item.is_empty() && *item != "none").map(filter).collect()
 }

@@ -24,11 +24,11 @@ pub struct Dimension {
     pub datatype: Datatype,
     /// 1, or [`VAR`] for strings.
     pub cell_val_num: u32,
-    /// Its own filters; empty means those of the schema's coordinates.
+    /// Its filters; empty means the schema's coordinate filters.
     pub filters: Pipeline,
-    /// The domain; strings have none.
+    /// The domain; `None` for strings.
     pub domain: Option<Bounds>,
-    /// The tile extent; sparse dimensions may lack it.
+    /// The tile extent; optional in sparse arrays.
     pub extent: Option<Scalar>,
 }
 
@@ -130,8 +130,8 @@ fn values_of_signed(datatype: Datatype) -> Option<i128> {
     }
 }
 
-/// The extent that is meant. The engine makes a missing one the size of the domain, in the type of the dimension: in a
-/// signed one a large size wraps around, and among floats it can be infinite.
+/// The effective extent. The engine replaces a missing extent by the size of the domain, computed in the dimension's
+/// type: a large size wraps around in a signed type and can be infinite in a float type.
 fn actual_extent(stored: Scalar, domain: &Bounds, datatype: Datatype) -> Option<Scalar> {
     match (&stored, &domain.low, &domain.high) {
         (Scalar::Int(extent), ..) if *extent > 0 => Some(stored),
@@ -152,7 +152,7 @@ fn actual_extent(stored: Scalar, domain: &Bounds, datatype: Datatype) -> Option<
     }
 }
 
-/// What stands for an extent in a file.
+/// The stored form of an extent.
 fn stored_extent(extent: &Scalar, datatype: Datatype) -> Scalar {
     match (extent, values_of_signed(datatype)) {
         (Scalar::Int(extent), Some(values)) if *extent >= values / 2 => Scalar::Int(extent - values),

@@ -19,7 +19,7 @@ use crate::filter::Pipeline;
 use crate::order::grid::{Axis, CellBox, Grid};
 use crate::{Cursor, Error, Result};
 
-/// The oldest version with a schema of this shape, and the newest one known.
+/// The supported versions.
 pub const VERSIONS: std::ops::RangeInclusive<u32> = 1..=23;
 
 /// Dense or sparse.
@@ -46,7 +46,7 @@ pub struct ArraySchema {
     pub cell_order: Layout,
     /// Cells per tile of a sparse fragment.
     pub capacity: u64,
-    /// Filters of coordinates without their own, and of the special columns.
+    /// Filters of coordinates without dimension filters, and of the special columns.
     pub coords_filters: Pipeline,
     /// Filters of the offsets of variable-length fields.
     pub offsets_filters: Pipeline,
@@ -58,7 +58,7 @@ pub struct ArraySchema {
     pub attributes: Vec<Attribute>,
     /// The dimension labels.
     pub labels: Vec<DimensionLabel>,
-    /// Names of enumerations and the files that hold them.
+    /// Names of enumerations and their files.
     pub enumerations: Vec<(String, String)>,
     /// The part of the domain in use, one range per dimension.
     pub current_domain: Option<Vec<Bounds>>,
@@ -176,7 +176,7 @@ impl ArraySchema {
         Ok(std::mem::take(out))
     }
 
-    /// What holds for every schema that an engine accepts; the rest of the crate relies on it.
+    /// Checks the rules that every schema accepted by an engine satisfies; the rest of the crate relies on them.
     fn check(&self) -> Result<()> {
         let fail = |why: String| Err(Error::corrupt(format!("the array schema is not valid: {why}")));
         if self.dimensions.is_empty() {
@@ -227,7 +227,7 @@ impl ArraySchema {
         Ok(Grid { axes, tile_order: self.tile_order, cell_order: self.cell_order })
     }
 
-    /// The part of the domain that reads cover by default: the current domain, or all of it.
+    /// The part of the domain that reads cover by default: the current domain if set, else the whole domain.
     pub fn readable(&self, grid: &Grid) -> Result<CellBox> {
         match &self.current_domain {
             Some(ranges) => grid.region_of(ranges),

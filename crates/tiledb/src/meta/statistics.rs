@@ -12,7 +12,7 @@ use super::dimension::VAR;
 use super::wire::{bytes64, numbers, put_bytes64, put_numbers};
 use crate::{Cursor, Result};
 
-/// The least or greatest value of each tile of a field.
+/// The minimum or the maximum value of each tile of a field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TileValues {
     /// One cell per tile; of variable-length fields one `u64` start per tile.
@@ -59,9 +59,9 @@ impl TileValues {
 /// The statistics of one field, tile by tile.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TileStatistics {
-    /// Least values.
+    /// Minimum values.
     pub mins: TileValues,
-    /// Greatest values.
+    /// Maximum values.
     pub maxs: TileValues,
     /// Sums: `i64`, `u64` or `f64` by the field's type.
     pub sums: Vec<u64>,
@@ -72,9 +72,9 @@ pub struct TileStatistics {
 /// The statistics of one field over the whole fragment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FieldSummary {
-    /// Least value.
+    /// The minimum value.
     pub min: Vec<u8>,
-    /// Greatest value.
+    /// The maximum value.
     pub max: Vec<u8>,
     /// Sum.
     pub sum: u64,
@@ -120,7 +120,7 @@ pub fn write_summary(summary: &[FieldSummary]) -> Vec<u8> {
     out
 }
 
-/// Whether tiles of a field have least and greatest values. Dimensions never do.
+/// Whether tiles of a field have min and max values. Dimensions never do.
 pub fn has_min_max(datatype: Datatype, cell_val_num: u32) -> bool {
     match datatype {
         Datatype::Char | Datatype::StringAscii => true,

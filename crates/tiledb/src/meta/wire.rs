@@ -1,4 +1,4 @@
-//! The few field shapes that structures of the format share: length-prefixed bytes and names, and n-dimensional ranges.
+//! Field encodings shared by structures of the format: length-prefixed bytes and names, and n-dimensional ranges.
 
 use super::dimension::Dimension;
 use super::value::{Bounds, parse_scalar, string_or_bytes, write_scalar};

@@ -1,7 +1,7 @@
 //! The tile grid of dense arrays (spec §8.2).
 //!
-//! Inside this module a coordinate is a position: its distance from the low end of its dimension's domain, which fits
-//! `u64` whatever the dimension's type. Regions are inclusive boxes of positions.
+//! In this module a coordinate is a position: its distance from the low end of its dimension's domain, which fits `u64`
+//! for every dimension type. Boxes are inclusive ranges of positions.
 
 use tesselle_core::{Action, Region, Scalar, Span};
 
@@ -30,7 +30,7 @@ pub struct CellBox {
 }
 
 impl CellBox {
-    /// Positions along one axis; 0 for the impossible length of a whole 64-bit axis is avoided by saturation.
+    /// Positions along one axis, saturating for a full 64-bit axis.
     pub fn len(&self, axis: usize) -> u64 {
         match (self.low.get(axis), self.high.get(axis)) {
             (Some(low), Some(high)) => high.saturating_sub(*low).saturating_add(1),
@@ -38,7 +38,7 @@ impl CellBox {
         }
     }
 
-    /// Cells in the box, `None` beyond 64 bits.
+    /// Cells in the box; `None` if they exceed 64 bits.
     pub fn cells(&self) -> Option<u64> {
         (0..self.low.len()).try_fold(1_u64, |product, axis| product.checked_mul(self.len(axis)))
     }
@@ -50,7 +50,7 @@ impl CellBox {
         low.iter().zip(&high).all(|(low, high)| low <= high).then_some(Self { low, high })
     }
 
-    /// Grows this box to hold `other` as well.
+    /// Extends this box to include `other`.
     pub fn include(&mut self, other: &Self) {
         self.low.iter_mut().zip(&other.low).for_each(|(all, low)| *all = (*all).min(*low));
         self.high.iter_mut().zip(&other.high).for_each(|(all, high)| *all = (*all).max(*high));
@@ -63,7 +63,7 @@ impl CellBox {
     }
 }
 
-/// A stretch of cells that are equidistant in a tile and adjacent in the target.
+/// A run of cells that are equidistant in a tile and adjacent in the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     /// First cell in the tile.
@@ -109,7 +109,7 @@ impl Grid {
             };
             let grid_axis =
                 self.axes.get(axis).ok_or_else(|| Error::corrupt("more ranges than dimensions"))?;
-            let outside = || Error::corrupt(format!("the range [{low}, {high}] lies outside of the domain"));
+            let outside = || Error::corrupt(format!("the range [{low}, {high}] lies outside the domain"));
             let first = low.checked_sub(grid_axis.low).ok_or_else(outside)?.max(0);
             let last = high.checked_sub(grid_axis.low).ok_or_else(outside)?.min(grid_axis.last.into());
             if first > last {
@@ -147,7 +147,7 @@ impl Grid {
         CellBox { low: index(&region.low), high: index(&region.high) }
     }
 
-    /// The cells of the tile at `index`; the last tiles may reach beyond the domain.
+    /// The cells of the tile at `index`; the last tiles may extend past the domain.
     pub fn tile_region(&self, index: &[u64]) -> CellBox {
         let low: Vec<u64> =
             index.iter().zip(&self.axes).map(|(i, axis)| i.saturating_mul(axis.extent)).collect();
@@ -171,7 +171,7 @@ impl Grid {
         Some(number)
     }
 
-    /// The place on the grid of tile `number` of a fragment that stores the tiles of `span`.
+    /// The grid position of tile `number` of a fragment that stores the tiles of `span`.
     pub fn tile_index(&self, span: &CellBox, number: u64) -> Option<Vec<u64>> {
         let mut out = span.low.clone();
         let mut rest = number;
@@ -189,10 +189,10 @@ impl Grid {
         (rest == 0).then_some(out)
     }
 
-    /// The runs that bring the cells of `part` from the tile at `index` to their places in the row-major `target`;
-    /// `None` when the target wants none of them.
+    /// The runs that copy the cells of `part` from the tile at `index` to their positions in the row-major `target`;
+    /// `None` if the target selects none of them.
     ///
-    /// `part` lies in the tile.
+    /// `part` must be inside the tile.
     pub fn runs(&self, index: &[u64], part: &CellBox, target: &Region) -> Option<Runs> {
         let tile = self.tile_region(index);
         let extents =
@@ -211,7 +211,7 @@ impl Grid {
             run.source = run.source.checked_add(into_tile.checked_mul(*source_step)?)?;
             run.target = run.target.checked_add(into_target.checked_mul(*target_step)?)?;
             lens.push(usize::try_from(wanted.len).ok()?);
-            // With one cell along the axis its step is never taken, and must not overflow either.
+            // With one cell along the axis its step is unused, and must not overflow.
             *source_step = source_step.checked_mul(usize::try_from(span.step).ok()?).unwrap_or(0);
         }
         // Merge trailing dimensions as long as the next one continues the same arithmetic progression.
@@ -262,8 +262,8 @@ impl Grid {
         Some(CellBox { low, high })
     }
 
-    /// Cuts `selected` into consecutive blocks of its row-major order, of at most `max` cells each where a block can
-    /// be that small, along tile borders where that is possible.
+    /// Splits `selected` into consecutive blocks of its row-major order, of at most `max` cells each where possible,
+    /// along tile borders where possible.
     pub fn split(&self, selected: &Region, max: u64, limit: usize) -> Result<Vec<Region>> {
         let mut out = Vec::new();
         if selected.spans.iter().all(|span| !span.is_empty()) {
@@ -323,7 +323,7 @@ impl Grid {
     }
 }
 
-/// Distance between neighbours along each dimension of a box with these lengths.
+/// Distance between neighbors along each dimension of a box with these lengths.
 fn steps(lens: &[usize], order: Layout) -> Option<Vec<usize>> {
     let mut out = vec![1_usize; lens.len()];
     let mut step = 1_usize;
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_cover_the_selection_in_row_major_order() {
+    fn blocks_cover_the_selection_in_row_major_order() {
         let grid = grid(Layout::RowMajor, Layout::RowMajor);
         for target in
             [selected([(1, 5, 1), (2, 7, 1), (0, 4, 1)]), selected([(0, 5, 2), (0, 7, 3), (0, 4, 1)])]

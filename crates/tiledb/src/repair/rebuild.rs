@@ -1,4 +1,4 @@
-//! A fragment's metadata file made anew from its tiles: mbrs, R-tree and statistics recomputed.
+//! Rebuilding of a fragment's metadata file from its tiles: MBRs, R-tree and statistics are recomputed.
 
 use crate::container::stored_fields;
 use crate::fragment::{Fragment, TileIndex};
@@ -14,7 +14,7 @@ use crate::read::sparse::ColumnTiles;
 use crate::verify::{recompute, tile_of};
 use crate::{Error, Result};
 
-/// The oldest version whose metadata can be rebuilt: earlier ones have no statistics to be wrong.
+/// The oldest version whose metadata can be rebuilt: earlier ones have no statistics.
 pub(super) const OLDEST: u32 = 12;
 
 /// The bytes of a metadata file, in the order of writers (spec §9.1).
@@ -33,7 +33,7 @@ pub(super) fn metadata(array: &Array, fragment: &Fragment) -> Result<Vec<u8>> {
         footer.non_empty_domain = domain(&mbrs);
     }
     let tiles = usize::try_from(fragment.tiles).map_err(|_| Error::limit("a fragment has too many tiles"))?;
-    // Lists of slots that have no files are zeros.
+    // Lists of slots without files are zeros.
     let zeros = vec![0_u64; tiles];
     let list = |numbers: &[u64]| write_numbers(if numbers.is_empty() { &zeros } else { numbers });
     let mut indexes = Vec::with_capacity(fields.len());
@@ -95,7 +95,7 @@ impl File<'_> {
     }
 }
 
-/// The rectangle of each tile from its coordinates.
+/// The MBR of each tile, from its coordinates.
 fn mbrs(array: &Array, fragment: &Fragment) -> Result<Vec<Vec<Bounds>>> {
     let dims = &fragment.schema.dimensions;
     let columns = (0..dims.len()).map(|dim| ColumnTiles::dimension(array, fragment, dim));

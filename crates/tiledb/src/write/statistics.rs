@@ -1,6 +1,6 @@
-//! Statistics of a tile (spec §9.3): least and greatest value, sum, count of nulls.
+//! Statistics of a tile (spec §9.3): min, max, sum and null count.
 //!
-//! They follow the reference to the letter, NaN and overflow included, because readers compare and verifiers recompute.
+//! They match the reference exactly, NaN and overflow included, because readers compare and verifiers recompute them.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -12,9 +12,9 @@ use crate::{Datatype, Physical};
 /// The statistics of one tile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TileStats {
-    /// Least value; empty where the field has none or all cells are null.
+    /// The minimum; empty if the field has none or all cells are null.
     pub(crate) min: Vec<u8>,
-    /// Greatest value.
+    /// The maximum.
     pub(crate) max: Vec<u8>,
     /// The bits of an `i64`, `u64` or `f64`.
     pub(crate) sum: u64,
@@ -24,7 +24,7 @@ pub(crate) struct TileStats {
     pub(crate) cells: u64,
 }
 
-/// What a field's statistics hold.
+/// The statistics that a field has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Presence {
     pub(crate) min_max: bool,
@@ -58,7 +58,7 @@ pub(crate) fn of_tile(
     if !presence.min_max && !presence.sum {
         return stats;
     }
-    if is_text(kind) {
+    if is_byte_string(kind) {
         let cell = |index: usize| match &tile.offsets {
             Some(offsets) => {
                 let at = |i: usize| offsets.get(i).map_or(tile.data.len(), |offset| *offset as usize);
@@ -92,13 +92,13 @@ pub(crate) fn summarize(tiles: &[TileStats], kind: CellType, presence: Presence)
         FieldSummary { null_count: tiles.iter().map(|tile| tile.nulls).sum(), ..FieldSummary::default() };
     let counted = || tiles.iter().filter(|tile| tile.cells > tile.nulls);
     if presence.min_max {
-        if is_text(kind) {
-            let mut least = TileStats::default();
-            string_min_max(counted().map(|tile| tile.min.as_slice()), &mut least);
-            summary.min = least.min;
-            let mut most = TileStats::default();
-            string_min_max(counted().map(|tile| tile.max.as_slice()), &mut most);
-            summary.max = most.max;
+        if is_byte_string(kind) {
+            let mut low = TileStats::default();
+            string_min_max(counted().map(|tile| tile.min.as_slice()), &mut low);
+            summary.min = low.min;
+            let mut high = TileStats::default();
+            string_min_max(counted().map(|tile| tile.max.as_slice()), &mut high);
+            summary.max = high.max;
         } else {
             (summary.min, summary.max) = number_min_max(kind.datatype, counted());
         }
@@ -114,7 +114,7 @@ pub(crate) fn summarize(tiles: &[TileStats], kind: CellType, presence: Presence)
     summary
 }
 
-fn is_text(kind: CellType) -> bool {
+fn is_byte_string(kind: CellType) -> bool {
     kind.datatype == Datatype::StringAscii || (kind.datatype == Datatype::Char && kind.cell_val_num != 1)
 }
 
@@ -136,7 +136,7 @@ fn string_min_max<'a>(mut cells: impl Iterator<Item = &'a [u8]>, stats: &mut Til
     (stats.min, stats.max) = (min.to_vec(), max.to_vec());
 }
 
-/// As C compares strings of known length: up to the first NUL that both have, then the shorter one first.
+/// Compares as C compares strings of known length: up to the first NUL that both have, then the shorter one first.
 fn c_order(a: &[u8], b: &[u8]) -> Ordering {
     for (x, y) in a.iter().zip(b) {
         match x.cmp(y) {
@@ -155,7 +155,7 @@ pub(crate) trait Number: Copy + PartialOrd {
     const LOWEST: Self;
     fn of(bytes: &[u8]) -> Self;
     fn put(self) -> Vec<u8>;
-    /// Adds to a running sum (its bits); `false` when it had to saturate.
+    /// Adds to a running sum (its bits); `false` if it saturated.
     fn add_to(self, sum: &mut u64) -> bool;
 }
 
@@ -215,7 +215,7 @@ fn add_float(sum: &mut u64, value: f64) -> bool {
     !overflows
 }
 
-/// The newer value wins where the comparison says no, so NaN can come out.
+/// The newer value wins if the comparison is false, so the result can be NaN.
 #[inline]
 fn widen<T: Number>((min, max): (T, T), value: T) -> (T, T) {
     (if min < value { min } else { value }, if max > value { max } else { value })

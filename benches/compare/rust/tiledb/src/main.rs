@@ -59,7 +59,7 @@ fn create(path: &Path, kind: &str) -> ArrayWriter {
         }
         None => {
             let attribute = Attribute::new("a", Datatype::Int64);
-            SchemaBuilder::sparse().dimension(Dimension::text("key")).attribute(attribute)
+            SchemaBuilder::sparse().dimension(Dimension::string("key")).attribute(attribute)
         }
     };
     let schema = schema.build().expect("the schema is sound");

@@ -1,6 +1,6 @@
-//! Putting the tiles of one block together, column by column.
+//! Assembly of the tiles of one block, column by column.
 //!
-//! Later fragments overwrite earlier ones box by box; no cell is looked at on its own.
+//! Later fragments overwrite earlier ones box by box, never cell by cell.
 
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
@@ -22,7 +22,7 @@ pub(super) struct Assembler<'a> {
     runs: Vec<Option<Runs>>,
     rows: usize,
     scratch: Vec<u8>,
-    /// For each row where it comes from: part + 1 (0 is unwritten) and cell. Made for the first variable-length column.
+    /// The origin of each row: part + 1 (0 is unwritten) and cell. Computed for the first variable-length column.
     origins: Option<Vec<(u32, u32)>>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Assembler<'a> {
         self.scan.fields.get(&part.fragment).and_then(|fields| fields.get(at)?.as_ref())
     }
 
-    /// Fixed cells, decoded straight into place where a tile is one run of the block.
+    /// Fixed-size cells, decoded directly into the output if a tile is one run of the block.
     fn fixed(
         &mut self,
         at: usize,
@@ -101,7 +101,7 @@ impl<'a> Assembler<'a> {
                 && runs.len * width == len
             {
                 let place = dst.get_mut(run.target * width..run.target * width + len);
-                let place = place.ok_or_else(|| Error::internal("a tile lies outside of its block"))?;
+                let place = place.ok_or_else(|| Error::internal("a tile lies outside its block"))?;
                 field.decode_fixed(tile, part.tile, place)?;
                 continue;
             }
@@ -129,7 +129,7 @@ impl<'a> Assembler<'a> {
         Ok(out)
     }
 
-    /// Cells of a tile, refused where the stored bytes cannot hold that many.
+    /// Cells of a tile; an error if the stored bytes cannot decode to that many.
     fn tile_cells(&self, field: &FieldTiles, tile: &StoredTile, part: &Part) -> Result<usize> {
         let cells = self.scan.cells_per_tile;
         field.validity_len(tile, cells).map_err(|error| field.place(&error, part.tile, 2))

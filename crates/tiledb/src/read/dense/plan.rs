@@ -1,4 +1,4 @@
-//! Which tiles of which fragments make up each block of a dense read. No I/O.
+//! Planning of dense reads: the tiles of each block. No I/O.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::read::tile::FieldTiles;
 use crate::{Error, Result};
 
 /// Cells per block: enough to keep a thread busy, few enough to run many at once.
-const PIECE_CELLS: u64 = 1 << 19;
+const BLOCK_CELLS: u64 = 1 << 19;
 /// Bytes per block, for wide rows.
-const PIECE_BYTES: u64 = 32 << 20;
+const BLOCK_BYTES: u64 = 32 << 20;
 /// Most blocks of a plan.
 const MAX_BLOCKS: usize = 1 << 20;
 
-/// What all tasks of a dense read share.
+/// State shared by all tasks of a dense read.
 pub(crate) struct DenseScan {
     pub(crate) array: Arc<Array>,
     pub(crate) grid: Grid,
@@ -72,8 +72,8 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     };
     let fields = fields_of(array, &projection, &bounds)?;
     let row_bytes: u64 = projection.columns.iter().map(|column| column.cell_size().max(16) as u64).sum();
-    let wanted = scan.batch_rows.map_or(PIECE_CELLS, |rows| rows as u64);
-    let cells = wanted.min(PIECE_BYTES / row_bytes.max(1)).max(1);
+    let wanted = scan.batch_rows.map_or(BLOCK_CELLS, |rows| rows as u64);
+    let cells = wanted.min(BLOCK_BYTES / row_bytes.max(1)).max(1);
     let mut blocks = grid.split(&selected, cells, MAX_BLOCKS)?;
     if let Some(limit) = scan.limit.filter(|_| scan.predicate.is_none()) {
         truncate(&mut blocks, limit);
@@ -103,14 +103,14 @@ pub(crate) fn selection(array: &Array, grid: &Grid, scan: &Scan) -> Result<Regio
         let spans = spans.map(|(low, high)| Span { start: *low, stop: high.saturating_add(1), step: 1 });
         return Ok(Region { spans: spans.collect() });
     };
-    // The selection names coordinates of the domain; bounds that it leaves open are those of the rows.
+    // The selection is in domain coordinates; its open bounds are those of the rows.
     let (first, shape) = corner_and_shape(grid, rows.as_ref());
     let bounded = selection.bounded(&coordinates(grid, &first), &shape);
     let (first, shape) = corner_and_shape(grid, Some(&grid.domain()));
     bounded.resolve(&coordinates(grid, &first), &shape)
 }
 
-/// The first position and the shape of a box; without one the corner of the domain and no cells.
+/// The first position and the shape of a box; without a box, the corner of the domain and zero cells.
 pub(crate) fn corner_and_shape(grid: &Grid, region: Option<&CellBox>) -> (Vec<u64>, Vec<u64>) {
     let axes = 0..grid.axes.len();
     match region {
@@ -125,7 +125,7 @@ pub(crate) fn coordinates(grid: &Grid, position: &[u64]) -> Vec<i128> {
     axes.map(|(axis, position)| axis.low.saturating_add(i128::from(*position))).collect()
 }
 
-/// Drops blocks beyond the first `limit` rows.
+/// Drops blocks after the first `limit` rows.
 fn truncate(blocks: &mut Vec<Region>, limit: u64) {
     let mut rows = 0_u64;
     let mut keep = 0;
@@ -139,7 +139,7 @@ fn truncate(blocks: &mut Vec<Region>, limit: u64) {
     blocks.truncate(keep);
 }
 
-/// The tiles of the wanted attributes in every fragment that meets `bounds`.
+/// The tiles of the selected attributes in every fragment that intersects `bounds`.
 fn fields_of(
     array: &Array,
     projection: &Projection,
@@ -166,7 +166,7 @@ pub(crate) fn field_of(array: &Array, fragment: &Fragment, column: &Column) -> R
         && attribute.nullable == column.nullable;
     if !same {
         return Err(Error::unsupported(format!(
-            "attribute '{}' has another type in an older fragment",
+            "attribute '{}' has a different type in an older fragment",
             column.name
         ))
         .file(fragment.path.clone()));
@@ -191,15 +191,15 @@ impl DenseScan {
             return none;
         }
         let tiles = self.grid.tiles_of(&bounds);
-        // Only tiles that some fragment holds are visited: a domain can be far larger than what was written.
+        // Only tiles that some fragment stores are visited: the domain can be far larger than the written part.
         let mut visited: Option<CellBox> = None;
         for (_, fragment, _) in &fragments {
-            let Some(held) = fragment.dense.as_ref().and_then(|dense| dense.tiles.intersect(&tiles)) else {
+            let Some(stored) = fragment.dense.as_ref().and_then(|dense| dense.tiles.intersect(&tiles)) else {
                 continue;
             };
             match &mut visited {
-                None => visited = Some(held),
-                Some(all) => all.include(&held),
+                None => visited = Some(stored),
+                Some(all) => all.include(&stored),
             }
         }
         let Some(visited) = visited else { return none };
@@ -214,7 +214,7 @@ impl DenseScan {
         }
     }
 
-    /// Adds the parts of one tile, oldest first; says whether they cover it.
+    /// Adds the parts of one tile, oldest first; returns whether they cover it.
     fn compose_tile(
         &self,
         index: &[u64],
@@ -277,7 +277,7 @@ impl DenseScan {
         })
     }
 
-    /// The bounds of an attribute over whole, undisputed tiles.
+    /// The bounds of an attribute over tiles that are used entirely and not overwritten.
     fn attribute_bounds(
         &self,
         at: usize,
@@ -306,7 +306,7 @@ impl DenseScan {
                 },
             });
         }
-        // Null counts cover whole tiles, of which the block may take a part; only their absence is sure.
+        // Null counts cover whole tiles, of which the block may use a part, so only a count of zero is exact.
         Ok(all.map(|all| ColumnBounds { nulls: all.nulls.filter(|n| *n == 0), ..all }))
     }
 }

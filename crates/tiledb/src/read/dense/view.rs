@@ -1,4 +1,4 @@
-//! The array face of a dense, fixed-size, numeric attribute.
+//! The array view of a dense, fixed-size, numeric attribute.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::read::schema::{Column, Source};
 use crate::read::tile::FieldTiles;
 use crate::{Datatype, Physical, Result};
 
-/// A dense attribute as a grid of numbers: the box of rows or the whole domain, cut along the tile grid.
+/// A dense attribute as a grid of numbers over the row box or the whole domain, divided along the tile grid.
 pub(crate) struct DenseView {
     scan: DenseScan,
     dtype: DType,
@@ -40,7 +40,7 @@ impl DenseView {
             && dtype_of(column.datatype).is_some()
     }
 
-    /// The view of a column, if it can have one: of its rows, or of the whole `domain`.
+    /// The view of a column, if it has one: over its rows, or over the whole `domain`.
     pub(crate) fn try_new(array: &Arc<Array>, name: &str, domain: bool) -> Result<Option<Self>> {
         let column = array.column(name)?;
         let Some(dtype) = dtype_of(column.datatype).filter(|_| Self::suits(array, column)) else {
@@ -80,7 +80,7 @@ impl DenseView {
         Region { spans: spans.collect() }
     }
 
-    /// The tiles of a field that make up a part; `None` where its fragment lacks the field.
+    /// The tiles of a field in a part; `None` if its fragment does not have the field.
     fn field(&self, part: &Part) -> Option<&FieldTiles> {
         self.scan.fields.get(&part.fragment).and_then(|fields| fields.first()?.as_ref())
     }

@@ -1,4 +1,4 @@
-//! The cells of one field in one sparse tile, decoded.
+//! The decoded cells of one field in one sparse tile.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::open::Array;
 use crate::read::tile::{FieldTiles, StoredTile, VarCells};
 use crate::{Error, Result};
 
-/// Most bytes of fill values that one tile is given.
+/// Maximum bytes of fill values for one tile.
 const MOST_FILLED: usize = 1 << 28;
 
-/// Where the cells of a column come from in one fragment.
+/// The source of a column's cells in one fragment.
 #[derive(Debug, Clone)]
 pub(crate) enum ColumnTiles {
-    /// A field of its own.
+    /// A separate field.
     Field(Arc<FieldTiles>),
     /// One dimension of the joint coordinates of old fragments.
     Coords { field: Arc<FieldTiles>, dim: usize, dims: usize, zipped: bool },
@@ -36,7 +36,7 @@ impl ColumnTiles {
             return Ok(Self::Field(Arc::new(FieldTiles::new(array, fragment, Field::Dimension(dim))?)));
         }
         let field = Arc::new(FieldTiles::new(array, fragment, Field::Coords)?);
-        // Version 1 kept coordinates together, unless they went through a compressor.
+        // Version 1 interleaved coordinates unless they were compressed.
         let compressed = fragment.schema.coords_filters.filters.iter().any(is_compressor);
         let zipped = fragment.version() == 1 && !compressed;
         Ok(Self::Coords { field, dim, dims: fragment.schema.dimensions.len(), zipped })
@@ -100,11 +100,9 @@ impl ColumnTiles {
                 Ok(Decoded::Fixed { bytes, width, validity: None })
             }
             Self::Fill { value, valid, is_var } => {
-                // Nothing on disk vouches for the number of cells here.
+                // No stored bytes limit the number of cells here.
                 if count.saturating_mul(value.len().max(8)) > MOST_FILLED {
-                    return Err(Error::limit(format!(
-                        "a tile of {count} cells has no values to show for it"
-                    )));
+                    return Err(Error::limit(format!("a tile of {count} cells has no stored values")));
                 }
                 let validity = valid.map(|valid| vec![u8::from(valid); count]);
                 if *is_var {
@@ -165,7 +163,7 @@ impl Decoded {
         }
     }
 
-    /// Numbers that order and equal as the values do; `None` for variable length.
+    /// Integers that order and compare equal as the values do; `None` for variable length.
     pub(crate) fn order_keys(&self, datatype: Datatype) -> Option<Vec<u64>> {
         match self {
             Self::Fixed { bytes, .. } => Some(order_keys(datatype.physical(), bytes)),
@@ -173,8 +171,8 @@ impl Decoded {
         }
     }
 
-    /// The least and the greatest coordinate, as engines put them into rectangles: texts by their unsigned bytes, whatever
-    /// the order of cells.
+    /// The min and max coordinate as engines store them in MBRs: strings compare by unsigned bytes, regardless of the
+    /// cell order.
     pub(crate) fn range(&self, dim: &Dimension) -> Option<Bounds> {
         match self {
             Self::Fixed { bytes, width, .. } => {
@@ -202,7 +200,7 @@ impl Decoded {
     }
 }
 
-/// Maps values to numbers in the same order; both zeros of floats to one.
+/// Maps values to integers in the same order; both float zeros map to one integer.
 pub(crate) fn order_keys(physical: Physical, bytes: &[u8]) -> Vec<u64> {
     macro_rules! map {
         ($type:ty, $width:literal, $key:expr) => {

@@ -16,7 +16,7 @@ use crate::write::cells::Cells;
 use crate::write::dense::{CellOrder, Tiler, checked_region};
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter};
 
-/// Extent of a dimension's tiles unless a setting says otherwise.
+/// Default tile extent of a dimension.
 const EXTENT: i128 = 100;
 
 /// Collects a row of tiles at a time.
@@ -49,10 +49,7 @@ impl GridCells {
                     "dimension '{}' of a dense array needs a domain",
                     dimension.name
                 ))
-                .hint(format!(
-                    "add domain.{}=low:high, or make the array sparse with kind=sparse",
-                    dimension.name
-                )));
+                .hint(format!("add domain.{}=low:high, or set kind=sparse", dimension.name)));
             };
             let size = (high - low + 1).max(1);
             dimension.extent.get_or_insert(Scalar::Int(size.min(EXTENT)));
@@ -86,23 +83,23 @@ impl GridCells {
                 let found = parse_scalar(plan.dimension.datatype, cells.cell(row))?;
                 if found != Scalar::Int(expected) {
                     return Err(Error::invalid(format!(
-                        "row {number} has the coordinate {found} in dimension '{}', where {expected} belongs",
+                        "row {number} has the coordinate {found} in dimension '{}', expected {expected}",
                         plan.dimension.name
                     ))
-                    .hint("rows must fill the domain in row-major order; make the array sparse otherwise"));
+                    .hint("rows must fill the domain in row-major order; otherwise set kind=sparse"));
                 }
             }
         }
         Ok(())
     }
 
-    /// Writes the tiles of the positions along the first dimension that are complete.
+    /// Writes the tiles of the complete positions along the first dimension.
     fn flush(&mut self, last: bool) -> Result<()> {
         let extent = self.grid.axes.first().map_or(1, |axis| axis.extent);
         let first = self.rows.low.first().copied().unwrap_or(0) + self.done / self.row;
         let mut positions = self.pending_rows / self.row;
         if !last {
-            // Up to a border of the tile grid, on which the box need not start.
+            // Up to a border of the tile grid, where the box need not start.
             positions = ((first + positions) / extent * extent).saturating_sub(first);
         }
         if positions == 0 {
@@ -129,7 +126,7 @@ impl GridCells {
     }
 }
 
-/// The box that the settings name, or the whole domain.
+/// The box given by the settings, or the whole domain.
 fn row_box(
     schema: &ArraySchema,
     grid: &Grid,
@@ -167,7 +164,7 @@ impl Rows for GridCells {
         self.flush(true)?;
         if self.pending_rows > 0 {
             return Err(Error::invalid(format!(
-                "the rows end in the middle of a line: {} of {} cells",
+                "the rows end in the middle of a grid line: {} of {} cells",
                 self.pending_rows, self.row
             )));
         }

@@ -18,7 +18,7 @@ use crate::write::cells::{Cells, TileCells};
 use crate::write::fragment::{FinishedFragment, mbr_of};
 use crate::write::sparse::{OnDuplicate, SparseOptions};
 
-/// Sorts what fits into memory into one fragment after the other.
+/// Sorts as many rows as fit into memory into one fragment after the other.
 pub(super) struct SparseCells {
     array: ArrayWriter,
     target: Target,
@@ -129,7 +129,7 @@ impl Rows for SparseCells {
         let ranges = self.box_of_all.take().unwrap_or_default();
         for (i, (dimension, open)) in schema.dimensions.iter_mut().zip(&self.open).enumerate() {
             if *open {
-                // Without a cell to go by, the cells to come may lie anywhere.
+                // Without cells, later ones may be anywhere.
                 let widest = || widest_domain(dimension.datatype);
                 dimension.domain = Some(ranges.get(i).cloned().unwrap_or_else(widest));
             }
@@ -138,7 +138,7 @@ impl Rows for SparseCells {
     }
 }
 
-/// The widest domain that engines take: an integer one leaves out a value of its type, and the least time is none.
+/// The widest domain that engines accept: for integers one value less than the type, and without not-a-time.
 fn widest_domain(datatype: Datatype) -> Bounds {
     match whole_range(datatype) {
         Bounds { low: Scalar::Int(low), high: Scalar::Int(high) } => {
