@@ -1,8 +1,7 @@
 //! The threads, the memory and the cancellation of a call.
 
-use tesselle_core::Driver;
-use tesselle_core::Result;
 use tesselle_core::driver::{CancelToken, default_driver};
+use tesselle_core::{Driver, Result};
 
 /// What a builder runs on: the process-wide driver, unless it is given another.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +19,11 @@ impl RunOn {
         self.token = Some(token.clone());
     }
 
+    /// Whether a driver was given.
+    pub(crate) fn has_driver(&self) -> bool {
+        self.driver.is_some()
+    }
+
     /// The driver of this call.
     pub(crate) fn driver(&self) -> Result<Driver> {
         let driver = self.driver.clone().map_or_else(default_driver, Ok)?;
@@ -34,14 +38,12 @@ impl RunOn {
 macro_rules! run_methods {
     () => {
         /// Runs on the threads and within the memory of `driver` `[default: the process-wide driver]`.
-        #[must_use]
         pub fn on(mut self, driver: &tesselle_core::Driver) -> Self {
             self.run.set_driver(driver);
             self
         }
 
         /// Stops with an error of the kind `Canceled` when `token` is canceled.
-        #[must_use]
         pub fn cancel_with(mut self, token: &tesselle_core::driver::CancelToken) -> Self {
             self.run.set_token(token);
             self

@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use tesselle_core::{Attribute, Created, Driver, Fitted, Format, Result, Sink, WriteRequest, WriteTarget};
+use tesselle_core::{Created, Driver, Fitted, Format, Result, Sink, WriteRequest, WriteTarget};
 
 use super::WriteReport;
 use super::target::{Target, target_methods};
@@ -49,23 +49,12 @@ impl Create {
     pub fn start(self) -> Result<Writer> {
         let driver = self.run.driver()?;
         let (location, format) = self.target.resolve()?;
-        let Target { options, attributes, .. } = self.target;
-        start(WriteTarget::Location(location), format, self.schema, options, attributes, driver)
+        let mut request =
+            WriteRequest::new(WriteTarget::Location(location), self.schema, self.target.options);
+        request.facts.attributes = self.target.attributes;
+        let Created { sink, fitted } = format.start(request, &driver)?;
+        Ok(Writer { format, sink, fitted, driver })
     }
-}
-
-fn start(
-    target: WriteTarget,
-    format: &'static dyn Format,
-    schema: SchemaRef,
-    options: tesselle_core::WriteOptions,
-    attributes: Vec<Attribute>,
-    driver: Driver,
-) -> Result<Writer> {
-    let mut request = WriteRequest::new(target, schema, options);
-    request.facts.attributes = attributes;
-    let Created { sink, fitted } = format.start(request, &driver)?;
-    Ok(Writer { format, sink, fitted, driver })
 }
 
 /// Takes record batches. Dropped before [`Writer::finish`], it leaves nothing behind.

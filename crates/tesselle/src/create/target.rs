@@ -32,42 +32,36 @@ impl Target {
 macro_rules! target_methods {
     () => {
         /// Writes this format `[default: the one of the target's file name]`.
-        #[must_use]
         pub fn format(mut self, name: impl Into<String>) -> Self {
             self.target.format = Some(name.into());
             self
         }
 
         /// Names the table in the target, where the format has named tables.
-        #[must_use]
         pub fn table(mut self, name: impl Into<String>) -> Self {
             self.target.options.table = Some(name.into());
             self
         }
 
         /// Adds options of the format: its typed options, or [`Settings`](tesselle_core::Settings) by name.
-        #[must_use]
         pub fn options(mut self, options: impl Into<tesselle_core::Settings>) -> Self {
             self.target.options.settings.extend(options.into());
             self
         }
 
         /// Sets one option of the format by its name on the command line.
-        #[must_use]
         pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
             self.target.options.settings.set(name, value);
             self
         }
 
         /// Adds an attribute, where the format has attributes.
-        #[must_use]
         pub fn attribute(mut self, attribute: tesselle_core::Attribute) -> Self {
             self.target.attributes.push(attribute);
             self
         }
 
         /// Whether an existing target is replaced `[default: no, it is an error]`.
-        #[must_use]
         pub fn overwrite(mut self, overwrite: bool) -> Self {
             self.target.options.overwrite = overwrite;
             self
