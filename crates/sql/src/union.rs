@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use tesselle::{
-    ColumnStats, Error, Known, Plan, Predicate, Pushdown, Result, Scalar, Scan, Storage, Table, TableStats,
-};
+use tesselle::core::{ColumnStats, Known, Plan, Pushdown, Storage, TableStats};
+use tesselle::{Error, Predicate, Result, Scalar, Scan, Table};
 
 /// Tables of equal columns, in whatever order, one after the other.
 pub(crate) struct UnionTable {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesselle::Task;
+use tesselle::core::Task;
 
 /// Cuts the tasks into runs of about equal cost, so that row order is kept inside each: at most `partitions`, and no
 /// more than may be under way at once within `memory`.

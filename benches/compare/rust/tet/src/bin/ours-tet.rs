@@ -118,8 +118,7 @@ fn main() {
             mean.to_json()["values"][77].as_f64().unwrap_or(f64::NAN)
         }),
         "verify" => report(1, || {
-            let options = OpenOptions::default();
-            let report = tesselle::verify(file.to_str().unwrap(), None, &options, Depth::Deep, &driver).unwrap();
+            let report = tesselle::verify(file.to_str().unwrap()).depth(Depth::Deep).on(&driver).run().unwrap();
             f64::from(report.ok())
         }),
         "info" => report(5, || {
