@@ -95,6 +95,7 @@ mod registry;
 mod run;
 mod scan;
 pub mod search;
+mod several;
 mod walk;
 mod wide;
 
