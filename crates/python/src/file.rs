@@ -21,7 +21,10 @@ pub(crate) struct FileObject {
 
 impl fmt::Debug for FileObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileObject").field("name", &self.name).field("size", &self.size).finish_non_exhaustive()
+        f.debug_struct("FileObject")
+            .field("name", &self.name)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
     }
 }
 
