@@ -26,6 +26,9 @@ def test_open_files_and_buffers(field, pages, plant) -> None:  # type: ignore[no
     assert container.table().scan(where="id > 4990").count() == 9
     assert ts.sql("SELECT count(*) AS n FROM t", t=container.table()).fetchall() == [(5000,)]
     assert ts.open(pyarrow.OSFile(plant[0])).format == "tsfile"
+    import polars
+
+    assert polars.DataFrame(container.table()).height == 5000 and pyarrow.table(container.table()).num_rows == 5000
 
 
 def test_file_objects_stay_in_their_process(pages) -> None:  # type: ignore[no-untyped-def]

@@ -105,7 +105,11 @@ impl Scan {
             Some(part) => driver::scan_part(&*table, scan, part, &driver),
             None => driver::scan(&*table, scan, &driver, driver::Order::Plan),
         });
-        Ok(Rows::new(rows.in_file(&self.source.uri).map_err(|error| raise(&error))?, driver))
+        Ok(Rows::new(
+            rows.in_file(&self.source.uri).map_err(|error| raise(&error))?,
+            driver,
+            self.source.is_here_only,
+        ))
     }
 }
 
