@@ -54,7 +54,9 @@ impl Rows {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
+        if self.calls_python {
+            return self.collect(py)?.__arrow_c_stream__(py, requested_schema);
+        }
         capsules::stream(py, Arc::clone(&self.schema), self.take_all()?.into_batches())
     }
 
