@@ -8,6 +8,7 @@
 //! This crate must not know any format, nor DataFusion, nor the command line.
 
 pub mod array;
+mod at;
 mod container;
 mod cursor;
 pub mod driver;
@@ -35,6 +36,7 @@ pub mod testing;
 mod types;
 
 pub use array::{ArrayView, DType};
+pub use at::{At, Within};
 pub use container::{ColumnDescription, Container, Description, TableDescription};
 pub use cursor::Cursor;
 pub use driver::{Driver, DriverOptions};
