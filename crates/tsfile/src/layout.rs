@@ -1,4 +1,4 @@
-//! The byte map: every section of every file with its position and what it holds.
+//! The byte map: every section of every file with its position and contents.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -33,7 +33,7 @@ fn of_file(entry: &ArchiveFile) -> Result<FileLayout> {
     Ok(FileLayout { file: entry.label.clone(), size: file.size, extents }.close_gaps())
 }
 
-/// A chunk group in the making.
+/// A chunk group whose end is not known yet.
 #[derive(Default)]
 struct Group {
     start: u64,
@@ -56,7 +56,7 @@ fn data_extents(entry: &ArchiveFile, statistics: &HashMap<u64, Statistics>, exte
     let file = &entry.file;
     let mut walker = Walker::new(&entry.location, file.version, file.data_end);
     let mut group = Group { start: walker.position(), ..Group::default() };
-    // Damage ends the walk; what follows shows as not referenced, and 'verify' says why.
+    // Damage ends the walk; the rest is shown as not referenced, and `verify` reports why.
     while let Ok(Some((at, record))) = walker.next() {
         let end = walker.position();
         match record {
@@ -89,9 +89,9 @@ fn data_extents(entry: &ArchiveFile, statistics: &HashMap<u64, Statistics>, exte
                 ));
                 group.start = end;
             }
-            Record::OperationRange(least, most) => {
+            Record::OperationRange(min, max) => {
                 group.close(at, extents);
-                let text = format!("operation indexes {least} to {most}");
+                let text = format!("operation indexes {min} to {max}");
                 extents.push(Extent::new(at..end, Role::Metadata, text));
             }
             Record::Separator => break,
@@ -119,7 +119,7 @@ fn page_extents(chunk: &WalkedChunk, out: &mut Vec<Extent>) {
 fn chunk_text(chunk: &WalkedChunk, statistics: Option<&Statistics>, version: crate::meta::Version) -> String {
     let header = &chunk.loaded.header;
     let what = match header.measurement.as_str() {
-        "" => "chunk of the times".to_string(),
+        "" => "time chunk".to_string(),
         name => format!("chunk of {name}"),
     };
     let mut text = format!(
@@ -189,5 +189,5 @@ fn metadata_extents(entry: &ArchiveFile, extents: &mut Vec<Extent>) {
         Role::Metadata,
         format!("size of the file metadata, {}", end - file.metadata_start),
     ));
-    extents.push(Extent::new(end + 4..file.size, Role::Header, "closing magic"));
+    extents.push(Extent::new(end + 4..file.size, Role::Header, "trailing magic"));
 }

@@ -16,7 +16,7 @@ use super::{DataType, PutPrimitives, Statistics, Version, primitive::len32};
 pub struct DeviceMetadata {
     /// Smallest start time of a chunk.
     pub start_time: i64,
-    /// Greatest end time of a chunk.
+    /// Largest end time of a chunk.
     pub end_time: i64,
     /// In file order.
     pub groups: Vec<ChunkGroupMetadata>,
@@ -51,7 +51,7 @@ pub struct ChunkMetadata {
 }
 
 impl DeviceMetadata {
-    /// Reads the metadata of a device; it fills the cursor.
+    /// Reads the metadata of a device, which fills the cursor.
     pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         let (start_time, end_time) = (cursor.i64_be()?, cursor.i64_be()?);
         let n = cursor.len32()?;
@@ -71,7 +71,7 @@ impl DeviceMetadata {
         self.groups.iter().try_for_each(|group| group.write(out, version))
     }
 
-    /// A device of these groups, with the times taken from their chunks.
+    /// A device with these groups, with times taken from their chunks.
     pub fn of_groups(groups: Vec<ChunkGroupMetadata>) -> Self {
         let chunks = || groups.iter().flat_map(|g| &g.chunks);
         let start_time = chunks().map(|c| c.statistics.start_time).min().unwrap_or(i64::MAX);
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_reads_back() {
+    fn a_device_round_trips() {
         for version in [Version::V08, Version::V1] {
             let chunk = ChunkMetadata {
                 measurement: "s".into(),

@@ -1,23 +1,23 @@
-//! Schemas that files state: measurements in 0.8 and 000001, tables in version 4.
+//! Stored schemas: measurements in 0.8 and 000001, tables in version 4.
 
 use tesselle_core::{ColumnRole, Cursor, Error, Result};
 
 use super::primitive::Primitives as _;
 use super::{Compression, DataType, Encoding, PutPrimitives, primitive::len32};
 
-/// Keys and values that a schema carries, in file order.
+/// Key-value properties of a schema, in file order.
 pub type Properties = Vec<(String, String)>;
 
-/// What a file says about a measurement name (0.8 and 000001: for every device that has it).
+/// The schema of a measurement name (0.8 and 000001: shared by every device that has it).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeasurementSchema {
     /// The measurement.
     pub name: String,
     /// The type of its values.
     pub data_type: DataType,
-    /// How they are encoded.
+    /// The encoding of its values.
     pub encoding: Encoding,
-    /// How pages are compressed.
+    /// The compression of its pages.
     pub compression: Compression,
     /// Settings of the encoder, e.g. `max_point_number`.
     pub properties: Properties,
@@ -46,23 +46,23 @@ impl MeasurementSchema {
     }
 }
 
-/// What a column of a table is for.
+/// The category of a column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Category {
     /// Part of the device.
     Tag,
     /// A measurement.
     Field,
-    /// A property of the device that is kept outside the file.
+    /// A property of the device, stored outside the file.
     Attribute,
-    /// The time column, which is never stored.
+    /// The time column, never stored.
     Time,
 }
 
 impl Category {
     const ALL: [Self; 4] = [Self::Tag, Self::Field, Self::Attribute, Self::Time];
 
-    /// What its columns are for.
+    /// The category of a column.
     pub fn role(self) -> ColumnRole {
         match self {
             Self::Tag => ColumnRole::Tag,
