@@ -1,4 +1,4 @@
-//! Every byte range of a file with its meaning.
+//! The byte map: every byte range of a file with its meaning.
 
 use tesselle_core::{Extent, FileLayout, LayoutMap, Role};
 
@@ -10,7 +10,7 @@ use crate::meta::types::{codec_name, encoding_name};
 use crate::open::File;
 use crate::read::chunk::page_headers;
 
-/// The byte map of a file. Pages whose headers cannot be followed are shown as one piece.
+/// Builds the byte map of a file. Pages behind an unreadable header are shown as one range.
 pub(crate) fn layout(file: &File) -> LayoutMap {
     let mut extents = vec![Extent::new(0..HEADER_LEN, Role::Header, header_text(file))];
     chunks(file, &mut extents);
@@ -63,7 +63,7 @@ fn chunks(file: &File, out: &mut Vec<Extent>) {
                 }
             } else {
                 let range = chunk.offset..chunk.offset.saturating_add(chunk.stored_len());
-                let text = format!("row group {g}, {name}: pages that cannot be followed");
+                let text = format!("row group {g}, {name}: unreadable pages");
                 out.push(Extent::new(range, Role::Data, text).column(name.clone()));
             }
             if let Some(offset) = chunk.page_index {

@@ -1,6 +1,6 @@
 //! Search segments of the original engine: postings, hits and scores bit for bit.
 //!
-//! Runs over the fixture set that the environment variable `TESSELLE_FIXTURES` names; skipped without it.
+//! Runs over the fixture set in the directory `TESSELLE_FIXTURES`; skipped without it.
 #![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
 
 use std::fs;

@@ -215,7 +215,7 @@ fn name_of(
 }
 
 /// The path of the side file with this ending.
-pub(crate) fn beside(location: &Location, ending: &str) -> Location {
+pub(crate) fn side_file(location: &Location, ending: &str) -> Location {
     let path = location.path().trim_end_matches('/');
     Location::new(Arc::clone(location.storage()), [path, ".", ending].concat())
 }
@@ -224,12 +224,12 @@ pub(crate) fn beside(location: &Location, ending: &str) -> Location {
 /// A file has one form or the other; it has both while the database converts the first into the second, which
 /// then includes the first.
 pub(crate) fn read_deletions(location: &Location, version: Version) -> Result<(Vec<Deletion>, Option<u64>)> {
-    let text = beside(location, "mods");
+    let text = side_file(location, "mods");
     let mut deletions = Vec::new();
     if text.is_file()? {
         deletions = mods::parse_all(&text.read_all(MAX_MODS_BYTES)?).in_file(text.path())?;
     }
-    let binary = beside(location, "mods2");
+    let binary = side_file(location, "mods2");
     if !version.is_compact() || !binary.is_file()? {
         return Ok((deletions, None));
     }
@@ -294,7 +294,8 @@ mod tests {
     #[test]
     fn side_files_of_files_without_a_folder_are_found() {
         let storage: Arc<dyn tesselle_core::Storage> = Arc::new(MemoryStorage::new());
-        let path = |path: &str| beside(&Location::new(Arc::clone(&storage), path), "mods").path().to_string();
+        let path =
+            |path: &str| side_file(&Location::new(Arc::clone(&storage), path), "mods").path().to_string();
         assert_eq!(path("a.tsfile"), "a.tsfile.mods");
         assert_eq!(path("d/a.tsfile"), "d/a.tsfile.mods");
     }

@@ -271,8 +271,8 @@ impl Dump<'_> {
             shown.insert("statistics".into(), Json::Object(statistics.to_json(header.data_type)));
         }
         if self.points || header.is_time_column() {
-            let beside = self.times.get(number).map(Vec::as_slice);
-            match points::decode(&chunk.loaded, number, self.version, beside, None::<&Statistics>) {
+            let times = self.times.get(number).map(Vec::as_slice);
+            match points::decode(&chunk.loaded, number, self.version, times, None::<&Statistics>) {
                 Ok(found) => {
                     if self.points {
                         shown.insert("points".into(), points_json(&found, header.data_type));

@@ -65,7 +65,7 @@ fn stored(bytes: Vec<u8>) -> Location {
 }
 
 fn repair(bytes: Vec<u8>) -> (Repaired, Location) {
-    let target = Location::new(Arc::new(MemoryStorage::new()), "mended.tsfile");
+    let target = Location::new(Arc::new(MemoryStorage::new()), "repaired.tsfile");
     let repaired =
         TsFile.repair(&stored(bytes), &target, &OpenOptions::default(), &golden::driver()).unwrap();
     let mut report = Report::new(Depth::Deep);
@@ -135,7 +135,7 @@ fn unapplied_deletions_next_to_a_file_are_reported() {
     storage.put("f.tsfile", std::fs::read(path.join("data.tsfile")).unwrap());
     storage.put("f.tsfile.mods", b"DELETION,root.nowhere.s,9,0,5\n".to_vec());
     let source = Location::new(Arc::new(storage), "f.tsfile");
-    let target = Location::new(Arc::new(MemoryStorage::new()), "mended.tsfile");
+    let target = Location::new(Arc::new(MemoryStorage::new()), "repaired.tsfile");
     let repaired = TsFile.repair(&source, &target, &OpenOptions::default(), &golden::driver()).unwrap();
     assert_eq!(repaired.outcome, Outcome::Healthy);
     assert!(repaired.notes.iter().any(|note| note.contains("deletions next to")), "{:?}", repaired.notes);

@@ -235,8 +235,8 @@ proptest! {
         let files: Vec<FileModel> = files.into_iter().filter(|f| !f.rows.is_empty()).collect();
         prop_assume!(!files.is_empty());
         let root = build(&files, &driver);
-        let stretches = [(i64::MIN, i64::MAX), (from, from + length), (from, i64::MAX), (7, 3)];
-        golden::check_aggregates("model", &root, &stretches, &driver);
+        let ranges = [(i64::MIN, i64::MAX), (from, from + length), (from, i64::MAX), (7, 3)];
+        golden::check_aggregates("model", &root, &ranges, &driver);
     }
 }
 

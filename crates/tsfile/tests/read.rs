@@ -223,12 +223,12 @@ fn aggregates_match_the_points() {
         let lo = times("start_time").into_iter().min().unwrap_or(0);
         let hi = times("end_time").into_iter().max().unwrap_or(0);
         let span = hi.saturating_sub(lo);
-        let stretches = [
+        let ranges = [
             (i64::MIN, i64::MAX),
             (lo.saturating_add(span / 4), lo.saturating_add(span / 4 * 3)),
             (lo.saturating_add(span / 2), hi),
         ];
-        let (n, pages) = golden::check_aggregates(&name, &location, &stretches, &driver);
+        let (n, pages) = golden::check_aggregates(&name, &location, &ranges, &driver);
         compared += n;
         decoded += pages;
     }

@@ -1,4 +1,4 @@
-//! The sort key of a file, and keys as people write them.
+//! The sort key of a file, and parsing of key literals.
 
 use arrow_cast::parse::string_to_timestamp_nanos;
 use tesselle_core::{Action, Context, Error, Result, Scalar};
@@ -14,8 +14,8 @@ impl File {
         schema.sort_key().and_then(|key| schema.fields.get(key)).map(Field::display_name)
     }
 
-    /// Reads `text` as a value of the sort key: digits as a number where the key is one, `0x` and digits as bytes,
-    /// a time in microseconds or as ISO 8601.
+    /// Parses `text` as a value of the sort key: digits as a number if the key is numeric, `0x` and digits as
+    /// bytes, a time in microseconds or as ISO 8601.
     pub fn parse_key(&self, text: &str) -> Result<Scalar> {
         let schema = &self.footer().schema;
         let Some(field) = schema.sort_key().and_then(|key| schema.fields.get(key)) else {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_read_by_the_type_of_their_column() {
+    fn keys_are_parsed_by_the_type_of_their_column() {
         let cases = [
             (LogicalType::String, "17", Some(Scalar::Text("17".into()))),
             (LogicalType::UInt8, "17", Some(Scalar::Int(17))),

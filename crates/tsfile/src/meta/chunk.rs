@@ -121,7 +121,7 @@ impl ChunkHeader {
             out.extend([self.data_type.code(), self.compression.code(), self.encoding.code()]);
             return Ok(());
         }
-        out.put_text(&self.measurement)?;
+        out.put_string(&self.measurement)?;
         out.put_i32(data_size);
         out.put_i16(i16::from(self.data_type.code()));
         out.put_i32(len32(self.pages.unwrap_or_default() as usize)?);

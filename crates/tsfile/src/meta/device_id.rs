@@ -107,7 +107,7 @@ impl DeviceId {
     /// Writes what [`DeviceId::parse`] reads.
     pub fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
         match version {
-            Version::V08 | Version::V1 | Version::V2 => out.put_text(&self.path()),
+            Version::V08 | Version::V1 | Version::V2 => out.put_string(&self.path()),
             Version::V3 => out.put_vstr(Some(&self.path())),
             Version::V4 => {
                 out.put_uvar(len32(self.segments.len())?.cast_unsigned());

@@ -94,7 +94,7 @@ impl ChunkGroupMetadata {
     }
 
     fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
-        out.put_text(&self.device)?;
+        out.put_string(&self.device)?;
         out.put_i64(self.start_offset.cast_signed());
         out.put_i64(self.end_offset.cast_signed());
         out.put_i64(self.version);
@@ -115,7 +115,7 @@ impl ChunkMetadata {
     }
 
     fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
-        out.put_text(&self.measurement)?;
+        out.put_string(&self.measurement)?;
         out.put_i64(self.offset.cast_signed());
         out.put_i64(self.statistics.count.cast_signed());
         out.put_i64(self.statistics.start_time);

@@ -184,7 +184,7 @@ impl FileMetadata {
     fn write_flat(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
         out.put_i32(len32(self.devices.len())?);
         for device in &self.devices {
-            out.put_text(&device.device)?;
+            out.put_string(&device.device)?;
             out.put_i64(device.offset.cast_signed());
             out.put_i32(len32(usize::try_from(device.len).unwrap_or(usize::MAX))?);
             out.put_i64(device.start_time);
@@ -197,7 +197,7 @@ impl FileMetadata {
         }
         out.push(u8::from(self.created_by.is_some()));
         if let Some(text) = &self.created_by {
-            out.put_text(text)?;
+            out.put_string(text)?;
         }
         if version == Version::V1 {
             let (total, invalid) = self.chunk_counts.unwrap_or_default();

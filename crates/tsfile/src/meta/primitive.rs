@@ -97,7 +97,7 @@ pub trait PutPrimitives {
     /// `bin`; a length over 31 bits is refused.
     fn put_bin(&mut self, bytes: &[u8]) -> Result<()>;
     /// `str`.
-    fn put_text(&mut self, text: &str) -> Result<()>;
+    fn put_string(&mut self, text: &str) -> Result<()>;
     /// `uvar`.
     fn put_uvar(&mut self, n: u32);
     /// `svar`.
@@ -129,7 +129,7 @@ impl PutPrimitives for Vec<u8> {
         Ok(())
     }
 
-    fn put_text(&mut self, text: &str) -> Result<()> {
+    fn put_string(&mut self, text: &str) -> Result<()> {
         self.put_bin(text.as_bytes())
     }
 

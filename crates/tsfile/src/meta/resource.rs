@@ -127,7 +127,7 @@ impl Resource {
                 self.devices.iter().filter_map(|(d, r)| Some((d, pick(r)?))).collect();
             out.put_i32(len32(times.len())?);
             for (device, time) in times {
-                out.put_text(device)?;
+                out.put_string(device)?;
                 out.put_i64(time);
             }
         }

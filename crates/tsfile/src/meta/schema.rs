@@ -37,8 +37,8 @@ impl MeasurementSchema {
 
     /// Writes what [`MeasurementSchema::parse_entry`] reads.
     pub fn write_entry(&self, out: &mut Vec<u8>) -> Result<()> {
-        out.put_text(&self.name)?;
-        out.put_text(&self.name)?;
+        out.put_string(&self.name)?;
+        out.put_string(&self.name)?;
         out.put_i16(i16::from(self.data_type.code()));
         out.put_i16(i16::from(self.encoding.code()));
         out.put_i16(i16::from(self.compression.code()));
@@ -111,7 +111,7 @@ impl TableSchema {
         out.put_vstr(Some(&self.name))?;
         out.put_uvar(len32(self.columns.len())?.cast_unsigned());
         for (column, category) in &self.columns {
-            out.put_text(&column.name)?;
+            out.put_string(&column.name)?;
             out.extend([column.data_type.code(), column.encoding.code(), column.compression.code()]);
             write_properties(&column.properties, out)?;
             out.put_i32(Category::ALL.iter().position(|c| c == category).unwrap_or_default() as i32);
@@ -132,8 +132,8 @@ fn parse_properties(cursor: &mut Cursor<'_>) -> Result<Properties> {
 fn write_properties(properties: &Properties, out: &mut Vec<u8>) -> Result<()> {
     out.put_i32(len32(properties.len())?);
     for (key, value) in properties {
-        out.put_text(key)?;
-        out.put_text(value)?;
+        out.put_string(key)?;
+        out.put_string(value)?;
     }
     Ok(())
 }

@@ -133,7 +133,7 @@ impl Statistics {
         for i in order {
             if let Some(value) = fields[i] {
                 if version == Version::V08 {
-                    out.put_text(DIGEST[i])?;
+                    out.put_string(DIGEST[i])?;
                 } else {
                     out.put_i16(i as i16);
                 }

@@ -158,7 +158,7 @@ impl TimeseriesMetadata {
     /// Writes the chunk list of version 000002.
     pub fn write_chunk_list_v2(&self, out: &mut Vec<u8>) -> Result<()> {
         for chunk in &self.chunks {
-            out.put_text(&self.measurement)?;
+            out.put_string(&self.measurement)?;
             out.put_i64(chunk.offset.cast_signed());
             out.put_i16(i16::from(self.data_type.code()));
             chunk.statistics.write(out, self.data_type, Version::V2)?;
@@ -168,7 +168,7 @@ impl TimeseriesMetadata {
 
     /// Writes a series of version 000002 with a chunk list at `list_offset`.
     pub fn write_v2(&self, out: &mut Vec<u8>, list_offset: u64, list_size: usize) -> Result<()> {
-        out.put_text(&self.measurement)?;
+        out.put_string(&self.measurement)?;
         out.put_i16(i16::from(self.data_type.code()));
         out.put_i64(list_offset.cast_signed());
         out.put_i32(len32(list_size)?);

@@ -219,7 +219,7 @@ impl Builder<'_> {
         let by_offset: HashMap<(usize, u64), usize> =
             times.iter().filter_map(|t| chunk(t).map(|c| ((c.file, c.offset), *t))).collect();
         // For each time chunk the value chunk of each strand.
-        let mut beside: HashMap<usize, Vec<Option<usize>>> = HashMap::new();
+        let mut columns_of: HashMap<usize, Vec<Option<usize>>> = HashMap::new();
         let mut simple = times
             .windows(2)
             .all(|pair| chunk(&pair[0]).zip(chunk(&pair[1])).is_some_and(|(a, b)| a.hi < b.lo));
@@ -235,7 +235,7 @@ impl Builder<'_> {
                         Error::corrupt("a column of an aligned group has no time column").class("bad_chunk");
                     return Err(self.input.place((*value, 0), error));
                 };
-                let row = beside.entry(*time).or_insert_with(|| vec![None; strands.len()]);
+                let row = columns_of.entry(*time).or_insert_with(|| vec![None; strands.len()]);
                 match row.get_mut(column) {
                     Some(place @ None) => *place = Some(*value),
                     _ => simple = false,
@@ -246,7 +246,11 @@ impl Builder<'_> {
         if simple {
             let mut units = VecDeque::new();
             for time in &times {
-                self.row_units(*time, beside.get(time).map(Vec::as_slice).unwrap_or_default(), &mut units)?;
+                self.row_units(
+                    *time,
+                    columns_of.get(time).map(Vec::as_slice).unwrap_or_default(),
+                    &mut units,
+                )?;
             }
             let columns = strands.iter().filter_map(|s| self.column(s)).collect();
             return Ok(vec![Source { columns, units, run: None, last: None }]);

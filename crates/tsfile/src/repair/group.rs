@@ -101,7 +101,7 @@ impl Judge<'_> {
         let own = format!("{path}.{}", record.measurement);
         let names: Vec<String> =
             others.iter().map(|known| format!("{}.{}", known.path, known.series)).collect();
-        let says = format!(
+        let conflict = format!(
             "the header of the chunk at {} names '{}' ({}), the metadata names '{}.{}' ({})",
             record.offset,
             own.escape_debug(),
@@ -110,10 +110,10 @@ impl Judge<'_> {
             other.series.escape_debug(),
             other.data_type.name()
         );
-        if !guide.filter_tells(&own, &names) {
-            return Err(says);
+        if !guide.filter_confirms(&own, &names) {
+            return Err(conflict);
         }
-        judged.renewed.push(format!("{says}; only the former is in the bloom filter"));
+        judged.renewed.push(format!("{conflict}; only the former is in the bloom filter"));
         judged.met.extend(others.into_iter().map(|known| (record.offset, known.clone())));
         Ok(Listed::Rebuilt)
     }

@@ -68,7 +68,7 @@ impl Guide {
     }
 
     /// Whether the bloom filter over all series contains `inside` and not `outside`.
-    pub(super) fn filter_tells(&self, inside: &str, outside: &[String]) -> bool {
+    pub(super) fn filter_confirms(&self, inside: &str, outside: &[String]) -> bool {
         let filter = self.bloom.as_ref();
         filter.is_some_and(|bloom| bloom.may_contain(inside) && !outside.iter().any(|o| bloom.may_contain(o)))
     }

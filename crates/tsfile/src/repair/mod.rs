@@ -241,17 +241,17 @@ fn judge_groups(
     Ok((groups, salvaged))
 }
 
-/// Adds lines to a report; beyond the maximum only their number.
+/// Adds lines to a report; above the maximum only their number.
 fn add_lines(repaired: &mut Repaired, lines: Vec<(Outcome, String)>, rest: &str) {
-    let beyond = lines.len().saturating_sub(LINES);
+    let more = lines.len().saturating_sub(LINES);
     for (at, (outcome, line)) in lines.into_iter().enumerate() {
         repaired.outcome = repaired.outcome.max(outcome);
         if at < LINES {
             repaired.notes.push(line);
         }
     }
-    if beyond > 0 {
-        repaired.notes.push(format!("{beyond} {rest}"));
+    if more > 0 {
+        repaired.notes.push(format!("{more} {rest}"));
     }
 }
 
@@ -300,7 +300,7 @@ fn account(mut guide: Guide, groups: &mut Groups, salvaged: &[Salvaged], repaire
                 if let Some(at) = unmet.iter().position(same) {
                     let (offset, _) = unmet.swap_remove(at);
                     repaired.note(Outcome::Mended, format!("{what} was listed at {offset}"));
-                } else if guide.filter_tells(&name, &[])
+                } else if guide.filter_confirms(&name, &[])
                     && !listed.contains(&(path.clone(), stray.measurement.clone()))
                 {
                     // A series without a listed chunk, although the writer added it to the bloom filter.
@@ -346,7 +346,7 @@ fn account(mut guide: Guide, groups: &mut Groups, salvaged: &[Salvaged], repaire
 
 /// Empty series have a metadata entry and no chunk of their own: they are kept next to a chunk of the device.
 fn keep_empty_series(path: &str, judged: &mut Judged, unmet: &mut Vec<(u64, Known)>) {
-    let Some(beside) = judged.chunks.last().cloned() else { return };
+    let Some(neighbor) = judged.chunks.last().cloned() else { return };
     // An entry with points in its statistics is not such a series.
     let is_empty = |(_, known): &mut (u64, Known)| {
         known.path == path && known.statistics.count == 0 && known.is_consistent
@@ -359,7 +359,7 @@ fn keep_empty_series(path: &str, judged: &mut Judged, unmet: &mut Vec<(u64, Know
             measurement: known.series,
             data_type: known.data_type,
             statistics: known.statistics,
-            ..beside.clone()
+            ..neighbor.clone()
         });
     }
 }

@@ -13,7 +13,7 @@ use crate::meta::deletion::Target;
 use crate::meta::schema::{Category, MeasurementSchema};
 use crate::meta::tag_condition::TagCondition;
 use crate::meta::{Deletion, Version, mods, mods2};
-use crate::open::{beside, data_files};
+use crate::open::{data_files, side_file};
 use crate::read::file::File;
 
 /// Maximum size of a deletion file to append to.
@@ -104,7 +104,7 @@ fn delete_in(location: &Location, points: &Points) -> Result<u64> {
     let mut lines = Vec::new();
     if file.version == Version::V4 {
         mods2::write(&deletion, &mut lines)?;
-        append(&beside(location, "mods2"), true, &lines)?;
+        append(&side_file(location, "mods2"), true, &lines)?;
     } else {
         if file.version.is_flat() && points.from != i64::MIN {
             let text = format!("version {} can only delete all points up to a time", file.version.name());
@@ -116,7 +116,7 @@ fn delete_in(location: &Location, points: &Points) -> Result<u64> {
         for path in &series {
             mods::write(path, before, (points.from, points.to), file.version, &mut lines)?;
         }
-        append(&beside(location, "mods"), false, &lines)?;
+        append(&side_file(location, "mods"), false, &lines)?;
     }
     Ok(series.len() as u64)
 }

@@ -271,7 +271,7 @@ impl Coding {
                 Ok(plain::encode_bytes(values, prefix, out)?)
             }
             Encoding::Dictionary => Ok(dictionary::encode(values, out)?),
-            _ => Err(self.unsupported("text")),
+            _ => Err(self.unsupported("string")),
         }
     }
 }

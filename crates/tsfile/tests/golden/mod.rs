@@ -332,7 +332,7 @@ fn plain(value: &tesselle_tsfile::meta::Value) -> Plain {
 pub fn check_aggregates(
     what: &str,
     location: &Location,
-    stretches: &[(i64, i64)],
+    ranges: &[(i64, i64)],
     driver: &Driver,
 ) -> (u64, u64) {
     use tesselle_tsfile::aggregate::{Request, aggregate};
@@ -354,7 +354,7 @@ pub fn check_aggregates(
         }
     }
     let (mut compared, mut decoded) = (0, 0);
-    for (from, to) in stretches {
+    for (from, to) in ranges {
         let request = Request { from: *from, to: *to, ..Request::default() };
         for series in aggregate(location, &request, driver).unwrap() {
             let what = format!("{what}: {}.{} in {from}..={to}", series.device, series.measurement);

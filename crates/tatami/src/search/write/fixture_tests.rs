@@ -39,7 +39,7 @@ fn batch(documents: &[Value]) -> RecordBatch {
     RecordBatch::try_new(schema(), FIELDS.map(column).to_vec()).unwrap()
 }
 
-/// The original's segments that were built from listed documents: file, documents, snippet length.
+/// The original's segments built from listed documents: file, documents, snippet length.
 fn originals() -> Vec<(PathBuf, Vec<Value>, usize)> {
     let Some(root) = std::env::var_os("TESSELLE_FIXTURES") else { return Vec::new() };
     let root = Path::new(&root).join("tatami");
@@ -51,7 +51,7 @@ fn originals() -> Vec<(PathBuf, Vec<Value>, usize)> {
         let documents = expected["documents"].as_array().unwrap().clone();
         match expected["segment_order"].as_array() {
             None => {
-                // The same documents with their bodies stored, where the case has that.
+                // The same documents with stored bodies, if the case has that.
                 let names = ["seg.tatami", "full.tatami"].map(|name| root.join(case).join(name));
                 let there = names.into_iter().filter(|path| path.exists());
                 originals.extend(there.map(|path| (path, documents.clone(), snippet_chars)));
