@@ -151,8 +151,8 @@ fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver)
     if !own_groups {
         (options.row_group_rows, options.row_group_bytes) = (usize::MAX, u64::MAX);
     }
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    options.metadata = file.footer().key_value.iter().map(|(k, v)| (text(k), text(v))).collect();
+    let string = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    options.metadata = file.footer().key_value.iter().map(|(k, v)| (string(k), string(v))).collect();
     let schema = file.footer().schema.clone();
     let mut writer = Writer::with_schema(target, schema, &file.schema(), options, write.overwrite, driver)?
         .minor_version(file.header().minor.min(1));

@@ -55,7 +55,8 @@ pub(crate) fn is_exact(file: &File, predicate: &Predicate) -> bool {
 pub(crate) fn facts(file: &File) -> TableFacts {
     let footer = file.footer();
     let pairs = footer.key_value.iter();
-    let mut pairs: Vec<(String, Value)> = pairs.map(|(key, value)| (text(key), json_bytes(value))).collect();
+    let mut pairs: Vec<(String, Value)> =
+        pairs.map(|(key, value)| (string(key), json_bytes(value))).collect();
     let note = pairs.iter().find(|(key, _)| key == TableFacts::NOTE_KEY).and_then(|(_, note)| note.as_str());
     let mut facts = note.map_or_else(|| own_facts(file), TableFacts::from_note);
     facts.format = NAME;
@@ -80,7 +81,7 @@ fn own_facts(file: &File) -> TableFacts {
     TableFacts { sort_key, bloom, ..TableFacts::default() }
 }
 
-fn text(bytes: &[u8]) -> String {
+fn string(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 

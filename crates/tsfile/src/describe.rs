@@ -84,7 +84,7 @@ pub(crate) fn attributes(archive: &Archive) -> Vec<Attribute> {
     let mut all: Vec<Attribute> = Vec::new();
     for entry in &archive.files {
         let metadata = &entry.file.metadata;
-        let created = metadata.created_by.iter().map(|text| ("created_by", json!(text)));
+        let created = metadata.created_by.iter().map(|value| ("created_by", json!(value)));
         // Every file states its encryption; that is not user metadata.
         let properties = metadata.properties.iter().filter(|(key, _)| !is_about_encryption(key));
         let properties = properties.map(|(key, value)| (key.as_str(), json!(value)));
@@ -230,12 +230,12 @@ pub(crate) fn chunks(archive: &Archive, limit: Option<usize>) -> Result<Vec<Json
         let Some(entry) = archive.files.get(*file) else { continue };
         let version = entry.file.version;
         if header.measurement != *name || header.data_type != *data_type {
-            let text = format!(
+            let value = format!(
                 "the metadata lists a chunk of '{}' as '{}'",
                 header.measurement.escape_debug(),
                 name
             );
-            return Err(Error::corrupt(text).class("bad_chunk").offset(*offset).file(&*entry.file.path));
+            return Err(Error::corrupt(value).class("bad_chunk").offset(*offset).file(&*entry.file.path));
         }
         let (pages, _) = page_headers(&entry.location, &header, version, &range).in_file(&entry.file.path)?;
         let pages: Vec<Json> =

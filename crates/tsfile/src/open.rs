@@ -166,8 +166,8 @@ impl Archive {
     pub(crate) fn refuse_unreadable(&self) -> Result<()> {
         if let Some(entry) = self.files.iter().find(|f| f.file.is_encrypted()) {
             let cipher = entry.file.property("encryptType").unwrap_or("an unnamed cipher");
-            let text = format!("the pages of this file are encrypted with {}", cipher.escape_debug());
-            return Err(Error::unsupported(text)
+            let message = format!("the pages of this file are encrypted with {}", cipher.escape_debug());
+            return Err(Error::unsupported(message)
                 .class("encrypted")
                 .file(&*entry.file.path)
                 .suggest("its metadata can be shown with {}", [Action::Info]));
@@ -224,10 +224,10 @@ pub(crate) fn side_file(location: &Location, ending: &str) -> Location {
 /// A file has one form or the other; it has both while the database converts the first into the second, which
 /// then includes the first.
 pub(crate) fn read_deletions(location: &Location, version: Version) -> Result<(Vec<Deletion>, Option<u64>)> {
-    let text = side_file(location, "mods");
+    let mods = side_file(location, "mods");
     let mut deletions = Vec::new();
-    if text.is_file()? {
-        deletions = mods::parse_all(&text.read_all(MAX_MODS_BYTES)?).in_file(text.path())?;
+    if mods.is_file()? {
+        deletions = mods::parse_all(&mods.read_all(MAX_MODS_BYTES)?).in_file(mods.path())?;
     }
     let binary = side_file(location, "mods2");
     if !version.is_compact() || !binary.is_file()? {

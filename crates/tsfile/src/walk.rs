@@ -119,8 +119,8 @@ impl<'a> Walker<'a> {
                 Ok(Record::OperationRange(cursor.i64_be()?, cursor.i64_be()?))
             }
             other => {
-                let text = format!("byte {other:#04x} is not the marker of a record");
-                Err(Error::corrupt(text).class("bad_marker").offset(at))
+                let message = format!("byte {other:#04x} is not the marker of a record");
+                Err(Error::corrupt(message).class("bad_marker").offset(at))
             }
         }
     }
@@ -128,8 +128,9 @@ impl<'a> Walker<'a> {
     fn chunk(&mut self, header: ChunkHeader, data_start: u64) -> Result<Record> {
         let data_end = data_start.checked_add(header.data_size).filter(|end| *end <= self.end);
         let Some(data_end) = data_end else {
-            let text = format!("a chunk of {} bytes extends past the end at {}", header.data_size, self.end);
-            return Err(Error::corrupt(text).class("cut_chunk").offset(data_start));
+            let message =
+                format!("a chunk of {} bytes extends past the end at {}", header.data_size, self.end);
+            return Err(Error::corrupt(message).class("cut_chunk").offset(data_start));
         };
         let bytes: Bytes = self.location.read_range(data_start..data_end)?;
         // A page that does not end with its chunk is damage, not a record that needs a larger window.

@@ -101,16 +101,16 @@ impl Member {
     }
 
     pub(super) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
-        let path = text(cursor)?;
+        let path = string(cursor)?;
         let uuid = cursor.array()?;
         let (rows, bytes) = (cursor.uvarint()?, cursor.uvarint()?);
-        let (sort_column, sort_type) = (text(cursor)?, cursor.u8()?);
+        let (sort_column, sort_type) = (string(cursor)?, cursor.u8()?);
         let (key_min, key_max) = (read_bytes(cursor)?.to_vec(), read_bytes(cursor)?.to_vec());
         let n = cursor.uvarint()?;
         let n = cursor.count(n, 4)?;
         let zones = (0..n).map(|_| {
             Ok(MemberZone {
-                column: text(cursor)?,
+                column: string(cursor)?,
                 type_id: cursor.u8()?,
                 min: read_bytes(cursor)?.to_vec(),
                 max: read_bytes(cursor)?.to_vec(),
@@ -120,7 +120,7 @@ impl Member {
         let tier = cursor.u8()?;
         let n = cursor.uvarint()?;
         let n = cursor.count(n, 1)?;
-        let crawls = (0..n).map(|_| text(cursor)).collect::<Result<_>>()?;
+        let crawls = (0..n).map(|_| string(cursor)).collect::<Result<_>>()?;
         let (created_ms, footer_crc) = (cursor.uvarint()?, cursor.u32_le()?);
         Ok(Self {
             path,
@@ -203,7 +203,7 @@ pub(super) fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-fn text(cursor: &mut Cursor<'_>) -> Result<String> {
+fn string(cursor: &mut Cursor<'_>) -> Result<String> {
     Ok(String::from_utf8_lossy(read_bytes(cursor)?).into_owned())
 }
 

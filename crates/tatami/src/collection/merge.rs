@@ -135,8 +135,8 @@ pub(crate) fn common_metadata(files: &[File]) -> Vec<(String, String)> {
     let Some(first) = files.next() else { return Vec::new() };
     let mut pairs = first.clone();
     files.for_each(|others| pairs.retain(|pair| others.contains(pair)));
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    pairs.into_iter().map(|(key, value)| (text(key), text(value))).collect()
+    let string = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    pairs.into_iter().map(|(key, value)| (string(key), string(value))).collect()
 }
 
 fn merge_files(files: &[File], mut sink: Box<dyn Sink>, driver: &Driver) -> Result<Summary> {

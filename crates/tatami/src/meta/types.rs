@@ -1,7 +1,7 @@
 //! The numbered enumerations: logical types, page encodings, block codecs, record kinds.
 
 macro_rules! numbered {
-    ($(#[$doc:meta])* $vis:vis enum $name:ident { $($(#[$item:meta])* $variant:ident = $id:literal, $text:literal;)* }) => {
+    ($(#[$doc:meta])* $vis:vis enum $name:ident { $($(#[$item:meta])* $variant:ident = $id:literal, $shown:literal;)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -21,10 +21,10 @@ macro_rules! numbered {
                 self as u8
             }
 
-            /// The name in text output.
+            /// The name in reports.
             $vis fn name(self) -> &'static str {
                 match self {
-                    $(Self::$variant => $text,)*
+                    $(Self::$variant => $shown,)*
                 }
             }
         }

@@ -88,7 +88,7 @@ pub(crate) fn to_scalar(logical: LogicalType, bytes: &[u8]) -> Option<Scalar> {
         LogicalType::Float32 => number!(f32),
         LogicalType::Float64 => number!(f64),
         LogicalType::String => match std::str::from_utf8(bytes) {
-            Ok(text) => Scalar::String(text.to_owned()),
+            Ok(string) => Scalar::String(string.to_owned()),
             Err(_) => Scalar::Bytes(bytes.to_vec()),
         },
         LogicalType::Bytes => Scalar::Bytes(bytes.to_vec()),
@@ -127,7 +127,7 @@ pub(crate) fn from_scalar(logical: LogicalType, value: &Scalar) -> Option<Vec<u8
         }
         LogicalType::Float64 => as_float(value)?.to_le_bytes().to_vec(),
         LogicalType::String | LogicalType::Bytes => match value {
-            Scalar::String(text) => text.as_bytes().to_vec(),
+            Scalar::String(string) => string.as_bytes().to_vec(),
             Scalar::Bytes(bytes) => bytes.clone(),
             _ => return None,
         },

@@ -118,8 +118,8 @@ mod tests {
         }
     }
 
-    fn judge(text: &str, known: &Known) -> Verdict {
-        verdict(&text.parse().unwrap(), known)
+    fn judge(condition: &str, known: &Known) -> Verdict {
+        verdict(&condition.parse().unwrap(), known)
     }
 
     fn floats(min: f64, max: f64) -> Known {
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_nan_may_be_above_float_bounds() {
         let known = floats(1.0, 5.0);
-        for (text, want) in [
+        for (condition, want) in [
             ("x > 9", Verdict::Maybe),
             ("x < 9", Verdict::Maybe),
             ("x < 1", Verdict::Never),
@@ -139,7 +139,7 @@ mod tests {
             ("NOT x > 9", Verdict::Maybe),
             ("x IN (7, 8)", Verdict::Never),
         ] {
-            assert_eq!(judge(text, &known), want, "{text}");
+            assert_eq!(judge(condition, &known), want, "{condition}");
         }
         assert_eq!(judge("x < 0", &floats(f64::NAN, f64::NAN)), Verdict::Maybe);
     }

@@ -47,8 +47,8 @@ pub(crate) fn repair(
     if notes.is_empty() && report.ok() {
         return copy(source, target);
     }
-    for (outcome, text) in notes {
-        repaired.note(outcome, text);
+    for (outcome, message) in notes {
+        repaired.note(outcome, message);
     }
     let whole = whole_groups(&file, driver, &mut repaired)?;
     let lost: u64 = whole.iter().filter(|(_, ok)| !ok).map(|(g, _)| group_bytes(&file, *g)).sum();
@@ -57,8 +57,8 @@ pub(crate) fn repair(
     let errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
     if let (Some(first), true) = (errors.clone().next(), kept.len() == whole.len()) {
         let place = first.piece.as_deref().unwrap_or("file");
-        let text = format!("indexes and statistics were rebuilt: {} ({place})", first.message);
-        repaired.note(Outcome::Mended, text);
+        let message = format!("indexes and statistics were rebuilt: {} ({place})", first.message);
+        repaired.note(Outcome::Mended, message);
     }
     let sorted = file.footer().schema.sort_key().is_some();
     let live = if index_whole { None } else { live_documents(&file, &mut repaired) };
@@ -107,8 +107,8 @@ fn whole_groups(file: &File, driver: &Driver, repaired: &mut Repaired) -> Result
                 return Err(Error::new(error.kind(), error.message().to_owned())).in_file(file.path());
             }
             let rows = file.footer().groups.get(g).map_or(0, |group| group.rows);
-            let text = format!("dropped row group {g} with {rows} rows: {}", error.without_hint());
-            repaired.note(Outcome::Partial, text);
+            let message = format!("dropped row group {g} with {rows} rows: {}", error.without_hint());
+            repaired.note(Outcome::Partial, message);
         }
         out.push((g, read.is_ok()));
     }
@@ -153,8 +153,8 @@ fn index_is_whole(file: &File, all_rows: bool, driver: &Driver, repaired: &mut R
         }
     }
     let why = report.findings().first().map_or("documents are missing", |finding| &finding.message);
-    let text = format!("dropped the search index: {why}; rebuild it");
-    repaired.note(Outcome::Partial, text);
+    let message = format!("dropped the search index: {why}; rebuild it");
+    repaired.note(Outcome::Partial, message);
     Ok(false)
 }
 
@@ -171,11 +171,11 @@ fn live_documents(file: &File, repaired: &mut Repaired) -> Option<BooleanBuffer>
     match file.live() {
         Ok(live) => live,
         Err(error) => {
-            let text = format!(
+            let message = format!(
                 "deleted documents are kept, because the list of deleted documents is unreadable: {}",
                 error.without_hint()
             );
-            repaired.note(Outcome::Doubtful, text);
+            repaired.note(Outcome::Doubtful, message);
             None
         }
     }
@@ -208,7 +208,7 @@ fn write(
     if !sorted {
         schema.fields.iter_mut().for_each(|field| field.flags &= !flags::SORT_KEY);
     }
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let string = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let page_rows = footer.groups.first().and_then(|g| g.chunks.first()).filter(|c| c.pages > 1);
     let page_rows = page_rows.map(|c| c.values.div_ceil(c.pages)).and_then(|n| usize::try_from(n).ok());
     let defaults = WriterOptions::default();
@@ -217,7 +217,7 @@ fn write(
         row_group_bytes: u64::MAX,
         page_rows: page_rows.unwrap_or(defaults.page_rows).max(1),
         profile: if footer.extension.features == 0 { Profile::Plain } else { Profile::Extended },
-        metadata: footer.key_value.iter().map(|(k, v)| (text(k), text(v))).collect(),
+        metadata: footer.key_value.iter().map(|(k, v)| (string(k), string(v))).collect(),
         page_size_hint: header.page_size_hint,
         uuid: header.uuid,
         created_ms: header.created_ms,

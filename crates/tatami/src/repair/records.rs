@@ -57,11 +57,11 @@ pub(super) fn salvage(
     writer.finish()?;
     let mut repaired = Repaired { kept_bytes: kept, dropped_bytes: size - kept, ..Repaired::default() };
     repaired.note(Outcome::Partial, format!("the footer with the schema is lost: {}", why.without_hint()));
-    let text = format!(
+    let message = format!(
         "the result is another table with {found} intact records, one row with the payload each: without the schema they \
          cannot be decoded"
     );
-    repaired.note(Outcome::Partial, text);
+    repaired.note(Outcome::Partial, message);
     Ok(repaired)
 }
 

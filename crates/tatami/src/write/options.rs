@@ -146,13 +146,13 @@ impl WriterOptions {
 }
 
 fn names(settings: &Settings, name: &str) -> Vec<String> {
-    let text = settings.get(name).unwrap_or_default();
-    text.split(',').map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned).collect()
+    let value = settings.get(name).unwrap_or_default();
+    value.split(',').map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned).collect()
 }
 
-fn uuid(text: &str) -> Result<[u8; 16]> {
-    let refuse = || Error::invalid(format!("uuid={text} is not 32 hexadecimal digits"));
-    let digits: Vec<u8> = text.bytes().filter(|b| *b != b'-').collect();
+fn uuid(value: &str) -> Result<[u8; 16]> {
+    let refuse = || Error::invalid(format!("uuid={value} is not 32 hexadecimal digits"));
+    let digits: Vec<u8> = value.bytes().filter(|b| *b != b'-').collect();
     if digits.len() != 32 {
         return Err(refuse());
     }

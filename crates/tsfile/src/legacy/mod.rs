@@ -40,8 +40,9 @@ pub(crate) fn series(file: &File, device: &Device) -> Result<Vec<Series>> {
             });
             if entry.data_type != chunk.data_type {
                 let (a, b) = (entry.data_type.name(), chunk.data_type.name());
-                let text = format!("measurement '{}' is {a} and {b} in one file", entry.name.escape_debug());
-                return Err(Error::corrupt(text).class("bad_schema"));
+                let message =
+                    format!("measurement '{}' is {a} and {b} in one file", entry.name.escape_debug());
+                return Err(Error::corrupt(message).class("bad_schema"));
             }
             entry.chunks.push(Chunk {
                 offset: chunk.offset,

@@ -120,11 +120,11 @@ impl BloomFilter {
         let mut number = || if compact { cursor.uvar() } else { cursor.len32().map(|n| n as u32) };
         let (bits, functions) = (number()?, number()?);
         if bits == 0 || functions as usize > SEEDS.len() || bytes.len() as u64 > u64::from(bits).div_ceil(8) {
-            let text = format!(
+            let message = format!(
                 "a bloom filter of {} bytes, {bits} bits and {functions} functions is not possible",
                 bytes.len()
             );
-            return Err(cursor.corrupt(text).class("bad_bloom_filter"));
+            return Err(cursor.corrupt(message).class("bad_bloom_filter"));
         }
         Ok(Some(Self { bytes, bits, functions, version }))
     }

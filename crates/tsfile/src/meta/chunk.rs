@@ -57,8 +57,8 @@ impl ChunkHeader {
         let at = cursor.offset();
         let marker = cursor.u8()?;
         if !marker::is_chunk(marker, version) {
-            let text = format!("byte {marker:#04x} is not the marker of a chunk");
-            return Err(tesselle_core::Error::corrupt(text).class("bad_marker").offset(at));
+            let message = format!("byte {marker:#04x} is not the marker of a chunk");
+            return Err(tesselle_core::Error::corrupt(message).class("bad_marker").offset(at));
         }
         Self::parse_after(cursor, marker, version)
     }
@@ -98,7 +98,7 @@ impl ChunkHeader {
                 encoding,
             });
         }
-        let measurement = cursor.text()?.to_string();
+        let measurement = cursor.string()?.to_string();
         let data_size = cursor.len32()?;
         let data_type = DataType::from_code(i32::from(cursor.i16_be()?))?;
         let pages = Some(cursor.len32()? as u32);

@@ -77,10 +77,10 @@ impl DeviceId {
     pub fn quoted_path(&self) -> String {
         let quoted = |segment: &Option<String>| match segment.as_deref() {
             None => "null".to_string(),
-            Some(text) if text == "null" || text.contains(['.', '`']) => {
-                format!("`{}`", text.replace('`', "``"))
+            Some(segment) if segment == "null" || segment.contains(['.', '`']) => {
+                format!("`{}`", segment.replace('`', "``"))
             }
-            Some(text) => text.to_string(),
+            Some(segment) => segment.to_string(),
         };
         self.segments.iter().map(quoted).collect::<Vec<_>>().join(".")
     }
@@ -88,7 +88,7 @@ impl DeviceId {
     /// Reads a device.
     pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         match version {
-            Version::V08 | Version::V1 | Version::V2 => Ok(Self::plain(cursor.text()?)),
+            Version::V08 | Version::V1 | Version::V2 => Ok(Self::plain(cursor.string()?)),
             Version::V3 => Ok(Self::plain(cursor.vstr()?)),
             Version::V4 => {
                 let n = cursor.uvar()?;
@@ -135,13 +135,13 @@ mod tests {
 
     #[test]
     fn trailing_nulls_are_ignored() {
-        let text = |s: &str| Some(s.to_string());
-        let kept = DeviceId::from_segments(vec![text("weather"), text("north"), None]);
-        assert_eq!(kept, DeviceId::from_segments(vec![text("weather"), text("north")]));
+        let segment = |s: &str| Some(s.to_string());
+        let kept = DeviceId::from_segments(vec![segment("weather"), segment("north"), None]);
+        assert_eq!(kept, DeviceId::from_segments(vec![segment("weather"), segment("north")]));
         assert_eq!(kept.tag(1), None);
-        let inner = DeviceId::from_segments(vec![text("weather"), None, text("x")]);
+        let inner = DeviceId::from_segments(vec![segment("weather"), None, segment("x")]);
         assert_eq!(inner.path(), "weather.null.x");
-        let word = DeviceId::from_segments(vec![text("weather"), text("null"), text("x.y")]);
+        let word = DeviceId::from_segments(vec![segment("weather"), segment("null"), segment("x.y")]);
         assert_eq!(word.quoted_path(), "weather.`null`.`x.y`");
         let mut out = Vec::new();
         inner.write(&mut out, Version::V4).unwrap();

@@ -82,7 +82,7 @@ impl DeviceMetadata {
 
 impl ChunkGroupMetadata {
     fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
-        let device = cursor.text()?.to_string();
+        let device = cursor.string()?.to_string();
         let (start_offset, end_offset) = (cursor.offset64()?, cursor.offset64()?);
         let group_version = cursor.i64_be()?;
         let n = cursor.len32()?;
@@ -105,7 +105,7 @@ impl ChunkGroupMetadata {
 
 impl ChunkMetadata {
     fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
-        let measurement = cursor.text()?.to_string();
+        let measurement = cursor.string()?.to_string();
         let offset = cursor.offset64()?;
         let count = cursor.offset64()?;
         let (start_time, end_time) = (cursor.i64_be()?, cursor.i64_be()?);

@@ -73,7 +73,7 @@ impl FileMetadata {
         let mut meta = Self::default();
         let n = cursor.len32()?;
         for _ in 0..cursor.count(n, 32)? {
-            let device = cursor.text()?.to_string();
+            let device = cursor.string()?.to_string();
             let (offset, len) = (cursor.offset64()?, cursor.len32()?);
             let (start_time, end_time) = (cursor.i64_be()?, cursor.i64_be()?);
             meta.devices.push(DeviceLocation { device, offset, len, start_time, end_time });
@@ -90,7 +90,7 @@ impl FileMetadata {
             cursor.i32_be()?;
         }
         if cursor.u8()? != 0 {
-            meta.created_by = Some(cursor.text()?.to_string());
+            meta.created_by = Some(cursor.string()?.to_string());
         }
         if version == Version::V1 {
             meta.chunk_counts = Some((cursor.len32()? as u32, cursor.len32()? as u32));
@@ -196,8 +196,8 @@ impl FileMetadata {
             out.put_i32(CURRENT_VERSION_08);
         }
         out.push(u8::from(self.created_by.is_some()));
-        if let Some(text) = &self.created_by {
-            out.put_string(text)?;
+        if let Some(value) = &self.created_by {
+            out.put_string(value)?;
         }
         if version == Version::V1 {
             let (total, invalid) = self.chunk_counts.unwrap_or_default();

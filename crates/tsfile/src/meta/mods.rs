@@ -13,10 +13,10 @@ use super::Version;
 use super::deletion::{Deletion, Target};
 
 /// Reads all deletions of a file that are in effect. `offset` in errors is that of the line.
-pub fn parse_all(text: &[u8]) -> Result<Vec<Deletion>> {
+pub fn parse_all(lines: &[u8]) -> Result<Vec<Deletion>> {
     let mut deletions = Vec::new();
     let mut offset = 0_u64;
-    for line in text.split(|b| *b == b'\n') {
+    for line in lines.split(|b| *b == b'\n') {
         let at = offset;
         offset = offset.saturating_add(line.len() as u64 + 1);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn an_aborted_deletion_is_ignored() {
-        let text =
+        let lines =
             b"DELETION,root.a.s,1,200\nDELETION,root.b.s,2,150\naborted\nDELETION,root.c,d.s,9,10,1000\n";
         let of = |path: &str, before, start, end| Deletion {
             target: Target::Path(path.into()),
@@ -90,7 +90,7 @@ mod tests {
             end,
         };
         let expected = [of("root.a.s", 1, i64::MIN, 200), of("root.c,d.s", 9, 10, 1000)];
-        assert_eq!(parse_all(text).unwrap(), expected);
+        assert_eq!(parse_all(lines).unwrap(), expected);
     }
 
     #[test]

@@ -47,8 +47,8 @@ fn parse(cursor: &mut Cursor<'_>) -> Result<Deletion> {
     }
     let (start, end) = (cursor.i64_be()?, cursor.i64_be()?);
     if start > end {
-        let text = format!("a deletion starts at {start}, after its end at {end}");
-        return Err(Error::corrupt(text).class("bad_deletion").offset(at));
+        let message = format!("a deletion starts at {start}, after its end at {end}");
+        return Err(Error::corrupt(message).class("bad_deletion").offset(at));
     }
     let target = if kind == TREE {
         Target::Path(cursor.vstr()?.to_string())

@@ -18,7 +18,7 @@ pub trait Primitives<'a> {
     /// `bin`.
     fn bin(&mut self) -> Result<&'a [u8]>;
     /// `str`.
-    fn text(&mut self) -> Result<&'a str>;
+    fn string(&mut self) -> Result<&'a str>;
     /// `uvar`.
     fn uvar(&mut self) -> Result<u32>;
     /// `svar`.
@@ -47,7 +47,7 @@ impl<'a> Primitives<'a> for Cursor<'a> {
         self.bytes_u64(n)
     }
 
-    fn text(&mut self) -> Result<&'a str> {
+    fn string(&mut self) -> Result<&'a str> {
         let n = self.len32()?;
         self.utf8(n)
     }
@@ -97,13 +97,13 @@ pub trait PutPrimitives {
     /// `bin`; a length over 31 bits is refused.
     fn put_bin(&mut self, bytes: &[u8]) -> Result<()>;
     /// `str`.
-    fn put_string(&mut self, text: &str) -> Result<()>;
+    fn put_string(&mut self, value: &str) -> Result<()>;
     /// `uvar`.
     fn put_uvar(&mut self, n: u32);
     /// `svar`.
     fn put_svar(&mut self, n: i32);
     /// `vstr`.
-    fn put_vstr(&mut self, text: Option<&str>) -> Result<()>;
+    fn put_vstr(&mut self, value: Option<&str>) -> Result<()>;
 }
 
 impl PutPrimitives for Vec<u8> {
@@ -129,8 +129,8 @@ impl PutPrimitives for Vec<u8> {
         Ok(())
     }
 
-    fn put_string(&mut self, text: &str) -> Result<()> {
-        self.put_bin(text.as_bytes())
+    fn put_string(&mut self, value: &str) -> Result<()> {
+        self.put_bin(value.as_bytes())
     }
 
     fn put_uvar(&mut self, mut n: u32) {
@@ -145,12 +145,12 @@ impl PutPrimitives for Vec<u8> {
         self.put_uvar(((n << 1) ^ (n >> 31)).cast_unsigned());
     }
 
-    fn put_vstr(&mut self, text: Option<&str>) -> Result<()> {
-        match text {
+    fn put_vstr(&mut self, value: Option<&str>) -> Result<()> {
+        match value {
             None => self.put_svar(-1),
-            Some(text) => {
-                self.put_svar(len32(text.len())?);
-                self.extend_from_slice(text.as_bytes());
+            Some(value) => {
+                self.put_svar(len32(value.len())?);
+                self.extend_from_slice(value.as_bytes());
             }
         }
         Ok(())

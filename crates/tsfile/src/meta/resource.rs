@@ -43,12 +43,12 @@ impl Resource {
         let mut resource = Self::default();
         let n = cursor.len32()?;
         for _ in 0..cursor.count(n, 12)? {
-            let device = cursor.text()?.to_string();
+            let device = cursor.string()?.to_string();
             resource.devices.entry(device).or_default().0 = Some(cursor.i64_be()?);
         }
         let n = cursor.len32()?;
         for _ in 0..cursor.count(n, 12)? {
-            let device = cursor.text()?.to_string();
+            let device = cursor.string()?.to_string();
             resource.devices.entry(device).or_default().1 = Some(cursor.i64_be()?);
         }
         if !cursor.is_empty() {
@@ -71,8 +71,8 @@ impl Resource {
                 return Ok(resource);
             }
             other => {
-                let text = format!("time index type {other} is not known");
-                return Err(cursor.corrupt(text).class("unsupported_version"));
+                let message = format!("time index type {other} is not known");
+                return Err(cursor.corrupt(message).class("unsupported_version"));
             }
         }
         let n = cursor.len32()?;

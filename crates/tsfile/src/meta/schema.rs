@@ -26,8 +26,8 @@ pub struct MeasurementSchema {
 impl MeasurementSchema {
     /// Reads one entry of the map in 0.8 and 000001: the key, which repeats the name, and the schema itself.
     pub fn parse_entry(cursor: &mut Cursor<'_>) -> Result<(String, Self)> {
-        let key = cursor.text()?.to_string();
-        let name = cursor.text()?.to_string();
+        let key = cursor.string()?.to_string();
+        let name = cursor.string()?.to_string();
         let data_type = DataType::from_code(i32::from(cursor.i16_be()?))?;
         let encoding = Encoding::from_code(i32::from(cursor.i16_be()?))?;
         let compression = Compression::from_code(i32::from(cursor.i16_be()?))?;
@@ -89,7 +89,7 @@ impl TableSchema {
         let n = cursor.uvar()?;
         let mut columns = Vec::with_capacity(cursor.count(u64::from(n), 15)?);
         for _ in 0..n {
-            let name = cursor.text()?.to_string();
+            let name = cursor.string()?.to_string();
             let data_type = DataType::from_code(i32::from(cursor.u8()?))?;
             let encoding = Encoding::from_code(i32::from(cursor.u8()?))?;
             let compression = Compression::from_code(i32::from(cursor.u8()?))?;
@@ -124,7 +124,7 @@ fn parse_properties(cursor: &mut Cursor<'_>) -> Result<Properties> {
     let n = cursor.len32()?;
     let mut properties = Vec::with_capacity(cursor.count(n, 8)?);
     for _ in 0..n {
-        properties.push((cursor.text()?.to_string(), cursor.text()?.to_string()));
+        properties.push((cursor.string()?.to_string(), cursor.string()?.to_string()));
     }
     Ok(properties)
 }

@@ -96,7 +96,7 @@ impl Statistics {
         let n = cursor.len32()?;
         for _ in 0..cursor.count(n, 6)? {
             let field = if version == Version::V08 {
-                let key = cursor.text()?;
+                let key = cursor.string()?;
                 DIGEST.iter().position(|name| *name == key)
             } else {
                 usize::try_from(cursor.i16_be()?).ok().filter(|i| *i < DIGEST.len())
@@ -348,14 +348,14 @@ mod tests {
             if flat || !matches!(data_type, DataType::Boolean | DataType::Text) {
                 (stats.min, stats.max) = (value(3), value(4));
             }
-            let text = matches!(data_type, DataType::Text | DataType::String);
+            let is_string = matches!(data_type, DataType::Text | DataType::String);
             if flat {
                 stats.sum = Some(Sum::Float(1.5));
             } else if version.is_compact()
                 && matches!(data_type, DataType::Boolean | DataType::Int32 | DataType::Date)
             {
                 stats.sum = Some(Sum::Integer(7));
-            } else if data_type != DataType::Boolean && !text {
+            } else if data_type != DataType::Boolean && !is_string {
                 stats.sum = Some(Sum::Float(1.5));
             }
         }

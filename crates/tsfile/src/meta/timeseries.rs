@@ -131,21 +131,21 @@ impl TimeseriesMetadata {
         cursor: &mut Cursor<'a>,
         at: impl FnOnce(u64, u64) -> Result<Cursor<'a>>,
     ) -> Result<Self> {
-        let measurement = cursor.text()?.to_string();
+        let measurement = cursor.string()?.to_string();
         let data_type = DataType::from_code(i32::from(cursor.i16_be()?))?;
         let (list_offset, list_size) = (cursor.offset64()?, cursor.len32()?);
         let statistics = Statistics::parse(cursor, data_type, Version::V2)?;
         let mut list = at(list_offset, list_size)?;
         let mut chunks = Vec::new();
         while !list.is_empty() {
-            let name = list.text()?;
+            let name = list.string()?;
             if name != measurement {
-                let text = format!(
+                let message = format!(
                     "a chunk of '{}' is listed under '{}'",
                     name.escape_debug(),
                     measurement.escape_debug()
                 );
-                return Err(list.corrupt(text).class("bad_chunk_list"));
+                return Err(list.corrupt(message).class("bad_chunk_list"));
             }
             let offset = list.offset64()?;
             let chunk_type = DataType::from_code(i32::from(list.i16_be()?))?;

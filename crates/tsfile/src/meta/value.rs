@@ -119,17 +119,17 @@ impl Value {
 /// A string as it is, other bytes in hexadecimal.
 pub(crate) fn bytes_json(bytes: &[u8]) -> Json {
     match std::str::from_utf8(bytes) {
-        Ok(text) => json!(text),
+        Ok(value) => json!(value),
         Err(_) => json!({ "hex": hex(bytes) }),
     }
 }
 
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, b| {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut value, b| {
         // Writing to a string cannot fail.
-        let _ = write!(text, "{b:02x}");
-        text
+        let _ = write!(value, "{b:02x}");
+        value
     })
 }
 

@@ -87,10 +87,10 @@ impl Version {
             Some(b"000001") => Ok(Self::V1),
             Some(b"000002") => Ok(Self::V2),
             other => {
-                let text = String::from_utf8_lossy(other.unwrap_or_default()).into_owned();
+                let found = String::from_utf8_lossy(other.unwrap_or_default()).into_owned();
                 let error =
-                    Error::unsupported(format!("TsFile version '{}' is not known", text.escape_debug()));
-                let hint = if text.starts_with('v') {
+                    Error::unsupported(format!("TsFile version '{}' is not known", found.escape_debug()));
+                let hint = if found.starts_with('v') {
                     "files from before 0.8 have a different, Thrift-based layout; convert them with the IoTDB release that wrote them"
                 } else {
                     "supported are v0.8.0, 000001, 000002, 3 and 4; the file may come from a newer writer"

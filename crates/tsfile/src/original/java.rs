@@ -82,8 +82,8 @@ mod tests {
             (9.007_199_254_740_992e15, "9.007199254740992E15"),
             (f64::MAX, "1.7976931348623157E308"),
         ];
-        for (value, text) in cases {
-            assert_eq!(double(value), text);
+        for (value, printed) in cases {
+            assert_eq!(double(value), printed);
         }
         assert_eq!(float(0.1), "0.1");
         assert_eq!(float(f32::MAX), "3.4028235E38");

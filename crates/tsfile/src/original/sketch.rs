@@ -43,18 +43,18 @@ struct Sketch<'a, 'l> {
 }
 
 impl Sketch<'_, '_> {
-    fn put(&mut self, text: &str) -> Result<()> {
-        (self.line)(text)
+    fn put(&mut self, line: &str) -> Result<()> {
+        (self.line)(line)
     }
 
     /// A structure at its position.
-    fn at(&mut self, position: u64, text: &str) -> Result<()> {
-        self.put(&format!("{position:>20}|\t{text}"))
+    fn at(&mut self, position: u64, line: &str) -> Result<()> {
+        self.put(&format!("{position:>20}|\t{line}"))
     }
 
     /// A part of the preceding structure.
-    fn part(&mut self, text: &str) -> Result<()> {
-        self.put(&format!("{:20}|\t\t{text}", ""))
+    fn part(&mut self, line: &str) -> Result<()> {
+        self.put(&format!("{:20}|\t\t{line}", ""))
     }
 
     fn head(&mut self, shown: &str) -> Result<()> {
@@ -100,8 +100,8 @@ impl Sketch<'_, '_> {
         self.at(self.file.data_end, "[marker] 2")?;
         for (device, start, end, groups) in summaries {
             let path = &device.path;
-            let text = format!("[TsDeviceMetadata] of {path}, startTime:{start}, endTime:{end}");
-            self.at(device.place.0, &text)?;
+            let line = format!("[TsDeviceMetadata] of {path}, startTime:{start}, endTime:{end}");
+            self.at(device.place.0, &line)?;
             self.part(&format!("[startTime] {start}"))?;
             self.part(&format!("[endTime] {end}"))?;
             self.part(&format!("[num of ChunkGroupMetaData] {groups}"))?;
@@ -215,8 +215,8 @@ impl Sketch<'_, '_> {
         devices.sort_by_key(|(device, _)| device.place.0);
         for (device, series) in devices {
             self.driver.check_canceled()?;
-            let text = format!("[MetadataIndexNode] of {}, {} series", device.path, series.len());
-            self.at(device.place.0, &text)?;
+            let line = format!("[MetadataIndexNode] of {}, {} series", device.path, series.len());
+            self.at(device.place.0, &line)?;
             for one in &series {
                 let name = if one.is_time_column() { "the time column" } else { &one.name };
                 let chunks = one.chunks.len();

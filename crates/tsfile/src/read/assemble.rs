@@ -90,9 +90,9 @@ impl DeviceData {
                 known.statistics = None;
                 if known.data_type != column.data_type {
                     let (a, b) = (known.data_type.name(), column.data_type.name());
-                    let text =
+                    let message =
                         format!("'{path}.{}' is {a} and {b} in different files", column.name.escape_debug());
-                    return Err(Error::unsupported(text).class("mixed_types").file(&*entry.file.path));
+                    return Err(Error::unsupported(message).class("mixed_types").file(&*entry.file.path));
                 }
             }
             let deletions = matching(&column.name);

@@ -52,30 +52,30 @@ impl Strings {
     }
 }
 
-/// Runs `$body` with `$v` bound to the vector of a fixed-width column, or `$text` with the strings.
+/// Runs `$body` with `$v` bound to the vector of a fixed-width column, or `$strings` with the strings.
 macro_rules! each {
-    ($column:expr, $v:ident => $body:expr, $s:ident => $text:expr) => {
+    ($column:expr, $v:ident => $body:expr, $s:ident => $strings:expr) => {
         match $column {
             Column::Boolean($v) => $body,
             Column::Int32($v) => $body,
             Column::Int64($v) => $body,
             Column::Float($v) => $body,
             Column::Double($v) => $body,
-            Column::Binary($s) => $text,
+            Column::Binary($s) => $strings,
         }
     };
 }
 
 /// Runs `$body` for two columns of the same type.
 macro_rules! both {
-    ($a:expr, $b:expr, $x:ident, $y:ident => $body:expr, $s:ident, $t:ident => $text:expr) => {
+    ($a:expr, $b:expr, $x:ident, $y:ident => $body:expr, $s:ident, $t:ident => $strings:expr) => {
         match ($a, $b) {
             (Column::Boolean($x), Column::Boolean($y)) => $body,
             (Column::Int32($x), Column::Int32($y)) => $body,
             (Column::Int64($x), Column::Int64($y)) => $body,
             (Column::Float($x), Column::Float($y)) => $body,
             (Column::Double($x), Column::Double($y)) => $body,
-            (Column::Binary($s), Column::Binary($t)) => $text,
+            (Column::Binary($s), Column::Binary($t)) => $strings,
             _ => Err(Error::internal("columns of different types are joined")),
         }
     };
@@ -182,8 +182,8 @@ mod tests {
     fn strings_move_with_their_offsets() {
         let mut a = Column::new(Physical::Binary);
         if let Column::Binary(s) = &mut a {
-            for text in ["x", "", "yz"] {
-                s.push(text.as_bytes()).unwrap();
+            for value in ["x", "", "yz"] {
+                s.push(value.as_bytes()).unwrap();
             }
         }
         let mut b = Column::new(Physical::Binary);
@@ -191,7 +191,7 @@ mod tests {
         b.extend_nothing(1);
         b.extend_picks(&a, &[2, NONE, 0]).unwrap();
         let Column::Binary(s) = &b else { panic!() };
-        let texts: Vec<&[u8]> = (0..s.len()).map(|i| s.get(i)).collect();
-        assert_eq!(texts, [b"".as_slice(), b"yz", b"", b"yz", b"", b"x"]);
+        let strings: Vec<&[u8]> = (0..s.len()).map(|i| s.get(i)).collect();
+        assert_eq!(strings, [b"".as_slice(), b"yz", b"", b"yz", b"", b"x"]);
     }
 }

@@ -101,11 +101,11 @@ impl File {
         let data_end = data_end(&metadata, version, metadata_start)?;
         let length = metadata_end.saturating_sub(data_end);
         if length > limits.metadata_bytes {
-            let text = format!(
+            let message = format!(
                 "the metadata takes {length} bytes, more than the limit of {}",
                 limits.metadata_bytes
             );
-            return Err(Error::limit(text).offset(data_end));
+            return Err(Error::limit(message).offset(data_end));
         }
         let section = end.range(location, data_end..metadata_end)?;
         let mut file = Self {
@@ -176,8 +176,8 @@ impl File {
             if self.version.is_flat() { legacy::devices(&self.metadata) } else { self.walk_devices()? };
         devices.sort_by(|a, b| a.path.cmp(&b.path));
         if let Some(pair) = devices.windows(2).find(|pair| pair[0].id == pair[1].id) {
-            let text = format!("device '{}' is listed twice", pair[0].path.escape_debug());
-            return Err(Error::corrupt(text).class("duplicate_device").offset(self.metadata_start));
+            let message = format!("device '{}' is listed twice", pair[0].path.escape_debug());
+            return Err(Error::corrupt(message).class("duplicate_device").offset(self.metadata_start));
         }
         Ok(devices)
     }
@@ -219,11 +219,11 @@ impl File {
         let head = self.version.head().len() as u64;
         for chunk in series.iter().flat_map(|s| &s.chunks) {
             if chunk.offset < head || chunk.offset >= self.data_end {
-                let text = format!(
+                let message = format!(
                     "the chunk at {} is outside the data section, {head} to {}",
                     chunk.offset, self.data_end
                 );
-                return Err(Error::corrupt(text).class("bad_offset").piece(piece()).file(&*self.path));
+                return Err(Error::corrupt(message).class("bad_offset").piece(piece()).file(&*self.path));
             }
         }
         Ok(series)
@@ -245,9 +245,9 @@ impl File {
         let inside = |n: u64| n.checked_sub(self.data_end).and_then(|n| usize::try_from(n).ok());
         let bytes = inside(from).zip(inside(to)).and_then(|(from, to)| self.section.get(from..to));
         bytes.map(|bytes| Cursor::new(bytes, from, what)).ok_or_else(|| {
-            let text =
+            let message =
                 format!("bytes {from} to {to} are outside the metadata, {} to {}", self.data_end, self.size);
-            Error::corrupt(text).class("bad_offset").piece(what)
+            Error::corrupt(message).class("bad_offset").piece(what)
         })
     }
 
@@ -335,8 +335,8 @@ fn data_end(metadata: &FileMetadata, version: Version, metadata_start: u64) -> R
     };
     let head = version.head().len() as u64;
     end.filter(|end| (head..metadata_start).contains(end)).ok_or_else(|| {
-        let text = format!("the metadata cannot start at {}", end.unwrap_or_default());
-        Error::corrupt(text).class("bad_offset").offset(metadata_start)
+        let message = format!("the metadata cannot start at {}", end.unwrap_or_default());
+        Error::corrupt(message).class("bad_offset").offset(metadata_start)
     })
 }
 
@@ -355,7 +355,7 @@ impl<'a> Walk<'a> {
     }
 
     fn node(&mut self, from: u64, to: u64, parent: u64, level: Level, depth: usize) -> Result<IndexNode> {
-        let bad = |text: &'static str| Error::corrupt(text).class("bad_index_node").offset(from);
+        let bad = |message: &'static str| Error::corrupt(message).class("bad_index_node").offset(from);
         if to > parent || depth > MAX_TREE_DEPTH {
             return Err(bad("an index node does not precede its parent"));
         }
@@ -393,8 +393,8 @@ impl<'a> Walk<'a> {
                 let child = self.node(from, to, parent, Level::Device, depth)?;
                 let child_type = child.node_type;
                 if !matches!(child_type, NodeType::InternalDevice | NodeType::LeafDevice) {
-                    let text = "a device node has children that are not devices";
-                    return Err(Error::corrupt(text).class("bad_index_node").offset(from));
+                    let message = "a device node has children that are not devices";
+                    return Err(Error::corrupt(message).class("bad_index_node").offset(from));
                 }
                 self.devices(&child, child_type, from, table, depth + 1, out)?;
             } else {

@@ -73,23 +73,23 @@ pub(crate) fn parse_header(
     let mut cursor = Cursor::new(bytes, chunk.offset, "chunk header");
     let header = ChunkHeader::parse(&mut cursor, file.version).at_offset(chunk.offset)?;
     if header.measurement != name || header.data_type != data_type {
-        let text = format!(
+        let message = format!(
             "the metadata lists a chunk of '{}' ({}) as '{}' ({})",
             header.measurement.escape_debug(),
             header.data_type.name(),
             name.escape_debug(),
             data_type.name()
         );
-        return Err(Error::corrupt(text).class("bad_chunk").offset(chunk.offset));
+        return Err(Error::corrupt(message).class("bad_chunk").offset(chunk.offset));
     }
     let start = cursor.offset();
     let end = start.checked_add(header.data_size).filter(|end| *end <= file.data_end);
     let end = end.ok_or_else(|| {
-        let text = format!(
+        let message = format!(
             "a chunk of {} bytes extends past the end of the data at {}",
             header.data_size, file.data_end
         );
-        Error::corrupt(text).class("bad_length").offset(chunk.offset)
+        Error::corrupt(message).class("bad_length").offset(chunk.offset)
     })?;
     Ok((header, start..end))
 }

@@ -120,8 +120,9 @@ impl Output {
 
     /// Whether the batch is full.
     pub(crate) fn is_full(&self) -> bool {
-        let text = |slot: &Slot| matches!(&slot.values, Some(v @ Column::Binary(_)) if v.bytes() > MAX_TEXT);
-        self.closed || self.rows() >= self.shape.batch_rows || self.slots.iter().any(text)
+        let is_full =
+            |slot: &Slot| matches!(&slot.values, Some(v @ Column::Binary(_)) if v.bytes() > MAX_TEXT);
+        self.closed || self.rows() >= self.shape.batch_rows || self.slots.iter().any(is_full)
     }
 
     /// Whether a run of this many rows forms a batch of its own.
@@ -236,7 +237,7 @@ impl Output {
                     Some(array) => array,
                     None => new_null_array(field.data_type(), rows),
                 },
-                Part::Constant(text) => constant(text.as_deref(), rows, field.data_type())?,
+                Part::Constant(value) => constant(value.as_deref(), rows, field.data_type())?,
                 Part::Measurement => {
                     let bytes = measurements.iter().map(|(name, n)| name.len() * n).sum();
                     let mut names = StringBuilder::with_capacity(rows, bytes);
@@ -263,16 +264,16 @@ fn measurement_at(measurements: &[(Arc<str>, usize)], row: usize) -> Option<&str
 }
 
 /// The same string in every row.
-fn constant(text: Option<&str>, rows: usize, data_type: &arrow_schema::DataType) -> Result<ArrayRef> {
-    let Some(text) = text else { return Ok(new_null_array(data_type, rows)) };
-    if text.len().checked_mul(rows).is_none_or(|bytes| bytes > i32::MAX as usize) {
+fn constant(value: Option<&str>, rows: usize, data_type: &arrow_schema::DataType) -> Result<ArrayRef> {
+    let Some(value) = value else { return Ok(new_null_array(data_type, rows)) };
+    if value.len().checked_mul(rows).is_none_or(|bytes| bytes > i32::MAX as usize) {
         return Err(
             Error::limit("the tags of one batch take more than 2 GiB").hint("read fewer rows per batch")
         );
     }
     Ok(match data_type {
-        arrow_schema::DataType::Binary => Arc::new(BinaryArray::new_repeated(text.as_bytes(), rows)),
-        _ => Arc::new(StringArray::new_repeated(text, rows)),
+        arrow_schema::DataType::Binary => Arc::new(BinaryArray::new_repeated(value.as_bytes(), rows)),
+        _ => Arc::new(StringArray::new_repeated(value, rows)),
     })
 }
 
@@ -288,7 +289,7 @@ fn check_text<'a>(
     let Column::Binary(strings) = values else { return Ok(()) };
     if !data_type.is_string()
         || show.text_as_binary
-        || std::str::from_utf8(&strings.data).is_ok_and(|text| cuts_whole(text, &strings.offsets))
+        || std::str::from_utf8(&strings.data).is_ok_and(|value| cuts_whole(value, &strings.offsets))
     {
         return Ok(());
     }
@@ -303,6 +304,6 @@ fn check_text<'a>(
 }
 
 /// Whether every offset is a character boundary.
-fn cuts_whole(text: &str, offsets: &[i32]) -> bool {
-    text.is_ascii() || offsets.iter().all(|at| text.is_char_boundary(*at as usize))
+fn cuts_whole(value: &str, offsets: &[i32]) -> bool {
+    value.is_ascii() || offsets.iter().all(|at| value.is_char_boundary(*at as usize))
 }

@@ -38,9 +38,9 @@ pub(crate) fn split(header: &ChunkHeader, version: Version, bytes: &Bytes, offse
         pages.push(Page { header: page, offset: at, start, data: bytes.slice(from..cursor.position()) });
     }
     if header.pages.is_some_and(|n| n as usize != pages.len()) {
-        let text =
+        let message =
             format!("a chunk states {} pages and has {}", header.pages.unwrap_or_default(), pages.len());
-        return Err(Error::corrupt(text).class("bad_count").offset(offset));
+        return Err(Error::corrupt(message).class("bad_count").offset(offset));
     }
     Ok(pages)
 }
@@ -66,8 +66,8 @@ impl Page {
         let ratio = match compression {
             Compression::Uncompressed => {
                 if size != stored {
-                    let text = format!("an uncompressed page has {stored} bytes and states {size}");
-                    return Err(Error::corrupt(text).class("bad_length"));
+                    let message = format!("an uncompressed page has {stored} bytes and states {size}");
+                    return Err(Error::corrupt(message).class("bad_length"));
                 }
                 return Ok(&self.data);
             }
@@ -77,8 +77,8 @@ impl Page {
             Compression::Zstd | Compression::Lzma2 => u64::MAX,
         };
         if size > MAX_PAGE_BYTES || size > stored.saturating_mul(ratio).saturating_add(64) {
-            let text = format!("a page of {stored} bytes cannot decompress to {size}");
-            return Err(Error::corrupt(text).class("bad_length"));
+            let message = format!("a page of {stored} bytes cannot decompress to {size}");
+            return Err(Error::corrupt(message).class("bad_length"));
         }
         // The bytes of an earlier page are overwritten completely: a page that decompresses to less than
         // stated is an error.
@@ -93,8 +93,8 @@ pub(crate) fn split_columns(bytes: &[u8], offset: u64) -> Result<(&[u8], &[u8])>
     let mut cursor = Cursor::new(bytes, 0, "page");
     let length = cursor.uvarint().at_offset(offset)?;
     let times = cursor.bytes_u64(length).map_err(|_| {
-        let text = format!("the time column of a page takes {length} bytes, the page has {}", bytes.len());
-        Error::corrupt(text).class("bad_length").offset(offset)
+        let message = format!("the time column of a page takes {length} bytes, the page has {}", bytes.len());
+        Error::corrupt(message).class("bad_length").offset(offset)
     })?;
     Ok((times, cursor.rest()))
 }
@@ -174,8 +174,8 @@ pub(crate) fn decode_aligned(
     let mut cursor = Cursor::new(bytes, 0, "aligned page");
     let stated = cursor.i32_be().at_offset(page.offset)?;
     if usize::try_from(stated).ok() != Some(rows) {
-        let text = format!("a page of an aligned column has {stated} rows, the time column {rows}");
-        return Err(Error::corrupt(text).class("bad_count").offset(page.offset));
+        let message = format!("a page of an aligned column has {stated} rows, the time column {rows}");
+        return Err(Error::corrupt(message).class("bad_count").offset(page.offset));
     }
     let bitmap = cursor.bytes(rows.div_ceil(8)).at_offset(page.offset)?;
     let (picks, present) = unpack(bitmap, rows.min(wanted));

@@ -206,8 +206,8 @@ pub(crate) fn bounds_of(statistics: &Statistics, data_type: DataType) -> Option<
 mod tests {
     use super::*;
 
-    fn pruner(text: &str) -> Pruner {
-        Pruner::new(Some(text.parse().unwrap()), BTreeMap::new())
+    fn pruner(condition: &str) -> Pruner {
+        Pruner::new(Some(condition.parse().unwrap()), BTreeMap::new())
     }
 
     fn span(lo: i64, hi: i64, min: i64, max: i64) -> Span {
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn time_intervals_agree_with_the_predicate() {
         let i64s = (i128::from(i64::MIN), i128::from(i64::MAX));
-        let of = |text: &str| interval_of(&text.parse().unwrap());
+        let of = |condition: &str| interval_of(&condition.parse().unwrap());
         assert_eq!(of("time BETWEEN 3 AND 9 AND time > 4"), Some((5, 9)));
         assert_eq!(of("time < 7"), Some((i64s.0, 6)));
         assert_eq!(of("time = 7 AND time >= 9"), Some((9, 7)));
@@ -236,15 +236,15 @@ mod tests {
             assert_eq!(of(other), None, "{other}");
         }
         assert_eq!(of("time < 7.5"), None);
-        for text in ["time BETWEEN 3 AND 9", "time > 5 AND time < 6", "time = 9223372036854775807"] {
-            let quick = pruner(text);
+        for condition in ["time BETWEEN 3 AND 9", "time > 5 AND time < 6", "time = 9223372036854775807"] {
+            let quick = pruner(condition);
             let slow = Pruner { interval: None, ..quick.clone() };
             let times = [i64::MIN, 2, 3, 5, 6, 9, 10, i64::MAX];
             for (i, lo) in times.into_iter().enumerate() {
                 for hi in times.into_iter().skip(i) {
                     let out = quick.rules_out_time(lo, hi);
-                    assert!(out || !slow.rules_out_time(lo, hi), "{text} {lo} {hi}");
-                    assert!(!(out && quick.wants_all(lo, hi)), "{text} {lo} {hi}");
+                    assert!(out || !slow.rules_out_time(lo, hi), "{condition} {lo} {hi}");
+                    assert!(!(out && quick.wants_all(lo, hi)), "{condition} {lo} {hi}");
                 }
             }
         }

@@ -120,10 +120,10 @@ impl Source {
             if let (Some(last), Some(first)) = (last, run.times.first())
                 && *first <= last
             {
-                let text = format!(
+                let message = format!(
                     "the times of a page start at {first}, although the previous page ends at {last}"
                 );
-                return Err(input.place(unit.first_page(), Error::corrupt(text).class("bad_statistics")));
+                return Err(input.place(unit.first_page(), Error::corrupt(message).class("bad_statistics")));
             }
             let rows = input.wanted_rows(&run.times);
             (run.position, run.end) = (rows.start, rows.end);

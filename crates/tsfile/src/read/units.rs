@@ -295,9 +295,9 @@ impl Builder<'_> {
             0 => Ok(None),
             n if n == time_pages || (loaded.cut && n < time_pages) => Ok(Some(value)),
             n => {
-                let text =
+                let message =
                     format!("a column of an aligned group has {n} pages, its time column {time_pages}");
-                Err(self.input.place((value, 0), Error::corrupt(text).class("bad_count")))
+                Err(self.input.place((value, 0), Error::corrupt(message).class("bad_count")))
             }
         }
     }

@@ -124,7 +124,7 @@ pub(crate) fn decode(
             Encoding::Dictionary if version.is_compact() => {
                 dictionary::decode(bytes, count, MAX_TEXT, offsets, data)?;
             }
-            _ => return Err(no_such(encoding, "text", version)),
+            _ => return Err(no_such(encoding, "strings", version)),
         },
     }
     Ok(())
@@ -234,8 +234,8 @@ pub(crate) fn decode_times(
         };
         let most = most_times(encoding, bytes.len());
         if count > most {
-            let text = format!("{} bytes of times cannot encode {count} points", bytes.len());
-            return Err(Error::corrupt(text).class("bad_count"));
+            let message = format!("{} bytes of times cannot encode {count} points", bytes.len());
+            return Err(Error::corrupt(message).class("bad_count"));
         }
         let mut times = Vec::new();
         match encoding {
@@ -298,8 +298,9 @@ fn count_times(bytes: &[u8], encoding: Encoding) -> Result<usize> {
         Encoding::Regular => regular::count::<i64>(bytes, limit)?,
         Encoding::Plain => bytes.len() / 8,
         other => {
-            let text = format!("{} does not record the number of times of a page", other.name(Version::V4));
-            return Err(Error::unsupported(text).class("unsupported_encoding"));
+            let message =
+                format!("{} does not record the number of times of a page", other.name(Version::V4));
+            return Err(Error::unsupported(message).class("unsupported_encoding"));
         }
     })
 }

@@ -143,8 +143,8 @@ impl Judge<'_> {
             chunk,
         };
         if has_two_readings && trusted.is_none() && merged.is_none() {
-            let text = "its encoding is ambiguous, and the statistics that would resolve it are lost";
-            judged.doubts.push(format!("{}: {text}", waiting.piece));
+            let message = "its encoding is ambiguous, and the statistics that would resolve it are lost";
+            judged.doubts.push(format!("{}: {message}", waiting.piece));
         }
         let checked = pages::check(std::slice::from_ref(&waiting), self.version, self.driver);
         let mut findings = checked.iter().flat_map(|page| &page.findings);
@@ -164,11 +164,11 @@ impl Judge<'_> {
                 let checked = known.is_consistent && merged.is_none();
                 match difference(&known.statistics, found, compare).filter(|_| !checked) {
                     None => record.statistics = known.statistics.clone(),
-                    Some(text) => {
-                        let text =
-                            format!("{}: the statistics in the metadata differ: {text}", waiting.piece);
+                    Some(message) => {
+                        let message =
+                            format!("{}: the statistics in the metadata differ: {message}", waiting.piece);
                         let list = if merged.is_some() { &mut judged.renewed } else { &mut judged.doubts };
-                        list.push(text);
+                        list.push(message);
                     }
                 }
                 judged.version.get_or_insert(known.version);

@@ -56,8 +56,8 @@ pub(crate) fn repair(
         Err(error) => return without_tail(source, target, version, options, driver, &error),
     };
     if file.is_encrypted() {
-        let text = "the pages of this file are encrypted and cannot be checked";
-        return Err(Error::unsupported(text).class("encrypted").file(source.path()));
+        let message = "the pages of this file are encrypted and cannot be checked";
+        return Err(Error::unsupported(message).class("encrypted").file(source.path()));
     }
     let mut report = Report::new(Depth::Deep);
     let archive = Archive::open(source, options)?;
@@ -69,8 +69,8 @@ pub(crate) fn repair(
         with_tail(source, target, &file, options, driver)?
     };
     if has_deletions {
-        let text = "the deletions next to the source were neither applied nor copied: the result contains deleted points";
-        repaired.notes.push(text.to_owned());
+        let message = "the deletions next to the source were neither applied nor copied: the result contains deleted points";
+        repaired.notes.push(message.to_owned());
     }
     Ok(repaired)
 }
@@ -108,14 +108,14 @@ fn without_tail(
         }
         (None, Some(_)) => {}
         (None, None) => {
-            let text = format!("the data ends at byte {size} without an end marker");
-            repaired.note(lost, text);
+            let message = format!("the data ends at byte {size} without an end marker");
+            repaired.note(lost, message);
         }
     }
     let known = File::metadata_alone(source, size, &options.limits).ok();
     if known.is_none() && version == Version::V4 {
-        let text = "table schemas and file properties, if the file had any, are lost";
-        repaired.note(lost, text);
+        let message = "table schemas and file properties, if the file had any, are lost";
+        repaired.note(lost, message);
     }
     let judge = Judge { location: source, version, guide: None, driver };
     let (groups, _) = judge_groups(&judge, &found, &mut repaired)?;
@@ -192,12 +192,12 @@ fn note_tables(file: &File, repaired: &mut Repaired) {
     let lonely = tables.find(|name| file.devices.iter().all(|device| device.id.table_name() != **name));
     let homeless = file.devices.iter().find(|device| device.table.is_none());
     if let (Some(table), Some(device)) = (lonely, homeless) {
-        let text = format!(
+        let message = format!(
             "table '{}' has no devices and '{}' has no table: one of the names may be damaged",
             table.escape_debug(),
             device.path.escape_debug()
         );
-        repaired.note(Outcome::Doubtful, text);
+        repaired.note(Outcome::Doubtful, message);
     }
 }
 
@@ -217,10 +217,11 @@ fn judge_groups(
         for group in &record.groups {
             match judge.group(device, group)? {
                 Ok(mut judged) => {
-                    renewed.extend(judged.renewed.drain(..).map(|text| (Outcome::Mended, text)));
-                    doubts.extend(judged.doubts.drain(..).map(|text| {
-                        let text = format!("{text}; the statistics were rebuilt, the points may be wrong");
-                        (Outcome::Doubtful, text)
+                    renewed.extend(judged.renewed.drain(..).map(|message| (Outcome::Mended, message)));
+                    doubts.extend(judged.doubts.drain(..).map(|message| {
+                        let message =
+                            format!("{message}; the statistics were rebuilt, the points may be wrong");
+                        (Outcome::Doubtful, message)
                     }));
                     list.push(Some(judged));
                 }
@@ -304,9 +305,9 @@ fn account(mut guide: Guide, groups: &mut Groups, salvaged: &[Salvaged], repaire
                     && !listed.contains(&(path.clone(), stray.measurement.clone()))
                 {
                     // A series without a listed chunk, although the writer added it to the bloom filter.
-                    let text =
+                    let message =
                         format!("{what} was not listed in the metadata, but it is in the bloom filter");
-                    repaired.note(Outcome::Mended, text);
+                    repaired.note(Outcome::Mended, message);
                 } else {
                     unlisted.push((
                         Outcome::Doubtful,
@@ -332,14 +333,14 @@ fn account(mut guide: Guide, groups: &mut Groups, salvaged: &[Salvaged], repaire
             let name = if name.is_empty() { "the time column" } else { name };
             format!("{points} points of {}", name.escape_debug())
         });
-        let mut text =
+        let mut message =
             format!("lost from '{}': {}", path.escape_debug(), named.collect::<Vec<_>>().join(", "));
         if series.len() > NAMED {
             let rest: u64 = series.values().skip(NAMED).sum();
             let more = series.len() - NAMED;
-            text = format!("{text}, {rest} points of {more} more series");
+            message = format!("{message}, {rest} points of {more} more series");
         }
-        (Outcome::Partial, text)
+        (Outcome::Partial, message)
     });
     add_lines(repaired, lines.collect(), "more devices lost points");
 }
@@ -405,12 +406,12 @@ fn finish(
                 (Ok(()), finding) => finding.map(|f| f.message.clone()).unwrap_or_default(),
             };
             target.storage().remove(target.path())?;
-            let text = format!("the repaired file does not verify: {why}");
-            return Err(Error::corrupt(text).class("repair_failed").file(source.path()));
+            let message = format!("the repaired file does not verify: {why}");
+            return Err(Error::corrupt(message).class("repair_failed").file(source.path()));
         }
         let count = drop.len();
-        let text = format!("{count} more chunk groups do not verify in the result and were dropped");
-        repaired.note(Outcome::Partial, text);
+        let message = format!("{count} more chunk groups do not verify in the result and were dropped");
+        repaired.note(Outcome::Partial, message);
         for origin in drop {
             let place = match origin {
                 Origin::Whole(device, number) => parts
@@ -449,12 +450,12 @@ fn write(
     let is_whole = |(_, origin): &&(Range<u64>, Origin)| matches!(origin, Origin::Whole(..));
     let whole = section.origins.iter().filter(is_whole).count();
     let partial = section.origins.len() - whole;
-    let mut text = format!("kept {whole} complete chunk groups of {devices} devices");
+    let mut message = format!("kept {whole} complete chunk groups of {devices} devices");
     if partial > 0 {
-        text =
+        message =
             format!("kept {whole} complete chunk groups and parts of {partial} others, of {devices} devices");
     }
-    repaired.notes.push(text);
+    repaired.notes.push(message);
     section.found.write_tail(parts.version, known, &mut out)?;
     out.commit()?;
     Ok(repaired)
@@ -480,8 +481,9 @@ fn repair_tables(known: &mut FileMetadata, found: &Recovered, repaired: &mut Rep
             if column.data_type != chunk.data_type {
                 let (table, column_name) = (table.name.escape_debug(), column.name.escape_debug());
                 let (from, to) = (column.data_type.name(), chunk.data_type.name());
-                let text = format!("table '{table}' declared '{column_name}' as {from}, its chunks are {to}");
-                repaired.note(Outcome::Mended, text);
+                let message =
+                    format!("table '{table}' declared '{column_name}' as {from}, its chunks are {to}");
+                repaired.note(Outcome::Mended, message);
                 column.data_type = chunk.data_type;
             }
         }

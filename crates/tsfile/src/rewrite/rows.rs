@@ -35,7 +35,7 @@ pub(super) fn rewrite(
             }
         }
         match &metadata.created_by {
-            Some(text) if version.is_flat() => sink_options.writer.created_by = Some(text.clone()),
+            Some(value) if version.is_flat() => sink_options.writer.created_by = Some(value.clone()),
             Some(_) => {
                 changes
                     .add("the name of the creator, which this version cannot store".to_owned(), "created_by");

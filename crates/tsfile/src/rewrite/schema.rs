@@ -31,11 +31,11 @@ impl Changes {
             series.dedup();
             let more = series.len().saturating_sub(NAMED);
             let named = series.iter().take(NAMED).map(|name| format!("'{}'", name.escape_debug()));
-            let mut text = format!("{what}: {}", named.collect::<Vec<_>>().join(", "));
+            let mut message = format!("{what}: {}", named.collect::<Vec<_>>().join(", "));
             if more > 0 {
-                text = format!("{text} and {more} more");
+                message = format!("{message} and {more} more");
             }
-            text
+            message
         };
         self.0.into_iter().map(line).collect()
     }

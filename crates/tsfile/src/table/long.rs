@@ -97,8 +97,8 @@ fn value_column(data_type: DataType) -> String {
     format!("value_{}", data_type.name().to_ascii_lowercase())
 }
 
-fn string_bounds(text: &str) -> ColumnBounds {
-    ColumnBounds::range(text, text)
+fn string_bounds(value: &str) -> ColumnBounds {
+    ColumnBounds::range(value, value)
 }
 
 impl Table for LongTable {

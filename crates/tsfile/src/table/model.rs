@@ -106,9 +106,9 @@ impl ModelTableView {
             };
             if source.data_type.physical() != column.data_type.physical() {
                 let (a, b) = (column.data_type.name(), source.data_type.name());
-                let text =
+                let message =
                     format!("column '{}' is declared as {a} and stored as {b}", column.name.escape_debug());
-                return Err(Error::corrupt(text).class("bad_schema").piece(format!("'{}'", data.path)));
+                return Err(Error::corrupt(message).class("bad_schema").piece(format!("'{}'", data.path)));
             }
             let slot = slots.get(i).copied().flatten().unwrap_or_else(|| {
                 shape_slots.push((Arc::clone(&source.name), column.data_type));

@@ -107,8 +107,8 @@ fn delete_in(location: &Location, points: &Points) -> Result<u64> {
         append(&side_file(location, "mods2"), true, &lines)?;
     } else {
         if file.version.is_flat() && points.from != i64::MIN {
-            let text = format!("version {} can only delete all points up to a time", file.version.name());
-            return Err(Error::unsupported(text).hint("omit the first time, or upgrade the file"));
+            let message = format!("version {} can only delete all points up to a time", file.version.name());
+            return Err(Error::unsupported(message).hint("omit the first time, or upgrade the file"));
         }
         // Later chunks, e.g. of appended rows, are not affected.
         let before =

@@ -78,12 +78,12 @@ impl Check<'_> {
     fn structure(&mut self) {
         let file = &self.entry.file;
         if file.recovered {
-            let text = "the file was not closed; only its complete chunk groups are read";
-            self.add(Severity::Warning, "incomplete", file.data_end, "tail", text);
+            let message = "the file was not closed; only its complete chunk groups are read";
+            self.add(Severity::Warning, "incomplete", file.data_end, "tail", message);
         }
         if let Some(offset) = self.entry.torn_deletion {
-            let text = "the deletion file is cut off inside its last deletion, which is ignored";
-            let finding = Finding::new(Severity::Warning, "torn_deletion", text);
+            let message = "the deletion file is cut off inside its last deletion, which is ignored";
+            let finding = Finding::new(Severity::Warning, "torn_deletion", message);
             let side = format!("{}.mods2", self.entry.label);
             self.report.add(finding.file(side).offset(offset).piece("deletions"));
         }
@@ -99,16 +99,17 @@ impl Check<'_> {
         for table in &file.metadata.tables {
             for (column, category) in &table.columns {
                 if *category == Category::Tag && !is_string(column.data_type) {
-                    let text = format!("a tag is declared as {}; tags are strings", column.data_type.name());
+                    let message =
+                        format!("a tag is declared as {}; tags are strings", column.data_type.name());
                     let piece = format!("'{}.{}'", table.name, column.name);
-                    self.add(Severity::Error, "table_schema", file.metadata_start, &piece, text);
+                    self.add(Severity::Error, "table_schema", file.metadata_start, &piece, message);
                 }
             }
         }
         for (key, name) in &file.metadata.misnamed {
-            let text = format!("the schema of a measurement is listed as '{}'", key.escape_debug());
+            let message = format!("the schema of a measurement is listed as '{}'", key.escape_debug());
             let piece = format!("measurement '{}'", name.escape_debug());
-            self.add(Severity::Error, "measurement_schema", file.metadata_start, &piece, text);
+            self.add(Severity::Error, "measurement_schema", file.metadata_start, &piece, message);
         }
         let mut expected = file.metadata.bloom.as_ref().map(BloomFilter::cleared);
         let mut chunks = 0_u64;
@@ -140,16 +141,16 @@ impl Check<'_> {
         if let (Some(bloom), Some(expected)) = (&file.metadata.bloom, expected) {
             let surplus = bloom.surplus(&expected);
             if surplus > 0 {
-                let text = format!("{surplus} bits of the bloom filter belong to no series of this file");
-                self.add(Severity::Error, "bloom_filter", file.metadata_start, "bloom filter", text);
+                let message = format!("{surplus} bits of the bloom filter belong to no series of this file");
+                self.add(Severity::Error, "bloom_filter", file.metadata_start, "bloom filter", message);
             }
         }
         if let Some((total, invalid)) = file.metadata.chunk_counts
             && u64::from(total) != chunks + u64::from(invalid)
         {
-            let text =
+            let message =
                 format!("the file states {total} chunks, {invalid} of them invalid, and lists {chunks}");
-            self.add(Severity::Warning, "chunk_count", file.metadata_start, "file metadata", text);
+            self.add(Severity::Warning, "chunk_count", file.metadata_start, "file metadata", message);
         }
     }
 
@@ -168,18 +169,18 @@ impl Check<'_> {
         let full = format!("{path}.{}", series.name);
         let strings = self.filter_paths(device, series);
         if file.metadata.bloom.as_ref().is_some_and(|bloom| !strings.iter().any(|s| bloom.may_contain(s))) {
-            let text = "the bloom filter does not contain this series";
-            self.add(Severity::Error, "bloom_filter", file.metadata_start, &format!("'{full}'"), text);
+            let message = "the bloom filter does not contain this series";
+            self.add(Severity::Error, "bloom_filter", file.metadata_start, &format!("'{full}'"), message);
         }
         let table = device.table.and_then(|t| file.metadata.tables.get(t));
         let column = table.and_then(|t| t.columns.iter().find(|(column, _)| column.name == series.name));
         if let Some((column, _)) = column.filter(|(column, _)| column.data_type != series.data_type) {
-            let text = format!(
+            let message = format!(
                 "the table declares {}, the series has {}",
                 column.data_type.name(),
                 series.data_type.name()
             );
-            self.add(Severity::Error, "table_schema", file.metadata_start, &format!("'{full}'"), text);
+            self.add(Severity::Error, "table_schema", file.metadata_start, &format!("'{full}'"), message);
         }
         let mut merged = Statistics::default();
         for chunk in &series.chunks {
@@ -192,15 +193,21 @@ impl Check<'_> {
                 met: false,
             };
             if self.known.insert(chunk.offset, known).is_some() {
-                let text = "the metadata lists two chunks at this offset";
-                self.add(Severity::Error, "duplicate_chunk", chunk.offset, &format!("'{full}'"), text);
+                let message = "the metadata lists two chunks at this offset";
+                self.add(Severity::Error, "duplicate_chunk", chunk.offset, &format!("'{full}'"), message);
             }
         }
         if let Some(stated) = &series.statistics
-            && let Some(text) = difference(stated, &merged, Compare::Merged)
+            && let Some(message) = difference(stated, &merged, Compare::Merged)
         {
-            let text = format!("the statistics of the series differ from those of its chunks: {text}");
-            self.add(Severity::Error, "series_statistics", file.metadata_start, &format!("'{full}'"), text);
+            let message = format!("the statistics of the series differ from those of its chunks: {message}");
+            self.add(
+                Severity::Error,
+                "series_statistics",
+                file.metadata_start,
+                &format!("'{full}'"),
+                message,
+            );
         }
     }
 
@@ -211,21 +218,21 @@ impl Check<'_> {
         let piece = format!("device '{}'", device.path);
         let listed = file.metadata.devices.iter().find(|d| d.device == device.path);
         if listed.is_some_and(|d| (d.start_time, d.end_time) != (metadata.start_time, metadata.end_time)) {
-            let text = "the times of a device differ between its own and the file's metadata";
-            self.add(Severity::Error, "device_times", device.place.0, &piece, text);
+            let message = "the times of a device differ between its own and the file's metadata";
+            self.add(Severity::Error, "device_times", device.place.0, &piece, message);
         }
         let chunks = || metadata.groups.iter().flat_map(|g| &g.chunks);
         let start = chunks().map(|c| c.statistics.start_time).min();
         let end = chunks().map(|c| c.statistics.end_time).max();
         if start.is_some_and(|t| t != metadata.start_time) || end.is_some_and(|t| t != metadata.end_time) {
-            let text = "the times of a device differ from those of its chunks";
-            self.add(Severity::Error, "device_times", device.place.0, &piece, text);
+            let message = "the times of a device differ from those of its chunks";
+            self.add(Severity::Error, "device_times", device.place.0, &piece, message);
         }
         for group in &metadata.groups {
             let inside = |offset: u64| (group.start_offset..group.end_offset).contains(&offset);
             if group.device != device.path || !group.chunks.iter().all(|c| inside(c.offset)) {
-                let text = "a chunk group does not contain the chunks listed for it";
-                self.add(Severity::Error, "chunk_group", group.start_offset, &piece, text);
+                let message = "a chunk group does not contain the chunks listed for it";
+                self.add(Severity::Error, "chunk_group", group.start_offset, &piece, message);
             }
         }
     }
@@ -254,14 +261,14 @@ impl Check<'_> {
                 Record::GroupFooter(footer) => {
                     let piece = format!("chunk group of '{}'", footer.device.path());
                     if footer.chunks != group.chunks || footer.data_size != at - group.start.min(at) {
-                        let text = format!(
+                        let message = format!(
                             "a footer states {} chunks in {} bytes; found {} in {}",
                             footer.chunks,
                             footer.data_size,
                             group.chunks,
                             at - group.start.min(at)
                         );
-                        self.add(Severity::Error, "bad_footer", at, &piece, text);
+                        self.add(Severity::Error, "bad_footer", at, &piece, message);
                     }
                     self.group_device(&group, &footer.device.path());
                     group = GroupState { start: walker.position(), ..GroupState::default() };
@@ -272,8 +279,8 @@ impl Check<'_> {
                 Record::Version(_) => group.start = walker.position(),
                 Record::OperationRange(..) => {}
                 Record::Separator => {
-                    let text = "there is a separator before the end of the data";
-                    self.add(Severity::Error, "bad_marker", at, "separator", text);
+                    let message = "there is a separator before the end of the data";
+                    self.add(Severity::Error, "bad_marker", at, "separator", message);
                     break;
                 }
             }
@@ -303,8 +310,8 @@ impl Check<'_> {
     fn group_device(&mut self, group: &GroupState, device: &str) {
         for offset in &group.offsets {
             if let Some(path) = self.known.get(offset).map(|k| k.path.clone()).filter(|path| path != device) {
-                let text = format!("a chunk of '{device}' is listed under '{path}'");
-                self.add(Severity::Error, "bad_chunk", *offset, &format!("device '{device}'"), text);
+                let message = format!("a chunk of '{device}' is listed under '{path}'");
+                self.add(Severity::Error, "bad_chunk", *offset, &format!("device '{device}'"), message);
             }
         }
     }
@@ -319,9 +326,9 @@ impl Check<'_> {
         });
         let Some((path, series, data_type, stated)) = known else {
             if header.data_size > 0 {
-                let text =
+                let message =
                     format!("a chunk of '{}' is not in the metadata", header.measurement.escape_debug());
-                self.add(Severity::Warning, "unlisted_chunk", at, "chunk", text);
+                self.add(Severity::Warning, "unlisted_chunk", at, "chunk", message);
             }
             if header.is_time_column() {
                 self.decode("chunk".to_string(), chunk, None, group, driver);
@@ -330,19 +337,19 @@ impl Check<'_> {
         };
         let piece = format!("'{path}.{series}', chunk at {at}");
         if header.measurement != series || header.data_type != data_type {
-            let text = format!(
+            let message = format!(
                 "the chunk belongs to '{}' ({})",
                 header.measurement.escape_debug(),
                 header.data_type.name()
             );
-            self.add(Severity::Error, "bad_chunk", at, &piece, text);
+            self.add(Severity::Error, "bad_chunk", at, &piece, message);
             return;
         }
         self.measurement(at, &piece, header);
         if group.device.as_ref().is_some_and(|device| *device != path) {
-            let text =
+            let message =
                 format!("the chunk is in a chunk group of '{}'", group.device.clone().unwrap_or_default());
-            self.add(Severity::Error, "bad_chunk", at, &piece, text);
+            self.add(Severity::Error, "bad_chunk", at, &piece, message);
         }
         let mut merged = Statistics::default();
         let pages = chunk.loaded.pages.iter();
@@ -352,10 +359,10 @@ impl Check<'_> {
         let all = pages.clone().all(|p| p.header.statistics.is_some() || p.header.uncompressed_size == 0);
         if all
             && chunk.loaded.pages.iter().any(|p| p.header.statistics.is_some())
-            && let Some(text) = difference(&stated, &merged, Compare::Merged)
+            && let Some(message) = difference(&stated, &merged, Compare::Merged)
         {
-            let text = format!("the statistics of the chunk differ from those of its pages: {text}");
-            self.add(Severity::Error, "chunk_statistics", at, &piece, text);
+            let message = format!("the statistics of the chunk differ from those of its pages: {message}");
+            self.add(Severity::Error, "chunk_statistics", at, &piece, message);
         }
         self.decode(piece, chunk, Some(stated), group, driver);
     }
@@ -368,8 +375,8 @@ impl Check<'_> {
         }
         let declared = file.metadata.measurements.iter().find(|schema| schema.name == header.measurement);
         let Some(declared) = declared else {
-            let text = "the file metadata has no schema of this measurement";
-            return self.add(Severity::Error, "measurement_schema", at, piece, text);
+            let message = "the file metadata has no schema of this measurement";
+            return self.add(Severity::Error, "measurement_schema", at, piece, message);
         };
         let facts = |data_type: DataType, encoding: Encoding, compression: Compression| {
             format!("{} {} {}", data_type.name(), encoding.name(file.version), compression.name())
@@ -380,8 +387,8 @@ impl Check<'_> {
             // Readers use the encoding and compressor of the chunk.
             let is_type = declared.data_type != header.data_type;
             let severity = if is_type { Severity::Error } else { Severity::Warning };
-            let text = format!("the schema of the measurement states {stated}, the chunk has {found}");
-            self.add(severity, "measurement_schema", at, piece, text);
+            let message = format!("the schema of the measurement states {stated}, the chunk has {found}");
+            self.add(severity, "measurement_schema", at, piece, message);
         }
     }
 

@@ -65,13 +65,13 @@ fn page(waiting: &Waiting, number: usize, version: Version) -> Checked {
     };
     let found = points.statistics(header.data_type, version);
     let differs = |expected| difference(expected, &found, Compare::page(loaded, number, expected));
-    if let Some(text) = expected.and_then(differs) {
-        let text = format!("the statistics of a page differ from those of its points: {text}");
-        add(Severity::Error, "page_statistics", text);
+    if let Some(message) = expected.and_then(differs) {
+        let message = format!("the statistics of a page differ from those of its points: {message}");
+        add(Severity::Error, "page_statistics", message);
     }
     if let Some(count) = points.not_utf8(header.data_type).filter(|count| *count > 0) {
-        let text = format!("{count} values are not UTF-8; they can be read as bytes");
-        add(Severity::Warning, "not_utf8", text);
+        let message = format!("{count} values are not UTF-8; they can be read as bytes");
+        add(Severity::Warning, "not_utf8", message);
     }
     if !version.is_flat() && points.times.windows(2).any(|pair| pair[0] >= pair[1]) {
         add(Severity::Warning, "time_order", "the times of a page are not ascending".to_string());

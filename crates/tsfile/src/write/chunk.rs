@@ -52,11 +52,11 @@ pub(crate) struct EncodedChunk {
 
 /// The decimals that RLE and TS_2DIFF preserve of floats, from the properties of a series.
 pub(crate) fn decimals(schema: &MeasurementSchema) -> Result<Decimals> {
-    let Some((_, text)) = schema.properties.iter().find(|(key, _)| key == MAX_POINT_NUMBER) else {
+    let Some((_, value)) = schema.properties.iter().find(|(key, _)| key == MAX_POINT_NUMBER) else {
         return Ok(Decimals::Fitting);
     };
-    let number: i32 = text.parse().map_err(|_| {
-        Error::invalid(format!("{MAX_POINT_NUMBER} '{text}' of '{}' is not a number", schema.name))
+    let number: i32 = value.parse().map_err(|_| {
+        Error::invalid(format!("{MAX_POINT_NUMBER} '{value}' of '{}' is not a number", schema.name))
     })?;
     // A negative setting is ignored.
     Ok(u32::try_from(number).map_or(Decimals::Fitting, Decimals::Fixed))

@@ -123,8 +123,8 @@ fn compare(name: &str, stored: &Stored, written: &EncodedChunk, version: Version
         assert_eq!(a, b, "{name}: page {i} of {header:?}");
         if !lossy {
             // As strings, because a NaN is not equal to itself.
-            let text = |page: &Page| format!("{:?}", page.header.statistics);
-            assert_eq!(text(ours), text(theirs), "{name}: page {i} of {header:?}");
+            let shown = |page: &Page| format!("{:?}", page.header.statistics);
+            assert_eq!(shown(ours), shown(theirs), "{name}: page {i} of {header:?}");
         }
     }
     // The same input, but another compressor version, or statistics of values before rounding.

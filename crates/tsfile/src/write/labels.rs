@@ -74,23 +74,23 @@ impl Labels {
 
     /// Like [`Labels::get`], for a string that must not be null.
     pub(super) fn required(&self, row: usize) -> Result<(&str, usize)> {
-        let (text, end) = self.get(row);
+        let (value, end) = self.get(row);
         let missing = || Error::invalid(format!("row {row} of a batch has no {}", self.what));
-        text.ok_or_else(missing).map(|text| (text, end))
+        value.ok_or_else(missing).map(|value| (value, end))
     }
 }
 
 /// Whether every string of an array equals this one: the offsets have equal steps, and the bytes repeat.
-fn is_only(strings: &StringArray, text: Option<&str>) -> bool {
-    let (Some(text), 0) = (text, strings.null_count()) else { return false };
-    let (offsets, step) = (strings.value_offsets(), text.len() as i32);
+fn is_only(strings: &StringArray, value: Option<&str>) -> bool {
+    let (Some(value), 0) = (value, strings.null_count()) else { return false };
+    let (offsets, step) = (strings.value_offsets(), value.len() as i32);
     let first = offsets.first().copied().unwrap_or(0);
     let odd = |(at, i): &(&i32, i32)| at.wrapping_sub(first) != i.wrapping_mul(step);
     let even = offsets.iter().zip(0_i32..).filter(odd).count() == 0;
     let bounds = first as usize..offsets.last().copied().unwrap_or(0) as usize;
     let bytes = strings.value_data().get(bounds).unwrap_or_default();
-    let repeats = bytes.get(text.len()..) == bytes.get(..bytes.len().saturating_sub(text.len()));
-    even && repeats && bytes.starts_with(text.as_bytes())
+    let repeats = bytes.get(value.len()..) == bytes.get(..bytes.len().saturating_sub(value.len()));
+    even && repeats && bytes.starts_with(value.as_bytes())
 }
 
 /// The rows of each key, in order of first appearance. `key` returns the key of a row and the end of its run.
@@ -154,8 +154,8 @@ mod tests {
         strings.extend([Some("a"), Some("ba")]);
         let array: ArrayRef = Arc::new(StringArray::from(strings.clone()));
         let labels = Labels::new(&array, "tag").unwrap();
-        for (row, text) in strings.iter().enumerate() {
-            assert_eq!(labels.get(row).0, *text, "row {row}");
+        for (row, value) in strings.iter().enumerate() {
+            assert_eq!(labels.get(row).0, *value, "row {row}");
         }
         assert_eq!(labels.get(0).1, 2500);
         assert!(labels.required(2501).is_err());

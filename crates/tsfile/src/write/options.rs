@@ -82,12 +82,12 @@ impl WriterOptions {
             return Err(Error::invalid("page and group sizes must be positive, the index degree at least 2"));
         }
         if self.version != Version::V4 && !self.properties.is_empty() {
-            let text = format!("version {} has no file properties", self.version.name());
-            return Err(Error::invalid(text).hint("version 4 has"));
+            let message = format!("version {} has no file properties", self.version.name());
+            return Err(Error::invalid(message).hint("version 4 has"));
         }
         if !self.version.is_flat() && self.created_by.is_some() {
-            let text = format!("version {} cannot store a creator", self.version.name());
-            return Err(Error::invalid(text).hint("versions 0.8 and 000001 do"));
+            let message = format!("version {} cannot store a creator", self.version.name());
+            return Err(Error::invalid(message).hint("versions 0.8 and 000001 do"));
         }
         Ok(())
     }

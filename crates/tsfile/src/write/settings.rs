@@ -164,13 +164,13 @@ impl SinkOptions {
     }
 }
 
-fn list(text: Option<&str>) -> impl Iterator<Item = &str> {
-    text.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty())
+fn list(value: Option<&str>) -> impl Iterator<Item = &str> {
+    value.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
 /// `column:NAME,column:NAME`; a column name may contain colons.
-fn pairs<'a>(setting: &str, text: Option<&'a str>) -> Result<Vec<(String, &'a str)>> {
-    list(text)
+fn pairs<'a>(setting: &str, value: Option<&'a str>) -> Result<Vec<(String, &'a str)>> {
+    list(value)
         .map(|part| {
             let pair = part.rsplit_once(':');
             let (column, name) =
@@ -180,8 +180,8 @@ fn pairs<'a>(setting: &str, text: Option<&'a str>) -> Result<Vec<(String, &'a st
         .collect()
 }
 
-fn parse_version(text: &str) -> Result<Version> {
-    let short = match text {
+fn parse_version(value: &str) -> Result<Version> {
+    let short = match value {
         "0.8" => "v0.8.0",
         "1" => "000001",
         "2" => "000002",
@@ -189,7 +189,7 @@ fn parse_version(text: &str) -> Result<Version> {
     };
     let names = Version::ALL.map(Version::name);
     let known = Version::ALL.into_iter().find(|version| version.name() == short);
-    known.ok_or_else(|| Error::unknown_name("version", text, names))
+    known.ok_or_else(|| Error::unknown_name("version", value, names))
 }
 
 fn encoding_of(name: &str, version: Version) -> Result<Encoding> {

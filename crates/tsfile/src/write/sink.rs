@@ -293,7 +293,7 @@ impl Sink for TsFileSink {
                 let key = |row| {
                     let found: Vec<_> = tags.iter().map(|tag| tag.get(row)).collect();
                     let end = found.iter().map(|(_, end)| *end).min().unwrap_or(usize::MAX);
-                    Ok((found.into_iter().map(|(text, _)| text).collect::<Vec<_>>(), end))
+                    Ok((found.into_iter().map(|(value, _)| value).collect::<Vec<_>>(), end))
                 };
                 for (key, rows) in groups(batch.num_rows(), key)? {
                     let id = self.writer.add_table_device(table, &key)?;

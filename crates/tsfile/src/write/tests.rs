@@ -25,8 +25,8 @@ fn series(name: &str, data_type: DataType, encoding: Encoding) -> MeasurementSch
     }
 }
 
-fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+fn hex(digits: &str) -> Vec<u8> {
+    let digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_hexdigit).collect();
     digits.chunks(2).map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap()).collect()
 }
 
@@ -168,9 +168,9 @@ fn values_that_would_not_round_trip_are_refused() {
         let times: Vec<i64> = (0..values.len() as i64).collect();
         writer.write(&id, &times, &[Column { name: "s", values: &values, present: None }]).unwrap();
         let Err(error) = writer.finish() else { panic!("{version:?} {encoding:?} took {values:?}") };
-        let text = error.to_string();
+        let message = error.to_string();
         assert!(
-            text.contains("cannot hold these values") || text.contains("cannot store these values"),
+            message.contains("cannot hold these values") || message.contains("cannot store these values"),
             "{error}"
         );
         assert!(error.to_string().contains("out.tsfile"), "{error}");

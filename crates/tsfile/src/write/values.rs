@@ -229,8 +229,8 @@ impl Values {
             (Self::Double(to), Slice::Double(from)) => keep.copy(from, to),
             (Self::Binary(to), Slice::Binary(from)) => keep.each(from.len(), |i| to.push(from.get(i))),
             (to, from) => {
-                let text = format!("{:?} values do not fit a {:?} column", from.physical(), to.physical());
-                return Err(Error::invalid(text));
+                let message = format!("{:?} values do not fit a {:?} column", from.physical(), to.physical());
+                return Err(Error::invalid(message));
             }
         }
         Ok(())

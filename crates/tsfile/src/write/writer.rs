@@ -90,8 +90,8 @@ impl Writer {
     /// Declares a device whose series share their times (version 3 and later).
     pub fn add_aligned_device(&mut self, device: DeviceId, series: Vec<MeasurementSchema>) -> Result<()> {
         if !self.options.version.is_compact() {
-            let text = format!("version {} has no aligned devices", self.options.version.name());
-            return Err(Error::invalid(text).hint("versions 3 and 4 have"));
+            let message = format!("version {} has no aligned devices", self.options.version.name());
+            return Err(Error::invalid(message).hint("versions 3 and 4 have"));
         }
         self.declare(device, series, true)
     }
@@ -99,8 +99,8 @@ impl Writer {
     /// Declares a table (version 4). Its devices are added with [`Writer::add_table_device`].
     pub fn add_table(&mut self, mut table: TableSchema) -> Result<()> {
         if self.options.version != Version::V4 {
-            let text = format!("version {} has no tables", self.options.version.name());
-            return Err(Error::invalid(text).hint("version 4 has"));
+            let message = format!("version {} has no tables", self.options.version.name());
+            return Err(Error::invalid(message).hint("version 4 has"));
         }
         // Readers look names up in lower case.
         table.name = table.name.to_lowercase();
@@ -149,8 +149,8 @@ impl Writer {
             Some(known) if *known == series => Ok(()),
             Some(known) => {
                 let (was, is) = (known.data_type.name(), series.data_type.name());
-                let text = format!("measurement '{}' is {was} and {is} in one device", series.name);
-                Err(Error::invalid(text).piece(format!("device '{}'", device.path())))
+                let message = format!("measurement '{}' is {was} and {is} in one device", series.name);
+                Err(Error::invalid(message).piece(format!("device '{}'", device.path())))
             }
             None => {
                 self.check_series(std::slice::from_ref(&series), &device.path())?;
@@ -186,11 +186,11 @@ impl Writer {
             for schema in series {
                 let known = self.measurements.entry(schema.name.clone()).or_insert_with(|| schema.clone());
                 if known != schema {
-                    let text = format!(
+                    let message = format!(
                         "measurement '{}' has another type, encoding or compression in another device",
                         schema.name
                     );
-                    return Err(Error::invalid(text)
+                    return Err(Error::invalid(message)
                         .hint("in this version a name has the same schema in all devices"));
                 }
             }
@@ -201,8 +201,8 @@ impl Writer {
     fn check_schema(&self, schema: &MeasurementSchema) -> Result<()> {
         let version = self.options.version;
         let refuse = |what: String, hint: String| {
-            let text = format!("measurement '{}': {what} in version {}", schema.name, version.name());
-            Err(Error::invalid(text).hint(hint))
+            let message = format!("measurement '{}': {what} in version {}", schema.name, version.name());
+            Err(Error::invalid(message).hint(hint))
         };
         let type_name = schema.data_type.name();
         if !schema.data_type.is_writable(version) {

@@ -201,8 +201,8 @@ impl GroupTask {
     ) -> Result<Option<ArrayRef>> {
         let (field, arrow) = self.field(column)?;
         let plain = page.record.encoding == Encoding::Plain.id() && !page.record.has_nulls();
-        let text = matches!(field.logical, LogicalType::String | LogicalType::Bytes);
-        if !text || !plain || mask.count_set_bits() > mask.len() / 8 {
+        let is_string = matches!(field.logical, LogicalType::String | LogicalType::Bytes);
+        if !is_string || !plain || mask.count_set_bits() > mask.len() / 8 {
             return Ok(None);
         }
         let piece = || page_piece(self.group, column, number);

@@ -125,13 +125,13 @@ impl DeviceBuffer {
         for column in columns {
             let rows = column.present.map_or(times.len(), <[bool]>::len);
             if column.values.len() != times.len() || rows != times.len() {
-                let text = format!(
+                let message = format!(
                     "column '{}' has {} rows for {} times",
                     column.name,
                     column.values.len(),
                     times.len()
                 );
-                return Err(Error::invalid(text));
+                return Err(Error::invalid(message));
             }
         }
         match self {
