@@ -118,7 +118,6 @@ impl Partition {
         if self.running.is_none() {
             let Some(task) = self.waiting.pop_front() else { return Ok(Step::End) };
             let cost = task.cost();
-            self.driver.check_piece(task.largest_piece()).map_err(external)?;
             // A partition that waited for memory here could hold up the one that is to free it. There are no more
             // partitions than the budget allows, so going on is safe where somebody else holds the memory.
             let lease = self.driver.budget().try_take(cost.memory);
