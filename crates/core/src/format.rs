@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::array::ArrayView;
 use crate::container::Container;
-use crate::driver::Driver;
+use crate::driver::{CancelToken, Driver};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::request::{ArrayRequest, Capabilities, Created, WriteRequest, WriteTarget, Written};
@@ -231,6 +231,8 @@ pub struct OpenOptions {
     pub deleted: bool,
     /// Bounds that hold whatever the file claims.
     pub limits: Limits,
+    /// Ends an opening that takes long: where the types of columns are inferred, all values are read.
+    pub cancel: CancelToken,
 }
 
 /// A key that no `Debug` output shows.

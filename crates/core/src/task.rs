@@ -57,8 +57,8 @@ pub trait Task: Send {
     /// What it is expected to cost.
     fn cost(&self) -> Cost;
 
-    /// The decoded bytes of its largest piece, which it holds at once however it goes about its work; 0 where that is
-    /// not known before it runs.
+    /// The decoded bytes of its largest piece as far as it is known, which it holds at once however it goes about its work.
+    /// Asked before each step: a task may learn the sizes of its pieces on the way, before it decodes them.
     fn largest_piece(&self) -> u64 {
         0
     }

@@ -46,7 +46,7 @@ impl Format for Csv {
     }
 
     fn open_many(&self, locations: &[Location], options: &OpenOptions) -> Result<Option<Arc<dyn Table>>> {
-        Ok(Some(Arc::new(TextTable::open(locations, CsvText, &options.types)?)))
+        Ok(Some(Arc::new(TextTable::open(locations, CsvText, options)?)))
     }
 
     fn capabilities(&self) -> Capabilities {
