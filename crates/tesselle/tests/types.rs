@@ -122,7 +122,7 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
                 assert!(text.contains("'v'"), "{case}: {text}");
                 let Some(cast) = text.split("casts: ").nth(1).and_then(|rest| rest.split(", or").next())
                 else {
-                    assert!(text.contains("a choice of columns"), "{case}: {text}");
+                    assert!(text.contains("a list of columns"), "{case}: {text}");
                     continue;
                 };
                 conversion.casts = parse_types(cast).unwrap();

@@ -139,7 +139,7 @@ pub fn read_key(path: impl AsRef<Path>) -> Result<Secret> {
     let text = std::fs::read(path)
         .map_err(|e| Error::io(format!("cannot read the key file '{}'", path.display()), e))?;
     // Editors end files with a newline; a raw key of 32 bytes is taken as it is.
-    Secret::from_text(if text.len() == 32 { &text } else { text.trim_ascii_end() })
+    Secret::parse(if text.len() == 32 { &text } else { text.trim_ascii_end() })
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ pub(crate) fn repair(
         return copy_front(&file, target, refused.as_ref());
     }
     if let Some(error) = refused {
-        repaired.note(Outcome::Mended, format!("the file was refused: {}", error.without_hint()));
+        repaired.note(Outcome::Repaired, format!("the file was refused: {}", error.without_hint()));
     }
     note_disagreements(&file, &report, &mut kept, &mut repaired);
     copy_datasets(&file, &kept, repaired, target, driver)
@@ -224,7 +224,7 @@ fn copy_datasets(
     }
     writer.finish()?;
     if repaired.notes.is_empty() {
-        repaired.note(Outcome::Mended, "the file was rewritten");
+        repaired.note(Outcome::Repaired, "the file was rewritten");
     }
     Ok(Repaired { kept_bytes, dropped_bytes: catalog.file_len.saturating_sub(kept_bytes), ..repaired })
 }

@@ -33,7 +33,7 @@ pub fn rename(location: &Location, from: &str, to: &str, driver: &Driver) -> Res
     let file = File::open(location, &OpenOptions::default())?;
     let renamed = position(&file, from)?;
     if file.opened.catalog.position(to).is_some() {
-        return Err(Error::invalid(format!("a dataset '{to}' exists already")).file(location.path()));
+        return Err(Error::invalid(format!("dataset '{to}' already exists")).file(location.path()));
     }
     let kept: Vec<Kept> = (0..file.opened.catalog.datasets.len())
         .map(|id| Kept { name: (id == renamed).then(|| to.to_owned()), ..Kept::same(id) })

@@ -90,7 +90,7 @@ impl SinkSettings {
         }
         let notes = Notes::among(facts).filter(|_| options.table.is_none());
         let attributes = facts.attributes.iter().filter(|_| notes.is_none());
-        let attrs = attributes.map(|attribute| (attribute.name.clone(), attribute.text())).collect();
+        let attrs = attributes.map(|attribute| (attribute.name.clone(), attribute.value_string())).collect();
         Ok(Self {
             name: options.table.clone(),
             chunk: numbers(settings, "chunk")?,

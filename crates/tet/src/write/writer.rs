@@ -81,7 +81,7 @@ impl Writer {
     ) -> Result<Self> {
         for (i, spec) in specs.iter().enumerate().skip(kept) {
             if specs.iter().take(i).any(|other| other.name == spec.name) {
-                return Err(Error::invalid(format!("a dataset '{}' exists already", spec.name)));
+                return Err(Error::invalid(format!("dataset '{}' already exists", spec.name)));
             }
         }
         if let Some(footer) = &options.footer {

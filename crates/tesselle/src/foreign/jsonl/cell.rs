@@ -146,7 +146,7 @@ pub(super) fn cell_writer<'a>(name: &str, column: &'a ArrayRef) -> Result<CellWr
 
 fn refused(name: &str, column: &ArrayRef) -> Error {
     Error::invalid(format!("column '{name}' of type {} cannot be written as JSON", column.data_type()))
-        .suggest("leave it out with {}, or write arrow or parquet", [Action::Columns])
+        .suggest("exclude it with {}, or write arrow or parquet", [Action::Columns])
 }
 
 /// All digits of a decimal, given those of the integer that is stored.

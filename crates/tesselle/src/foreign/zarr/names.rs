@@ -46,7 +46,7 @@ fn refusal(node: &str) -> Option<&'static str> {
 
 fn refused(name: &str, why: &str) -> Error {
     Error::invalid(format!("column '{}' cannot be an array of Zarr: {why}", name.escape_debug())).suggest(
-        "leave it out with {}, or rename it in SQL: COPY (SELECT \"a\" AS b …) TO …",
+        "exclude it with {}, or rename it in SQL: COPY (SELECT \"a\" AS b …) TO …",
         [Action::Columns],
     )
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use golden::driver;
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::testing::{Mendings, mend_flips, read_all};
+use tesselle_core::testing::{RepairTally, repair_flips, read_all};
 use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan, WriteOptions};
 use tesselle_tet::Tet;
 
@@ -24,13 +24,13 @@ fn a_repair_of_a_flipped_bit_keeps_the_law() {
         "budget_both",
         "session_weather_v2",
     ];
-    let mut all = Mendings::default();
+    let mut all = RepairTally::default();
     for case in golden::cases().into_iter().filter(|case| names.contains(&&*case.name)) {
         let files = [(String::new(), case.bytes())];
-        let tally = mend_flips(&Tet, &files, &OpenOptions::default(), &driver(), (3, 120));
+        let tally = repair_flips(&Tet, &files, &OpenOptions::default(), &driver(), (3, 120));
         all += tally;
     }
-    assert!(all.refused < all.healthy + all.mended + all.doubtful + all.partial, "{all:?}");
+    assert!(all.refused < all.healthy + all.repaired + all.doubtful + all.partial, "{all:?}");
 }
 
 /// A raw array with zone maps.
