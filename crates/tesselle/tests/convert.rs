@@ -640,7 +640,7 @@ fn points_of_equal_time_and_origins_are_said_to_be_lost() {
     }
     let done = run(&source, &target, |c| c.write.settings = settings(&["axes=k", "order=any", "fill=NaN"]));
     let done = done.unwrap();
-    assert!(done.lost.iter().any(|lost| lost.starts_with("where the axes begin, [5]")), "{:?}", done.lost);
+    assert!(done.lost.iter().any(|lost| lost.starts_with("the start of the axes, [5]")), "{:?}", done.lost);
 }
 
 #[test]
