@@ -75,7 +75,7 @@ impl ReadArgs {
         if let Some(path) = &self.key_file {
             return read_key(path).map(Some);
         }
-        self.key.as_ref().map(|text| Secret::from_text(text.as_encoded_bytes())).transpose()
+        self.key.as_ref().map(|text| Secret::parse(text.as_encoded_bytes())).transpose()
     }
 }
 

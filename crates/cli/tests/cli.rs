@@ -238,7 +238,7 @@ fn a_folder_is_converted_file_by_file_and_a_bad_one_does_not_stop_it() {
     let pattern = format!("{}/*.csv", path(&archive));
     let again = tess(&["convert", &pattern, path(&out), "--to", "parquet"]);
     assert_eq!(again.status.code(), Some(1));
-    assert!(text(&again.stderr).contains("exists already"), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("already exists"), "{}", text(&again.stderr));
     let again = tess(&["convert", &pattern, path(&out), "--to", "parquet", "--force"]);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
     assert!(text(&again.stderr).contains("1 converted, 0 failed: 2 rows"), "{}", text(&again.stderr));

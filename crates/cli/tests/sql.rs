@@ -95,7 +95,7 @@ fn statements_come_from_files_and_pipes() {
     assert_eq!(text(&out.stdout).replace('\n', ""), "[{\"b\": 2}]", "{}", text(&out.stderr));
     let out = tess(&["SELECT a.x, b.x FROM (SELECT 1 x) a, (SELECT 2 x) b", "--as", "jsonl"]);
     assert_eq!(out.status.code(), Some(2));
-    assert!(text(&out.stderr).contains("two columns are named 'x'"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("two columns have the name 'x'"), "{}", text(&out.stderr));
     let out = tess(&["SELECT 1", "-o", "one.tatami"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).contains("COPY (SELECT …) TO 'one.tatami'"), "{}", text(&out.stderr));

@@ -47,10 +47,10 @@ mod tests {
         );
         assert_eq!(
             hint(
-                "convert it with {}, or leave it out with {}",
+                "convert it with {}, or exclude it with {}",
                 &[Action::Cast(vec![("t".to_owned(), DataType::Int64)]), Action::Columns]
             ),
-            "convert it with arrow_cast(\"t\", 'Int64'), or leave it out with SELECT"
+            "convert it with arrow_cast(\"t\", 'Int64'), or exclude it with SELECT"
         );
         assert!(hint("add {}", &[Action::Target("FORMAT".into())]).contains("STORED AS TET, TILEDB"));
     }

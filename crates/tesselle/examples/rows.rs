@@ -1,8 +1,8 @@
-//! Prints the first rows of a table that match a condition, and what reading them cost.
+//! Prints the first rows of a table that match a condition, and the cost of reading them.
 //!
 //! `cargo run -p tesselle --example rows -- 'target/demo/fleet.tsfile#root.fleet.truck1' 'speed > 80'`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "examples talk to the terminal")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "examples print to the terminal")]
 
 use tesselle::{Driver, DriverOptions, Scan};
 
@@ -25,6 +25,6 @@ fn main() -> tesselle::Result<()> {
         println!("{} rows of {} columns", batch.num_rows(), batch.num_columns());
     }
     let stats = rows.stats();
-    println!("{} pieces, {} pruned, {} bytes fetched", stats.pieces, stats.pruned, stats.bytes_fetched);
+    println!("{} chunks, {} pruned, {} bytes fetched", stats.pieces, stats.pruned, stats.bytes_fetched);
     Ok(())
 }

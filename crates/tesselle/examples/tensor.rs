@@ -1,8 +1,8 @@
-//! Writes a tensor from memory into a tet file and reduces it without reading it whole.
+//! Writes a tensor from memory into a tet file and reduces it without reading it entirely into memory.
 //!
 //! `cargo run -p tesselle --example tensor`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "examples talk to the terminal")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "examples print to the terminal")]
 
 use tesselle::reduce::{ReduceOp, reduce};
 use tesselle::{Conversion, Driver, DriverOptions, Region};
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let means = reduce(&*array, &Region::whole(array.shape()), ReduceOp::Mean, &[1], &driver)?;
     println!("mean of {} rows, the first of them {}", means.values.len(), means.to_json()["values"][0]);
 
-    let same = tesselle::open(&source)?.default_table()?.array().ok_or("a file of NumPy is an array")?;
+    let same = tesselle::open(&source)?.default_table()?.array().ok_or("a NumPy file is an array")?;
     let direct = reduce(&*same, &Region::whole(array.shape()), ReduceOp::Mean, &[1], &driver)?;
     assert_eq!(means, direct);
     Ok(())

@@ -9,8 +9,8 @@ use crate::name::Uri;
 use crate::open::Opener;
 use crate::registry;
 
-/// Checks the container at `uri`. One that does not open gives a report with the class it is refused with; an `Err`
-/// means that the call or the storage is at fault, not the data.
+/// Checks the container at `uri`. One that does not open yields a report with the class of its error; an `Err` means
+/// that the call or the storage failed, not the data.
 pub fn verify(
     uri: &str,
     format: Option<&str>,
@@ -39,8 +39,9 @@ fn is_about_the_data(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::Limit)
 }
 
-/// Writes what can be saved of the container at `uri` to `target`; the source is not touched. The result is staged next to
-/// the target and verified deeply before it takes its name, so a repair gives an intact container or an error.
+/// Writes everything recoverable from the container at `uri` to `target`; the source is not modified. The result is
+/// staged next to the target and verified deeply before it is renamed, so a repair returns an intact container or an
+/// error.
 pub fn repair(
     uri: &str,
     target: &str,
@@ -58,10 +59,10 @@ pub fn repair(
     Ok(staged.repaired)
 }
 
-/// Repairs the container at `uri` in its place. The original is kept next to it under the name that is returned.
+/// Repairs the container at `uri` in place. The original is kept next to it under the returned name.
 ///
-/// The repaired container is staged and verified first. Then it takes the name of the original in one step, where the
-/// system can do that: a crash leaves the original or the repaired container under that name.
+/// The repaired container is staged and verified first. Then it replaces the original atomically, if the system
+/// supports that: a crash leaves either the original or the repaired container under that name.
 pub fn repair_in_place(
     uri: &str,
     format: Option<&str>,
@@ -73,7 +74,7 @@ pub fn repair_in_place(
     let place = Location::new(storage.clone(), storage.resolve(source.path().trim_end_matches('/'))?);
     if !std::path::Path::new(place.path()).exists() {
         return Err(Error::invalid(format!("'{source}' is not on this machine and cannot be replaced"))
-            .hint("name another place for the result"));
+            .hint("use another place for the result"));
     }
     let staged = Staged::repair(&source, &place, format, options, driver)?;
     let backup = free_name(&place)?;
@@ -81,7 +82,7 @@ pub fn repair_in_place(
     Ok((staged.repaired, backup))
 }
 
-/// The first of `PATH.damaged`, `PATH.damaged.1`, … that nothing has.
+/// The first unused name of `PATH.damaged`, `PATH.damaged.1`, ….
 fn free_name(place: &Location) -> Result<String> {
     let path = place.path();
     for number in 0_u32..u32::MAX {
@@ -127,7 +128,7 @@ impl Staged {
         match report.findings().iter().find(|finding| finding.severity == Severity::Error) {
             None => Ok(Self { folder, inner, repaired }),
             Some(finding) => Err(Error::corrupt(format!(
-                "the repaired container does not pass verification ({}: {}), so it is not kept",
+                "the repaired container failed verification ({}: {}) and was discarded",
                 finding.kind, finding.message
             ))
             .class("repair_failed")
@@ -136,7 +137,7 @@ impl Staged {
     }
 }
 
-/// Refuses a target that is the source, or inside it.
+/// Fails if the target is the source, or inside it.
 fn refuse_overlap(source: &Location, target: &Location) -> Result<()> {
     let storage = target.storage();
     let identity = source.storage().identity(source.path())?;
@@ -150,12 +151,12 @@ fn refuse_overlap(source: &Location, target: &Location) -> Result<()> {
             } else {
                 "the result of a repair must not be inside its source"
             };
-            return Err(Error::invalid(text).suggest("name another place, or use {}", [Action::InPlace]));
+            return Err(Error::invalid(text).suggest("use another place, or {}", [Action::InPlace]));
         }
         is_target = false;
         place = match place.parent() {
             Some(parent) if parent.path() != place.path() => parent,
-            // A relative path starts in the working folder.
+            // A relative path starts in the working directory.
             None if place.path() != "." => Location::new(storage.clone(), "."),
             _ => return Ok(()),
         };

@@ -38,7 +38,7 @@ pub use tesselle_core::driver::{default_driver, set_default_driver};
 pub use tesselle_core::*;
 pub use tesselle_tatami::search;
 pub use walk::{Found, find, find_where, is_container};
-/// What only one format has.
+/// Format-specific APIs.
 pub use {
     tesselle_tatami as tatami, tesselle_tet as tet, tesselle_tiledb as tiledb, tesselle_tsfile as tsfile,
 };

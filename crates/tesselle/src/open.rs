@@ -13,7 +13,7 @@ use crate::name::Uri;
 use crate::registry;
 use crate::wide::wide;
 
-/// Opens what `uri` names, with the default options.
+/// Opens `uri` with the default options.
 pub fn open(uri: &str) -> Result<Dataset> {
     Opener::new().open(uri)
 }
@@ -27,19 +27,19 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// The default: the content determines the format, the uri names the table.
+    /// The default: the content determines the format, the uri determines the table.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The format, instead of a look at the content.
+    /// Sets the format `[default: detected from the content]`.
     #[must_use]
     pub fn format(mut self, name: impl Into<Option<String>>) -> Self {
         self.format = name.into();
         self
     }
 
-    /// The table, instead of the one that the uri names. `*` is all of them, where they form one table.
+    /// Sets the table `[default: the one in the uri]`. `*` is all of them, if they form one table.
     #[must_use]
     pub fn table(mut self, name: impl Into<Option<String>>) -> Self {
         self.table = name.into();
@@ -53,14 +53,14 @@ impl Opener {
         self
     }
 
-    /// The types of columns, for formats that do not state them.
+    /// Sets column types, for formats that do not state them.
     #[must_use]
     pub fn types(mut self, types: Vec<(String, DataType)>) -> Self {
         self.options.types = types;
         self
     }
 
-    /// Opens what `uri` names.
+    /// Opens `uri`.
     pub fn open(&self, uri: &str) -> Result<Dataset> {
         let Uri { location, table } = Uri::parse(uri)?;
         let format = match &self.format {
@@ -69,7 +69,7 @@ impl Opener {
         };
         if !self.options.types.is_empty() && !format.capabilities().infers_types {
             return Err(Error::invalid(format!(
-                "a file of the format {} states its types itself",
+                "a file of the format {} states its own types",
                 format.name()
             ))
             .suggest("change them with {} instead", [Action::Cast(self.options.types.clone())]));
@@ -78,13 +78,13 @@ impl Opener {
         Ok(Dataset { format, container, location, table: self.table.clone().or(table) })
     }
 
-    /// Opens the table that `uri` names, else the only one.
+    /// Opens the table in `uri`, else the only one.
     pub fn open_table(&self, uri: &str) -> Result<DatasetTable> {
         self.open(uri)?.default_table()
     }
 }
 
-/// An opened container and the table that its uri names.
+/// An opened container and the table selected by its uri.
 #[derive(Clone)]
 pub struct Dataset {
     format: &'static dyn Format,
@@ -99,12 +99,12 @@ impl Dataset {
         self.format
     }
 
-    /// The container behind it.
+    /// The underlying container.
     pub fn container(&self) -> &Arc<dyn Container> {
         &self.container
     }
 
-    /// Where it is.
+    /// Its location.
     pub fn location(&self) -> &Location {
         &self.location
     }
@@ -114,19 +114,19 @@ impl Dataset {
         self.container.table_names()
     }
 
-    /// The table that the uri or the opener named.
+    /// The table selected by the uri or the opener.
     pub fn chosen_table(&self) -> Option<&str> {
         self.table.as_deref()
     }
 
-    /// The table of that name; `*` is all of them, where they form one table.
+    /// The table with that name; `*` is all of them, if they form one table.
     pub fn table(&self, name: &str) -> Result<DatasetTable> {
         let joined = if name == "*" { self.wide()? } else { None };
         let table = joined.map_or_else(|| self.container.table(name), Ok);
         self.handle(table)
     }
 
-    /// The table that was named, else the only one. Several arrays of one shape are one table where the format says so.
+    /// The selected table, else the only one. Several arrays of one shape are one table if the format supports that.
     pub fn default_table(&self) -> Result<DatasetTable> {
         if let Some(name) = &self.table {
             return self.table(name);
@@ -160,7 +160,7 @@ pub struct DatasetTable {
 }
 
 impl DatasetTable {
-    /// The format it is in.
+    /// Its format.
     pub fn format(&self) -> &'static dyn Format {
         self.format
     }
@@ -180,22 +180,22 @@ impl DatasetTable {
         self.table.schema()
     }
 
-    /// What the table is beyond the types of its columns.
+    /// Facts about the table besides the types of its columns.
     pub fn facts(&self) -> Result<TableFacts> {
         self.table.facts().in_file(self.location.path())
     }
 
-    /// The rows that `request` asks for, in the table's order.
+    /// The rows of `request`, in the table's order.
     pub fn rows(&self, request: &Scan, driver: &Driver) -> Result<Rows> {
         scan(&*self.table, request, driver, Order::Plan).in_file(self.location.path())
     }
 
-    /// How many rows there are, where that is known without reading.
+    /// The number of rows, if known without reading.
     pub fn row_count(&self) -> Option<u64> {
         self.table.stats().rows.exact().copied()
     }
 
-    /// The array face, where the table is just one array: its axes and one column.
+    /// The array view, if the table is a single array: its axes and one column.
     pub fn array(&self) -> Option<Arc<dyn ArrayView>> {
         let names = self.table.array_columns();
         let [only] = names.as_slice() else { return None };

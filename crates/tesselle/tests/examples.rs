@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-/// An example's binary lies beside this test's folder, built by the same `cargo test`.
+/// An example's binary is next to this test's folder, built by the same `cargo test`.
 fn example(name: &str) -> Command {
     let mut folder = std::env::current_exe().unwrap();
     folder.pop();
@@ -21,7 +21,7 @@ fn the_tensor_example_agrees_with_itself() {
 }
 
 #[test]
-fn the_rows_example_says_how_to_call_it() {
+fn the_rows_example_prints_its_usage() {
     let out = example("rows").output().unwrap();
     assert!(String::from_utf8_lossy(&out.stderr).contains("usage"));
 }

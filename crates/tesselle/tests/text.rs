@@ -47,7 +47,7 @@ fn file(name: &str, text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
-/// What a format makes of columns.
+/// The columns as a format writes them.
 fn written(format: &dyn Format, columns: Vec<(&str, ArrayRef)>) -> tesselle::Result<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t");
@@ -67,7 +67,7 @@ fn write(format: &dyn Format, columns: Vec<(&str, ArrayRef)>, path: &Path) -> te
     Ok(())
 }
 
-/// Lines enough for three blocks; some of the texts have line ends in them.
+/// Enough lines for three blocks; some of the strings contain line feeds.
 fn large_csv() -> (String, u64) {
     let mut text = "id,note\n".to_owned();
     let mut id = 0_u64;
@@ -93,7 +93,7 @@ fn both_keep_the_rules_of_a_table() {
 }
 
 #[test]
-fn blocks_together_hold_every_record_in_order() {
+fn blocks_together_contain_every_record_in_order() {
     let (text, records) = large_csv();
     let (_folder, path) = file("t.csv", &text);
     let source = source(&path).unwrap();
@@ -302,7 +302,7 @@ fn bytes_come_back_from_json() {
     assert_eq!(some.column(0), &column(&bytes));
     table_conformance(&**read.table(), &driver());
 
-    // Texts alone are bytes where the caller says so.
+    // Strings are bytes if the caller says so.
     let (_folder, text) =
         file("t.jsonl", "{\"b\": \"abc\", \"n\": 1.50}\n{\"b\": {\"hex\": \"61FF\"}}\n{}\n");
     let typed = |name: &str, kind: DataType| OpenOptions {
@@ -317,7 +317,7 @@ fn bytes_come_back_from_json() {
 }
 
 #[test]
-fn the_empty_text_is_not_null_in_csv() {
+fn the_empty_string_is_not_null_in_csv() {
     let texts = Arc::new(StringArray::from(vec![Some(""), None, Some("a"), Some("\"\""), Some(",\"\",")]))
         as ArrayRef;
     let numbers = Arc::new(Int64Array::from(vec![Some(1), None, None, Some(4), Some(5)])) as ArrayRef;
@@ -329,7 +329,7 @@ fn the_empty_text_is_not_null_in_csv() {
     assert_eq!((batches[0].column(0), batches[0].column(1)), (&texts, &numbers));
     table_conformance(&**source(&path).unwrap().table(), &driver());
 
-    // In a column of numbers quotes alone are null; a column of nothing else is one of text.
+    // In a numeric column quotes alone are null; a column of nothing else is a string column.
     let (_folder, path) = file("t.csv", "n,e,z\n1,\"\",\n\"\",,\n");
     let read = source(&path).unwrap();
     let kinds: Vec<DataType> = read.schema().fields().iter().map(|field| field.data_type().clone()).collect();
@@ -338,7 +338,7 @@ fn the_empty_text_is_not_null_in_csv() {
     assert!(batch.column(0).is_null(1));
     assert_eq!(batch.column(1).as_string::<i32>(), &StringArray::from(vec![Some(""), None]));
 
-    // A record of one null must be something.
+    // A record of one null must not be an empty line.
     let text = written(&Csv, vec![("t", texts)]).unwrap();
     assert!(text.starts_with("t\n\"\"\n\"\"\na\n"), "{text}");
     let (_folder, path) = file("t.csv", &text);
@@ -347,7 +347,7 @@ fn the_empty_text_is_not_null_in_csv() {
 }
 
 #[test]
-fn what_csv_cannot_hold_is_named() {
+fn types_that_csv_cannot_store_are_named() {
     let structs =
         StructArray::try_from(vec![("a", Arc::new(Int32Array::from(vec![1])) as ArrayRef)]).unwrap();
     let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)])]);
@@ -358,14 +358,14 @@ fn what_csv_cannot_hold_is_named() {
     for (what, column) in all {
         let error = written(&Csv, vec![("x", column)]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains(&format!("column 'x' holds {what}, which CSV cannot")), "{error}");
+        assert!(error.to_string().contains(&format!("column 'x' contains {what}, which CSV cannot store")), "{error}");
     }
 }
 
 proptest! {
-    /// Texts and nulls come back from CSV as they were, however the rows are cut into batches.
+    /// Strings and nulls round-trip through CSV, for any division of the rows into batches.
     #[test]
-    fn texts_come_back_from_csv(
+    fn strings_come_back_from_csv(
         cells in prop::collection::vec((prop::option::of("[a\",\n\r ]{0,3}"), prop::option::of("[a\",\n]{0,2}")), 1..20),
         batch in 1_usize..6,
     ) {
@@ -388,7 +388,7 @@ proptest! {
 }
 
 #[test]
-fn times_beyond_every_calendar_are_numbers() {
+fn out_of_range_times_are_numbers() {
     let times = arrow_array::TimestampMillisecondArray::from(vec![Some(0), None, Some(i64::MAX)]);
     let ids = Int32Array::from(vec![1, 2, 3]);
     let text = written(&Csv, vec![("t", Arc::new(times)), ("id", Arc::new(ids))]).unwrap();

@@ -1,4 +1,4 @@
-//! What a conversion says about types is what comes back.
+//! The types reported by a conversion are the types read back.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 
 use std::path::Path;
@@ -59,7 +59,7 @@ fn values(data_type: &DataType) -> ArrayRef {
         | DataType::Dictionary(..) => cast(&texts, data_type),
         DataType::FixedSizeBinary(_) => cast(&cast(&texts, &DataType::Binary).unwrap(), data_type),
         DataType::Timestamp(unit, _) | DataType::Duration(unit) => {
-            // Whole days, whatever the unit.
+            // Whole days, regardless of the unit.
             let second = match unit {
                 TimeUnit::Second => 1,
                 TimeUnit::Millisecond => 1000,
@@ -122,13 +122,13 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
                 assert!(text.contains("'v'"), "{case}: {text}");
                 let Some(cast) = text.split("casts: ").nth(1).and_then(|rest| rest.split(", or").next())
                 else {
-                    assert!(text.contains("a choice of columns"), "{case}: {text}");
+                    assert!(text.contains("a list of columns"), "{case}: {text}");
                     continue;
                 };
                 conversion.casts = parse_types(cast).unwrap();
                 expected = conversion.casts[0].1.clone();
                 result = convert(&input, &output, &conversion, &driver);
-                // Texts are no numbers, whatever they are cast to.
+                // Strings are not numbers, regardless of the cast.
                 if matches!(&result, Err(error) if error.to_string().contains("has a value that does not fit"))
                 {
                     continue;
@@ -142,7 +142,7 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
             let name = if back.index_of("v").is_ok() { "v" } else { name };
             let found =
                 back.field_with_name(name).unwrap_or_else(|_| panic!("{case}: {back:?}")).data_type().clone();
-            // Whether what is in a list may be null is another matter.
+            // The nullability of list items is not compared.
             let shown = |data_type: &DataType| plain(data_type).to_string().replace("non-null ", "");
             let same = shown(&found) == shown(&expected);
             assert!(same, "{case}: {found} instead of {expected}");

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use crate::selection::{Region, Span};
 
-/// The coordinates along `axis` of the cells `cells` (row-major positions in the region's result), where position 0
-/// of the axis has the coordinate `origin`.
+/// The coordinates along `axis` of the cells `cells` (row-major positions in the region's result); position 0 of the
+/// axis has the coordinate `origin`.
 pub fn coordinates(region: &Region, axis: usize, cells: Range<u64>, origin: i64) -> Vec<i64> {
     let mut out = Vec::with_capacity((cells.end - cells.start) as usize);
     let Some(span) = region.spans.get(axis) else { return out };
-    // A coordinate stands still for `run` cells and repeats after `run * len`.
+    // A coordinate is constant for `run` cells and repeats after `run * len`.
     let run = region.spans.iter().skip(axis + 1).map(Span::len).product::<u64>().max(1);
     let (len, step) = (span.len().max(1), span.step.cast_signed());
     let first = origin.wrapping_add(span.start.cast_signed());

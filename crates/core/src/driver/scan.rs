@@ -1,4 +1,4 @@
-//! Answering a scan completely: what a table leaves of the request is done here, once for all formats.
+//! Complete execution of a scan: applies the parts of the request that a table does not, once for all formats.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::scan::{Remainder, Scan};
 use crate::stats::RunStats;
 use crate::table::{Pushdown, Table};
 
-/// Runs `scan` over `table`: exactly the rows and columns asked for.
+/// Runs `scan` over `table` and returns exactly the requested rows and columns.
 pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Result<Rows> {
     let schema = table.schema();
     let wanted = Arc::new(schema.project(&scan.column_indices(&schema)?)?);
@@ -51,7 +51,7 @@ impl Rows {
         Arc::clone(self.rest.schema())
     }
 
-    /// What the run has cost so far.
+    /// The cost of the run so far.
     pub fn stats(&self) -> RunStats {
         self.driver.counters().snapshot()
     }

@@ -27,7 +27,7 @@ impl TableOptions {
                 "table" => options.table = Some(value.clone()),
                 "at" => open.between = Some((0, parse_time(value)?)),
                 "between" => open.between = Some(parse_times(value)?),
-                "key" => open.key = Some(Secret::from_text(value.as_bytes())?),
+                "key" => open.key = Some(Secret::parse(value.as_bytes())?),
                 "key_file" => open.key = Some(read_key(value)?),
                 "raw" => open.raw = truth(value)?,
                 "text_as_binary" => open.text_as_binary = truth(value)?,

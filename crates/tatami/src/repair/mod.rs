@@ -57,7 +57,7 @@ pub(crate) fn repair(
     if let (Some(first), true) = (errors.clone().next(), kept.len() == whole.len()) {
         let place = first.piece.as_deref().unwrap_or("file");
         let text = format!("indexes and statistics were made anew: {} ({place})", first.message);
-        repaired.note(Outcome::Mended, text);
+        repaired.note(Outcome::Repaired, text);
     }
     let sorted = file.footer().schema.sort_key().is_some();
     let live = if index_whole { None } else { live_documents(&file, &mut repaired) };

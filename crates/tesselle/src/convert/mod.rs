@@ -17,22 +17,22 @@ use crate::name::Uri;
 use crate::open::{DatasetTable, Opener};
 use crate::registry;
 
-/// What to convert, beyond the two names.
+/// The options of a conversion.
 #[derive(Debug, Clone, Default)]
 pub struct Conversion {
-    /// The source's format; `None` looks at its content.
+    /// The source's format; `None` detects it from the content.
     pub from: Option<String>,
-    /// The target's format; `None` goes by its name.
+    /// The target's format; `None` derives it from the name.
     pub to: Option<String>,
-    /// The table of the source; `None` takes what the uri names, else the only one.
+    /// The table of the source; `None` uses the one in the uri, else the only one.
     pub table: Option<String>,
     /// Columns, rows and limit.
     pub scan: Scan,
-    /// Columns that get another type, before anything is written.
+    /// Columns to cast before anything is written.
     pub casts: Vec<(String, DataType)>,
-    /// The types of columns, for sources that do not state them.
+    /// Column types, for sources that do not state them.
     pub types: Vec<(String, DataType)>,
-    /// Attributes that the target gets in addition to those of the source.
+    /// Attributes for the target in addition to those of the source.
     pub attributes: Vec<Attribute>,
     /// How to open the source.
     pub open: OpenOptions,
@@ -46,7 +46,7 @@ impl Conversion {
         Opener::new().format(self.from.clone()).table(self.table.clone()).options(options)
     }
 
-    /// Whether everything is converted as it is, so that a format can copy what it has encoded.
+    /// Whether everything is converted unchanged, so that a format can copy encoded data.
     fn is_plain(&self) -> bool {
         self.scan == Scan::all()
             && self.table.is_none()
@@ -57,7 +57,7 @@ impl Conversion {
     }
 }
 
-/// Converts `input` into `output`. The target appears whole or not at all; the source is not touched.
+/// Converts `input` into `output`. The target appears atomically; the source is not modified.
 pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> Result<WriteReport> {
     let target = Uri::target(output)?;
     let to = registry::target_format(conversion.to.as_deref(), target.name())?;
@@ -67,7 +67,7 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         return Ok(converted);
     }
     let conversion = &encrypted(to, conversion);
-    // Types of text files are looked for on the threads of the driver.
+    // Types of text files are inferred on the threads of the driver.
     let table = driver.install(|| open(input, to, conversion))?;
     refuse_same(&source.location, &target)?;
     let mut facts = table.facts()?;
@@ -89,7 +89,7 @@ fn takes_keys(format: &dyn Format) -> bool {
     format.name() == tesselle_tiledb::NAME
 }
 
-/// A key that is given also encrypts a target that can be encrypted, unless the settings say otherwise.
+/// A given key also encrypts a target that supports encryption, unless the settings differ.
 fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
     let mut conversion = conversion.clone();
     let settings = &mut conversion.write.settings;
@@ -100,7 +100,7 @@ fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
     conversion
 }
 
-/// Converts a whole container into its own format, where the format can do that without going through rows.
+/// Converts a whole container into its own format, if the format can do that without decoding rows.
 fn rewrite(
     source: &Uri,
     target: &Location,
@@ -127,7 +127,7 @@ fn rewrite(
     }))
 }
 
-/// Opens the source. All tables of a container go into another one of the same format, where they form one table.
+/// Opens the source. All tables of a container go into another one of the same format, if they form one table.
 fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<DatasetTable> {
     let dataset = conversion.opener().open(input)?;
     let table = dataset.default_table();
@@ -138,7 +138,7 @@ fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<Dataset
     }
 }
 
-/// The array to write tile by tile, where all of one column is asked for and nothing else; with its name.
+/// The array to write tile by tile, with its name, if exactly one whole column is requested.
 fn requested_array(
     table: &DatasetTable,
     to: &dyn Format,
@@ -210,11 +210,11 @@ fn convert_rows(
     Ok(WriteReport::new(to, sink.finish()?, fitted))
 }
 
-/// What a choice of columns loses of an array: its axes.
+/// What a selection of columns loses of an array: its axes.
 fn lost_axes(facts: &TableFacts, to: &dyn Format, scan: &Scan) -> Option<String> {
     let grid = facts.grid.as_ref().filter(|grid| grid.kind == GridKind::Dense)?;
     let columns = scan.columns.as_ref().filter(|_| to.capabilities().arrays_in)?;
     let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.name.as_str()).collect();
     let none = !axes.is_empty() && !axes.iter().any(|axis| columns.iter().any(|column| column == axis));
-    none.then(|| format!("the axes {}: the values are one vector", axes.join(", ")))
+    none.then(|| format!("the axes {}: the values become one vector", axes.join(", ")))
 }

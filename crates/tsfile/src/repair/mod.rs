@@ -96,7 +96,7 @@ fn without_tail(
     let size = source.size()?;
     let mut repaired = Repaired::default();
     let (found, stop) = scan(source, version, size)?;
-    repaired.note(Outcome::Mended, format!("the tail was rebuilt: {}", refused.without_hint()));
+    repaired.note(Outcome::Repaired, format!("the tail was rebuilt: {}", refused.without_hint()));
     // A file without its end was cut off or never closed: what is missing was never there.
     let lost = if refused.class_name() == "incomplete" { Outcome::Unfinished } else { Outcome::Partial };
     match (&stop, found.separator) {
@@ -134,7 +134,7 @@ fn with_tail(
     let head = version.head().len() as u64;
     let guide = Guide::of(file);
     let mut repaired = Repaired::default();
-    repaired.note(Outcome::Mended, "the tail was rebuilt");
+    repaired.note(Outcome::Repaired, "the tail was rebuilt");
     let mut found = Recovered::from(head);
     let mut from = head;
     let mut stops = Vec::new();
@@ -216,7 +216,7 @@ fn judge_groups(
         for group in &record.groups {
             match judge.group(device, group)? {
                 Ok(mut judged) => {
-                    renewed.extend(judged.renewed.drain(..).map(|text| (Outcome::Mended, text)));
+                    renewed.extend(judged.renewed.drain(..).map(|text| (Outcome::Repaired, text)));
                     doubts.extend(judged.doubts.drain(..).map(|text| {
                         let text = format!("{text}; the statistics were rebuilt, the points may be wrong");
                         (Outcome::Doubtful, text)
@@ -298,13 +298,13 @@ fn account(mut guide: Guide, groups: &mut Groups, salvaged: &[Salvaged], repaire
                 let what = format!("the chunk of '{}' at {}", name.escape_debug(), stray.offset);
                 if let Some(at) = unmet.iter().position(same) {
                     let (offset, _) = unmet.swap_remove(at);
-                    repaired.note(Outcome::Mended, format!("{what} was listed at {offset}"));
+                    repaired.note(Outcome::Repaired, format!("{what} was listed at {offset}"));
                 } else if guide.filter_tells(&name, &[])
                     && !listed.contains(&(path.clone(), stray.measurement.clone()))
                 {
                     // A series of which no chunk is listed, though the writer put it into the filter.
                     let text = format!("{what} was not listed, but the filter of the file knows it");
-                    repaired.note(Outcome::Mended, text);
+                    repaired.note(Outcome::Repaired, text);
                 } else {
                     unlisted.push((Outcome::Doubtful, format!("{what} was not listed, and is not now")));
                     continue;
@@ -464,7 +464,7 @@ fn mend_tables(known: &mut FileMetadata, found: &Recovered, repaired: &mut Repai
             let (table, name) = (table.name.escape_debug(), column.name.escape_debug());
             let from = column.data_type.name();
             repaired.note(
-                Outcome::Mended,
+                Outcome::Repaired,
                 format!("table '{table}' declared tag '{name}' as {from}; tags are text"),
             );
             column.data_type = DataType::String;
@@ -477,7 +477,7 @@ fn mend_tables(known: &mut FileMetadata, found: &Recovered, repaired: &mut Repai
                 let (table, column_name) = (table.name.escape_debug(), column.name.escape_debug());
                 let (from, to) = (column.data_type.name(), chunk.data_type.name());
                 let text = format!("table '{table}' declared '{column_name}' as {from}, its chunks are {to}");
-                repaired.note(Outcome::Mended, text);
+                repaired.note(Outcome::Repaired, text);
                 column.data_type = chunk.data_type;
             }
         }

@@ -228,7 +228,7 @@ impl Tool {
             (None, Some(table)) => {
                 let pair = |pair: &String| {
                     let (name, value) = pair.split_once('=').ok_or_else(|| {
-                        Error::invalid(format!("tag '{pair}' has no value")).hint("write NAME=VALUE")
+                        Error::invalid(format!("tag '{pair}' has no value")).hint("use NAME=VALUE")
                     })?;
                     Ok((name.to_owned(), value.to_owned()))
                 };

@@ -1,17 +1,17 @@
-//! Bands: the boxes of a scan that one task answers each, in row-major order.
+//! Bands: the boxes of a scan, one per task, in row-major order.
 //!
 //! Tasks follow the row-major order of the result, so a band covers single positions of the leading axes, a range of
-//! one axis, and all that is wanted of the axes behind it.
+//! one axis, and everything requested of the remaining axes.
 
 use crate::array::{TileAxis, TileGrid};
 use crate::error::{Error, Result};
 use crate::selection::{Region, Span};
 
-/// Cells a task aims at: enough to be worth a thread, few enough to come out soon.
+/// Target cells per task: enough to be worth a thread, few enough for early results.
 const TARGET_CELLS: u64 = 256 << 10;
-/// Bytes of decoded cells that a task over encoded tiles may hold, before tiles are decoded more than once.
+/// Decoded bytes that a task over encoded tiles may keep in memory before tiles are decoded more than once.
 const MOST_BYTES: u64 = 256 << 20;
-/// Most bands of a plan. What a file claims of its shape must not decide how much memory a plan takes.
+/// Maximum bands of a plan. The shape stated in a file must not determine the memory of a plan.
 const MOST_BANDS: u64 = 1 << 22;
 
 /// How bands are cut.
@@ -19,14 +19,14 @@ const MOST_BANDS: u64 = 1 << 22;
 pub(super) struct Cutting {
     /// Decoded bytes of a cell, all columns together.
     pub(super) element: u64,
-    /// Whether tiles are stored as they come out: then they cost nothing to touch twice, and bands may cut through
-    /// them anywhere. Encoded ones are cut only where a band would not fit into memory.
+    /// Whether tiles are stored uncompressed: then reading them twice costs nothing, and bands may split them anywhere.
+    /// Encoded tiles are split only if a band would not fit into memory.
     pub(super) raw: bool,
-    /// Cells after which no more bands are wanted.
+    /// Cells after which no more bands are needed.
     pub(super) limit: u64,
 }
 
-/// Cuts `region`, whose tiles are `tiles`, into bands.
+/// Splits `region`, whose tiles are `tiles`, into bands.
 pub(super) fn bands(tiles: &TileGrid, region: &Region, cutting: Cutting) -> Result<Vec<Region>> {
     let lens: Vec<u64> = region.spans.iter().map(Span::len).collect();
     if lens.contains(&0) {
@@ -56,7 +56,7 @@ pub(super) fn bands(tiles: &TileGrid, region: &Region, cutting: Cutting) -> Resu
                 return Ok(bands);
             }
             if bands.len() as u64 >= MOST_BANDS {
-                return Err(Error::limit("the selection takes more steps than can be planned")
+                return Err(Error::limit("the selection needs more tasks than a plan can have")
                     .hint("select a smaller part"));
             }
             bands.push(band(region, &at, first, len));
@@ -91,8 +91,8 @@ fn advance(at: &mut [u64], lens: &[u64]) -> bool {
     })
 }
 
-/// Cuts one axis into ranges of wanted positions, first and length: small tiles are gathered up to the target, large
-/// ones are cut at `most` cells.
+/// Splits one axis into ranges of requested positions, first and length: small tiles are combined up to the target,
+/// large ones are split at `most` cells.
 fn ranges(axis: &TileAxis, behind: u64, most: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
     let (mut at, mut skip) = (0, 0);
     std::iter::from_fn(move || {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn bands_cover_the_box_in_pieces_of_moderate_size() {
+    fn bands_cover_the_box_with_moderate_sizes() {
         assert_eq!(cells(&[10], &[3], true), [10]);
         let million = cells(&[1_000_000], &[10], false);
         assert!(million.len() < 10 && million.iter().sum::<u64>() == 1_000_000);

@@ -28,7 +28,7 @@ use crate::storage::Storage;
 use crate::table::{Pushdown, TYPE_KEY, Table};
 use crate::task::Plan;
 
-/// One of the arrays.
+/// One array of the table.
 #[derive(Clone)]
 pub struct GridColumn {
     /// The name of its column.
@@ -40,7 +40,7 @@ pub struct GridColumn {
 }
 
 impl GridColumn {
-    /// The only array of a table, as a column of this name; `None` where it is not just one array.
+    /// The only array of a table, as a column of this name; `None` if the table is not a single array.
     pub fn of(table: &dyn Table, name: &str) -> Option<Self> {
         let facts = table.facts().ok()?;
         let values = facts.named(&[ColumnRole::Value]);
@@ -60,7 +60,7 @@ pub struct GridTable {
     facts: TableFacts,
 }
 
-/// What a scan over a grid goes by.
+/// The data that scans over a grid use.
 struct Grid {
     /// The names of the axes.
     axes: Vec<String>,
@@ -71,13 +71,13 @@ struct Grid {
 }
 
 impl GridTable {
-    /// The arrays must have one shape; the axes are those of the first.
+    /// Creates a table. The arrays must have one shape; the axes are those of the first.
     pub fn new(name: &str, columns: Vec<GridColumn>, storage: Arc<dyn Storage>) -> Result<Self> {
         let first = columns.first().ok_or_else(|| Error::invalid("there is no array to read"))?;
         let (shape, mut axes) = (first.array.shape().to_vec(), first.array.axis_names().to_vec());
         if columns.iter().any(|column| column.array.shape() != shape) {
             return Err(Error::invalid("the arrays have different shapes and do not form one table")
-                .hint("name one of them"));
+                .hint("select one of them"));
         }
         for (i, axis) in axes.iter_mut().enumerate() {
             if columns.iter().any(|column| column.name == *axis) || axis.is_empty() {
@@ -130,7 +130,7 @@ impl GridTable {
         self
     }
 
-    /// What the table is, for those who know more of it than its grid.
+    /// The facts of the table, for callers that know more than its grid.
     pub fn facts_mut(&mut self) -> &mut TableFacts {
         &mut self.facts
     }

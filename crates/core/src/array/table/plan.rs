@@ -1,4 +1,4 @@
-//! From a scan over a grid to tasks; nothing is read but what bounds of tiles take.
+//! Planning of scans over a grid; only tile bounds are read.
 
 use std::sync::Arc;
 
@@ -15,25 +15,25 @@ use crate::scan::Scan;
 use crate::selection::Region;
 use crate::task::Plan;
 
-/// Rows of a batch, unless the scan states otherwise.
+/// Default rows of a batch.
 const BATCH_ROWS: usize = 64 << 10;
 
-/// What all tasks of a plan share.
+/// State shared by all tasks of a plan.
 pub(super) struct Shared {
     pub(super) grid: Arc<Grid>,
-    /// The columns to produce, by their position in the table: those that the predicate tests come first.
+    /// The columns to produce, by position in the table; those tested by the predicate come first.
     pub(super) columns: Vec<usize>,
     /// How many of them the predicate tests.
     pub(super) tested: usize,
     pub(super) tested_schema: SchemaRef,
-    /// Positions in `columns` of what comes out.
+    /// Positions in `columns` of the output.
     pub(super) output: Vec<usize>,
     pub(super) schema: SchemaRef,
-    /// What rows must satisfy.
+    /// The condition that rows must satisfy.
     pub(super) predicate: Option<Predicate>,
     /// The tile shape that bands and `kept` follow.
     pub(super) tile_shape: Vec<u64>,
-    /// The tiles that can hold a matching row; `None` when all can.
+    /// The tiles that can contain a matching row; `None` if all can.
     pub(super) kept: Option<Kept>,
     pub(super) batch_rows: usize,
 }
@@ -44,18 +44,18 @@ impl Shared {
         self.grid.columns.get(column.checked_sub(self.grid.axes.len())?)
     }
 
-    /// Whether a column is cut along the tiles that `kept` follows.
+    /// Whether a column is divided along the tiles of `kept`.
     pub(super) fn follows(&self, values: &Values) -> bool {
         values.tile_shape() == self.tile_shape
     }
 
-    /// The tiles of a band that can hold a matching row.
+    /// The tiles of a band that can contain a matching row.
     pub(super) fn tiles(&self, band: &Region) -> Result<TileGrid> {
         TileGrid::new(&self.grid.shape, &self.tile_shape, band)
     }
 }
 
-/// Which of the touched tiles can hold a matching row.
+/// The touched tiles that can contain a matching row.
 pub(super) struct Kept {
     tiles: TileGrid,
     /// Row-major.
@@ -63,7 +63,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Whether the tile at these grid coordinates can hold a matching row.
+    /// Whether the tile at these grid coordinates can contain a matching row.
     pub(super) fn has(&self, tile: &[u64]) -> bool {
         let linear = tile.iter().zip(&self.tiles.axes).try_fold(0, |n, (tile, axis)| {
             let at = axis.parts.binary_search_by_key(tile, |part| part.tile).ok()?;
@@ -76,7 +76,7 @@ impl Kept {
 /// Plans a scan.
 pub(super) fn plan(grid: &Arc<Grid>, scan: &Scan) -> Result<Plan> {
     let whole = Region::whole(&grid.shape);
-    whole.cells().ok_or_else(|| Error::limit("the array has more cells than can be counted"))?;
+    whole.cells().ok_or_else(|| Error::limit("the array has more than 2^64 cells"))?;
     let mut region = match &scan.selection {
         Some(selection) => selection.resolve(&vec![0; grid.shape.len()], &grid.shape)?,
         None => whole.clone(),
@@ -153,7 +153,7 @@ fn project(grid: &Arc<Grid>, scan: &Scan, predicate: Option<Predicate>) -> Resul
     })
 }
 
-/// Which of the touched tiles can hold a matching row, row-major.
+/// The touched tiles that can contain a matching row, row-major.
 fn prune(shared: &Shared, predicate: &Predicate, tiles: &TileGrid, region: &Region) -> Vec<bool> {
     let grid = &shared.grid;
     let combinations = tiles.combinations(0..tiles.axes.len());
@@ -174,7 +174,7 @@ fn prune(shared: &Shared, predicate: &Predicate, tiles: &TileGrid, region: &Regi
         .collect()
 }
 
-/// Leaves out the outer tiles of a band that no row can come from; `None` when that is all of them.
+/// Removes outer tiles of a band that cannot contain a matching row; `None` if none remain.
 fn shrink(shared: &Shared, mut band: Region) -> Result<Option<Region>> {
     let Some(kept) = &shared.kept else { return Ok(Some(band)) };
     let tiles = shared.tiles(&band)?;

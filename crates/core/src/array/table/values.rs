@@ -1,4 +1,4 @@
-//! The value columns of a table over a grid: what a task fetches and decodes for a band.
+//! The value columns of a table over a grid: fetched and decoded per band.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::predicate::ColumnBounds;
 use crate::selection::Region;
 use crate::task::ByteRange;
 
-/// Decoded bytes from which on the tiles of a band are decoded by several threads.
+/// Decoded bytes from which the tiles of a band are decoded by several threads.
 const SHARED_BYTES: u64 = 2 << 20;
 
-/// What a [`ColumnRead`] asks for, or its answer.
+/// A request of a [`ColumnRead`], or its result.
 #[derive(Debug)]
 pub(super) enum ColumnStep {
     /// The sizes of these files.
@@ -46,13 +46,13 @@ impl Values {
         self.array.dtype().size() as u64
     }
 
-    /// What metadata states about the values of a tile.
+    /// The metadata bounds of a tile's values.
     pub(super) fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds> {
         // Bounds of bytes are not bounds of Booleans.
         if self.is_bool { None } else { self.array.bounds(tile) }
     }
 
-    /// Starts to read `region`, without the tiles that `wanted` refuses, whose values are never looked at. No I/O.
+    /// Starts to read `region`, skipping tiles that `wanted` rejects, whose values are never used. No I/O.
     pub(super) fn read(&self, region: &Region, wanted: impl Fn(&[u64]) -> bool) -> Result<ColumnRead> {
         let (first, shape) = (vec![0; region.spans.len()], region.shape());
         let cells = region.cells().and_then(|cells| usize::try_from(cells).ok());
@@ -85,13 +85,13 @@ enum State {
     Start,
     Sizes(Vec<Ask>),
     Indexes(Vec<Ask>),
-    /// One range holds all values as they come out.
+    /// One range contains all values uncompressed.
     Whole,
     Tiles,
 }
 
 impl ColumnRead {
-    /// The next step. `fetched` answers the last one, and is empty at first.
+    /// The next step. `fetched` answers the previous one, and is empty at first.
     pub(super) fn step(&mut self, fetched: &[Bytes]) -> Result<ColumnStep> {
         match std::mem::replace(&mut self.state, State::Start) {
             State::Start => self.ask(),
@@ -111,7 +111,7 @@ impl ColumnRead {
         }
     }
 
-    /// Asks what must be known, or for the ranges.
+    /// Requests answers to open questions, or the ranges.
     fn ask(&mut self) -> Result<ColumnStep> {
         let asks = self.request.asks();
         let (files, indexes) = split(&asks);
@@ -135,7 +135,7 @@ impl ColumnRead {
         Ok(ColumnStep::Need(self.request.ranges().to_vec()))
     }
 
-    /// Puts the values of all tiles into one buffer.
+    /// Assembles the values of all tiles in one buffer.
     fn assemble(&self, fetched: &[Bytes]) -> Result<Buffer> {
         let array = &*self.values.array;
         let mut values = MutableBuffer::from_len_zeroed(self.bytes);
@@ -162,10 +162,10 @@ impl ColumnRead {
         Ok(values.into())
     }
 
-    /// Values that are stored as they come out: borrowed where their alignment allows.
+    /// Uncompressed values: zero-copy if their alignment allows.
     fn borrow(&self, bytes: Bytes) -> Result<Buffer> {
         if bytes.len() != self.bytes {
-            return Err(Error::internal("a band has another size than its cells"));
+            return Err(Error::internal("the size of a band does not match its cells"));
         }
         if bytes.as_ptr().align_offset(self.values.array.dtype().size()) == 0 {
             return Ok(Buffer::from(bytes));

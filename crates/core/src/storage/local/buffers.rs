@@ -1,4 +1,4 @@
-//! Buffers for large reads, used again and again: the page faults of fresh memory cost more than the copy into it.
+//! Reused buffers for large reads: the page faults of fresh memory cost more than the copy into it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,12 +6,12 @@ use bytes::Bytes;
 
 /// Shorter reads take plain memory.
 const SMALLEST: usize = 64 << 10;
-/// Bytes of free buffers that are kept for the next reads.
+/// Bytes of free buffers kept for later reads.
 const KEPT: usize = 32 << 20;
 
 static FREE: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// Room for `len` bytes. The first use of a buffer fills it with zeros, later ones leave what it has.
+/// A buffer of `len` bytes. The first use fills it with zeros, later ones keep its content.
 pub(super) struct Buffer {
     bytes: Vec<u8>,
     len: usize,
@@ -34,7 +34,7 @@ impl Buffer {
         self.bytes.get_mut(..self.len).unwrap_or_default()
     }
 
-    /// The bytes, without a copy; the buffer is free again once nobody has any of them.
+    /// The bytes, without a copy; the buffer is free again once the last of them is dropped.
     pub(super) fn into_bytes(mut self) -> Bytes {
         if self.len < SMALLEST { std::mem::take(&mut self.bytes).into() } else { Bytes::from_owner(self) }
     }
@@ -60,7 +60,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Sizes come in steps of an eighth, so that buffers fit again without much waste.
+/// Sizes grow in steps of an eighth, so that buffers can be reused without much waste.
 fn class(len: usize) -> usize {
     len.next_multiple_of((len.next_power_of_two() / 16).max(4096))
 }
