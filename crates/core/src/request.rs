@@ -168,9 +168,7 @@ impl<'a> ArrayRequest<'a> {
     /// Fails for a region, in formats that write whole arrays only.
     pub fn expect_whole(&self, format: &str) -> Result<()> {
         if self.region.is_some() {
-            return Err(Error::invalid(format!(
-                "{format} can store only a whole array, not a region"
-            )));
+            return Err(Error::invalid(format!("{format} can store only a whole array, not a region")));
         }
         Ok(())
     }

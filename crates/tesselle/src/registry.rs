@@ -91,11 +91,11 @@ fn unrecognized(probe: &Probe) -> Error {
             format!("a file of {} bytes that starts with {}", probe.size, first.join(" "))
         }
     };
-    let error =
-        Error::unsupported(format!("the format is not known: {looked_at}")).class("unknown_format");
+    let error = Error::unsupported(format!("the format is not known: {looked_at}")).class("unknown_format");
     if probe.has_extension("json") {
         let name = Action::Format(JsonLines.name().into());
-        return error.suggest("JSON must have one object per line: use {}, or a name that ends in .jsonl", [name]);
+        return error
+            .suggest("JSON must have one object per line: use {}, or a name that ends in .jsonl", [name]);
     }
     let known = names().collect::<Vec<_>>().join(", ");
     error.suggest(format!("known formats are {known}; {{}} skips detection"), [Action::Format("NAME".into())])

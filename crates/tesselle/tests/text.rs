@@ -358,7 +358,10 @@ fn types_that_csv_cannot_store_are_named() {
     for (what, column) in all {
         let error = written(&Csv, vec![("x", column)]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains(&format!("column 'x' contains {what}, which CSV cannot store")), "{error}");
+        assert!(
+            error.to_string().contains(&format!("column 'x' contains {what}, which CSV cannot store")),
+            "{error}"
+        );
     }
 }
 

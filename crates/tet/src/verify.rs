@@ -11,7 +11,7 @@ use crate::meta::directory::Dataset;
 use crate::meta::index::{Codec, Row};
 use crate::meta::limits;
 use crate::meta::secondary::SecondaryDocument;
-use crate::meta::statistics::{DatasetStatistics, ChunkStatistics, secondary_document};
+use crate::meta::statistics::{ChunkStatistics, DatasetStatistics, secondary_document};
 use crate::meta::zone::{VERSION, ZoneDocument};
 use crate::open::{Opened, decode_into};
 
@@ -62,7 +62,8 @@ fn dataset_ids(opened: &Opened, report: &mut Report) -> bool {
     let count = opened.catalog.datasets.len();
     for (number, row) in opened.catalog.index.iter().enumerate() {
         if dataset_of(&row) >= count {
-            let message = format!("chunk {number} refers to dataset {}, but there are {count}", row.dataset_id);
+            let message =
+                format!("chunk {number} refers to dataset {}, but there are {count}", row.dataset_id);
             report.add(finding(opened, "chunk_dataset_ids", message).piece(format!("chunk {number}")));
         }
     }
@@ -276,8 +277,8 @@ fn decode_row(
     let chunk = match row.codec {
         Codec::Raw => &payload[..],
         Codec::Zstd => {
-            let size =
-                usize::try_from(row.raw_len).map_err(|_| Error::limit("the chunk exceeds the address space"))?;
+            let size = usize::try_from(row.raw_len)
+                .map_err(|_| Error::limit("the chunk exceeds the address space"))?;
             scratch.resize(size, 0);
             decode_into(row, &payload, scratch)?;
             scratch.as_slice()

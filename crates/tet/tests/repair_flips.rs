@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use golden::driver;
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::testing::{RepairTally, repair_flips, read_all};
+use tesselle_core::testing::{RepairTally, read_all, repair_flips};
 use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan, WriteOptions};
 use tesselle_tet::Tet;
 

@@ -97,8 +97,10 @@ impl Driver {
         }
         let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
         let (needed, allowed) = (mebibytes(bytes), mebibytes(self.largest_piece));
-        Err(Error::limit(format!("one chunk, page or tile needs {needed} MiB of memory, but only {allowed} MiB are allowed"))
-            .hint(format!("allow at least {needed} MiB")))
+        Err(Error::limit(format!(
+            "one chunk, page or tile needs {needed} MiB of memory, but only {allowed} MiB are allowed"
+        ))
+        .hint(format!("allow at least {needed} MiB")))
     }
 
     /// The same pool and budget, reporting to `progress`.

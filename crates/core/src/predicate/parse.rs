@@ -57,8 +57,8 @@ fn tokenize(text: &str) -> Result<Vec<(usize, Token)>> {
             let (body, len) =
                 quoted(rest, usize::from(binary)).ok_or_else(|| refuse(text, at, "a quote is not closed"))?;
             let token = if binary {
-                let bytes =
-                    unhex(&body).ok_or_else(|| refuse(text, at, "X'…' must contain pairs of hexadecimal digits"))?;
+                let bytes = unhex(&body)
+                    .ok_or_else(|| refuse(text, at, "X'…' must contain pairs of hexadecimal digits"))?;
                 Token::Literal(Scalar::Bytes(bytes))
             } else if c == '"' {
                 Token::Name(body)

@@ -2,8 +2,8 @@
 
 use super::ReduceOp;
 use super::cell::Cell;
-use super::min_max::Way;
 use super::fold::{Fold, Rows};
+use super::min_max::Way;
 use super::result::Values;
 
 /// Cells whose best value is found before indexes are compared.

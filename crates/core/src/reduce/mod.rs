@@ -18,10 +18,10 @@
 mod arg;
 mod axes;
 mod cell;
-mod min_max;
 mod float_sum;
 mod fold;
 mod integer_sum;
+mod min_max;
 mod moments;
 mod nan;
 mod op;

@@ -196,8 +196,11 @@ fn check_range(path: &str, range: &Range<u64>, size: u64) -> Result<()> {
     if range.start <= range.end && range.end <= size {
         return Ok(());
     }
-    Err(Error::corrupt(format!("bytes {}..{} are requested, but the file has {size} bytes", range.start, range.end))
-        .class("truncated")
-        .file(path)
-        .offset(range.start))
+    Err(Error::corrupt(format!(
+        "bytes {}..{} are requested, but the file has {size} bytes",
+        range.start, range.end
+    ))
+    .class("truncated")
+    .file(path)
+    .offset(range.start))
 }

@@ -96,7 +96,11 @@ impl Task for Piece {
         }
         match self.batch.take() {
             Some(batch) => {
-                assert_eq!(fetched.first().map(Bytes::len), Some(PIECE as usize), "the requested range is passed");
+                assert_eq!(
+                    fetched.first().map(Bytes::len),
+                    Some(PIECE as usize),
+                    "the requested range is passed"
+                );
                 Ok(Step::Batch(batch))
             }
             None => Ok(Step::Done),

@@ -3,12 +3,7 @@
 //!
 //! The suites panic with a message that states the violated rule; they are meant to be called from a test.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a violated rule fails the test"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a violated rule fails the test")]
 
 mod array;
 mod counting;

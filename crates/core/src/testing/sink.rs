@@ -51,7 +51,8 @@ pub fn sink_conformance(
     let schema = batches.first().expect("the suite is given batches").schema();
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
 
-    let mut sink = format.create(target, Arc::clone(&schema), options, driver).expect("a sink can be created");
+    let mut sink =
+        format.create(target, Arc::clone(&schema), options, driver).expect("a sink can be created");
     for batch in batches {
         sink.write(batch).expect("a batch of the right schema is accepted");
     }
@@ -84,7 +85,8 @@ pub fn sink_conformance(
     assert!(options.overwrite || refused.is_err(), "an existing target is replaced only on request");
     let mut overwrite = options.clone();
     overwrite.overwrite = true;
-    let mut sink = format.create(target, schema, &overwrite, driver).expect("an existing target can be replaced");
+    let mut sink =
+        format.create(target, schema, &overwrite, driver).expect("an existing target can be replaced");
     sink.write(&batches[0]).unwrap();
     drop(sink);
     let kept = table_of(format, target).expect("the old state is kept when a sink is dropped");

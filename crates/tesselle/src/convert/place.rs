@@ -21,9 +21,8 @@ pub(super) fn refuse_same(source: &Location, target: &Location) -> Result<()> {
             .hint("write to another name, or move the source out of that folder first"));
     }
     if parent.is_ok_and(|parent| parent.starts_with(&source)) {
-        return Err(
-            Error::invalid("the target of a conversion must not be inside its source").hint("write next to it")
-        );
+        return Err(Error::invalid("the target of a conversion must not be inside its source")
+            .hint("write next to it"));
     }
     Ok(())
 }

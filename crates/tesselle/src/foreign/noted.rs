@@ -16,7 +16,9 @@ impl Noted {
     /// The schema with the attributes of `facts` and a note about the roles of the columns.
     pub(super) fn schema(schema: &SchemaRef, facts: &TableFacts) -> SchemaRef {
         let mut metadata = schema.metadata().clone();
-        metadata.extend(facts.attributes.iter().map(|attribute| (attribute.name.clone(), attribute.value_string())));
+        metadata.extend(
+            facts.attributes.iter().map(|attribute| (attribute.name.clone(), attribute.value_string())),
+        );
         metadata.extend(facts.to_note().map(|note| (TableFacts::NOTE_KEY.to_owned(), note)));
         Arc::new(Schema::new_with_metadata(schema.fields().clone(), metadata))
     }

@@ -89,9 +89,8 @@ pub fn is_pattern(text: &str) -> bool {
 /// match inside one path component, `**` any number of folders; names that start with a dot are never matched.
 pub fn expand(pattern: &str) -> Result<Vec<String>> {
     let (path, table) = split(local(pattern));
-    let refused = |error: glob::PatternError| {
-        Error::invalid(format!("the pattern '{path}' is invalid")).source(error)
-    };
+    let refused =
+        |error: glob::PatternError| Error::invalid(format!("the pattern '{path}' is invalid")).source(error);
     let options = glob::MatchOptions {
         require_literal_separator: true,
         require_literal_leading_dot: true,

@@ -126,11 +126,13 @@ impl Catalog {
             _ if !front.superblock.has_footer() => None,
             Some(tail) => Some(RawFooter::read(window, tail, limits)?),
             None => {
-                return Err(Error::corrupt("the superblock states a footer, but the file does not end in THST")
-                    .class("footer_missing")
-                    .offset(file_len.saturating_sub(4))
-                    .piece("footer tail magic")
-                    .suggest("{} writes the data without the footer", [Action::Repair]));
+                return Err(Error::corrupt(
+                    "the superblock states a footer, but the file does not end in THST",
+                )
+                .class("footer_missing")
+                .offset(file_len.saturating_sub(4))
+                .piece("footer tail magic")
+                .suggest("{} writes the data without the footer", [Action::Repair]));
             }
         };
         let payload_end = raw.as_ref().map_or(Ok(file_len), |raw| raw.payload_end(file_len))?;

@@ -155,8 +155,7 @@ fn copy_front(file: &File, target: &Location, refused: Option<&Error>) -> Result
             catalog.file_len
         }
         Some(error) if error.class_name() == "footer_missing" => {
-            let text =
-                "the footer stated by the superblock is missing: the flag is cleared, the contents of the footer are lost";
+            let text = "the footer stated by the superblock is missing: the flag is cleared, the contents of the footer are lost";
             repaired.note(Outcome::Partial, text);
             catalog.file_len
         }

@@ -34,7 +34,8 @@ pub(crate) struct Encoded<'a> {
 impl Encoder {
     /// Encodes a decoded chunk.
     pub(crate) fn encode<'a>(&self, grid: &Grid, chunk: Cow<'a, [u8]>) -> Result<Encoded<'a>> {
-        let statistics = self.statistics.then(|| ChunkStatistics::of(grid.dtype, self.fill.as_deref(), &chunk));
+        let statistics =
+            self.statistics.then(|| ChunkStatistics::of(grid.dtype, self.fill.as_deref(), &chunk));
         let payload = match self.codec {
             Codec::Raw => chunk,
             Codec::Zstd => {

@@ -144,5 +144,6 @@ impl Writer {
 }
 
 fn compact(value: &impl serde::Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|source| Error::internal("a footer cannot be serialized").source(source))
+    serde_json::to_vec(value)
+        .map_err(|source| Error::internal("a footer cannot be serialized").source(source))
 }

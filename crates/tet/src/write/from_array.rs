@@ -24,7 +24,9 @@ pub(crate) fn from_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<W
     let ArrayRequest { target, array: source, options, .. } = request;
     let shape = source.shape().to_vec();
     if settings.shape.as_ref().is_some_and(|wanted| *wanted != shape) {
-        return Err(Error::invalid(format!("the array has the shape {shape:?}, which differs from the setting shape")));
+        return Err(Error::invalid(format!(
+            "the array has the shape {shape:?}, which differs from the setting shape"
+        )));
     }
     // The format has no signed 8-bit type; 16 bits represent it exactly.
     let dtype = if source.dtype() == DType::I8 { DType::I16 } else { source.dtype() };

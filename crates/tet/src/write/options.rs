@@ -188,8 +188,7 @@ pub(super) fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]
     let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
     found.map(Some).ok_or_else(|| {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        Error::invalid(format!("{name}={text} is not known"))
-            .hint(format!("use one of {}", known.join(", ")))
+        Error::invalid(format!("{name}={text} is not known")).hint(format!("use one of {}", known.join(", ")))
     })
 }
 

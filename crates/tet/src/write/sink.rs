@@ -287,10 +287,8 @@ impl TetSink {
             let mut out = vec![0; cells as usize * size];
             if holes {
                 let fill = role.fill().ok_or_else(|| {
-                    Error::invalid(format!("{} of {cells} cells are missing", cells - self.rows)).suggest(
-                        "set {} or another value for them",
-                        [Action::setting("fill", "NaN")],
-                    )
+                    Error::invalid(format!("{} of {cells} cells are missing", cells - self.rows))
+                        .suggest("set {} or another value for them", [Action::setting("fill", "NaN")])
                 })?;
                 out.chunks_exact_mut(size).for_each(|cell| cell.copy_from_slice(fill));
             }

@@ -173,11 +173,16 @@ impl Writer {
     /// Appends an encoded chunk and records its position.
     pub(super) fn append_encoded(&mut self, id: usize, chunk: &[u64], encoded: &Encoded<'_>) -> Result<()> {
         let output = self.output(id)?;
-        let linear =
-            output.grid.linear(chunk).ok_or_else(|| Error::invalid(format!("there is no chunk {chunk:?}")))?;
+        let linear = output
+            .grid
+            .linear(chunk)
+            .ok_or_else(|| Error::invalid(format!("there is no chunk {chunk:?}")))?;
         let size = output.grid.dtype.size() as u64;
         if output.slot(linear).is_some() {
-            return Err(Error::invalid(format!("chunk {chunk:?} of '{}' is given twice", output.dataset.name)));
+            return Err(Error::invalid(format!(
+                "chunk {chunk:?} of '{}' is given twice",
+                output.dataset.name
+            )));
         }
         if self.alignment != Alignment::Packed && encoded.codec == Codec::Raw {
             let at = self.staged.position();

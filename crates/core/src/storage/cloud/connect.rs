@@ -122,8 +122,9 @@ fn known<K: FromStr>(options: &Options, store: &str) -> Result<Vec<(K, String)>>
     rest.filter(|(name, _)| !RETRY_KEYS.contains(&name.as_str()))
         .map(|(name, value)| {
             let key = name.parse::<K>().map_err(|_| {
-                Error::invalid(format!("storage option '{name}' is not known for {store}"))
-                    .hint("names are those of object_store, such as aws_region, endpoint, timeout, allow_http")
+                Error::invalid(format!("storage option '{name}' is not known for {store}")).hint(
+                    "names are those of object_store, such as aws_region, endpoint, timeout, allow_http",
+                )
             })?;
             Ok((key, value.clone()))
         })

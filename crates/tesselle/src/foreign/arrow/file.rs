@@ -238,11 +238,8 @@ impl Task for BatchTask {
             State::Batch => {
                 self.state = State::Done;
                 let bytes = fetched.into_iter().next().unwrap_or_default();
-                let decoder = self
-                    .shared
-                    .decoder
-                    .get()
-                    .ok_or_else(|| Error::internal("a batch has no decoder"))?;
+                let decoder =
+                    self.shared.decoder.get().ok_or_else(|| Error::internal("a batch has no decoder"))?;
                 let batch = decoder.read_record_batch(&self.block, &Buffer::from(bytes));
                 Ok(batch.map_err(|e| self.damaged(e))?.map_or(Step::Done, Step::Batch))
             }

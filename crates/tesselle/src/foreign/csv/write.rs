@@ -21,8 +21,11 @@ struct CsvSink {
 pub(super) fn check(schema: &Schema) -> Result<()> {
     for field in schema.fields() {
         let Some(values) = nested(field.data_type()) else { continue };
-        return Err(Error::invalid(format!("column '{}' contains {values}, which CSV cannot store", field.name()))
-            .suggest("write jsonl, arrow or parquet, or exclude the column with {}", [Action::Columns]));
+        return Err(Error::invalid(format!(
+            "column '{}' contains {values}, which CSV cannot store",
+            field.name()
+        ))
+        .suggest("write jsonl, arrow or parquet, or exclude the column with {}", [Action::Columns]));
     }
     Ok(())
 }

@@ -246,7 +246,9 @@ impl Shard {
         let checked = match names.as_slice() {
             ["bytes"] => false,
             ["bytes", "crc32c"] => true,
-            other => return Err(Error::unsupported(format!("an index encoded with {other:?} is not supported"))),
+            other => {
+                return Err(Error::unsupported(format!("an index encoded with {other:?} is not supported")));
+            }
         };
         if index[0]["configuration"]["endian"] == "big" {
             return Err(Error::unsupported("a big-endian index is not supported"));

@@ -79,8 +79,9 @@ impl ArrayMeta {
             Error::unsupported(format!("the data type {} is not known", value["data_type"]))
                 .hint("booleans, integers of 8 to 64 bits and floats of 16 to 64 bits can be read")
         })?;
-        let fill = fill_value(&value["fill_value"], dtype)
-            .ok_or_else(|| Error::corrupt(format!("the fill value {} is not a {kind}", value["fill_value"])))?;
+        let fill = fill_value(&value["fill_value"], dtype).ok_or_else(|| {
+            Error::corrupt(format!("the fill value {} is not a {kind}", value["fill_value"]))
+        })?;
         if value["storage_transformers"].as_array().is_some_and(|list| !list.is_empty()) {
             return Err(Error::unsupported("storage transformers are not known"));
         }

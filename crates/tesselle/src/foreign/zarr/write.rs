@@ -40,7 +40,9 @@ impl Plan {
             Some("gzip") => Compressor::Gzip,
             Some("raw" | "none") => Compressor::None,
             Some(other) => {
-                return Err(Error::invalid(format!("codec={other} is not known")).hint("use zstd, gzip or raw"));
+                return Err(
+                    Error::invalid(format!("codec={other} is not known")).hint("use zstd, gzip or raw")
+                );
             }
         };
         let default = if compressor == Compressor::Gzip { 5 } else { 3 };
@@ -236,8 +238,10 @@ pub(super) fn sink(
     let settings = &options.settings;
     let plan = Plan::parse(settings)?;
     if settings.get("order").is_some_and(|order| order != "row-major") {
-        return Err(Error::invalid("Zarr arrays are written from rows in row-major order, but the rows are not")
-            .hint("convert to tet first, which places rows by their coordinates"));
+        return Err(Error::invalid(
+            "Zarr arrays are written from rows in row-major order, but the rows are not",
+        )
+        .hint("convert to tet first, which places rows by their coordinates"));
     }
     let rank = rank(settings);
     let fields = schema.fields();
@@ -266,11 +270,7 @@ pub(super) fn sink(
             other => DType::from_arrow(other).map(|dtype| (dtype, false)),
         };
         let kind = kind.ok_or_else(|| {
-            Error::invalid(format!(
-                "column '{}' of type {} is not numeric",
-                field.name(),
-                field.data_type()
-            ))
+            Error::invalid(format!("column '{}' of type {} is not numeric", field.name(), field.data_type()))
         })?;
         // The extent of the first axis is known at the end; chunks only need the others.
         let known = shape.as_ref().and_then(|shape| shape.first().copied());
