@@ -2,7 +2,7 @@
 
 use tesselle::{Action, Error, shown};
 
-/// An action as SQL spells it; `None` where a statement has no word for it.
+/// An action as SQL spells it; `None` if SQL has no equivalent.
 pub fn word(action: &Action) -> Option<String> {
     let option = |name: &str, value: &str| Some(format!("OPTIONS ('{name}' '{value}')"));
     match action {
@@ -24,7 +24,7 @@ pub fn word(action: &Action) -> Option<String> {
     }
 }
 
-/// An error as one line, with its hint in the words of SQL.
+/// An error as one line, with its hint in SQL terms.
 pub fn explain(error: &Error) -> String {
     error.worded(|action| word(action).unwrap_or_else(|| action.neutral()))
 }

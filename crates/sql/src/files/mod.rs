@@ -16,12 +16,12 @@ use crate::error::external;
 use crate::provider::TesselleTable;
 use crate::union::UnionTable;
 
-/// Opens what a table name or a statement names.
+/// Opens the file of a table name or a statement.
 #[derive(Debug, Clone)]
 pub(crate) struct Opener {
     pub(crate) driver: Driver,
     pub(crate) options: OpenOptions,
-    /// The format and the table that a statement names.
+    /// The format and the table given by a statement.
     pub(crate) format: Option<String>,
     pub(crate) table: Option<String>,
     pub(crate) pushdown: bool,
@@ -33,7 +33,7 @@ impl Opener {
         Arc::new(if self.pushdown { provider } else { provider.without_pushdown() })
     }
 
-    /// What `uri` names: one file, a container that is a folder, a folder of files, or a pattern.
+    /// Resolves `uri`: one file, a container that is a folder, a folder of files, or a pattern.
     fn resolve(&self, uri: &str) -> tesselle::Result<Arc<dyn Table>> {
         if is_pattern(uri) {
             return self.all_of(&expand(uri)?);
@@ -102,11 +102,11 @@ fn known_files(folder: &Uri) -> tesselle::Result<Vec<String>> {
 }
 
 fn mixed(one: &str, other: &str) -> Error {
-    Error::invalid(format!("'{one}' and '{other}' are of different kinds, which are not read as one table"))
+    Error::invalid(format!("'{one}' and '{other}' have different formats, which cannot be read as one table"))
         .hint("narrow the pattern, e.g. to *.tet")
 }
 
-/// The file is not there; perhaps one of a like name is.
+/// The error for a missing file, with a suggestion of a similar name.
 fn missing(path: &str) -> Error {
     let error = Error::io(format!("cannot read '{path}'"), std::io::ErrorKind::NotFound.into());
     let folder = Location::local(path).ok().and_then(|l| l.parent());
@@ -141,14 +141,14 @@ impl UrlTableFactory for FileTables {
         let driver = opener.driver.clone();
         match blocking(move || driver.install(|| opener.resolve(&name))).await {
             Ok(table) => Ok(Some(self.opener.provider(table))),
-            // Names without a dot, a slash or a fragment are names of tables, unless data has that name.
+            // Names without a dot, a slash or a fragment are table names, unless data has that name.
             Err(error) if !looks_like_a_file(url) && !is_data(url, &error) => Ok(None),
             Err(error) => Err(external(error)),
         }
     }
 }
 
-/// Whether an error is about data of this name, rather than that there is none.
+/// Whether an error is about existing data of this name.
 fn is_data(name: &str, error: &Error) -> bool {
     let exists = || Location::local(name).and_then(|location| location.exists()).unwrap_or(false);
     error.class_name() != "unknown_format" && exists()
@@ -173,8 +173,8 @@ impl TableProviderFactory for ExternalTables {
         command: &CreateExternalTable,
     ) -> Result<Arc<dyn TableProvider>> {
         if !command.schema.fields().is_empty() {
-            let error = Error::invalid(format!("{} files name their own columns", self.format));
-            return Err(external(error.hint("leave the list of columns out")));
+            let error = Error::invalid(format!("{} files state their own columns", self.format));
+            return Err(external(error.hint("omit the list of columns")));
         }
         let TableOptions { table, open } =
             TableOptions::new(&self.opener.options, &command.options).map_err(external)?;
@@ -190,7 +190,7 @@ impl TableProviderFactory for ExternalTables {
     }
 }
 
-/// Opening reads metadata from a disk or a store: not on a thread that drives queries.
+/// Opening reads metadata from a disk or a store, so it must not run on a thread that drives queries.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> tesselle::Result<T> + Send + 'static,
 ) -> tesselle::Result<T> {

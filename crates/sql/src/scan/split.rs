@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use tesselle::Task;
 
-/// Cuts the tasks into runs of about equal cost, so that row order is kept inside each: at most `partitions`, and no
-/// more than may be under way at once within `memory`.
+/// Splits the tasks into runs of about equal cost, preserving row order inside each: at most `partitions`, and no more
+/// than may be in progress at once within `memory`.
 pub(super) fn split(tasks: &[Box<dyn Task>], partitions: usize, memory: u64) -> Vec<Range<usize>> {
     let largest = tasks.iter().map(|task| task.cost().memory).max().unwrap_or(0).max(1);
     let affordable = usize::try_from(memory / largest).unwrap_or(usize::MAX);
