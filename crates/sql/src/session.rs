@@ -139,7 +139,9 @@ impl Session {
     pub fn query(&self, sql: &str) -> Result<Answer> {
         let mut statements = self.parse(sql)?;
         let Some(last) = statements.pop() else {
-            return Err(Error::invalid("the input has no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5"));
+            return Err(
+                Error::invalid("the input has no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5")
+            );
         };
         for statement in statements {
             self.run(statement)?.finish()?;
