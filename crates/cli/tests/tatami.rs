@@ -124,7 +124,7 @@ fn a_collection_is_kept_searched_and_merged() {
         "{shown}"
     );
     let chunks = fine(&["info", at, "--chunks", "-n", "4"]);
-    assert!(chunks.contains("pieces: 4 of 12"), "{chunks}");
+    assert!(chunks.contains("chunks: 4 of 12"), "{chunks}");
     let info = json_of(&["info", path(&crawl.join("a.tatami")), "--chunks", "-n", "0"]);
     assert_eq!((&info["flags"][0], &info["flags"][1]), (&json!("sorted"), &json!("blobs")));
     assert_eq!((&info["creator_id"], &info["page_size_hint"]), (&json!(0), &json!(0)));
@@ -177,7 +177,7 @@ fn a_segment_is_built_searched_and_pruned() {
     assert!(!titles(&search(&["+river -river", "--plain"])).is_empty());
     let shown = fine(&["search", path(&segment), "11"]);
     assert!(shown.contains("stone 11") && shown.contains("https://example.org/011"), "{shown}");
-    assert_eq!(fine(&["search", path(&segment), "nowhere"]), "no document matches\n");
+    assert_eq!(fine(&["search", path(&segment), "nowhere"]), "no documents match\n");
 
     let deleted = json_of(&["tatami", "delete", path(&segment), "--where", "status = 404"]);
     assert_eq!(deleted, json!({ "deleted": 5, "live": 15 }));
