@@ -109,10 +109,10 @@ fn refuse(error: &clap::Error, args: &[OsString]) -> ExitCode {
         return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
     }
     let text = error.to_string();
-    let told: Vec<&str> =
+    let lines: Vec<&str> =
         text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
     let (tips, facts): (Vec<&str>, Vec<&str>) =
-        told.into_iter().filter(|line| !line.is_empty()).partition(|line| line.starts_with("tip: "));
+        lines.into_iter().filter(|line| !line.is_empty()).partition(|line| line.starts_with("tip: "));
     let facts = facts.iter().map(|line| line.trim_start_matches("error: ")).collect::<Vec<_>>().join(" ");
     let facts = facts.trim_end_matches("For more information, try '--help'.").trim_end().to_owned();
     let hint = tips.first().map_or("--help shows the usage", |tip| tip.trim_start_matches("tip: "));

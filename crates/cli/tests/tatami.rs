@@ -266,7 +266,7 @@ fn deleted_documents_stay_away_and_a_merge_keeps_the_index() {
 }
 
 #[test]
-fn a_merge_replaces_what_a_crash_left_when_told_to() {
+fn a_merge_replaces_leftovers_of_a_crash_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let crawl = zebras(folder.path());
     std::fs::write(crawl.join("all.tatami"), b"half").unwrap();
@@ -290,9 +290,9 @@ fn a_file_of_another_format_is_refused_with_what_it_is() {
         vec!["tatami", "delete", path(&parquet), "--id", "1"],
     ] {
         let out = tess(&call);
-        let said = String::from_utf8(out.stderr).unwrap();
-        assert_eq!(out.status.code(), Some(2), "{call:?}: {said}");
-        assert!(said.contains("is Parquet, not tatami") && said.contains("tess index"), "{said}");
+        let message = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(2), "{call:?}: {message}");
+        assert!(message.contains("is Parquet, not tatami") && message.contains("tess index"), "{message}");
     }
 }
 

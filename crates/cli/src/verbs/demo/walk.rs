@@ -145,7 +145,7 @@ pub(super) fn next(folder: &Path) -> String {
     let at = |name: &str| folder.join(name).display().to_string();
     format!(
         "Next, try:
-  tess info --chunks {}          the pieces of a file
+  tess info --chunks {}          the chunks of a file
   tess convert {} rows.csv --columns url,title --limit 10
   tess diff {} {} --key lat,lon --columns temperature
   tess --help                                 every verb; each has --help with examples

@@ -186,10 +186,10 @@ mod tests {
 
     fn sample(columns: usize) -> RecordBatch {
         let numbers = Arc::new(Int64Array::from(vec![Some(1), None])) as ArrayRef;
-        let texts = Arc::new(StringArray::from(vec!["a longer text than fits", "日本\nx"])) as ArrayRef;
+        let strings = Arc::new(StringArray::from(vec!["a longer text than fits", "日本\nx"])) as ArrayRef;
         RecordBatch::try_from_iter(
             (0..columns).map(|i| {
-                (format!("c{i}"), if i % 2 == 0 { Arc::clone(&numbers) } else { Arc::clone(&texts) })
+                (format!("c{i}"), if i % 2 == 0 { Arc::clone(&numbers) } else { Arc::clone(&strings) })
             }),
         )
         .unwrap()

@@ -134,7 +134,7 @@ impl TatamiVerb {
                 };
                 let location = given::location(segment)?;
                 let deleted = delete(&location, &location, &deletion, true, &self.resources.driver()?)?;
-                self.tell(
+                self.report(
                     &json!({ "deleted": deleted.deleted, "live": deleted.live }),
                     &format!("{} documents deleted, {} live\n", deleted.deleted, deleted.live),
                 )
@@ -142,7 +142,7 @@ impl TatamiVerb {
         }
     }
 
-    fn tell(&self, object: &Value, text: &str) -> Result<Outcome> {
+    fn report(&self, object: &Value, text: &str) -> Result<Outcome> {
         if self.json {
             out::print_json(object)?;
         } else {
@@ -158,19 +158,19 @@ impl TatamiVerb {
             CollectionTool::Add { folder, files } => {
                 let paths: Vec<&str> = files.iter().map(String::as_str).collect();
                 open(folder)?.add(&paths)?;
-                self.tell(&json!({ "added": files }), &format!("{} added\n", names(files)))
+                self.report(&json!({ "added": files }), &format!("{} added\n", names(files)))
             }
             CollectionTool::Remove { folder, files } => {
                 let paths: Vec<&str> = files.iter().map(String::as_str).collect();
                 open(folder)?.remove(&paths)?;
-                self.tell(&json!({ "removed": files }), &format!("{} removed\n", names(files)))
+                self.report(&json!({ "removed": files }), &format!("{} removed\n", names(files)))
             }
             CollectionTool::List { folder } => self.list(folder),
             CollectionTool::Compact { folder } => {
                 let mut collection = open(folder)?;
                 collection.compact()?;
                 let members = collection.members().len();
-                self.tell(&json!({ "members": members }), &format!("{members} files\n"))
+                self.report(&json!({ "members": members }), &format!("{members} files\n"))
             }
             CollectionTool::Merge { folder, output, files, force, settings } => {
                 let mut collection = open(folder)?;
@@ -184,7 +184,7 @@ impl TatamiVerb {
                     &self.resources.driver()?,
                 )?;
                 let (rows, bytes) = (merged.summary.rows, merged.summary.bytes);
-                self.tell(
+                self.report(
                     &json!({ "output": output, "rows": rows, "bytes": bytes }),
                     &format!("{output}: {} rows, {}\n", format::count(rows), format::bytes(bytes)),
                 )
@@ -219,6 +219,6 @@ impl TatamiVerb {
             let (path, column) = (word("path"), word("sort_column"));
             table.row([path, number("rows"), number("bytes"), number("tier"), column, key(0), key(1)]);
         }
-        self.tell(&json!({ "members": members }), &table.render(""))
+        self.report(&json!({ "members": members }), &table.render(""))
     }
 }
