@@ -1,4 +1,4 @@
-//! `tess cat`: rows or regions out.
+//! `tess cat`: prints rows or regions.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ Examples:
   tess cat run.tet --where 'value > 20 AND i0 < 100' --as csv
   tess cat run.tet --as parquet -o run.parquet")]
 pub(crate) struct Cat {
-    /// The container, perhaps with #TABLE
+    /// Container, optionally with #TABLE
     uri: String,
 
-    /// The table
+    /// Table
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
@@ -38,7 +38,7 @@ pub(crate) struct Cat {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
 
-    /// Only rows where this SQL condition holds
+    /// Only rows that satisfy this SQL condition
     #[arg(long = "where", value_name = "EXPR")]
     condition: Option<Predicate>,
 
@@ -54,7 +54,7 @@ pub(crate) struct Cat {
     #[arg(long)]
     deleted: bool,
 
-    /// The form of the output [default: by the name of FILE, else table]
+    /// Output form [default: from the name of FILE, else table]
     #[arg(long = "as", value_name = "FORM", value_parser = Form::parser())]
     form: Option<Form>,
 
@@ -62,7 +62,7 @@ pub(crate) struct Cat {
     #[arg(short, value_name = "FILE")]
     output: Option<String>,
 
-    /// Replace FILE if it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     force: bool,
 
@@ -77,7 +77,7 @@ pub(crate) struct Cat {
     resources: ResourceArgs,
 }
 
-/// Rows a table on the screen shows when no limit is given.
+/// Rows shown on the screen by default.
 const SCREEN_ROWS: u64 = 40;
 
 impl Cat {
@@ -136,7 +136,7 @@ impl Cat {
         sink.finish().map(drop)
     }
 
-    /// The array face, where nothing but a region of one column is asked for.
+    /// The array view, if only a region of one column is requested.
     fn array(&self, table: &dyn Table) -> Option<(String, Arc<dyn ArrayView>)> {
         let names = self.columns.clone().unwrap_or_else(|| table.array_columns());
         match (names.as_slice(), &self.condition, self.limit) {
@@ -145,7 +145,7 @@ impl Cat {
         }
     }
 
-    /// A table for the eye: types under the names, cut to what fits a screen.
+    /// Shows a table: types under the names, limited to one screen.
     fn show(&self, table: &dyn Table, driver: &Driver) -> Result<()> {
         let most = self.limit.unwrap_or(SCREEN_ROWS);
         let mut scan = self.scan();
@@ -163,7 +163,7 @@ impl Cat {
         out::print_to(self.output.as_deref(), self.force, &render(&schema, &batches)?)?;
         match (count > most, self.limit) {
             (true, None) => out::note(&format!(
-                "first {most} rows; --limit N shows more, --as csv|jsonl|arrow|parquet all"
+                "first {most} rows; --limit N shows more, --as csv|jsonl|arrow|parquet shows all"
             )),
             _ => out::note(&format!("{} rows", count.min(most))),
         }
@@ -171,8 +171,8 @@ impl Cat {
     }
 }
 
-/// The array and the region of it that `slice` names. A slice may leave the rows of the table; bounds that it leaves open
-/// are theirs.
+/// The array and its region selected by `slice`. A slice may exceed the rows of the table; its open bounds are those of
+/// the rows.
 pub(crate) fn region_of(
     table: &dyn Table,
     column: &str,
@@ -189,7 +189,7 @@ pub(crate) fn region_of(
     Ok((array, region))
 }
 
-/// A table for the eye.
+/// Renders a table.
 pub(crate) fn render(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
     let options = FormatOptions::new().with_types_info(true).with_null("∅").with_display_error(true);
     let empty = [RecordBatch::new_empty(Arc::clone(schema))];
