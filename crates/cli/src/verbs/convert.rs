@@ -163,9 +163,8 @@ impl Convert {
         let ending = format.extensions().first().copied().unwrap_or(format.name());
         let Inputs { list: inputs, unreadable } = inputs::expand(uris, |_| true)?;
         if inputs.is_empty() && unreadable.is_empty() {
-            return Err(
-                Error::invalid("no input contains a container of a known format").hint("known formats are in --help")
-            );
+            return Err(Error::invalid("no input contains a container of a known format")
+                .hint("known formats are in --help"));
         }
         let (mut reports, mut bad, mut rows, mut bytes) = (Vec::new(), 0, 0, 0);
         for error in &unreadable {

@@ -98,8 +98,11 @@ fn text(difference: &Difference) -> String {
     for value in &difference.first {
         let place =
             value.get("row").map_or_else(|| format!("key {}", value["key"]), |row| format!("row {row}"));
-        let _ =
-            writeln!(text, "  {place}, {}: {} on the left, {} on the right", value["column"], value["left"], value["right"]);
+        let _ = writeln!(
+            text,
+            "  {place}, {}: {} on the left, {} on the right",
+            value["column"], value["left"], value["right"]
+        );
     }
     text
 }

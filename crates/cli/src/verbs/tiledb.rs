@@ -653,7 +653,8 @@ fn named_values(text: &str) -> Result<(&str, Vec<&str>)> {
 fn longer(writer: &ArrayWriter, text: &str) -> Result<Enumeration> {
     let (name, more) = named_values(text)?;
     let known = writer.enumeration(name).ok_or_else(|| {
-        Error::not_found(format!("enumeration '{name}' does not exist")).hint("create it with --add-enumeration")
+        Error::not_found(format!("enumeration '{name}' does not exist"))
+            .hint("create it with --add-enumeration")
     })?;
     known.with_strings(&more)
 }

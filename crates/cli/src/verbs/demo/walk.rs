@@ -107,10 +107,7 @@ fn convert(place: &Place<'_>) -> Vec<Step> {
             "A truck's series as Parquet",
             &["convert", "@fleet.tsfile#root.fleet.truck2", "@truck2.parquet", "--force"],
         ),
-        place.step(
-            "Both are equal",
-            &["diff", "@fleet.tsfile#root.fleet.truck2", "@truck2.parquet"],
-        ),
+        place.step("Both are equal", &["diff", "@fleet.tsfile#root.fleet.truck2", "@truck2.parquet"]),
         place.step("The raster as a tensor file", &["convert", "@weather.tiledb", "@weather.tet", "--force"]),
         place.step(
             "With the same values at the same coordinates",

@@ -58,9 +58,8 @@ impl Sketch {
             ([uri], output) => (uri, output.as_deref()),
             ([uri, page], None) if self.html => (uri, Some(page.as_str())),
             _ => {
-                return Err(
-                    Error::invalid("only one container can be drawn at a time").hint("set the output with -o FILE")
-                );
+                return Err(Error::invalid("only one container can be drawn at a time")
+                    .hint("set the output with -o FILE"));
             }
         };
         let opened = self.read.open(uri, None)?;

@@ -60,7 +60,9 @@ fn help() -> String {
     for (name, rest, what) in COMMANDS {
         let _ = writeln!(text, "  {:<28} {what}", format!("{name} {rest}"));
     }
-    text.push_str("\nStatements end with a semicolon and may span lines. Ctrl-C stops the running statement.\n");
+    text.push_str(
+        "\nStatements end with a semicolon and may span lines. Ctrl-C stops the running statement.\n",
+    );
     text
 }
 
@@ -89,7 +91,9 @@ fn tables(session: &Session, output: &Output, file: &str) -> Result<()> {
 
 fn schema(session: &Session, output: &Output, name: &str) -> Result<()> {
     if name.is_empty() {
-        return Err(Error::invalid(".schema needs a table or a file").hint("use .schema TABLE or .schema FILE"));
+        return Err(
+            Error::invalid(".schema needs a table or a file").hint("use .schema TABLE or .schema FILE")
+        );
     }
     let quoted = match name {
         name if name.starts_with(['\'', '"']) => name.to_owned(),
