@@ -11,6 +11,7 @@ use crate::selection::Selection;
 
 /// A read request to a table. The default reads everything.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scan {
     /// Columns by name, in output order; `None` is all.
     pub columns: Option<Vec<String>>,

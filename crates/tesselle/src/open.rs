@@ -60,6 +60,16 @@ impl Opener {
         self
     }
 
+    /// The given format.
+    pub(crate) fn format_name(&self) -> Option<&str> {
+        self.format.as_deref()
+    }
+
+    /// The options for opening containers.
+    pub(crate) fn open_options(&self) -> &OpenOptions {
+        &self.options
+    }
+
     /// Opens `uri`.
     pub fn open(&self, uri: &str) -> Result<Dataset> {
         let Uri { location, table } = Uri::parse(uri)?;
