@@ -171,7 +171,7 @@ fn sparse_rows_take_no_region_and_must_be_inside_the_domain() {
     let input = put(folder.path(), "1.csv", "x,y,a\n1,1,1.5\n");
     assert!(refused(&["tiledb", "write", &array, path(&input), "--region", "0:1,0:1"]).contains("--region"));
     let far = put(folder.path(), "far.csv", "x,y,a\n100,1,1.5\n");
-    assert!(refused(&["tiledb", "write", &array, path(&far)]).contains("outside of [0, 99]"));
+    assert!(refused(&["tiledb", "write", &array, path(&far)]).contains("outside [0, 99]"));
     let twice = put(folder.path(), "twice.csv", "x,y,a\n1,1,1.5\n1,1,2.5\n");
     assert!(refused(&["tiledb", "write", &array, path(&twice)]).contains("same coordinates"));
     assert!(rows(&array, &[]).is_empty());
