@@ -545,16 +545,16 @@ fn a_cell_is_null_as_a_whole_or_not_at_all() {
 #[test]
 fn a_type_without_a_place_is_a_wrong_call() {
     let folder = tempfile::tempdir().unwrap();
-    let mut texts = ListBuilder::new(StringBuilder::new());
-    texts.values().append_value("a");
-    texts.append(true);
+    let mut strings = ListBuilder::new(StringBuilder::new());
+    strings.values().append_value("a");
+    strings.append(true);
     let mut nested = ListBuilder::new(ListBuilder::new(Int64Builder::new()));
     nested.values().values().append_value(1);
     nested.values().append(true);
     nested.append(true);
     let plain = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)])]);
     let cases: [(&str, ArrayRef, &[&str]); 3] = [
-        ("tiledb", Arc::new(texts.finish()), &[]),
+        ("tiledb", Arc::new(strings.finish()), &[]),
         ("tatami", Arc::new(nested.finish()), &["profile=extended"]),
         ("tatami", Arc::new(plain), &[]),
     ];
@@ -584,12 +584,12 @@ fn a_dropped_time_zone_is_reported_as_lost() {
 #[test]
 fn empty_strings_of_a_single_column_are_reported_as_lost_in_csv() {
     let folder = tempfile::tempdir().unwrap();
-    let told = |texts: Vec<Option<&str>>| {
-        let texts = Arc::new(StringArray::from(texts)) as ArrayRef;
-        let lone = arrow(folder.path(), "t.arrow", vec![("t", Arc::clone(&texts))]);
+    let reported = |strings: Vec<Option<&str>>| {
+        let strings = Arc::new(StringArray::from(strings)) as ArrayRef;
+        let lone = arrow(folder.path(), "t.arrow", vec![("t", Arc::clone(&strings))]);
         let target = folder.path().join("t.csv");
         let done = run(&lone, &target, |c| c.write.overwrite = true).unwrap();
-        let two = arrow(folder.path(), "two.arrow", vec![("t", Arc::clone(&texts)), ("u", texts)]);
+        let two = arrow(folder.path(), "two.arrow", vec![("t", Arc::clone(&strings)), ("u", strings)]);
         let other = run(&two, &target, |c| c.write.overwrite = true).unwrap();
         assert!(compare(&two, &target).is_equal());
         assert_eq!(other.lost.len(), 1);

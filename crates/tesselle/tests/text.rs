@@ -177,8 +177,8 @@ fn floats_that_json_names_come_back_as_numbers() {
 
     let (_folder, path) = file("t.jsonl", "{\"x\": 1}\n{\"x\": \"one\"}\n{\"x\": true}\n");
     let batches = rows(&source(&path).unwrap()).unwrap();
-    let texts: Vec<&str> = batches[0].column(0).as_string::<i32>().iter().map(Option::unwrap).collect();
-    assert_eq!(texts, ["1", "one", "true"]);
+    let strings: Vec<&str> = batches[0].column(0).as_string::<i32>().iter().map(Option::unwrap).collect();
+    assert_eq!(strings, ["1", "one", "true"]);
 }
 
 #[test]
@@ -204,16 +204,16 @@ fn every_type_has_a_form_in_json() {
     );
     assert_eq!(one(structs.slice(1, 1)), "{\"x\": {\"a\": null, \"b\\\"\": \"y\"}}\n");
 
-    let mut texts = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
-    texts.keys().append_value("k");
-    texts.values().append_value(1);
-    texts.keys().append_value("l");
-    texts.values().append_null();
-    texts.append(true).unwrap();
-    texts.append(false).unwrap();
-    texts.append(true).unwrap();
+    let mut strings = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
+    strings.keys().append_value("k");
+    strings.values().append_value(1);
+    strings.keys().append_value("l");
+    strings.values().append_null();
+    strings.append(true).unwrap();
+    strings.append(false).unwrap();
+    strings.append(true).unwrap();
     assert_eq!(
-        one(Arc::new(texts.finish())),
+        one(Arc::new(strings.finish())),
         "{\"x\": {\"k\": 1, \"l\": null}}\n{\"x\": null}\n{\"x\": {}}\n"
     );
     let mut numbers = MapBuilder::new(None, Int64Builder::new(), Int64Builder::new());
@@ -318,15 +318,15 @@ fn bytes_come_back_from_json() {
 
 #[test]
 fn the_empty_string_is_not_null_in_csv() {
-    let texts = Arc::new(StringArray::from(vec![Some(""), None, Some("a"), Some("\"\""), Some(",\"\",")]))
+    let strings = Arc::new(StringArray::from(vec![Some(""), None, Some("a"), Some("\"\""), Some(",\"\",")]))
         as ArrayRef;
     let numbers = Arc::new(Int64Array::from(vec![Some(1), None, None, Some(4), Some(5)])) as ArrayRef;
-    let columns = vec![("t", Arc::clone(&texts)), ("n", Arc::clone(&numbers))];
+    let columns = vec![("t", Arc::clone(&strings)), ("n", Arc::clone(&numbers))];
     let text = written(&Csv, columns).unwrap();
     assert_eq!(text, "t,n\n\"\",1\n,\na,\n\"\"\"\"\"\",4\n\",\"\"\"\",\",5\n");
     let (_folder, path) = file("t.csv", &text);
     let batches = rows(&source(&path).unwrap()).unwrap();
-    assert_eq!((batches[0].column(0), batches[0].column(1)), (&texts, &numbers));
+    assert_eq!((batches[0].column(0), batches[0].column(1)), (&strings, &numbers));
     table_conformance(&**source(&path).unwrap().table(), &driver());
 
     // In a numeric column quotes alone are null; a column of nothing else is a string column.
@@ -339,7 +339,7 @@ fn the_empty_string_is_not_null_in_csv() {
     assert_eq!(batch.column(1).as_string::<i32>(), &StringArray::from(vec![Some(""), None]));
 
     // A record of one null must not be an empty line.
-    let text = written(&Csv, vec![("t", texts)]).unwrap();
+    let text = written(&Csv, vec![("t", strings)]).unwrap();
     assert!(text.starts_with("t\n\"\"\n\"\"\na\n"), "{text}");
     let (_folder, path) = file("t.csv", &text);
     let batch = rows(&source(&path).unwrap()).unwrap().remove(0);

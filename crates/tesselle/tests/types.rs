@@ -48,7 +48,7 @@ fn types() -> Vec<DataType> {
 
 /// Three values of a type.
 fn values(data_type: &DataType) -> ArrayRef {
-    let texts: ArrayRef = Arc::new(StringArray::from(vec!["one", "two", "six"]));
+    let strings: ArrayRef = Arc::new(StringArray::from(vec!["one", "two", "six"]));
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![0, 172_800_000, 86_400_000]));
     let small: ArrayRef = Arc::new(Int32Array::from(vec![1, 0, 7]));
     match data_type {
@@ -56,8 +56,8 @@ fn values(data_type: &DataType) -> ArrayRef {
         | DataType::LargeUtf8
         | DataType::Binary
         | DataType::LargeBinary
-        | DataType::Dictionary(..) => cast(&texts, data_type),
-        DataType::FixedSizeBinary(_) => cast(&cast(&texts, &DataType::Binary).unwrap(), data_type),
+        | DataType::Dictionary(..) => cast(&strings, data_type),
+        DataType::FixedSizeBinary(_) => cast(&cast(&strings, &DataType::Binary).unwrap(), data_type),
         DataType::Timestamp(unit, _) | DataType::Duration(unit) => {
             // Whole days, regardless of the unit.
             let second = match unit {

@@ -53,7 +53,7 @@ fn repair(bytes: Vec<u8>) -> (Repaired, Location) {
     let storage = MemoryStorage::new();
     storage.put("data.tet", bytes);
     let source = Location::new(Arc::new(storage), "data.tet");
-    let target = Location::new(Arc::clone(source.storage()), "mended.tet");
+    let target = Location::new(Arc::clone(source.storage()), "repaired.tet");
     (Tet.repair(&source, &target, &OpenOptions::default(), &driver()).unwrap(), target)
 }
 
