@@ -158,7 +158,7 @@ impl ArrayView for MemoryArray {
         let start = (position * most * row_bytes) as usize;
         let end = start + (count * row_bytes) as usize;
         if end > self.cells.len() {
-            return Err(Error::internal("a tile lies outside an array in memory"));
+            return Err(Error::internal("a tile is outside an array in memory"));
         }
         Ok(Place::Held(self.cells.slice(start..end)))
     }

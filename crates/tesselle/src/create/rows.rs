@@ -8,7 +8,7 @@ use super::WriteReport;
 use super::target::{Target, target_methods};
 use crate::run::{RunOn, run_methods};
 
-/// Starts to put together a new container for rows of `schema`. The file name determines the format.
+/// Builds a write of rows of `schema` to a new container. The file name determines the format.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
