@@ -70,7 +70,8 @@ impl ScanTicket {
 
     /// The serialized form: one line of JSON.
     pub fn to_text(&self) -> Result<String> {
-        serde_json::to_string(self).map_err(|error| Error::internal("a scan cannot be serialized").source(error))
+        serde_json::to_string(self)
+            .map_err(|error| Error::internal("a scan cannot be serialized").source(error))
     }
 
     /// Reads the serialized form.
