@@ -5,6 +5,7 @@
 //! its position.
 
 use tesselle_core::Result;
+use tesselle_core::Within;
 use tesselle_core::driver::parallel;
 
 use super::directory::MAX_RANK;
@@ -134,7 +135,7 @@ impl<'a> Odometer<'a> {
 
     #[inline]
     fn is_at(&self, row: &RowBytes) -> bool {
-        let words = row.get(8..72).unwrap_or_default().as_chunks::<8>().0;
+        let words = row.within(8..72).as_chunks::<8>().0;
         words.iter().zip(&self.chunk).take(self.last + 1).all(|(word, at)| u64::from_le_bytes(*word) == *at)
     }
 

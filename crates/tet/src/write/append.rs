@@ -22,7 +22,7 @@ const WINDOW: u64 = 32 << 20;
 const BATCH: u64 = 256;
 
 impl Writer {
-    /// Writes all of an array, regardless of its tiles. An array of `i8` may be written to a dataset of `i16`.
+    /// Writes all of an array, regardless of its chunks. An array of `i8` may be written to a dataset of `i16`.
     pub fn put_array(&mut self, id: usize, array: &dyn ArrayView) -> Result<()> {
         let Some(output) = self.datasets.get(id) else {
             return Err(Error::invalid(format!("there is no dataset {id}")));
