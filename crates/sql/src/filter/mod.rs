@@ -10,7 +10,8 @@ use column::{Operand, operand};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Like, Operator};
-use tesselle::{Comparison, Predicate, Scalar};
+use tesselle::core::Comparison;
+use tesselle::{Predicate, Scalar};
 
 /// A predicate and whether it is equivalent to the expression. An inexact predicate is true for every row for which the
 /// expression is true, so it may prune, but not replace the filter.

@@ -1,7 +1,8 @@
 //! The input of a tatami tool: a tatami file or folder; other formats are reported.
 
+use tesselle::core::{Confidence, Probe};
 use tesselle::tatami::Tatami;
-use tesselle::{Confidence, Error, Format, Location, Probe, Result, Uri, formats};
+use tesselle::{Error, Format, Location, Result, Uri, formats};
 
 /// The location of a file or folder that may be tatami. A file of another known format is an error that names the
 /// format; an unknown one is left to the reader, which reports what is wrong.
