@@ -4,8 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use tesselle::core::{Context, ScanTicket};
 use tesselle::driver::{self, Part};
-use tesselle::{Context, OpenOptions, Predicate, ScanTicket, Selection, Table};
+use tesselle::{OpenOptions, Predicate, Selection, Table};
 
 use crate::capsules;
 use crate::error::raise;
@@ -21,6 +22,8 @@ pub(crate) struct Source {
     format: Option<String>,
     options: OpenOptions,
     opened: Arc<OnceLock<Arc<dyn Table>>>,
+    /// Only this process can open it.
+    is_here_only: bool,
 }
 
 impl Source {
@@ -30,12 +33,19 @@ impl Source {
         format: Option<&str>,
         options: OpenOptions,
     ) -> Self {
-        Self { uri, table, format: format.map(str::to_owned), options, opened: Arc::default() }
+        Self {
+            uri,
+            table,
+            format: format.map(str::to_owned),
+            options,
+            opened: Arc::default(),
+            is_here_only: false,
+        }
     }
 
-    /// With the table that is open already.
-    pub(crate) fn opened(self, table: &Arc<dyn Table>) -> Self {
-        Self { opened: Arc::new(OnceLock::from(Arc::clone(table))), ..self }
+    /// With the table that is open already, perhaps of something that only this process can open.
+    pub(crate) fn opened(self, table: &Arc<dyn Table>, is_here_only: bool) -> Self {
+        Self { opened: Arc::new(OnceLock::from(Arc::clone(table))), is_here_only, ..self }
     }
 
     /// The table; opened now if it is not.
@@ -93,9 +103,13 @@ impl Scan {
         let driver = driver()?.for_run();
         let rows = py.detach(|| match &self.part {
             Some(part) => driver::scan_part(&*table, scan, part, &driver),
-            None => tesselle::scan(&*table, scan, &driver),
+            None => driver::scan(&*table, scan, &driver, driver::Order::Plan),
         });
-        Ok(Rows::new(rows.in_file(&self.source.uri).map_err(|error| raise(&error))?, driver))
+        Ok(Rows::new(
+            rows.in_file(&self.source.uri).map_err(|error| raise(&error))?,
+            driver,
+            self.source.is_here_only,
+        ))
     }
 }
 
@@ -114,6 +128,11 @@ impl Scan {
 
     /// The plain form, for another process.
     fn to_plain(&self) -> PyResult<String> {
+        if self.source.is_here_only {
+            let error =
+                tesselle::Error::invalid(format!("'{}' is open in this process only", self.source.uri));
+            return Err(raise(&error.hint("open it by its name")));
+        }
         let mut ticket = ScanTicket::new(&self.source.uri, self.scan.clone(), &self.source.options);
         ticket.table.clone_from(&self.source.table);
         ticket.format.clone_from(&self.source.format);
