@@ -272,7 +272,7 @@ fn an_array_with_a_column_that_is_no_array_keeps_all_columns() {
     let error = run(&array, &folder.path().join("copy.tet"), |c| c).unwrap_err().to_string();
     assert!(error.contains("'s'"), "{error}");
     let error = run(&array, &array.join("inside.parquet"), |c| c).unwrap_err().to_string();
-    assert!(error.contains("must not lie in its source"), "{error}");
+    assert!(error.contains("must not be inside its source"), "{error}");
     // A source in the folder that is replaced would be gone.
     let inside = array.join("inside.csv");
     std::fs::write(&inside, "a\n1\n").unwrap();
@@ -313,7 +313,7 @@ fn old_versions_are_upgraded_with_equal_values() {
                     continue;
                 }
                 let target = folder.path().join(format!("{name}-{number}.{format}"));
-                // Some texts are not UTF-8.
+                // Some strings are not UTF-8.
                 let opener = Opener::new().strings_as_binary(true);
                 let mut conversion = convert(uri, text(&target)).opener(opener.clone());
                 if *format == "tsfile" {
@@ -606,7 +606,7 @@ fn empty_strings_of_a_single_column_are_reported_as_lost_in_csv() {
         let lone = arrow(folder.path(), "t.arrow", vec![("t", Arc::clone(&strings))]);
         let target = folder.path().join("t.csv");
         let done = run(&lone, &target, |c| c.overwrite(true)).unwrap();
-        let two = arrow(folder.path(), "two.arrow", vec![("t", Arc::clone(&texts)), ("u", texts)]);
+        let two = arrow(folder.path(), "two.arrow", vec![("t", Arc::clone(&strings)), ("u", strings)]);
         let other = run(&two, &target, |c| c.overwrite(true)).unwrap();
         assert!(compare(&two, &target).is_equal());
         assert_eq!(other.lost.len(), 1);
