@@ -1,4 +1,4 @@
-//! `COPY … TO 'x.tatami'`: the answer of a query into any format the facade writes.
+//! `COPY … TO 'x.tatami'`: writes the result of a query in any format of the facade.
 
 mod plain;
 
@@ -13,7 +13,7 @@ use tesselle::{Driver, Error, Format, Location, Result, Uri, WriteOptions, Write
 use crate::error::ours;
 pub(crate) use plain::{Plain, plain};
 
-/// A COPY statement that we carry out ourselves.
+/// A COPY statement executed by Tesselle.
 pub(crate) struct Copy {
     /// The query whose rows are written.
     pub(crate) query: Statement,
@@ -35,7 +35,7 @@ impl Copy {
         let query = match &statement.source {
             CopyToSource::Relation(name) => {
                 let mut parsed = DFParser::parse_sql(&format!("SELECT * FROM {name}")).map_err(ours)?;
-                parsed.pop_front().ok_or_else(|| Error::internal("a query was lost"))?
+                parsed.pop_front().ok_or_else(|| Error::internal("a parsed query is missing"))?
             }
             CopyToSource::Query(query) => Statement::Statement(Box::new(SqlStatement::Query(query.clone()))),
         };
@@ -69,7 +69,7 @@ impl Copy {
         convert.on(driver).run()
     }
 
-    /// Where the rows go; nothing is visible there before the sink is finished.
+    /// The sink of the rows; nothing is visible before it is finished.
     pub(crate) fn sink(&self, schema: &SchemaRef, driver: &Driver) -> Result<Box<dyn Sink>> {
         self.to.create(&self.target, Arc::clone(schema), &self.options, driver)
     }

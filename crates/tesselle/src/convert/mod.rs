@@ -90,7 +90,7 @@ fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
     conversion
 }
 
-/// Converts a whole container into its own format, where the format can do that without going through rows.
+/// Converts a whole container into its own format, if the format can do that without decoding rows.
 fn rewrite(
     source: &Uri,
     target: &Location,
@@ -113,7 +113,7 @@ fn rewrite(
     }))
 }
 
-/// Opens the source. All tables of a container go into another one of the same format, where they form one table.
+/// Opens the source. All tables of a container go into another one of the same format, if they form one table.
 fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<DatasetTable> {
     let dataset = conversion.opener.open(input)?;
     let table = dataset.default_table();
@@ -124,7 +124,7 @@ fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<Dataset
     }
 }
 
-/// The array to write tile by tile, where all of one column is asked for and nothing else; with its name.
+/// The array to write tile by tile, with its name, if exactly one whole column is requested.
 fn requested_array(
     table: &DatasetTable,
     to: &dyn Format,
@@ -196,11 +196,11 @@ fn convert_rows(
     Ok(WriteReport::new(to, sink.finish()?, fitted))
 }
 
-/// What a choice of columns loses of an array: its axes.
+/// What a selection of columns loses of an array: its axes.
 fn lost_axes(facts: &TableFacts, to: &dyn Format, scan: &Scan) -> Option<String> {
     let grid = facts.grid.as_ref().filter(|grid| grid.kind == GridKind::Dense)?;
     let columns = scan.columns.as_ref().filter(|_| to.capabilities().arrays_in)?;
     let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.name.as_str()).collect();
     let none = !axes.is_empty() && !axes.iter().any(|axis| columns.iter().any(|column| column == axis));
-    none.then(|| format!("the axes {}: the values are one vector", axes.join(", ")))
+    none.then(|| format!("the axes {}: the values become one vector", axes.join(", ")))
 }
