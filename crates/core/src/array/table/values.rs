@@ -1,4 +1,4 @@
-//! The value columns of a table over a grid: what a task fetches and decodes for a band.
+//! The value columns of a table over a grid: fetched and decoded per band.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::predicate::ColumnBounds;
 use crate::selection::Region;
 use crate::task::ByteRange;
 
-/// Decoded bytes from which on the tiles of a band are decoded by several threads.
+/// Decoded bytes from which the tiles of a band are decoded by several threads.
 const SHARED_BYTES: u64 = 2 << 20;
 
 /// What reading a part of a tile costs, cheapest first.
@@ -126,7 +126,7 @@ enum State {
     Start,
     Sizes(Vec<Ask>),
     Indexes(Vec<Ask>),
-    /// One range holds all values as they come out.
+    /// One range contains all values uncompressed.
     Whole,
     Tiles,
 }
@@ -177,7 +177,7 @@ impl ArrayRead {
         Ok(ValuesStep::Need(self.request.ranges().to_vec()))
     }
 
-    /// Puts the values of all tiles into one buffer.
+    /// Assembles the values of all tiles in one buffer.
     fn assemble(&self, fetched: &[Bytes]) -> Result<Buffer> {
         let array = &*self.values.array;
         let mut values = MutableBuffer::from_len_zeroed(self.bytes);
@@ -207,10 +207,10 @@ impl ArrayRead {
         Ok(values.into())
     }
 
-    /// Values that are stored as they come out: borrowed where their alignment allows.
+    /// Uncompressed values: zero-copy if their alignment allows.
     fn borrow(&self, bytes: Bytes) -> Result<Buffer> {
         if bytes.len() != self.bytes {
-            return Err(Error::internal("a band has another size than its cells"));
+            return Err(Error::internal("the size of a band does not match its cells"));
         }
         if bytes.as_ptr().align_offset(self.values.array.dtype().size()) == 0 {
             return Ok(Buffer::from(bytes));
