@@ -6,10 +6,12 @@ use std::sync::Arc;
 use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
 
+use crate::append::AppendRequest;
 use crate::array::ArrayView;
 use crate::container::Container;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::hint::Action;
 use crate::limits::Limits;
 use crate::request::{ArrayRequest, Capabilities, Created, WriteRequest, WriteTarget, Written};
 use crate::sink::{Sink, Summary};
@@ -111,6 +113,15 @@ pub trait Format: Send + Sync {
     ) -> Result<Option<Rewritten>> {
         let _ = (source, target, open, write, driver);
         Ok(None)
+    }
+
+    /// Adds rows, or an array along an axis, to a table that exists. Readers see the old state or the new one; the
+    /// summary counts what was added.
+    fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
+        let _ = driver;
+        Err(Error::unsupported(format!("{} files cannot be appended to", self.title()))
+            .file(request.location.path())
+            .suggest("write a new one with {}", [Action::Convert]))
     }
 
     /// Writes what can be saved of `source` to `target`; the source is not touched.

@@ -7,6 +7,7 @@
 //!
 //! This crate must not know any format, nor DataFusion, nor the command line.
 
+mod append;
 pub mod array;
 mod container;
 mod cursor;
@@ -34,6 +35,7 @@ mod task;
 pub mod testing;
 mod types;
 
+pub use append::{AppendRequest, RowStream};
 pub use array::{ArrayView, DType};
 pub use container::{ColumnDescription, Container, Description, TableDescription};
 pub use cursor::Cursor;

@@ -9,8 +9,8 @@ use crate::write;
 use std::sync::Arc;
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
-    Capabilities, Confidence, Container, Created, Driver, Folder, FolderKind, Format, Location, OpenOptions,
-    Probe, Repaired, Result, Rewritten, WriteOptions, WriteRequest,
+    AppendRequest, Capabilities, Confidence, Container, Created, Driver, Folder, FolderKind, Format, Location, OpenOptions,
+    Probe, Repaired, Result, Rewritten, Summary, WriteOptions, WriteRequest,
 };
 
 /// The name of the format.
@@ -92,6 +92,10 @@ impl Format for TsFile {
         driver: &Driver,
     ) -> Result<Option<Rewritten>> {
         rewrite::rewrite(source, target, open, write, driver)
+    }
+
+    fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
+        write::append(request, driver)
     }
 
     fn repair(

@@ -6,7 +6,7 @@
 //! one time the later one is kept.
 
 mod rows;
-mod schema;
+pub(crate) mod schema;
 
 use crate::archive::Archive;
 use crate::meta::Version;

@@ -15,7 +15,7 @@ const NAMED: usize = 8;
 
 /// What could not stay as it was: the series by what became of them.
 #[derive(Debug, Default)]
-pub(super) struct Changes(BTreeMap<String, Vec<String>>);
+pub(crate) struct Changes(BTreeMap<String, Vec<String>>);
 
 impl Changes {
     pub(super) fn add(&mut self, what: String, series: &str) {
@@ -23,7 +23,7 @@ impl Changes {
     }
 
     /// A line for each kind of change.
-    pub(super) fn lines(self) -> Vec<String> {
+    pub(crate) fn lines(self) -> Vec<String> {
         let line = |(what, mut series): (String, Vec<String>)| {
             series.sort();
             series.dedup();
@@ -40,7 +40,7 @@ impl Changes {
 }
 
 /// The series of a device as they are stored: encoding and compressor of the first chunk, else as declared.
-pub(super) fn of_device(
+pub(crate) fn of_device(
     archive: &Archive,
     data: &DeviceData,
     plan: &Plan,

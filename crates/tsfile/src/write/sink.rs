@@ -37,7 +37,7 @@ pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let types = check_types(NAME, layout.fits(&schema, plan.writer.version))?;
     let mut writer = Writer::create(target.location(NAME)?, options.overwrite, plan.writer.clone(), driver)?;
     let fields = layout.declare(&schema, &plan, &mut writer)?;
-    let sink = TsFileSink { writer, layout, plan, fields, schema, rows: 0, empty: 0 };
+    let sink = TsFileSink::new(writer, layout, plan, fields, schema);
     Ok(Created { sink: Box::new(sink), fitted: Fitted::losing(&facts).with_types(types) })
 }
 
@@ -68,19 +68,19 @@ fn fill(options: &mut WriteOptions, schema: &Schema, facts: &TableFacts, memory:
 
 /// What the columns of a batch are.
 #[derive(Debug)]
-struct Layout {
-    time: Time,
-    shape: Shape,
+pub(super) struct Layout {
+    pub(super) time: Time,
+    pub(super) shape: Shape,
 }
 
 #[derive(Debug)]
-enum Time {
+pub(super) enum Time {
     Column(usize),
     RowNumbers,
 }
 
 #[derive(Debug)]
-enum Shape {
+pub(super) enum Shape {
     /// All rows belong to one device.
     Single(String),
     /// A column names the device.
@@ -93,13 +93,13 @@ enum Shape {
 
 /// A column that holds values.
 #[derive(Debug)]
-struct FieldColumn {
+pub(super) struct FieldColumn {
     index: usize,
     name: String,
     data_type: DataType,
 }
 
-fn position(schema: &Schema, name: &str) -> Result<usize> {
+pub(super) fn position(schema: &Schema, name: &str) -> Result<usize> {
     let exact = schema.fields().iter().position(|f| f.name() == name);
     exact
         .ok_or_else(|| Error::unknown_name("column", name, schema.fields().iter().map(|f| f.name().as_str())))
@@ -127,7 +127,15 @@ impl Layout {
         Ok(Self { time, shape })
     }
 
-    fn time(schema: &Schema, plan: &Plan) -> Result<Time> {
+    /// The column with the times, where they are not row numbers.
+    pub(super) fn time_index(schema: &Schema, plan: &Plan) -> Result<Option<usize>> {
+        Ok(match Self::time(schema, plan)? {
+            Time::Column(at) => Some(at),
+            Time::RowNumbers => None,
+        })
+    }
+
+    pub(super) fn time(schema: &Schema, plan: &Plan) -> Result<Time> {
         if let Some(name) = &plan.time {
             if name == ROW_NUMBERS {
                 return Ok(Time::RowNumbers);
@@ -186,6 +194,23 @@ impl Layout {
         Ok(fields)
     }
 
+    /// Declares what rows that are added to a file go to; its tables are known.
+    pub(super) fn resume(
+        &self,
+        schema: &Schema,
+        plan: &Plan,
+        writer: &mut Writer,
+    ) -> Result<Vec<FieldColumn>> {
+        if !matches!(self.shape, Shape::Table(..)) {
+            return self.declare(schema, plan, writer);
+        }
+        let mut fields = self.fields(schema, plan)?;
+        for field in &mut fields {
+            field.name = field.name.to_lowercase();
+        }
+        Ok(fields)
+    }
+
     /// Declares what is known before the first row.
     fn declare(&self, schema: &Schema, plan: &Plan, writer: &mut Writer) -> Result<Vec<FieldColumn>> {
         let mut fields = self.fields(schema, plan)?;
@@ -230,7 +255,7 @@ fn declare_device(writer: &mut Writer, id: DeviceId, fields: &[FieldColumn], pla
 }
 
 /// The sink of the format.
-struct TsFileSink {
+pub(super) struct TsFileSink {
     writer: Writer,
     layout: Layout,
     plan: Plan,
@@ -313,6 +338,16 @@ impl Sink for TsFileSink {
 }
 
 impl TsFileSink {
+    pub(super) fn new(
+        writer: Writer,
+        layout: Layout,
+        plan: Plan,
+        fields: Vec<FieldColumn>,
+        schema: SchemaRef,
+    ) -> Self {
+        Self { writer, layout, plan, fields, schema, rows: 0, empty: 0 }
+    }
+
     /// Columns that no device has, for all their values are null.
     fn series_without_points(&self) -> Vec<String> {
         if self.rows == 0 || matches!(self.layout.shape, Shape::Table(..) | Shape::Long { .. }) {
