@@ -117,15 +117,17 @@ fn keeps_meaning(from: &DataType, to: &DataType) -> bool {
         (from, to) if from == to => true,
         (DataType::Null, _) => true,
         (from, to) if from.is_numeric() && to.is_numeric() => true,
-        (DataType::Binary | DataType::FixedSizeBinary(_), DataType::Binary | DataType::FixedSizeBinary(_)) => {
-            true
-        }
+        (
+            DataType::Binary | DataType::FixedSizeBinary(_),
+            DataType::Binary | DataType::FixedSizeBinary(_),
+        ) => true,
         (from, DataType::Binary) => is_string(from),
         // Without a time zone a time is its count; integers count in the unit of the column.
         (from, to) if is_time(to) => is_time(from) || from.is_integer(),
-        (DataType::List(a) | DataType::FixedSizeList(a, _), DataType::List(b) | DataType::FixedSizeList(b, _)) => {
-            keeps_meaning(&plain_type(a.data_type()), &plain_type(b.data_type()))
-        }
+        (
+            DataType::List(a) | DataType::FixedSizeList(a, _),
+            DataType::List(b) | DataType::FixedSizeList(b, _),
+        ) => keeps_meaning(&plain_type(a.data_type()), &plain_type(b.data_type())),
         _ => false,
     }
 }
@@ -140,7 +142,10 @@ fn conformed(batch: &RecordBatch, schema: &SchemaRef, sources: &[Option<usize>])
             .get(*source)
             .ok_or_else(|| Error::internal(format!("column '{}' is missing from a batch", field.name())))?;
         if !field.is_nullable() && column.logical_null_count() > 0 {
-            return Err(Error::invalid(format!("column '{}' holds a null, which the table refuses", field.name())));
+            return Err(Error::invalid(format!(
+                "column '{}' holds a null, which the table refuses",
+                field.name()
+            )));
         }
         exact_cast(column, field.name(), field.data_type())
     });
@@ -161,8 +166,8 @@ fn exact_cast(column: &ArrayRef, name: &str, to: &DataType) -> Result<ArrayRef> 
     };
     let strict = CastOptions { safe: false, ..CastOptions::default() };
     let cast = cast_with_options(column, to, &strict).map_err(|error| changed(None).source(error))?;
-    let back = cast_with_options(&cast, column.data_type(), &strict)
-        .map_err(|error| changed(None).source(error))?;
+    let back =
+        cast_with_options(&cast, column.data_type(), &strict).map_err(|error| changed(None).source(error))?;
     let compare = make_comparator(column, &back, SortOptions::default())?;
     match (0..column.len()).find(|row| compare(*row, *row).is_ne()) {
         Some(row) => Err(changed(Some(row))),
@@ -210,12 +215,10 @@ mod tests {
     #[test]
     fn a_value_that_would_change_is_refused() {
         let wanted = target(vec![Field::new("a", DataType::Float32, true)]);
-        let mut rows =
-            stream(vec![("a", Arc::new(Float64Array::from(vec![0.1])))]).conform(&wanted).unwrap();
+        let mut rows = stream(vec![("a", Arc::new(Float64Array::from(vec![0.1])))]).conform(&wanted).unwrap();
         assert!(rows.batches.next().unwrap().unwrap_err().to_string().contains("does not fit"));
         let wanted = target(vec![Field::new("a", DataType::Int8, true)]);
-        let mut rows =
-            stream(vec![("a", Arc::new(Int64Array::from(vec![300])))]).conform(&wanted).unwrap();
+        let mut rows = stream(vec![("a", Arc::new(Int64Array::from(vec![300])))]).conform(&wanted).unwrap();
         assert!(rows.batches.next().unwrap().is_err());
     }
 

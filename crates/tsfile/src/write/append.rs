@@ -1,15 +1,19 @@
 //! Rows for a file that exists: new chunk groups behind those it has, and a new tail.
 
+use std::sync::Arc;
+
+use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef, TimeUnit};
+use tesselle_core::{
+    Action, AppendRequest, Driver, Error, OpenOptions, Result, Sink as _, Summary, Table as _,
+};
+
 use super::resume::Resumed;
 use super::settings::Plan;
 use super::sink::{Layout, Shape, TsFileSink};
 use super::writer::Writer;
-use crate::archive::Archive;
 use crate::meta::schema::Category;
+use crate::open::Archive;
 use crate::table::{DeviceTable, LONG};
-use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef, TimeUnit};
-use std::sync::Arc;
-use tesselle_core::{Action, AppendRequest, Driver, Error, OpenOptions, Result, Sink as _, Summary, Table as _};
 
 /// Settings that say how rows are written; the tables and series of the file are what they are.
 const SETTINGS: [&str; 11] = [
@@ -83,7 +87,9 @@ impl Target {
     /// Whether devices that are new share the times of their series.
     fn is_aligned(&self, archive: &Archive) -> Result<bool> {
         match self {
-            Self::Device(path) if archive.devices.contains_key(path) => Ok(archive.device(path)?.is_aligned()),
+            Self::Device(path) if archive.devices.contains_key(path) => {
+                Ok(archive.device(path)?.is_aligned())
+            }
             Self::Table(..) => Ok(true),
             _ => Ok(false),
         }
@@ -112,7 +118,9 @@ fn choose(archive: &Arc<Archive>, request: &AppendRequest<'_>, plan: &Plan) -> R
     };
     let Some(table) = table else {
         if !long {
-            return Err(Error::invalid("points of many series have the columns device, measurement, time and values"));
+            return Err(Error::invalid(
+                "points of many series have the columns device, measurement, time and values",
+            ));
         }
         return Ok((Target::Points, with_times(source, plan)?));
     };

@@ -37,7 +37,6 @@
 //! [`Encoding::default_for`]: crate::meta::Encoding::default_for
 
 mod append;
-pub(crate) mod arrow;
 pub(crate) mod buffer;
 mod chunk;
 mod encode;
@@ -48,6 +47,7 @@ mod options;
 pub(crate) mod output;
 mod page;
 mod resume;
+pub(crate) mod schema;
 pub(crate) mod settings;
 mod sink;
 pub(crate) mod statistics;

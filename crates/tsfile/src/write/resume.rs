@@ -1,19 +1,21 @@
 //! A file that goes on: what it has stays as it is, and the writer adds to it.
 
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use tesselle_core::{Driver, Error, Location, OpenOptions, Result, Settings};
+
 use super::tail::{ChunkRecord, DeviceRecord, GroupRecord};
-use crate::archive::{Archive, beside};
 use crate::legacy;
 use crate::meta::file_metadata::FileMetadata;
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{DeviceId, Version, marker};
+use crate::open::{Archive, beside};
 use crate::read::file::{Device, File};
 use crate::rewrite::schema::{Changes, of_device};
 use crate::upkeep::resource_of;
 use crate::write::output::Output;
 use crate::write::settings::Plan;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
-use tesselle_core::{Driver, Error, Location, OpenOptions, Result, Settings};
 
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;
@@ -45,9 +47,9 @@ impl Resumed {
     /// Takes up an opened file. A data directory and a file with deletions beside it are refused.
     pub(crate) fn new(archive: &Arc<Archive>) -> Result<Self> {
         let [entry] = archive.files.as_slice() else {
-            return Err(Error::invalid("a data directory is not appended to").file(archive.location.path()).hint(
-                "add a file of its own to it, or merge it into one file first",
-            ));
+            return Err(Error::invalid("a data directory is not appended to")
+                .file(archive.location.path())
+                .hint("add a file of its own to it, or merge it into one file first"));
         };
         if archive.location.is_dir()? {
             return Err(Error::invalid("a data directory is not appended to")
@@ -56,9 +58,11 @@ impl Resumed {
         }
         archive.refuse_unreadable()?;
         if !entry.deletions.is_empty() || entry.torn_deletion.is_some() {
-            return Err(Error::invalid("the file has deletions beside it, which would hold for what is added too")
-                .file(entry.location.path())
-                .hint("merge them into a new file first, with tess tsfile compact"));
+            return Err(Error::invalid(
+                "the file has deletions beside it, which would hold for what is added too",
+            )
+            .file(entry.location.path())
+            .hint("merge them into a new file first, with tess tsfile compact"));
         }
         let mut names = HashMap::new();
         for (name, places) in &archive.devices {
@@ -67,7 +71,8 @@ impl Resumed {
                 names.extend(device.map(|device| (device.id.clone(), name.clone())));
             }
         }
-        let plan = Plan::parse(&Settings::default())?.for_version(entry.file.version, &Settings::default())?;
+        let plan =
+            Plan::parse(&Settings::default())?.for_version(entry.file.version, &Settings::default())?;
         Ok(Self { archive: Arc::clone(archive), names, plan, changes: Changes::default() })
     }
 
@@ -89,7 +94,8 @@ impl Resumed {
     /// What the metadata says about all chunks.
     pub(crate) fn records(&self) -> Result<BTreeMap<DeviceId, DeviceRecord>> {
         let file = self.file()?;
-        let record = |device: &Device| Ok((device.id.clone(), DeviceRecord { groups: groups(file, device)? }));
+        let record =
+            |device: &Device| Ok((device.id.clone(), DeviceRecord { groups: groups(file, device)? }));
         file.devices.iter().map(record).collect()
     }
 

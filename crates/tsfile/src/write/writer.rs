@@ -1,5 +1,10 @@
 //! The writer: devices are declared, points come in by device, chunk groups go out.
 
+use std::collections::{BTreeMap, HashSet};
+
+use tesselle_core::driver::parallel;
+use tesselle_core::{Context as _, Driver, Error, Location, Result, Summary};
+
 use super::buffer::{Column, DeviceBuffer, Encoder, Input};
 use super::options::WriterOptions;
 use super::output::Output;
@@ -7,13 +12,10 @@ use super::resume::{KnownDevice, Resumed};
 use super::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
 use super::values::Values;
 use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
-use crate::meta::schema::{Category, MeasurementSchema, TableSchema};
 use crate::meta::file_metadata::is_about_encryption;
+use crate::meta::schema::{Category, MeasurementSchema, TableSchema};
 use crate::meta::{Compression, DataType, DeviceId, Encoding, PutPrimitives as _, Value, Version, marker};
 use crate::write::chunk::EncodedChunk;
-use std::collections::{BTreeMap, HashSet};
-use tesselle_core::driver::parallel;
-use tesselle_core::{Context as _, Driver, Error, Location, Result, Summary};
 
 /// Writes one file. Memory follows `group_bytes`; only what the metadata at the end says about each chunk stays.
 ///
@@ -68,7 +70,8 @@ impl Writer {
         resumed.copy(&mut writer.out, driver)?;
         writer.records = resumed.records()?;
         let groups = writer.records.values().flat_map(|device| &device.groups);
-        writer.group_version = groups.map(|group| group.version).max().map_or(0, |version| version.saturating_add(1));
+        writer.group_version =
+            groups.map(|group| group.version).max().map_or(0, |version| version.saturating_add(1));
         let measurements = metadata.measurements.iter();
         writer.measurements = measurements.map(|schema| (schema.name.clone(), schema.clone())).collect();
         writer.tables.clone_from(&metadata.tables);
@@ -180,7 +183,8 @@ impl Writer {
         }
         let buffer = self.devices.get(device);
         if buffer.is_some_and(DeviceBuffer::is_aligned) {
-            let text = format!("device '{}' is aligned and takes whole rows, not single points", device.path());
+            let text =
+                format!("device '{}' is aligned and takes whole rows, not single points", device.path());
             return Err(Error::invalid(text).hint("append to the table of the device"));
         }
         let known = buffer.and_then(|buffer| buffer.schema(&series.name));

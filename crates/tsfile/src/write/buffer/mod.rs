@@ -4,6 +4,13 @@ mod aligned;
 mod ordinary;
 mod timeline;
 
+use std::collections::HashMap;
+use std::ops::Range;
+
+use aligned::AlignedBuffer;
+use ordinary::SeriesBuffer;
+use tesselle_core::{Driver, Error, Result};
+
 use super::chunk::{EncodedChunk, Pages, Setting};
 use super::encode::LOSSY;
 use super::options::Order;
@@ -12,11 +19,6 @@ use super::resume::ROWS;
 use super::values::{Slice, Values};
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{ChunkHeader, Compression, DataType, Encoding};
-use aligned::AlignedBuffer;
-use ordinary::SeriesBuffer;
-use std::collections::HashMap;
-use std::ops::Range;
-use tesselle_core::{Driver, Error, Result};
 
 /// One column of a write: values by row, and which rows have one.
 #[derive(Debug, Clone, Copy)]
