@@ -170,7 +170,7 @@ fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver)
 }
 
 /// The settings that describe the file, where none are given.
-fn with_facts(file: &File, given: &Settings) -> Settings {
+pub(crate) fn with_facts(file: &File, given: &Settings) -> Settings {
     let header = file.header();
     let mut facts = given.clone();
     let mut set = |name: &str, value: String| {

@@ -15,6 +15,8 @@
 //! This is the only crate that knows all formats; everything above it (SQL, command line, Python) goes through it.
 #![forbid(unsafe_code)]
 
+mod append;
+mod cast;
 mod convert;
 mod diff;
 pub mod foreign;
@@ -25,6 +27,7 @@ mod registry;
 mod walk;
 mod wide;
 
+pub use append::{Addition, AppendOptions, Appended, append, append_rows};
 pub use convert::{Conversion, Converted, convert};
 pub use diff::{DiffOptions, Difference, diff, diff_tables};
 pub use health::{repair, repair_in_place, verify};

@@ -127,6 +127,19 @@ impl Group {
     }
 }
 
+/// Where the member of a group is that its table of this name shows.
+pub(crate) fn member_location(root: &Location, name: &str, options: &OpenOptions) -> Result<Location> {
+    if !crate::is_group(root)? {
+        return Err(Error::not_found(format!("table '{name}' does not exist"))
+            .hint("an array has one table without a name"));
+    }
+    let group = Group::open(root, options)?;
+    let member = group.arrays().find(|member| member.key() == name);
+    let member =
+        member.ok_or_else(|| Error::unknown_name("member", name, group.arrays().map(Member::key)))?;
+    group.location_of(member)
+}
+
 /// Whether a relative path stays below its start.
 pub(crate) fn leads_down(path: &str) -> bool {
     path.split('/').all(|part| !part.is_empty() && part != "." && part != "..")

@@ -16,7 +16,7 @@ use tesselle::{
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::forms::{self, Form, refuse_terminal};
 use crate::progress::Bar;
-use crate::{Outcome, out};
+use crate::{Outcome, format, out};
 
 /// Print rows of a table, or a region of an array
 #[derive(Debug, Args)]
@@ -165,7 +165,7 @@ impl Cat {
             (true, None) => out::note(&format!(
                 "first {most} rows; --limit N shows more, --as csv|jsonl|arrow|parquet all"
             )),
-            _ => out::note(&format!("{} rows", count.min(most))),
+            _ => out::note(&format::counted(count.min(most), "row")),
         }
         Ok(())
     }

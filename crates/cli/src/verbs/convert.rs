@@ -118,14 +118,6 @@ impl Convert {
     }
 
     fn conversion(&self) -> Result<Conversion> {
-        let types = match &self.schema {
-            None => Vec::new(),
-            Some(text) if Path::new(text).is_file() => {
-                let read = std::fs::read_to_string(text);
-                tesselle::parse_types(&read.map_err(|e| Error::io(format!("cannot read '{text}'"), e))?)?
-            }
-            Some(text) => tesselle::parse_types(text)?,
-        };
         Ok(Conversion {
             from: self.read.format.clone(),
             to: self.to.clone(),
@@ -137,7 +129,7 @@ impl Convert {
                 ..Scan::default()
             },
             casts: tesselle::parse_types(&self.casts.join(","))?,
-            types,
+            types: crate::args::types(self.schema.as_deref())?,
             attributes: Vec::new(),
             open: self.read.options()?,
             write: WriteOptions {
@@ -216,9 +208,9 @@ impl Convert {
             )?;
         } else {
             out::note(&format!(
-                "{} converted, {bad} failed: {} rows, {}, {:.2} s",
+                "{} converted, {bad} failed: {}, {}, {:.2} s",
                 inputs.len() + unreadable.len() - bad,
-                format::count(rows),
+                format::counted(rows, "row"),
                 format::bytes(bytes),
                 started.elapsed().as_secs_f64()
             ));
@@ -264,8 +256,8 @@ fn place(output: &Path, input: &Input, ending: &str, taken: &mut HashSet<PathBuf
 fn line(output: &str, converted: &Converted, started: Instant) -> String {
     let summary = &converted.summary;
     format!(
-        "{output}: {} rows, {}, {:.2} s",
-        format::count(summary.rows),
+        "{output}: {}, {}, {:.2} s",
+        format::counted(summary.rows, "row"),
         format::bytes(summary.bytes),
         started.elapsed().as_secs_f64()
     )

@@ -1,6 +1,5 @@
 //! Any file into any other, streamed.
 
-mod cast;
 mod place;
 mod watched;
 
@@ -15,6 +14,7 @@ use tesselle_core::{
 };
 use watched::Watched;
 
+use crate::cast;
 use crate::name::Uri;
 use crate::open::{DatasetTable, Opener};
 use crate::registry;

@@ -78,6 +78,14 @@ impl ArrayWriter {
         self.write_dense(&grid.ranges_of(&region), &batch, CellOrder::RowMajor, timestamp)
     }
 
+    /// The smallest box that holds the rows of a batch with a column for every dimension.
+    pub(crate) fn box_of(&self, batch: &RecordBatch) -> Result<Region> {
+        let (batch, grid) = (self.fit(batch)?, self.schema.grid()?);
+        let axes: Vec<Vec<u64>> =
+            (0..grid.axes.len()).map(|axis| self.positions(&grid, axis, &batch)).collect::<Result<_>>()?;
+        hull(&axes).ok_or_else(|| Error::invalid("there are no rows to write"))
+    }
+
     /// The same rows with numbers in the types of their fields, as files without types (CSV) do not have them. Numbers
     /// that do not fit are refused.
     pub fn fit(&self, batch: &RecordBatch) -> Result<RecordBatch> {
