@@ -115,6 +115,12 @@ pub trait Format: Send + Sync {
         Ok(None)
     }
 
+    /// The settings with which [`Format::rewrite`] writes the newest version of the format. `None` where rows that are
+    /// converted always have it.
+    fn newest(&self) -> Option<Settings> {
+        None
+    }
+
     /// Adds rows, or an array along an axis, to a table that exists. Readers see the old state or the new one; the
     /// summary counts what was added.
     fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
@@ -320,6 +326,13 @@ impl Settings {
     pub fn fill(&mut self, name: &str, value: impl Into<String>) {
         if !self.0.contains_key(name) {
             self.set(name, value);
+        }
+    }
+
+    /// Sets all of `others` that the caller left open.
+    pub fn fill_all(&mut self, others: &Self) {
+        for (name, value) in &others.0 {
+            self.fill(name, value.clone());
         }
     }
 

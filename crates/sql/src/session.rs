@@ -113,8 +113,12 @@ impl Session {
     /// Makes what `uri` names a table of this name.
     pub fn register(&self, name: &str, uri: &str) -> Result<()> {
         let provider = self.runtime.block_on(self.interrupt.or(self.files.try_new(uri)))?.map_err(ours)?;
-        let provider = provider
-            .ok_or_else(|| Error::io(format!("cannot read '{uri}'"), std::io::ErrorKind::NotFound.into()))?;
+        let provider = provider.ok_or_else(|| {
+            Error::io(
+                format!("cannot read '{uri}'"),
+                std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory"),
+            )
+        })?;
         self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
         Ok(())
     }

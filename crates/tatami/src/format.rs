@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tesselle_core::{
     AppendRequest, Capabilities, Confidence, Container, Created, Driver, Error, Format, Location,
-    OpenOptions, Probe, Repaired, Result, Rewritten, Summary, WriteOptions, WriteRequest,
+    OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary, WriteOptions, WriteRequest,
 };
 
 use crate::collection::{Collection, CollectionContainer, MANIFEST_MAGIC, MANIFEST_NAME};
@@ -81,6 +81,12 @@ impl Format for Tatami {
         driver: &Driver,
     ) -> Result<Option<Rewritten>> {
         rewrite(source, target, open, write, driver)
+    }
+
+    fn newest(&self) -> Option<Settings> {
+        let mut settings = Settings::default();
+        settings.set("version", "1.1");
+        Some(settings)
     }
 
     fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {

@@ -29,7 +29,7 @@ mod wide;
 
 pub use append::{Addition, AppendOptions, Appended, append, append_rows};
 pub use convert::{Conversion, Converted, convert};
-pub use diff::{DiffOptions, Difference, diff, diff_tables};
+pub use diff::{DiffOptions, Difference, Tolerance, diff, diff_tables};
 pub use health::{repair, repair_in_place, verify};
 pub use name::Uri;
 pub use open::{Dataset, DatasetTable, Opener, open};

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
     AppendRequest, Capabilities, Confidence, Container, Created, Driver, Folder, FolderKind, Format,
-    Location, OpenOptions, Probe, Repaired, Result, Rewritten, Summary, WriteOptions, WriteRequest,
+    Location, OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary, WriteOptions, WriteRequest,
 };
 
 use crate::container::TsContainer;
+use crate::meta::Version;
 use crate::meta::version::MAGIC;
 use crate::open::Archive;
 use crate::repair;
@@ -94,6 +95,12 @@ impl Format for TsFile {
         driver: &Driver,
     ) -> Result<Option<Rewritten>> {
         rewrite::rewrite(source, target, open, write, driver)
+    }
+
+    fn newest(&self) -> Option<Settings> {
+        let mut settings = Settings::default();
+        settings.set("version", Version::V4.name());
+        Some(settings)
     }
 
     fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {

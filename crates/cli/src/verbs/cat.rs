@@ -1,5 +1,7 @@
 //! `tess cat`: rows or regions out.
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -7,16 +9,15 @@ use arrow_cast::display::FormatOptions;
 use arrow_cast::pretty::pretty_format_batches_with_options;
 use arrow_schema::SchemaRef;
 use clap::Args;
-use tesselle::storage::Staged;
 use tesselle::{
-    ArrayRequest, ArrayView, Context, Driver, Format, OpenOptions, Predicate, Region, Result, Scan,
-    Selection, Table, WriteOptions, WriteTarget,
+    ArrayRequest, ArrayView, Context, Dataset, Driver, Error, Format, OpenOptions, Predicate, Region, Result,
+    Scan, Selection, Table, WriteOptions, WriteTarget,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::forms::{self, Form, refuse_terminal};
 use crate::progress::Bar;
-use crate::{Outcome, format, out};
+use crate::{Outcome, format, inputs, out};
 
 /// Print rows of a table, or a region of an array
 #[derive(Debug, Args)]
@@ -25,7 +26,8 @@ Examples:
   tess cat run.tet --limit 5
   tess cat 'run.tet#temperature' --slice '0:10,::2' --as npy -o part.npy
   tess cat run.tet --where 'value > 20 AND i0 < 100' --as csv
-  tess cat run.tet --as parquet -o run.parquet")]
+  tess cat run.tet --as parquet -o run.parquet
+  tess cat fleet.tsfile --all --as csv -o devices")]
 pub(crate) struct Cat {
     /// The container, perhaps with #TABLE
     uri: String,
@@ -53,6 +55,10 @@ pub(crate) struct Cat {
     /// Also documents that were deleted from a tatami search segment
     #[arg(long)]
     deleted: bool,
+
+    /// All tables, each into a file of its own in the folder FILE
+    #[arg(long, conflicts_with = "table", requires_all = ["output", "form"])]
+    all: bool,
 
     /// The form of the output [default: by the name of FILE, else table]
     #[arg(long = "as", value_name = "FORM", value_parser = Form::parser())]
@@ -85,10 +91,13 @@ impl Cat {
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let options = OpenOptions { deleted: self.deleted, ..self.read.options()? };
         let opener = self.read.opener_with(self.table.as_deref(), options);
+        if self.all {
+            return self.every_table(&driver.install(|| opener.open(&self.uri))?, &driver);
+        }
         let opened = driver.install(|| opener.open_table(&self.uri))?;
         let table = &**opened.table();
         let result = match self.form()? {
-            Form::Stream(format) => self.write(table, format, &driver),
+            Form::Stream(format) => self.write(table, format, self.output.as_deref(), &driver),
             _ => self.show(table, &driver),
         };
         result.in_file(opened.location().path())?;
@@ -113,23 +122,56 @@ impl Cat {
         }
     }
 
-    fn target(&self) -> Result<Box<dyn Staged>> {
-        out::target(self.output.as_deref(), self.force)
+    /// Each table into a file of its own.
+    fn every_table(&self, dataset: &Dataset, driver: &Driver) -> Result<Outcome> {
+        let (Some(folder), Form::Stream(format)) = (&self.output, self.form()?) else {
+            return Err(Error::invalid("--all writes files, not a table for the eye")
+                .hint("add --as csv|jsonl|arrow|parquet"));
+        };
+        let ending = format.extensions().first().copied().unwrap_or(format.name());
+        let mut taken = HashSet::new();
+        for name in dataset.table_names() {
+            let table = dataset.table(&name)?;
+            let base = if name.is_empty() { "table".to_owned() } else { inputs::file_name(&name) };
+            let mut path = Path::new(folder).join(format!("{base}.{ending}"));
+            for number in 2.. {
+                if taken.insert(path.clone()) {
+                    break;
+                }
+                path = Path::new(folder).join(format!("{base}.{number}.{ending}"));
+            }
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)
+                    .map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))?;
+            }
+            let path = path.display().to_string();
+            self.write(&**table.table(), format, Some(&path), &driver.for_run())
+                .in_file(dataset.location().path())?;
+            out::note(&path);
+        }
+        Ok(Outcome::Fine)
     }
 
-    fn write(&self, table: &dyn Table, format: &dyn Format, driver: &Driver) -> Result<()> {
-        refuse_terminal(format, self.output.as_deref())?;
+    fn write(
+        &self,
+        table: &dyn Table,
+        format: &dyn Format,
+        output: Option<&str>,
+        driver: &Driver,
+    ) -> Result<()> {
+        refuse_terminal(format, output)?;
+        let target = || out::target(output, self.force);
         if format.capabilities().arrays_in
             && let Some((column, array)) = self.array(table)
         {
             let (array, region) = region_of(table, &column, array, self.slice.as_ref())?;
-            let target = WriteTarget::Stream(self.target()?);
+            let target = WriteTarget::Stream(target()?);
             let mut request = ArrayRequest::new(target, &*array, WriteOptions::default());
             request.region = Some(region);
             return format.write_array(request, driver).map(drop);
         }
         let rows = tesselle::scan(table, &self.scan(), driver)?;
-        let mut sink = forms::sink(format, self.target()?, rows.schema(), driver)?;
+        let mut sink = forms::sink(format, target()?, rows.schema(), driver)?;
         for batch in rows {
             sink.write(&batch?)?;
         }

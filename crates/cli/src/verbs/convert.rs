@@ -24,13 +24,14 @@ Examples:
   tess convert 'run.tet#temperature' t.npy
   tess convert run.tet smaller.tet --set codec=zstd --set level=9
   tess convert plant.csv plant.tsfile --cast speed=float32
-  tess convert old.tsfile new.tsfile --set version=4
+  tess convert old.tsfile new.tsfile --upgrade
   tess convert logs.jsonl logs.parquet --schema 'id=int64,at=timestamp_ms'
   tess convert measurements/ parquet/ --to parquet
+  tess convert fleet.tsfile devices/ --to csv
 
 Formats: tet, tiledb, tsfile, tatami; parquet, arrow, csv, jsonl, npy, zarr.
 Several inputs, a folder or a quoted pattern go into the folder OUTPUT, a file
-each; a bad one does not stop the others, and the exit code is 1 then. Types
+each, and so do the tables of a container that has several; a bad one does not stop the others, and the exit code is 1 then. Types
 that the target cannot hold are refused, with the cast that helps.")]
 pub(crate) struct Convert {
     /// What to read, perhaps with #TABLE; then what to write
@@ -73,6 +74,10 @@ pub(crate) struct Convert {
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
 
+    /// Write the newest version of the format that INPUT has
+    #[arg(long)]
+    upgrade: bool,
+
     /// Replace what exists under the name of OUTPUT
     #[arg(long)]
     force: bool,
@@ -104,6 +109,14 @@ impl Convert {
             return self.many(inputs, Path::new(output), &conversion, &driver);
         }
         let input = inputs.first().map_or("", String::as_str);
+        if let Some(tables) = self.tables(input, output, &driver)? {
+            return self.each(
+                &Inputs { list: tables, unreadable: Vec::new() },
+                Path::new(output),
+                &conversion,
+                &driver,
+            );
+        }
         let driver = driver.with_progress(Bar::new(""));
         let converted = tesselle::convert(input, output, &conversion, &driver)?;
         if self.json {
@@ -131,6 +144,7 @@ impl Convert {
             casts: tesselle::parse_types(&self.casts.join(","))?,
             types: crate::args::types(self.schema.as_deref())?,
             attributes: Vec::new(),
+            upgrade: self.upgrade,
             open: self.read.options()?,
             write: WriteOptions {
                 overwrite: self.force,
@@ -138,6 +152,25 @@ impl Convert {
                 settings: Settings::from_pairs(&self.settings)?,
             },
         })
+    }
+
+    /// The tables of a container that has several, where each goes into a file of its own in the folder `output`.
+    fn tables(&self, input: &str, output: &str, driver: &Driver) -> Result<Option<Vec<Input>>> {
+        let Some(to) = self.to.as_deref().filter(|_| self.table.is_none()) else { return Ok(None) };
+        if tesselle::format_by_extension(output).is_some() {
+            return Ok(None);
+        }
+        let dataset = driver.install(|| self.read.open(input, None))?;
+        let names = dataset.table_names();
+        let same = dataset.format().name() == tesselle::format_by_name(to)?.name();
+        if same || names.len() < 2 || dataset.chosen_table().is_some() || dataset.default_table().is_ok() {
+            return Ok(None);
+        }
+        let input = |table: String| Input {
+            name: format!("{}.table", inputs::file_name(&table)),
+            uri: format!("{input}#{table}"),
+        };
+        Ok(Some(names.into_iter().map(input).collect()))
     }
 
     /// Each input into a file of its own in the folder `output`.
@@ -148,24 +181,34 @@ impl Convert {
         conversion: &Conversion,
         driver: &Driver,
     ) -> Result<Outcome> {
-        let Some(to) = &self.to else {
+        if self.to.is_none() {
             return Err(Error::invalid("several inputs need the format to write").hint("add --to FORMAT"));
-        };
-        let format = tesselle::format_by_name(to)?;
-        let ending = format.extensions().first().copied().unwrap_or(format.name());
-        let Inputs { list: inputs, unreadable } = inputs::expand(uris, |_| true)?;
-        if inputs.is_empty() && unreadable.is_empty() {
+        }
+        let inputs = inputs::expand(uris, |_| true)?;
+        if inputs.list.is_empty() && inputs.unreadable.is_empty() {
             return Err(
                 Error::invalid("there is nothing to convert in it").hint("known formats are in --help")
             );
         }
+        self.each(&inputs, output, conversion, driver)
+    }
+
+    fn each(
+        &self,
+        Inputs { list: inputs, unreadable }: &Inputs,
+        output: &Path,
+        conversion: &Conversion,
+        driver: &Driver,
+    ) -> Result<Outcome> {
+        let format = tesselle::target_format(self.to.as_deref(), "")?;
+        let ending = format.extensions().first().copied().unwrap_or(format.name());
         let (mut reports, mut bad, mut rows, mut bytes) = (Vec::new(), 0, 0, 0);
-        for error in &unreadable {
+        for error in unreadable {
             bad += 1;
             out::note(&format!("FAILED: {}", words::line(error)));
             reports.push(error.to_json(words::word));
         }
-        let mut taken = sources(&inputs);
+        let mut taken = sources(inputs);
         let started = Instant::now();
         for (number, input) in inputs.iter().enumerate() {
             driver.check_canceled()?;

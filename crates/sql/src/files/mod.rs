@@ -108,7 +108,10 @@ fn mixed(one: &str, other: &str) -> Error {
 
 /// The file is not there; perhaps one of a like name is.
 fn missing(path: &str) -> Error {
-    let error = Error::io(format!("cannot read '{path}'"), std::io::ErrorKind::NotFound.into());
+    let error = Error::io(
+        format!("cannot read '{path}'"),
+        std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory"),
+    );
     let folder = Location::local(path).ok().and_then(|l| l.parent());
     let folder = folder.map_or_else(|| Location::local("."), Ok);
     let Ok(entries) = folder.and_then(|folder| folder.list()) else { return error };

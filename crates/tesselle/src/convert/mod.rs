@@ -40,6 +40,8 @@ pub struct Conversion {
     pub open: OpenOptions,
     /// How to write the target.
     pub write: WriteOptions,
+    /// Whether a container that is converted into its own format gets the newest version of it.
+    pub upgrade: bool,
 }
 
 impl Conversion {
@@ -154,8 +156,13 @@ fn rewrite(
         return Ok(None);
     }
     refuse_same(&source.location, target)?;
+    let mut write = conversion.write.clone();
+    if conversion.upgrade {
+        let Some(newest) = to.newest() else { return Ok(None) };
+        write.settings.fill_all(&newest);
+    }
     let rewritten = to
-        .rewrite(&source.location, target, &conversion.open, &conversion.write, driver)
+        .rewrite(&source.location, target, &conversion.open, &write, driver)
         .in_file(source.location.path())?;
     Ok(rewritten
         .map(|Rewritten { summary, kept }| Converted::new(to, summary, Fitted { kept, ..Fitted::default() })))

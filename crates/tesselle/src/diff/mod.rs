@@ -1,7 +1,9 @@
-//! Comparing two tables, of any formats: columns, row counts, values.
+//! Comparing two tables or containers, of any formats: columns, row counts, values.
 
+mod containers;
 mod rows;
 mod sort;
+mod tolerance;
 
 use arrow_schema::Schema;
 use rows::{Batches, Comparison};
@@ -9,7 +11,9 @@ use serde_json::{Value, json};
 use tesselle_core::fit::plain_type;
 use tesselle_core::{Driver, Error, OpenOptions, Result, Scan, TableFacts};
 
-use crate::open::{DatasetTable, Opener};
+use crate::open::{Dataset, DatasetTable, Opener};
+
+pub use tolerance::Tolerance;
 
 /// How to compare.
 #[derive(Debug, Clone)]
@@ -23,18 +27,22 @@ pub struct DiffOptions {
     pub shown: usize,
     /// Most memory for matching by key; what does not fit waits in temporary files.
     pub memory: u64,
+    /// How far floats may be apart and still be equal; `None` is not at all.
+    pub tolerance: Option<Tolerance>,
 }
 
 impl Default for DiffOptions {
     fn default() -> Self {
-        Self { key: None, columns: None, shown: 20, memory: 4 << 30 }
+        Self { key: None, columns: None, shown: 20, memory: 4 << 30, tolerance: None }
     }
 }
 
 /// What differs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Difference {
-    /// Differences of the columns, a line each.
+    /// How many tables were compared.
+    pub tables: u64,
+    /// Differences of the tables and columns, a line each.
     pub schema: Vec<String>,
     /// Rows of either side.
     pub rows: (u64, u64),
@@ -55,14 +63,14 @@ impl Difference {
     /// The object of `diff --json`.
     pub fn to_json(&self) -> Value {
         json!({
-            "equal": self.is_equal(), "schema": self.schema, "rows": [self.rows.0, self.rows.1],
+            "equal": self.is_equal(), "tables": self.tables, "schema": self.schema, "rows": [self.rows.0, self.rows.1],
             "differing_values": self.values, "only_left": self.unmatched.0, "only_right": self.unmatched.1,
             "first": self.first,
         })
     }
 }
 
-/// Compares the tables at two uris.
+/// Compares what two uris name: a table each, or all tables of two containers by their names.
 pub fn diff(
     left: &str,
     right: &str,
@@ -71,9 +79,23 @@ pub fn diff(
     driver: &Driver,
 ) -> Result<Difference> {
     let opener = Opener::new().options(open.clone());
-    let opened = |uri: &str| driver.install(|| opener.open_table(uri));
+    let opened = |uri: &str| driver.install(|| opener.open(uri));
     let (left, right) = (opened(left)?, opened(right)?);
-    diff_tables(&left, &right, options, driver)
+    match (left.default_table(), right.default_table()) {
+        (Ok(left), Ok(right)) => diff_tables(&left, &right, options, driver),
+        (left_table, right_table) => {
+            // A file that is one table without a name can only be compared with one.
+            let is_whole = |dataset: &Dataset, table: &Result<DatasetTable>| {
+                let nameless = table.as_ref().is_ok_and(|table| table.table().name().is_empty());
+                dataset.chosen_table().is_none() && !nameless
+            };
+            if !is_whole(&left, &left_table) || !is_whole(&right, &right_table) {
+                left_table?;
+                right_table?;
+            }
+            containers::diff(&left, &right, options, driver)
+        }
+    }
 }
 
 /// Compares two opened tables.
@@ -110,7 +132,7 @@ pub fn diff_tables(
         }
         None => identity(&left.facts()?, &right.facts()?, &left_schema, &shared),
     };
-    let comparison = Comparison::new(&left_schema, &right_schema, &shared, options.shown, options.memory)?;
+    let comparison = Comparison::new(&left_schema, &right_schema, &shared, options)?;
     let scan = Scan::all().columns(shared.iter().cloned());
     let batches = |table: &DatasetTable| -> Result<Batches> { Ok(Box::new(table.rows(&scan, driver)?)) };
     let found = match key {
@@ -122,7 +144,7 @@ pub fn diff_tables(
             comparison.by_key(left, right, &key)?
         }
     };
-    Ok(Difference { schema, ..found })
+    Ok(Difference { tables: 1, schema, ..found })
 }
 
 /// The columns that rows are matched by; `None` matches them by position, where both sides have an order.

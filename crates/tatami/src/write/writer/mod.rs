@@ -154,7 +154,10 @@ impl Writer {
         };
         writer.declare_features(&meta);
         writer.footer.schema = meta;
-        Ok(writer)
+        Ok(match writer.options.minor {
+            Some(minor) => writer.minor_version(minor),
+            None => writer,
+        })
     }
 
     /// Writes another minor version: 0 has neither zone maps nor indexes.
