@@ -9,6 +9,7 @@
 
 mod append;
 pub mod array;
+mod at;
 mod container;
 mod cursor;
 pub mod driver;
@@ -33,10 +34,13 @@ mod table;
 mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+#[cfg(feature = "serde")]
+mod ticket;
 mod types;
 
 pub use append::{AppendRequest, RowStream};
 pub use array::{ArrayView, DType};
+pub use at::{At, Within};
 pub use container::{ColumnDescription, Container, Description, TableDescription};
 pub use cursor::Cursor;
 pub use driver::{Driver, DriverOptions};
@@ -63,4 +67,6 @@ pub use stats::{ColumnStats, Known, RunStats, TableStats};
 pub use storage::{Location, Storage};
 pub use table::{Pushdown, TYPE_KEY, Table};
 pub use task::{ByteRange, Cost, Plan, Step, Task};
+#[cfg(feature = "serde")]
+pub use ticket::ScanTicket;
 pub use types::{parse_types, type_by_name, type_name};

@@ -3,7 +3,8 @@
 use arrow_schema::{DataType, Schema};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
-use tesselle::{ColumnStats, Known, Scalar, TableStats};
+use tesselle::Scalar;
+use tesselle::core::{ColumnStats, Known, TableStats};
 
 /// The statistics of the columns of `schema`.
 pub(crate) fn statistics(stats: &TableStats, schema: &Schema) -> Statistics {
@@ -70,7 +71,7 @@ fn scalar_value(scalar: &Scalar, data_type: &DataType) -> Option<ScalarValue> {
             Err(_) => ScalarValue::UInt64(Some(u64::try_from(*v).ok()?)),
         },
         Scalar::Float(v) => ScalarValue::Float64(Some(*v)),
-        Scalar::Text(v) => ScalarValue::Utf8(Some(v.clone())),
+        Scalar::String(v) => ScalarValue::Utf8(Some(v.clone())),
         Scalar::Bytes(v) => ScalarValue::Binary(Some(v.clone())),
     };
     // A 64-bit count of days does not cast to a date.

@@ -1,11 +1,16 @@
-//! Segments built here: found again, filtered, highlighted, deleted from.
+//! Segments built here: searched, filtered, highlighted, deleted from.
 
 mod documents;
+
+use std::sync::Arc;
 
 use documents::*;
 use proptest::prelude::*;
 use serde_json::json;
-use tesselle_core::{Comparison, Depth, Driver, DriverOptions, Format, OpenOptions, Predicate, Report};
+use tesselle_core::testing::CountingStorage;
+use tesselle_core::{
+    Comparison, Depth, Driver, DriverOptions, Format, Location, OpenOptions, Predicate, Report,
+};
 use tesselle_tatami::search::{
     Deletion, DictionaryKind, IndexOptions, Query, Ranked, SearchOptions, Searcher, Segment, Shape, Syntax,
     analyzer, delete, index, merge_segments, search,
@@ -13,7 +18,7 @@ use tesselle_tatami::search::{
 use tesselle_tatami::{Collection, Tatami};
 
 #[test]
-fn stored_columns_come_back_with_the_hits() {
+fn hits_include_stored_columns() {
     let place = Place::new();
     let options = IndexOptions::text(["title", "body"]).stored(["url", "title", "stars"]);
     place.index("a.tatami", &corpus(), &options);
@@ -22,7 +27,7 @@ fn stored_columns_come_back_with_the_hits() {
     assert_eq!(hits.hits[0].fields.title, b"River stones");
     assert_eq!(hits.hits[0].fields.url, b"https://example.com/a");
     assert_eq!(hits.hits[0].fields.snippet, b"The river carries stones. The river is long.");
-    // Ids are the SHA-256 of the URL where none are given.
+    // Ids are the SHA-256 of the URL if none are given.
     assert_eq!(hits.hits[0].fields.doc_id.len(), 64);
     assert_eq!(place.segment("a.tatami").shape(), Shape::Snippet);
 }
@@ -64,7 +69,7 @@ fn phrases_are_checked_in_the_stored_text() {
     assert_eq!(docs("bridge -\"stone bridge\""), [3]);
     assert_eq!(docs("\"bridge stone\""), [3]);
     assert!(docs("\"stones river\"").is_empty(), "a phrase does not reach from one field into the next");
-    // A snippet of two words hides the rest of the text.
+    // A snippet of two words omits the rest of the text.
     let options = IndexOptions { snippet_chars: 12, ..IndexOptions::text(["body"]).stored(["url"]) };
     place.index("lead.tatami", &corpus(), &options);
     let hits = place.search("lead.tatami", "\"bridge over\"", &SearchOptions::default());
@@ -74,7 +79,7 @@ fn phrases_are_checked_in_the_stored_text() {
 }
 
 #[test]
-fn highlights_show_the_words_found() {
+fn highlights_show_the_matched_words() {
     let place = Place::new();
     place.index("a.tatami", &corpus(), &IndexOptions::text(["title", "body"]));
     let options = SearchOptions { highlight: Some(80), ..Default::default() };
@@ -175,7 +180,7 @@ fn a_merge_drops_deleted_documents_for_good() {
     delete(&a, &a, &Deletion::Docs(vec![1]), false, &driver()).unwrap();
     let summary = merge_segments(&[a.clone(), b], &merged, false, &driver()).unwrap();
     assert_eq!(summary.rows, 5);
-    // The same as if the document had never been there.
+    // The same as if the document had never existed.
     let kept = arrow_select::concat::concat_batches(
         &corpus().schema(),
         [&corpus().slice(0, 1), &corpus().slice(2, 4)],
@@ -190,7 +195,7 @@ fn a_merge_drops_deleted_documents_for_good() {
 }
 
 #[test]
-fn a_manifest_says_which_segments_count() {
+fn only_segments_in_the_manifest_are_searched() {
     let place = Place::new();
     let folder = place.location("");
     for name in ["a.tatami", "b.tatami"] {
@@ -217,7 +222,7 @@ fn wrong_calls_are_refused() {
     };
     assert!(refuse(IndexOptions::default()).contains("the columns to search in"));
     assert!(refuse(IndexOptions::text(["titel"])).contains("did you mean 'title'"));
-    assert!(refuse(IndexOptions::text(["stars"])).contains("not text"));
+    assert!(refuse(IndexOptions::text(["stars"])).contains("not a string"));
     assert!(refuse(IndexOptions::text(["title"]).stored(["norm_url"])).contains("norm_url"));
     assert!(!place.location("x.tatami").exists().unwrap());
     let empty = search(&place.location(""), "x", &SearchOptions::default(), &OpenOptions::default(), &driver)
@@ -239,7 +244,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_token_is_found_where_it_was_put(
+    fn every_token_is_found_in_its_documents(
         bodies in prop::collection::vec(prop::option::of("([a-dé日]{1,4}[ .-]){0,12}"), 0..60),
         flat in any::<bool>(),
         memory in prop::option::of(0usize..2000),
@@ -270,7 +275,7 @@ proptest! {
 }
 
 #[test]
-fn the_bytes_depend_on_the_documents_alone() {
+fn the_bytes_depend_only_on_the_documents() {
     let place = Place::new();
     let rows = many(900);
     let options = |memory| IndexOptions { memory, ..IndexOptions::text(["body"]) };
@@ -280,7 +285,7 @@ fn the_bytes_depend_on_the_documents_alone() {
 }
 
 #[test]
-fn any_single_flip_is_noticed_or_harmless() {
+fn any_single_flip_is_detected_or_harmless() {
     let place = Place::new();
     place.index("a.tatami", &many(40), &IndexOptions::text(["body"]).stored(["body"]));
     let sound = place.bytes("a.tatami");
@@ -306,4 +311,39 @@ fn any_single_flip_is_noticed_or_harmless() {
         assert!(Segment::open(&place.location("cut.tatami"), &OpenOptions::default()).is_err());
     }
     assert!(Searcher::open(&place.location("a.tatami"), &OpenOptions::default()).is_ok());
+}
+
+/// A large index is read where a query needs it, not when its segment is opened.
+#[test]
+fn opening_a_segment_reads_a_small_part_of_a_large_index() {
+    let place = Place::new();
+    let bodies = (0..24_000usize).map(|doc| {
+        let words = (1..50).map(|i| format!("w{}", (doc * i + i * i) % 4001));
+        Some(words.chain([format!("only{doc}")]).collect::<Vec<_>>().join(" "))
+    });
+    place.index("large.tatami", &texts(&bodies.collect::<Vec<_>>()), &IndexOptions::text(["body"]));
+    let location = place.location("large.tatami");
+    let storage = CountingStorage::new(Arc::clone(location.storage()));
+    let location = Location::new(Arc::new(storage.clone()), location.path());
+    let file = location.size().unwrap();
+    let segment = Segment::open(&location, &OpenOptions::default()).unwrap();
+    let opened = storage.counts().bytes_read;
+    let container = Tatami.open(&location, &OpenOptions::default()).unwrap();
+    let info = container.describe().unwrap().to_json();
+    let postings = info["search"]["postings_bytes"].as_u64().unwrap();
+    assert!(postings > 1 << 20, "{postings}");
+    assert!(opened < postings / 2, "{opened} of {file} bytes");
+    // What is read in parts answers as what is read as a whole.
+    let before = storage.counts().bytes_read;
+    for term in ["w0", "w17", "w4000", "only23999", "nothing"] {
+        let docs = (0..24_000usize).filter(|doc| {
+            term == format!("only{doc}") || (1..50).any(|i| term == format!("w{}", (doc * i + i * i) % 4001))
+        });
+        let found: Vec<usize> =
+            segment.postings(term).unwrap().iter().map(|(doc, _)| *doc as usize).collect();
+        assert_eq!(found, docs.collect::<Vec<_>>(), "{term}");
+    }
+    assert!(storage.counts().bytes_read > before);
+    // Damage that opening does not meet is found by verification.
+    place.verify("large.tatami");
 }

@@ -14,7 +14,7 @@ use tesselle_core::{Action, Error, Result, RowStream, type_name};
 pub(crate) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream<'static>> {
     let source = rows.schema();
     if casts.is_empty() {
-        return Ok(RowStream { schema: source, batches: Box::new(rows) });
+        return Ok(RowStream { schema: source, batches: Box::new(rows.into_batches()) });
     }
     let mut fields: Vec<_> = source.fields().iter().cloned().collect();
     let mut plan = Vec::new();
@@ -58,7 +58,7 @@ pub(crate) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
 }
 
 /// Casts one column: floats go to the nearest integer, and times down to the unit before, also before 1970. Arrow cuts
-/// both towards zero.
+/// both toward zero.
 fn cast_column(
     column: &ArrayRef,
     to: &DataType,

@@ -3,10 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tesselle::{
-    Addition, Conversion, Depth, DiffOptions, Driver, DriverOptions, OpenOptions, Settings, append, convert,
-    diff, verify,
-};
+use tesselle::{Append, Depth, Driver, DriverOptions, Opener, Settings, append, convert, diff, verify};
 
 fn driver() -> Driver {
     Driver::new(&DriverOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap()
@@ -21,15 +18,17 @@ fn csv(folder: &Path, name: &str, header: &str, rows: impl Iterator<Item = Strin
 
 fn into(source: &Path, name: &str, pairs: &[&str]) -> PathBuf {
     let target = source.with_file_name(name);
-    let mut conversion = Conversion::default();
-    conversion.write.settings = Settings::from_pairs(pairs).unwrap();
-    let done = convert(source.to_str().unwrap(), target.to_str().unwrap(), &conversion, &driver());
-    done.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let conversion = convert(text(source), text(&target)).options(Settings::from_pairs(pairs).unwrap());
+    conversion.on(&driver()).run().unwrap_or_else(|error| panic!("{name}: {error}"));
     target
 }
 
-fn add(source: &Path, target: &str, addition: &Addition) -> tesselle::Result<u64> {
-    append(source.to_str().unwrap(), target, addition, &driver()).map(|appended| appended.summary.rows)
+fn add(source: &Path, target: &str) -> tesselle::Result<u64> {
+    add_with(source, target, |append| append)
+}
+
+fn add_with(source: &Path, target: &str, change: impl FnOnce(Append) -> Append) -> tesselle::Result<u64> {
+    change(append(text(source), target)).on(&driver()).run().map(|appended| appended.summary.rows)
 }
 
 fn text(path: &Path) -> &str {
@@ -37,13 +36,12 @@ fn text(path: &Path) -> &str {
 }
 
 fn assert_equal(left: &Path, right: &Path) {
-    let options = DiffOptions::default();
-    let found = diff(text(left), text(right), &OpenOptions::default(), &options, &driver()).unwrap();
+    let found = diff(text(left), text(right)).on(&driver()).run().unwrap();
     assert!(found.is_equal(), "{}", found.to_json());
 }
 
 fn assert_sound(path: &Path) {
-    let report = verify(text(path), None, &OpenOptions::default(), Depth::Deep, &driver()).unwrap();
+    let report = verify(text(path)).depth(Depth::Deep).on(&driver()).run().unwrap();
     assert!(report.ok(), "{:?}", report.findings());
 }
 
@@ -65,12 +63,12 @@ fn a_tsfile_of_every_version_goes_on_in_time() {
         let version = format!("version={version}");
         let pairs = [version.as_str(), "time=time", "device=root.d1", "page_points=500"];
         let (grown, whole) = (into(&a, "a.tsfile", &pairs), into(&all, "all.tsfile", &pairs));
-        assert_eq!(add(&b, text(&grown), &Addition::default()).unwrap(), 1_000, "{version}");
+        assert_eq!(add(&b, text(&grown)).unwrap(), 1_000, "{version}");
         assert_sound(&grown);
         assert_equal(&grown, &whole);
         // Times that are there already are refused, and change nothing.
         let before = std::fs::read(&grown).unwrap();
-        assert!(add(&b, text(&grown), &Addition::default()).is_err());
+        assert!(add(&b, text(&grown)).is_err());
         assert_eq!(std::fs::read(&grown).unwrap(), before);
     }
 }
@@ -84,12 +82,12 @@ fn aligned_devices_and_tables_of_a_tsfile_grow() {
     let all = csv(folder.path(), "all.csv", "time,plant,n", rows(0..1_200));
     let pairs = ["model=table", "tags=plant", "device=t1"];
     let (grown, whole) = (into(&a, "a.tsfile", &pairs), into(&all, "all.tsfile", &pairs));
-    assert_eq!(add(&b, text(&grown), &Addition::default()).unwrap(), 300);
+    assert_eq!(add(&b, text(&grown)).unwrap(), 300);
     assert_sound(&grown);
     assert_equal(&grown, &whole);
     // A device that is new.
     let other = csv(folder.path(), "c.csv", "time,plant,n", (0..10).map(|i| format!("{i},new,{i}")));
-    assert_eq!(add(&other, text(&grown), &Addition::default()).unwrap(), 10);
+    assert_eq!(add(&other, text(&grown)).unwrap(), 10);
     assert_sound(&grown);
 
     let a = csv(folder.path(), "d.csv", "time,x,y", (0..100).map(|i| format!("{i},{i},")));
@@ -102,14 +100,14 @@ fn aligned_devices_and_tables_of_a_tsfile_grow() {
     );
     let types = vec![("y".to_owned(), arrow_schema::DataType::Int64)];
     let conversion = |target: &Path, source: &Path| {
-        let mut conversion = Conversion { types: types.clone(), ..Conversion::default() };
-        conversion.write.settings = Settings::from_pairs(&["aligned=true", "device=root.a"]).unwrap();
-        convert(text(source), text(target), &conversion, &driver()).unwrap();
+        let conversion = convert(text(source), text(target)).opener(Opener::new().types(types.clone()));
+        let conversion = conversion.set("aligned", "true").set("device", "root.a");
+        conversion.on(&driver()).run().unwrap();
     };
     let (grown, whole) = (folder.path().join("g.tsfile"), folder.path().join("h.tsfile"));
     conversion(&grown, &a);
     conversion(&whole, &all);
-    assert_eq!(add(&b, text(&grown), &Addition::default()).unwrap(), 50);
+    assert_eq!(add(&b, text(&grown)).unwrap(), 50);
     assert_sound(&grown);
     assert_equal(&grown, &whole);
 }
@@ -119,14 +117,14 @@ fn a_new_device_and_points_of_many_series_join_a_tsfile() {
     let folder = tempfile::tempdir().unwrap();
     let a = csv(folder.path(), "a.csv", "time,n,x", series(0..50));
     let grown = into(&a, "a.tsfile", &["time=time", "device=root.d1", "aligned=false"]);
-    add(&a, &format!("{}#root.d2", text(&grown)), &Addition::default()).unwrap();
+    add(&a, &format!("{}#root.d2", text(&grown))).unwrap();
     let points = csv(
         folder.path(),
         "p.csv",
         "device,measurement,time,value_int64",
         (0..20).map(|i| format!("root.d{},n,{},{i}", 1 + i % 3, 1_000_000 + i)),
     );
-    add(&points, text(&grown), &Addition::default()).unwrap();
+    add(&points, text(&grown)).unwrap();
     assert_sound(&grown);
     let names = tesselle::open(text(&grown)).unwrap().table_names();
     assert_eq!(names, ["root.d1", "root.d2", "root.d3"]);
@@ -146,12 +144,12 @@ fn a_tatami_file_gets_row_groups() {
         &["profile=extended", "codec=lz4"],
     ] {
         let (grown, whole) = (into(&a, "a.tatami", pairs), into(&all, "all.tatami", pairs));
-        assert_eq!(add(&b, text(&grown), &Addition::default()).unwrap(), 1_000);
+        assert_eq!(add(&b, text(&grown)).unwrap(), 1_000);
         assert_sound(&grown);
         assert_equal(&grown, &whole);
         if pairs.contains(&"sort_key=id") {
             let before = std::fs::read(&grown).unwrap();
-            assert!(add(&a, text(&grown), &Addition::default()).is_err(), "keys go back");
+            assert!(add(&a, text(&grown)).is_err(), "keys go back");
             assert_eq!(std::fs::read(&grown).unwrap(), before);
         }
         std::fs::remove_file(&grown).unwrap();
@@ -171,32 +169,28 @@ fn arrays_grow_by_cells_and_along_axes() {
     for kind in ["kind=sparse", "kind=dense"] {
         let pairs = [kind, "dims=y,x", "domain.y=0:99", "domain.x=0:6", "extent.y=4", "extent.x=4"];
         let (grown, whole) = (into(&a, "a.tiledb", &pairs), into(&all, "all.tiledb", &pairs));
-        assert_eq!(add(&b, text(&grown), &Addition::default()).unwrap(), 35, "{kind}");
+        assert_eq!(add(&b, text(&grown)).unwrap(), 35, "{kind}");
         assert_sound(&grown);
         assert_equal(&grown, &whole);
         if kind == "kind=dense" {
             // Values alone go behind the rows, in their order.
             let values = csv(folder.path(), "v.csv", "v", (0..14).map(|i| i.to_string()));
-            assert_eq!(add(&values, text(&grown), &Addition::default()).unwrap(), 14);
+            assert_eq!(add(&values, text(&grown)).unwrap(), 14);
             let odd = csv(folder.path(), "w.csv", "v", (0..13).map(|i| i.to_string()));
-            assert!(add(&odd, text(&grown), &Addition::default()).is_err());
+            assert!(add(&odd, text(&grown)).is_err());
             assert_eq!(tesselle::open(text(&grown)).unwrap().default_table().unwrap().row_count(), Some(119));
         }
         std::fs::remove_dir_all(&grown).unwrap();
         std::fs::remove_dir_all(&whole).unwrap();
     }
     let pairs = ["axes=2", "shape=10,7", "chunk=4,4"];
-    let part = into(&b, "b.tet", &["axes=2", "order=any"]);
-    drop(part);
     let grown = into(&a, "a.tet", &pairs);
     let added = into(&a, "again.tet", &pairs);
-    let mut addition = Addition::default();
-    addition.options.axis = Some("1".to_owned());
-    assert_eq!(add(&added, text(&grown), &addition).unwrap(), 70);
+    assert_eq!(add_with(&added, text(&grown), |append| append.axis("1")).unwrap(), 70);
     assert_sound(&grown);
     let array = tesselle::open(text(&grown)).unwrap().default_table().unwrap().array().unwrap();
     assert_eq!(array.shape(), [10, 14]);
-    assert!(add(&a, text(&grown), &Addition::default()).is_err(), "rows are no tensor");
+    assert!(add(&a, text(&grown)).is_err(), "rows are no tensor");
 }
 
 #[test]
@@ -204,14 +198,12 @@ fn what_cannot_grow_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let a = csv(folder.path(), "a.csv", "time,n", (0..5).map(|i| format!("{i},{i}")));
     let parquet = into(&a, "a.parquet", &[]);
-    assert!(add(&a, text(&parquet), &Addition::default()).unwrap_err().to_string().contains("appended"));
+    assert!(add(&a, text(&parquet)).unwrap_err().to_string().contains("appended"));
     let missing = folder.path().join("none.tsfile");
-    assert!(
-        add(&a, text(&missing), &Addition::default()).unwrap_err().to_string().contains("does not exist")
-    );
+    assert!(add(&a, text(&missing)).unwrap_err().to_string().contains("does not exist"));
     let tsfile = into(&a, "a.tsfile", &["time=time", "aligned=true"]);
     let text_column = csv(folder.path(), "b.csv", "time,n", (10..15).map(|i| format!("{i},word")));
-    assert!(add(&text_column, text(&tsfile), &Addition::default()).is_err());
+    assert!(add(&text_column, text(&tsfile)).is_err());
     let more = csv(folder.path(), "c.csv", "time,n,z", (10..15).map(|i| format!("{i},{i},{i}")));
-    assert!(add(&more, text(&tsfile), &Addition::default()).is_err());
+    assert!(add(&more, text(&tsfile)).is_err());
 }

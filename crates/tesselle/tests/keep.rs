@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use serde_json::Value;
-use tesselle::{
-    Conversion, Depth, DiffOptions, Driver, DriverOptions, OpenOptions, Settings, convert, diff, verify,
-};
+use tesselle::{Depth, Driver, DriverOptions, Settings, convert, diff, verify};
 
 fn driver() -> Driver {
     Driver::new(&DriverOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap()
@@ -61,10 +59,9 @@ fn samples(kinds: std::ops::Range<u8>) -> impl Strategy<Value = Sample> {
 
 fn written(source: &Path, name: &str, settings: &[String]) -> PathBuf {
     let target = source.with_file_name(name);
-    let mut conversion = Conversion::default();
-    conversion.write.settings = Settings::from_pairs(settings).unwrap();
-    convert(source.to_str().unwrap(), target.to_str().unwrap(), &conversion, &driver())
-        .unwrap_or_else(|error| panic!("{settings:?}: {error}"));
+    let conversion = convert(source.to_str().unwrap(), target.to_str().unwrap());
+    let conversion = conversion.options(Settings::from_pairs(settings).unwrap());
+    conversion.on(&driver()).run().unwrap_or_else(|error| panic!("{settings:?}: {error}"));
     target
 }
 
@@ -90,10 +87,10 @@ fn info(path: &Path) -> Value {
 fn check(source: &Path, again: &str) {
     let copy = written(source, again, &[]);
     let (left, right) = (source.to_str().unwrap(), copy.to_str().unwrap());
-    let found = diff(left, right, &OpenOptions::default(), &DiffOptions::default(), &driver()).unwrap();
+    let found = diff(left, right).on(&driver()).run().unwrap();
     assert!(found.is_equal(), "{}", found.to_json());
     assert_eq!(info(source), info(&copy));
-    let report = verify(right, None, &OpenOptions::default(), Depth::Deep, &driver()).unwrap();
+    let report = verify(right).depth(Depth::Deep).on(&driver()).run().unwrap();
     assert!(report.ok(), "{:?}", report.findings());
 }
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use clap::Args;
-use tesselle::{Addition, AppendOptions, OpenOptions, Predicate, Result, Scan, Settings};
+use tesselle::{OpenOptions, Predicate, Result, Scan, Settings};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -77,7 +77,23 @@ impl Append {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
-        let appended = tesselle::append(&self.input, &self.target, &self.addition()?, &driver)?;
+        let mut append = tesselle::append(&self.input, &self.target)
+            .opener(
+                self.read.opener(self.table.as_deref())?.types(crate::args::types(self.schema.as_deref())?),
+            )
+            .target_options(OpenOptions { key: self.read.options()?.key, ..OpenOptions::default() })
+            .scan(Scan {
+                columns: self.columns.clone(),
+                predicate: self.condition.clone(),
+                limit: self.limit,
+                ..Scan::default()
+            })
+            .casts(tesselle::parse_types(&self.casts.join(","))?)
+            .options(Settings::from_pairs(&self.settings)?);
+        if let Some(axis) = &self.axis {
+            append = append.axis(axis);
+        }
+        let appended = append.on(&driver).run()?;
         if self.json {
             out::print_json(&appended.to_json())?;
             return Ok(Outcome::Fine);
@@ -92,29 +108,5 @@ impl Append {
             out::note(&format!("  not carried over: {}", appended.summary.lost.join("; ")));
         }
         Ok(Outcome::Fine)
-    }
-
-    fn addition(&self) -> Result<Addition> {
-        let open = self.read.options()?;
-        // The key is that of either; times of reading are about the input.
-        let target = OpenOptions { key: open.key.clone(), ..OpenOptions::default() };
-        Ok(Addition {
-            from: self.read.format.clone(),
-            table: self.table.clone(),
-            scan: Scan {
-                columns: self.columns.clone(),
-                predicate: self.condition.clone(),
-                limit: self.limit,
-                ..Scan::default()
-            },
-            casts: tesselle::parse_types(&self.casts.join(","))?,
-            types: crate::args::types(self.schema.as_deref())?,
-            open,
-            options: AppendOptions {
-                axis: self.axis.clone(),
-                settings: Settings::from_pairs(&self.settings)?,
-                open: target,
-            },
-        })
     }
 }

@@ -9,9 +9,10 @@ use arrow_cast::display::FormatOptions;
 use arrow_cast::pretty::pretty_format_batches_with_options;
 use arrow_schema::SchemaRef;
 use clap::Args;
+use tesselle::core::{ArrayRequest, Context, WriteTarget};
 use tesselle::{
-    ArrayRequest, ArrayView, Context, Dataset, Driver, Error, Format, OpenOptions, Predicate, Region, Result,
-    Scan, Selection, Table, WriteOptions, WriteTarget,
+    ArrayView, Dataset, DatasetTable, Driver, Error, Format, OpenOptions, Predicate, Region, Result, Scan,
+    Selection, Table, WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
@@ -91,16 +92,16 @@ impl Cat {
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let options = OpenOptions { deleted: self.deleted, ..self.read.options()? };
         let opener = self.read.opener_with(self.table.as_deref(), options);
+        let opener = opener.on(&driver);
         if self.all {
-            return self.every_table(&driver.install(|| opener.open(&self.uri))?, &driver);
+            return self.every_table(&opener.open(&self.uri)?, &driver);
         }
-        let opened = driver.install(|| opener.open_table(&self.uri))?;
-        let table = &**opened.table();
+        let table = opener.open_table(&self.uri)?;
         let result = match self.form()? {
-            Form::Stream(format) => self.write(table, format, self.output.as_deref(), &driver),
-            _ => self.show(table, &driver),
+            Form::Stream(format) => self.write(&table, format, self.output.as_deref(), &driver),
+            _ => self.show(&table, &driver),
         };
-        result.in_file(opened.location().path())?;
+        result.in_file(table.location().path())?;
         Ok(Outcome::Fine)
     }
 
@@ -145,8 +146,7 @@ impl Cat {
                     .map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))?;
             }
             let path = path.display().to_string();
-            self.write(&**table.table(), format, Some(&path), &driver.for_run())
-                .in_file(dataset.location().path())?;
+            self.write(&table, format, Some(&path), &driver.for_run()).in_file(dataset.location().path())?;
             out::note(&path);
         }
         Ok(Outcome::Fine)
@@ -154,11 +154,12 @@ impl Cat {
 
     fn write(
         &self,
-        table: &dyn Table,
+        opened: &DatasetTable,
         format: &dyn Format,
         output: Option<&str>,
         driver: &Driver,
     ) -> Result<()> {
+        let table = &**opened.table();
         refuse_terminal(format, output)?;
         let target = || out::target(output, self.force);
         if format.capabilities().arrays_in
@@ -170,7 +171,7 @@ impl Cat {
             request.region = Some(region);
             return format.write_array(request, driver).map(drop);
         }
-        let rows = tesselle::scan(table, &self.scan(), driver)?;
+        let rows = opened.scan().with(self.scan()).on(driver).rows()?;
         let mut sink = forms::sink(format, target()?, rows.schema(), driver)?;
         for batch in rows {
             sink.write(&batch?)?;
@@ -188,11 +189,11 @@ impl Cat {
     }
 
     /// A table for the eye: types under the names, cut to what fits a screen.
-    fn show(&self, table: &dyn Table, driver: &Driver) -> Result<()> {
+    fn show(&self, table: &DatasetTable, driver: &Driver) -> Result<()> {
         let most = self.limit.unwrap_or(SCREEN_ROWS);
         let mut scan = self.scan();
         scan.limit = Some(most.saturating_add(1));
-        let rows = tesselle::scan(table, &scan, driver)?;
+        let rows = table.scan().with(scan).on(driver).rows()?;
         let schema = rows.schema();
         let mut batches = Vec::new();
         let mut count = 0;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use tesselle::{
-    Conversion, Converted, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, WriteOptions,
+    Convert as Builder, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, WriteReport,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
@@ -96,7 +96,6 @@ pub(crate) struct Convert {
 impl Convert {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
-        let conversion = self.conversion()?;
         let driver = self.resources.driver()?;
         let Some((output, inputs)) = self.paths.split_last() else {
             return Err(Error::invalid("a conversion needs an input and an output"));
@@ -106,19 +105,14 @@ impl Convert {
                 .hint("tess cat INPUT --as csv|jsonl|arrow|parquet does"));
         }
         if inputs::is_many(inputs)? {
-            return self.many(inputs, Path::new(output), &conversion, &driver);
+            return self.many(inputs, Path::new(output), &driver);
         }
         let input = inputs.first().map_or("", String::as_str);
         if let Some(tables) = self.tables(input, output, &driver)? {
-            return self.each(
-                &Inputs { list: tables, unreadable: Vec::new() },
-                Path::new(output),
-                &conversion,
-                &driver,
-            );
+            return self.each(&Inputs { list: tables, unreadable: Vec::new() }, Path::new(output), &driver);
         }
         let driver = driver.with_progress(Bar::new(""));
-        let converted = tesselle::convert(input, output, &conversion, &driver)?;
+        let converted = self.conversion(input, output)?.on(&driver).run()?;
         if self.json {
             out::print_json(&converted.to_json())?;
         } else {
@@ -130,28 +124,27 @@ impl Convert {
         Ok(Outcome::Fine)
     }
 
-    fn conversion(&self) -> Result<Conversion> {
-        Ok(Conversion {
-            from: self.read.format.clone(),
-            to: self.to.clone(),
-            table: self.table.clone(),
-            scan: Scan {
+    fn conversion(&self, input: &str, output: &str) -> Result<Builder> {
+        let types = crate::args::types(self.schema.as_deref())?;
+        let mut conversion = tesselle::convert(input, output)
+            .opener(self.read.opener(self.table.as_deref())?.types(types))
+            .scan(Scan {
                 columns: self.columns.clone(),
                 predicate: self.condition.clone(),
                 limit: self.limit,
                 ..Scan::default()
-            },
-            casts: tesselle::parse_types(&self.casts.join(","))?,
-            types: crate::args::types(self.schema.as_deref())?,
-            attributes: Vec::new(),
-            upgrade: self.upgrade,
-            open: self.read.options()?,
-            write: WriteOptions {
-                overwrite: self.force,
-                table: self.into.clone(),
-                settings: Settings::from_pairs(&self.settings)?,
-            },
-        })
+            })
+            .casts(tesselle::parse_types(&self.casts.join(","))?)
+            .options(Settings::from_pairs(&self.settings)?)
+            .upgrade(self.upgrade)
+            .overwrite(self.force);
+        if let Some(format) = &self.to {
+            conversion = conversion.format(format);
+        }
+        if let Some(table) = &self.into {
+            conversion = conversion.table(table);
+        }
+        Ok(conversion)
     }
 
     /// The tables of a container that has several, where each goes into a file of its own in the folder `output`.
@@ -174,13 +167,7 @@ impl Convert {
     }
 
     /// Each input into a file of its own in the folder `output`.
-    fn many(
-        &self,
-        uris: &[String],
-        output: &Path,
-        conversion: &Conversion,
-        driver: &Driver,
-    ) -> Result<Outcome> {
+    fn many(&self, uris: &[String], output: &Path, driver: &Driver) -> Result<Outcome> {
         if self.to.is_none() {
             return Err(Error::invalid("several inputs need the format to write").hint("add --to FORMAT"));
         }
@@ -190,14 +177,13 @@ impl Convert {
                 Error::invalid("there is nothing to convert in it").hint("known formats are in --help")
             );
         }
-        self.each(&inputs, output, conversion, driver)
+        self.each(&inputs, output, driver)
     }
 
     fn each(
         &self,
         Inputs { list: inputs, unreadable }: &Inputs,
         output: &Path,
-        conversion: &Conversion,
         driver: &Driver,
     ) -> Result<Outcome> {
         let format = tesselle::target_format(self.to.as_deref(), "")?;
@@ -217,8 +203,8 @@ impl Convert {
             let shown = target.display().to_string();
             let bar = Bar::new(&format!("{}/{} {}", number + 1, inputs.len(), input.name));
             let run = driver.for_run().with_progress(bar);
-            let result =
-                make_folder(&target).and_then(|()| tesselle::convert(&input.uri, &shown, conversion, &run));
+            let conversion = self.conversion(&input.uri, &shown)?.on(&run);
+            let result = make_folder(&target).and_then(|()| conversion.run());
             // The bar goes before the line comes.
             drop(run);
             match result {
@@ -296,7 +282,7 @@ fn place(output: &Path, input: &Input, ending: &str, taken: &mut HashSet<PathBuf
     full
 }
 
-fn line(output: &str, converted: &Converted, started: Instant) -> String {
+fn line(output: &str, converted: &WriteReport, started: Instant) -> String {
     let summary = &converted.summary;
     format!(
         "{output}: {}, {}, {:.2} s",
@@ -307,7 +293,7 @@ fn line(output: &str, converted: &Converted, started: Instant) -> String {
 }
 
 /// What the person should know about types and metadata.
-fn remarks(converted: &Converted) -> Vec<String> {
+fn remarks(converted: &WriteReport) -> Vec<String> {
     let mut lines = Vec::new();
     if !converted.changed.is_empty() {
         let list = converted

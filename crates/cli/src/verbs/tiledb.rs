@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use arrow_array::{ArrayRef, RecordBatch};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use tesselle::tiledb::filter::{Key, filters_from_text};
+use tesselle::tiledb::filter::{Key, filters_from_str};
 use tesselle::tiledb::meta::schema::ArrayKind;
 use tesselle::tiledb::write::{
     ArrayWriter, Consolidation, GroupWriter, NewSchema, OnNull, Removal, SparseOptions, Vacuum, Written,
 };
-use tesselle::tiledb::{Attribute, Datatype, Enumeration, Member, MemberKind, MetadataValue, Range};
+use tesselle::tiledb::{Attribute, Bounds, Datatype, Enumeration, Member, MemberKind, MetadataValue};
 use tesselle::{
-    DatasetTable, Error, Location, Opener, Predicate, Result, Scalar, Scan, Selection, Settings, WriteOptions,
+    DatasetTable, Error, Location, Opener, Predicate, Result, Scalar, Selection, Settings, WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
@@ -399,7 +399,7 @@ impl TileDb {
 
     fn source(&self, uri: &str) -> Result<DatasetTable> {
         let opener = Opener::new().options(self.read.options()?);
-        self.resources.driver()?.install(|| opener.open_table(uri))
+        opener.on(&self.resources.driver()?).open_table(uri)
     }
 
     fn create_from_schema(&self, array: &str, schema: &std::path::Path) -> Result<Outcome> {
@@ -421,7 +421,7 @@ impl TileDb {
         if let Some(secret) = self.read.options()?.key
             && !["key", "key-file", "encryption"].iter().any(|name| settings.get(name).is_some())
         {
-            settings.set("key", format!("hex:{}", tesselle::hex(secret.expose())));
+            settings.set("key", format!("hex:{}", tesselle::core::hex(secret.expose())));
         }
         if settings.get("dims").is_none_or(|dims| dims.trim().is_empty()) {
             // Numbered rows have a domain only once they are counted.
@@ -447,8 +447,8 @@ impl TileDb {
         let driver = self.resources.driver()?;
         let writer = self.open(array)?.with_driver(&driver);
         let opener = Opener::new().options(self.read.options()?);
-        let source = driver.install(|| opener.open_table(input))?;
-        let rows = source.rows(&Scan::all(), &driver)?;
+        let source = opener.on(&driver).open_table(input)?;
+        let rows = source.scan().on(&driver).rows()?;
         if writer.schema().kind == ArrayKind::Sparse {
             if region.is_some() {
                 return Err(Error::invalid(
@@ -456,9 +456,9 @@ impl TileDb {
                 ));
             }
             let options = SparseOptions { timestamp, ..SparseOptions::default() };
-            return self.report_written(&writer.write_sparse_all(rows, &options)?);
+            return self.report_written(&writer.write_sparse_all(rows.into_batches(), &options)?);
         }
-        let mut batches = rows.collect::<Result<Vec<_>>>()?;
+        let mut batches = rows.read_all()?;
         let mut region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
         if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
             // A file that is an array has no names of ours: its values become those of the one attribute.
@@ -636,7 +636,7 @@ fn attribute(text: &str) -> Result<Attribute> {
         attribute = attribute.with_enumeration(name);
     }
     Ok(match filters {
-        Some(filters) => attribute.with_filters(filters_from_text(filters)?),
+        Some(filters) => attribute.with_filters(filters_from_str(filters)?),
         None => attribute,
     })
 }
@@ -655,13 +655,13 @@ fn longer(writer: &ArrayWriter, text: &str) -> Result<Enumeration> {
     let known = writer.enumeration(name).ok_or_else(|| {
         Error::not_found(format!("enumeration '{name}' does not exist")).hint("--add-enumeration makes one")
     })?;
-    known.with_texts(&more)
+    known.with_strings(&more)
 }
 
 /// The current domain with the ranges of `DIM=LOW:HIGH`.
-fn expanded(writer: &ArrayWriter, expand: &[String]) -> Result<Vec<Range>> {
+fn expanded(writer: &ArrayWriter, expand: &[String]) -> Result<Vec<Bounds>> {
     let schema = writer.schema();
-    let mut ranges: Vec<Option<Range>> = schema.dimensions.iter().map(|dim| dim.domain.clone()).collect();
+    let mut ranges: Vec<Option<Bounds>> = schema.dimensions.iter().map(|dim| dim.domain.clone()).collect();
     for (range, known) in ranges.iter_mut().zip(schema.current_domain.iter().flatten()) {
         *range = Some(known.clone());
     }
@@ -683,7 +683,7 @@ fn expanded(writer: &ArrayWriter, expand: &[String]) -> Result<Vec<Range>> {
         };
         let (low, high) = bound(low).zip(bound(high)).ok_or_else(wrong)?;
         if let Some(slot) = ranges.get_mut(index) {
-            *slot = Some(Range { low, high });
+            *slot = Some(Bounds { low, high });
         }
     }
     let missing = || Error::invalid("a current domain needs a range for each dimension of strings");
@@ -691,8 +691,8 @@ fn expanded(writer: &ArrayWriter, expand: &[String]) -> Result<Vec<Range>> {
 }
 
 /// Refuses an array that has another shape than the box it is written to.
-fn check_shape(region: &[Range], shape: &[u64]) -> Result<()> {
-    let len = |range: &Range| match (&range.low, &range.high) {
+fn check_shape(region: &[Bounds], shape: &[u64]) -> Result<()> {
+    let len = |range: &Bounds| match (&range.low, &range.high) {
         (Scalar::Int(low), Scalar::Int(high)) => u64::try_from(high - low).ok()?.checked_add(1),
         _ => None,
     };
@@ -718,6 +718,6 @@ fn typed(text: &str) -> Result<MetadataValue> {
     }
     match text.parse::<f64>() {
         Ok(number) => Ok(MetadataValue::float(number)),
-        Err(_) => MetadataValue::text(text),
+        Err(_) => MetadataValue::string(text),
     }
 }

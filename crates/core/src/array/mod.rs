@@ -8,6 +8,7 @@ mod assemble;
 mod boxes;
 mod coordinates;
 mod dtype;
+mod memory;
 mod narrow;
 mod pieces;
 mod place;
@@ -25,11 +26,14 @@ pub use boxes::{AxisCopy, BoxCopy, CopyAxis, copy_box, fill};
 use bytes::Bytes;
 pub use coordinates::coordinates;
 pub use dtype::DType;
+pub use memory::{Cell, MemoryArray};
 pub use narrow::narrow;
 pub(crate) use pieces::{Cut, Piece, Target};
 pub use place::{Answer, Ask, Place};
 pub(crate) use request::Request;
-pub use table::{GridColumn, GridTable};
+pub use table::{
+    AxisColumn, Coordinates, Grid, GridColumn, GridTable, GridValues, PartCost, ValuesRead, ValuesStep,
+};
 use tiles::touched;
 pub use tiles::{TileAxis, TileGrid, TilePart, clipped};
 

@@ -1,7 +1,7 @@
 //! The one place that owns threads, memory and progress.
 //!
 //! A driver runs plans: it fetches what tasks need, with near ranges joined, decodes on its own pool within a memory
-//! budget, and hands out batches in plan order or as they come. It can be cancelled from anywhere.
+//! budget, and hands out batches in plan order or as they come. It can be canceled from anywhere.
 
 mod batches;
 mod budget;
@@ -13,6 +13,7 @@ mod interleaving;
 pub mod parallel;
 mod progress;
 mod scan;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +25,8 @@ pub use cancel::{CancelToken, Wake};
 pub use coalesce::{fetch, sizes};
 pub use counters::Counters;
 pub use progress::{Progress, Silent};
-pub use scan::{Rows, scan};
+pub use scan::{Part, Rows, plan, scan, scan_part, split};
+pub use shared::{default_driver, set_default_driver};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -112,10 +114,10 @@ impl Driver {
         Self { cancel: self.cancel.child(), counters: Arc::default(), ..self.clone() }
     }
 
-    /// The same pool and budget, canceled with `token` too, but no longer with this driver.
+    /// The same pool and budget, canceled with this driver or with `token`.
     #[must_use]
     pub fn under(&self, token: &CancelToken) -> Self {
-        Self { cancel: token.child(), ..self.clone() }
+        Self { cancel: self.cancel.joined(token), ..self.clone() }
     }
 
     /// How many threads decode.

@@ -1,6 +1,7 @@
 //! One search segment: a file whose rows are documents, with an inverted index over them (spec §19).
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
@@ -8,17 +9,17 @@ use bytes::Bytes;
 use tesselle_core::{Action, Context, Error, Location, OpenOptions, Result};
 
 use super::inverted::{InvertedIndex, Runs};
-use super::meta::{DictionaryKind, LiveDocs};
+use super::meta::{DictionaryKind, LiveDocs, ReadRange, RunSource};
 use crate::meta::header::flags;
 use crate::meta::inverted::{Inverted, Run};
 use crate::open::File;
 
-/// Places of the forward columns; names do not matter.
+/// Positions of the forward columns; names do not matter.
 pub(crate) mod columns {
     pub(crate) const DOC_ID: usize = 0;
     pub(crate) const URL: usize = 1;
     pub(crate) const TITLE: usize = 2;
-    /// The body as a blob, or in search-only segments a snippet.
+    /// The body as a blob, or a snippet in search-only segments.
     pub(crate) const TEXT: usize = 3;
     pub(crate) const NORM_BODY: usize = 4;
     pub(crate) const NORM_ANCHOR: usize = 6;
@@ -26,12 +27,12 @@ pub(crate) mod columns {
     pub(crate) const COUNT: usize = 8;
 }
 
-/// What a segment keeps of its documents' bodies.
+/// How a segment stores the bodies of its documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// All of them.
+    /// Whole bodies.
     Body,
-    /// A short lead.
+    /// A short snippet.
     Snippet,
 }
 
@@ -44,24 +45,31 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Opens a segment: the runs of its inverted index are read and their checksums compared.
+    /// Opens a segment. Small runs of its inverted index are read as a whole and their checksums compared, large ones by
+    /// ranges, as queries need them.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
-        Self::of(File::open(location, &Self::options(options))?)
+        Self::of(File::open(location, &Self::options(options))?, Reading::OnDemand)
     }
 
-    /// How the file of a segment is opened: documents may hold bytes that are not UTF-8, and as hits they are shown,
-    /// not refused. Documents are known by their row, so deleted ones are rows too; the index says which they are.
+    /// Opens a segment all of which is going to be read: all runs are read and their checksums compared.
+    pub(crate) fn open_whole(location: &Location, options: &OpenOptions) -> Result<Self> {
+        Self::of(File::open(location, &Self::options(options))?, Reading::Whole)
+    }
+
+    /// The options for opening the file of a segment: documents may contain bytes that are not UTF-8, and are
+    /// shown as hits instead of refused. Documents are identified by row, so deleted ones are rows too; the
+    /// index marks them.
     pub(crate) fn options(options: &OpenOptions) -> OpenOptions {
         OpenOptions { text_as_binary: true, deleted: true, ..options.clone() }
     }
 
     /// The segment in an open file, which reads text as bytes.
-    pub(crate) fn of(file: File) -> Result<Self> {
+    pub(crate) fn of(file: File, reading: Reading) -> Result<Self> {
         let path = file.path().to_string();
-        Self::read(file).in_file(&path)
+        Self::read(file, reading).in_file(&path)
     }
 
-    fn read(file: File) -> Result<Self> {
+    fn read(file: File, reading: Reading) -> Result<Self> {
         let inverted = descriptor(&file)?;
         let shape = shape(&file)?;
         let docs = u32::try_from(inverted.documents).ok().filter(|docs| u64::from(*docs) == file.rows());
@@ -73,7 +81,7 @@ impl Segment {
             ))
             .class("row_count_mismatch"));
         };
-        let runs = read_runs(&file, &inverted)?;
+        let runs = read_runs(&file, &inverted, reading)?;
         let index =
             InvertedIndex::parse(runs, docs).of_class("bad_dictionary").at_offset(inverted.terms.offset)?;
         Ok(Self { file, index, shape })
@@ -104,7 +112,7 @@ impl Segment {
         self.index.dictionary().len()
     }
 
-    /// What it keeps of the bodies.
+    /// How it stores bodies.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -117,7 +125,7 @@ impl Segment {
         &self.file
     }
 
-    /// Documents and frequencies of a term, ascending; empty where no document contains it.
+    /// Documents and frequencies of a term, ascending; empty if no document contains it.
     pub fn postings(&self, term: &str) -> Result<Vec<(u32, u32)>> {
         let Some(entry) = self.index.lookup(term.as_bytes()).in_file(self.file.path())? else {
             return Ok(Vec::new());
@@ -151,13 +159,13 @@ impl Segment {
         self.file.take(&rows, Some(&names))
     }
 
-    /// Columns beyond those that every segment has.
+    /// Columns after those that every segment has.
     pub(crate) fn extra_columns(&self) -> Range<usize> {
         columns::COUNT..self.file.schema().fields().len().max(columns::COUNT)
     }
 }
 
-/// The bytes of row `row` of a text or blob column.
+/// The bytes of row `row` of a string or blob column.
 pub(crate) fn bytes_at(batch: &RecordBatch, column: usize, row: usize) -> &[u8] {
     match batch.columns().get(column).and_then(|array| array.as_binary_opt::<i32>()) {
         Some(array) if row < array.len() && array.is_valid(row) => array.value(row),
@@ -165,12 +173,12 @@ pub(crate) fn bytes_at(batch: &RecordBatch, column: usize, row: usize) -> &[u8] 
     }
 }
 
-/// Whether a file says that it is a search segment.
+/// Whether the header marks a file as a search segment.
 pub(crate) fn is_segment(file: &File) -> bool {
     file.header().has(flags::SEARCH)
 }
 
-/// Whether a file has the columns of a search segment, whatever it says of itself.
+/// Whether a file has the columns of a search segment, regardless of its header.
 pub(crate) fn has_segment_columns(file: &File) -> bool {
     shape(file).is_ok()
 }
@@ -180,10 +188,10 @@ pub(crate) fn descriptor(file: &File) -> Result<Inverted> {
     if !is_segment(file) {
         return Err(Error::unsupported("the file is not a search segment")
             .class("not_search_segment")
-            .suggest("{} makes one", [Action::Index]));
+            .suggest("{} builds one", [Action::Index]));
     }
     file.footer().inverted.ok_or_else(|| {
-        Error::corrupt("the header says search segment, but the footer describes no inverted index")
+        Error::corrupt("the header marks a search segment, but the footer has no inverted index")
             .class("missing_inverted")
             .offset(file.trailer().footer_offset)
     })
@@ -207,8 +215,20 @@ fn shape(file: &File) -> Result<Shape> {
     })
 }
 
-fn read_runs(file: &File, inverted: &Inverted) -> Result<Runs> {
-    let read = |run: Run, name: &'static str| file.index_record(run.offset, run.len).in_piece(|| name);
+/// How the runs of an inverted index are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// All of them at once, with their checksums.
+    Whole,
+    /// Large ones by ranges; their checksums are left to verification.
+    OnDemand,
+}
+
+/// Runs up to this size are read as a whole.
+const SMALL_RUN: u64 = 1 << 20;
+
+fn read_runs(file: &File, inverted: &Inverted, reading: Reading) -> Result<Runs> {
+    let read = |run: Run, name: &'static str| read_run(file, run, reading).in_piece(|| name);
     let block_tree = file.header().has(flags::BLOCK_TREE);
     Ok(Runs {
         kind: if block_tree { DictionaryKind::BlockTree } else { DictionaryKind::Flat },
@@ -217,6 +237,35 @@ fn read_runs(file: &File, inverted: &Inverted) -> Result<Runs> {
         skips: read(inverted.skips, "skip tables")?,
         live: read_live(file, inverted)?,
     })
+}
+
+fn read_run(file: &File, run: Run, reading: Reading) -> Result<RunSource> {
+    if reading == Reading::OnDemand
+        && run.len > SMALL_RUN
+        && let Ok(len) = usize::try_from(run.len)
+        && let Some(offset) = file.plain_index(run.offset, run.len)?
+    {
+        return Ok(RunSource::Ranged { len, source: Arc::new(RunRanges { file: file.clone(), offset }) });
+    }
+    file.index_record(run.offset, run.len).map(RunSource::Held)
+}
+
+/// A run in its file.
+#[derive(Debug)]
+struct RunRanges {
+    file: File,
+    offset: u64,
+}
+
+impl ReadRange for RunRanges {
+    fn read(&self, range: Range<usize>) -> Result<Bytes> {
+        let read = self.file.read(self.offset.saturating_add(range.start as u64), range.len() as u64);
+        // A read that fails is not a damaged dictionary.
+        read.map_err(|error| {
+            let class = error.class_name();
+            error.class(class)
+        })
+    }
 }
 
 /// The live-docs run; `None` where every document is live.

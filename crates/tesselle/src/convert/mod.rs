@@ -1,101 +1,61 @@
 //! Any file into any other, streamed.
 
+mod builder;
 mod place;
-mod watched;
 
 use std::sync::Arc;
 
 use arrow_schema::DataType;
+pub use builder::{Convert, convert};
 use place::refuse_same;
 use tesselle_core::{
-    ArrayRequest, ArrayView, Attribute, Context, Created, Driver, Fitted, Format, GridKind, Location,
-    OpenOptions, Result, Rewritten, Scan, Summary, TableFacts, TypeChange, WriteOptions, WriteRequest,
-    WriteTarget, Written,
+    ArrayView, Attribute, Context, Created, Driver, Fitted, Format, GridKind, Location, Result, Rewritten,
+    Scan, Secret, TableFacts, WriteOptions, WriteRequest, WriteTarget,
 };
-use watched::Watched;
 
 use crate::cast;
+use crate::create::{WriteReport, array};
 use crate::name::Uri;
 use crate::open::{DatasetTable, Opener};
 use crate::registry;
 
 /// What to convert, beyond the two names.
-#[derive(Debug, Clone, Default)]
-pub struct Conversion {
-    /// The source's format; `None` looks at its content.
-    pub from: Option<String>,
-    /// The target's format; `None` goes by its name.
-    pub to: Option<String>,
-    /// The table of the source; `None` takes what the uri names, else the only one.
-    pub table: Option<String>,
-    /// Columns, rows and limit.
-    pub scan: Scan,
-    /// Columns that get another type, before anything is written.
-    pub casts: Vec<(String, DataType)>,
-    /// The types of columns, for sources that do not state them.
-    pub types: Vec<(String, DataType)>,
-    /// Attributes that the target gets in addition to those of the source.
-    pub attributes: Vec<Attribute>,
+#[derive(Debug, Clone)]
+struct Conversion {
     /// How to open the source.
-    pub open: OpenOptions,
+    opener: Opener,
+    /// The target's format; `None` goes by its name.
+    to: Option<String>,
+    /// Columns, rows and limit.
+    scan: Scan,
+    /// Columns that get another type, before anything is written.
+    casts: Vec<(String, DataType)>,
+    /// Attributes that the target gets in addition to those of the source.
+    attributes: Vec<Attribute>,
     /// How to write the target.
-    pub write: WriteOptions,
+    write: WriteOptions,
     /// Whether a container that is converted into its own format gets the newest version of it.
-    pub upgrade: bool,
+    upgrade: bool,
 }
 
 impl Conversion {
-    fn opener(&self) -> Opener {
-        let options = OpenOptions { types: self.types.clone(), ..self.open.clone() };
-        Opener::new().format(self.from.clone()).table(self.table.clone()).options(options)
-    }
-
     /// Whether everything is converted as it is, so that a format can copy what it has encoded.
     fn is_plain(&self) -> bool {
         self.scan == Scan::all()
-            && self.table.is_none()
+            && self.opener.table_name().is_none()
+            && self.opener.open_options().types.is_empty()
             && self.write.table.is_none()
             && self.casts.is_empty()
-            && self.types.is_empty()
             && self.attributes.is_empty()
     }
-}
 
-/// What a conversion did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Converted {
-    /// The target's format.
-    pub format: &'static str,
-    /// What was written.
-    pub summary: Summary,
-    /// Columns that the target holds in a wider type; every value is kept.
-    pub changed: Vec<TypeChange>,
-    /// The names of the attributes that came along.
-    pub kept: Vec<String>,
-    /// What the target cannot hold of the source, one line each.
-    pub lost: Vec<String>,
-}
-
-impl Converted {
-    fn new(to: &dyn Format, mut summary: Summary, fitted: Fitted) -> Self {
-        let Fitted { changed, kept, mut lost } = fitted;
-        lost.append(&mut summary.lost);
-        Self { format: to.name(), summary, changed, kept, lost }
-    }
-
-    /// The object of `convert --json`.
-    pub fn to_json(&self) -> serde_json::Value {
-        serde_json::json!({
-            "format": self.format, "rows": self.summary.rows, "bytes": self.summary.bytes,
-            "pieces": self.summary.pieces,
-            "changed_types": self.changed.iter().map(TypeChange::to_json).collect::<Vec<_>>(),
-            "metadata": { "kept": self.kept, "lost": self.lost },
-        })
+    fn key(&self) -> Option<&Secret> {
+        self.opener.open_options().key.as_ref()
     }
 }
 
 /// Converts `input` into `output`. The target appears whole or not at all; the source is not touched.
-pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> Result<Converted> {
+fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> Result<WriteReport> {
     let target = Uri::target(output)?;
     let to = registry::target_format(conversion.to.as_deref(), target.name())?;
     target.refuse_existing(conversion.write.overwrite)?;
@@ -104,11 +64,10 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         return Ok(converted);
     }
     let conversion = &encrypted(to, conversion);
-    // Types of text files are looked for on the threads of the driver.
-    let table = driver.install(|| open(input, to, conversion))?;
+    let table = open(input, to, conversion)?;
     refuse_same(&source.location, &target)?;
     let mut facts = table.facts()?;
-    if conversion.open.key.is_some() && !takes_keys(to) && takes_keys(table.format()) {
+    if conversion.key().is_some() && !takes_keys(to) && takes_keys(table.format()) {
         facts.unkept.push("the encryption: the target has none".to_owned());
     }
     facts.attributes.extend(conversion.attributes.iter().cloned());
@@ -131,7 +90,8 @@ fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
     let mut conversion = conversion.clone();
     let settings = &mut conversion.write.settings;
     let settled = ["key", "key-file", "encryption"].iter().any(|name| settings.get(name).is_some());
-    if let Some(secret) = conversion.open.key.as_ref().filter(|_| takes_keys(to) && !settled) {
+    let key = conversion.opener.open_options().key.as_ref();
+    if let Some(secret) = key.filter(|_| takes_keys(to) && !settled) {
         settings.set("key", format!("hex:{}", tesselle_core::hex(secret.expose())));
     }
     conversion
@@ -144,15 +104,11 @@ fn rewrite(
     to: &'static dyn Format,
     conversion: &Conversion,
     driver: &Driver,
-) -> Result<Option<Converted>> {
+) -> Result<Option<WriteReport>> {
     if !conversion.is_plain() || source.table.is_some() {
         return Ok(None);
     }
-    let from = match conversion.from.as_deref() {
-        Some(name) => registry::format_by_name(name),
-        None => registry::detect(&source.location),
-    };
-    if !from.is_ok_and(|from| from.name() == to.name()) {
+    if !conversion.opener.format_of(&source.location).is_ok_and(|from| from.name() == to.name()) {
         return Ok(None);
     }
     refuse_same(&source.location, target)?;
@@ -162,15 +118,16 @@ fn rewrite(
         write.settings.fill_all(&newest);
     }
     let rewritten = to
-        .rewrite(&source.location, target, &conversion.open, &write, driver)
+        .rewrite(&source.location, target, conversion.opener.open_options(), &write, driver)
         .in_file(source.location.path())?;
-    Ok(rewritten
-        .map(|Rewritten { summary, kept }| Converted::new(to, summary, Fitted { kept, ..Fitted::default() })))
+    Ok(rewritten.map(|Rewritten { summary, kept }| {
+        WriteReport::new(to, summary, Fitted { kept, ..Fitted::default() })
+    }))
 }
 
 /// Opens the source. All tables of a container go into another one of the same format, where they form one table.
 fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<DatasetTable> {
-    let dataset = conversion.opener().open(input)?;
+    let dataset = conversion.opener.open(input)?;
     let table = dataset.default_table();
     let all = dataset.chosen_table().is_none() && dataset.format().name() == to.name();
     match table {
@@ -214,15 +171,11 @@ fn convert_array(
     to: &'static dyn Format,
     conversion: &Conversion,
     driver: &Driver,
-) -> Result<Converted> {
+) -> Result<WriteReport> {
     let mut options = conversion.write.clone();
     options.table = options.table.or(name);
-    let watched = Watched::new(array, driver);
-    let array: &dyn ArrayView = watched.as_ref().map_or(array, |watched| watched);
-    let mut request = ArrayRequest::new(WriteTarget::Location(target), array, options);
-    request.facts = facts;
-    let Written { summary, fitted } = to.write_array(request, driver)?;
-    Ok(Converted::new(to, summary, fitted))
+    let source = array::Source { array, region: None, facts };
+    array::write(source, WriteTarget::Location(target), to, options, driver)
 }
 
 fn convert_rows(
@@ -232,11 +185,11 @@ fn convert_rows(
     to: &'static dyn Format,
     conversion: &Conversion,
     driver: &Driver,
-) -> Result<Converted> {
+) -> Result<WriteReport> {
     let scan = &conversion.scan;
     let vectors = lost_axes(&facts, to, scan);
     facts.recast(conversion.casts.iter().map(|(name, _)| name.as_str()));
-    let rows = cast::cast(table.rows(scan, driver)?, &conversion.casts)?;
+    let rows = cast::cast(table.scan().with(scan.clone()).on(driver).rows()?, &conversion.casts)?;
     let request = WriteRequest {
         target: WriteTarget::Location(target),
         schema: Arc::clone(&rows.schema),
@@ -252,7 +205,7 @@ fn convert_rows(
         sink.write(&batch?)?;
     }
     driver.check_canceled()?;
-    Ok(Converted::new(to, sink.finish()?, fitted))
+    Ok(WriteReport::new(to, sink.finish()?, fitted))
 }
 
 /// What a choice of columns loses of an array: its axes.

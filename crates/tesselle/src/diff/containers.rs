@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::json;
 use tesselle_core::{Driver, Result};
 
-use super::{DiffOptions, Difference, diff_tables};
+use super::{DiffOptions, Difference, compare};
 use crate::open::Dataset;
 
 /// Compares the tables that both have; those of one side alone are differences.
@@ -26,7 +26,7 @@ pub(super) fn diff(
             continue;
         }
         let options = DiffOptions { shown: options.shown.saturating_sub(all.first.len()), ..options.clone() };
-        let found = diff_tables(&left.table(name)?, &right.table(name)?, &options, &driver.for_run())?;
+        let found = compare(&left.table(name)?, &right.table(name)?, &options, &driver.for_run())?;
         all.add(name, found);
     }
     let others = right_names.iter().filter(|name| !on_left.contains(name));

@@ -1,34 +1,35 @@
 //! Comparing two tables or containers, of any formats: columns, row counts, values.
 
+mod builder;
 mod containers;
 mod rows;
 mod sort;
 mod tolerance;
 
 use arrow_schema::Schema;
+pub use builder::{Diff, diff};
 use rows::{Batches, Comparison};
 use serde_json::{Value, json};
 use tesselle_core::fit::plain_type;
-use tesselle_core::{Driver, Error, OpenOptions, Result, Scan, TableFacts};
-
-use crate::open::{Dataset, DatasetTable, Opener};
-
+use tesselle_core::{Driver, Error, Result, Scan, TableFacts};
 pub use tolerance::Tolerance;
+
+use crate::open::DatasetTable;
 
 /// How to compare.
 #[derive(Debug, Clone)]
-pub struct DiffOptions {
+struct DiffOptions {
     /// Rows are matched by these columns; `None` matches by position where both sides have an order, and by the
     /// columns that identify a row where one has not.
-    pub key: Option<Vec<String>>,
+    key: Option<Vec<String>>,
     /// Only these columns are compared; `None` is all that both sides have.
-    pub columns: Option<Vec<String>>,
+    columns: Option<Vec<String>>,
     /// How many differing values are shown.
-    pub shown: usize,
+    shown: usize,
     /// Most memory for matching by key; what does not fit waits in temporary files.
-    pub memory: u64,
+    memory: u64,
     /// How far floats may be apart and still be equal; `None` is not at all.
-    pub tolerance: Option<Tolerance>,
+    tolerance: Option<Tolerance>,
 }
 
 impl Default for DiffOptions {
@@ -39,6 +40,7 @@ impl Default for DiffOptions {
 
 /// What differs.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Difference {
     /// How many tables were compared.
     pub tables: u64,
@@ -70,36 +72,8 @@ impl Difference {
     }
 }
 
-/// Compares what two uris name: a table each, or all tables of two containers by their names.
-pub fn diff(
-    left: &str,
-    right: &str,
-    open: &OpenOptions,
-    options: &DiffOptions,
-    driver: &Driver,
-) -> Result<Difference> {
-    let opener = Opener::new().options(open.clone());
-    let opened = |uri: &str| driver.install(|| opener.open(uri));
-    let (left, right) = (opened(left)?, opened(right)?);
-    match (left.default_table(), right.default_table()) {
-        (Ok(left), Ok(right)) => diff_tables(&left, &right, options, driver),
-        (left_table, right_table) => {
-            // A file that is one table without a name can only be compared with one.
-            let is_whole = |dataset: &Dataset, table: &Result<DatasetTable>| {
-                let nameless = table.as_ref().is_ok_and(|table| table.table().name().is_empty());
-                dataset.chosen_table().is_none() && !nameless
-            };
-            if !is_whole(&left, &left_table) || !is_whole(&right, &right_table) {
-                left_table?;
-                right_table?;
-            }
-            containers::diff(&left, &right, options, driver)
-        }
-    }
-}
-
 /// Compares two opened tables.
-pub fn diff_tables(
+fn compare(
     left: &DatasetTable,
     right: &DatasetTable,
     options: &DiffOptions,
@@ -134,7 +108,9 @@ pub fn diff_tables(
     };
     let comparison = Comparison::new(&left_schema, &right_schema, &shared, options)?;
     let scan = Scan::all().columns(shared.iter().cloned());
-    let batches = |table: &DatasetTable| -> Result<Batches> { Ok(Box::new(table.rows(&scan, driver)?)) };
+    let batches = |table: &DatasetTable| -> Result<Batches> {
+        Ok(Box::new(table.scan().with(scan.clone()).on(driver).rows()?.into_batches()))
+    };
     let found = match key {
         None => comparison.by_position(batches(left)?, batches(right)?)?,
         Some(key) => {

@@ -8,8 +8,8 @@ use tesselle_core::{
 };
 
 use super::resume::Resumed;
-use super::settings::Plan;
-use super::sink::{Layout, Shape, TsFileSink};
+use super::settings::SinkOptions;
+use super::sink::{Roles, Shape, TsFileSink};
 use super::writer::Writer;
 use crate::meta::schema::Category;
 use crate::open::Archive;
@@ -41,14 +41,14 @@ pub(crate) fn append(request: AppendRequest<'_>, driver: &Driver) -> Result<Summ
     let mut settings = request.settings.clone();
     let most = super::WriterOptions::default().group_bytes as u64;
     settings.fill_share("group_bytes", 4, most, driver.budget().total());
-    let mut plan = Plan::parse(&settings)?.for_version(resumed.version()?, &settings)?;
-    let (target, schema) = choose(&archive, &request, &plan)?;
+    let mut sink_options = SinkOptions::parse(&settings)?.for_version(resumed.version()?, &settings)?;
+    let (target, schema) = choose(&archive, &request, &sink_options)?;
     let rows = request.rows.conform(&schema)?;
-    let layout = Layout { time: Layout::time(&schema, &plan)?, shape: target.shape(&schema)? };
-    plan.aligned = target.is_aligned(&archive)?;
-    let mut writer = Writer::resume(resumed, plan.writer.clone(), driver)?;
-    let fields = layout.resume(&schema, &plan, &mut writer)?;
-    let mut sink = Box::new(TsFileSink::new(writer, layout, plan, fields, schema));
+    let roles = Roles { time: Roles::time(&schema, &sink_options)?, shape: target.shape(&schema)? };
+    sink_options.aligned = target.is_aligned(&archive)?;
+    let mut writer = Writer::resume(resumed, sink_options.writer.clone(), driver)?;
+    let fields = roles.resume(&schema, &sink_options, &mut writer)?;
+    let mut sink = Box::new(TsFileSink::new(writer, roles, sink_options, fields, schema));
     for batch in rows.batches {
         driver.check_canceled()?;
         sink.write(&batch?)?;
@@ -97,11 +97,15 @@ impl Target {
 }
 
 /// The table that grows, and the columns that its rows have.
-fn choose(archive: &Arc<Archive>, request: &AppendRequest<'_>, plan: &Plan) -> Result<(Target, SchemaRef)> {
+fn choose(
+    archive: &Arc<Archive>,
+    request: &AppendRequest<'_>,
+    sink_options: &SinkOptions,
+) -> Result<(Target, SchemaRef)> {
     let source = &request.rows.schema;
     let named = |name: &str| source.index_of(name).is_ok();
-    if let Some(column) = &plan.device_column {
-        return Ok((Target::ByColumn(column.clone()), with_times(source, plan)?));
+    if let Some(column) = &sink_options.device_column {
+        return Ok((Target::ByColumn(column.clone()), with_times(source, sink_options)?));
     }
     let names: Vec<&String> = archive.tree_devices().chain(archive.tables.keys()).collect();
     let long = named("device") && named("measurement");
@@ -122,18 +126,18 @@ fn choose(archive: &Arc<Archive>, request: &AppendRequest<'_>, plan: &Plan) -> R
                 "points of many series have the columns device, measurement, time and values",
             ));
         }
-        return Ok((Target::Points, with_times(source, plan)?));
+        return Ok((Target::Points, with_times(source, sink_options)?));
     };
     if let Some(model) = archive.tables.get(&table) {
         let columns = model.columns.iter().filter(|(_, category)| *category != Category::Time);
         let columns: Vec<(&str, bool)> =
             columns.map(|(column, category)| (column.name.as_str(), *category == Category::Tag)).collect();
-        return of_model(archive, &table, &columns, source, plan);
+        return of_model(archive, &table, &columns, source, sink_options);
     }
     let known = archive.devices.contains_key(&table);
     let view = if known { Some(DeviceTable::new(archive, &table)?.schema()) } else { None };
     let aligned = known && archive.device(&table)?.is_aligned();
-    let time = Layout::time_index(source, plan)?;
+    let time = Roles::time_index(source, sink_options)?;
     let mut fields = Vec::new();
     for (at, field) in source.fields().iter().enumerate() {
         let old = view.as_ref().and_then(|view| view.field_with_name(field.name()).ok());
@@ -159,10 +163,10 @@ fn of_model(
     table: &str,
     columns: &[(&str, bool)],
     source: &Schema,
-    plan: &Plan,
+    sink_options: &SinkOptions,
 ) -> Result<(Target, SchemaRef)> {
     let view = crate::table::ModelTableView::new(archive, table)?.schema();
-    let time = Layout::time_index(source, plan)?;
+    let time = Roles::time_index(source, sink_options)?;
     let (mut fields, mut tags) = (Vec::new(), Vec::new());
     for (at, field) in source.fields().iter().enumerate() {
         if Some(at) == time {
@@ -189,8 +193,8 @@ fn of_model(
 }
 
 /// The columns of the rows, with times in the unit of the file.
-fn with_times(source: &Schema, plan: &Plan) -> Result<SchemaRef> {
-    let time = Layout::time_index(source, plan)?;
+fn with_times(source: &Schema, sink_options: &SinkOptions) -> Result<SchemaRef> {
+    let time = Roles::time_index(source, sink_options)?;
     let fields = source.fields().iter().enumerate();
     let fields: Vec<Arc<Field>> = fields
         .map(|(at, field)| if Some(at) == time { time_field(field) } else { Arc::clone(field) })

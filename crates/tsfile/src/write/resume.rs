@@ -15,7 +15,7 @@ use crate::read::file::{Device, File};
 use crate::rewrite::schema::{Changes, of_device};
 use crate::upkeep::resource_of;
 use crate::write::output::Output;
-use crate::write::settings::Plan;
+use crate::write::settings::SinkOptions;
 
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;
@@ -27,7 +27,7 @@ pub(crate) struct Resumed {
     /// The names of the devices in the archive.
     names: HashMap<DeviceId, String>,
     /// How series that are there already are written: as they are.
-    plan: Plan,
+    sink_options: SinkOptions,
     changes: Changes,
 }
 
@@ -62,7 +62,7 @@ impl Resumed {
                 "the file has deletions beside it, which would hold for what is added too",
             )
             .file(entry.location.path())
-            .hint("merge them into a new file first, with tess tsfile compact"));
+            .hint("merge them into a new file first"));
         }
         let mut names = HashMap::new();
         for (name, places) in &archive.devices {
@@ -71,9 +71,9 @@ impl Resumed {
                 names.extend(device.map(|device| (device.id.clone(), name.clone())));
             }
         }
-        let plan =
-            Plan::parse(&Settings::default())?.for_version(entry.file.version, &Settings::default())?;
-        Ok(Self { archive: Arc::clone(archive), names, plan, changes: Changes::default() })
+        let sink_options = SinkOptions::parse(&Settings::default())?
+            .for_version(entry.file.version, &Settings::default())?;
+        Ok(Self { archive: Arc::clone(archive), names, sink_options, changes: Changes::default() })
     }
 
     fn file(&self) -> Result<&File> {
@@ -86,7 +86,7 @@ impl Resumed {
         &self.archive.location
     }
 
-    /// The layout of the file.
+    /// The roles of the file.
     pub(crate) fn version(&self) -> Result<Version> {
         self.file().map(|file| file.version)
     }
@@ -127,7 +127,7 @@ impl Resumed {
             let greatest = chunks.iter().map(|chunk| chunk.hi).max();
             last.extend(greatest.map(|time| (name.to_owned(), time)));
         }
-        let series = of_device(&self.archive, &data, &self.plan, &mut self.changes)?;
+        let series = of_device(&self.archive, &data, &self.sink_options, &mut self.changes)?;
         Ok(Some(KnownDevice { aligned: data.is_aligned(), series, last }))
     }
 

@@ -2,8 +2,9 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use tesselle::core::json_bytes;
 use tesselle::search::Segment;
-use tesselle::{Location, OpenOptions, Result, json_bytes};
+use tesselle::{Location, OpenOptions, Result};
 
 use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};

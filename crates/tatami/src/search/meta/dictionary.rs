@@ -1,16 +1,16 @@
-//! Either kind of term dictionary; header flag bit 5 of the file says which, never the bytes.
+//! Both kinds of term dictionary; header flag bit 5 of the file selects one, never the bytes.
 
-use bytes::Bytes;
-use tesselle_codec::Result;
+use tesselle_core::Result;
 
+use super::run::RunSource;
 use super::{BlockTree, Entry, FlatDictionary};
 
-/// Which layout a term dictionary has.
+/// The layout of a term dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DictionaryKind {
     /// A sorted list; readable by every release.
     Flat,
-    /// Compressed blocks behind an index; since release 0.3.0.
+    /// Compressed blocks with an index; since release 0.3.0.
     BlockTree,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum Dictionary {
 }
 
 impl Dictionary {
-    pub(crate) fn parse(kind: DictionaryKind, run: Bytes) -> Result<Self> {
+    pub(crate) fn parse(kind: DictionaryKind, run: RunSource) -> Result<Self> {
         match kind {
             DictionaryKind::Flat => FlatDictionary::parse(run).map(Self::Flat),
             DictionaryKind::BlockTree => BlockTree::parse(run).map(Self::BlockTree),

@@ -1,8 +1,8 @@
-//! Which segments of a collection hold which terms (spec §24).
+//! The routing index: the terms of each segment of a collection (spec §24).
 //!
-//! Per term and shard: how many documents contain it there, and how often at most. That is enough to weigh terms
-//! over all shards, to leave out shards without any word of a query, and to order the rest by the best score they
-//! can hold. The phrase sidecar says the same of adjacent pairs of words.
+//! Per term and shard: the number of documents with the term, and its max frequency. That is enough to weigh
+//! terms over all shards, to skip shards without any word of a query, and to order the rest by their best
+//! possible score. The phrase sidecar has the same for adjacent pairs of words.
 
 mod bigram;
 mod file;
@@ -12,36 +12,36 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use tesselle_core::{Context, Result};
+
 pub use bigram::{BigramBuilder, BigramIndex};
-use tesselle_codec::Result;
-use tesselle_core::Context;
 
 use super::bm25::{contribution, idf};
 use super::inverted::InvertedIndex;
 use super::meta::Entry;
 use super::segment::Segment;
 
-/// What one shard says about one term.
+/// The statistics of a term in one shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShardTerm {
     /// Position of the shard in the ordered list of segments.
     pub shard: u32,
     /// Documents of the shard that contain the term.
     pub df: u64,
-    /// The largest frequency in one of them.
+    /// The max frequency in one of them.
     pub max_freq: u32,
 }
 
-/// A shard that can answer a query, with the best score it can hold.
+/// A shard that can answer a query, with its best possible score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Route {
     /// Position of the shard in the ordered list of segments.
     pub shard: u32,
-    /// No document of the shard scores more.
+    /// Upper bound of the score of any document of the shard.
     pub bound: f32,
 }
 
-/// The terms of a collection and the shards that hold them.
+/// The terms of a collection and the shards that contain them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RoutingIndex {
     /// Live documents of all shards.
@@ -68,7 +68,7 @@ impl TermRoutes {
 
 impl RoutingIndex {
     /// The routing index over segments, in this order.
-    pub fn of(segments: &[Segment]) -> tesselle_core::Result<Self> {
+    pub fn of(segments: &[Segment]) -> Result<Self> {
         let mut routing = Self::default();
         for segment in segments {
             routing.add(segment.index()).in_file(segment.file().path())?;
@@ -86,7 +86,7 @@ impl RoutingIndex {
         index.dictionary().for_each(|term, entry| {
             let max_freq = match entry {
                 Entry::Singleton { freq, .. } => Ok(freq),
-                Entry::List { list, .. } => index.list(list).map(|(table, _)| table.list_max()),
+                Entry::List { list, .. } => index.table(list).map(|table| table.list_max()),
             };
             match max_freq {
                 Ok(max_freq) => {
@@ -114,14 +114,14 @@ impl RoutingIndex {
         self.terms.get(term.as_bytes()).map_or(0, |routes| routes.df)
     }
 
-    /// The shards that hold any of the tokens, the most promising first.
+    /// The shards that contain any of the tokens, the most promising first.
     pub fn route(&self, tokens: &[&str]) -> Vec<Route> {
         let known = tokens.iter().filter_map(|token| self.terms.get(token.as_bytes()));
         bounds(self.docs, known)
     }
 }
 
-/// Contributions at the largest frequencies, summed per shard in the given order; ordered by bound, then shard.
+/// Contributions at the max frequencies, summed per shard in the given order; ordered by bound, then shard.
 fn bounds<'a>(docs: u64, parts: impl Iterator<Item = &'a TermRoutes>) -> Vec<Route> {
     let mut sums: BTreeMap<u32, f32> = BTreeMap::new();
     for part in parts {
