@@ -251,7 +251,7 @@ proptest! {
         batch_rows in 1usize..20,
     ) {
         let place = Place::new();
-        let rows = texts(&bodies);
+        let rows = bodies_of(&bodies);
         let dictionary = if flat { DictionaryKind::Flat } else { DictionaryKind::BlockTree };
         let options = IndexOptions { dictionary, memory, ..IndexOptions::text(["body"]) };
         place.index_in_batches("a.tatami", &rows, &options, batch_rows);

@@ -29,9 +29,9 @@ impl Phrases for NoPhrases {
 }
 
 /// Phrases decided from the documents themselves.
-struct Texts<'a>(&'a [Document]);
+struct Bodies<'a>(&'a [Document]);
 
-impl Phrases for Texts<'_> {
+impl Phrases for Bodies<'_> {
     fn contains(&mut self, doc: u32, words: &[String]) -> tesselle_core::Result<bool> {
         Ok(self.0[doc as usize].windows(words.len()).any(|window| window.iter().eq(words.iter())))
     }
@@ -212,7 +212,7 @@ proptest! {
         let index = build(&documents, None);
         let Ok(query) = Query::parse(&text, Syntax::Boolean) else { return Ok(()) };
         prop_assert_eq!(
-            found(&index, &query, k, &mut Texts(&documents)),
+            found(&index, &query, k, &mut Bodies(&documents)),
             exhaustive(&documents, None, &query, k),
             "{}", text
         );

@@ -205,10 +205,10 @@ fn shape(file: &File) -> Result<Shape> {
         Some(BlobRef) => Some(Shape::Body),
         _ => None,
     };
-    let texts = types.iter().take(columns::TEXT).all(|logical| *logical == String);
+    let strings = types.iter().take(columns::TEXT).all(|logical| *logical == String);
     let norms =
         types.get(columns::NORM_BODY..columns::COUNT).is_some_and(|norms| norms.iter().all(|t| *t == UInt16));
-    shape.filter(|_| texts && norms).ok_or_else(|| {
+    shape.filter(|_| strings && norms).ok_or_else(|| {
         Error::corrupt("the columns are not those of a search segment")
             .class("not_search_segment")
             .offset(file.trailer().footer_offset)
