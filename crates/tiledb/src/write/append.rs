@@ -12,9 +12,9 @@ use super::array::{ArrayWriter, Written};
 use super::dense::CellOrder;
 use super::sparse::SparseOptions;
 use crate::meta::schema::ArrayKind;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::open::{Array, key_of};
-use crate::order::grid::{Grid, Region};
+use crate::order::grid::{CellBox, Grid};
 use crate::table::ArrayTable;
 
 /// Adds rows to an array.
@@ -63,7 +63,7 @@ struct Dense {
     writer: ArrayWriter,
     grid: Grid,
     /// The box of its rows.
-    rows: Option<Region>,
+    rows: Option<CellBox>,
     /// All columns.
     schema: SchemaRef,
     /// Most bytes of rows that are held.
@@ -130,9 +130,9 @@ impl Dense {
     }
 
     /// The box behind the rows along an axis, for an array of this shape or for so many cells.
-    fn behind(&self, axis: usize, shape: Option<&[u64]>, cells: u64) -> Result<Region> {
+    fn behind(&self, axis: usize, shape: Option<&[u64]>, cells: u64) -> Result<CellBox> {
         let count = self.grid.axes.len();
-        let whole = |shape: &[u64]| Region {
+        let whole = |shape: &[u64]| CellBox {
             low: vec![0; count],
             high: shape.iter().map(|extent| extent.saturating_sub(1)).collect(),
         };
@@ -175,7 +175,7 @@ impl Dense {
     }
 
     /// Refuses a box that leaves the domain.
-    fn inside(&self, region: Region) -> Result<Region> {
+    fn inside(&self, region: CellBox) -> Result<CellBox> {
         for (at, axis) in self.grid.axes.iter().enumerate() {
             let high = region.high.get(at).copied().unwrap_or(u64::MAX);
             if high > axis.last {
@@ -193,7 +193,7 @@ impl Dense {
     }
 
     /// The current domain with the box in it, for the write alone: readers see it once the cells are there.
-    fn grow(&mut self, region: &Region) -> Result<()> {
+    fn grow(&mut self, region: &CellBox) -> Result<()> {
         let Some(current) = self.grown(region)? else { return Ok(()) };
         let mut schema = self.writer.schema().clone();
         schema.current_domain = Some(current);
@@ -201,7 +201,7 @@ impl Dense {
         Ok(())
     }
 
-    fn grown(&self, region: &Region) -> Result<Option<Vec<Range>>> {
+    fn grown(&self, region: &CellBox) -> Result<Option<Vec<Bounds>>> {
         let Some(current) = &self.writer.schema().current_domain else { return Ok(None) };
         let mut all = self.grid.region_of(current)?;
         all.include(region);
@@ -210,7 +210,7 @@ impl Dense {
     }
 
     /// Shows what was written: the current domain covers it from here on.
-    fn settle(self, region: &Region, written: Written) -> Result<Written> {
+    fn settle(self, region: &CellBox, written: Written) -> Result<Written> {
         let mut stored = ArrayWriter::open(&self.writer.location, self.writer.key.clone())?;
         let old = Self { writer: stored.clone(), ..self };
         if let Some(current) = old.grown(region)? {

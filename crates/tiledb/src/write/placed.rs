@@ -81,7 +81,7 @@ impl ArrayWriter {
     }
 
     /// The smallest box that holds the rows of a batch with a column for every dimension.
-    pub(crate) fn box_of(&self, batch: &RecordBatch) -> Result<Region> {
+    pub(crate) fn box_of(&self, batch: &RecordBatch) -> Result<CellBox> {
         let (batch, grid) = (self.fit(batch)?, self.schema.grid()?);
         let axes: Vec<Vec<u64>> =
             (0..grid.axes.len()).map(|axis| self.positions(&grid, axis, &batch)).collect::<Result<_>>()?;
