@@ -1,4 +1,4 @@
-//! `tess diff`: what differs between two tables.
+//! `tess diff`: the differences between two tables.
 
 use std::fmt::Write as _;
 
@@ -19,19 +19,20 @@ Examples:
   tess diff old.tsfile new.tsfile
   tess diff run.tet again.tet --tolerance 0.001%
 
-Rows are matched by position where both sides have an order, else by their
-dimensions, time, tags or sort key, or by --key. Values are compared whatever the
-type that holds them; a difference of types counts as one of the columns.
+Rows are matched by position if both sides are ordered, else by their
+dimensions, time, tags or sort key, or by --key. Values are compared regardless of
+their type; a type difference counts as a column difference.
 Containers of several tables are compared table by table, by their names. Exit
 code 0 when they are equal, 1 when they differ.")]
 pub(crate) struct Diff {
-    /// The left side, perhaps with #TABLE
+    /// Left side, optionally with #TABLE
     left: String,
 
-    /// The right side, perhaps with #TABLE
+    /// Right side, optionally with #TABLE
     right: String,
 
-    /// Match rows by these columns [default: by position, or by what identifies a row where there is no order]
+    /// Match rows by these columns [default: by position, or by the columns that identify a row if the rows are
+    /// unordered]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     key: Option<Vec<String>>,
 
@@ -47,7 +48,7 @@ pub(crate) struct Diff {
     #[arg(short, value_name = "N", default_value_t = 20)]
     n: usize,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -116,7 +117,7 @@ fn text(difference: &Difference) -> String {
         let table = value.get("table").map(|table| format!("table {table}, ")).unwrap_or_default();
         let _ = writeln!(
             text,
-            "  {table}{place}, {}: {} against {}",
+            "  {table}{place}, {}: {} on the left, {} on the right",
             value["column"], value["left"], value["right"]
         );
     }

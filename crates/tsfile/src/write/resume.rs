@@ -10,7 +10,7 @@ use crate::legacy;
 use crate::meta::file_metadata::FileMetadata;
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{DeviceId, Version, marker};
-use crate::open::{Archive, beside};
+use crate::open::{Archive, side_file};
 use crate::read::file::{Device, File};
 use crate::rewrite::schema::{Changes, of_device};
 use crate::upkeep::resource_of;
@@ -44,7 +44,7 @@ pub(crate) struct KnownDevice {
 pub(crate) const ROWS: &str = "";
 
 impl Resumed {
-    /// Takes up an opened file. A data directory and a file with deletions beside it are refused.
+    /// Takes up an opened file. A data directory and a file with deletions side_file it are refused.
     pub(crate) fn new(archive: &Arc<Archive>) -> Result<Self> {
         let [entry] = archive.files.as_slice() else {
             return Err(Error::invalid("a data directory is not appended to")
@@ -59,7 +59,7 @@ impl Resumed {
         archive.refuse_unreadable()?;
         if !entry.deletions.is_empty() || entry.torn_deletion.is_some() {
             return Err(Error::invalid(
-                "the file has deletions beside it, which would hold for what is added too",
+                "the file has deletions side_file it, which would hold for what is added too",
             )
             .file(entry.location.path())
             .hint("merge them into a new file first"));
@@ -133,7 +133,7 @@ impl Resumed {
 
     /// Takes the resource file away, which is about the old state: a database rebuilds one that is missing.
     pub(crate) fn retire_resource(&self) -> Result<Option<Location>> {
-        let resource = beside(&self.archive.location, "resource");
+        let resource = side_file(&self.archive.location, "resource");
         if !resource.is_file()? {
             return Ok(None);
         }
