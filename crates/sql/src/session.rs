@@ -20,6 +20,7 @@ use crate::error::ours;
 use crate::files::{FileTables, Opener, looks_like_a_file};
 use crate::functions::Function;
 use crate::interrupt::Interrupt;
+use crate::statement::prepare;
 
 /// How a session is set up.
 #[derive(Debug, Clone)]
@@ -130,9 +131,15 @@ impl Session {
         names
     }
 
-    /// Reads statements, without running them.
+    /// Reads statements, without running them. Clauses that would be ignored are refused.
     pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
-        DFParser::parse_sql(sql).map(Vec::from).map_err(ours)
+        let mut statements = DFParser::parse_sql(sql).map(Vec::from).map_err(ours)?;
+        let state = self.context.state();
+        let is_scalar = |name: &str| state.scalar_functions().contains_key(name);
+        for statement in &mut statements {
+            prepare(statement, &is_scalar)?;
+        }
+        Ok(statements)
     }
 
     /// Runs all statements of `sql`; the answer is that of the last one.
