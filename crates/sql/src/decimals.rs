@@ -3,7 +3,7 @@
 //! Numbers with a point are exact decimals: `0.06 + 0.01` is `0.07`. Compared or combined with floats, DataFusion would
 //! turn the floats of a column into decimals of fifteen digits, which has no place for NaN, very large and very small
 //! values, and hides the column from pruning. Here the decimal becomes a float instead, once, after the exact
-//! arithmetic of constants.
+//! arithmetic of constants. Arithmetic of integer columns with them gives doubles.
 
 use arrow_schema::DataType;
 use datafusion::common::config::ConfigOptions;
@@ -11,7 +11,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::{AggregateFunction, InList, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
-use datafusion::logical_expr::{Between, BinaryExpr, Case, Expr, ExprSchemable, cast};
+use datafusion::logical_expr::{Between, BinaryExpr, Case, Expr, ExprSchemable, Operator, cast};
 
 /// Functions that return a decimal for a decimal, or say what it is.
 const EXACT: [&str; 14] = [
@@ -68,9 +68,27 @@ impl Changed<'_> {
 
     fn binary(mut self, BinaryExpr { left, op, right }: BinaryExpr) -> Transformed<Expr> {
         let float = self.float_among([&*left, &*right]);
+        let float = float.or_else(|| self.is_inexact(&left, op, &right).then_some(DataType::Float64));
         let left = Box::new(self.as_float(*left, float.as_ref()));
         let right = Box::new(self.as_float(*right, float.as_ref()));
         self.done(Expr::BinaryExpr(BinaryExpr { left, op, right }))
+    }
+
+    /// Whether arithmetic with a decimal literal is done with doubles: that of an integer column, whose result has no
+    /// scale of its own, and a division of constants, which decimals would cut after a few digits.
+    fn is_inexact(&self, left: &Expr, op: Operator, right: &Expr) -> bool {
+        let of = |expr: &Expr| (expr.get_type(self.schema).unwrap_or(DataType::Null), is_constant(expr));
+        let ((left, left_constant), (right, right_constant)) = (of(left), of(right));
+        let decimals = left.is_decimal() || right.is_decimal();
+        let numbers = |a: &DataType| a.is_decimal() || a.is_integer();
+        match op {
+            Operator::Divide if left_constant && right_constant => decimals && numbers(&left) && numbers(&right),
+            Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo => {
+                (left.is_decimal() && left_constant && right.is_integer() && !right_constant)
+                    || (right.is_decimal() && right_constant && left.is_integer() && !left_constant)
+            }
+            _ => false,
+        }
     }
 
     fn between(mut self, Between { expr, negated, low, high }: Between) -> Transformed<Expr> {

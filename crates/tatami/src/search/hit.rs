@@ -73,6 +73,8 @@ pub struct Hits {
     /// Documents that contain the words of a phrase, but of whose text too little is stored to tell whether they
     /// stand next to each other. They are not among the hits.
     pub unverified: u64,
+    /// All documents that match, where they were counted.
+    pub total: Option<u64>,
     /// Segments that were searched, and how many of them could hold a hit.
     pub segments: SegmentCounts,
 }
@@ -92,11 +94,15 @@ impl Hits {
     /// The object of `search --json`.
     pub fn to_json(&self) -> Value {
         let SegmentCounts { total, candidates, visited } = self.segments;
-        json!({
+        let mut object = json!({
             "hits": self.hits.iter().map(Hit::to_json).collect::<Vec<_>>(),
             "unverified": self.unverified,
             "segments": { "total": total, "candidates": candidates, "visited": visited },
-        })
+        });
+        if let (Some(total), Some(object)) = (self.total, object.as_object_mut()) {
+            object.insert("total".into(), json!(total));
+        }
+        object
     }
 }
 

@@ -4,11 +4,11 @@
 //! the work follows the rarest part. A phrase is the intersection of its words here; whether they stand next to each
 //! other only the stored text can tell.
 
-use tesselle_codec::Result;
+use tesselle_codec::{Error, Result};
 
 use super::cursor::{END, PostingCursor};
 use super::inverted::InvertedIndex;
-use super::query::{Group, Node};
+use super::query::{Group, Node, Phrase};
 
 /// All documents that can match `group`, ascending: exactly the matching ones if the group has no phrase.
 pub(crate) fn candidates(index: &InvertedIndex, group: &Group) -> Result<Vec<u32>> {
@@ -40,11 +40,11 @@ pub(crate) fn candidates(index: &InvertedIndex, group: &Group) -> Result<Vec<u32
 }
 
 /// Whether `doc` matches `group`; `phrase` answers for phrases.
-pub(crate) fn accepts<E: From<tesselle_codec::Error>>(
+pub(crate) fn accepts<E: From<Error>>(
     index: &InvertedIndex,
     group: &Group,
     doc: u32,
-    phrase: &mut impl FnMut(&[String]) -> std::result::Result<bool, E>,
+    phrase: &mut impl FnMut(&Phrase) -> std::result::Result<bool, E>,
 ) -> std::result::Result<bool, E> {
     for node in &group.must {
         if !node_accepts(index, node, doc, phrase)? {
@@ -67,11 +67,11 @@ pub(crate) fn accepts<E: From<tesselle_codec::Error>>(
     Ok(false)
 }
 
-fn node_accepts<E: From<tesselle_codec::Error>>(
+fn node_accepts<E: From<Error>>(
     index: &InvertedIndex,
     node: &Node,
     doc: u32,
-    phrase: &mut impl FnMut(&[String]) -> std::result::Result<bool, E>,
+    phrase: &mut impl FnMut(&Phrase) -> std::result::Result<bool, E>,
 ) -> std::result::Result<bool, E> {
     match node {
         Node::Term(term) => Ok(match postings(index, term)? {
@@ -81,7 +81,8 @@ fn node_accepts<E: From<tesselle_codec::Error>>(
             }
             None => false,
         }),
-        Node::Phrase(words) => phrase(words),
+        Node::Phrase(wanted) => phrase(wanted),
+        Node::Pattern(..) => Err(E::from(unexpanded())),
         Node::Group(group) => accepts(index, group, doc, phrase),
     }
 }
@@ -106,20 +107,27 @@ fn node_docs(index: &InvertedIndex, node: &Node) -> Result<Vec<u32>> {
             }
             Ok(docs)
         }
-        Node::Phrase(words) => candidates(index, &all_words(words)),
+        Node::Phrase(phrase) => candidates(index, &all_words(phrase)),
+        Node::Pattern(..) => Err(unexpanded()),
         Node::Group(group) => candidates(index, group),
     }
 }
 
-fn all_words(words: &[String]) -> Group {
-    Group { must: words.iter().cloned().map(Node::Term).collect(), ..Group::default() }
+fn all_words(phrase: &Phrase) -> Group {
+    Group { must: phrase.words.iter().cloned().map(Node::Term).collect(), ..Group::default() }
+}
+
+/// Patterns are replaced by the words of the index before a query runs.
+fn unexpanded() -> Error {
+    Error::unencodable("query", "a pattern was not replaced by words")
 }
 
 /// An upper bound of how many documents match.
 fn estimate(index: &InvertedIndex, node: &Node) -> Result<u64> {
     match node {
         Node::Term(term) => Ok(index.lookup(term.as_bytes())?.map_or(0, |entry| entry.df().into())),
-        Node::Phrase(words) => estimate_group(index, &all_words(words)),
+        Node::Phrase(phrase) => estimate_group(index, &all_words(phrase)),
+        Node::Pattern(..) => Err(unexpanded()),
         Node::Group(group) => estimate_group(index, group),
     }
 }
@@ -163,6 +171,7 @@ fn subtract(index: &InvertedIndex, docs: &mut Vec<u32>, node: &Node) -> Result<(
             None => Ok(()),
         },
         Node::Phrase(_) => Ok(()),
+        Node::Pattern(..) => Err(unexpanded()),
         Node::Group(group) if group.has_phrase() => Ok(()),
         Node::Group(group) => {
             let other = candidates(index, group)?;

@@ -52,17 +52,21 @@ impl FlatDictionary {
     }
 
     pub(crate) fn lookup(&self, wanted: &[u8]) -> Result<Option<Entry>> {
+        let found = self.get(self.position(wanted)?)?;
+        Ok(found.filter(|(term, _)| *term == wanted).map(|(_, entry)| entry))
+    }
+
+    /// The number of the first term that is not less than `wanted`.
+    pub(crate) fn position(&self, wanted: &[u8]) -> Result<usize> {
         let (mut low, mut high) = (0, self.at.len());
         while low < high {
             let middle = low.midpoint(high);
-            let Some((term, entry)) = self.get(middle)? else { return Ok(None) };
-            match term.cmp(wanted) {
-                std::cmp::Ordering::Equal => return Ok(Some(entry)),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
+            match self.get(middle)? {
+                Some((term, _)) if term < wanted => low = middle + 1,
+                _ => high = middle,
             }
         }
-        Ok(None)
+        Ok(low)
     }
 }
 
