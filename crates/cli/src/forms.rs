@@ -2,11 +2,10 @@
 
 use std::io::IsTerminal;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tesselle::{Driver, Error, Format, Result, Sink, WriteOptions, WriteRequest, WriteTarget};
-
 use arrow_schema::SchemaRef;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tesselle::storage::Staged;
+use tesselle::{Driver, Error, Format, Result, Sink, WriteOptions, WriteRequest, WriteTarget};
 
 /// A form of output.
 #[derive(Clone, Copy)]

@@ -5,6 +5,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
 use support::{path, tess, text};
 
 /// A little npy file, and the tet file made of it.

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
 use support::{fine, json_of, path, tess, text};
 
 const CSV: &str = "a,b\n1,2.5\n3,4.5\n";

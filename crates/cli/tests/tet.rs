@@ -4,6 +4,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
+
 use support::{fine, json_of, path, tess};
 
 /// A one-dimensional npy file of doubles.

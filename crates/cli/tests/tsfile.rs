@@ -3,8 +3,9 @@
 
 mod support;
 
-use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
 use support::{fine, path, tess};
 
 fn parsed(args: &[&str]) -> Value {

@@ -82,7 +82,9 @@ impl Changed<'_> {
         let decimals = left.is_decimal() || right.is_decimal();
         let numbers = |a: &DataType| a.is_decimal() || a.is_integer();
         match op {
-            Operator::Divide if left_constant && right_constant => decimals && numbers(&left) && numbers(&right),
+            Operator::Divide if left_constant && right_constant => {
+                decimals && numbers(&left) && numbers(&right)
+            }
             Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo => {
                 (left.is_decimal() && left_constant && right.is_integer() && !right_constant)
                     || (right.is_decimal() && right_constant && left.is_integer() && !left_constant)

@@ -7,8 +7,8 @@ use crate::meta::footer::tags;
 use crate::meta::header::HEADER_LEN;
 use crate::meta::record::RECORD_LEN;
 use crate::meta::types::{codec_name, encoding_name};
+use crate::open::File;
 use crate::read::chunk::page_headers;
-use crate::read::file::File;
 
 /// The byte map of a file. Pages whose headers cannot be followed are shown as one piece.
 pub(crate) fn layout(file: &File) -> LayoutMap {

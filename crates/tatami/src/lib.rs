@@ -22,19 +22,23 @@
 
 mod collection;
 mod container;
+mod describe;
+mod format;
 mod layout;
 mod meta;
+mod open;
 mod read;
 mod repair;
 mod rewrite;
 mod scalars;
 pub mod search;
+mod table;
 mod verify;
 mod write;
 
 pub use collection::{Collection, MANIFEST_NAME, Member, MemberZone, Merged};
-pub use container::Tatami;
+pub use format::Tatami;
 pub use meta::types::{Codec, Encoding, LogicalType};
-pub use read::file::File;
+pub use open::File;
 pub use write::options::{Profile, WriterOptions};
 pub use write::writer::Writer;

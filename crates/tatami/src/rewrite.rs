@@ -14,7 +14,7 @@ use crate::collection::{Collection, MANIFEST_NAME};
 use crate::meta::groups::Chunk;
 use crate::meta::string_blobs;
 use crate::meta::types::Codec;
-use crate::read::file::File;
+use crate::open::File;
 use crate::repair::{for_each_batch, read_runs};
 use crate::search::is_segment;
 use crate::verify::verify;

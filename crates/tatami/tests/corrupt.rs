@@ -8,9 +8,9 @@
 
 mod expected;
 
-use expected::*;
 use std::sync::Arc;
 
+use expected::*;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::{Random, exercise, flips};
 use tesselle_core::{Container, Depth, Location, OpenOptions, Report, Result, Scalar, Scan, Severity};

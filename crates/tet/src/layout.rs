@@ -6,7 +6,7 @@ use crate::meta::align8;
 use crate::meta::directory::{BLOB_OFFSET, Dataset};
 use crate::meta::index::Header;
 use crate::meta::superblock::Superblock;
-use crate::read::Opened;
+use crate::open::Opened;
 
 /// Rows listed one by one; beyond that, payloads of a dataset that lie side by side are one extent.
 const LISTED: u64 = 1 << 16;

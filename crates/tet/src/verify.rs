@@ -11,9 +11,9 @@ use crate::meta::directory::Dataset;
 use crate::meta::index::{Codec, Row};
 use crate::meta::limits;
 use crate::meta::secondary::SecondaryDocument;
+use crate::meta::statistics::{DatasetStatistics, TileStatistics, secondary_document};
 use crate::meta::zone::{VERSION, ZoneDocument};
-use crate::read::{Opened, decode_into};
-use crate::statistics::{DatasetStatistics, TileStatistics, secondary_document};
+use crate::open::{Opened, decode_into};
 
 /// Rows that a verification of moderate depth decodes.
 const SAMPLE: u64 = 128;

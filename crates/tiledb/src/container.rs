@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use tesselle_core::{Container, Depth, Description, Driver, LayoutMap, Location, OpenOptions, Report, Table};
 
-use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::slots::Field;
+use crate::open::Array;
 use crate::table::ArrayTable;
 use crate::{Error, Result, describe, layout, stated, verify};
 

@@ -4,13 +4,13 @@ use serde_json::{Map, Value as Json, json};
 use tesselle_core::{ColumnDescription, ColumnRole, Description, TableDescription};
 
 use crate::Result;
-use crate::array::Array;
 use crate::filter::{Filter, Pipeline};
 use crate::meta::dimension::VAR;
 use crate::meta::key_value::MetadataValue;
 use crate::meta::label::DimensionLabel;
 use crate::meta::value::Range;
-use crate::read::column::Source;
+use crate::open::Array;
+use crate::read::schema::Source;
 use crate::stated::{cell_json, cells};
 
 /// Describes an array.
@@ -105,7 +105,7 @@ fn filters_json(pipeline: &Pipeline) -> Json {
     pipeline.filters.iter().map(Filter::to_json).collect()
 }
 
-fn column_description(array: &Array, column: &crate::read::column::Column) -> Result<ColumnDescription> {
+fn column_description(array: &Array, column: &crate::read::schema::Column) -> Result<ColumnDescription> {
     let mut extra = Map::new();
     extra.insert("cell_val_num".into(), count_json(column.cell_val_num));
     let role = match column.source {

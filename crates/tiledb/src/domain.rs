@@ -1,9 +1,9 @@
 //! Which part of its domain an array shows: the box of rows of a dense array, and what the fragments cover.
 
 use crate::Result;
-use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::value::Range;
+use crate::open::Array;
 use crate::order::grid::{Grid, Region};
 
 impl Array {

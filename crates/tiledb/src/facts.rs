@@ -4,9 +4,9 @@ use tesselle_core::{
     Attribute as Entry, ColumnRole, Grid, GridAxis, GridKind, GridOrder, Scalar, TableFacts,
 };
 
-use crate::array::Array;
 use crate::meta::layout::Layout;
 use crate::meta::value::Range;
+use crate::open::Array;
 use crate::{NAME, Result};
 
 /// The facts of an array.

@@ -10,12 +10,12 @@ use tesselle_core::{
     Report, Role, Table,
 };
 
-use crate::array::{Array, Loader, key_of};
 use crate::describe::metadata_json;
 use crate::directory::{ArrayDirectory, FileEntry};
 use crate::meta::group::{GroupDetails, Member, MemberKind};
 use crate::meta::key_value::{self, MetadataValue};
 use crate::meta::name::TimestampedName;
+use crate::open::{Array, Loader, key_of};
 use crate::table::ArrayTable;
 use crate::{Error, Result};
 

@@ -4,10 +4,10 @@ use tesselle_core::storage::EntryKind;
 use tesselle_core::{Extent, FileLayout, LayoutMap, Role};
 
 use crate::Result;
-use crate::array::Array;
 use crate::container::{field_name, stored_fields};
 use crate::fragment::Fragment;
 use crate::meta::slots::Field;
+use crate::open::Array;
 
 /// Maps all files of the array; files that nothing refers to appear as gaps.
 pub(crate) fn layout(array: &Array) -> Result<LayoutMap> {

@@ -12,11 +12,11 @@ use tesselle_core::{
     Context, Driver, Location, OpenOptions, Rewritten, Scan, Settings, Summary, WriteOptions,
 };
 
-use crate::array::Array;
 use crate::group::{Group, MARKER, leads_down};
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::group::{Member, MemberKind};
 use crate::meta::schema::ArraySchema;
+use crate::open::Array;
 use crate::table::ArrayTable;
 use crate::vanished::entries;
 use crate::write::{GroupWriter, make_folders, marker_path, put};
@@ -162,7 +162,7 @@ impl Job<'_> {
             return Err(Error::limit("the groups are nested too deeply"));
         };
         let group = Group::open(source, self.open)?;
-        let key = self.open.key.as_ref().map(|secret| crate::array::key_of(secret.expose())).transpose()?;
+        let key = self.open.key.as_ref().map(|secret| crate::open::key_of(secret.expose())).transpose()?;
         // Members are encrypted with the key of the group or not at all; the group's own files tell about them.
         let writer = GroupWriter::create(target, key.filter(|_| group.is_encrypted()))?;
         for file in group.visible_metadata() {

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value as Json, json};
 use tesselle_core::{Context, Location, OpenOptions, Scalar};
 
-use crate::array::Array;
 use crate::container::{field_name, stored_fields};
 use crate::describe::ranges_json;
 use crate::directory::OLD_SCHEMA;
@@ -14,6 +13,7 @@ use crate::meta::rtree::Mbrs;
 use crate::meta::slots::Field;
 use crate::meta::statistics::{FieldSummary, TileStatistics, has_extremes, has_sum};
 use crate::meta::value::{parse_scalar, text_or_bytes};
+use crate::open::Array;
 use crate::{Error, Result};
 
 /// The fragments of the array at `location` that reads use, with all that their footers state.

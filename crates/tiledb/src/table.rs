@@ -9,9 +9,9 @@ use tesselle_core::{
 };
 
 use crate::Result;
-use crate::array::Array;
 use crate::facts::facts;
 use crate::meta::value::Range;
+use crate::open::Array;
 use crate::read::bounds::attribute_stats;
 use crate::read::{dense, sparse};
 

@@ -1,13 +1,15 @@
 //! The container face of an archive.
 
-use crate::archive::Archive;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use tesselle_core::{Container, Depth, Description, Driver, LayoutMap, Report, Result, Table};
+
 use crate::describe;
 use crate::layout;
+use crate::open::Archive;
 use crate::table::{DeviceTable, LONG, LongTable, ModelTableView};
 use crate::verify;
-use serde_json::Value as Json;
-use std::sync::Arc;
-use tesselle_core::{Container, Depth, Description, Driver, LayoutMap, Report, Result, Table};
 
 /// An opened file or data directory.
 pub(crate) struct TsContainer {

@@ -1,21 +1,23 @@
 //! `info`: tables, columns, chunks and pages, as the files state them.
 
-use crate::archive::Archive;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::{Map, Value as Json, json};
+use tesselle_core::{
+    Attribute, ColumnDescription, ColumnRole, Context as _, Cursor, Description, Error, Result,
+    TableDescription,
+};
+
 use crate::meta::file_metadata::is_about_encryption;
 use crate::meta::schema::Category;
 use crate::meta::{ChunkHeader, DataType};
+use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
 use crate::read::loaded::{ChunkRef, header_range};
 use crate::read::walk::page_headers;
 use crate::table::{self};
-use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeMap;
-use std::ops::Range;
-use tesselle_core::{
-    Attribute, ColumnDescription, ColumnRole, Context as _, Cursor, Description, Error, Result,
-    TableDescription,
-};
 
 /// Reads the headers of chunks of one series.
 pub(crate) fn first_headers(archive: &Archive, name: &str, chunks: &[ChunkRef]) -> Result<Vec<ChunkHeader>> {

@@ -1,17 +1,19 @@
 //! The format as the registry knows it.
 
-use crate::archive::Archive;
-use crate::container::TsContainer;
-use crate::meta::version::MAGIC;
-use crate::repair;
-use crate::rewrite;
-use crate::write;
 use std::sync::Arc;
+
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
     Capabilities, Confidence, Container, Created, Driver, Folder, FolderKind, Format, Location, OpenOptions,
     Probe, Repaired, Result, Rewritten, WriteOptions, WriteRequest,
 };
+
+use crate::container::TsContainer;
+use crate::meta::version::MAGIC;
+use crate::open::Archive;
+use crate::repair;
+use crate::rewrite;
+use crate::write;
 
 /// The name of the format.
 pub(crate) const NAME: &str = "tsfile";

@@ -1,11 +1,13 @@
 //! The byte map: every section of every file with its position and what it holds.
 
-use crate::archive::{Archive, ArchiveFile};
-use crate::meta::{DataType, Statistics, Sum, Value};
-use crate::walk::{Record, WalkedChunk, Walker};
 use std::collections::HashMap;
 use std::fmt::Write as _;
+
 use tesselle_core::{Extent, FileLayout, LayoutMap, Result, Role};
+
+use crate::meta::{DataType, Statistics, Sum, Value};
+use crate::open::{Archive, ArchiveFile};
+use crate::walk::{Record, WalkedChunk, Walker};
 
 /// The map of all files of an archive.
 pub(crate) fn layout(archive: &Archive) -> Result<LayoutMap> {

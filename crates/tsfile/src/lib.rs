@@ -27,13 +27,13 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
-mod archive;
 mod container;
 mod describe;
 mod format;
 mod layout;
 mod legacy;
 pub mod meta;
+mod open;
 pub mod original;
 mod points;
 mod read;

@@ -1,12 +1,13 @@
 //! The points of loaded chunks, page by page, outside of scans: for statistics and dumps.
 
+use tesselle_core::{Cursor, Error, Result};
+
 use crate::meta::{DataType, Statistics, Version};
 use crate::read::column::{Column, NONE};
 use crate::read::loaded::Loaded;
 use crate::read::page;
 use crate::write::statistics;
 use crate::write::values::{Slice, Texts};
-use tesselle_core::{Cursor, Error, Result};
 
 /// Times and values of a page; values are absent for a time column.
 #[derive(Debug)]

@@ -1,16 +1,18 @@
 //! Resource files, data directories, statistics and the records of a file, as JSON.
 
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+use tesselle_core::{Context as _, Driver, Error, Location, Result};
+
 use crate::aggregate;
-use crate::archive::{data_files, find, read_deletions};
 use crate::meta::deletion::Target;
 use crate::meta::resource::{Resource, TimeRange};
 use crate::meta::tag_condition::TagCondition;
 use crate::meta::{Deletion, DeviceId, Statistics, Version};
+use crate::open::{data_files, find, read_deletions};
 use crate::points::{self, PagePoints};
 use crate::walk::{Record, WalkedChunk, Walker};
-use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeMap;
-use tesselle_core::{Context as _, Driver, Error, Location, Result};
 
 /// The ending of resource files.
 const RESOURCE: &str = ".tsfile.resource";

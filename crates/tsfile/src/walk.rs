@@ -2,12 +2,14 @@
 //!
 //! Recovery, verification, the byte map and the sequential dump are all this walk with different eyes.
 
+use std::ops::Range;
+
+use bytes::Bytes;
+use tesselle_core::{Context as _, Cursor, Error, Location, Result};
+
 use crate::meta::chunk_group::ChunkGroupFooter;
 use crate::meta::{ChunkHeader, DeviceId, Version, marker};
 use crate::read::loaded::Loaded;
-use bytes::Bytes;
-use std::ops::Range;
-use tesselle_core::{Context as _, Cursor, Error, Location, Result};
 
 /// First guess at the size of a record without its pages.
 const WINDOW: u64 = 1 << 10;

@@ -5,6 +5,7 @@
 mod golden;
 
 use std::sync::Arc;
+
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::{exercise, flips};
 use tesselle_core::{Driver, Format, Location, OpenOptions, Scan};

@@ -4,10 +4,11 @@
 
 mod golden;
 
-use golden::{Plain, cell};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use golden::{Plain, cell};
+use serde_json::Value;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::flips;
 use tesselle_core::{Container, Depth, Driver, Format, Location, OpenOptions, Predicate, Report, Scan};

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Depth, Driver, DriverOptions, Format, Location, OpenOptions, Report, Scan, driver};
 use tesselle_tsfile::TsFile;

@@ -4,10 +4,11 @@
 
 mod golden;
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use proptest::prelude::*;
-use std::sync::Arc;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Depth, ErrorKind, Format, Location, OpenOptions, Report, Scan, Summary};
 use tesselle_tsfile::TsFile;

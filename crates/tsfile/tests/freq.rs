@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "functions of a test")]
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
-use std::sync::Arc;
 use tesselle_core::driver::{Order, scan};
 use tesselle_core::{
     Container, Depth, Driver, DriverOptions, Format, Location, OpenOptions, Predicate, Report, Scan,

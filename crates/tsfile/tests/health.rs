@@ -4,9 +4,10 @@
 
 mod golden;
 
-use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
+
+use serde_json::Value;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Depth, Format, Location, OpenOptions, Report};
 use tesselle_tsfile::TsFile;

@@ -6,6 +6,7 @@ mod golden;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::{Mendings, mend_flips};
 use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan};

@@ -5,10 +5,11 @@
 
 mod golden;
 
-use golden::{Plain, cell};
-use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use golden::{Plain, cell};
+use proptest::prelude::*;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Container, Driver, Format, Location, OpenOptions, Predicate, Scan};
 use tesselle_tsfile::TsFile;

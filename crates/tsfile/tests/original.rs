@@ -6,6 +6,7 @@ mod golden;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+
 use tesselle_core::{Limits, Location};
 use tesselle_tsfile::original::{Line, Zone, overview, print_resources, sketch};
 

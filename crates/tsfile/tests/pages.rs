@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "functions of a test")]
 
 use std::sync::Arc;
+
 use tesselle_core::driver::{Order as RowOrder, scan};
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Driver, DriverOptions, Format, Known, Location, OpenOptions, Scan, Storage};

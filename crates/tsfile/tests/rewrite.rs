@@ -4,10 +4,11 @@
 
 mod golden;
 
-use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+
+use serde_json::Value as Json;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Depth, Format, Location, OpenOptions, Report, Rewritten, Scan, Settings, WriteOptions};
 use tesselle_tsfile::TsFile;

@@ -6,6 +6,7 @@ mod golden;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Depth, ErrorKind, Format, Location, OpenOptions, Report, Scan, Settings};
 use tesselle_tsfile::TsFile;

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "functions of a test")]
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{
@@ -10,8 +13,6 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use proptest::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use tesselle_core::driver::{Order, scan};
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Driver, DriverOptions, Format, Location, OpenOptions, Scan, WriteOptions};

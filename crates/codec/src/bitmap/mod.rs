@@ -7,9 +7,10 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use crate::zigzag::varint;
 use crate::{Error, Result};
-use std::collections::HashMap;
 
 const WHAT: &str = "bitmap column";
 

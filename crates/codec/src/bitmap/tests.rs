@@ -1,5 +1,6 @@
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 #[test]
 fn the_form_is_the_documented_one() {

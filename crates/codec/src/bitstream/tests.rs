@@ -1,6 +1,7 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::word::low_mask;
-use proptest::prelude::*;
 
 #[test]
 fn reading_past_the_end_yields_zeros_and_is_told() {

@@ -1,6 +1,7 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::Error;
-use proptest::prelude::*;
 
 fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|v| if v.is_nan() { f64::NAN.to_bits() } else { v.to_bits() }).collect()

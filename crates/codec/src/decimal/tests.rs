@@ -1,6 +1,7 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::word::Float;
-use proptest::prelude::*;
 
 fn encoded<F: Float>(values: &[F], digits: u32, integers: Integers, overflow: Overflow) -> Vec<u8> {
     let mut dst = Vec::new();

@@ -1,6 +1,7 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::word::Int;
-use proptest::prelude::*;
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();

@@ -7,9 +7,10 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use crate::zigzag::varint;
 use crate::{Error, Result, plain, rle_hybrid};
-use std::collections::HashMap;
 
 const WHAT: &str = "dictionary column";
 

@@ -11,9 +11,10 @@
 #[cfg(test)]
 mod tests;
 
+use std::f64::consts::PI;
+
 use crate::bitstream::BitReader;
 use crate::{Error, Result};
-use std::f64::consts::PI;
 
 const WHAT: &str = "frequency column";
 

@@ -1,6 +1,7 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::word::{Float, Word};
-use proptest::prelude::*;
 
 #[test]
 fn the_later_form_is_the_documented_one() {

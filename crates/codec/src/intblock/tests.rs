@@ -1,6 +1,7 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::intpack::{bits, group, pfor};
-use proptest::prelude::*;
 
 fn groups_of(values: &[u32]) -> Vec<u8> {
     let mut out = Vec::new();

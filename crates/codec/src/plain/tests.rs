@@ -1,5 +1,6 @@
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 #[test]
 fn the_forms_are_the_documented_ones() {

@@ -1,5 +1,6 @@
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn encoded<T: Int>(values: &[T]) -> Vec<u8> {
     let mut dst = Vec::new();

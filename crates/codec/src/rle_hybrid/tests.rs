@@ -1,6 +1,7 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::word::Int;
-use proptest::prelude::*;
 
 fn encoded<T: Int>(values: &[T]) -> Vec<u8> {
     let mut dst = Vec::new();

@@ -1,5 +1,6 @@
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 const LEARNED: Prediction = Prediction::Learned(Product::Wrapping);
 

@@ -20,10 +20,9 @@ mod tiles;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 pub use assemble::{read_region, read_region_here};
 pub use boxes::{AxisCopy, BoxCopy, CopyAxis, copy_box, fill};
+use bytes::Bytes;
 pub use coordinates::coordinates;
 pub use dtype::DType;
 pub use narrow::narrow;

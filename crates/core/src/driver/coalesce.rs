@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::counters::Counters;
 use crate::error::Result;
 use crate::stats::RunStats;
 use crate::storage::{IoHints, Storage};
 use crate::task::ByteRange;
-
-use super::counters::Counters;
 
 /// Fetches `ranges` in their order, joining near ones of one file as the storage likes it.
 pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -> Result<Vec<Bytes>> {

@@ -33,17 +33,16 @@ mod tests;
 mod tile;
 
 pub use axes::resolve_axes;
+use cell::{Cell, F16, F32, F64, Integer, Integral, Number};
 pub use op::ReduceOp;
 pub use result::{Reduced, Values};
+use run::Job;
+use shape::Shape;
 
 use crate::array::{ArrayView, DType};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::selection::Region;
-
-use cell::{Cell, F16, F32, F64, Integer, Integral, Number};
-use run::Job;
-use shape::Shape;
 
 /// Reduces `region` of `array` over `axes` (all of them when the list is empty) on the driver's threads.
 ///

@@ -19,7 +19,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-
 #[cfg(feature = "cloud")]
 pub use cloud::CloudStorage;
 pub use folder::StagedFolder;

@@ -8,13 +8,13 @@ use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory, UrlTableFactory};
 use datafusion::common::Result;
 use datafusion::logical_expr::CreateExternalTable;
+use options::TableOptions;
 use tesselle::name::{expand, is_pattern};
 use tesselle::{Driver, Error, Format, Location, OpenOptions, Table, Uri};
 
 use crate::error::external;
 use crate::provider::TesselleTable;
 use crate::union::UnionTable;
-use options::TableOptions;
 
 /// Opens what a table name or a statement names.
 #[derive(Debug, Clone)]

@@ -6,12 +6,11 @@ mod literal;
 mod tests;
 
 use arrow_schema::{DataType, Schema};
+use column::{Operand, operand};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Like, Operator};
 use tesselle::{Comparison, Predicate, Scalar};
-
-use column::{Operand, operand};
 
 /// A predicate and whether it says all that the expression says. One that does not still holds for every row the
 /// expression holds for, so it may prune, but not replace the filter.

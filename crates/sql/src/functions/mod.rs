@@ -9,12 +9,12 @@ use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::datasource::MemTable;
 use datafusion::logical_expr::Expr;
+use rows::to_batch;
 use serde_json::{Map, Value, json};
 use tesselle::search::SearchOptions;
 use tesselle::{Driver, Error, OpenOptions, Opener, Uri};
 
 use crate::error::external;
-use rows::to_batch;
 
 /// A table made of what a container says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

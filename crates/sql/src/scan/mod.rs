@@ -17,10 +17,10 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, Repla
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use partition::{Counts, Partition};
 use tesselle::{Driver, Predicate, RunStats, Scan, Table, Task};
 
 use crate::error::external;
-use partition::{Counts, Partition};
 
 /// What is read, and what is left to do with its batches.
 pub(crate) struct Request {

@@ -10,7 +10,7 @@ use super::manifest::{Edit, Manifest, append};
 use super::member::{Member, check_path};
 use crate::meta::types::LogicalType;
 use crate::meta::zone::{compare, from_scalar};
-use crate::read::file::File;
+use crate::open::File;
 
 /// How long a change waits for another process that changes the same container.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);

@@ -11,8 +11,8 @@ use tesselle_core::{
 use super::catalog::Collection;
 use super::member::Member;
 use super::table::CollectionTable;
+use crate::describe;
 use crate::layout::layout;
-use crate::read::describe;
 use crate::verify::verify;
 
 /// An opened collection.

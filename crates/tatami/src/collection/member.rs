@@ -7,7 +7,7 @@ use tesselle_core::{Cursor, Error, Result, hex, json_bytes};
 use crate::meta::schema::{read_bytes, write_bytes};
 use crate::meta::types::LogicalType;
 use crate::meta::zone::{Zone, to_scalar};
-use crate::read::file::File;
+use crate::open::File;
 
 /// The bounds of one column over a whole file, as scalars.
 #[derive(Debug, Clone, PartialEq, Eq)]

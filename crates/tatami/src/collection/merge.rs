@@ -17,10 +17,10 @@ use super::catalog::{Collection, LOCK_WAIT};
 use super::manifest::Edit;
 use super::member::{Member, check_path};
 use crate::meta::types::LogicalType;
-use crate::read::file::File;
-use crate::read::table::FileTable;
+use crate::open::File;
 use crate::scalars::{binary_at, dispatch};
 use crate::search::{Segment, combine, is_segment};
+use crate::table::FileTable;
 use crate::write::options::{Profile, WriterOptions};
 use crate::write::writer::Writer;
 

@@ -12,11 +12,11 @@ use super::catalog::Collection;
 use super::member::Member;
 use crate::meta::types::LogicalType;
 use crate::meta::zone::Zone;
-use crate::read::file::File;
+use crate::open::File;
 use crate::read::plan;
 use crate::read::prune::{Evidence, Facts, verdict};
-use crate::read::table::{facts, is_exact};
 use crate::search::has_segment_columns;
+use crate::table::{facts, is_exact};
 
 /// All rows, members in path order.
 pub(crate) struct CollectionTable {

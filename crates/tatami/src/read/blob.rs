@@ -9,10 +9,10 @@ use tesselle_codec::compress::zstd::RawDictionary;
 use tesselle_codec::varint;
 use tesselle_core::{Context, Error, Result};
 
-use super::file::File;
 use super::values::short;
 use crate::meta::record::{RECORD_LEN, Record};
 use crate::meta::regions::{BlobColumn, BlobRun};
+use crate::open::File;
 
 /// The runs of one column by the ordinals they hold.
 #[derive(Debug, Clone)]

@@ -8,9 +8,9 @@ use std::ops::Range;
 use bytes::Bytes;
 use tesselle_core::{Context, Error, Result};
 
-use super::file::{File, page_piece};
 use crate::meta::groups::Chunk;
 use crate::meta::record::{RECORD_LEN, Record};
+use crate::open::{File, page_piece};
 
 /// A page in the fetched bytes of its chunk.
 #[derive(Debug, Clone)]

@@ -3,9 +3,9 @@
 use arrow_cast::parse::string_to_timestamp_nanos;
 use tesselle_core::{Action, Context, Error, Result, Scalar};
 
-use super::file::File;
 use crate::meta::schema::Field;
 use crate::meta::types::LogicalType;
+use crate::open::File;
 
 impl File {
     /// The column that the rows are sorted by.

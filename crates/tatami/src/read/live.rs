@@ -3,8 +3,8 @@
 use arrow_buffer::{BooleanBuffer, Buffer};
 use tesselle_core::{Action, Context, Error, Result};
 
-use super::file::File;
 use crate::meta::header::flags;
+use crate::open::File;
 use crate::search::{LiveDocs, read_live};
 
 impl File {

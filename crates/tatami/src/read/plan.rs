@@ -7,15 +7,15 @@ use arrow_buffer::BooleanBuffer;
 use bytes::Bytes;
 use tesselle_core::{Action, Error, Plan, Predicate, Result, Scalar, Scan, Task, Verdict};
 
-use super::file::File;
 use super::prune::{Evidence, Facts, equalities, verdict};
-use super::table::is_exact;
 use super::task::{GroupTask, Wanted};
 use crate::meta::bloom::Bloom;
 use crate::meta::groups::{Chunk, RowGroup};
 use crate::meta::page_index;
 use crate::meta::record::{RECORD_LEN, Record};
 use crate::meta::zone::from_scalar;
+use crate::open::File;
+use crate::table::is_exact;
 
 /// Plans a scan of one file.
 pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {

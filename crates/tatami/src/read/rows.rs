@@ -13,13 +13,13 @@ use super::blob::{BlobIndex, DecodedRun};
 use super::cache::{PageAt, PageCache};
 use super::chunk::page_headers;
 use super::column::{ColumnBuilder, blob_array};
-use super::file::{File, page_piece};
 use super::live::is_set;
 use crate::meta::groups::{Chunk, RowGroup};
 use crate::meta::page_index::{self, PageEntry};
 use crate::meta::record::RECORD_LEN;
 use crate::meta::types::LogicalType;
 use crate::meta::zone::{Zone, compare, from_scalar};
+use crate::open::{File, page_piece};
 use crate::scalars::{binary_at, bytes_at};
 
 impl File {

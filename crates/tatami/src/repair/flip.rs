@@ -26,8 +26,9 @@ pub(super) fn place(len: usize, difference: u32) -> Option<(usize, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use tesselle_codec::crc::crc32c;
+
+    use super::*;
 
     #[test]
     fn every_flip_is_found_and_nothing_else() {

@@ -8,7 +8,7 @@ use tesselle_core::{Cursor, Error, ErrorKind, Location, OpenOptions, Outcome, Re
 use super::flip;
 use crate::meta::header::{HEADER_LEN, Header, MAGIC};
 use crate::meta::trailer::{MIN_FILE_LEN, TRAILER_LEN, Trailer};
-use crate::read::file::File;
+use crate::open::File;
 
 /// How far from the end a trailer is searched for.
 const WINDOW: u64 = 1 << 20;

@@ -24,8 +24,8 @@ use crate::meta::inverted::{Inverted, Run};
 use crate::meta::record::{RECORD_LEN, Record};
 use crate::meta::trailer::Trailer;
 use crate::meta::types::{Codec, RecordKind};
-use crate::read::file::File;
-use crate::read::table::FileTable;
+use crate::open::File;
+use crate::table::FileTable;
 
 /// Which documents to delete.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use tesselle_core::Result;
 use super::meta::LiveDocs;
 use super::segment::read_live;
 use crate::meta::header::flags;
-use crate::read::file::File;
+use crate::open::File;
 
 /// The object `search` of `info --json`; `None` for files that are not segments.
 pub(crate) fn describe(file: &File) -> Result<Option<Value>> {

@@ -5,7 +5,7 @@ use tesselle_core::{Driver, Predicate, Result, Scan, Table};
 
 use super::meta::LiveDocs;
 use super::segment::Segment;
-use crate::read::table::FileTable;
+use crate::table::FileTable;
 
 /// The live documents of a segment that fulfil `predicate`; only the columns it names are read.
 pub(crate) fn allowed(segment: &Segment, predicate: &Predicate, driver: &Driver) -> Result<LiveDocs> {

@@ -61,12 +61,8 @@ mod write;
 #[cfg(test)]
 mod model_tests;
 
-pub(crate) use describe::describe;
-pub(crate) use segment::{has_segment_columns, is_segment, read_live};
-pub(crate) use verify::verify;
-pub(crate) use write::{RunBytes, combine};
-
 pub use delete::{Deleted, Deletion, delete};
+pub(crate) use describe::describe;
 pub use highlight::{Highlight, highlight};
 pub use hit::{Fields, Hit, Hits, SegmentCounts};
 pub use meta::{DictionaryKind, LiveDocs};
@@ -74,6 +70,9 @@ pub use query::{Query, Syntax};
 pub use routing::{BigramBuilder, BigramIndex, Route, RoutingIndex, ShardTerm};
 pub use searcher::{Ranked, SearchOptions, Searcher, search};
 pub use segment::{Segment, Shape};
+pub(crate) use segment::{has_segment_columns, is_segment, read_live};
 pub use snippet::{DEFAULT_SNIPPET_CHARS, snippet};
 pub use update::update;
+pub(crate) use verify::verify;
 pub use write::{IndexOptions, SegmentBuilder, index, merge_segments};
+pub(crate) use write::{RunBytes, combine};

@@ -11,7 +11,7 @@ use super::inverted::{InvertedIndex, Runs};
 use super::meta::{DictionaryKind, LiveDocs};
 use crate::meta::header::flags;
 use crate::meta::inverted::{Inverted, Run};
-use crate::read::file::File;
+use crate::open::File;
 
 /// Places of the forward columns; names do not matter.
 pub(crate) mod columns {

@@ -13,8 +13,8 @@ use super::inverted::InvertedIndex;
 use super::meta::{Dictionary, Entry};
 use super::segment::{Segment, columns, descriptor};
 use crate::meta::header::flags;
-use crate::read::file::File;
-use crate::read::table::FileTable;
+use crate::open::File;
+use crate::table::FileTable;
 
 const DICTIONARY: &str = "bad_dictionary";
 const POSTINGS: &str = "bad_postings";

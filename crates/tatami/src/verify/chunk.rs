@@ -14,10 +14,10 @@ use crate::meta::page_index::{self, PageEntry};
 use crate::meta::record::Record;
 use crate::meta::types::{LogicalType, RecordKind};
 use crate::meta::zone::{Zone, compare};
-use crate::read::arrow_schema::to_arrow;
+use crate::open::{File, page_piece};
 use crate::read::chunk::page_headers;
 use crate::read::column::{ColumnBuilder, Decoding};
-use crate::read::file::{File, page_piece};
+use crate::read::schema::to_arrow;
 use crate::scalars::{for_each, zone_of};
 use crate::write::order::OrderCheck;
 

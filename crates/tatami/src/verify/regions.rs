@@ -3,8 +3,8 @@
 use tesselle_core::{Context, Depth, Driver, Result};
 
 use super::Findings;
+use crate::open::File;
 use crate::read::blob::BlobIndex;
-use crate::read::file::File;
 
 pub(super) fn check(file: &File, depth: Depth, driver: &Driver, out: &mut Findings) -> Result<()> {
     dictionaries(file, out);

@@ -7,8 +7,8 @@ use crate::meta::groups::RowGroup;
 use crate::meta::header::flags;
 use crate::meta::types::LogicalType;
 use crate::meta::zone::compare;
+use crate::open::File;
 use crate::read::blob::BlobIndex;
-use crate::read::file::File;
 
 pub(super) fn check(file: &File, out: &mut Findings) {
     groups(file, out);

@@ -12,7 +12,7 @@ use tesselle_core::{Error, Result, TYPE_KEY};
 use super::options::WriterOptions;
 use crate::meta::schema::{Field, Schema, flags};
 use crate::meta::types::LogicalType;
-use crate::read::arrow_schema::{STRING_KEY, is_element};
+use crate::read::schema::{STRING_KEY, is_element};
 
 /// The schema of the file that batches of `arrow` are written to.
 pub(crate) fn from_arrow(arrow: &ArrowSchema, options: &WriterOptions) -> Result<Schema> {

@@ -6,7 +6,7 @@ use tesselle_core::{Created, Driver, Fit, Fitted, Result, TableFacts, WriteReque
 
 use super::options::WriterOptions;
 use super::writer::Writer;
-use crate::container::NAME;
+use crate::format::NAME;
 
 /// Starts a file. Settings that are not given follow from the facts about the source and the memory of the driver.
 pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {

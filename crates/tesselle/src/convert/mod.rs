@@ -7,17 +7,17 @@ mod watched;
 use std::sync::Arc;
 
 use arrow_schema::DataType;
+use place::refuse_same;
 use tesselle_core::{
     ArrayRequest, ArrayView, Attribute, Context, Created, Driver, Fitted, Format, GridKind, Location,
     OpenOptions, Result, Rewritten, Scan, Summary, TableFacts, TypeChange, WriteOptions, WriteRequest,
     WriteTarget, Written,
 };
+use watched::Watched;
 
 use crate::name::Uri;
 use crate::open::{DatasetTable, Opener};
 use crate::registry;
-use place::refuse_same;
-use watched::Watched;
 
 /// What to convert, beyond the two names.
 #[derive(Debug, Clone, Default)]

@@ -4,11 +4,10 @@ mod rows;
 mod sort;
 
 use arrow_schema::Schema;
+use rows::{Batches, Comparison};
 use serde_json::{Value, json};
 use tesselle_core::fit::plain_type;
 use tesselle_core::{Driver, Error, OpenOptions, Result, Scan, TableFacts};
-
-use rows::{Batches, Comparison};
 
 use crate::open::{DatasetTable, Opener};
 

@@ -196,12 +196,13 @@ fn merge(runs: &mut [Run<'_>]) -> Result<Option<RecordBatch>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::sync::Arc;
 
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
     use arrow_array::{ArrayRef, Int64Array};
+
+    use super::*;
 
     #[test]
     fn more_rows_than_memory_come_out_sorted() {

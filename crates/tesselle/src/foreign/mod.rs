@@ -12,14 +12,13 @@ mod text;
 mod writer;
 mod zarr;
 
-use arrow_schema::{DataType, Field, Schema};
-use tesselle_core::{Action, Confidence, Error, Format, Probe, Result, Scan};
-
 pub use arrow::ArrowIpc;
+use arrow_schema::{DataType, Field, Schema};
 pub use csv::Csv;
 pub use jsonl::JsonLines;
 pub use npy::Npy;
 pub use parquet::Parquet;
+use tesselle_core::{Action, Confidence, Error, Format, Probe, Result, Scan};
 pub use zarr::Zarr;
 
 /// A file of `format` by its first bytes, else by its name.

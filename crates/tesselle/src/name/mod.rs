@@ -4,10 +4,9 @@ mod pipes;
 
 use std::path::Path;
 
-use tesselle_core::{Error, Location, Result, Secret};
-
 pub use pipes::keep_pipes;
 use pipes::spooled;
+use tesselle_core::{Error, Location, Result, Secret};
 
 /// A container and, perhaps, a table inside it.
 #[derive(Debug, Clone)]

@@ -13,6 +13,7 @@ pub(crate) mod limits;
 pub(crate) mod metadata;
 mod orderly;
 pub(crate) mod secondary;
+pub(crate) mod statistics;
 pub(crate) mod superblock;
 pub(crate) mod zone;
 

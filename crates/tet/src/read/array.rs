@@ -10,12 +10,12 @@ use tesselle_core::{
     Result, Storage,
 };
 
-use super::axes;
-use super::opened::Opened;
-use crate::NAME;
+use super::schema;
+use crate::format::NAME;
 use crate::meta::geometry::Grid;
 use crate::meta::index::{Codec, DatasetRows};
 use crate::notes::Notes;
+use crate::open::Opened;
 
 /// One dataset as a grid of numbers.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Array {
             .clone();
         let dataset =
             opened.catalog.datasets.get(id).ok_or_else(|| Error::internal("a dataset is not there"))?;
-        let names = axes::names(dataset, opened.catalog.metadata_of(&dataset.name));
+        let names = schema::names(dataset, opened.catalog.metadata_of(&dataset.name));
         let file = opened.location.path().into();
         Ok(Self { opened: Arc::clone(opened), id, file, grid, names })
     }
@@ -50,8 +50,8 @@ impl Array {
 pub(crate) fn table(opened: &Arc<Opened>, id: usize) -> Result<GridTable> {
     let array = Array::new(opened, id)?;
     let stored = array.rows().map_or(0, |rows| rows.stored_bytes);
-    let metadata = axes::schema_metadata(&array.grid);
-    let column = GridColumn { name: axes::VALUE.to_owned(), array: Arc::new(array), is_bool: false };
+    let metadata = schema::schema_metadata(&array.grid);
+    let column = GridColumn { name: schema::VALUE.to_owned(), array: Arc::new(array), is_bool: false };
     let table = GridTable::new(opened.name(id), vec![column], Arc::clone(opened.location.storage()))?;
     let mut table = table.with_metadata(metadata).with_stored_bytes(stored);
     let (name, facts) = (opened.name(id), table.facts_mut());

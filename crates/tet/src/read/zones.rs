@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use tesselle_core::{ColumnBounds, Scalar};
 
-use super::opened::Opened;
 use crate::meta::zone::{Zone, ZoneDocument, scalar};
+use crate::open::Opened;
 
 /// The usable zone maps of a file, by dataset and row-major tile number.
 #[derive(Debug)]

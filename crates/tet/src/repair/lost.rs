@@ -6,8 +6,9 @@ use tesselle_core::driver::parallel;
 use tesselle_core::{DType, Driver, Error, ErrorKind, Result};
 
 use crate::Codec;
+use crate::container::File;
 use crate::meta::geometry::Grid;
-use crate::read::{File, decode_into};
+use crate::open::decode_into;
 
 /// The attribute of a dataset that names its lost tiles.
 const LOST: &str = "tesselle:lost_chunks";

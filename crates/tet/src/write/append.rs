@@ -10,11 +10,11 @@ use tesselle_core::{ArrayView, DType, Driver, Error, Location, OpenOptions, Regi
 use super::encode::{Encoded, Encoder};
 use super::spec::{DatasetSpec, FooterSpec, WriterOptions};
 use super::writer::Writer;
+use crate::container::File;
 use crate::meta::geometry::Grid;
 use crate::meta::index::Codec;
 use crate::meta::metadata::Metadata;
-use crate::read::File;
-use crate::statistics::TileStatistics;
+use crate::meta::statistics::TileStatistics;
 
 /// Rows of an array are read in parts of about this size.
 const WINDOW: u64 = 32 << 20;

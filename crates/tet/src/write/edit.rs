@@ -8,10 +8,10 @@ use tesselle_core::{ArrayView, DType, Driver, Error, Location, OpenOptions, Regi
 use super::append::{Copying, merged_footer};
 use super::spec::{DatasetSpec, FooterSpec, WriterOptions};
 use super::writer::Writer;
+use crate::container::File;
 use crate::meta::directory::Dataset;
 use crate::meta::geometry::Grid;
 use crate::meta::index::Codec;
-use crate::read::File;
 
 /// Removes datasets by name.
 pub fn remove(location: &Location, names: &[&str], driver: &Driver) -> Result<Summary> {

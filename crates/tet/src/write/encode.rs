@@ -8,7 +8,7 @@ use tesselle_core::{Error, Result};
 
 use crate::meta::geometry::Grid;
 use crate::meta::index::Codec;
-use crate::statistics::TileStatistics;
+use crate::meta::statistics::TileStatistics;
 
 /// How the tiles of one dataset are encoded.
 #[derive(Debug, Clone)]

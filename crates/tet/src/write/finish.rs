@@ -8,9 +8,9 @@ use crate::meta::footer::{Document, SpillRef, Tail};
 use crate::meta::index::{Header, Row};
 use crate::meta::limits::{INLINE_FOOTER, METADATA_SPILL};
 use crate::meta::metadata::Metadata;
+use crate::meta::statistics::secondary_document;
 use crate::meta::superblock::FLAG_FOOTER;
 use crate::meta::zone::{ZoneDocument, pretty};
-use crate::statistics::secondary_document;
 
 /// Index rows are put in place in parts of this many.
 const ROWS_AT_ONCE: usize = 8192;

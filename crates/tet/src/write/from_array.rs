@@ -4,11 +4,11 @@ use arrow_schema::Field;
 use tesselle_core::fit::check_types;
 use tesselle_core::{ArrayRequest, ArrayView, DType, Driver, Error, Result, Written};
 
-use super::columns::fit;
-use super::settings::{SinkSettings, UNNAMED};
+use super::options::{SinkSettings, UNNAMED};
+use super::schema::fit;
 use super::spec::{DatasetSpec, WriterOptions, default_chunk_shape};
 use super::writer::Writer;
-use crate::NAME;
+use crate::format::NAME;
 
 /// Tiles of the source that are kept; larger ones would make a band too large to hold.
 const KEPT_TILE: u64 = 64 << 20;

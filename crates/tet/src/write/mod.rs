@@ -1,14 +1,14 @@
 //! Writing: tiles are cut and encoded in parallel, appended in order, and committed as a whole.
 
 mod append;
-mod columns;
 mod edit;
 mod encode;
 mod finish;
 mod from_array;
 mod odometer;
+mod options;
 mod rewrite;
-mod settings;
+mod schema;
 mod sink;
 mod spec;
 mod writer;

@@ -5,11 +5,11 @@ use tesselle_core::{
 };
 
 use super::append::{Copying, merged_footer};
-use super::settings::{FooterChoice, checksum, numbers, word};
+use super::options::{FooterChoice, checksum, numbers, word};
 use super::spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions};
 use super::writer::Writer;
+use crate::container::File;
 use crate::meta::index::{Codec, MemoryBudget};
-use crate::read::File;
 
 /// The settings that a rewrite knows; the others place rows, and here are none.
 const KNOWN: [&str; 8] =

@@ -8,14 +8,14 @@ use arrow_schema::SchemaRef;
 use tesselle_core::fit::{check_types, fit_axis};
 use tesselle_core::{Action, Created, Driver, Error, Location, Result, Sink, Summary, WriteRequest};
 
-use super::columns::{Roles, coordinates, fit};
 use super::odometer::Odometer;
-use super::settings::{RowOrder, SinkSettings, UNNAMED, parse_numbers};
+use super::options::{RowOrder, SinkSettings, UNNAMED, parse_numbers};
+use super::schema::{Roles, coordinates, fit};
 use super::spec::{DatasetSpec, WriterOptions, default_chunk_shape};
 use super::writer::Writer;
-use crate::NAME;
+use crate::format::NAME;
 use crate::meta::directory::MAX_RANK;
-use crate::read::axes::{CHUNK_KEY, VALUE};
+use crate::read::schema::{CHUNK_KEY, VALUE};
 
 /// Takes batches of axis columns and values.
 pub(crate) struct TetSink {

@@ -12,8 +12,8 @@ use crate::meta::directory::{self, BLOB_OFFSET, Dataset};
 use crate::meta::geometry::Grid;
 use crate::meta::index::{self, Codec, Header, MemoryBudget};
 use crate::meta::limits;
+use crate::meta::statistics::DatasetStatistics;
 use crate::meta::superblock::Superblock;
-use crate::statistics::DatasetStatistics;
 
 /// Rows are gathered up to this size before tiles are cut, so that several are encoded at once.
 const GATHER: usize = 16 << 20;

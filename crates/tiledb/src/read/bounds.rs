@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use tesselle_core::{ColumnBounds, ColumnStats, Scalar};
 
-use super::column::Column;
+use super::schema::Column;
 use crate::Result;
-use crate::array::Array;
 use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
 use crate::meta::statistics::Extremes;
 use crate::meta::value::{parse_scalar, text_or_bytes};
+use crate::open::Array;
 
 /// What the tiles of all fragments together tell of an attribute, where every cell of theirs is read.
 pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnStats> {

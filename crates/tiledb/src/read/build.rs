@@ -11,13 +11,13 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
+use tesselle_core::Action;
 
-use super::column::{Column, Presentation, element_type, item_field};
+use super::schema::{Column, Presentation, element_type, item_field};
 use crate::meta::datatype::Datatype;
 use crate::meta::dimension::VAR;
 use crate::meta::enumeration::Enumeration;
 use crate::{Error, Result};
-use tesselle_core::Action;
 
 /// The cells of one column.
 pub(crate) struct Cells {

@@ -4,9 +4,9 @@
 
 pub(crate) mod bounds;
 pub(crate) mod build;
-pub(crate) mod column;
 mod copy;
 pub(crate) mod dense;
 mod projection;
+pub(crate) mod schema;
 pub(crate) mod sparse;
 pub(crate) mod tile;

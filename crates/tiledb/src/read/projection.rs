@@ -6,9 +6,9 @@ use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 use tesselle_core::{Predicate, Scan};
 
-use super::column::Column;
+use super::schema::Column;
 use crate::Result;
-use crate::array::Array;
+use crate::open::Array;
 
 /// The columns of a scan: those the predicate needs first, then the others.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tesselle_core::{ByteRange, Context};
 
-use crate::array::Array;
 use crate::filter::{Pipeline, TileCodec, TileKind};
 use crate::fragment::{Fragment, TileIndex};
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::{Field, file_stem};
+use crate::open::Array;
 use crate::{Error, Result};
 
 /// A field of a fragment, ready to be read.

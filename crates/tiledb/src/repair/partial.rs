@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use tesselle_core::{ErrorKind, Location};
 
-use crate::array::Array;
 use crate::container::stored_fields;
 use crate::fragment::Fragment;
 use crate::meta::schema::ArraySchema;
 use crate::meta::slots::Field;
 use crate::meta::value::Range;
+use crate::open::Array;
 use crate::read::sparse::Decoded;
 use crate::verify::{Checker, cells_of, misplaced, tile_cells};
 use crate::write::cells::TileCells;

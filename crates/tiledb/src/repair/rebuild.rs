@@ -1,6 +1,5 @@
 //! A fragment's metadata file made anew from its tiles: rectangles, R-tree and statistics recomputed.
 
-use crate::array::Array;
 use crate::container::stored_fields;
 use crate::fragment::{Fragment, TileIndex};
 use crate::meta::footer::Footer;
@@ -10,6 +9,7 @@ use crate::meta::slots::Field;
 use crate::meta::statistics::{Extremes, FieldSummary, TileStatistics, write_numbers, write_summary};
 use crate::meta::value::Range;
 use crate::meta::wire::put_bytes64;
+use crate::open::Array;
 use crate::read::sparse::ColumnTiles;
 use crate::verify::{recompute, tile_of};
 use crate::{Error, Result};

@@ -6,13 +6,13 @@ use tesselle_core::{Finding, Region as Selected, Report, Severity, Span};
 
 use super::finding;
 use super::structure::read;
-use crate::array::Array;
 use crate::container::field_name;
 use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
 use crate::meta::statistics::{Extremes, FieldSummary, TileStatistics};
+use crate::open::Array;
 use crate::order::grid::Grid;
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::read::tile::FieldTiles;

@@ -9,13 +9,13 @@ use tesselle_core::{Context, Depth, Driver, Finding, OpenOptions, Report, Severi
 
 use super::finding;
 use crate::Result;
-use crate::array::{Array, Loader};
 use crate::container::{field_name, stored_fields};
 use crate::fragment::Fragment;
 use crate::group::leads_down;
 use crate::meta::consolidated::ConsolidatedFooters;
 use crate::meta::schema::ArraySchema;
 use crate::meta::value::Range;
+use crate::open::{Array, Loader};
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::vanished::damage;
 use crate::write::cells::Cells;

@@ -12,11 +12,11 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait, PrimitiveArray};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
+use tesselle_core::Action;
 
 use crate::meta::attribute::Attribute;
 use crate::meta::dimension::{Dimension, VAR};
 use crate::{Datatype, Error, Result};
-use tesselle_core::Action;
 
 /// What cells of a field look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

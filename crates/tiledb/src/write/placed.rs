@@ -13,7 +13,7 @@ use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
 use crate::meta::value::Range;
 use crate::order::grid::{Grid, Region};
-use crate::read::column::number_type;
+use crate::read::schema::number_type;
 use crate::{Error, Physical, Result};
 
 impl ArrayWriter {

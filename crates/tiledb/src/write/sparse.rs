@@ -1,6 +1,7 @@
 //! Sparse writes (spec §8.3): cells with their coordinates, sorted into tiles.
 
 use arrow_array::RecordBatch;
+use tesselle_core::driver::parallel;
 
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
@@ -10,8 +11,6 @@ use super::fragment::{
 };
 use super::name::stamp;
 use super::order::{GlobalOrder, Ordered};
-use tesselle_core::driver::parallel;
-
 use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
 use crate::meta::value::Range;

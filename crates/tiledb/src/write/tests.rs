@@ -10,10 +10,10 @@ use super::cells::TileCells;
 use super::consolidate::{read_cells, runs_in_tile};
 use super::fragment::{field_type, stored_fields};
 use super::statistics::{Presence, TileStats, of_tile, summarize};
-use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
+use crate::open::Array;
 use crate::write::name::WRITE_VERSION;
 
 fn arrays() -> Vec<(String, Array)> {

@@ -12,8 +12,8 @@ use super::array::ArrayWriter;
 use super::consolidate::read_cells;
 use super::schema::NewSchema;
 use super::sparse::SparseOptions;
-use crate::array::Array;
 use crate::meta::slots::Field;
+use crate::open::Array;
 
 #[test]
 fn texts_beyond_ascii_lie_where_the_original_engine_puts_them() {

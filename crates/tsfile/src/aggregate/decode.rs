@@ -1,20 +1,22 @@
 //! The points that statistics do not answer for, decoded and added up.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_schema::Schema;
+use tesselle_core::driver::Order;
+use tesselle_core::{Driver, Error, Plan, Predicate, Result};
+
 use super::Aggregates;
-use crate::archive::Archive;
 use crate::meta::DataType;
+use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::DeviceData;
 use crate::read::output::{Part, Shape};
 use crate::read::plan::{Mode, Request, plan_device};
 use crate::read::prune::Pruner;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_schema::Schema;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use tesselle_core::driver::Order;
-use tesselle_core::{Driver, Error, Plan, Predicate, Result};
 
 /// Points per batch.
 const BATCH_POINTS: usize = 64 << 10;

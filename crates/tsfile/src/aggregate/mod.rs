@@ -8,13 +8,14 @@ mod decode;
 mod pieces;
 mod total;
 
+use std::sync::Arc;
+
+use tesselle_core::{Driver, Error, Location, OpenOptions, Result};
 pub use total::Aggregates;
 
-use crate::archive::Archive;
 use crate::meta::DataType;
+use crate::open::Archive;
 use crate::read::assemble::{ColumnData, DeviceData};
-use std::sync::Arc;
-use tesselle_core::{Driver, Error, Location, OpenOptions, Result};
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

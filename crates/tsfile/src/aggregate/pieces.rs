@@ -1,15 +1,17 @@
 //! Which chunks and pages can answer with their statistics, and what is left to decode.
 
+use std::ops::Range;
+
+use tesselle_core::{Context as _, Error, Result};
+
 use super::{Aggregates, Effort};
-use crate::archive::Archive;
 use crate::describe::read_headers;
 use crate::meta::{ChunkHeader, DataType, Statistics};
+use crate::open::Archive;
 use crate::read::assemble::ColumnData;
 use crate::read::loaded::{ChunkRef, Loaded, header_range};
 use crate::read::prune::Stretches;
 use crate::read::walk;
-use std::ops::Range;
-use tesselle_core::{Context as _, Error, Result};
 
 /// What statistics answer, and the stretches of time whose points are to be decoded.
 pub(super) struct Found {

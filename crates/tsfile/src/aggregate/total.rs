@@ -1,14 +1,16 @@
 //! Points in a few numbers, from statistics or from the points themselves.
 
-use crate::meta::statistics::Sum;
-use crate::meta::{DataType, Statistics, Value, Version};
-use crate::read::prune::bounds_of;
+use std::cmp::Ordering;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use serde_json::{Map, Value as Json, json};
-use std::cmp::Ordering;
 use tesselle_core::{Error, Result, json_float};
+
+use crate::meta::statistics::Sum;
+use crate::meta::{DataType, Statistics, Value, Version};
+use crate::read::prune::bounds_of;
 
 /// Some points in a few numbers.
 #[derive(Debug, Clone, PartialEq, Default)]

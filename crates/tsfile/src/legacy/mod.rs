@@ -1,11 +1,13 @@
 //! 0.8 and 000001, whose metadata is one block per device instead of an index tree.
 
+use std::collections::BTreeMap;
+
+use tesselle_core::{Error, Result};
+
 use crate::meta::DeviceId;
 use crate::meta::device_metadata::DeviceMetadata;
 use crate::meta::file_metadata::FileMetadata;
 use crate::read::file::{Chunk, Device, File, Series};
-use std::collections::BTreeMap;
-use tesselle_core::{Error, Result};
 
 /// The devices of the file metadata.
 pub(crate) fn devices(metadata: &FileMetadata) -> Vec<Device> {

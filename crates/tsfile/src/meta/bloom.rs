@@ -2,9 +2,10 @@
 //!
 //! Reads of a file never rely on it, for the index of the file is exact; verification recomputes it.
 
+use tesselle_core::{Cursor, Result};
+
 use super::primitive::Primitives as _;
 use super::{PutPrimitives, Version, primitive::len32};
-use tesselle_core::{Cursor, Result};
 
 const SEEDS: [u64; 8] = [5, 7, 11, 19, 31, 37, 43, 59];
 const MIN_BITS: u32 = 256;

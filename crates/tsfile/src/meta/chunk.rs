@@ -6,9 +6,10 @@
 //! | 000002 | the same without the tombstone |
 //! | 3, 4 | marker, `vstr` name, `uvar` size, `u8` type, `u8` compression, `u8` encoding |
 
+use tesselle_core::{Context as _, Cursor, Result};
+
 use super::primitive::Primitives as _;
 use super::{Compression, DataType, Encoding, PutPrimitives, Version, marker, primitive::len32};
-use tesselle_core::{Context as _, Cursor, Result};
 
 /// A chunk header. `data_size` bytes of pages follow it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Chunk group footers (up to version 2) and headers (from version 3 on).
 
+use tesselle_core::{Cursor, Result};
+
 use super::primitive::Primitives as _;
 use super::{DeviceId, PutPrimitives, Version, marker, primitive::len32};
-use tesselle_core::{Cursor, Result};
 
 /// The footer that closes a chunk group up to version 2.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Names of devices. Up to version 3 a device is one string; version 4 cuts it into segments.
 
+use tesselle_core::{Cursor, Result};
+
 use super::primitive::Primitives as _;
 use super::{PutPrimitives, Version, primitive::len32};
-use tesselle_core::{Cursor, Result};
 
 /// A device.
 ///

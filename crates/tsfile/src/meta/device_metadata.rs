@@ -6,9 +6,10 @@
 //! ChunkMetaData       str measurement, i64 offset, i64 points, i64 start, i64 end, i16 type, digest
 //! ```
 
+use tesselle_core::{Cursor, Result};
+
 use super::primitive::Primitives as _;
 use super::{DataType, PutPrimitives, Statistics, Version, primitive::len32};
-use tesselle_core::{Cursor, Result};
 
 /// All chunk groups of a device.
 #[derive(Debug, Clone, PartialEq)]

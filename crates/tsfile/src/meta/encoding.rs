@@ -1,7 +1,8 @@
 //! Encodings and their codes. Code 6 is GORILLA in the first two versions and `GORILLA_V1` later.
 
-use super::{DataType, Version};
 use tesselle_core::{Error, Result};
+
+use super::{DataType, Version};
 
 /// How the values of a page are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,10 +1,11 @@
 //! `TsFileMetaData`, the block at the end of a whole file: where everything else is.
 
+use tesselle_core::{Cursor, Result};
+
 use super::index_node::{IndexNode, Level};
 use super::primitive::Primitives as _;
 use super::schema::{MeasurementSchema, TableSchema};
 use super::{BloomFilter, PutPrimitives, Version, primitive::len32};
-use tesselle_core::{Cursor, Result};
 
 /// The number 0.8 writes between its schemas and the created-by flag.
 const CURRENT_VERSION_08: i32 = 3;

@@ -6,9 +6,10 @@
 //! 4       as 3, but device-level nodes name devices by their segments
 //! ```
 
+use tesselle_core::{Cursor, Error, Result};
+
 use super::primitive::Primitives as _;
 use super::{DeviceId, PutPrimitives, Version, primitive::len32};
-use tesselle_core::{Cursor, Error, Result};
 
 /// What the entries of a node are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,9 +7,10 @@
 //! aborted                                       cancels the line before
 //! ```
 
+use tesselle_core::{Error, Result};
+
 use super::Version;
 use super::deletion::{Deletion, Target};
-use tesselle_core::{Error, Result};
 
 /// Reads all deletions of a file that are in force. `offset` in errors is that of the line.
 pub fn parse_all(text: &[u8]) -> Result<Vec<Deletion>> {

@@ -8,11 +8,12 @@
 //! They are appended while the database runs: a file may end inside of the last one. The original then has those before
 //! it; so it is here.
 
+use tesselle_core::{Cursor, Error, Result};
+
 use super::PutPrimitives as _;
 use super::deletion::{Deletion, Target};
 use super::primitive::{Primitives as _, len32};
 use super::tag_condition::{TagCondition, natural};
-use tesselle_core::{Cursor, Error, Result};
 
 const TABLE: u8 = 0;
 const TREE: u8 = 1;

@@ -1,8 +1,9 @@
 //! The page header: sizes, and statistics where the layout has them.
 
+use tesselle_core::{Cursor, Result};
+
 use super::primitive::Primitives as _;
 use super::{ChunkHeader, PutPrimitives, Statistics, Version, primitive::len32};
-use tesselle_core::{Cursor, Result};
 
 /// A page header. `compressed_size` bytes of page data follow it.
 #[derive(Debug, Clone, PartialEq)]

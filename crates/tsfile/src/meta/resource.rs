@@ -6,10 +6,12 @@
 //!               i64 max plan index, i64 min plan index, str modification file, ...
 //! ```
 
+use std::collections::BTreeMap;
+
+use tesselle_core::{Cursor, Error, Result};
+
 use super::primitive::Primitives as _;
 use super::{DeviceId, PutPrimitives, Version, primitive::len32};
-use std::collections::BTreeMap;
-use tesselle_core::{Cursor, Error, Result};
 
 /// First and last time of a device; `None` in a file that is still being written.
 pub type TimeRange = (Option<i64>, Option<i64>);

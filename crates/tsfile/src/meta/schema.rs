@@ -1,8 +1,9 @@
 //! Schemas that files state: measurements in 0.8 and 000001, tables in version 4.
 
+use tesselle_core::{ColumnRole, Cursor, Error, Result};
+
 use super::primitive::Primitives as _;
 use super::{Compression, DataType, Encoding, PutPrimitives, primitive::len32};
-use tesselle_core::{ColumnRole, Cursor, Error, Result};
 
 /// Keys and values that a schema carries, in file order.
 pub type Properties = Vec<(String, String)>;

@@ -10,10 +10,11 @@
 //! | 000002 | `i64` count, `i64` start, `i64` end, then by type |
 //! | 3, 4 | `uvar` count, `i64` start, `i64` end, then by type |
 
-use super::primitive::Primitives as _;
-use super::{DataType, Physical, PutPrimitives, Value, Version};
 use serde_json::{Map, Value as Json, json};
 use tesselle_core::{Cursor, Error, Result};
+
+use super::primitive::Primitives as _;
+use super::{DataType, Physical, PutPrimitives, Value, Version};
 
 /// A sum, in the form the layout keeps it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -11,10 +11,12 @@
 //!
 //! A device is that of version 4. The kinds 4 and 5 are those of development versions since July 2026.
 
+use std::collections::BTreeSet;
+
+use tesselle_core::{Cursor, Error, Result};
+
 use super::primitive::Primitives as _;
 use super::{DeviceId, PutPrimitives as _, Version, primitive::len32};
-use std::collections::BTreeSet;
-use tesselle_core::{Cursor, Error, Result};
 
 /// Deepest nesting that is followed; the original nests once.
 const MAX_DEPTH: usize = 32;

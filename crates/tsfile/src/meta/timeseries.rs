@@ -2,9 +2,10 @@
 //!
 //! Version 000002 keeps the list of chunks elsewhere in the file and says where; later versions append it.
 
+use tesselle_core::{Cursor, Result};
+
 use super::primitive::Primitives as _;
 use super::{DataType, PutPrimitives, Statistics, Version, primitive::len32};
-use tesselle_core::{Cursor, Result};
 
 /// Set in the kind byte when there is more than one chunk.
 const MANY_CHUNKS: u8 = 0x01;

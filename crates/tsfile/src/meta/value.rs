@@ -1,10 +1,12 @@
 //! One value in metadata: a bound, a first or a last value.
 
+use std::cmp::Ordering;
+
+use serde_json::{Value as Json, json};
+use tesselle_core::{Cursor, Result};
+
 use super::primitive::Primitives as _;
 use super::{DataType, Physical, PutPrimitives, Version};
-use serde_json::{Value as Json, json};
-use std::cmp::Ordering;
-use tesselle_core::{Cursor, Result};
 
 /// A single value of any type.
 #[derive(Debug, Clone, PartialEq)]

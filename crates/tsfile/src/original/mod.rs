@@ -12,9 +12,8 @@ mod zone;
 pub use overview::overview;
 pub use resource::print_resources;
 pub use sketch::sketch;
-pub use zone::Zone;
-
 use tesselle_core::Result;
+pub use zone::Zone;
 
 /// Takes the lines of a tool.
 pub type Line<'a> = dyn FnMut(&str) -> Result<()> + 'a;

@@ -1,10 +1,11 @@
 //! The overview of data directories: the tree of their files, and the devices of resource files.
 
+use tesselle_core::storage::EntryKind;
+use tesselle_core::{Error, Location, Result};
+
 use super::java;
 use super::resource::{device_line, read};
 use super::{Line, Zone};
-use tesselle_core::storage::EntryKind;
-use tesselle_core::{Error, Location, Result};
 
 const FRAME: &str = "|==============================================================";
 /// What a data directory consists of.

@@ -1,9 +1,10 @@
 //! The resource printer: the time range of each device, file by file.
 
-use super::{Line, Zone};
-use crate::meta::resource::{Resource, TimeRange};
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{Context as _, Location, Result};
+
+use super::{Line, Zone};
+use crate::meta::resource::{Resource, TimeRange};
 
 /// The ending of resource files next to data files.
 const ENDING: &str = ".tsfile.resource";

@@ -3,6 +3,10 @@
 //! The flat metadata of 0.8 and 000001 is printed as IoTDB 0.9 does. Later layouts are printed in the same frame with
 //! their own structures.
 
+use std::collections::HashMap;
+
+use tesselle_core::{Context as _, Cursor, Driver, Error, Limits, Location, Result};
+
 use super::{Line, java};
 use crate::legacy;
 use crate::meta::chunk_group::ChunkGroupFooter;
@@ -11,8 +15,6 @@ use crate::meta::version::MAGIC;
 use crate::meta::{ChunkHeader, DataType, Statistics, Sum, Value};
 use crate::read::file::{Device, File, Series};
 use crate::walk::{Record, Walker};
-use std::collections::HashMap;
-use tesselle_core::{Context as _, Cursor, Driver, Error, Limits, Location, Result};
 
 /// The line before and after a chunk group starts with these.
 const BARS: &str = "|||||||||||||||||||||";

@@ -1,8 +1,9 @@
 //! Times as Java's `ZonedDateTime` prints them.
 
+use std::fmt::Write as _;
+
 use chrono::{DateTime, Offset as _, TimeZone as _, Utc};
 use chrono_tz::Tz;
-use std::fmt::Write as _;
 use tesselle_core::{Error, Result};
 
 const DAY_SECONDS: i64 = 86_400;

@@ -1,14 +1,16 @@
 //! A device over all files of an archive: its columns with their chunks, ranked, with deletions applied.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tesselle_core::{Error, Result};
+
 use super::TIME;
 use super::file::{Chunk, Device, File, Series};
 use super::loaded::ChunkRef;
 use super::prune::Stretches;
-use crate::archive::{Archive, ArchiveFile};
 use crate::meta::{DataType, Deletion, Statistics};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use tesselle_core::{Error, Result};
+use crate::open::{Archive, ArchiveFile};
 
 /// A device ready to be planned.
 #[derive(Debug, Default)]

@@ -1,7 +1,8 @@
 //! Decoded values of one type, and the few ways they are moved: ranges, picks, sorting.
 
-use crate::meta::{Physical, Value};
 use tesselle_core::{Error, Result};
+
+use crate::meta::{Physical, Value};
 
 /// Stands for "no value" among picks.
 pub(crate) const NONE: u32 = u32::MAX;

@@ -3,17 +3,19 @@
 //! Opening reads the metadata section (which a local storage maps) and parses the names of the devices; the series
 //! of a device are parsed when they are asked for. No data is touched.
 
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tesselle_core::{Action, Context as _, Cursor, Error, Limits, Location, Result};
+
 use crate::legacy;
 use crate::meta::file_metadata::FileMetadata;
 use crate::meta::index_node::{IndexNode, Level, NodeType};
 use crate::meta::timeseries::OneChunk;
 use crate::meta::{DataType, DeviceId, Statistics, TimeseriesMetadata, Version, marker};
 use crate::repair;
-use bytes::Bytes;
-use std::collections::HashSet;
-use std::ops::Range;
-use std::sync::Arc;
-use tesselle_core::{Action, Context as _, Cursor, Error, Limits, Location, Result};
 
 /// Deepest index tree that is followed; with the original's node sizes four levels hold billions of series.
 const MAX_TREE_DEPTH: usize = 64;

@@ -1,16 +1,18 @@
 //! Which pages the chunks of a task have, found in a few rounds of reads: chunk headers, then page headers or whole
 //! chunks.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+use tesselle_core::{ByteRange, Result};
+
 use super::loaded::{Loaded, header_range, parse_header};
 use super::prune::Pruner;
 use super::source::{Material, TaskChunk};
 use super::units;
 use super::walk::{HeaderWalk, Walk};
 use crate::meta::{ChunkHeader, DataType};
-use bytes::Bytes;
-use std::collections::HashMap;
-use std::ops::Range;
-use tesselle_core::{ByteRange, Result};
 
 /// The header of a chunk and where its pages lie; `None` for one that is left out.
 pub(crate) type Header = Option<(ChunkHeader, Range<u64>)>;

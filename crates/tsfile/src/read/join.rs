@@ -4,13 +4,15 @@
 //! all its times in it. Most devices write their series together: then all runs have equal times and values are
 //! copied in bulk; otherwise the times are merged and each source says which of its rows, if any, is at each time.
 
+use std::sync::Arc;
+
+use tesselle_core::Result;
+
 use super::column::NONE;
 use super::output::Output;
 use super::run::Run;
 use super::source::{Material, Source};
 use super::times::Buffers;
-use std::sync::Arc;
-use tesselle_core::Result;
 
 /// Appends the next window of rows. `false` when all sources are used up.
 pub(crate) fn join_window(

@@ -1,11 +1,13 @@
 //! Chunks as a plan names them, and as a task holds them once their bytes are there.
 
-use super::page::{self, Page};
-use crate::meta::{ChunkHeader, DataType, Statistics, Version};
-use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
+
+use bytes::Bytes;
 use tesselle_core::{Context as _, Cursor, Error, Result};
+
+use super::page::{self, Page};
+use crate::meta::{ChunkHeader, DataType, Statistics, Version};
 
 /// A chunk to read.
 #[derive(Debug, Clone)]

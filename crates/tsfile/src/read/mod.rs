@@ -1,6 +1,5 @@
 //! Reading: files, plans, tasks.
 
-pub(crate) mod arrow;
 pub(crate) mod assemble;
 pub(crate) mod column;
 pub(crate) mod date;
@@ -13,6 +12,7 @@ pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod prune;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod source;
 pub(crate) mod task;
 pub(crate) mod times;

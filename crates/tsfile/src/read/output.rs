@@ -1,16 +1,18 @@
 //! Rows in the making: growing buffers that become one record batch.
 
-use super::arrow::Show;
-use super::column::{Column, NONE};
-use super::run::{Run, RunColumn};
-use super::source::SourceColumn;
-use crate::meta::DataType;
+use std::sync::Arc;
+
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, NullBufferBuilder};
 use arrow_schema::SchemaRef;
-use std::sync::Arc;
 use tesselle_core::{Action, Error, Result};
+
+use super::column::{Column, NONE};
+use super::run::{Run, RunColumn};
+use super::schema::Show;
+use super::source::SourceColumn;
+use crate::meta::DataType;
 
 /// Text of one batch is kept below this, far from where 32-bit offsets end.
 const MAX_TEXT: usize = 1 << 28;

@@ -1,12 +1,14 @@
 //! One page: decompressed, split, decoded.
 
+use std::ops::Range;
+
+use bytes::Bytes;
+use tesselle_codec::compress;
+use tesselle_core::{Context as _, Cursor, Error, Result};
+
 use super::column::{Column, NONE};
 use super::values;
 use crate::meta::{ChunkHeader, Compression, Encoding, PageHeader, Physical, Statistics, Version};
-use bytes::Bytes;
-use std::ops::Range;
-use tesselle_codec::compress;
-use tesselle_core::{Context as _, Cursor, Error, Result};
 
 /// Largest page that is unfolded, whatever its header claims. The original aims at 64 KiB.
 const MAX_PAGE_BYTES: u64 = 1 << 29;

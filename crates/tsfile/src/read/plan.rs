@@ -3,17 +3,19 @@
 //! Chunks that overlap in time form a component; components are disjoint, so tasks give rows in the order of time
 //! and need nothing of each other. Small components share a task.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use tesselle_core::{Plan, Task};
+
 use super::assemble::{ColumnData, DeviceData};
 use super::loaded::ChunkRef;
 use super::output::Shape;
 use super::prune::{Piece, Pruner};
 use super::source::TaskChunk;
 use super::task::{Component, ScanTask, Share, Strand};
-use crate::archive::Archive;
 use crate::meta::DataType;
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-use tesselle_core::{Plan, Task};
+use crate::open::Archive;
 
 /// Values a task should have; less is joined with the next component.
 const TASK_VALUES: u64 = 1 << 18;

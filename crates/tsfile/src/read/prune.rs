@@ -4,9 +4,11 @@
 //! out rules it out for every row in its stretch of time, because X is there either one of its values or null; but
 //! only if no other piece of X reaches into that stretch. Such stretches are left out for all columns.
 
-use crate::meta::{DataType, Statistics, Sum, Value};
 use std::collections::BTreeMap;
+
 use tesselle_core::{ColumnBounds, Comparison, Predicate, Scalar, Verdict};
+
+use crate::meta::{DataType, Statistics, Sum, Value};
 
 /// The predicate of a scan with what is known beforehand about some columns (tags, the device).
 #[derive(Debug, Clone, Default)]

@@ -1,8 +1,10 @@
 //! A stretch of decoded points with ascending, distinct times.
 
-use super::column::{Column, NONE};
 use std::sync::Arc;
+
 use tesselle_core::Result;
+
+use super::column::{Column, NONE};
 
 /// Points of one or more columns at common times.
 #[derive(Debug, Clone)]

@@ -1,5 +1,13 @@
 //! Sources: what a stretch of time is read from, unit by unit, each unit decoded when its turn comes.
 
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tesselle_core::{ByteRange, Context as _, Error, Result};
+
 use super::column::{Column, NONE};
 use super::loaded::{ChunkRef, FileFacts, Loaded};
 use super::page::{self, Page};
@@ -8,12 +16,6 @@ use super::run::{Run, RunColumn, is_ascending};
 use super::times::{Buffers, TimeBytes, Times};
 use super::values;
 use crate::meta::DataType;
-use bytes::Bytes;
-use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
-use std::sync::Arc;
-use tesselle_core::{ByteRange, Context as _, Error, Result};
 
 /// All that the units of a task refer to.
 pub(crate) struct Material {

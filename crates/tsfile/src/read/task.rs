@@ -1,5 +1,11 @@
 //! The task that reads a stretch of time of one device: headers, then pages, then batches.
 
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use tesselle_core::{ByteRange, Cost, Error, Result, Step, Task};
+
 use super::find::{Header, PageFinder};
 use super::join::join_window;
 use super::loaded::Loaded;
@@ -9,11 +15,7 @@ use super::prune::Pruner;
 use super::source::{Material, PageId, Source, TaskChunk};
 use super::times::Buffers;
 use super::units;
-use crate::archive::Archive;
-use bytes::Bytes;
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, OnceLock};
-use tesselle_core::{ByteRange, Cost, Error, Result, Step, Task};
+use crate::open::Archive;
 
 /// Chunks that overlap in time.
 #[derive(Debug, Default)]

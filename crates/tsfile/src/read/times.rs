@@ -1,8 +1,10 @@
 //! What decoding keeps from page to page: times that were decoded, and the buffer that pages are unfolded into.
 
-use super::run::is_ascending;
 use std::sync::Arc;
+
 use tesselle_core::Result;
+
+use super::run::is_ascending;
 
 /// What the pages of a task are decoded with, one after the other.
 #[derive(Debug, Default)]

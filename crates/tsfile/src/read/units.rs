@@ -1,15 +1,17 @@
 //! From the loaded chunks of a component to sources: which pages are decoded, and in what order.
 
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+use tesselle_core::{Error, Result};
+
 use super::loaded::Loaded;
 use super::plan::Mode;
 use super::prune::{Piece, Pruner, Stretches, bounds_of};
 use super::source::{Material, PageId, PointPage, Source, SourceColumn, TaskChunk, Unit};
 use super::task::{Component, Strand};
 use crate::meta::{ChunkHeader, DataType, Statistics};
-use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
-use std::sync::Arc;
-use tesselle_core::{Error, Result};
 
 /// Leaves out chunks that statistics rule out now that their encodings are known.
 pub(crate) fn drop_hopeless_chunks(

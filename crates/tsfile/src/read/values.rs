@@ -1,8 +1,7 @@
 //! One encoded column of a page into values: the dispatch over type and encoding, once per page.
 
-use super::column::{Column, Strings};
-use crate::meta::{Encoding, Physical, Statistics, Value, Version};
 use std::cmp::Ordering;
+
 use tesselle_codec::decimal::Integers;
 use tesselle_codec::plain::{ByteOrder, LengthPrefix};
 use tesselle_codec::rlbe::Difference;
@@ -12,6 +11,9 @@ use tesselle_codec::{
     sprintz, zigzag,
 };
 use tesselle_core::{Error, Result};
+
+use super::column::{Column, Strings};
+use crate::meta::{Encoding, Physical, Statistics, Value, Version};
 
 /// Most points of one page. The original closes a page at 2^20; the bound keeps a few hostile bytes, which can
 /// stand for any number of equal steps, from filling the memory.

@@ -3,11 +3,13 @@
 //! The format has no index of pages: each header tells where the next one is. Where a scan wants few pages, a read of
 //! some bytes per page is much cheaper than the whole chunk.
 
+use std::ops::Range;
+
+use bytes::Bytes;
+use tesselle_core::{Cursor, Location, Result};
+
 use super::page::{self, Page};
 use crate::meta::{ChunkHeader, PageHeader, Version};
-use bytes::Bytes;
-use std::ops::Range;
-use tesselle_core::{Cursor, Location, Result};
 
 /// Chunks below this are read whole.
 const WALK_FROM: u64 = 256 << 10;

@@ -1,5 +1,10 @@
 //! Whether a chunk group is whole: every page is decoded and compared with all that is said about it.
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use tesselle_core::{Driver, Finding, Location, Result, Severity};
+
 use super::guide::{Guide, Known};
 use super::salvage::{Salvage, Salvaged};
 use crate::meta::{DeviceId, Statistics, Version};
@@ -8,9 +13,6 @@ use crate::verify::pages::{self, Waiting};
 use crate::verify::{Compare, difference};
 use crate::walk::{Record, WalkedChunk, Walker};
 use crate::write::tail::{ChunkRecord, GroupRecord};
-use std::ops::Range;
-use std::sync::Arc;
-use tesselle_core::{Driver, Finding, Location, Result, Severity};
 
 /// What became of a group.
 #[derive(Debug, Clone, Default)]

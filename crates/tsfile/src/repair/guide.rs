@@ -1,11 +1,13 @@
 //! What the tail of a damaged file says about its chunks: where a scan may go on after damage, and what must be there.
 
+use std::collections::BTreeMap;
+
+use tesselle_core::{Cursor, Location, Result};
+
 use crate::meta::bloom::BloomFilter;
 use crate::meta::{DataType, DeviceId, Statistics, Version, marker};
 use crate::read::file::File;
 use crate::verify::{Compare, difference};
-use std::collections::BTreeMap;
-use tesselle_core::{Cursor, Location, Result};
 
 /// How many bytes longer than expected the header of a group may be: one library writes trailing null tags.
 const NULL_TAGS: u64 = 64;

@@ -1,11 +1,12 @@
 //! The data section of a repaired file: what is copied or rebuilt, and where everything stands afterwards.
 
+use std::ops::Range;
+
 use super::Groups;
 use super::salvage::Salvaged;
 use super::scan::Recovered;
 use crate::meta::{DeviceId, Version};
 use crate::write::tail::GroupRecord;
-use std::ops::Range;
 
 /// Bytes of a repaired file.
 #[derive(Debug, Clone, PartialEq, Eq)]

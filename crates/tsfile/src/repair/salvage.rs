@@ -4,6 +4,12 @@
 //! headers around them are rebuilt. In an aligned group a bad page of the times costs its rows, a bad page of a column
 //! becomes one without a value.
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tesselle_core::{Cursor, Driver, Location, Result, Severity};
+
 use super::guide::{Guide, Known};
 use super::mended::Segment;
 use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
@@ -14,10 +20,6 @@ use crate::verify::pages::{self, Waiting};
 use crate::verify::{Compare, difference};
 use crate::walk::WalkedChunk;
 use crate::write::tail::{ChunkRecord, GroupRecord};
-use bytes::Bytes;
-use std::ops::Range;
-use std::sync::Arc;
-use tesselle_core::{Cursor, Driver, Location, Result, Severity};
 
 /// What is left of a chunk group.
 #[derive(Debug, Clone)]

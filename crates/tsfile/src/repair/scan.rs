@@ -3,6 +3,13 @@
 //! The scan goes forward from the header, as the original's recovery does. Up to version 2 a footer closes a group;
 //! later a group is known whole only when the next one, an operation range, the separator or the exact end follows.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+use tesselle_core::storage::{MemoryStorage, Storage as _};
+use tesselle_core::{Error, Location, Result};
+
 use crate::meta::file_metadata::is_about_encryption;
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{DeviceId, FileMetadata, Statistics, Version};
@@ -11,11 +18,6 @@ use crate::read::loaded::Loaded;
 use crate::walk::{Record, Walker};
 use crate::write::output::Output;
 use crate::write::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
-use bytes::Bytes;
-use std::collections::BTreeMap;
-use std::ops::Range;
-use tesselle_core::storage::{MemoryStorage, Storage as _};
-use tesselle_core::{Error, Location, Result};
 
 /// Entries of an index node, as the original writes by default.
 const DEGREE: usize = 256;

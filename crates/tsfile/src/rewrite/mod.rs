@@ -8,18 +8,20 @@
 mod rows;
 mod schema;
 
-use crate::archive::Archive;
-use crate::meta::Version;
-use crate::table::{DeviceTable, exact_rows};
-use crate::verify;
-use crate::write::output::Output;
-use crate::write::settings::Plan;
 use std::sync::Arc;
+
 use tesselle_core::driver::{self, Order};
 use tesselle_core::{
     Action, Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Scan, Severity, Summary,
     WriteOptions,
 };
+
+use crate::meta::Version;
+use crate::open::Archive;
+use crate::table::{DeviceTable, exact_rows};
+use crate::verify;
+use crate::write::output::Output;
+use crate::write::settings::Plan;
 
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;

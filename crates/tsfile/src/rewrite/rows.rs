@@ -1,18 +1,20 @@
 //! An archive encoded again, device by device.
 
-use super::kept;
-use super::schema::{Changes, fit, of_device};
-use crate::archive::{Archive, ModelTable};
-use crate::meta::schema::{Category, TableSchema};
-use crate::meta::{DataType, DeviceId};
-use crate::table::DeviceTable;
-use crate::write::Writer;
-use crate::write::arrow::{Converted, convert, millis};
-use crate::write::buffer::Input;
-use crate::write::settings::Plan;
 use std::sync::Arc;
+
 use tesselle_core::driver::{self, Order};
 use tesselle_core::{Driver, Error, Location, Result, Rewritten, Scan, Table as _, WriteOptions};
+
+use super::kept;
+use super::schema::{Changes, fit, of_device};
+use crate::meta::schema::{Category, TableSchema};
+use crate::meta::{DataType, DeviceId};
+use crate::open::{Archive, ModelTable};
+use crate::table::DeviceTable;
+use crate::write::Writer;
+use crate::write::buffer::Input;
+use crate::write::schema::{Converted, convert, millis};
+use crate::write::settings::Plan;
 
 /// Writes the rows of all devices and tables.
 pub(super) fn rewrite(

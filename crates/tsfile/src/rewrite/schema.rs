@@ -1,14 +1,16 @@
 //! What the series of an archive are in the file that is written.
 
-use crate::archive::Archive;
+use std::collections::BTreeMap;
+
+use tesselle_core::Result;
+
 use crate::describe::read_headers;
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{Compression, Encoding, Version};
+use crate::open::Archive;
 use crate::read::assemble::DeviceData;
 use crate::read::loaded::ChunkRef;
 use crate::write::settings::Plan;
-use std::collections::BTreeMap;
-use tesselle_core::Result;
 
 /// Series that are named where something about them changes.
 const NAMED: usize = 8;

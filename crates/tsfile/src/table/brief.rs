@@ -4,15 +4,17 @@
 //! It gives what [`super::stats::of_table`] gives, without making objects of the series; where the case is another one
 //! it gives nothing.
 
+use std::ops::Range;
+
+use tesselle_core::{ColumnStats, Cursor, Known, Scalar, TableStats};
+
 use super::stats::{Joined, MAX_TABLE_CHUNKS};
-use crate::archive::{Archive, ArchiveFile};
 use crate::meta::timeseries::OneChunk;
 use crate::meta::{ChunkHeader, DataType};
+use crate::open::{Archive, ArchiveFile};
 use crate::read::TIME;
 use crate::read::file::Device;
 use crate::read::prune::bounds_of;
-use std::ops::Range;
-use tesselle_core::{ColumnStats, Cursor, Known, Scalar, TableStats};
 
 /// What is known so far.
 struct Brief<'a> {
@@ -183,10 +185,11 @@ impl Brief<'_> {
 
 #[cfg(test)]
 mod tests {
+    use tesselle_core::{Location, OpenOptions};
+
     use super::super::stats;
     use super::*;
     use crate::meta::schema::Category;
-    use tesselle_core::{Location, OpenOptions};
 
     #[test]
     fn a_pass_over_the_index_tells_what_all_series_tell() {

@@ -1,19 +1,21 @@
 //! The table of one device: time, then its measurements, joined on time.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_schema::{Field, Schema, SchemaRef};
+use tesselle_core::{
+    ColumnRole, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
+};
+
 use super::{BATCH_ROWS, facts, pushdown, stats, wanted};
-use crate::archive::Archive;
 use crate::meta::DataType;
+use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::DeviceData;
 use crate::read::output::{Part, Shape};
 use crate::read::plan::{Mode, Request, plan_device};
 use crate::read::prune::Pruner;
-use arrow_schema::{Field, Schema, SchemaRef};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use tesselle_core::{
-    ColumnRole, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
-};
 
 /// A device as a table.
 pub(crate) struct DeviceTable {

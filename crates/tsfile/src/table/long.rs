@@ -1,19 +1,21 @@
 //! The long table `*`: one row per point of the whole archive.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef};
+use tesselle_core::{
+    ColumnBounds, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
+};
+
 use super::{BATCH_ROWS, LONG, facts, pushdown, wanted};
-use crate::archive::Archive;
 use crate::meta::DataType;
+use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::DeviceData;
 use crate::read::output::{Part, Shape};
 use crate::read::plan::{Mode, Request, plan_device};
 use crate::read::prune::{Pruner, all_null};
-use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use tesselle_core::{
-    ColumnBounds, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
-};
 
 const DEVICE: &str = "device";
 const MEASUREMENT: &str = "measurement";

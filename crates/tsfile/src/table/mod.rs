@@ -6,17 +6,16 @@ mod long;
 mod model;
 mod stats;
 
-pub(crate) use stats::exact_rows;
-
 pub(crate) use device::DeviceTable;
 pub(crate) use long::LongTable;
 pub(crate) use model::ModelTableView;
+pub(crate) use stats::exact_rows;
+use tesselle_core::{Action, Error, Predicate, Pushdown, Result, Scan, TableFacts};
 
-use crate::archive::Archive;
 use crate::describe::attributes;
 use crate::format::NAME;
+use crate::open::Archive;
 use crate::read::prune::interval_of;
-use tesselle_core::{Action, Error, Predicate, Pushdown, Result, Scan, TableFacts};
 
 /// Rows per batch where the scan leaves the choice.
 pub(crate) const BATCH_ROWS: usize = 16 << 10;

@@ -1,21 +1,23 @@
 //! A table of the table model (version 4): the rows of its devices, with their tags as columns.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use arrow_schema::{Field, Schema, SchemaRef};
+use tesselle_core::{
+    ColumnBounds, ColumnRole, Error, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts,
+    TableStats,
+};
+
 use super::{BATCH_ROWS, brief, facts, pushdown, stats, wanted};
-use crate::archive::Archive;
 use crate::meta::DataType;
 use crate::meta::schema::{Category, MeasurementSchema};
+use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::DeviceData;
 use crate::read::output::{Part, Shape};
 use crate::read::plan::{Mode, Request, plan_device};
 use crate::read::prune::{Pruner, all_null};
-use arrow_schema::{Field, Schema, SchemaRef};
-use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
-use tesselle_core::{
-    ColumnBounds, ColumnRole, Error, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts,
-    TableStats,
-};
 
 /// A table of the table model.
 pub(crate) struct ModelTableView {

@@ -1,15 +1,17 @@
 //! What is known of a device without reading its pages.
 
-use crate::archive::Archive;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use tesselle_core::{ColumnStats, Known, Scalar, TableStats};
+
 use crate::describe::read_headers;
 use crate::meta::{ChunkHeader, DataType, Sum};
+use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
 use crate::read::loaded::ChunkRef;
 use crate::read::prune::bounds_of;
-use std::collections::BTreeMap;
-use std::ops::Range;
-use tesselle_core::{ColumnStats, Known, Scalar, TableStats};
 
 /// Most chunk headers that are looked at to tell whether bounds are exact.
 const MAX_HEADERS: usize = 4096;

@@ -1,11 +1,13 @@
 //! A data directory merged into one file, with its deletions applied and a resource file next to it.
 
-use crate::archive::Archive;
+use std::collections::BTreeMap;
+
+use tesselle_core::{Driver, Error, Location, OpenOptions, Result, Settings, Summary, WriteOptions};
+
 use crate::meta::resource::Resource;
 use crate::meta::{DeviceId, Version};
+use crate::open::Archive;
 use crate::rewrite::rewrite;
-use std::collections::BTreeMap;
-use tesselle_core::{Driver, Error, Location, OpenOptions, Result, Settings, Summary, WriteOptions};
 
 /// What a compaction wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

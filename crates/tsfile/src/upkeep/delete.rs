@@ -7,13 +7,14 @@
 //! | 3 | `.mods`, with the position up to which the file is concerned |
 //! | 4 | `.mods2`, paths with wildcards, and rows or columns of tables by their tags |
 
-use crate::archive::{beside, data_files};
+use tesselle_core::{Context as _, Error, Limits, Location, Result};
+
 use crate::meta::deletion::Target;
 use crate::meta::schema::{Category, MeasurementSchema};
 use crate::meta::tag_condition::TagCondition;
 use crate::meta::{Deletion, Version, mods, mods2};
+use crate::open::{beside, data_files};
 use crate::read::file::File;
-use tesselle_core::{Context as _, Error, Limits, Location, Result};
 
 /// Largest file of deletions that is added to.
 const MAX_BYTES: u64 = 1 << 28;

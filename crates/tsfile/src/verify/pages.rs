@@ -1,12 +1,14 @@
 //! The pages of chunks decoded and compared with their statistics, each on any thread.
 
+use std::sync::Arc;
+
+use tesselle_core::driver::parallel;
+use tesselle_core::{Driver, Finding, Severity};
+
 use super::{Compare, difference};
 use crate::meta::{Statistics, Version};
 use crate::points;
 use crate::walk::WalkedChunk;
-use std::sync::Arc;
-use tesselle_core::driver::parallel;
-use tesselle_core::{Driver, Finding, Severity};
 
 /// A chunk that waits to be decoded.
 pub(crate) struct Waiting {

@@ -1,13 +1,15 @@
 //! Pages to chunks: where pages end, and the headers before them.
 
+use std::ops::Range;
+
+use tesselle_core::{Error, Result};
+
 use super::encode::{Coding, Decimals, USUAL_DECIMALS};
 use super::page::EncodedPage;
 use super::values::Slice;
 use crate::meta::primitive::len32;
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{ChunkHeader, Encoding, Statistics, Version, marker};
-use std::ops::Range;
-use tesselle_core::{Error, Result};
 
 /// How much goes into one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! One page's values in the encoding of their chunk.
 
-use super::values::{Slice, Texts};
-use crate::meta::{Compression, DataType, Encoding, Physical, Version};
 use tesselle_codec::decimal::{self, Integers, Overflow};
 use tesselle_codec::plain::{self, ByteOrder, LengthPrefix};
 use tesselle_codec::rlbe::{self, Difference};
@@ -9,6 +7,9 @@ use tesselle_codec::sprintz::{self, Prediction, Product};
 use tesselle_codec::word::{Float, Int, Word};
 use tesselle_codec::{camel, chimp, delta_binary, dictionary, gorilla, regular, rle_hybrid, zigzag};
 use tesselle_core::{Action, Error, Result};
+
+use super::values::{Slice, Texts};
+use crate::meta::{Compression, DataType, Encoding, Physical, Version};
 
 /// How a column is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

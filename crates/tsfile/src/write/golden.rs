@@ -2,6 +2,15 @@
 //!
 //! Runs where `TESSELLE_FIXTURES` names the fixtures.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tesselle_core::storage::MemoryStorage;
+use tesselle_core::{Cursor, Limits, Location};
+
 use super::chunk::{EncodedChunk, PageLimits, Pages, Setting, header};
 use super::output::Output;
 use super::page::{Content, PageJob};
@@ -12,13 +21,6 @@ use crate::meta::{ChunkHeader, Compression, DataType, DeviceId, Encoding, Statis
 use crate::read::column::{Column, NONE};
 use crate::read::file::{Chunk, File};
 use crate::read::page::{self, Page};
-use bytes::Bytes;
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::Arc;
-use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Cursor, Limits, Location};
 
 /// The whole files among the fixtures, by case.
 fn cases(prefix: &str) -> Vec<(String, Location)> {

@@ -1,9 +1,10 @@
 //! Text columns that name devices, measurements and tags.
 
+use std::collections::HashMap;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::DataType as ArrowType;
-use std::collections::HashMap;
 use tesselle_core::{Error, Result};
 
 /// A text column as runs of rows with the same text. Neighbours mostly have the same.
@@ -141,8 +142,9 @@ impl Group {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::sync::Arc;
+
+    use super::*;
 
     #[test]
     fn runs_are_found_whatever_their_length() {

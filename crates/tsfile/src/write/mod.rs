@@ -36,7 +36,6 @@
 //!
 //! [`Encoding::default_for`]: crate::meta::Encoding::default_for
 
-pub(crate) mod arrow;
 pub(crate) mod buffer;
 mod chunk;
 mod encode;
@@ -46,6 +45,7 @@ mod labels;
 mod options;
 pub(crate) mod output;
 mod page;
+pub(crate) mod schema;
 pub(crate) mod settings;
 mod sink;
 pub(crate) mod statistics;

@@ -1,8 +1,9 @@
 //! How a file is written.
 
+use tesselle_core::{Error, Result};
+
 use super::chunk::{PageLimits, Setting};
 use crate::meta::{DataType, Encoding, Version};
-use tesselle_core::{Error, Result};
 
 /// What to do with points that are not in order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,13 +1,14 @@
 //! One page: its columns encoded, joined and compressed, with the statistics of its points.
 
+use tesselle_codec::compress::compress;
+use tesselle_core::{Context as _, Driver, Result};
+
 use super::chunk::Setting;
 use super::encode::Coding;
 use super::statistics::{of_points, of_times};
 use super::values::{Rows, Slice};
 use crate::meta::primitive::len32;
 use crate::meta::{Compression, Encoding, PageHeader, PutPrimitives, Statistics};
-use tesselle_codec::compress::compress;
-use tesselle_core::{Context as _, Driver, Result};
 
 /// A page in bytes.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,11 +1,13 @@
 //! The settings of a write, by name.
 
+use std::collections::BTreeMap;
+
+use tesselle_core::{Error, Result, Settings};
+
 use super::options::{Order, WriterOptions};
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{Compression, DataType, Encoding, Version};
 use crate::write::chunk::MAX_POINT_NUMBER;
-use std::collections::BTreeMap;
-use tesselle_core::{Error, Result, Settings};
 
 const KNOWN: [&str; 18] = [
     "aligned",

@@ -1,24 +1,26 @@
 //! Record batches into a file: one device, a device per value of a column, a table with tags, or long rows.
 
-use super::arrow::{Converted, convert, fit, fit_time, millis, type_of};
+use std::sync::Arc;
+
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
+use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef};
+use tesselle_core::fit::check_types;
+use tesselle_core::{
+    Action, ColumnRole, Created, Driver, Error, Fit, Fitted, Result, Sink, Summary, TableFacts, WriteOptions,
+    WriteRequest,
+};
+
 use super::buffer::Input;
 use super::labels::{Group, Labels, groups};
 use super::options::WriterOptions;
+use super::schema::{Converted, convert, fit, fit_time, millis, type_of};
 use super::settings::Plan;
 use super::writer::Writer;
 use crate::format::NAME;
 use crate::meta::schema::{Category, TableSchema};
 use crate::meta::{DataType, DeviceId, Version};
 use crate::table::LONG;
-use arrow_array::{Array, RecordBatch};
-use arrow_buffer::{NullBuffer, ScalarBuffer};
-use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef};
-use std::sync::Arc;
-use tesselle_core::fit::check_types;
-use tesselle_core::{
-    Action, ColumnRole, Created, Driver, Error, Fit, Fitted, Result, Sink, Summary, TableFacts, WriteOptions,
-    WriteRequest,
-};
 
 /// The device of rows that name none.
 const DEFAULT_DEVICE: &str = "root.data";

@@ -1,9 +1,10 @@
 //! Statistics of the points of a page.
 
+use std::cmp::Ordering;
+
 use super::values::Slice;
 use crate::meta::value::compare_text;
 use crate::meta::{Statistics, Sum, Value, Version};
-use std::cmp::Ordering;
 
 /// The statistics of points in order of time. Fields that the layout lacks are filled all the same where they are
 /// cheap; what is written is the layout's business.

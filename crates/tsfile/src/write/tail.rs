@@ -1,6 +1,11 @@
 //! Everything behind the data section: the separator, the metadata of devices and series, the index trees, the file
 //! metadata and the closing magic.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use tesselle_core::Result;
+
 use super::output::Output;
 use crate::meta::device_metadata::{ChunkGroupMetadata, ChunkMetadata, DeviceMetadata};
 use crate::meta::file_metadata::{DeviceLocation, FileMetadata};
@@ -9,9 +14,6 @@ use crate::meta::primitive::len32;
 use crate::meta::schema::{MeasurementSchema, TableSchema};
 use crate::meta::timeseries::{TimeseriesChunk, TimeseriesMetadata};
 use crate::meta::{BloomFilter, ChunkHeader, DataType, DeviceId, PutPrimitives, Statistics, Version, marker};
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
-use tesselle_core::Result;
 
 /// What the metadata has to say about a device.
 #[derive(Debug, Clone, Default)]

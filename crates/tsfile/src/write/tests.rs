@@ -1,9 +1,11 @@
+use std::sync::Arc;
+
+use tesselle_core::storage::MemoryStorage;
+use tesselle_core::{Driver, DriverOptions, Location};
+
 use super::*;
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{Compression, DataType, Encoding, Value, Version};
-use std::sync::Arc;
-use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Driver, DriverOptions, Location};
 
 fn memory() -> Location {
     Location::new(Arc::new(MemoryStorage::new()), "out.tsfile")

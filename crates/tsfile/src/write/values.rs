@@ -1,8 +1,10 @@
 //! Values of one column on their way into pages.
 
-use crate::meta::{DataType, Physical, Value};
 use std::ops::Range;
+
 use tesselle_core::{Error, Result};
+
+use crate::meta::{DataType, Physical, Value};
 
 /// Values of one column, one per row; what stands at a row without a value does not matter.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,5 +1,10 @@
 //! The writer: devices are declared, points come in by device, chunk groups go out.
 
+use std::collections::{BTreeMap, HashSet};
+
+use tesselle_core::driver::parallel;
+use tesselle_core::{Context as _, Driver, Error, Location, Result, Summary};
+
 use super::buffer::{Column, DeviceBuffer, Encoder, Input};
 use super::options::WriterOptions;
 use super::output::Output;
@@ -9,9 +14,6 @@ use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
 use crate::meta::schema::{Category, MeasurementSchema, TableSchema};
 use crate::meta::{Compression, DataType, DeviceId, Encoding, Value, Version};
 use crate::write::chunk::EncodedChunk;
-use std::collections::{BTreeMap, HashSet};
-use tesselle_core::driver::parallel;
-use tesselle_core::{Context as _, Driver, Error, Location, Result, Summary};
 
 /// Writes one file. Memory follows `group_bytes`; only what the metadata at the end says about each chunk stays.
 ///

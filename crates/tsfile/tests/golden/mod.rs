@@ -9,14 +9,15 @@
     reason = "a fixture that does not fit fails the test"
 )]
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use tesselle_core::driver::Order;
 use tesselle_core::{Container, Driver, DriverOptions, Format, Location, OpenOptions, Scan};
 use tesselle_tsfile::TsFile;

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use samples::Sample;
 use tesselle::{Driver, DriverOptions, Error, Location, Result, WriteOptions};
 
 use crate::{Outcome, format, out};
-use samples::Sample;
 
 /// Write one sample in each format and walk through what tess does with them
 #[derive(Debug, Args)]

@@ -11,13 +11,13 @@ use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::Args;
+use output::Output;
 use tesselle::{Error, Result};
 use tesselle_sql::{Session, SessionOptions};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::forms::Form;
 use crate::{Outcome, signals};
-use output::Output;
 
 /// Query files with SQL, join them across formats, write the answer to any format
 #[derive(Debug, Args)]

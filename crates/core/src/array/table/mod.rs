@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use values::Values;
 
 use super::ArrayView;
 use crate::error::{Error, Result};
@@ -26,7 +27,6 @@ use crate::stats::{ColumnStats, Known, TableStats};
 use crate::storage::Storage;
 use crate::table::{Pushdown, TYPE_KEY, Table};
 use crate::task::Plan;
-use values::Values;
 
 /// One of the arrays.
 #[derive(Clone)]

@@ -16,14 +16,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use failure::Failures;
 use object_store::path::Path;
 use object_store::{Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt};
+use runtime::wait;
 use tokio::task::JoinSet;
 
 use super::{Entry, EntryKind, IoHints, Location, Staged, Storage, check_range};
 use crate::error::{Error, Result};
-use failure::Failures;
-use runtime::wait;
 
 /// Requests of one call that are under way at once.
 const CONCURRENCY: usize = 16;

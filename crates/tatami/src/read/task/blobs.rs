@@ -13,10 +13,10 @@ use tesselle_core::{Context, Error, Result};
 use super::window::Window;
 use super::{GroupTask, Purpose};
 use crate::meta::types::LogicalType;
+use crate::open::{File, page_piece};
 use crate::read::blob::{BlobIndex, DecodedRun};
 use crate::read::chunk::ChunkReader;
 use crate::read::column::{ColumnBuilder, blob_array};
-use crate::read::file::{File, page_piece};
 
 /// Decoded runs that a batch aims for.
 pub(super) const BATCH_BYTES: u64 = 32 << 20;

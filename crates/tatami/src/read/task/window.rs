@@ -13,9 +13,9 @@ use tesselle_core::{Context, Error, Result};
 use super::GroupTask;
 use crate::meta::schema::Field;
 use crate::meta::types::{Encoding, LogicalType};
+use crate::open::page_piece;
 use crate::read::chunk::{ChunkReader, Page};
 use crate::read::column::ColumnBuilder;
-use crate::read::file::page_piece;
 
 /// A decoded page, by its number, that reaches into the next window.
 pub(super) type Straddling = (usize, ArrayRef);

@@ -12,10 +12,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use bigram::{BigramBuilder, BigramIndex};
 use tesselle_codec::Result;
 use tesselle_core::Context;
-
-pub use bigram::{BigramBuilder, BigramIndex};
 
 use super::bm25::{contribution, idf};
 use super::inverted::InvertedIndex;

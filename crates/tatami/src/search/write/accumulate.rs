@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 
 use tesselle_codec::{Result, varint};
-
 use tesselle_core::driver::parallel;
 
 use super::hash::TokenHash;

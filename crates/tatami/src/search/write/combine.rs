@@ -15,10 +15,10 @@ use tesselle_core::{Context, Driver, Error, Location, OpenOptions, Result, Scan,
 use super::encode::RunEncoder;
 use super::scratch::Scratch;
 use crate::collection::common_metadata;
-use crate::read::table::FileTable;
 use crate::search::cursor::END;
 use crate::search::meta::{Dictionary, DictionaryKind, Entry, LiveDocs};
 use crate::search::segment::Segment;
+use crate::table::FileTable;
 use crate::write::options::WriterOptions;
 use crate::write::writer::Writer;
 

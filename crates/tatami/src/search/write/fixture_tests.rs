@@ -11,7 +11,7 @@ use serde_json::Value;
 use tesselle_core::{Depth, Driver, DriverOptions, Location, OpenOptions, Report};
 
 use super::{IndexOptions, index, merge_segments};
-use crate::read::file::File;
+use crate::open::File;
 use crate::search::delete::{Deletion, delete};
 use crate::search::meta::{Dictionary, DictionaryKind};
 use crate::search::segment::{Segment, Shape, descriptor};

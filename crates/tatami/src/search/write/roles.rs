@@ -11,7 +11,7 @@ use tesselle_core::{Action, Error, Result, TYPE_KEY};
 
 use super::options::IndexOptions;
 use crate::meta::types::LogicalType;
-use crate::read::arrow_schema::STRING_KEY;
+use crate::read::schema::STRING_KEY;
 use crate::search::segment::Shape;
 
 /// Names of the columns that every segment has, except the fourth.

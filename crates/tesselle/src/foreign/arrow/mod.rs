@@ -6,6 +6,8 @@ mod write;
 
 use std::sync::Arc;
 
+use file::FileTable;
+use stream::StreamTable;
 use tesselle_core::{
     Capabilities, Confidence, Container, Context, Created, Driver, Fitted, Format, Location, OpenOptions,
     Probe, Result, Table, WriteRequest,
@@ -13,8 +15,6 @@ use tesselle_core::{
 
 use super::container::FileContainer;
 use super::noted::Noted;
-use file::FileTable;
-use stream::StreamTable;
 
 const MAGIC: &[u8] = b"ARROW1";
 /// Streams begin with the marker of their first message.

@@ -8,13 +8,13 @@ mod write;
 
 use std::sync::Arc;
 
+use read::CsvText;
 use tesselle_core::{
     Capabilities, Confidence, Container, Created, Driver, Format, Location, OpenOptions, Probe, Result,
     Table, WriteRequest,
 };
 
 use super::text::{self, TextTable};
-use read::CsvText;
 
 /// The format.
 #[derive(Debug, Clone, Copy, Default)]

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
+use cell::cell_writer;
+use read::JsonText;
 use tesselle_core::storage::Staged;
 use tesselle_core::{
     Capabilities, Confidence, Container, Created, Driver, Error, Format, Location, OpenOptions, Probe,
@@ -16,8 +18,6 @@ use tesselle_core::{
 };
 
 use super::text::{self, TextTable};
-use cell::cell_writer;
-use read::JsonText;
 
 /// The format.
 #[derive(Debug, Clone, Copy, Default)]

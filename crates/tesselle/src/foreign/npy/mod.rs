@@ -8,12 +8,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field};
+pub use format::Npy;
+use header::Header;
 use tesselle_core::array::read_region;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Action, ArrayView, DType, Driver, Error, Region, Result, Sink, Summary};
-
-pub use format::Npy;
-use header::Header;
 
 /// Bytes assembled at a time.
 const BAND: u64 = 32 << 20;

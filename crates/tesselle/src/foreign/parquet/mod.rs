@@ -10,6 +10,7 @@ mod tests;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+pub use format::Parquet;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnWriter, ArrowLeafColumn, ArrowRowGroupWriterFactory, compute_leaves,
@@ -18,12 +19,10 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
+use table::ParquetTable;
 use tesselle_core::driver::parallel;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Driver, Error, Result, Sink, Summary};
-
-pub use format::Parquet;
-use table::ParquetTable;
 
 use super::writer::{Failure, StagedWriter};
 

@@ -6,7 +6,6 @@ mod table;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-
 pub(super) use format::{fitted, open};
 pub(crate) use table::TextTable;
 

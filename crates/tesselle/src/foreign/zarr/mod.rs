@@ -15,13 +15,12 @@ mod write;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-use tesselle_core::storage::EntryKind;
-use tesselle_core::{Error, Location, Result};
-
 use array::ZarrArray;
 pub use format::Zarr;
 use meta::{FILE, Node};
+use serde_json::{Map, Value};
+use tesselle_core::storage::EntryKind;
+use tesselle_core::{Error, Location, Result};
 
 /// Groups deeper than this are not followed.
 const MAX_DEPTH: usize = 16;

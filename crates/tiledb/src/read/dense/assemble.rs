@@ -10,8 +10,8 @@ use tesselle_core::array::fill;
 use super::plan::{Composition, DenseScan, Part};
 use crate::order::grid::Runs;
 use crate::read::build::{self, Cells};
-use crate::read::column::Column;
 use crate::read::copy::{copy_runs, fill_runs, spread};
+use crate::read::schema::Column;
 use crate::read::tile::{FieldTiles, StoredTile, VarCells};
 use crate::{Error, Result};
 

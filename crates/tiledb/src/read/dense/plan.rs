@@ -7,13 +7,13 @@ use tesselle_core::array::narrow;
 use tesselle_core::{ColumnBounds, Plan, Region as Selected, Scalar, Scan, Span, Task, Verdict};
 
 use super::task::DenseTask;
-use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::slots::Field;
+use crate::open::Array;
 use crate::order::grid::{Grid, Region};
 use crate::read::bounds::tile_bounds;
-use crate::read::column::{Column, Source};
 use crate::read::projection::Projection;
+use crate::read::schema::{Column, Source};
 use crate::read::tile::FieldTiles;
 use crate::{Error, Result};
 

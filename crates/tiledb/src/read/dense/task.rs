@@ -9,7 +9,7 @@ use tesselle_core::{ByteRange, Cost, Region as Selected, Step, Task};
 use super::assemble::Assembler;
 use super::plan::{Composition, DenseScan};
 use crate::Result;
-use crate::read::column::{Column, Source};
+use crate::read::schema::{Column, Source};
 use crate::read::tile::StoredTile;
 
 enum State {

@@ -9,10 +9,10 @@ use tesselle_core::array::{Place, fill};
 use tesselle_core::{ArrayView, DType, Region as Selected, Scan, Span, Storage};
 
 use super::plan::{DenseScan, Part, coordinates, corner_and_shape, field_of};
-use crate::array::Array;
-use crate::read::column::{Column, Source};
+use crate::open::Array;
 use crate::read::copy::{copy_runs, fill_runs};
 use crate::read::projection::Projection;
+use crate::read::schema::{Column, Source};
 use crate::read::tile::FieldTiles;
 use crate::{Datatype, Physical, Result};
 

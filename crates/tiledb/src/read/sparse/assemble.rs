@@ -8,8 +8,8 @@ use super::cells::{ColumnTiles, Decoded, decode_validity};
 use super::plan::SparseScan;
 use super::task::Chosen;
 use crate::read::build::{self, Cells};
-use crate::read::column::Column;
 use crate::read::copy::gather;
+use crate::read::schema::Column;
 use crate::read::tile::VarCells;
 use crate::{Error, Result};
 

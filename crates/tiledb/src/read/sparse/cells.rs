@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tesselle_core::ByteRange;
 
-use crate::array::Array;
 use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::dimension::Dimension;
 use crate::meta::slots::Field;
 use crate::meta::value::{Range, parse_scalar, text_or_bytes};
+use crate::open::Array;
 use crate::read::tile::{FieldTiles, StoredTile, VarCells};
 use crate::{Error, Result};
 

@@ -12,15 +12,15 @@ use tesselle_core::{Action, ColumnBounds, Plan, Scalar, Scan, Task, Verdict};
 
 use super::cells::{ColumnTiles, order_keys};
 use super::task::SparseTask;
-use crate::array::{Array, overlap};
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
 use crate::meta::value::{Range, write_scalar};
+use crate::open::{Array, overlap};
 use crate::read::bounds::tile_bounds;
-use crate::read::column::{Column, Source};
 use crate::read::dense::field_of;
 use crate::read::projection::Projection;
+use crate::read::schema::{Column, Source};
 use crate::{Error, Result};
 
 /// Cells per task.
@@ -243,7 +243,7 @@ fn fields_of(
         .collect::<Result<_>>()?;
     let processed = fragment.processed_conditions()?;
     let has_timestamps = fragment.footer.has_timestamps;
-    let applies = |delete: &crate::array::Delete| {
+    let applies = |delete: &crate::open::Delete| {
         let late_enough = has_timestamps || delete.timestamp >= fragment.name.start;
         late_enough && !processed.iter().any(|path| same_commit(path, &delete.path))
     };

@@ -3,14 +3,14 @@
 use std::ops::Range as Span;
 use std::sync::Arc;
 
-use super::source;
 use tesselle_core::driver::parallel;
 
-use crate::array::Array;
+use super::source;
 use crate::domain::written_box;
 use crate::fragment::Fragment;
 use crate::meta::attribute::Attribute;
 use crate::meta::layout::Layout;
+use crate::open::Array;
 use crate::order::grid::{Grid, Region};
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::write::array::ArrayWriter;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use tesselle_core::Limits;
+
 use crate::Result;
-use crate::array::Loader;
 use crate::directory::ArrayDirectory;
 use crate::meta::commits::{ConsolidatedCommit, write_consolidated};
 use crate::meta::footer::footer_by_length;
@@ -11,11 +12,11 @@ use crate::meta::generic_tile::GenericTile;
 use crate::meta::key_value;
 use crate::meta::name::TimestampedName;
 use crate::meta::wire::put_bytes64;
+use crate::open::Loader;
 use crate::write::array::ArrayWriter;
 use crate::write::commit::{marker_path, put, put_lines};
 use crate::write::metadata::write_metadata;
 use crate::write::name::{WRITE_VERSION, fresh_versioned};
-use tesselle_core::Limits;
 
 /// The times that a set of names spans; `None` for no names.
 fn span<'a>(names: impl IntoIterator<Item = &'a TimestampedName>) -> Option<(u64, u64)> {

@@ -7,20 +7,19 @@ mod lists;
 mod source;
 mod sparse;
 
+use std::sync::Arc;
+
 #[cfg(test)]
 pub(super) use dense::runs_in_tile;
 #[cfg(test)]
 pub(super) use source::read_cells;
-
-use std::sync::Arc;
-
 use tesselle_core::{OpenOptions, Secret};
 
 use super::array::{ArrayWriter, Written};
 use super::commit::{commit, put_lines, vacuum_path};
-use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::schema::ArrayKind;
+use crate::open::Array;
 use crate::{Error, Result};
 
 /// Which fragments to consolidate, and how.

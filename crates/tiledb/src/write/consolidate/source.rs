@@ -7,10 +7,10 @@ use bytes::Bytes;
 use tesselle_core::ByteRange;
 
 use crate::Result;
-use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::attribute::Attribute;
 use crate::meta::slots::Field;
+use crate::open::Array;
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::read::tile::FieldTiles;
 use crate::write::cells::Cells;

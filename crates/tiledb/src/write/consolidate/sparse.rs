@@ -8,11 +8,11 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 use super::source;
-use crate::array::Array;
 use crate::fragment::Fragment;
 use crate::meta::dimension::Dimension;
 use crate::meta::schema::ArraySchema;
 use crate::meta::slots::Field;
+use crate::open::Array;
 use crate::read::sparse::survive::{Tested, evaluate};
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::write::array::ArrayWriter;

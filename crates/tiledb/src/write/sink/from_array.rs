@@ -11,7 +11,7 @@ use tesselle_core::{
 };
 
 use super::Target;
-use super::settings::SinkSettings;
+use super::options::SinkSettings;
 use crate::filter::Filter;
 use crate::meta::attribute::Attribute;
 use crate::meta::dimension::Dimension;

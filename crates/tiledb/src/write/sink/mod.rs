@@ -4,24 +4,25 @@
 //! array, last. Rows with `dims` become cells of a sparse array, or of a dense one where they fill its domain in
 //! row-major order; rows without become a dense array along a dimension `row`.
 
-mod columns;
 mod defaults;
 mod from_array;
 mod grid;
 mod metadata;
+mod options;
 mod rows;
-mod settings;
+mod schema;
 mod sparse;
 
 use arrow_array::RecordBatch;
+pub use from_array::write_array;
 use tesselle_core::fit::check_types;
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
     Attribute, Created, Driver, Error, Fitted, Location, Result, Sink, Summary, WriteRequest,
 };
 
-use self::columns::{ColumnPlan, DimensionPlan};
-use self::settings::SinkSettings;
+use self::options::SinkSettings;
+use self::schema::{ColumnPlan, DimensionPlan};
 use super::array::{make_folders, store_schema};
 use super::commit::commit;
 use super::fragment::{FinishedFragment, FragmentPlan};
@@ -32,8 +33,6 @@ use crate::NAME;
 use crate::meta::key_value::Entries;
 use crate::meta::schema::{ArrayKind, ArraySchema};
 
-pub use from_array::write_array;
-
 /// Starts a new array for rows. The settings are those of [`SETTINGS`]; what they leave open follows from the facts about
 /// the source.
 pub fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
@@ -41,12 +40,12 @@ pub fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let axes = defaults::fill(&mut options.settings, &schema, &facts, whole);
     let types = check_types(
         NAME,
-        schema.fields().iter().map(|field| (field.as_ref(), columns::fit(field.data_type()))),
+        schema.fields().iter().map(|field| (field.as_ref(), schema::fit(field.data_type()))),
     )?;
     let settings = SinkSettings::parse(&options.settings, &schema, axes)?;
     let location = target.location(NAME)?;
     let (target, staged) = Target::new(location, options.overwrite, &facts.attributes, &settings)?;
-    let (dims, columns) = columns::plan(&schema, &settings)?;
+    let (dims, columns) = schema::plan(&schema, &settings)?;
     let inner: Box<dyn Cells> = match (settings.kind, dims.is_empty()) {
         (ArrayKind::Sparse, true) => {
             return Err(
@@ -64,7 +63,7 @@ pub fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
 }
 
 /// The names of the settings that do not belong to a single column.
-pub use settings::SETTINGS;
+pub use options::SETTINGS;
 
 /// What the kinds of arrays differ in: how rows become tiles.
 trait Cells: Send {

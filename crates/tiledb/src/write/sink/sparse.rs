@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use tesselle_core::{Driver, Error, Result, Scalar};
 
-use super::columns::{ColumnPlan, DimensionPlan};
-use super::settings::SinkSettings;
+use super::options::SinkSettings;
+use super::schema::{ColumnPlan, DimensionPlan};
 use super::{Cells as Rows, Target, schema_of};
 use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::layout::Layout;

@@ -1,5 +1,9 @@
 //! An aligned device: all series share the times.
 
+use std::ops::Range;
+
+use tesselle_core::Result;
+
 use super::timeline::{Timeline, ascends};
 use super::{ChunkJob, Encoder, Input, blanks, check_type, unknown};
 use crate::meta::schema::MeasurementSchema;
@@ -8,8 +12,6 @@ use crate::write::chunk::{Pages, closed, header, page_ranges};
 use crate::write::options::Order;
 use crate::write::page::{Content, PageJob, encode_all};
 use crate::write::values::{Rows, Slice, Values};
-use std::ops::Range;
-use tesselle_core::Result;
 
 /// The rows of an aligned device.
 #[derive(Debug)]

@@ -4,6 +4,12 @@ mod aligned;
 mod ordinary;
 mod timeline;
 
+use std::ops::Range;
+
+use aligned::AlignedBuffer;
+use ordinary::SeriesBuffer;
+use tesselle_core::{Driver, Error, Result};
+
 use super::chunk::{EncodedChunk, Pages, Setting};
 use super::encode::LOSSY;
 use super::options::Order;
@@ -11,10 +17,6 @@ use super::page::PageJob;
 use super::values::{Slice, Values};
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{ChunkHeader, Compression, DataType, Encoding};
-use aligned::AlignedBuffer;
-use ordinary::SeriesBuffer;
-use std::ops::Range;
-use tesselle_core::{Driver, Error, Result};
 
 /// One column of a write: values by row, and which rows have one.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,9 @@
 //! An ordinary device: each series has times of its own.
 
+use std::ops::Range;
+
+use tesselle_core::Result;
+
 use super::timeline::{Mark, Timeline, ascends};
 use super::{ChunkJob, Encoder, Input, check_type, unknown};
 use crate::meta::schema::MeasurementSchema;
@@ -7,8 +11,6 @@ use crate::write::chunk::{Pages, closed, header, page_ranges};
 use crate::write::options::Order;
 use crate::write::page::{Content, PageJob, encode_all};
 use crate::write::values::{Rows, Slice, Values};
-use std::ops::Range;
-use tesselle_core::Result;
 
 /// The points of an ordinary series.
 #[derive(Debug)]

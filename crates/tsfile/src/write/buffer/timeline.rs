@@ -1,8 +1,9 @@
 //! Times in order, with what has been flushed before them.
 
+use tesselle_core::{Action, Error, Result};
+
 use super::super::options::Order;
 use super::super::values::Rows;
-use tesselle_core::{Action, Error, Result};
 
 /// The times that wait for a page, and what came before them.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use crate::meta::enumeration::Enumeration;
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::key_value::{self, MetadataValue};
 use crate::meta::schema::{ArrayKind, ArraySchema};
-use crate::read::column::{Column, Presentation};
+use crate::read::schema::{Column, Presentation};
 use crate::{Error, Result, vanished};
 
 /// A delete condition that a read applies.

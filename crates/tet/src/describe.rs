@@ -1,17 +1,18 @@
 //! What `info` shows, from metadata alone.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use serde_json::{Map, Value, json};
 use tesselle_core::{ColumnDescription, ColumnRole, Description, Error, Result, TableDescription};
 
-use super::axes;
-use super::opened::Opened;
 use crate::meta::directory::{BLOB_OFFSET, Dataset, MAX_RANK};
 use crate::meta::superblock::LAYOUT_VERSION;
+use crate::open::Opened;
+use crate::read::schema;
 
 /// The description of the whole file.
 pub(crate) fn describe(opened: &Opened) -> Result<Description> {
     let catalog = &opened.catalog;
-    let mut description = Description::new(crate::NAME, LAYOUT_VERSION.to_string());
+    let mut description = Description::new(crate::format::NAME, LAYOUT_VERSION.to_string());
     let failed = |source| Error::internal("metadata cannot be shown").source(source);
     let footer = catalog.footer.as_ref();
     if let Some(metadata) = footer.and_then(|footer| footer.metadata.as_ref()) {
@@ -90,10 +91,10 @@ fn table(opened: &Opened, id: usize, dataset: &Dataset) -> TableDescription {
         nullable: false,
         extra: Map::new(),
     };
-    let names = axes::names(dataset, opened.catalog.metadata_of(&dataset.name));
+    let names = schema::names(dataset, opened.catalog.metadata_of(&dataset.name));
     let mut columns: Vec<ColumnDescription> =
         names.into_iter().map(|name| column(name, "position".into(), ColumnRole::Axis)).collect();
-    columns.push(column(axes::VALUE.into(), dataset.dtype_name(), ColumnRole::Value));
+    columns.push(column(schema::VALUE.into(), dataset.dtype_name(), ColumnRole::Value));
     TableDescription { name: dataset.name.clone(), rows: grid.map(|grid| grid.cells), columns, extra }
 }
 

@@ -7,10 +7,10 @@ use arrow_schema::{DataType, Field, Schema};
 use tesselle_core::fit::fit_cells;
 use tesselle_core::{Action, DType, Error, Fit, Result, TYPE_KEY};
 
-use super::settings::SinkSettings;
+use super::options::SinkSettings;
 use crate::meta::directory::MAX_RANK;
 use crate::meta::metadata::parse_element;
-use crate::read::axes::{AXIS_TYPE, VALUE};
+use crate::read::schema::{AXIS_TYPE, VALUE};
 
 /// How a column becomes elements.
 #[derive(Debug, Clone)]

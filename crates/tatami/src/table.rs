@@ -10,12 +10,12 @@ use tesselle_core::{
     TableStats, json_bytes,
 };
 
-use super::file::File;
-use super::plan::plan;
-use crate::container::NAME;
+use crate::format::NAME;
 use crate::meta::schema::{Field, flags};
 use crate::meta::types::LogicalType;
 use crate::meta::zone::{Zone, to_scalar};
+use crate::open::File;
+use crate::read::plan::plan;
 
 /// The rows of a file.
 #[derive(Debug, Clone)]

@@ -148,8 +148,8 @@ fn sorted_axis(grid: &Grid, dataset_id: u64, axis: usize, labels: &[String]) -> 
         .iter()
         .map(|label| label.trim().parse::<f64>().ok().filter(|x| x.is_finite()))
         .collect::<Option<_>>()?;
-    let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);
-    let descending = numbers.windows(2).all(|pair| pair[0] > pair[1]);
+    let ascending = numbers.is_sorted_by(|a, b| a < b);
+    let descending = numbers.is_sorted_by(|a, b| a > b);
     if !ascending && !descending {
         return None;
     }

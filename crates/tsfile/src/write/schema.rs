@@ -1,7 +1,5 @@
 //! Arrow columns as values of the format.
 
-use super::values::{Rows, Slice, Strings, Texts, Values};
-use crate::meta::{DataType, Version};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
@@ -9,6 +7,9 @@ use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
 use tesselle_core::fit::plain_type;
 use tesselle_core::{Error, Fit, Result, TYPE_KEY};
+
+use super::values::{Rows, Slice, Strings, Texts, Values};
+use crate::meta::{DataType, Version};
 
 /// The type that a field becomes: the one it says it came from where that fits, else the nearest.
 pub(crate) fn type_of(field: &Field, version: Version) -> Result<DataType> {
@@ -273,9 +274,11 @@ fn date_number(days: i32) -> Result<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use arrow_array::Int32Array;
     use std::sync::Arc;
+
+    use arrow_array::Int32Array;
+
+    use super::*;
 
     #[test]
     fn days_become_decimal_dates() {

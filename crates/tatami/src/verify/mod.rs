@@ -6,7 +6,7 @@ mod structure;
 
 use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
 
-use crate::read::file::File;
+use crate::open::File;
 use crate::search;
 
 /// Collects what is wrong with one part of a file.

@@ -17,9 +17,9 @@ use tesselle_core::{ByteRange, Context, Cost, Error, Predicate, Result, Step, Ta
 use self::blobs::BlobReader;
 use self::window::{Straddling, Window};
 use super::chunk::{ChunkReader, Located};
-use super::file::File;
 use crate::meta::groups::{Chunk, RowGroup};
 use crate::meta::types::LogicalType;
+use crate::open::File;
 
 /// Rows decoded at once, unless pages are larger.
 const WINDOW_ROWS: u64 = 1 << 16;

@@ -17,9 +17,9 @@ use tesselle_core::{
 use crate::meta::header::flags as header_flags;
 use crate::meta::inverted::{Inverted, Run};
 use crate::meta::schema::flags;
-use crate::read::arrow_schema::to_arrow;
-use crate::read::file::File;
+use crate::open::File;
 use crate::read::plan::live_rows;
+use crate::read::schema::to_arrow;
 use crate::read::task::{GroupTask, Wanted};
 use crate::write::options::{Profile, WriterOptions};
 use crate::write::writer::{InvertedRuns, Writer};

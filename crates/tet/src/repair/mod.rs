@@ -9,21 +9,21 @@
 mod lost;
 
 use bytes::Bytes;
+use lost::Kept;
 use tesselle_core::storage::Staged;
 use tesselle_core::{
     Depth, Driver, Error, ErrorKind, Finding, Location, OpenOptions, Outcome, Repaired, Report, Result,
     Severity,
 };
 
+use crate::container::File;
 use crate::meta::catalog::{Catalog, Front, RawFooter, Window};
 use crate::meta::footer::Tail;
 use crate::meta::index::{Index, Row};
 use crate::meta::limits;
 use crate::meta::superblock::{FLAG_FOOTER, Superblock};
-use crate::read::File;
 use crate::verify::verify;
 use crate::write::{Copying, DatasetSpec, FooterSpec, Writer, WriterOptions};
-use lost::Kept;
 
 /// Bytes copied at once.
 const COPY: u64 = 8 << 20;

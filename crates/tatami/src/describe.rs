@@ -3,17 +3,17 @@
 use serde_json::{Map, Value, json};
 use tesselle_core::{ColumnDescription, ColumnRole, Description, Result, TableDescription, hex, json_bytes};
 
-use super::chunk::page_headers;
-use super::file::File;
 use crate::meta::groups::{Chunk, RowGroup};
 use crate::meta::schema::flags;
 use crate::meta::types::{codec_name, encoding_name};
 use crate::meta::zone::to_scalar;
+use crate::open::File;
+use crate::read::chunk::page_headers;
 
 /// The object of `info`, except for what `search` adds.
 pub(crate) fn describe(file: &File) -> Description {
     let (header, footer) = (file.header(), file.footer());
-    let mut out = Description::new(crate::container::NAME, format!("{}.{}", header.major, header.minor));
+    let mut out = Description::new(crate::format::NAME, format!("{}.{}", header.major, header.minor));
     out.metadata =
         footer.key_value.iter().map(|(key, value)| json!([json_bytes(key), json_bytes(value)])).collect();
     let fields = footer.schema.fields.iter();
@@ -64,7 +64,7 @@ pub(crate) fn describe(file: &File) -> Description {
             let (stored, raw) = b.runs.iter().fold((0u64, 0u64), |(s, r), run| {
                 (s.saturating_add(run.compressed), r.saturating_add(run.uncompressed))
             });
-            let name = footer.schema.fields.get(b.column as usize).map(super::super::meta::schema::Field::display_name);
+            let name = footer.schema.fields.get(b.column as usize).map(crate::meta::schema::Field::display_name);
             json!({ "column": name, "runs": b.runs.len(), "stored_bytes": stored, "raw_bytes": raw, "dictionary": b.dictionary > 0 })
         });
         extra.insert("blob_columns".into(), blobs.collect());
@@ -88,8 +88,8 @@ fn ordered(group: &RowGroup) -> Vec<&Chunk> {
 
 fn describe_chunk(file: &File, group: usize, chunk: &Chunk) -> Result<Value> {
     let field = usize::try_from(chunk.column).ok().and_then(|c| file.footer().schema.fields.get(c));
-    let name = field
-        .map_or_else(|| format!("column {}", chunk.column), super::super::meta::schema::Field::display_name);
+    let name =
+        field.map_or_else(|| format!("column {}", chunk.column), crate::meta::schema::Field::display_name);
     let value = |bound: &[u8]| field.and_then(|f| to_scalar(f.logical, bound)).map(|scalar| scalar.to_json());
     let zone = chunk.zone.as_ref();
     let pages = page_headers(file, chunk, group)?.into_iter().map(|(offset, page)| {

@@ -1,16 +1,18 @@
 //! What is opened as one container: a file, or a data directory whose files are read together.
 
-use crate::meta::schema::{Category, MeasurementSchema};
-use crate::meta::{Deletion, Version, mods, mods2};
-use crate::read::arrow::Show;
-use crate::read::assemble::DeviceData;
-use crate::read::file::{Device, File};
-use crate::read::loaded::FileFacts;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
+
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{Action, Context as _, Error, Limits, Location, OpenOptions, Result};
+
+use crate::meta::schema::{Category, MeasurementSchema};
+use crate::meta::{Deletion, Version, mods, mods2};
+use crate::read::assemble::DeviceData;
+use crate::read::file::{Device, File};
+use crate::read::loaded::FileFacts;
+use crate::read::schema::Show;
 
 /// Largest file of deletions that is read.
 const MAX_MODS_BYTES: u64 = 1 << 28;
@@ -285,8 +287,9 @@ fn numbers(file: &str) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use tesselle_core::storage::MemoryStorage;
+
+    use super::*;
 
     #[test]
     fn side_files_lie_beside_files_without_a_folder_too() {

@@ -1,23 +1,16 @@
 //! An opened file: its checked metadata, its bytes, and how a tile is found and decoded.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use bytes::Bytes;
-use serde_json::Value;
 use tesselle_codec::compress::zstd;
-use tesselle_core::{
-    Container, Context, DType, Depth, Description, Driver, Error, LayoutMap, Limits, Location, OpenOptions,
-    Report, Result, Table,
-};
+use tesselle_core::{Context, Error, Limits, Location, Result};
 
-use super::array::{self, Array};
-use super::zones::Zones;
 use crate::meta::catalog::Catalog;
-use crate::meta::footer::HistoryRow;
 use crate::meta::geometry::Grid;
-use crate::meta::index::{Codec, MemoryBudget, Row};
-use crate::meta::metadata::Metadata;
-use crate::{layout, verify};
+use crate::meta::index::{Codec, Row};
+use crate::read::zones::Zones;
 
 /// What all faces of a file share.
 #[derive(Debug)]
@@ -29,6 +22,10 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
+    pub(crate) fn new(location: Location, catalog: Catalog, limits: Limits) -> Self {
+        Self { location, catalog, limits, zones: OnceLock::new() }
+    }
+
     /// The geometry of a dataset, or why its data cannot be read.
     pub(crate) fn grid(&self, id: usize) -> Result<&Grid> {
         let stated = self.catalog.grids.get(id).ok_or_else(|| Error::internal("a dataset is not there"))?;
@@ -140,93 +137,5 @@ pub(crate) fn decode_into(row: &Row, payload: &[u8], dst: &mut [u8]) -> Result<(
             };
             Error::from(error).class(class).offset(row.payload_offset)
         }),
-    }
-}
-
-/// An opened `.tet` file.
-#[derive(Debug, Clone)]
-pub struct File {
-    pub(crate) opened: Arc<Opened>,
-}
-
-impl File {
-    /// Opens a file: superblock, directory, index and footer are read and checked, payloads are not touched.
-    pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
-        Ok(Self::with_catalog(location, Catalog::open(location, &options.limits)?, &options.limits))
-    }
-
-    pub(crate) fn with_catalog(location: &Location, catalog: Catalog, limits: &Limits) -> Self {
-        let (location, limits) = (location.clone(), limits.clone());
-        Self { opened: Arc::new(Opened { location, catalog, limits, zones: OnceLock::new() }) }
-    }
-
-    /// The history rows of the footer.
-    pub fn history(&self) -> &[HistoryRow] {
-        self.opened.catalog.footer.as_ref().map_or(&[], |footer| &footer.document.history)
-    }
-
-    /// The metadata of the footer, spilled or not.
-    pub fn metadata(&self) -> Option<&Metadata> {
-        self.opened.catalog.footer.as_ref()?.metadata.as_ref()
-    }
-
-    /// The memory hints of the index header.
-    pub fn memory_budget(&self) -> MemoryBudget {
-        self.opened.catalog.budget
-    }
-
-    /// How many datasets it has.
-    pub fn datasets(&self) -> usize {
-        self.opened.catalog.datasets.len()
-    }
-
-    /// The element type of a dataset, by position.
-    pub fn dtype(&self, id: usize) -> Option<DType> {
-        self.opened.catalog.datasets.get(id)?.dtype()
-    }
-
-    /// The array face of a dataset, by position: also of one whose name another dataset has taken.
-    pub fn array(&self, id: usize) -> Result<Arc<dyn tesselle_core::ArrayView>> {
-        Ok(Arc::new(Array::new(&self.opened, id)?))
-    }
-
-    /// The table face of a dataset, by position.
-    pub fn table_at(&self, id: usize) -> Result<Arc<dyn Table>> {
-        Ok(Arc::new(array::table(&self.opened, id)?))
-    }
-}
-
-impl Container for File {
-    fn describe(&self) -> Result<Description> {
-        super::describe::describe(&self.opened)
-    }
-
-    fn table_names(&self) -> Vec<String> {
-        self.opened.catalog.datasets.iter().map(|dataset| dataset.name.clone()).collect()
-    }
-
-    fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
-        let catalog = &self.opened.catalog;
-        let id = catalog.position(name).ok_or_else(|| {
-            Error::unknown_name("dataset", name, catalog.datasets.iter().map(|d| d.name.as_str()))
-                .file(self.opened.location.path())
-        })?;
-        self.table_at(id)
-    }
-
-    fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>> {
-        Ok(super::describe::chunks(&self.opened, limit))
-    }
-
-    fn chunk_count(&self) -> Option<u64> {
-        Some(self.opened.catalog.index.len())
-    }
-
-    fn layout(&self) -> Result<LayoutMap> {
-        Ok(layout::layout(&self.opened))
-    }
-
-    fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
-        verify::verify(&self.opened, depth, driver, report)
     }
 }

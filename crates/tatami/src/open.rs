@@ -10,10 +10,6 @@ use bytes::Bytes;
 use tesselle_codec::compress::zstd::RawDictionary;
 use tesselle_core::{Context, Error, Location, OpenOptions, Result};
 
-use super::arrow_schema::to_arrow;
-use super::column::Decoding;
-use super::dictionary::ValueDictionary;
-use super::payload::Profile;
 use crate::meta::extension::features;
 use crate::meta::footer::{Footer, RawFooter};
 use crate::meta::header::{HEADER_LEN, Header, flags};
@@ -22,6 +18,10 @@ use crate::meta::record::{RECORD_LEN, Record};
 use crate::meta::string_blobs;
 use crate::meta::trailer::{MIN_FILE_LEN, TRAILER_LEN, Trailer};
 use crate::meta::types::{LogicalType, RecordKind};
+use crate::read::column::Decoding;
+use crate::read::dictionary::ValueDictionary;
+use crate::read::payload::Profile;
+use crate::read::schema::to_arrow;
 
 /// How much of the end is read at first: footers are small, one request usually gets trailer and footer.
 const TAIL_WINDOW: u64 = 64 << 10;
@@ -46,7 +46,7 @@ struct Inner {
     blob_bases: HashMap<usize, Vec<u64>>,
     dictionaries: Mutex<HashMap<u64, Arc<RawDictionary>>>,
     value_dictionaries: Mutex<HashMap<usize, Arc<ValueDictionary>>>,
-    cache: OnceLock<Mutex<super::cache::PageCache>>,
+    cache: OnceLock<Mutex<crate::read::cache::PageCache>>,
     /// The rows that count, once they were asked for.
     live: OnceLock<Option<BooleanBuffer>>,
 }
@@ -218,7 +218,7 @@ impl File {
         &self.inner.live
     }
 
-    pub(crate) fn cache(&self) -> &Mutex<super::cache::PageCache> {
+    pub(crate) fn cache(&self) -> &Mutex<crate::read::cache::PageCache> {
         self.inner.cache.get_or_init(Mutex::default)
     }
 

@@ -1,8 +1,8 @@
 //! How types and columns appear in Arrow.
 
-use super::column::{Column, Strings};
-use super::date;
-use crate::meta::DataType;
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Float32Array, Float64Array, Int32Array, Int64Array,
     StringArray, TimestampMillisecondArray,
@@ -10,9 +10,11 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, ToByteSlice as _};
 use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
 use bytes::Bytes;
-use std::collections::HashMap;
-use std::sync::Arc;
 use tesselle_core::{Action, Error, OpenOptions, Result, TYPE_KEY};
+
+use super::column::{Column, Strings};
+use super::date;
+use crate::meta::DataType;
 
 /// How values are shown.
 #[derive(Debug, Clone, Copy, Default)]

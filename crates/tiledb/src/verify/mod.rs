@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use tesselle_core::{Depth, Driver, Finding, Report, Severity};
 
-use crate::array::Array;
 use crate::container::stored_fields;
 use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::slots::Field;
+use crate::open::Array;
 use crate::{Error, Result};
 
 /// Tiles that one piece of work checks.

@@ -3,17 +3,18 @@
 mod compare;
 pub(crate) mod pages;
 
-pub(crate) use compare::{Compare, difference};
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::archive::{Archive, ArchiveFile};
+pub(crate) use compare::{Compare, difference};
+use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
+
 use crate::legacy;
 use crate::meta::schema::Category;
 use crate::meta::{BloomFilter, ChunkHeader, Compression, DataType, Encoding, Statistics};
+use crate::open::{Archive, ArchiveFile};
 use crate::read::file::{Device, Series, is_separator};
 use crate::walk::{Record, WalkedChunk, Walker};
-use std::collections::HashMap;
-use std::sync::Arc;
-use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
 
 /// Checks every file of an archive.
 pub(crate) fn verify(archive: &Archive, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {

@@ -8,13 +8,13 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use tesselle_core::{Error, Fit, Result, TYPE_KEY};
 
-use super::settings::SinkSettings;
+use super::options::SinkSettings;
 use crate::Datatype;
 use crate::filter::Pipeline;
 use crate::meta::attribute::Attribute;
 use crate::meta::dimension::{Dimension, VAR};
 use crate::meta::enumeration::Enumeration;
-use crate::read::column::element_type;
+use crate::read::schema::element_type;
 use crate::write::cells::{CellType, Cells, from_arrow};
 use crate::write::enumerated::narrow;
 

@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use tesselle_core::{Depth, Driver, Location, OpenOptions, Outcome, Repaired, Report, Severity};
 
-use crate::array::{Array, Loader, key_of};
 use crate::container::stored_fields;
 use crate::directory::{ConditionEntry, FileEntry};
 use crate::fragment::Fragment;
@@ -22,6 +21,7 @@ use crate::meta::enumeration::Enumeration;
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::key_value;
 use crate::meta::schema::ArraySchema;
+use crate::open::{Array, Loader, key_of};
 use crate::vanished::damage;
 use crate::write::make_folders;
 use crate::{Error, Result, copy};

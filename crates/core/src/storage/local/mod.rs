@@ -19,16 +19,16 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
-
-use super::lock::FileLock;
-use super::{Entry, EntryKind, Hold, IoHints, Lock, Staged, StagedPath, Storage, check_range};
-use crate::error::{Error, Result};
 use buffers::Buffer;
+use bytes::Bytes;
 use open::{OpenFile, READ_COST, TINY};
 use place::failed;
 use special::SpecialOutput;
 use staged::StagedFile;
+
+use super::lock::FileLock;
+use super::{Entry, EntryKind, Hold, IoHints, Lock, Staged, StagedPath, Storage, check_range};
+use crate::error::{Error, Result};
 
 /// Tiny ranges that one buffer is shared by at most.
 const SHARED: usize = 64;

@@ -11,25 +11,26 @@ mod mended;
 mod salvage;
 mod scan;
 
-pub(crate) use scan::{scan, tail_of};
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
-use crate::archive::Archive;
-use crate::meta::schema::Category;
-use crate::meta::{DataType, FileMetadata, Version};
-use crate::read::file::File;
-use crate::verify::{self, Compare, difference};
-use crate::write::output::Output;
-use crate::write::tail::ChunkRecord;
 use group::{Judge, Judged};
 use guide::{Guide, Known};
 use mended::{Mended, Origin, Segment};
 use salvage::{Salvage, Salvaged};
 use scan::{Recovered, scan_on};
-use std::collections::{BTreeMap, HashSet};
-use std::ops::Range;
+pub(crate) use scan::{scan, tail_of};
 use tesselle_core::{
     Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result, Severity,
 };
+
+use crate::meta::schema::Category;
+use crate::meta::{DataType, FileMetadata, Version};
+use crate::open::Archive;
+use crate::read::file::File;
+use crate::verify::{self, Compare, difference};
+use crate::write::output::Output;
+use crate::write::tail::ChunkRecord;
 
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;

@@ -1,0 +1,109 @@
+//! The format as the registry sees it.
+
+use std::sync::Arc;
+
+use tesselle_core::storage::{Entry, EntryKind};
+use tesselle_core::{
+    ArrayRequest, Capabilities, Confidence, Container, Context, Created, Driver, Error, Folder, FolderKind,
+    Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, WriteOptions, WriteRequest, Written,
+};
+
+use crate::{container, directory, group, is_group, repair, rewrite, write};
+
+/// The name of the format.
+pub const NAME: &str = "tiledb";
+
+/// The TileDB format.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TileDb;
+
+impl Format for TileDb {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        "TileDB"
+    }
+
+    fn summary(&self) -> &'static str {
+        "TileDB arrays and groups, dense and sparse, format versions 1 to 23"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["tiledb", "tdb"]
+    }
+
+    fn sniff(&self, probe: &Probe) -> Confidence {
+        let Some(entries) = &probe.entries else { return Confidence::No };
+        let has = |name: &str| entries.iter().any(|entry| entry == name);
+        let marks = ["__schema", directory::OLD_SCHEMA, group::MARKER, "__group", "__fragments", "__commits"];
+        if marks.into_iter().any(has) {
+            Confidence::Content
+        } else if probe.has_extension("tiledb") || probe.has_extension("tdb") {
+            Confidence::Name
+        } else {
+            Confidence::No
+        }
+    }
+
+    fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        let opened = if is_group(location)? {
+            group::Group::open(location, options).map(|group| Arc::new(group) as Arc<dyn Container>)
+        } else {
+            container::open_array(location, options)
+        };
+        opened.in_file(location.path())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::ARRAYS;
+        capabilities.rows_keep_more = true;
+        capabilities.verifies = true;
+        capabilities
+    }
+
+    fn folder(&self, folder: &Folder<'_>) -> FolderKind {
+        if folder.has("__group") && !folder.has("__schema") {
+            return FolderKind::Group;
+        }
+        // By its name alone, only an empty or damaged array is one.
+        let inner = |entry: &Entry| entry.kind == EntryKind::Folder && !entry.name.starts_with("__");
+        let named = folder.confidence == Confidence::Name && folder.entries.iter().any(inner);
+        if named { FolderKind::Place } else { FolderKind::Container }
+    }
+
+    fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
+        write::sink::start(request, driver)
+    }
+
+    fn write_array(&self, request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
+        write::sink::write_array(request, driver)
+    }
+
+    fn repair(
+        &self,
+        source: &Location,
+        target: &Location,
+        options: &OpenOptions,
+        driver: &Driver,
+    ) -> Result<Repaired> {
+        if is_group(source)? {
+            return Err(
+                Error::unsupported("a group holds no data of its own").hint("repair its member arrays")
+            );
+        }
+        repair::repair(source, target, options, driver)
+    }
+
+    fn rewrite(
+        &self,
+        source: &Location,
+        target: &Location,
+        open: &OpenOptions,
+        write: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Option<Rewritten>> {
+        rewrite::rewrite(source, target, open, write, driver)
+    }
+}
