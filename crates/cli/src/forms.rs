@@ -12,6 +12,12 @@ use tesselle::{Driver, Error, Format, Result, Sink, WriteOptions, WriteRequest, 
 pub(crate) enum Form {
     /// Drawn for the eye.
     Table,
+    /// A line for each value, for rows that are wider than the screen.
+    #[cfg(feature = "sql")]
+    Line,
+    /// A table in Markdown.
+    #[cfg(feature = "sql")]
+    Markdown,
     /// One JSON array.
     #[cfg(feature = "sql")]
     Json,
@@ -31,6 +37,10 @@ impl Form {
         match self {
             Self::Table => "table",
             #[cfg(feature = "sql")]
+            Self::Line => "line",
+            #[cfg(feature = "sql")]
+            Self::Markdown => "markdown",
+            #[cfg(feature = "sql")]
             Self::Json => "json",
             Self::Stream(format) => format.name(),
         }
@@ -45,7 +55,7 @@ impl Form {
     #[cfg(feature = "sql")]
     pub(crate) fn lines() -> Vec<Self> {
         let text = |form: &Self| !matches!(form, Self::Stream(format) if format.capabilities().binary);
-        Self::all().into_iter().filter(text).chain([Self::Json]).collect()
+        Self::all().into_iter().filter(text).chain([Self::Line, Self::Markdown, Self::Json]).collect()
     }
 
     /// Reads the value of `--as`.
@@ -57,7 +67,7 @@ impl Form {
     #[cfg(feature = "sql")]
     pub(crate) fn parser_with_json() -> impl TypedValueParser<Value = Self> {
         let mut all = Self::all();
-        all.push(Self::Json);
+        all.extend([Self::Line, Self::Markdown, Self::Json]);
         Self::parser_of(all)
     }
 

@@ -34,8 +34,9 @@ const MERGE_RESERVE: usize = 10 << 20;
 /// reader longer than its writer takes to write it, and writing waits for nobody.
 const SPILL_FILE: usize = 1;
 
-/// A context whose operators share `memory` bytes and spill beyond, and the tables that are files.
-pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc<FileTables>)> {
+/// A context whose operators share `memory` bytes and spill beyond, and the tables that are files. Where the bound was
+/// `given`, joins are those that can spill.
+pub(crate) fn build(opener: &Opener, memory: u64, given: bool) -> Result<(SessionContext, Arc<FileTables>)> {
     let threads = opener.driver.threads();
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
     let mut config = SessionConfig::new()
@@ -45,6 +46,8 @@ pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc
     let options = config.options_mut();
     options.execution.sort_spill_reservation_bytes = MERGE_RESERVE.min(memory / (4 * threads.max(1)));
     options.execution.collect_statistics = true;
+    // The table of a hash join stays in memory; a merge of sorted inputs spills.
+    options.optimizer.prefer_hash_join = !given;
     // 0.06 is exact, as in other databases; 6e-2 is a double.
     options.sql_parser.parse_float_as_decimal = true;
     options.execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(SPILL_FILE).map_err(ours)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, Value};
-use tesselle::{Driver, Error, Format, Location, Result, Sink, Uri, WriteOptions};
+use tesselle::{Driver, Error, Format, Location, Result, Sink, Uri, WriteOptions, WriteRequest, WriteTarget};
 
 use crate::error::ours;
 
@@ -51,6 +51,8 @@ impl Copy {
 
     /// Where the rows go; nothing is visible there before the sink is finished.
     pub(crate) fn sink(&self, schema: &SchemaRef, driver: &Driver) -> Result<Box<dyn Sink>> {
-        self.to.create(&self.target, Arc::clone(schema), &self.options, driver)
+        let target = WriteTarget::Location(self.target.clone());
+        let request = WriteRequest::new(target, Arc::clone(schema), self.options.clone());
+        Ok(tesselle::start_write(self.to, request, false, driver)?.sink)
     }
 }

@@ -46,9 +46,8 @@ fn copied(error: &DataFusionError) -> Error {
         }
         DataFusionError::ObjectStore(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::IoError(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
-        DataFusionError::ResourcesExhausted(text) => {
-            Error::limit(one_line(text)).suggest("raise {}, or ask for less at a time", [Action::Memory])
-        }
+        DataFusionError::ResourcesExhausted(text) => Error::limit(exhausted(&one_line(text)))
+            .suggest("raise {}, or ask for less at a time", [Action::Memory]),
         DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_) => {
             Error::internal(one_line(&error.strip_backtrace()))
         }
@@ -90,6 +89,15 @@ fn schema_error(error: &SchemaError) -> Error {
             "write \"{other}\" with its double quotes: names without them are read in lower case"
         )),
         None => Error::unknown_name("column", name, known()),
+    }
+}
+
+/// Who ran out of memory, without the state of the pool.
+fn exhausted(text: &str) -> String {
+    let who = text.split(" for ").nth(1).and_then(|rest| rest.split([' ', '[', '#', '(']).next());
+    match who.filter(|who| who.starts_with(|c: char| c.is_ascii_uppercase())) {
+        Some(who) => format!("the query needs more memory than it may use: {who} cannot go on"),
+        None => format!("the query needs more memory than it may use: {text}"),
     }
 }
 

@@ -17,6 +17,7 @@
 
 mod answer;
 mod bounds;
+mod condition;
 mod context;
 mod copy;
 mod decimals;
@@ -34,6 +35,7 @@ mod union;
 mod wording;
 
 pub use answer::Answer;
+pub use condition::condition;
 /// One parsed statement, as [`Session::parse`] gives and [`Session::run`] takes it.
 pub use datafusion::sql::parser::Statement;
 pub use interrupt::Interrupt;

@@ -15,11 +15,13 @@
 //! This is the only crate that knows all formats; everything above it (SQL, command line, Python) goes through it.
 #![forbid(unsafe_code)]
 
+mod compression;
 mod convert;
 mod create;
 mod diff;
 pub mod foreign;
 mod health;
+mod logical;
 pub mod name;
 mod open;
 mod registry;
@@ -27,10 +29,12 @@ mod run;
 mod walk;
 mod wide;
 
-pub use convert::{Conversion, convert};
+pub use compression::Compression;
+pub use convert::{Conversion, convert, merge};
 pub use create::{Create, CreateArray, WriteReport, Writer, create, create_array};
 pub use diff::{DiffOptions, Difference, diff, diff_tables};
 pub use health::{repair, repair_in_place, verify};
+pub use logical::start as start_write;
 pub use name::Uri;
 pub use open::{Dataset, DatasetTable, Opener, open};
 pub use registry::{detect, format_by_extension, format_by_name, formats, target_format};

@@ -9,6 +9,7 @@ use tesselle_core::{
     TableFacts,
 };
 
+use crate::logical::restored;
 use crate::name::Uri;
 use crate::registry;
 use crate::wide::wide;
@@ -75,7 +76,8 @@ impl Opener {
             .suggest("change them with {} instead", [Action::Cast(self.options.types.clone())]));
         }
         let container = format.open(&location, &self.options).in_file(location.path())?;
-        Ok(Dataset { format, container, location, table: self.table.clone().or(table) })
+        let raw = self.options.raw;
+        Ok(Dataset { format, container, location, table: self.table.clone().or(table), raw })
     }
 
     /// Opens the table that `uri` names, else the only one.
@@ -91,6 +93,8 @@ pub struct Dataset {
     container: Arc<dyn Container>,
     location: Location,
     table: Option<String>,
+    /// Whether columns are read as they are stored.
+    raw: bool,
 }
 
 impl Dataset {
@@ -146,7 +150,10 @@ impl Dataset {
     }
 
     fn handle(&self, table: Result<Arc<dyn Table>>) -> Result<DatasetTable> {
-        let table = table.in_file(self.location.path())?;
+        let mut table = table.in_file(self.location.path())?;
+        if !self.raw {
+            table = restored(table).in_file(self.location.path())?;
+        }
         Ok(DatasetTable { format: self.format, location: self.location.clone(), table })
     }
 }

@@ -13,7 +13,7 @@ use tesselle::{
     Selection, Table, WriteOptions, WriteTarget,
 };
 
-use crate::args::{ReadArgs, ResourceArgs};
+use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::forms::{self, Form, refuse_terminal};
 use crate::progress::Bar;
 use crate::{Outcome, out};
@@ -39,7 +39,7 @@ pub(crate) struct Cat {
     columns: Option<Vec<String>>,
 
     /// Only rows where this SQL condition holds
-    #[arg(long = "where", value_name = "EXPR")]
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
     condition: Option<Predicate>,
 
     /// Only this region: lo:hi[:step] for each axis, half open

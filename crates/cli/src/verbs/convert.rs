@@ -10,7 +10,7 @@ use tesselle::{
     Conversion, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, WriteOptions, WriteReport,
 };
 
-use crate::args::{ReadArgs, ResourceArgs};
+use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::inputs::{self, Input, Inputs};
 use crate::progress::Bar;
 use crate::{Outcome, format, out, words};
@@ -29,9 +29,11 @@ Examples:
   tess convert measurements/ parquet/ --to parquet
 
 Formats: tet, tiledb, tsfile, tatami; parquet, arrow, csv, jsonl, npy, zarr.
-Several inputs, a folder or a quoted pattern go into the folder OUTPUT, a file
+Several inputs or a quoted pattern are merged into OUTPUT where its name ends in
+that of a format. With --to they go, like a folder, into the folder OUTPUT, a file
 each; a bad one does not stop the others, and the exit code is 1 then. Types
-that the target cannot hold are refused, with the cast that helps.")]
+that the target cannot hold are refused, all in one error with the casts that
+help; --auto-cast makes them. Decimals, dates and times come back as they were.")]
 pub(crate) struct Convert {
     /// What to read, perhaps with #TABLE; then what to write
     #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
@@ -54,7 +56,7 @@ pub(crate) struct Convert {
     columns: Option<Vec<String>>,
 
     /// Only rows where this SQL condition holds
-    #[arg(long = "where", value_name = "EXPR")]
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
     condition: Option<Predicate>,
 
     /// At most this many rows
@@ -64,6 +66,10 @@ pub(crate) struct Convert {
     /// Give a column another type, e.g. time=timestamp_ms; may be repeated
     #[arg(long = "cast", value_name = "COLUMN=TYPE")]
     casts: Vec<String>,
+
+    /// Give columns that the target has no type for the one that it suggests
+    #[arg(long)]
+    auto_cast: bool,
 
     /// The types of columns of CSV and JSON lines: COLUMN=TYPE,… or a file with them [default: inferred]
     #[arg(long, value_name = "TYPES")]
@@ -100,17 +106,43 @@ impl Convert {
             return Err(Error::invalid("convert writes files, not standard output")
                 .hint("tess cat INPUT --as csv|jsonl|arrow|parquet does"));
         }
+        if self.to.is_none() && is_merge(inputs, output) {
+            return self.merge(inputs, output, &conversion, &driver, started);
+        }
         if inputs::is_many(inputs)? {
             return self.many(inputs, Path::new(output), &conversion, &driver);
         }
         let input = inputs.first().map_or("", String::as_str);
         let driver = driver.with_progress(Bar::new(""));
         let converted = tesselle::convert(input, output, &conversion, &driver)?;
+        self.report(output, &converted, started)
+    }
+
+    /// All inputs into one file, one after the other.
+    fn merge(
+        &self,
+        inputs: &[String],
+        output: &str,
+        conversion: &Conversion,
+        driver: &Driver,
+        started: Instant,
+    ) -> Result<Outcome> {
+        let inputs = inputs::expand(inputs, |_| true)?;
+        if let Some(error) = inputs.unreadable.into_iter().next() {
+            return Err(error);
+        }
+        let uris: Vec<String> = inputs.list.into_iter().map(|input| input.uri).collect();
+        let driver = driver.with_progress(Bar::new(""));
+        let converted = tesselle::merge(&uris, output, conversion, &driver)?;
+        self.report(output, &converted, started)
+    }
+
+    fn report(&self, output: &str, converted: &WriteReport, started: Instant) -> Result<Outcome> {
         if self.json {
             out::print_json(&converted.to_json())?;
         } else {
-            out::note(&line(output, &converted, started));
-            for remark in remarks(&converted) {
+            out::note(&line(output, converted, started));
+            for remark in remarks(converted) {
                 out::note(&remark);
             }
         }
@@ -137,6 +169,7 @@ impl Convert {
                 ..Scan::default()
             },
             casts: tesselle::parse_types(&self.casts.join(","))?,
+            auto_cast: self.auto_cast,
             types,
             attributes: Vec::new(),
             open: self.read.options()?,
@@ -227,6 +260,12 @@ impl Convert {
     }
 }
 
+/// Whether several files go into one: its name says its format.
+fn is_merge(inputs: &[String], output: &str) -> bool {
+    let files = inputs.len() > 1 || inputs.first().is_some_and(|input| tesselle::name::is_pattern(input));
+    files && tesselle::format_by_extension(output).is_some() && !Path::new(output).is_dir()
+}
+
 fn make_folder(target: &Path) -> Result<()> {
     let Some(parent) = target.parent() else { return Ok(()) };
     std::fs::create_dir_all(parent).map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))
@@ -279,7 +318,7 @@ fn remarks(converted: &WriteReport) -> Vec<String> {
             .changed
             .iter()
             .map(|change| format!("{} {} as {}", change.column, change.from, change.to));
-        lines.push(format!("  in a wider type: {}", list.collect::<Vec<_>>().join(", ")));
+        lines.push(format!("  in another type: {}", list.collect::<Vec<_>>().join(", ")));
     }
     if !converted.kept.is_empty() {
         lines.push(format!("  metadata kept: {}", converted.kept.join(", ")));

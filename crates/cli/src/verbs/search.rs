@@ -7,7 +7,7 @@ use clap::Args;
 use tesselle::search::{Hits, SearchOptions, Syntax};
 use tesselle::{Predicate, Result};
 
-use crate::args::{ReadArgs, ResourceArgs};
+use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::verbs::tatami::given;
 use crate::{Outcome, out};
 
@@ -43,7 +43,7 @@ pub(crate) struct Search {
     total: bool,
 
     /// Only documents whose stored columns fulfil this SQL condition
-    #[arg(long = "where", value_name = "EXPR")]
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
     condition: Option<Predicate>,
 
     /// Read the query as plain words

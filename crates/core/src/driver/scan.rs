@@ -15,6 +15,7 @@ use crate::table::{Pushdown, Table};
 /// Runs `scan` over `table`: exactly the rows and columns asked for.
 pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Result<Rows> {
     let schema = table.schema();
+    let scan = &scan.bind(&schema)?;
     let wanted = Arc::new(schema.project(&scan.column_indices(&schema)?)?);
     let residual = scan.predicate.clone().filter(|p| table.pushdown(p) != Pushdown::Exact);
     let mut inner = scan.clone();

@@ -101,6 +101,27 @@ fn known_files(folder: &Uri) -> tesselle::Result<Vec<String>> {
     Ok(known.map(|location| format!("{}{table}", location.path())).collect())
 }
 
+/// The uris of what lies in a folder and can be read, sorted.
+pub(crate) fn in_folder(folder: &str) -> tesselle::Result<Vec<String>> {
+    let uri = Uri::parse(folder)?;
+    if !uri.location.is_dir()? {
+        return Err(Error::invalid(format!("'{folder}' is not a folder")));
+    }
+    let mut known = known_files(&uri)?;
+    if known.is_empty() {
+        return Err(Error::not_found(format!("'{folder}' has no file of a known format in it")));
+    }
+    known.sort();
+    Ok(known)
+}
+
+/// The last part of a path without its ending, also where it is compressed.
+pub(crate) fn stem(uri: &str) -> &str {
+    let name = uri.trim_end_matches('/').rsplit('/').next().unwrap_or(uri);
+    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
 fn mixed(one: &str, other: &str) -> Error {
     Error::invalid(format!("'{one}' and '{other}' are of different kinds, which are not read as one table"))
         .hint("narrow the pattern, e.g. to *.tet")

@@ -36,6 +36,14 @@ pub(crate) fn prepare(statement: &mut Statement, is_scalar: &dyn Fn(&str) -> boo
     }
 }
 
+/// Checks and rewrites a single expression.
+pub(crate) fn check(expr: &mut Expr, is_scalar: &dyn Fn(&str) -> bool) -> Result<()> {
+    match expr.visit(&mut Pass { is_scalar }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
 /// One walk over a statement.
 struct Pass<'a> {
     is_scalar: &'a dyn Fn(&str) -> bool,

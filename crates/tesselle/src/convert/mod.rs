@@ -1,6 +1,7 @@
 //! Any file into any other, streamed.
 
 mod cast;
+mod merge;
 mod place;
 
 use std::sync::Arc;
@@ -8,14 +9,17 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 use place::refuse_same;
 use tesselle_core::{
-    ArrayView, Attribute, Context, Created, Driver, Fitted, Format, GridKind, Location, OpenOptions, Result,
-    Rewritten, Scan, TableFacts, WriteOptions, WriteRequest, WriteTarget,
+    ArrayView, Attribute, Context, Created, Driver, Error, Fitted, Format, GridKind, Location, OpenOptions,
+    Result, Rewritten, Scan, TableFacts, WriteOptions, WriteRequest, WriteTarget,
 };
+
+pub(crate) use cast::cast_column;
+pub use merge::merge;
 
 use crate::create::{WriteReport, array};
 use crate::name::Uri;
 use crate::open::{DatasetTable, Opener};
-use crate::registry;
+use crate::{logical, registry};
 
 /// What to convert, beyond the two names.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +34,8 @@ pub struct Conversion {
     pub scan: Scan,
     /// Columns that get another type, before anything is written.
     pub casts: Vec<(String, DataType)>,
+    /// Whether columns that the target has no place for get the type that it suggests.
+    pub auto_cast: bool,
     /// The types of columns, for sources that do not state them.
     pub types: Vec<(String, DataType)>,
     /// Attributes that the target gets in addition to those of the source.
@@ -80,7 +86,7 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
     }
     match requested_array(&table, to, conversion) {
         Some((name, array)) => convert_array(&*array, name, facts, target, to, conversion, driver),
-        None => convert_rows(&table, facts, target, to, conversion, driver),
+        None => convert_rows(std::slice::from_ref(&table), facts, target, to, conversion, driver),
     }
 }
 
@@ -180,31 +186,40 @@ fn convert_array(
     array::write(source, WriteTarget::Location(target), to, options, driver)
 }
 
+/// Writes the rows of tables of equal columns, one after the other.
 fn convert_rows(
-    table: &DatasetTable,
+    tables: &[DatasetTable],
     mut facts: TableFacts,
     target: Location,
     to: &'static dyn Format,
     conversion: &Conversion,
     driver: &Driver,
 ) -> Result<WriteReport> {
-    let scan = &conversion.scan;
-    let vectors = lost_axes(&facts, to, scan);
+    let mut scan = conversion.scan.clone();
+    let Some(first) = tables.first() else { return Err(Error::invalid("there is nothing to convert")) };
+    let vectors = lost_axes(&facts, to, &scan);
     facts.recast(conversion.casts.iter().map(|(name, _)| name.as_str()));
-    let rows = cast::cast(table.rows(scan, driver)?, &conversion.casts)?;
+    let mut rows = cast::cast(first.rows(&scan, driver)?, &conversion.casts)?;
     let request = WriteRequest {
         target: WriteTarget::Location(target),
         schema: Arc::clone(&rows.schema),
         facts,
         options: conversion.write.clone(),
         whole: scan.predicate.is_none() && scan.limit.is_none() && scan.selection.is_none(),
-        rows: table.row_count(),
+        rows: tables.iter().map(DatasetTable::row_count).sum(),
     };
-    let Created { mut sink, mut fitted } = to.start(request, driver)?;
+    let Created { mut sink, mut fitted } = logical::start(to, request, conversion.auto_cast, driver)?;
     fitted.lost.extend(vectors);
-    for batch in rows.batches {
-        driver.check_canceled()?;
-        sink.write(&batch?)?;
+    let mut others = tables.iter().skip(1);
+    loop {
+        for batch in rows.batches {
+            driver.check_canceled()?;
+            let batch = batch?;
+            scan.limit = scan.limit.map(|limit| limit.saturating_sub(batch.num_rows() as u64));
+            sink.write(&batch)?;
+        }
+        let Some(next) = others.next() else { break };
+        rows = cast::cast(next.rows(&scan, driver)?, &conversion.casts)?;
     }
     driver.check_canceled()?;
     Ok(WriteReport::new(to, sink.finish()?, fitted))

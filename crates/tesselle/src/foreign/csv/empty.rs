@@ -13,8 +13,9 @@ use super::read::{BYTE_ORDER_MARK, Place};
 use crate::foreign::text::Decode;
 
 /// Whether a block may have such a field. Quotes within quotes look the same at times, but not often.
-pub(super) fn may_be_in(block: &[u8]) -> bool {
-    let is_edge = |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b',' | b'\n' | b'\r'));
+pub(super) fn may_be_in(block: &[u8], delimiter: u8) -> bool {
+    let is_edge =
+        |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b'\n' | b'\r') || *byte == delimiter);
     memmem::find_iter(block, b"\"\"").any(|at| {
         let before = block.get(..at).unwrap_or_default();
         is_edge(block.get(at + 2)) && (is_edge(before.last()) || before == BYTE_ORDER_MARK)
@@ -23,8 +24,9 @@ pub(super) fn may_be_in(block: &[u8]) -> bool {
 
 /// Goes through the text of records and finds the fields that begin with `""`: what else such a field holds, the parser
 /// tells.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Fields {
+    delimiter: u8,
     place: Place,
     record: usize,
     field: usize,
@@ -37,13 +39,18 @@ pub(super) struct Fields {
 }
 
 impl Fields {
+    pub(super) fn new(delimiter: u8) -> Self {
+        let place = Place::default();
+        Self { delimiter, place, record: 0, field: 0, begun: false, opened: false, started: false }
+    }
+
     /// Tells of each such field its record and its number in it. Records are counted from the last call of `restart`.
     pub(super) fn scan(&mut self, text: &[u8], mut found: impl FnMut(usize, usize)) {
         let mark = if self.started { None } else { text.strip_prefix(BYTE_ORDER_MARK) };
         self.started |= !text.is_empty();
         for byte in mark.unwrap_or(text) {
             let (before, opened) = (self.place, std::mem::take(&mut self.opened));
-            self.place = before.after(*byte);
+            self.place = before.after(*byte, self.delimiter);
             match byte {
                 _ if before == Place::Quoted => {
                     if opened && self.place == Place::Quote {
@@ -54,7 +61,7 @@ impl Fields {
                     self.record += usize::from(std::mem::take(&mut self.begun));
                     self.field = 0;
                 }
-                b',' => {
+                byte if *byte == self.delimiter => {
                     self.begun = true;
                     self.field += 1;
                 }
@@ -85,16 +92,12 @@ impl EmptyTexts {
     /// `columns` are the fields of the columns that the parser gives, and their types.
     pub(super) fn new<'a>(
         parser: Decoder,
+        fields: Fields,
         columns: impl Iterator<Item = (usize, &'a DataType)>,
         has_header: bool,
     ) -> Self {
         let columns = columns.map(|(field, kind)| (is_text(kind).then_some(field), Vec::new()));
-        Self {
-            parser,
-            fields: Fields::default(),
-            columns: columns.collect(),
-            header: usize::from(has_header),
-        }
+        Self { parser, fields, columns: columns.collect(), header: usize::from(has_header) }
     }
 }
 
@@ -167,7 +170,7 @@ mod tests {
     use super::*;
 
     fn found(text: &[u8], window: usize) -> Vec<(usize, usize)> {
-        let (mut fields, mut all) = (Fields::default(), Vec::new());
+        let (mut fields, mut all) = (Fields::new(b','), Vec::new());
         for part in text.chunks(window) {
             fields.scan(part, |record, field| all.push((record, field)));
         }
@@ -190,7 +193,7 @@ mod tests {
             ("\u{feff}\"\"\n", true),
             ("\"a,\"\",b\"", true),
         ] {
-            assert_eq!(may_be_in(text.as_bytes()), maybe, "{text:?}");
+            assert_eq!(may_be_in(text.as_bytes(), b','), maybe, "{text:?}");
         }
     }
 
@@ -206,7 +209,7 @@ mod tests {
                 prop_assert!(records.get(*record).is_some_and(|record| record.get(*field).is_some()));
             }
             let empty = |(record, field): &(usize, usize)| records[*record].get(*field) == Some(b"");
-            prop_assert!(may_be_in(bytes) || !all.iter().any(empty));
+            prop_assert!(may_be_in(bytes, b',') || !all.iter().any(empty));
         }
     }
 }

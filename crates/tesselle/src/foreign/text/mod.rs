@@ -2,11 +2,12 @@
 
 mod blocks;
 mod format;
+mod joined;
 mod table;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-pub(super) use format::{fitted, open};
+pub(super) use format::{fitted, open, stage};
 pub(crate) use table::TextTable;
 
 /// An error of another crate.
@@ -21,6 +22,9 @@ pub(crate) trait Syntax: Send + Sync + 'static {
 
     /// The name in messages.
     fn name(&self) -> &'static str;
+
+    /// How many lines stand before the first record.
+    fn header_lines(&self) -> u64;
 
     /// Behind the last record that ends in `window`, and where the scan is at its end. The first window begins the file.
     fn end_of_records(&self, window: &[u8], place: &mut Self::Place, first: bool) -> Option<usize>;
