@@ -31,7 +31,6 @@ mod scan;
 mod session;
 mod statement;
 mod statistics;
-mod union;
 mod wording;
 
 pub use answer::Answer;

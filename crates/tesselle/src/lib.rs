@@ -26,6 +26,7 @@ pub mod name;
 mod open;
 mod registry;
 mod run;
+mod several;
 mod walk;
 mod wide;
 

@@ -61,6 +61,16 @@ impl Opener {
         self
     }
 
+    /// The format that is given.
+    pub(crate) fn format_name(&self) -> Option<&str> {
+        self.format.as_deref()
+    }
+
+    /// How containers are opened.
+    pub(crate) fn open_options(&self) -> &OpenOptions {
+        &self.options
+    }
+
     /// Opens what `uri` names.
     pub fn open(&self, uri: &str) -> Result<Dataset> {
         let Uri { location, table } = Uri::parse(uri)?;

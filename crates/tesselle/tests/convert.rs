@@ -283,11 +283,17 @@ fn an_array_with_a_column_that_is_no_array_keeps_all_columns() {
 /// Files of older versions, written by the original engines.
 #[test]
 fn old_versions_are_upgraded_with_equal_values() {
-    let Some(fixtures) = std::env::var_os("TESSELLE_FIXTURES").map(PathBuf::from) else { return };
+    let crates = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let own =
+        [crates.join("tiledb/tests/data/libtiledb-2.30.0"), crates.join("tsfile/tests/data/small/tsfile")];
+    let folders = std::env::var_os("TESSELLE_FIXTURES")
+        .map_or(own, |root| ["tiledb", "tsfile"].map(|name| Path::new(&root).join(name)));
     let folder = tempfile::tempdir().unwrap();
     let mut seen = 0;
-    for (format, prefixes) in [("tiledb", ["bc_v", "zz"]), ("tsfile", ["v08-", "v2-"])] {
-        for case in std::fs::read_dir(fixtures.join(format)).unwrap().flatten() {
+    for ((format, prefixes), cases) in
+        [("tiledb", ["bc_v", "zz"]), ("tsfile", ["v08-", "v2-"])].iter().zip(&folders)
+    {
+        for case in std::fs::read_dir(cases).unwrap().flatten() {
             let name = case.file_name().to_string_lossy().into_owned();
             if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
                 continue;
@@ -307,23 +313,23 @@ fn old_versions_are_upgraded_with_equal_values() {
                 // Some texts are not UTF-8.
                 let open = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
                 let mut conversion = Conversion { open: open.clone(), ..Conversion::default() };
-                if format == "tsfile" {
+                if *format == "tsfile" {
                     conversion.write.settings = settings(&["version=4"]);
                 }
                 let result = convert(uri, text(&target), &conversion, &driver());
                 result.unwrap_or_else(|error| panic!("{uri}: {error}"));
-                let table = if format == "tsfile" { "#*" } else { "" };
+                let table = if *format == "tsfile" { "#*" } else { "" };
                 let (a, b) = (format!("{uri}{table}"), format!("{}{table}", text(&target)));
                 let key = Some(["device", "measurement", "time"].map(str::to_owned).to_vec());
                 let options =
-                    DiffOptions { key: key.filter(|_| format == "tsfile"), ..DiffOptions::default() };
+                    DiffOptions { key: key.filter(|_| *format == "tsfile"), ..DiffOptions::default() };
                 let found = diff(&a, &b, &open, &options, &driver()).unwrap();
                 assert_eq!((found.values, found.unmatched), (0, (0, 0)), "{uri}: {found:?}");
                 seen += 1;
             }
         }
     }
-    assert!(seen > 20, "{seen}");
+    assert!(seen > 2, "{seen}");
 }
 
 #[test]
@@ -478,7 +484,7 @@ fn rows_of_nulls_keep_their_time_or_are_said_to_be_lost() {
         let done = done.unwrap();
         assert_eq!(done.summary.rows, rows, "{pairs:?}");
         assert_eq!(
-            done.lost.iter().any(|lost| lost.starts_with("1 rows of nulls only")),
+            done.lost.iter().any(|lost| lost.starts_with("1 rows with only nulls")),
             rows == 2,
             "{pairs:?}"
         );
@@ -628,7 +634,11 @@ fn points_of_equal_time_and_origins_are_said_to_be_lost() {
     let error = run(&source, &target, |_| ()).unwrap_err();
     assert!(error.to_string().contains("order=sort"), "{error}");
     let done = run(&source, &target, |c| c.write.settings = settings(&["order=sort"])).unwrap();
-    assert!(done.lost.iter().any(|lost| lost.starts_with("1 points whose time")), "{:?}", done.lost);
+    assert!(
+        done.lost.iter().any(|lost| lost.starts_with("1 points (of aligned devices, rows) replaced")),
+        "{:?}",
+        done.lost
+    );
 
     let source = folder.path().join("off.csv");
     std::fs::write(&source, "k,a\n5,1.5\n6,2.5\n8,3.5\n").unwrap();

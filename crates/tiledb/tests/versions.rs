@@ -1,6 +1,6 @@
-//! Arrays of older versions take writes in their own version, also where their empty folders are missing.
+//! Arrays of older versions accept writes in their own version, even if their empty folders are missing.
 //!
-//! The fixtures are found through `TESSELLE_FIXTURES`; without it these tests pass over them.
+//! The fixtures are found through `TESSELLE_FIXTURES`; without it these tests are skipped.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
@@ -9,7 +9,7 @@ mod support;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
-use support::{cases, driver, expected, open, read};
+use support::{case, cases, driver, expected, open, read};
 use tesselle_core::testing::copy_folder;
 use tesselle_core::{Depth, Location, OpenOptions, Report, Scan};
 use tesselle_tiledb::meta::schema::ArrayKind;
@@ -67,7 +67,7 @@ fn old_arrays_are_written_in_their_own_version() {
         verify(&place);
         let merged = match array.consolidate(&Consolidation::default()) {
             Ok(merged) => merged,
-            // Fill values between the fragments do not pass every filter.
+            // Some filters cannot encode the fill values between fragments.
             Err(error) if error.to_string().contains("cannot hold these values") => continue,
             Err(error) => panic!("{name}: {error}"),
         };
@@ -86,7 +86,7 @@ fn old_arrays_are_written_in_their_own_version() {
 
 #[test]
 fn a_change_of_the_schema_keeps_the_version_where_it_can() {
-    let Some(case) = cases().into_iter().find(|case| case.ends_with("bc_v14_sparse")) else { return };
+    let case = case("bc_v14_sparse");
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("array");
     copy_folder(&case.join("array"), &place);
@@ -102,11 +102,11 @@ fn a_change_of_the_schema_keeps_the_version_where_it_can() {
 #[test]
 fn a_write_that_cannot_be_committed_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(case) = cases().into_iter().find(|case| case.ends_with("sparse_1d_i32")) else { return };
+    let case = case("sparse_1d_i32");
     let place = folder.path().join("array");
     copy_folder(&case.join("array"), &place);
     let all = batches(&place);
-    // A file where the folder of commits should be.
+    // A file in place of the commits folder.
     let commits = place.join("__commits");
     let array = ArrayWriter::open(&Location::local(&place).unwrap(), None).unwrap();
     std::fs::remove_dir_all(&commits).unwrap();

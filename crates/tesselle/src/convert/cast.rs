@@ -64,8 +64,8 @@ pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
     Ok(RowStream { schema, batches: Box::new(batches) })
 }
 
-/// Casts one column; a value that does not fit is an error. Floats go to the nearest integer, and times down to the unit before, also before 1970. Arrow cuts
-/// both towards zero.
+/// Casts one column; a value that does not fit is an error. Floats go to the nearest integer, and times down to the unit
+/// before, also before 1970. Arrow cuts both toward zero.
 pub(crate) fn cast_column(column: &ArrayRef, to: &DataType) -> std::result::Result<ArrayRef, ArrowError> {
     let options = &CastOptions { safe: false, ..CastOptions::default() };
     match (column.data_type(), to) {

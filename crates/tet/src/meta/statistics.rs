@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use tesselle_core::{DType, hex};
+use tesselle_core::{DType, Within, hex};
 
 use crate::meta::dtype::tag_of;
 use crate::meta::geometry::Grid;
@@ -107,13 +107,13 @@ impl DatasetStatistics {
         if let (Some(postings), Some(dtype)) = (&self.postings, tag_of(grid.dtype)) {
             let size = grid.dtype.size();
             let postings = postings.iter().map(|(element, tiles)| ValuePosting {
-                value_le: hex(element.get(..size).unwrap_or_default()),
+                value_le: hex(element.within(..size)),
                 chunks: tiles.iter().map(|tile| grid.tile_at(*tile)).collect(),
             });
             entries.push(SecondaryEntry::ValuePostings { dataset_id, dtype, postings: postings.collect() });
         }
         let Some(metadata) = metadata else { return entries };
-        let labelled: Vec<(usize, &[String])> = grid
+        let labeled: Vec<(usize, &[String])> = grid
             .shape
             .iter()
             .enumerate()
@@ -122,10 +122,9 @@ impl DatasetStatistics {
                 (labels.len() as u64 == *extent && *extent > 0).then_some((axis, labels))
             })
             .collect();
-        entries.extend(
-            labelled.iter().filter_map(|(axis, labels)| sorted_axis(grid, dataset_id, *axis, labels)),
-        );
-        entries.extend(labelled.iter().map(|(axis, labels)| label_postings(grid, dataset_id, *axis, labels)));
+        entries
+            .extend(labeled.iter().filter_map(|(axis, labels)| sorted_axis(grid, dataset_id, *axis, labels)));
+        entries.extend(labeled.iter().map(|(axis, labels)| label_postings(grid, dataset_id, *axis, labels)));
         entries
     }
 }

@@ -15,7 +15,7 @@ use super::super::analyzer;
 use super::lex::{Kind, Lexeme, lex, wrong};
 use super::{Group, Node, Phrase};
 
-/// Parentheses inside parentheses.
+/// Maximum nesting of parentheses.
 const MAX_DEPTH: usize = 50;
 
 pub(super) fn parse(text: &str) -> Result<Group> {
@@ -81,7 +81,7 @@ impl<'a> Parser<'a> {
         Ok(group)
     }
 
-    /// One chain; a chain of one goes into the list as it is, with its sign.
+    /// One chain; a chain of one is added to the list directly, with its sign.
     fn chain(&mut self, list: &mut Group, depth: usize) -> Result<()> {
         let (sign, nodes) = self.unary(depth)?;
         if self.kind() != Some(&Kind::And) {
@@ -99,7 +99,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The sign and what it applies to: several nodes where a word holds several tokens.
+    /// The sign and its operand: several nodes if a word has several tokens.
     fn unary(&mut self, depth: usize) -> Result<(Sign, Vec<Node>)> {
         let sign = match self.kind() {
             Some(Kind::Plus) => Sign::Required,
@@ -138,7 +138,7 @@ impl<'a> Parser<'a> {
             Kind::Plus | Kind::Minus | Kind::Not => {
                 self.at -= 1;
                 if depth >= MAX_DEPTH {
-                    return Err(Error::invalid("the query piles up signs"));
+                    return Err(Error::invalid("the query has too many consecutive signs"));
                 }
                 return self.unary(depth + 1);
             }
@@ -150,9 +150,9 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Several tokens of one word stand together: all are required, or excluded only where all occur.
+/// Several tokens of one word belong together: all are required, or excluded only if all occur.
 fn put(list: &mut Group, sign: Sign, mut nodes: Vec<Node>) {
-    // A group of nothing but exclusions looks for nothing itself: it narrows the list it stands in.
+    // A group of only exclusions matches nothing itself: it restricts the enclosing list.
     if let [Node::Group(group)] = nodes.as_mut_slice()
         && group.order.is_empty()
     {

@@ -111,7 +111,7 @@ fn a_query_of_exclusions_is_refused() {
 }
 
 #[test]
-fn tokens_keep_their_order_and_repeats() {
+fn tokens_keep_their_order_and_duplicates() {
     let query = Query::parse("b +a \"c d\" (b e) -x", Syntax::Boolean).unwrap();
     assert_eq!(query.tokens(), ["b", "a", "c", "d", "b", "e"]);
     assert!(query.has_phrase() && !query.is_disjunction());

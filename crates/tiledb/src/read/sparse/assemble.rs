@@ -1,8 +1,9 @@
-//! One output column of a group of sparse tiles: whole tiles straight into the buffer, others cell by cell.
+//! One output column of a group of sparse tiles: whole tiles are decoded directly into the buffer, others cell by cell.
 
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 use bytes::Bytes;
+use tesselle_core::At;
 
 use super::cells::{ColumnTiles, Decoded, decode_validity};
 use super::plan::SparseScan;
@@ -13,7 +14,7 @@ use crate::read::schema::Column;
 use crate::read::tile::VarCells;
 use crate::{Error, Result};
 
-/// The chosen rows of a column. Tiles that are not decoded yet take their bytes from `fetched`.
+/// The selected rows of a column. Tiles that are not decoded yet take their bytes from `fetched`.
 pub(super) fn assemble(
     scan: &SparseScan,
     at: usize,
@@ -57,7 +58,7 @@ pub(super) fn assemble(
                     let start = out.data.len();
                     out.check_len(start.saturating_add(len))?;
                     out.data.resize(start + len, 0);
-                    let place = out.data.as_slice_mut().get_mut(start..).unwrap_or_default();
+                    let place = out.data.as_slice_mut().part_mut(start..)?;
                     let offsets = field.decode_var_into(&stored, number, cells, place)?;
                     let shifted = offsets.iter().skip(1).map(|offset| (start as u64 + offset) as i32);
                     if let Some(all) = &mut out.offsets {
@@ -100,7 +101,7 @@ impl Output<'_> {
         Err(Error::limit(format!("column '{}' exceeds 2 GiB in one batch", self.column.name)))
     }
 
-    /// Appends the chosen cells of a decoded tile.
+    /// Appends the selected cells of a decoded tile.
     fn push(&mut self, decoded: &Decoded, tile: &Chosen) -> Result<()> {
         if let Some(all) = &mut self.validity {
             let validity = decoded.validity().unwrap_or_default();
