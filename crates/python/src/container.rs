@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tesselle::{Context, Dataset, OpenOptions};
+use tesselle::core::Context;
+use tesselle::{Dataset, OpenOptions};
 
 use crate::error::raise;
 use crate::options::{Opening, opener};

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use tesselle::search::{IndexOptions, SearchOptions, Syntax};
-use tesselle::{Conversion, Depth, DiffOptions, OpenOptions, Predicate, Scan, Uri, WriteOptions};
+use tesselle::{Convert, Depth, Opener, Predicate, Scan};
 
 use crate::error::raise;
 use crate::options::{Opening, opener, settings};
@@ -28,25 +28,25 @@ pub(crate) struct ConvertRequest {
 }
 
 impl ConvertRequest {
-    fn conversion(self, from: Option<&str>, open: OpenOptions) -> PyResult<Conversion> {
+    fn conversion(self, source: &str, target: &str, opening: &Opening) -> PyResult<Convert> {
         let fail = |error: tesselle::Error| raise(&error);
         let types = |text: Option<String>| text.map_or(Ok(Vec::new()), |text| tesselle::parse_types(&text));
         let predicate = self.r#where.map(|text| text.parse::<Predicate>()).transpose().map_err(fail)?;
-        Ok(Conversion {
-            from: from.map(str::to_owned),
-            to: self.to,
-            table: self.table,
-            scan: Scan { columns: self.columns, predicate, limit: self.limit, ..Scan::default() },
-            casts: types(self.cast).map_err(fail)?,
-            types: types(self.types).map_err(fail)?,
-            attributes: attributes(self.metadata)?,
-            open,
-            write: WriteOptions {
-                overwrite: self.overwrite,
-                table: self.into,
-                settings: settings(self.settings),
-            },
-        })
+        let opener = opener(opening.format(), self.table.as_deref(), &opening.options()?);
+        let mut conversion = tesselle::convert(source, target)
+            .opener(opener.types(types(self.types).map_err(fail)?))
+            .scan(Scan { columns: self.columns, predicate, limit: self.limit, ..Scan::default() })
+            .casts(types(self.cast).map_err(fail)?)
+            .attributes(attributes(self.metadata)?)
+            .options(settings(self.settings))
+            .overwrite(self.overwrite);
+        if let Some(format) = self.to {
+            conversion = conversion.format(format);
+        }
+        if let Some(table) = self.into {
+            conversion = conversion.table(table);
+        }
+        Ok(conversion)
     }
 }
 
@@ -60,13 +60,13 @@ pub(crate) fn convert(
     request: ConvertRequest,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let conversion = request.conversion(opening.format(), opening.options()?)?;
+    let conversion = request.conversion(source, target, &opening)?;
     long(py, move |driver| {
         let driver = match progress {
             Some(callback) => driver.with_progress(crate::progress::reporter(callback)),
             None => driver.clone(),
         };
-        Ok(tesselle::convert(source, target, &conversion, &driver)?.to_json().to_string())
+        Ok(conversion.on(&driver).run()?.to_json().to_string())
     })
 }
 
@@ -82,8 +82,9 @@ pub(crate) fn verify(py: Python<'_>, uri: &str, opening: Opening, depth: &str) -
             return Err(raise(&tesselle::Error::unknown_name("depth", other, known)));
         }
     };
-    let options = opening.options()?;
-    let report = long(py, |driver| tesselle::verify(uri, opening.format(), &options, depth, driver))?;
+    let verify =
+        tesselle::verify(uri).opener(opener(opening.format(), None, &opening.options()?)).depth(depth);
+    let report = long(py, |driver| verify.on(driver).run())?;
     Ok(report.to_json().to_string())
 }
 
@@ -96,9 +97,8 @@ pub(crate) fn repair(
     opening: Opening,
     overwrite: bool,
 ) -> PyResult<String> {
-    let options = opening.options()?;
-    let repaired =
-        long(py, |driver| tesselle::repair(source, target, opening.format(), &options, overwrite, driver))?;
+    let repair = tesselle::repair(source).opener(opener(opening.format(), None, &opening.options()?));
+    let repaired = long(py, |driver| repair.overwrite(overwrite).on(driver).to(target))?;
     let mut report = repaired.to_json();
     report["whole"] = repaired.outcome.is_whole().into();
     Ok(report.to_string())
@@ -114,11 +114,14 @@ pub(crate) fn diff(
     key: Option<Vec<String>>,
     columns: Option<Vec<String>>,
 ) -> PyResult<String> {
-    let options = opening.options()?;
-    let difference = long(py, |driver| {
-        let wanted = DiffOptions { key, columns, shown: 20, memory: driver.budget().total() };
-        tesselle::diff(left, right, &options, &wanted, driver)
-    })?;
+    let mut diff = tesselle::diff(left, right).opener(Opener::new().options(opening.options()?));
+    if let Some(key) = key {
+        diff = diff.key(key);
+    }
+    if let Some(columns) = columns {
+        diff = diff.columns(columns);
+    }
+    let difference = long(py, |driver| diff.on(driver).run())?;
     Ok(difference.to_json().to_string())
 }
 
@@ -135,13 +138,10 @@ pub(crate) fn index(
     id: Option<String>,
     overwrite: bool,
 ) -> PyResult<String> {
-    let options = opening.options()?;
-    let summary = long(py, move |driver| {
-        let table = driver.install(|| opener(opening.format(), None, &options).open_table(source))?;
-        let rows = table.rows(&Scan::all(), driver)?;
-        let wanted = IndexOptions { text, stored, id, overwrite, ..IndexOptions::default() };
-        tesselle::search::index(rows, &table.schema(), &Uri::target(target)?, &wanted, driver)
-    })?;
+    let wanted = IndexOptions { text, stored, id, overwrite, ..IndexOptions::default() };
+    let index = tesselle::index(source, target).with(wanted);
+    let index = index.opener(opener(opening.format(), None, &opening.options()?));
+    let summary = long(py, move |driver| index.on(driver).run())?;
     Ok(serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes }).to_string())
 }
 
@@ -158,12 +158,9 @@ pub(crate) fn search(
     opening: Opening,
 ) -> PyResult<String> {
     let filter = condition.map(str::parse).transpose().map_err(|error| raise(&error))?;
-    let options = opening.options()?;
-    let hits = long(py, |driver| {
-        let location = Uri::parse(uri)?.location;
-        let syntax = if plain { Syntax::Plain } else { Syntax::Boolean };
-        let wanted = SearchOptions { k, syntax, filter, highlight: None };
-        tesselle::search::search(&location, query, &wanted, &options, driver)
-    })?;
+    let syntax = if plain { Syntax::Plain } else { Syntax::Boolean };
+    let wanted = SearchOptions { k, syntax, filter, ..SearchOptions::default() };
+    let search = tesselle::search(uri, query).with(wanted).opener(Opener::new().options(opening.options()?));
+    let hits = long(py, |driver| search.on(driver).run())?;
     Ok(hits.to_json().to_string())
 }

@@ -8,7 +8,7 @@ use arrow_cast::pretty::pretty_format_batches_with_options;
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use tesselle::{Driver, Result, driver};
+use tesselle::{Driver, driver};
 
 use crate::capsules;
 use crate::error::{internal, raise};
@@ -38,7 +38,7 @@ impl Rows {
     /// Counts the rows.
     pub(crate) fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let rows = self.take_all()?;
-        let count = || rows.map(|batch| batch.map(|batch| batch.num_rows() as u64)).sum();
+        let count = || rows.into_batches().map(|batch| batch.map(|batch| batch.num_rows() as u64)).sum();
         watched(py, count, || self.driver.cancel())
     }
 }
@@ -53,13 +53,13 @@ impl Rows {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        capsules::stream(py, Arc::clone(&self.schema), self.take_all()?)
+        capsules::stream(py, Arc::clone(&self.schema), self.take_all()?.into_batches())
     }
 
     /// Reads all rows into memory.
     fn collect(&self, py: Python<'_>) -> PyResult<Batches> {
         let rows = self.take_all()?;
-        let batches = watched(py, || rows.collect::<Result<Vec<_>>>(), || self.driver.cancel())?;
+        let batches = watched(py, || rows.read_all(), || self.driver.cancel())?;
         Ok(Batches { schema: Arc::clone(&self.schema), batches })
     }
 
@@ -72,7 +72,7 @@ impl Rows {
         let Some(mut rows) = self.take() else { return Ok(None) };
         let (next, rows) = watched(py, move || Ok((rows.next(), rows)), || self.driver.cancel())?;
         let Some(batch) = next else { return Ok(None) };
-        let batch = batch.map_err(|error| raise(&error))?;
+        let batch = batch.map_err(|error| raise(&error.into()))?;
         *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = Some(rows);
         Ok(Some(Batches { schema: Arc::clone(&self.schema), batches: vec![batch] }))
     }

@@ -4,8 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use tesselle::core::{Context, ScanTicket};
 use tesselle::driver::{self, Part};
-use tesselle::{Context, OpenOptions, Predicate, ScanTicket, Selection, Table};
+use tesselle::{OpenOptions, Predicate, Selection, Table};
 
 use crate::capsules;
 use crate::error::raise;
@@ -93,7 +94,7 @@ impl Scan {
         let driver = driver()?.for_run();
         let rows = py.detach(|| match &self.part {
             Some(part) => driver::scan_part(&*table, scan, part, &driver),
-            None => tesselle::scan(&*table, scan, &driver),
+            None => driver::scan(&*table, scan, &driver, driver::Order::Plan),
         });
         Ok(Rows::new(rows.in_file(&self.source.uri).map_err(|error| raise(&error))?, driver))
     }

@@ -1,6 +1,7 @@
 //! Hints of errors in the words of Python.
 
-use tesselle::{Action, shown, type_name};
+use tesselle::core::shown;
+use tesselle::{Action, type_name};
 
 /// An action as a keyword or a call.
 pub(crate) fn word(action: &Action) -> String {

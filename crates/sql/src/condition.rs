@@ -15,7 +15,8 @@ use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, ExprWithAlias, Ident, VisitMut, VisitorMut};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
-use tesselle::{Condition, Custom, Error, Predicate, Result};
+use tesselle::core::{Condition, Custom};
+use tesselle::{Error, Predicate, Result};
 
 use crate::decimals::DecimalsAmongFloats;
 use crate::error::ours;

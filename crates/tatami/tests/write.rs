@@ -41,7 +41,7 @@ fn write(
 
 fn read_back(location: &Location, options: &OpenOptions) -> Vec<RecordBatch> {
     let table = Tatami.open(location, options).unwrap().default_table().unwrap();
-    scan(table.as_ref(), &Scan::all(), &driver(), Order::Plan).unwrap().collect::<Result<_>>().unwrap()
+    scan(table.as_ref(), &Scan::all(), &driver(), Order::Plan).unwrap().read_all().unwrap()
 }
 
 fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> RecordBatch {
@@ -376,7 +376,7 @@ fn selected_rows_match_a_full_read() {
     {
         let request = Scan::all().filter(condition.parse().unwrap());
         let found: Vec<RecordBatch> =
-            scan(table.as_ref(), &request, &driver(), Order::Plan).unwrap().collect::<Result<_>>().unwrap();
+            scan(table.as_ref(), &request, &driver(), Order::Plan).unwrap().read_all().unwrap();
         let mask = condition.parse::<tesselle_core::Predicate>().unwrap().evaluate(&all).unwrap();
         let expected = arrow_select::filter::filter_record_batch(&all, &mask).unwrap();
         let found = concat(&found[0].schema(), &found);

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
+use tesselle::Result;
 use tesselle::search::IndexOptions;
-use tesselle::{Driver, Location, Result, Scan, Uri};
+use tesselle::{Driver, Location, Uri};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -65,9 +66,6 @@ impl Index {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
-        let opener = self.read.opener(self.table.as_deref())?;
-        let source = driver.install(|| opener.open_table(&self.input))?;
-        let rows = source.rows(&Scan::all(), &driver)?;
         let options = IndexOptions {
             text: self.text.clone(),
             stored: self.stored.clone(),
@@ -75,9 +73,10 @@ impl Index {
             overwrite: self.force,
             ..IndexOptions::default()
         };
-        let target = Uri::target(&self.output)?;
-        let summary = tesselle::search::index(rows, &source.schema(), &target, &options, &driver)?;
-        let replaced = if self.update { Some(replace_older(&target, &driver)?) } else { None };
+        let index = tesselle::index(&self.input, &self.output).with(options);
+        let summary = index.opener(self.read.opener(self.table.as_deref())?).on(&driver).run()?;
+        let replaced =
+            if self.update { Some(replace_older(&Uri::target(&self.output)?, &driver)?) } else { None };
         if self.json {
             let mut report = serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes });
             if let Some(replaced) = replaced {

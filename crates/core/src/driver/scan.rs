@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
 
-use super::Driver;
 use super::batches::{Batches, Order};
+use super::{CancelToken, Driver};
 use crate::error::{Error, Result};
 use crate::scan::{Remainder, Scan};
 use crate::stats::RunStats;
@@ -97,7 +97,8 @@ fn run(table: &dyn Table, prepared: Prepared, driver: &Driver, order: Order) -> 
     Rows { batches, rest: prepared.rest, driver: run }
 }
 
-/// The answer of a scan, batch by batch.
+/// The rows of a scan, batch by batch: a [`RecordBatchReader`], so that they go wherever Arrow goes. An error of this library comes
+/// inside an [`ArrowError`] and turns back into itself by `?` or [`Error::from`](crate::Error::from).
 pub struct Rows {
     batches: Batches,
     rest: Remainder,
@@ -110,6 +111,21 @@ impl Rows {
         Arc::clone(self.rest.schema())
     }
 
+    /// What stops the run.
+    pub fn cancel_token(&self) -> &CancelToken {
+        self.driver.cancel_token()
+    }
+
+    /// Reads all batches.
+    pub fn read_all(self) -> Result<Vec<RecordBatch>> {
+        self.into_batches().collect()
+    }
+
+    /// The batches with errors of this library, rather than Arrow's.
+    pub fn into_batches(self) -> impl Iterator<Item = Result<RecordBatch>> + Send {
+        self.map(|batch| Ok(batch?))
+    }
+
     /// What the run has cost so far.
     pub fn stats(&self) -> RunStats {
         self.driver.counters().snapshot()
@@ -117,15 +133,21 @@ impl Rows {
 }
 
 impl Iterator for Rows {
-    type Item = Result<RecordBatch>;
+    type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.rest.is_done() {
             match self.batches.next()?.and_then(|batch| self.rest.apply(&batch)) {
                 Ok(batch) if batch.num_rows() == 0 => {}
-                other => return Some(other),
+                other => return Some(other.map_err(ArrowError::from)),
             }
         }
         None
+    }
+}
+
+impl RecordBatchReader for Rows {
+    fn schema(&self) -> SchemaRef {
+        Self::schema(self)
     }
 }

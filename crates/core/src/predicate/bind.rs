@@ -17,7 +17,7 @@ impl Predicate {
     pub fn bind(&self, schema: &Schema) -> Result<Self> {
         let unit = |column: &str| schema.field_with_name(column).ok().and_then(|f| nanos(f.data_type()));
         Ok(match self {
-            Self::Compare { column, op, value: Scalar::Text(text) } => match unit(column) {
+            Self::Compare { column, op, value: Scalar::String(text) } => match unit(column) {
                 Some(unit) => compare(column, *op, time(column, text)?, unit),
                 None => self.clone(),
             },
@@ -78,7 +78,7 @@ fn counted(column: &str, values: &[Scalar], unit: i128) -> Result<Vec<Scalar>> {
     let mut counted = Vec::with_capacity(values.len());
     for value in values {
         match value {
-            Scalar::Text(text) => {
+            Scalar::String(text) => {
                 let time = time(column, text)?;
                 if time.rem_euclid(unit) == 0 {
                     counted.push(Scalar::Int(time.div_euclid(unit)));

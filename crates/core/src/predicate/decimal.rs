@@ -73,6 +73,6 @@ mod tests {
         assert_eq!(holds(Comparison::Gt, Scalar::Int(10)), [f, f, None, t]);
         assert_eq!(holds(Comparison::Lt, Scalar::Float(1e300)), [t, t, None, t]);
         assert_eq!(holds(Comparison::Gt, Scalar::Int(i128::MIN)), [t, t, None, t]);
-        assert_eq!(compare(&column, 2, Comparison::Eq, &Scalar::Text("x".into())), None);
+        assert_eq!(compare(&column, 2, Comparison::Eq, &Scalar::String("x".into())), None);
     }
 }

@@ -118,7 +118,8 @@ pub enum Predicate {
     Or(Vec<Predicate>),
     /// It does not hold.
     Not(Box<Predicate>),
-    /// What somebody else evaluates; it does not prune.
+    /// What somebody else evaluates; it does not prune, and has no serialized form.
+    #[cfg_attr(feature = "serde", serde(skip))]
     Custom(Custom),
 }
 

@@ -296,7 +296,7 @@ impl Parser<'_> {
     fn is_time(&self) -> bool {
         let is_word = |word: &str| ["DATE", "TIMESTAMP"].iter().any(|w| word.eq_ignore_ascii_case(w));
         matches!(self.peek(), Some(Token::Word(word)) if is_word(word))
-            && matches!(self.tokens.get(self.next + 1), Some((_, Token::Literal(Scalar::Text(_)))))
+            && matches!(self.tokens.get(self.next + 1), Some((_, Token::Literal(Scalar::String(_)))))
     }
 
     fn literal(&mut self) -> Result<Scalar> {

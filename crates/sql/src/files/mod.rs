@@ -33,7 +33,7 @@ impl Opener {
 
     fn opener(&self) -> tesselle::Opener {
         let opener = tesselle::Opener::new().options(self.options.clone());
-        opener.format(self.format.clone()).table(self.table.clone())
+        opener.format(self.format.clone()).table(self.table.clone()).on(&self.driver)
     }
 }
 

@@ -17,7 +17,8 @@ use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use partition::{Counts, Partition};
-use tesselle::{Driver, Plan, Predicate, RunStats, Scan, Table, Task};
+use tesselle::core::{Plan, Task};
+use tesselle::{Driver, Predicate, RunStats, Scan, Table};
 
 use crate::error::external;
 

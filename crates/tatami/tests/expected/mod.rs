@@ -56,7 +56,7 @@ pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Contain
 /// Reads rows; with strings as binary if they are not UTF-8.
 pub(crate) fn read(path: &Path, request: &Scan, options: &OpenOptions) -> Result<Vec<RecordBatch>> {
     let table = open(path, options)?.default_table()?;
-    scan(table.as_ref(), request, &driver(), Order::Plan)?.collect()
+    scan(table.as_ref(), request, &driver(), Order::Plan)?.read_all()
 }
 
 /// The bytes behind a rendered string, byte string or digest.

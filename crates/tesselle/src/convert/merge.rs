@@ -11,7 +11,7 @@ use crate::registry;
 
 /// Writes the rows of all `inputs`, one after the other in this order, into `output`. Their tables have the same columns.
 /// The target appears as a whole or not at all.
-pub fn merge(
+pub(super) fn merge(
     inputs: &[String],
     output: &str,
     conversion: &Conversion,
@@ -23,7 +23,7 @@ pub fn merge(
     let conversion = &encrypted(to, conversion);
     let mut tables: Vec<DatasetTable> = Vec::with_capacity(inputs.len());
     for input in inputs {
-        let table = driver.install(|| open(input, to, conversion))?;
+        let table = open(input, to, conversion)?;
         refuse_same(table.location(), &target)?;
         if let Some(first) = tables.first() {
             refuse_other_columns(first, &table)?;

@@ -58,5 +58,5 @@ pub(crate) fn options(expected: &Json) -> OpenOptions {
 /// All batches of a scan over the only table.
 pub(crate) fn read(container: &dyn Container, request: &Scan) -> Result<Vec<RecordBatch>> {
     let table = container.default_table()?;
-    scan(&*table, request, &driver(), Order::Plan)?.collect()
+    scan(&*table, request, &driver(), Order::Plan)?.read_all()
 }

@@ -73,7 +73,7 @@ pub fn rows_with(
     let table = container.table(table)?;
     let rows = tesselle_core::driver::scan(&*table, scan, driver, Order::Plan)?;
     let schema = rows.schema();
-    Ok((schema, rows.collect::<tesselle_core::Result<_>>()?))
+    Ok((schema, rows.read_all()?))
 }
 
 /// A value in a form that compares with `==`: floats by bits, all NaNs equal.
