@@ -8,8 +8,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use datafusion::common::DFSchema;
-use datafusion::execution::FunctionRegistry;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::physical_plan::PhysicalExpr;
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, ExprWithAlias, Ident, VisitMut, VisitorMut};
@@ -38,7 +39,7 @@ pub fn condition(text: &str) -> Result<Predicate> {
     if parser.peek_token().token != datafusion::sql::sqlparser::tokenizer::Token::EOF {
         return Err(wrong(&format!("'{}' is not expected", parser.peek_token())));
     }
-    let state = state()?;
+    let state = state();
     let mut parts = Vec::new();
     split(expr, &state, &mut parts)?;
     Ok(if parts.len() == 1 { parts.swap_remove(0) } else { Predicate::And(parts) })
@@ -66,12 +67,10 @@ fn split(expr: Expr, state: &Arc<SessionState>, parts: &mut Vec<Predicate>) -> R
 }
 
 /// The functions and rules of a session, without its files.
-fn state() -> Result<Arc<SessionState>> {
+fn state() -> Arc<SessionState> {
     let mut config = SessionConfig::new();
     config.options_mut().sql_parser.parse_float_as_decimal = true;
-    let mut state = SessionStateBuilder::new().with_config(config).with_default_features().build();
-    state.register_function_rewrite(Arc::new(DecimalsAmongFloats)).map_err(ours)?;
-    Ok(Arc::new(state))
+    Arc::new(SessionStateBuilder::new().with_config(config).with_default_features().build())
 }
 
 /// A condition that DataFusion evaluates.
@@ -104,7 +103,9 @@ impl SqlCondition {
         let columns = DFSchema::try_from(Arc::clone(schema)).map_err(ours)?;
         let expr = ExprWithAlias { expr: self.expr.clone(), alias: None };
         let expr = self.state.create_logical_expr_from_sql_expr(expr, &columns).map_err(ours)?;
-        let expr = self.state.create_physical_expr(expr, &columns).map_err(ours)?;
+        let config = self.state.config_options();
+        let exact = expr.transform_up(|expr| DecimalsAmongFloats.rewrite(expr, &columns, config));
+        let expr = self.state.create_physical_expr(exact.map_err(ours)?.data, &columns).map_err(ours)?;
         if !matches!(expr.data_type(schema).map_err(ours)?, DataType::Boolean | DataType::Null) {
             return Err(Error::invalid(format!("'{}' is neither true nor false", self.text)));
         }
