@@ -35,19 +35,19 @@ each; a bad one does not stop the others, and the exit code is 1 then. Types
 that the target cannot hold are refused, all in one error with the casts that
 help; --auto-cast makes them. Decimals, dates and times come back as they were.")]
 pub(crate) struct Convert {
-    /// What to read, perhaps with #TABLE; then what to write
+    /// Inputs, each optionally with #TABLE, then the output
     #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
     paths: Vec<String>,
 
-    /// The format to write [default: by the name of OUTPUT]
+    /// Output format [default: from the name of OUTPUT]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
 
-    /// The table to read
+    /// Table to read
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
-    /// The name of the table to write, where the format has names
+    /// Name of the table to write, if the format has named tables
     #[arg(long, value_name = "NAME")]
     into: Option<String>,
 
@@ -63,7 +63,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// Give a column another type, e.g. time=timestamp_ms; may be repeated
+    /// Cast a column to another type, e.g. time=timestamp_ms; repeatable
     #[arg(long = "cast", value_name = "COLUMN=TYPE")]
     casts: Vec<String>,
 
@@ -75,11 +75,11 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "TYPES")]
     schema: Option<String>,
 
-    /// A setting of the target format, e.g. chunk=512,512 or codec=zstd; may be repeated
+    /// Setting of the output format, e.g. chunk=512,512 or codec=zstd; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
 
-    /// Replace what exists under the name of OUTPUT
+    /// Overwrite OUTPUT if it exists
     #[arg(long)]
     force: bool,
 
@@ -103,7 +103,7 @@ impl Convert {
         };
         if output == "-" {
             return Err(Error::invalid("convert writes files, not standard output")
-                .hint("tess cat INPUT --as csv|jsonl|arrow|parquet does"));
+                .hint("use tess cat INPUT --as csv|jsonl|arrow|parquet"));
         }
         if self.to.is_none() && is_merge(inputs, output) {
             return self.merge(inputs, output, &driver, started);
@@ -172,18 +172,17 @@ impl Convert {
         Ok(conversion)
     }
 
-    /// Each input into a file of its own in the folder `output`.
+    /// Converts each input into a separate file in the folder `output`.
     fn many(&self, uris: &[String], output: &Path, driver: &Driver) -> Result<Outcome> {
         let Some(to) = &self.to else {
-            return Err(Error::invalid("several inputs need the format to write").hint("add --to FORMAT"));
+            return Err(Error::invalid("several inputs need an output format").hint("add --to FORMAT"));
         };
         let format = tesselle::format_by_name(to)?;
         let ending = format.extensions().first().copied().unwrap_or(format.name());
         let Inputs { list: inputs, unreadable } = inputs::expand(uris, |_| true)?;
         if inputs.is_empty() && unreadable.is_empty() {
-            return Err(
-                Error::invalid("there is nothing to convert in it").hint("known formats are in --help")
-            );
+            return Err(Error::invalid("no input contains a container of a known format")
+                .hint("known formats are in --help"));
         }
         let (mut reports, mut bad, mut rows, mut bytes) = (Vec::new(), 0, 0, 0);
         for error in &unreadable {
@@ -202,7 +201,7 @@ impl Convert {
             let run = driver.for_run().with_progress(bar);
             let conversion = self.conversion(&input.uri, &shown)?.on(&run);
             let result = make_folder(&target).and_then(|()| conversion.run());
-            // The bar goes before the line comes.
+            // The bar is removed before the line is printed.
             drop(run);
             match result {
                 Ok(converted) => {
@@ -256,7 +255,7 @@ fn make_folder(target: &Path) -> Result<()> {
     std::fs::create_dir_all(parent).map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))
 }
 
-/// What no output may replace: the inputs themselves.
+/// The inputs themselves, which no output may replace.
 fn sources(inputs: &[Input]) -> HashSet<PathBuf> {
     let path = |uri: &str| std::fs::canonicalize(uri).ok();
     let of =
@@ -264,13 +263,13 @@ fn sources(inputs: &[Input]) -> HashSet<PathBuf> {
     inputs.iter().filter_map(of).collect()
 }
 
-/// A path as [`sources`] has it, also where there is nothing yet.
+/// A path in the form of [`sources`], even if nothing exists yet.
 fn real(path: &Path) -> PathBuf {
     let in_folder = || Some(std::fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
     std::fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
-/// Where an input goes; two that differ only in their endings keep them, and no input is replaced.
+/// The output path of an input; two that differ only in their extensions keep them, and no input is replaced.
 fn place(output: &Path, input: &Input, ending: &str, taken: &mut HashSet<PathBuf>) -> PathBuf {
     let plain = output.join(&input.name).with_extension(ending);
     if taken.insert(real(&plain)) {
@@ -295,7 +294,7 @@ fn line(output: &str, converted: &WriteReport, started: Instant) -> String {
     )
 }
 
-/// What the person should know about types and metadata.
+/// Notes about types and metadata.
 fn remarks(converted: &WriteReport) -> Vec<String> {
     let mut lines = Vec::new();
     if !converted.changed.is_empty() {
@@ -303,13 +302,13 @@ fn remarks(converted: &WriteReport) -> Vec<String> {
             .changed
             .iter()
             .map(|change| format!("{} {} as {}", change.column, change.from, change.to));
-        lines.push(format!("  in another type: {}", list.collect::<Vec<_>>().join(", ")));
+        lines.push(format!("  stored in another type: {}", list.collect::<Vec<_>>().join(", ")));
     }
     if !converted.kept.is_empty() {
         lines.push(format!("  metadata kept: {}", converted.kept.join(", ")));
     }
     if !converted.lost.is_empty() {
-        lines.push(format!("  not carried over: {}", converted.lost.join("; ")));
+        lines.push(format!("  not kept: {}", converted.lost.join("; ")));
     }
     lines
 }
@@ -319,7 +318,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_that_share_a_name_get_outputs_of_their_own() {
+    fn inputs_with_the_same_name_get_separate_outputs() {
         let mut taken = HashSet::new();
         let mut at = |name: &str| {
             let input = Input { uri: name.to_owned(), name: name.to_owned() };

@@ -24,13 +24,13 @@ Words are optional unless marked: +required, -excluded, \"a phrase\", AND, OR, N
 river* finds words that begin so, river~1 words one edit away (at most ~2), and title:river or
 url:\"a phrase\" or body:river what a stored field holds. With --plain, marks are ordinary characters.")]
 pub(crate) struct Search {
-    /// A search segment, or a folder with segments
+    /// Search segment, or a folder with segments
     uri: String,
 
-    /// What to look for
+    /// Words to search for
     query: String,
 
-    /// How many hits
+    /// Number of hits
     #[arg(short, value_name = "K", default_value_t = 10)]
     k: usize,
 
@@ -50,7 +50,7 @@ pub(crate) struct Search {
     #[arg(long)]
     plain: bool,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -61,7 +61,7 @@ pub(crate) struct Search {
     resources: ResourceArgs,
 }
 
-/// Characters of text shown around the words found.
+/// Characters shown around the matching words.
 const HIGHLIGHT: usize = 160;
 
 impl Search {
@@ -115,7 +115,7 @@ fn text(hits: &Hits, offset: usize) -> String {
     if hits.unverified > 0 {
         let _ = writeln!(
             text,
-            "{} more documents have the words, but too little stored text to check the phrase",
+            "{} more documents contain the words, but not enough stored text to check the phrase",
             hits.unverified
         );
     }

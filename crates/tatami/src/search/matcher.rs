@@ -4,7 +4,7 @@
 //! others, so the cost depends on the rarest part. A phrase is the intersection of its words here; only the
 //! stored text shows whether they are adjacent.
 
-use tesselle_codec::{Error, Result};
+use tesselle_core::{Error, Result};
 
 use super::cursor::{END, PostingCursor};
 use super::inverted::InvertedIndex;
@@ -40,12 +40,12 @@ pub(crate) fn candidates(index: &InvertedIndex, group: &Group) -> Result<Vec<u32
 }
 
 /// Whether `doc` matches `group`; `phrase` answers for phrases.
-pub(crate) fn accepts<E: From<Error>>(
+pub(crate) fn accepts(
     index: &InvertedIndex,
     group: &Group,
     doc: u32,
-    phrase: &mut impl FnMut(&Phrase) -> std::result::Result<bool, E>,
-) -> std::result::Result<bool, E> {
+    phrase: &mut impl FnMut(&Phrase) -> Result<bool>,
+) -> Result<bool> {
     for node in &group.must {
         if !node_accepts(index, node, doc, phrase)? {
             return Ok(false);
@@ -67,12 +67,12 @@ pub(crate) fn accepts<E: From<Error>>(
     Ok(false)
 }
 
-fn node_accepts<E: From<Error>>(
+fn node_accepts(
     index: &InvertedIndex,
     node: &Node,
     doc: u32,
-    phrase: &mut impl FnMut(&Phrase) -> std::result::Result<bool, E>,
-) -> std::result::Result<bool, E> {
+    phrase: &mut impl FnMut(&Phrase) -> Result<bool>,
+) -> Result<bool> {
     match node {
         Node::Term(term) => Ok(match postings(index, term)? {
             Some(mut cursor) => {
@@ -82,13 +82,13 @@ fn node_accepts<E: From<Error>>(
             None => false,
         }),
         Node::Phrase(wanted) => phrase(wanted),
-        Node::Pattern(..) => Err(E::from(unexpanded())),
+        Node::Pattern(..) => Err(unexpanded()),
         Node::Group(group) => accepts(index, group, doc, phrase),
     }
 }
 
-/// The postings of a term, positioned on the first document.
-fn postings<'a>(index: &'a InvertedIndex, term: &str) -> Result<Option<PostingCursor<'a>>> {
+/// The postings of a term, standing on the first document.
+fn postings(index: &InvertedIndex, term: &str) -> Result<Option<PostingCursor>> {
     let Some(entry) = index.lookup(term.as_bytes())? else { return Ok(None) };
     let mut cursor = index.cursor(entry)?;
     cursor.start();
@@ -119,7 +119,7 @@ fn all_words(phrase: &Phrase) -> Group {
 
 /// Patterns are replaced by the words of the index before a query runs.
 fn unexpanded() -> Error {
-    Error::unencodable("query", "a pattern was not replaced by words")
+    Error::internal("a pattern was not replaced by words")
 }
 
 /// An upper bound of how many documents match.
@@ -182,8 +182,8 @@ fn subtract(index: &InvertedIndex, docs: &mut Vec<u32>, node: &Node) -> Result<(
     }
 }
 
-/// Keeps the documents that the cursor visits, or those that it does not.
-fn retain(docs: &mut Vec<u32>, mut cursor: PostingCursor<'_>, visited: bool) -> Result<()> {
+/// Keeps the documents that the walk does (or does not) visit.
+fn retain(docs: &mut Vec<u32>, mut cursor: PostingCursor, visited: bool) -> Result<()> {
     let mut result = Ok(());
     docs.retain(|&doc| {
         if result.is_ok() {
@@ -191,5 +191,5 @@ fn retain(docs: &mut Vec<u32>, mut cursor: PostingCursor<'_>, visited: bool) -> 
         }
         (cursor.doc() == doc) == visited
     });
-    result
+    Ok(result?)
 }

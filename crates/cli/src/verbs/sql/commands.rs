@@ -11,7 +11,7 @@ use super::script;
 use crate::forms::Form;
 use crate::out;
 
-/// What comes after a command.
+/// What to do after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Go,
@@ -27,7 +27,7 @@ pub(super) const COMMANDS: [(&str, &str, &str); 8] = [
     (".rows", "N", "how many rows a table shows"),
     (".timer", "on|off", "whether the time is shown"),
     (".help", "", "this list"),
-    (".quit", "", "leave; so does Ctrl-D"),
+    (".quit", "", "quit, like Ctrl-D"),
 ];
 
 /// Runs one command.
@@ -63,7 +63,9 @@ fn help() -> String {
     for (name, rest, what) in COMMANDS {
         let _ = writeln!(text, "  {:<38} {what}", format!("{name} {rest}"));
     }
-    text.push_str("\nStatements end with a semicolon and may span lines. Ctrl-C stops the one that runs.\n");
+    text.push_str(
+        "\nStatements end with a semicolon and may span lines. Ctrl-C stops the running statement.\n",
+    );
     text
 }
 
@@ -86,7 +88,7 @@ fn tables(session: &Session, output: &Output, file: &str) -> Result<()> {
     if file.is_empty() {
         let names = session.table_names();
         if names.is_empty() {
-            out::note("no table is registered; files are named in quotes: SELECT * FROM 'run.tet'");
+            out::note("no tables are registered; quote file names: SELECT * FROM 'run.tet'");
         }
         return names.iter().try_for_each(|name| out::print(&format!("{name}\n")));
     }
@@ -100,7 +102,9 @@ fn tables(session: &Session, output: &Output, file: &str) -> Result<()> {
 
 fn schema(session: &Session, output: &Output, name: &str) -> Result<()> {
     if name.is_empty() {
-        return Err(Error::invalid("which table?").hint("write .schema TABLE or .schema FILE"));
+        return Err(
+            Error::invalid(".schema needs a table or a file").hint("use .schema TABLE or .schema FILE")
+        );
     }
     let quoted = match name {
         name if name.starts_with(['\'', '"']) => name.to_owned(),
@@ -122,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_and_unknown_commands_are_told_apart() {
+    fn modes_and_unknown_commands_are_distinguished() {
         assert_eq!(mode("CSV").unwrap().name(), "csv");
         assert_eq!(mode("box").unwrap().name(), "table");
         assert_eq!(mode("line").unwrap().name(), "line");

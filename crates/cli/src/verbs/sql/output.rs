@@ -1,4 +1,4 @@
-//! Answers in the form that was asked for.
+//! Results in the requested form.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::forms::{self, Form, refuse_terminal};
 use crate::out;
 use crate::progress::Bar;
 
-/// Rows a table on the screen shows when nothing else is said.
+/// Default number of rows shown on the screen.
 pub(super) const SCREEN_ROWS: usize = 40;
 
 /// Where answers go and how they look.
@@ -47,12 +47,12 @@ impl Output {
         }
     }
 
-    /// Whether several answers may follow each other: as text for people or line by line, not as one document.
+    /// Whether several results may follow each other: as readable text or line by line, not as one document.
     pub(super) fn holds_many(&self) -> bool {
         self.file.is_none() && self.is_lines()
     }
 
-    /// Writes one answer.
+    /// Writes one result.
     pub(super) fn write(&self, answer: Answer, started: Instant) -> Result<()> {
         if answer.schema().fields().is_empty() && !matches!(self.form(), Form::Json) {
             // A statement that only does something.
@@ -69,7 +69,7 @@ impl Output {
         }
     }
 
-    /// A table for the eye, cut to what fits a screen.
+    /// Shows a table, limited to one screen.
     fn show(&self, answer: Answer, started: Instant) -> Result<()> {
         let schema = answer.schema();
         let mut batches = Vec::new();
@@ -94,7 +94,7 @@ impl Output {
         let time = self.time(started);
         if count > self.rows {
             out::note(&format!(
-                "first {} rows{time}; --rows N shows more, --as csv|jsonl|json|arrow|parquet all",
+                "first {} rows{time}; --rows N shows more, --as csv|jsonl|json|arrow|parquet shows all",
                 self.rows
             ));
         } else {
@@ -130,7 +130,7 @@ fn human(time: Duration) -> String {
     if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") }
 }
 
-/// Lines of JSON as one array: what ends a line separates two elements.
+/// JSON lines as one array: the end of a line separates two elements.
 struct JsonArray {
     inner: Box<dyn Staged>,
     state: State,
@@ -151,7 +151,7 @@ impl Staged for JsonArray {
                 State::LineEnded => self.inner.write(b",\n")?,
                 State::InLine => {}
             }
-            // Text never holds a line end of its own: JSON escapes it.
+            // A string never contains a raw line feed: JSON escapes it.
             let ended = line.strip_suffix(b"\n");
             self.inner.write(ended.unwrap_or(line))?;
             self.state = if ended.is_some() { State::LineEnded } else { State::InLine };

@@ -1,4 +1,4 @@
-//! Empty texts: fields that are `""`, which the parser takes for null as it takes fields of nothing.
+//! Empty strings: `""` fields, which the parser treats as null just like fields without content.
 
 use std::sync::Arc;
 
@@ -31,11 +31,11 @@ pub(super) struct Fields {
     place: Place,
     record: usize,
     field: usize,
-    /// Whether the record has anything yet; a line without anything is none.
+    /// Whether the record has any content yet; an empty line is not a record.
     begun: bool,
-    /// Whether the field has an opening quote and nothing else yet.
+    /// Whether the field consists of an opening quote so far.
     opened: bool,
-    /// Whether any text was seen.
+    /// Whether any input was seen.
     started: bool,
 }
 
@@ -79,35 +79,35 @@ impl Fields {
     }
 }
 
-/// Parses records and gives empty texts their place.
-pub(super) struct EmptyTexts {
+/// Parses records and restores empty strings.
+pub(super) struct EmptyStrings {
     parser: Decoder,
     fields: Fields,
-    /// Of each wanted column its field, where it is one of text, and the records whose field is `""`.
+    /// For each requested column its field number, if it is a string column, and the records whose field is `""`.
     columns: Vec<(Option<usize>, Vec<usize>)>,
     /// Records that are not rows.
     header: usize,
 }
 
-impl EmptyTexts {
-    /// `columns` are the fields of the columns that the parser gives, and their types.
+impl EmptyStrings {
+    /// `columns` are the field numbers of the parsed columns, and their types.
     pub(super) fn new<'a>(
         parser: Decoder,
         fields: Fields,
         columns: impl Iterator<Item = (usize, &'a DataType)>,
         has_header: bool,
     ) -> Self {
-        let columns = columns.map(|(field, kind)| (is_text(kind).then_some(field), Vec::new()));
+        let columns = columns.map(|(field, kind)| (is_string(kind).then_some(field), Vec::new()));
         Self { parser, fields, columns: columns.collect(), header: usize::from(has_header) }
     }
 }
 
-/// Whether a column of this type can have empty texts.
-pub(super) fn is_text(data_type: &DataType) -> bool {
+/// Whether a column of this type can have empty strings.
+pub(super) fn is_string(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-impl Decode for EmptyTexts {
+impl Decode for EmptyStrings {
     fn decode(&mut self, text: &[u8]) -> Result<usize, ArrowError> {
         let taken = self.parser.decode(text)?;
         let (columns, header) = (&mut self.columns, self.header);
@@ -135,7 +135,7 @@ impl Decode for EmptyTexts {
     }
 }
 
-/// A column whose nulls in these rows are empty texts: nulls take no room in it either.
+/// A column whose nulls in these rows become empty strings; neither takes space in it.
 fn with_empty(column: &ArrayRef, rows: &[usize]) -> Result<ArrayRef, ArrowError> {
     let Some(nulls) = column.nulls() else { return Ok(Arc::clone(column)) };
     let mut valid: Vec<bool> = nulls.iter().collect();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     proptest! {
-        /// Records and fields are counted as the parser counts them, and no empty one is missed by the first look.
+        /// Records and fields are counted as the parser counts them, and the first check misses no empty field.
         #[test]
         fn fields_are_counted_as_the_parser_counts(text in "(\u{feff})?[a\",\n\r]{0,30}", window in 3_usize..40) {
             let bytes = text.as_bytes();

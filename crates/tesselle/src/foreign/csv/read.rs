@@ -1,4 +1,4 @@
-//! Reading CSV, a block of whole records at a time.
+//! Reading of CSV, one block of whole records at a time.
 
 use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::Decoder;
@@ -7,7 +7,7 @@ use memchr::{memchr, memrchr};
 use regex::Regex;
 use tesselle_core::{TextOptions, Within};
 
-use super::empty::{EmptyTexts, Fields, is_text, may_be_in};
+use super::empty::{EmptyStrings, Fields, is_string, may_be_in};
 use super::infer::Kinds;
 use crate::foreign::text::{BoxError, Decode, Syntax};
 
@@ -61,17 +61,17 @@ fn delimiter_in(head: &[u8]) -> u8 {
     if commas > 0 { b',' } else { other.map_or(b',', |(_, candidate)| *candidate) }
 }
 
-/// Where a scan of the text is.
+/// The state of a scan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Before the first byte of a field.
     #[default]
     Start,
-    /// In a field that does not begin with a quote, or behind its closing quote: quotes mean nothing here.
+    /// In a field that does not start with a quote, or after its closing quote: quotes have no meaning here.
     Plain,
     /// Between quotes.
     Quoted,
-    /// Behind a quote that ends the field or, with a second one, stands for itself.
+    /// After a quote that ends the field or, followed by a second one, is a literal quote.
     Quote,
 }
 
@@ -100,7 +100,7 @@ impl Syntax for CsvText {
     }
 
     fn end_of_records(&self, window: &[u8], place: &mut Place, first: bool) -> Option<usize> {
-        // A mark at the very beginning is not part of the first field.
+        // A byte order mark at the start is not part of the first field.
         let skip = if first && window.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let text = window.within(skip..);
         let mut end = None;
@@ -183,20 +183,20 @@ impl Syntax for CsvText {
         let parser = builder.build_decoder();
         let mut wanted = columns.iter().filter_map(|at| Some((*at, schema.fields().get(*at)?.data_type())));
         // Quotes alone in a line are how a record of one null is written, for an empty line is no record.
-        let can_have = schema.fields().len() > 1 && wanted.clone().any(|(_, kind)| is_text(kind));
+        let can_have = schema.fields().len() > 1 && wanted.clone().any(|(_, kind)| is_string(kind));
         if can_have && may_be_in(block, self.delimiter) {
             let fields = Fields::new(self.delimiter);
-            return Ok(Box::new(EmptyTexts::new(parser, fields, &mut wanted, first)));
+            return Ok(Box::new(EmptyStrings::new(parser, fields, &mut wanted, first)));
         }
         Ok(Box::new(parser))
     }
 }
 
-/// Says first of all in which line a record has other fields than those before it.
+/// Reports the line in which the number of fields differs from the lines before.
 fn by_line(error: csv::Error) -> BoxError {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { pos: Some(at), expected_len, len } => {
-            format!("line {} has {len} fields, and the lines before it {expected_len}", at.line()).into()
+            format!("line {} has {len} fields, but the lines before it have {expected_len}", at.line()).into()
         }
         _ => error.into(),
     }
@@ -234,7 +234,7 @@ mod tests {
     }
 
     proptest! {
-        /// However a text is cut into windows, blocks end where the parser ends a record.
+        /// For any division into windows, blocks end where the parser ends a record.
         #[test]
         fn blocks_end_where_records_end(text in "(\u{feff})?[a\",\n\r ]{0,40}", window in 1_usize..9) {
             let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What formats of text records have in common as formats.
+//! The common `Format` parts of text formats.
 
 use std::sync::Arc;
 
