@@ -90,7 +90,7 @@ impl Search {
 fn text(hits: &Hits, offset: usize) -> String {
     let total = hits.total.map(|total| format!("{total} documents match\n")).unwrap_or_default();
     if hits.hits.is_empty() {
-        let none = if offset == 0 { "no document matches" } else { "no more documents match" };
+        let none = if offset == 0 { "no documents match" } else { "no more documents match" };
         return if hits.total.is_some_and(|total| total > 0) { total } else { format!("{none}\n") };
     }
     let (before, after) = if std::io::stdout().is_terminal() { ("\x1b[1m", "\x1b[0m") } else { ("[", "]") };

@@ -47,7 +47,7 @@ impl Logical {
     /// What the facts of a table say about its columns, as far as they are still stored that way.
     fn of(facts: &TableFacts, schema: &Schema, table: &str) -> Self {
         let attribute = facts.attributes.iter().find(|attribute| is_note(&attribute.name));
-        let text = attribute.map(Attribute::text).unwrap_or_default();
+        let text = attribute.map(Attribute::value_string).unwrap_or_default();
         let object: BTreeMap<String, String> = serde_json::from_str(&text).unwrap_or_default();
         let known = object.into_iter().filter_map(|(name, spelled)| {
             // The column of a single tensor is called `value`, and the tensor has its name.
