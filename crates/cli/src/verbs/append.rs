@@ -5,7 +5,7 @@ use std::time::Instant;
 use clap::Args;
 use tesselle::{OpenOptions, Predicate, Result, Scan, Settings};
 
-use crate::args::{ReadArgs, ResourceArgs};
+use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::progress::Bar;
 use crate::{Outcome, format, out};
 
@@ -43,7 +43,7 @@ pub(crate) struct Append {
     columns: Option<Vec<String>>,
 
     /// Only rows where this SQL condition holds
-    #[arg(long = "where", value_name = "EXPR")]
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
     condition: Option<Predicate>,
 
     /// At most this many rows
