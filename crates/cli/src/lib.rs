@@ -50,6 +50,7 @@ enum Verb {
     #[cfg(feature = "sql")]
     Sql(verbs::sql::Sql),
     Convert(verbs::convert::Convert),
+    Append(verbs::append::Append),
     Verify(verbs::verify::Verify),
     Repair(verbs::repair::Repair),
     Index(verbs::index::Index),
@@ -64,6 +65,8 @@ enum Verb {
     Tet(verbs::tet::TetVerb),
     Demo(verbs::demo::Demo),
     Completions(verbs::completions::Completions),
+    #[command(name = "man")]
+    Man(verbs::man::ManPages),
     #[command(hide = true)]
     Reference(verbs::reference::Reference),
 }
@@ -149,6 +152,7 @@ impl Verb {
             #[cfg(feature = "sql")]
             Self::Sql(verb) => verb.run(),
             Self::Convert(verb) => verb.run(),
+            Self::Append(verb) => verb.run(),
             Self::Verify(verb) => verb.run(),
             Self::Repair(verb) => verb.run(),
             Self::Index(verb) => verb.run(),
@@ -161,6 +165,7 @@ impl Verb {
             Self::TileDb(verb) => verb.run(),
             Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
+            Self::Man(verb) => verb.run(Cli::command()),
             Self::Reference(_) => verbs::reference::Reference::run(&Cli::command()),
         }
     }
@@ -182,6 +187,7 @@ impl Verb {
             #[cfg(feature = "sql")]
             Self::Sql(verb) => verb.json,
             Self::Convert(verb) => verb.json,
+            Self::Append(verb) => verb.json,
             Self::Verify(verb) => verb.json,
             Self::Repair(verb) => verb.json,
             Self::Index(verb) => verb.json,
@@ -192,7 +198,7 @@ impl Verb {
             Self::Tatami(verb) => verb.json,
             Self::Tet(verb) => verb.json,
             Self::TileDb(verb) => verb.json,
-            Self::Demo(_) | Self::Completions(_) | Self::Reference(_) => false,
+            Self::Demo(_) | Self::Completions(_) | Self::Man(_) | Self::Reference(_) => false,
         }
     }
 }

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
 
+use crate::append::AppendRequest;
 use crate::array::ArrayView;
 use crate::container::Container;
 use crate::driver::{CancelToken, Driver};
 use crate::error::{Error, Result};
+use crate::hint::Action;
 use crate::limits::Limits;
 use crate::request::{ArrayRequest, Capabilities, Created, WriteRequest, WriteTarget, Written};
 use crate::sink::{Sink, Summary};
@@ -111,6 +113,21 @@ pub trait Format: Send + Sync {
     ) -> Result<Option<Rewritten>> {
         let _ = (source, target, open, write, driver);
         Ok(None)
+    }
+
+    /// The settings with which [`Format::rewrite`] writes the newest version of the format. `None` where rows that are
+    /// converted always have it.
+    fn newest(&self) -> Option<Settings> {
+        None
+    }
+
+    /// Adds rows, or an array along an axis, to a table that exists. Readers see the old state or the new one; the
+    /// summary counts what was added.
+    fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
+        let _ = driver;
+        Err(Error::unsupported(format!("{} files cannot be appended to", self.title()))
+            .file(request.location.path())
+            .suggest("write a new one with {}", [Action::Convert]))
     }
 
     /// Writes everything recoverable from `source` to `target`; the source is not modified.
@@ -227,12 +244,43 @@ pub struct OpenOptions {
     pub full_domain: bool,
     /// The types of columns, for formats that do not state them.
     pub types: Vec<(String, DataType)>,
-    /// Also rows that are marked as deleted but still stored, if the format has them.
+    /// How text records are read.
+    pub text: TextOptions,
+    /// Also rows that are marked as deleted but still stored, where the format has such.
     pub deleted: bool,
     /// Bounds that apply regardless of what a file states.
     pub limits: Limits,
     /// Ends an opening that takes long: where the types of columns are inferred, all values are read.
     pub cancel: CancelToken,
+}
+
+/// How files of delimited text are read, which do not state it themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TextOptions {
+    /// The byte between two fields; `None` finds it in the first line.
+    pub delimiter: Option<u8>,
+    /// Whether there is no line with the names of the columns: they are `column_1`, `column_2` and so on.
+    pub no_header: bool,
+    /// A field that stands for null, as an empty one does.
+    pub null: Option<String>,
+}
+
+impl TextOptions {
+    /// The delimiter that a caller spells: one ASCII character, or a name such as `tab`.
+    pub fn delimiter(text: &str) -> Result<u8> {
+        match text {
+            "tab" | "\\t" => Ok(b'\t'),
+            "comma" => Ok(b','),
+            "semicolon" => Ok(b';'),
+            "pipe" => Ok(b'|'),
+            "space" => Ok(b' '),
+            _ => match text.as_bytes() {
+                [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
+                _ => Err(Error::invalid(format!("'{text}' cannot separate fields"))
+                    .hint("write one ASCII character, or tab, comma, semicolon, pipe or space")),
+            },
+        }
+    }
 }
 
 /// A key that no `Debug` output shows.
@@ -316,6 +364,13 @@ impl Settings {
     pub fn fill(&mut self, name: &str, value: impl Into<String>) {
         if self.get(name).is_none() {
             self.set(name, value);
+        }
+    }
+
+    /// Sets all of `others` that the caller left open.
+    pub fn fill_all(&mut self, others: &Self) {
+        for (name, value) in &others.0 {
+            self.fill(name, value.clone());
         }
     }
 

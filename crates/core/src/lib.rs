@@ -7,6 +7,7 @@
 //!
 //! This crate must not know any format, DataFusion, or the command line.
 
+mod append;
 pub mod array;
 mod at;
 mod container;
@@ -37,6 +38,7 @@ pub mod testing;
 mod ticket;
 mod types;
 
+pub use append::{AppendRequest, RowStream};
 pub use array::{ArrayView, DType};
 pub use at::{At, Within};
 pub use container::{ColumnDescription, Container, Description, TableDescription};
@@ -49,12 +51,12 @@ pub use facts::{
 pub use fit::{Fit, TypeChange};
 pub use format::{
     Confidence, Folder, FolderKind, Format, OpenOptions, Outcome, Probe, Repaired, Rewritten, Secret,
-    Settings, WriteOptions,
+    Settings, TextOptions, WriteOptions,
 };
 pub use hint::{Action, Hint, shown};
 pub use layout_map::{Extent, FileLayout, LayoutMap, Role};
 pub use limits::Limits;
-pub use predicate::{ColumnBounds, Comparison, Leaf, Predicate, Verdict};
+pub use predicate::{ColumnBounds, Comparison, Condition, Custom, Leaf, Predicate, Verdict};
 pub use report::{Depth, Finding, Report, Severity};
 pub use request::{ArrayRequest, Capabilities, Created, Fitted, WriteRequest, WriteTarget, Written};
 pub use scalar::{Scalar, hex, json_bytes, json_float};

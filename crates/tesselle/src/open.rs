@@ -10,6 +10,7 @@ use tesselle_core::{
 };
 
 use crate::health;
+use crate::logical::restored;
 use crate::name::Uri;
 use crate::registry;
 use crate::run::{RunOn, run_methods};
@@ -153,7 +154,8 @@ impl Opener {
             format.open(&location, &self.options)
         };
         let container = opened.in_file(location.path())?;
-        Ok(Dataset { format, container, location, table: self.table.clone() })
+        let raw = self.options.raw;
+        Ok(Dataset { format, container, location, table: self.table.clone(), raw })
     }
 
     /// Opens the table in `uri`, else the only one.
@@ -177,6 +179,8 @@ pub struct Dataset {
     container: Arc<dyn Container>,
     location: Location,
     table: Option<String>,
+    /// Whether columns are read as they are stored.
+    raw: bool,
 }
 
 impl Dataset {
@@ -242,7 +246,10 @@ impl Dataset {
     }
 
     fn handle(&self, table: Result<Arc<dyn Table>>) -> Result<DatasetTable> {
-        let table = table.in_file(self.location.path())?;
+        let mut table = table.in_file(self.location.path())?;
+        if !self.raw {
+            table = restored(table).in_file(self.location.path())?;
+        }
         Ok(DatasetTable { format: self.format, location: self.location.clone(), table })
     }
 }

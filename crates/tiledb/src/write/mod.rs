@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod append;
 mod array;
 pub(crate) mod cells;
 mod commit;
@@ -55,6 +56,7 @@ mod tests;
 mod tile_rows;
 mod vacuum;
 
+pub(crate) use append::append;
 pub(crate) use array::make_folders;
 pub use array::{ArrayWriter, Written};
 pub(crate) use commit::{marker_path, put};

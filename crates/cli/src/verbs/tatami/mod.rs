@@ -2,6 +2,7 @@
 
 pub(crate) mod given;
 mod rows;
+mod terms;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -9,16 +10,17 @@ use tesselle::search::{Deletion, delete};
 use tesselle::tatami::{Collection, Tatami, WriterOptions};
 use tesselle::{Error, Format, OpenOptions, Predicate, Result, Settings};
 
-use crate::args::ResourceArgs;
+use crate::args::{ResourceArgs, parse_condition};
 use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};
 
-/// tatami tools: single rows, collections of files, persisted deletes in search segments
+/// tatami tools: single rows, terms, collections of files, persisted deletes in search segments
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   tess tatami lookup crawl.tatami https://example.org/
   tess tatami take crawl.tatami 17,4 --columns url,title
+  tess tatami terms pages.tatami --prefix riv
   tess tatami collection add crawl a.tatami b.tatami
   tess tatami collection list crawl
   tess tatami collection merge crawl all.tatami
@@ -39,6 +41,7 @@ pub(crate) struct TatamiVerb {
 enum Tool {
     Lookup(rows::Lookup),
     Take(rows::Take),
+    Terms(terms::Terms),
     /// Manage a folder of files as one collection
     #[command(subcommand, after_help = "Example:\n  tess tatami collection list crawl")]
     Collection(CollectionTool),
@@ -59,8 +62,8 @@ file until the segment is merged.")]
         #[arg(long, value_name = "DOC_ID")]
         id: Vec<String>,
 
-        /// All documents whose stored columns satisfy this SQL condition
-        #[arg(long = "where", value_name = "EXPR", conflicts_with = "id")]
+        /// All documents whose stored columns fulfil this SQL condition
+        #[arg(long = "where", value_name = "EXPR", conflicts_with = "id", value_parser = parse_condition)]
         condition: Option<Predicate>,
     },
 }
@@ -122,6 +125,7 @@ impl TatamiVerb {
         match &self.tool {
             Tool::Lookup(lookup) => lookup.run(self.json),
             Tool::Take(take) => take.run(self.json),
+            Tool::Terms(terms) => terms.run(self.json),
             Tool::Collection(tool) => self.collection(tool),
             Tool::Delete { segment, id, condition } => {
                 let deletion = match condition {
