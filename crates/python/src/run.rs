@@ -54,7 +54,7 @@ pub(crate) fn watched<T: Send>(
                 match receive.recv_timeout(POLL) {
                     Ok(result) => return Ok(result),
                     Err(RecvTimeoutError::Timeout) => {
-                        if let Err(interrupt) = Python::attach(|py| py.check_signals()) {
+                        if let Err(interrupt) = Python::attach(Python::check_signals) {
                             stop();
                             return Err(interrupt);
                         }
