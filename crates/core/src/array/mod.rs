@@ -31,7 +31,9 @@ pub use narrow::narrow;
 pub(crate) use pieces::{Cut, Piece, Target};
 pub use place::{Answer, Ask, Place};
 pub(crate) use request::Request;
-pub use table::{GridColumn, GridTable};
+pub use table::{
+    AxisColumn, Coordinates, Grid, GridColumn, GridTable, GridValues, PartCost, ValuesRead, ValuesStep,
+};
 use tiles::touched;
 pub use tiles::{TileAxis, TileGrid, TilePart, clipped};
 
