@@ -38,6 +38,10 @@ pub(crate) fn long<T: Send>(py: Python<'_>, work: impl FnOnce(&Driver) -> Result
 }
 
 /// Like [`long`], for work that is stopped by `stop`.
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method alone does not hold for every lifetime"
+)]
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send,
@@ -54,7 +58,7 @@ pub(crate) fn watched<T: Send>(
                 match receive.recv_timeout(POLL) {
                     Ok(result) => return Ok(result),
                     Err(RecvTimeoutError::Timeout) => {
-                        if let Err(interrupt) = Python::attach(Python::check_signals) {
+                        if let Err(interrupt) = Python::attach(|py| py.check_signals()) {
                             stop();
                             return Err(interrupt);
                         }
