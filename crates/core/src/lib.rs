@@ -1,12 +1,13 @@
-//! The vocabulary that every format of Tesselle shares.
+//! The vocabulary shared by all formats of Tesselle.
 //!
-//! A read is always the same four steps: *open* parses metadata into a [`Container`], *plan* turns a [`Scan`] of a
-//! [`Table`] into [`Task`]s without touching data, *fetch* gets the byte ranges a task needs, and *decode* is pure and
-//! runs on any thread. The [`Driver`] owns the threads and the memory; [`Storage`] owns the bytes. A write is the
-//! mirror: batches go into a [`Sink`], which commits them as a whole.
+//! A read always has the same four steps: *open* parses metadata into a [`Container`], *plan* turns a [`Scan`] of a
+//! [`Table`] into [`Task`]s without reading data, *fetch* reads the byte ranges a task needs, and *decode* runs without
+//! I/O on any thread. The [`Driver`] owns the threads and the memory; [`Storage`] owns the bytes. A write is the mirror
+//! image: batches go into a [`Sink`], which commits them atomically.
 //!
-//! This crate must not know any format, nor DataFusion, nor the command line.
+//! This crate must not know any format, DataFusion, or the command line.
 
+mod append;
 pub mod array;
 mod at;
 mod container;
@@ -37,6 +38,7 @@ pub mod testing;
 mod ticket;
 mod types;
 
+pub use append::{AppendRequest, RowStream};
 pub use array::{ArrayView, DType};
 pub use at::{At, Within};
 pub use container::{ColumnDescription, Container, Description, TableDescription};
@@ -49,12 +51,12 @@ pub use facts::{
 pub use fit::{Fit, TypeChange};
 pub use format::{
     Confidence, Folder, FolderKind, Format, OpenOptions, Outcome, Probe, Repaired, Rewritten, Secret,
-    Settings, WriteOptions,
+    Settings, TextOptions, WriteOptions,
 };
 pub use hint::{Action, Hint, shown};
 pub use layout_map::{Extent, FileLayout, LayoutMap, Role};
 pub use limits::Limits;
-pub use predicate::{ColumnBounds, Comparison, Leaf, Predicate, Verdict};
+pub use predicate::{ColumnBounds, Comparison, Condition, Custom, Leaf, Predicate, Verdict};
 pub use report::{Depth, Finding, Report, Severity};
 pub use request::{ArrayRequest, Capabilities, Created, Fitted, WriteRequest, WriteTarget, Written};
 pub use scalar::{Scalar, hex, json_bytes, json_float};

@@ -1,8 +1,8 @@
-//! SQL over everything the facade opens, on DataFusion.
+//! SQL over all files that the facade opens, on DataFusion.
 //!
-//! Files are tables (`FROM 'plant.tsfile#root.d1'`), predicates and projections reach the format's own pruning,
-//! row counts and bounds that metadata knows exactly answer aggregates without reading data, and `COPY … TO` writes
-//! every format the facade can write.
+//! Files are tables (`FROM 'plant.tsfile#root.d1'`), predicates and projections use the format's pruning, row counts
+//! and bounds that are exact in metadata answer aggregates without reading data, and `COPY … TO` writes every format
+//! the facade can write.
 //!
 //! ```no_run
 //! let session = tesselle_sql::Session::new(&tesselle_sql::SessionOptions::default())?;
@@ -17,8 +17,10 @@
 
 mod answer;
 mod bounds;
+mod condition;
 mod context;
 mod copy;
+mod decimals;
 mod error;
 mod files;
 mod filter;
@@ -27,10 +29,12 @@ mod interrupt;
 mod provider;
 mod scan;
 mod session;
+mod statement;
 mod statistics;
 mod wording;
 
 pub use answer::Answer;
+pub use condition::condition;
 /// One parsed statement, as [`Session::parse`] gives and [`Session::run`] takes it.
 pub use datafusion::sql::parser::Statement;
 pub use interrupt::Interrupt;

@@ -10,13 +10,14 @@ use tesselle_core::{
 };
 
 use crate::health;
+use crate::logical::restored;
 use crate::name::Uri;
 use crate::registry;
 use crate::run::{RunOn, run_methods};
 use crate::scan::TableScan;
 use crate::wide::wide;
 
-/// Opens what `uri` names, with the default options.
+/// Opens `uri` with the default options.
 pub fn open(uri: &str) -> Result<Dataset> {
     Opener::new().open(uri)
 }
@@ -39,7 +40,7 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// The default: the content determines the format, the uri names the table.
+    /// The default: the content determines the format, the uri determines the table.
     pub fn new() -> Self {
         Self::default()
     }
@@ -52,7 +53,7 @@ impl Opener {
         self
     }
 
-    /// Sets the table `[default: the one that the uri names, else the only one]`. `*` is all of them, where they form one table.
+    /// Sets the table `[default: the one in the uri, else the only one]`. `*` is all of them, if they form one table.
     pub fn table(mut self, name: impl Into<Option<String>>) -> Self {
         self.table = name.into();
         self
@@ -69,7 +70,7 @@ impl Opener {
         self.between(0, time)
     }
 
-    /// Reads only what was written from `start` to `end`, both included, in milliseconds since the epoch.
+    /// Reads only data written from `start` to `end`, both included, in milliseconds since the epoch.
     pub fn between(mut self, start: u64, end: u64) -> Self {
         self.options.between = Some((start, end));
         self
@@ -87,13 +88,13 @@ impl Opener {
         self
     }
 
-    /// Reads strings as bytes, also where they are not UTF-8.
+    /// Reads strings as bytes, including values that are not UTF-8.
     pub fn strings_as_binary(mut self, binary: bool) -> Self {
         self.options.text_as_binary = binary;
         self
     }
 
-    /// Reads the whole domain of a dense array, also where nothing is written.
+    /// Reads the whole domain of a dense array, including unwritten cells.
     pub fn full_domain(mut self, full: bool) -> Self {
         self.options.full_domain = full;
         self
@@ -126,20 +127,20 @@ impl Opener {
         &self.options
     }
 
-    /// Opens what `uri` names.
+    /// Opens `uri`.
     pub fn open(&self, uri: &str) -> Result<Dataset> {
         let Uri { location, table } = Uri::parse(uri)?;
         let dataset = self.open_at(location)?;
         Ok(Dataset { table: self.table.clone().or(table), ..dataset })
     }
 
-    /// Opens what is at a location, on any storage.
+    /// Opens the container at a location, on any storage.
     pub fn open_at(&self, location: Location) -> Result<Dataset> {
         let format = self.format_of(&location)?;
         let infers_types = format.capabilities().infers_types;
         if !self.options.types.is_empty() && !infers_types {
             return Err(Error::invalid(format!(
-                "a file of the format {} states its types itself",
+                "a file of the format {} states its own types",
                 format.name()
             ))
             .suggest("change them with {} instead", [Action::Cast(self.options.types.clone())]));
@@ -149,15 +150,16 @@ impl Opener {
         let parallel = infers_types || self.run.has_driver();
         let opened = if parallel { self.run.driver()?.install(open) } else { open() };
         let container = opened.in_file(location.path())?;
-        Ok(Dataset { format, container, location, table: self.table.clone() })
+        let raw = self.options.raw;
+        Ok(Dataset { format, container, location, table: self.table.clone(), raw })
     }
 
-    /// Opens the table that `uri` names, else the only one.
+    /// Opens the table in `uri`, else the only one.
     pub fn open_table(&self, uri: &str) -> Result<DatasetTable> {
         self.open(uri)?.default_table()
     }
 
-    /// The format of what is at a location.
+    /// The format of the container at a location.
     pub(crate) fn format_of(&self, location: &Location) -> Result<&'static dyn Format> {
         match &self.format {
             Some(name) => registry::format_by_name(name),
@@ -166,13 +168,15 @@ impl Opener {
     }
 }
 
-/// An opened container and the table that its uri names.
+/// An opened container and the table selected by its uri.
 #[derive(Clone)]
 pub struct Dataset {
     format: &'static dyn Format,
     container: Arc<dyn Container>,
     location: Location,
     table: Option<String>,
+    /// Whether columns are read as they are stored.
+    raw: bool,
 }
 
 impl Dataset {
@@ -181,12 +185,12 @@ impl Dataset {
         self.format
     }
 
-    /// The container behind it.
+    /// The underlying container.
     pub fn container(&self) -> &Arc<dyn Container> {
         &self.container
     }
 
-    /// Where it is.
+    /// Its location.
     pub fn location(&self) -> &Location {
         &self.location
     }
@@ -196,7 +200,7 @@ impl Dataset {
         self.container.table_names()
     }
 
-    /// What is in it, from metadata alone.
+    /// Describes the contents, from metadata only.
     pub fn describe(&self) -> Result<Description> {
         self.container.describe().in_file(self.location.path())
     }
@@ -211,14 +215,14 @@ impl Dataset {
         self.table.as_deref()
     }
 
-    /// The table of that name; `*` is all of them, where they form one table.
+    /// The table with that name; `*` is all of them, if they form one table.
     pub fn table(&self, name: &str) -> Result<DatasetTable> {
         let joined = if name == "*" { self.wide()? } else { None };
         let table = joined.map_or_else(|| self.container.table(name), Ok);
         self.handle(table)
     }
 
-    /// The table that was named, else the only one. Several arrays of one shape are one table where the format says so.
+    /// The selected table, else the only one. Several arrays of one shape are one table if the format supports that.
     pub fn default_table(&self) -> Result<DatasetTable> {
         if let Some(name) = &self.table {
             return self.table(name);
@@ -238,7 +242,10 @@ impl Dataset {
     }
 
     fn handle(&self, table: Result<Arc<dyn Table>>) -> Result<DatasetTable> {
-        let table = table.in_file(self.location.path())?;
+        let mut table = table.in_file(self.location.path())?;
+        if !self.raw {
+            table = restored(table).in_file(self.location.path())?;
+        }
         Ok(DatasetTable { format: self.format, location: self.location.clone(), table })
     }
 }
@@ -252,7 +259,7 @@ pub struct DatasetTable {
 }
 
 impl DatasetTable {
-    /// The format it is in.
+    /// Its format.
     pub fn format(&self) -> &'static dyn Format {
         self.format
     }
@@ -272,7 +279,7 @@ impl DatasetTable {
         self.table.schema()
     }
 
-    /// What the table is beyond the types of its columns.
+    /// Facts about the table besides the types of its columns.
     pub fn facts(&self) -> Result<TableFacts> {
         self.table.facts().in_file(self.location.path())
     }
@@ -291,12 +298,12 @@ impl DatasetTable {
         TableScan::new(self.clone())
     }
 
-    /// How many rows there are, where that is known without reading.
+    /// The number of rows, if known without reading.
     pub fn row_count(&self) -> Option<u64> {
         self.table.stats().rows.exact().copied()
     }
 
-    /// The array face, where the table is just one array: its axes and one column.
+    /// The array view, if the table is a single array: its axes and one column.
     pub fn array(&self) -> Option<Arc<dyn ArrayView>> {
         let names = self.table.array_columns();
         let [only] = names.as_slice() else { return None };

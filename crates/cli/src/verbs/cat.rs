@@ -1,5 +1,7 @@
-//! `tess cat`: rows or regions out.
+//! `tess cat`: prints rows or regions.
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -8,16 +10,15 @@ use arrow_cast::pretty::pretty_format_batches_with_options;
 use arrow_schema::SchemaRef;
 use clap::Args;
 use tesselle::core::{ArrayRequest, Context, WriteTarget};
-use tesselle::storage::Staged;
 use tesselle::{
-    ArrayView, DatasetTable, Driver, Format, OpenOptions, Predicate, Region, Result, Scan, Selection, Table,
-    WriteOptions,
+    ArrayView, Dataset, DatasetTable, Driver, Error, Format, OpenOptions, Predicate, Region, Result, Scan,
+    Selection, Table, WriteOptions,
 };
 
-use crate::args::{ReadArgs, ResourceArgs};
+use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::forms::{self, Form, refuse_terminal};
 use crate::progress::Bar;
-use crate::{Outcome, out};
+use crate::{Outcome, format, inputs, out};
 
 /// Print rows of a table, or a region of an array
 #[derive(Debug, Args)]
@@ -26,12 +27,13 @@ Examples:
   tess cat run.tet --limit 5
   tess cat 'run.tet#temperature' --slice '0:10,::2' --as npy -o part.npy
   tess cat run.tet --where 'value > 20 AND i0 < 100' --as csv
-  tess cat run.tet --as parquet -o run.parquet")]
+  tess cat run.tet --as parquet -o run.parquet
+  tess cat fleet.tsfile --all --as csv -o devices")]
 pub(crate) struct Cat {
-    /// The container, perhaps with #TABLE
+    /// Container, optionally with #TABLE
     uri: String,
 
-    /// The table
+    /// Table
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
@@ -40,7 +42,7 @@ pub(crate) struct Cat {
     columns: Option<Vec<String>>,
 
     /// Only rows where this SQL condition holds
-    #[arg(long = "where", value_name = "EXPR")]
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
     condition: Option<Predicate>,
 
     /// Only this region: lo:hi[:step] for each axis, half open
@@ -55,7 +57,11 @@ pub(crate) struct Cat {
     #[arg(long)]
     deleted: bool,
 
-    /// The form of the output [default: by the name of FILE, else table]
+    /// All tables, each into a file of its own in the folder FILE
+    #[arg(long, conflicts_with = "table", requires_all = ["output", "form"])]
+    all: bool,
+
+    /// Output form [default: from the name of FILE, else table]
     #[arg(long = "as", value_name = "FORM", value_parser = Form::parser())]
     form: Option<Form>,
 
@@ -63,7 +69,7 @@ pub(crate) struct Cat {
     #[arg(short, value_name = "FILE")]
     output: Option<String>,
 
-    /// Replace FILE if it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     force: bool,
 
@@ -78,7 +84,7 @@ pub(crate) struct Cat {
     resources: ResourceArgs,
 }
 
-/// Rows a table on the screen shows when no limit is given.
+/// Rows shown on the screen by default.
 const SCREEN_ROWS: u64 = 40;
 
 impl Cat {
@@ -86,9 +92,13 @@ impl Cat {
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let options = OpenOptions { deleted: self.deleted, ..self.read.options()? };
         let opener = self.read.opener_with(self.table.as_deref(), options);
-        let table = opener.on(&driver).open_table(&self.uri)?;
+        let opener = opener.on(&driver);
+        if self.all {
+            return self.every_table(&opener.open(&self.uri)?, &driver);
+        }
+        let table = opener.open_table(&self.uri)?;
         let result = match self.form()? {
-            Form::Stream(format) => self.write(&table, format, &driver),
+            Form::Stream(format) => self.write(&table, format, self.output.as_deref(), &driver),
             _ => self.show(&table, &driver),
         };
         result.in_file(table.location().path())?;
@@ -113,31 +123,63 @@ impl Cat {
         }
     }
 
-    fn target(&self) -> Result<Box<dyn Staged>> {
-        out::target(self.output.as_deref(), self.force)
+    /// Each table into a file of its own.
+    fn every_table(&self, dataset: &Dataset, driver: &Driver) -> Result<Outcome> {
+        let (Some(folder), Form::Stream(format)) = (&self.output, self.form()?) else {
+            return Err(Error::invalid("--all writes files, not a table for the eye")
+                .hint("add --as csv|jsonl|arrow|parquet"));
+        };
+        let ending = format.extensions().first().copied().unwrap_or(format.name());
+        let mut taken = HashSet::new();
+        for name in dataset.table_names() {
+            let table = dataset.table(&name)?;
+            let base = if name.is_empty() { "table".to_owned() } else { inputs::file_name(&name) };
+            let mut path = Path::new(folder).join(format!("{base}.{ending}"));
+            for number in 2.. {
+                if taken.insert(path.clone()) {
+                    break;
+                }
+                path = Path::new(folder).join(format!("{base}.{number}.{ending}"));
+            }
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)
+                    .map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))?;
+            }
+            let path = path.display().to_string();
+            self.write(&table, format, Some(&path), &driver.for_run()).in_file(dataset.location().path())?;
+            out::note(&path);
+        }
+        Ok(Outcome::Fine)
     }
 
-    fn write(&self, opened: &DatasetTable, format: &dyn Format, driver: &Driver) -> Result<()> {
+    fn write(
+        &self,
+        opened: &DatasetTable,
+        format: &dyn Format,
+        output: Option<&str>,
+        driver: &Driver,
+    ) -> Result<()> {
         let table = &**opened.table();
-        refuse_terminal(format, self.output.as_deref())?;
+        refuse_terminal(format, output)?;
+        let target = || out::target(output, self.force);
         if format.capabilities().arrays_in
             && let Some((column, array)) = self.array(table)
         {
             let (array, region) = region_of(table, &column, array, self.slice.as_ref())?;
-            let target = WriteTarget::Stream(self.target()?);
+            let target = WriteTarget::Stream(target()?);
             let mut request = ArrayRequest::new(target, &*array, WriteOptions::default());
             request.region = Some(region);
             return format.write_array(request, driver).map(drop);
         }
         let rows = opened.scan().with(self.scan()).on(driver).rows()?;
-        let mut sink = forms::sink(format, self.target()?, rows.schema(), driver)?;
+        let mut sink = forms::sink(format, target()?, rows.schema(), driver)?;
         for batch in rows {
             sink.write(&batch?)?;
         }
         sink.finish().map(drop)
     }
 
-    /// The array face, where nothing but a region of one column is asked for.
+    /// The array view, if only a region of one column is requested.
     fn array(&self, table: &dyn Table) -> Option<(String, Arc<dyn ArrayView>)> {
         let names = self.columns.clone().unwrap_or_else(|| table.array_columns());
         match (names.as_slice(), &self.condition, self.limit) {
@@ -146,7 +188,7 @@ impl Cat {
         }
     }
 
-    /// A table for the eye: types under the names, cut to what fits a screen.
+    /// Shows a table: types under the names, limited to one screen.
     fn show(&self, table: &DatasetTable, driver: &Driver) -> Result<()> {
         let most = self.limit.unwrap_or(SCREEN_ROWS);
         let mut scan = self.scan();
@@ -164,16 +206,16 @@ impl Cat {
         out::print_to(self.output.as_deref(), self.force, &render(&schema, &batches)?)?;
         match (count > most, self.limit) {
             (true, None) => out::note(&format!(
-                "first {most} rows; --limit N shows more, --as csv|jsonl|arrow|parquet all"
+                "first {most} rows; --limit N shows more, --as csv|jsonl|arrow|parquet shows all"
             )),
-            _ => out::note(&format!("{} rows", count.min(most))),
+            _ => out::note(&format::counted(count.min(most), "row")),
         }
         Ok(())
     }
 }
 
-/// The array and the region of it that `slice` names. A slice may leave the rows of the table; bounds that it leaves open
-/// are theirs.
+/// The array and its region selected by `slice`. A slice may exceed the rows of the table; its open bounds are those of
+/// the rows.
 pub(crate) fn region_of(
     table: &dyn Table,
     column: &str,
@@ -190,7 +232,7 @@ pub(crate) fn region_of(
     Ok((array, region))
 }
 
-/// A table for the eye.
+/// Renders a table.
 pub(crate) fn render(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
     let options = FormatOptions::new().with_types_info(true).with_null("∅").with_display_error(true);
     let empty = [RecordBatch::new_empty(Arc::clone(schema))];

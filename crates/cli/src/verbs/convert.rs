@@ -10,7 +10,7 @@ use tesselle::{
     Convert as Builder, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, WriteReport,
 };
 
-use crate::args::{ReadArgs, ResourceArgs};
+use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::inputs::{self, Input, Inputs};
 use crate::progress::Bar;
 use crate::{Outcome, format, out, words};
@@ -24,28 +24,32 @@ Examples:
   tess convert 'run.tet#temperature' t.npy
   tess convert run.tet smaller.tet --set codec=zstd --set level=9
   tess convert plant.csv plant.tsfile --cast speed=float32
-  tess convert old.tsfile new.tsfile --set version=4
+  tess convert old.tsfile new.tsfile --upgrade
   tess convert logs.jsonl logs.parquet --schema 'id=int64,at=timestamp_ms'
   tess convert measurements/ parquet/ --to parquet
+  tess convert fleet.tsfile devices/ --to csv
 
 Formats: tet, tiledb, tsfile, tatami; parquet, arrow, csv, jsonl, npy, zarr.
-Several inputs, a folder or a quoted pattern go into the folder OUTPUT, a file
-each; a bad one does not stop the others, and the exit code is 1 then. Types
-that the target cannot hold are refused, with the cast that helps.")]
+Several inputs or a quoted pattern are merged into OUTPUT where its name ends in
+that of a format. With --to they go, like a folder or the tables of one container
+with several, into the folder OUTPUT, a file each; a bad one does not stop the
+others, and the exit code is 1 then. Types that the target cannot hold are
+refused, all in one error with the casts that help; --auto-cast makes them.
+Decimals, dates and times come back as they were.")]
 pub(crate) struct Convert {
-    /// What to read, perhaps with #TABLE; then what to write
+    /// Inputs, each optionally with #TABLE, then the output
     #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
     paths: Vec<String>,
 
-    /// The format to write [default: by the name of OUTPUT]
+    /// Output format [default: from the name of OUTPUT]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
 
-    /// The table to read
+    /// Table to read
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
-    /// The name of the table to write, where the format has names
+    /// Name of the table to write, if the format has named tables
     #[arg(long, value_name = "NAME")]
     into: Option<String>,
 
@@ -54,26 +58,34 @@ pub(crate) struct Convert {
     columns: Option<Vec<String>>,
 
     /// Only rows where this SQL condition holds
-    #[arg(long = "where", value_name = "EXPR")]
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
     condition: Option<Predicate>,
 
     /// At most this many rows
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// Give a column another type, e.g. time=timestamp_ms; may be repeated
+    /// Cast a column to another type, e.g. time=timestamp_ms; repeatable
     #[arg(long = "cast", value_name = "COLUMN=TYPE")]
     casts: Vec<String>,
+
+    /// Give columns that the target has no type for the one that it suggests
+    #[arg(long)]
+    auto_cast: bool,
 
     /// The types of columns of CSV and JSON lines: COLUMN=TYPE,… or a file with them [default: inferred]
     #[arg(long, value_name = "TYPES")]
     schema: Option<String>,
 
-    /// A setting of the target format, e.g. chunk=512,512 or codec=zstd; may be repeated
+    /// Setting of the output format, e.g. chunk=512,512 or codec=zstd; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
 
-    /// Replace what exists under the name of OUTPUT
+    /// Write the newest version of the format that INPUT has
+    #[arg(long)]
+    upgrade: bool,
+
+    /// Overwrite OUTPUT if it exists
     #[arg(long)]
     force: bool,
 
@@ -97,19 +109,42 @@ impl Convert {
         };
         if output == "-" {
             return Err(Error::invalid("convert writes files, not standard output")
-                .hint("tess cat INPUT --as csv|jsonl|arrow|parquet does"));
+                .hint("use tess cat INPUT --as csv|jsonl|arrow|parquet"));
+        }
+        if self.to.is_none() && is_merge(inputs, output) {
+            return self.merge(inputs, output, &driver, started);
         }
         if inputs::is_many(inputs)? {
             return self.many(inputs, Path::new(output), &driver);
         }
         let input = inputs.first().map_or("", String::as_str);
+        if let Some(tables) = self.tables(input, output, &driver)? {
+            return self.each(&Inputs { list: tables, unreadable: Vec::new() }, Path::new(output), &driver);
+        }
         let driver = driver.with_progress(Bar::new(""));
         let converted = self.conversion(input, output)?.on(&driver).run()?;
+        self.report(output, &converted, started)
+    }
+
+    /// All inputs into one file, one after the other.
+    fn merge(&self, inputs: &[String], output: &str, driver: &Driver, started: Instant) -> Result<Outcome> {
+        let inputs = inputs::expand(inputs, |_| true)?;
+        if let Some(error) = inputs.unreadable.into_iter().next() {
+            return Err(error);
+        }
+        let mut uris = inputs.list.into_iter().map(|input| input.uri);
+        let Some(first) = uris.next() else { return Err(Error::invalid("there is nothing to convert")) };
+        let driver = driver.with_progress(Bar::new(""));
+        let converted = self.conversion(&first, output)?.then(uris).on(&driver).run()?;
+        self.report(output, &converted, started)
+    }
+
+    fn report(&self, output: &str, converted: &WriteReport, started: Instant) -> Result<Outcome> {
         if self.json {
             out::print_json(&converted.to_json())?;
         } else {
-            out::note(&line(output, &converted, started));
-            for remark in remarks(&converted) {
+            out::note(&line(output, converted, started));
+            for remark in remarks(converted) {
                 out::note(&remark);
             }
         }
@@ -117,14 +152,7 @@ impl Convert {
     }
 
     fn conversion(&self, input: &str, output: &str) -> Result<Builder> {
-        let types = match &self.schema {
-            None => Vec::new(),
-            Some(text) if Path::new(text).is_file() => {
-                let read = std::fs::read_to_string(text);
-                tesselle::parse_types(&read.map_err(|e| Error::io(format!("cannot read '{text}'"), e))?)?
-            }
-            Some(text) => tesselle::parse_types(text)?,
-        };
+        let types = crate::args::types(self.schema.as_deref())?;
         let mut conversion = tesselle::convert(input, output)
             .opener(self.read.opener(self.table.as_deref())?.types(types))
             .scan(Scan {
@@ -134,7 +162,9 @@ impl Convert {
                 ..Scan::default()
             })
             .casts(tesselle::parse_types(&self.casts.join(","))?)
+            .auto_cast(self.auto_cast)
             .options(Settings::from_pairs(&self.settings)?)
+            .upgrade(self.upgrade)
             .overwrite(self.force);
         if let Some(format) = &self.to {
             conversion = conversion.format(format);
@@ -145,26 +175,53 @@ impl Convert {
         Ok(conversion)
     }
 
-    /// Each input into a file of its own in the folder `output`.
-    fn many(&self, uris: &[String], output: &Path, driver: &Driver) -> Result<Outcome> {
-        let Some(to) = &self.to else {
-            return Err(Error::invalid("several inputs need the format to write").hint("add --to FORMAT"));
-        };
-        let format = tesselle::format_by_name(to)?;
-        let ending = format.extensions().first().copied().unwrap_or(format.name());
-        let Inputs { list: inputs, unreadable } = inputs::expand(uris, |_| true)?;
-        if inputs.is_empty() && unreadable.is_empty() {
-            return Err(
-                Error::invalid("there is nothing to convert in it").hint("known formats are in --help")
-            );
+    /// The tables of a container that has several, where each goes into a file of its own in the folder `output`.
+    fn tables(&self, input: &str, output: &str, driver: &Driver) -> Result<Option<Vec<Input>>> {
+        let Some(to) = self.to.as_deref().filter(|_| self.table.is_none()) else { return Ok(None) };
+        if tesselle::format_by_extension(output).is_some() {
+            return Ok(None);
         }
+        let dataset = driver.install(|| self.read.open(input, None))?;
+        let names = dataset.table_names();
+        let same = dataset.format().name() == tesselle::format_by_name(to)?.name();
+        if same || names.len() < 2 || dataset.chosen_table().is_some() || dataset.default_table().is_ok() {
+            return Ok(None);
+        }
+        let input = |table: String| Input {
+            name: format!("{}.table", inputs::file_name(&table)),
+            uri: format!("{input}#{table}"),
+        };
+        Ok(Some(names.into_iter().map(input).collect()))
+    }
+
+    /// Converts each input into a separate file in the folder `output`.
+    fn many(&self, uris: &[String], output: &Path, driver: &Driver) -> Result<Outcome> {
+        if self.to.is_none() {
+            return Err(Error::invalid("several inputs need an output format").hint("add --to FORMAT"));
+        }
+        let inputs = inputs::expand(uris, |_| true)?;
+        if inputs.list.is_empty() && inputs.unreadable.is_empty() {
+            return Err(Error::invalid("no input contains a container of a known format")
+                .hint("known formats are in --help"));
+        }
+        self.each(&inputs, output, driver)
+    }
+
+    fn each(
+        &self,
+        Inputs { list: inputs, unreadable }: &Inputs,
+        output: &Path,
+        driver: &Driver,
+    ) -> Result<Outcome> {
+        let format = tesselle::target_format(self.to.as_deref(), "")?;
+        let ending = format.extensions().first().copied().unwrap_or(format.name());
         let (mut reports, mut bad, mut rows, mut bytes) = (Vec::new(), 0, 0, 0);
-        for error in &unreadable {
+        for error in unreadable {
             bad += 1;
             out::note(&format!("FAILED: {}", words::line(error)));
             reports.push(error.to_json(words::word));
         }
-        let mut taken = sources(&inputs);
+        let mut taken = sources(inputs);
         let started = Instant::now();
         for (number, input) in inputs.iter().enumerate() {
             driver.check_canceled()?;
@@ -175,7 +232,7 @@ impl Convert {
             let run = driver.for_run().with_progress(bar);
             let conversion = self.conversion(&input.uri, &shown)?.on(&run);
             let result = make_folder(&target).and_then(|()| conversion.run());
-            // The bar goes before the line comes.
+            // The bar is removed before the line is printed.
             drop(run);
             match result {
                 Ok(converted) => {
@@ -207,9 +264,9 @@ impl Convert {
             )?;
         } else {
             out::note(&format!(
-                "{} converted, {bad} failed: {} rows, {}, {:.2} s",
+                "{} converted, {bad} failed: {}, {}, {:.2} s",
                 inputs.len() + unreadable.len() - bad,
-                format::count(rows),
+                format::counted(rows, "row"),
                 format::bytes(bytes),
                 started.elapsed().as_secs_f64()
             ));
@@ -218,12 +275,18 @@ impl Convert {
     }
 }
 
+/// Whether several files go into one: its name says its format.
+fn is_merge(inputs: &[String], output: &str) -> bool {
+    let files = inputs.len() > 1 || inputs.first().is_some_and(|input| tesselle::name::is_pattern(input));
+    files && tesselle::format_by_extension(output).is_some() && !Path::new(output).is_dir()
+}
+
 fn make_folder(target: &Path) -> Result<()> {
     let Some(parent) = target.parent() else { return Ok(()) };
     std::fs::create_dir_all(parent).map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))
 }
 
-/// What no output may replace: the inputs themselves.
+/// The inputs themselves, which no output may replace.
 fn sources(inputs: &[Input]) -> HashSet<PathBuf> {
     let path = |uri: &str| std::fs::canonicalize(uri).ok();
     let of =
@@ -231,13 +294,13 @@ fn sources(inputs: &[Input]) -> HashSet<PathBuf> {
     inputs.iter().filter_map(of).collect()
 }
 
-/// A path as [`sources`] has it, also where there is nothing yet.
+/// A path in the form of [`sources`], even if nothing exists yet.
 fn real(path: &Path) -> PathBuf {
     let in_folder = || Some(std::fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
     std::fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
-/// Where an input goes; two that differ only in their endings keep them, and no input is replaced.
+/// The output path of an input; two that differ only in their extensions keep them, and no input is replaced.
 fn place(output: &Path, input: &Input, ending: &str, taken: &mut HashSet<PathBuf>) -> PathBuf {
     let plain = output.join(&input.name).with_extension(ending);
     if taken.insert(real(&plain)) {
@@ -255,14 +318,14 @@ fn place(output: &Path, input: &Input, ending: &str, taken: &mut HashSet<PathBuf
 fn line(output: &str, converted: &WriteReport, started: Instant) -> String {
     let summary = &converted.summary;
     format!(
-        "{output}: {} rows, {}, {:.2} s",
-        format::count(summary.rows),
+        "{output}: {}, {}, {:.2} s",
+        format::counted(summary.rows, "row"),
         format::bytes(summary.bytes),
         started.elapsed().as_secs_f64()
     )
 }
 
-/// What the person should know about types and metadata.
+/// Notes about types and metadata.
 fn remarks(converted: &WriteReport) -> Vec<String> {
     let mut lines = Vec::new();
     if !converted.changed.is_empty() {
@@ -270,13 +333,13 @@ fn remarks(converted: &WriteReport) -> Vec<String> {
             .changed
             .iter()
             .map(|change| format!("{} {} as {}", change.column, change.from, change.to));
-        lines.push(format!("  in a wider type: {}", list.collect::<Vec<_>>().join(", ")));
+        lines.push(format!("  stored in another type: {}", list.collect::<Vec<_>>().join(", ")));
     }
     if !converted.kept.is_empty() {
         lines.push(format!("  metadata kept: {}", converted.kept.join(", ")));
     }
     if !converted.lost.is_empty() {
-        lines.push(format!("  not carried over: {}", converted.lost.join("; ")));
+        lines.push(format!("  not kept: {}", converted.lost.join("; ")));
     }
     lines
 }
@@ -286,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_that_share_a_name_get_outputs_of_their_own() {
+    fn inputs_with_the_same_name_get_separate_outputs() {
         let mut taken = HashSet::new();
         let mut at = |name: &str| {
             let input = Input { uri: name.to_owned(), name: name.to_owned() };

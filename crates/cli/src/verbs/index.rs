@@ -1,10 +1,12 @@
 //! `tess index`: a search segment from any table.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
 use tesselle::Result;
 use tesselle::search::IndexOptions;
+use tesselle::{Driver, Location, Uri};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -16,31 +18,36 @@ use crate::{Outcome, format, out};
 Examples:
   tess index pages.parquet pages.tatami --text title,body --stored url,title
   tess index notes.csv notes.tatami --text note --id id
+  tess index changed.parquet crawl/changed.tatami --text title,body --update
   tess search pages.tatami 'river stone'")]
 pub(crate) struct Index {
-    /// The table to read, perhaps with #TABLE
+    /// Table to read, optionally with #TABLE
     input: String,
 
-    /// The segment to write
+    /// Segment to write
     output: String,
 
-    /// Columns whose words can be found; title, url and anchor are fields of their own
+    /// Columns to search in; title, url and anchor are separate fields
     #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
     text: Vec<String>,
 
-    /// Columns that hits show [default: doc_id, url, title and the text]
+    /// Columns shown in hits [default: doc_id, url, title and the text columns]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     stored: Option<Vec<String>>,
 
-    /// The column with the stable id [default: doc_id, else made from the url or the row number]
+    /// Column with the stable id [default: doc_id, else derived from the url or the row number]
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
+
+    /// Add OUTPUT to the collection of its folder, and delete older documents with the same ids there
+    #[arg(long)]
+    update: bool,
 
     /// The table to read
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
-    /// Replace OUTPUT if it exists
+    /// Overwrite OUTPUT if it exists
     #[arg(long)]
     force: bool,
 
@@ -68,16 +75,29 @@ impl Index {
         };
         let index = tesselle::index(&self.input, &self.output).with(options);
         let summary = index.opener(self.read.opener(self.table.as_deref())?).on(&driver).run()?;
+        let replaced =
+            if self.update { Some(replace_older(&Uri::target(&self.output)?, &driver)?) } else { None };
         if self.json {
-            out::print_json(&serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes }))?;
+            let mut report = serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes });
+            if let Some(replaced) = replaced {
+                report["replaced"] = replaced.into();
+            }
+            out::print_json(&report)?;
         } else {
             let (documents, bytes) = (format::count(summary.rows), format::bytes(summary.bytes));
+            let replaced = replaced.map_or_else(String::new, |n| format!(", {n} older ones deleted"));
             out::note(&format!(
-                "{}: {documents} documents, {bytes}, {:.2} s",
+                "{}: {documents} documents{replaced}, {bytes}, {:.2} s",
                 self.output,
                 started.elapsed().as_secs_f64()
             ));
         }
         Ok(Outcome::Fine)
     }
+}
+
+/// Adds the new segment to the collection it lies in; returns how many older documents it replaces there.
+fn replace_older(target: &Location, driver: &Driver) -> Result<u32> {
+    let folder = target.parent().unwrap_or_else(|| Location::new(Arc::clone(target.storage()), ""));
+    Ok(tesselle::search::update(&folder, target.name(), driver)?.deleted)
 }

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub(crate) mod append;
 pub(crate) mod cat;
 pub(crate) mod completions;
 pub(crate) mod convert;
@@ -7,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod index;
 pub(crate) mod info;
+pub(crate) mod man;
 pub(crate) mod reduce;
 pub(crate) mod reference;
 pub(crate) mod repair;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::selection::{Region, Span};
 
-/// What `of` makes of the positions along `axis` of the cells `cells` (row-major positions in the region's result).
+/// The result of `of` for the positions along `axis` of the cells `cells` (row-major positions in the region's result).
 pub fn coordinates<T: Copy>(
     region: &Region,
     axis: usize,
@@ -13,7 +13,7 @@ pub fn coordinates<T: Copy>(
 ) -> Vec<T> {
     let mut out = Vec::with_capacity((cells.end - cells.start) as usize);
     let Some(span) = region.spans.get(axis) else { return out };
-    // A coordinate stands still for `run` cells and repeats after `run * len`.
+    // A coordinate is constant for `run` cells and repeats after `run * len`.
     let run = region.spans.iter().skip(axis + 1).map(Span::len).product::<u64>().max(1);
     let len = span.len().max(1);
     let position = |index: u64| span.start.wrapping_add(index.wrapping_mul(span.step));

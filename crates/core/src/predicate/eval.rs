@@ -1,4 +1,4 @@
-//! Evaluating a predicate over a record batch, a column at a time.
+//! Evaluation of a predicate over a record batch, column by column.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::filter::filter_record_batch;
 
-use super::{Comparison, Predicate};
+use super::{Comparison, Predicate, decimal};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
@@ -49,6 +49,7 @@ impl Predicate {
                 let mask = inner.evaluate(batch)?;
                 Ok(BooleanArray::new(!mask.values(), mask.nulls().cloned()))
             }
+            Self::Custom(custom) => custom.condition().evaluate(batch),
         }
     }
 }
@@ -102,7 +103,7 @@ fn mismatch(column: &str, array: &dyn Array, value: &Scalar) -> Error {
     Error::invalid(format!("column '{column}' of type {} cannot be compared with {value}", array.data_type()))
 }
 
-/// Compares a column with one literal; null rows and a null literal give unknown.
+/// Compares a column with one literal; null rows and a null literal yield unknown.
 fn compare(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Result<BooleanArray> {
     if *value == Scalar::Null {
         return Ok(BooleanArray::new_null(array.len()));
@@ -136,6 +137,9 @@ fn compare(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Re
         DataType::Duration(TimeUnit::Millisecond) => ints!(DurationMillisecondType),
         DataType::Duration(TimeUnit::Microsecond) => ints!(DurationMicrosecondType),
         DataType::Duration(TimeUnit::Nanosecond) => ints!(DurationNanosecondType),
+        DataType::Decimal128(_, scale) => {
+            decimal::compare(array.as_primitive::<Decimal128Type>(), *scale, op, value)
+        }
         DataType::Float16 => floats!(Float16Type),
         DataType::Float32 => floats!(Float32Type),
         DataType::Float64 => floats!(Float64Type),
@@ -171,7 +175,7 @@ fn compare(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Re
     .ok_or_else(|| mismatch(column, array, value))
 }
 
-/// Compares by the scalar's own rules, row by row; for kinds that are rare or cheap.
+/// Compares by the rules of scalars, row by row; for types that are rare or cheap.
 fn by_row(
     array: &ArrayRef,
     ordering: impl Fn(usize) -> Option<Ordering>,
@@ -183,7 +187,7 @@ fn by_row(
         .map(BooleanArray::from)
 }
 
-fn masked<T: ArrowPrimitiveType>(
+pub(super) fn masked<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
     holds: impl Fn(T::Native) -> bool,
 ) -> BooleanArray {
@@ -192,8 +196,8 @@ fn masked<T: ArrowPrimitiveType>(
     BooleanArray::new(bits, array.nulls().cloned())
 }
 
-/// Integer columns against a literal: the literal is brought to the column's own type once, so that the loop over
-/// the rows is monomorphic.
+/// Integer columns against a literal: the literal is converted to the column's type once, so that the loop over the
+/// rows is monomorphic.
 fn compare_integers<T>(array: &PrimitiveArray<T>, op: Comparison, value: &Scalar) -> Option<BooleanArray>
 where
     T: ArrowPrimitiveType,
@@ -203,14 +207,14 @@ where
     match value {
         Scalar::Int(value) => match T::Native::try_from(*value) {
             Ok(value) => Some(compare_native(array, op, value)),
-            // Outside the type's range every row compares the same way.
+            // A literal outside the type's range compares the same with every row.
             Err(_) => all(op.holds(if *value > 0 { Ordering::Less } else { Ordering::Greater })),
         },
         Scalar::Float(value) if value.is_nan() || value.abs() > 1.7e38 => {
             all(op.holds(if value.is_nan() || *value > 0.0 { Ordering::Less } else { Ordering::Greater }))
         }
         Scalar::Float(value) => {
-            // x < 2.5 is x <= 2; x = 2.5 never holds.
+            // x < 2.5 is x <= 2; x = 2.5 is never true.
             let floor = value.floor();
             if *value > floor {
                 let op = match op {
@@ -228,7 +232,7 @@ where
     }
 }
 
-fn compare_native<T>(array: &PrimitiveArray<T>, op: Comparison, value: T::Native) -> BooleanArray
+pub(super) fn compare_native<T>(array: &PrimitiveArray<T>, op: Comparison, value: T::Native) -> BooleanArray
 where
     T: ArrowPrimitiveType,
     T::Native: Ord,
@@ -243,7 +247,7 @@ where
     }
 }
 
-/// Float columns: widened to double, NaN above all and equal to itself.
+/// Float columns: widened to double; NaN is above all values and equal to itself.
 fn compare_floats<T>(array: &PrimitiveArray<T>, op: Comparison, value: &Scalar) -> Option<BooleanArray>
 where
     T: ArrowPrimitiveType,

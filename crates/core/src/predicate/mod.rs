@@ -2,6 +2,9 @@
 //!
 //! A predicate is true, false or unknown for a row, as in SQL; only rows where it is true pass.
 
+mod bind;
+mod custom;
+mod decimal;
 mod eval;
 mod parse;
 mod prune;
@@ -9,6 +12,7 @@ mod prune;
 use std::collections::BTreeSet;
 use std::fmt;
 
+pub use custom::{Condition, Custom};
 pub use prune::{ColumnBounds, Leaf, Verdict};
 
 use crate::scalar::Scalar;
@@ -32,7 +36,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Whether the comparison holds for this ordering of left and right.
+    /// Whether the comparison is true for this ordering of left and right.
     pub fn holds(self, ordering: std::cmp::Ordering) -> bool {
         match self {
             Self::Eq => ordering.is_eq(),
@@ -44,7 +48,7 @@ impl Comparison {
         }
     }
 
-    /// What holds for two present values exactly where `self` does not.
+    /// The comparison that is true for two non-null values exactly if `self` is false.
     #[must_use]
     pub fn opposite(self) -> Self {
         match self {
@@ -108,12 +112,15 @@ pub enum Predicate {
         /// The column.
         column: String,
     },
-    /// All hold.
+    /// All are true.
     And(Vec<Predicate>),
-    /// At least one holds.
+    /// At least one is true.
     Or(Vec<Predicate>),
-    /// It does not hold.
+    /// It is false.
     Not(Box<Predicate>),
+    /// What somebody else evaluates; it does not prune, and has no serialized form.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    Custom(Custom),
 }
 
 impl Predicate {
@@ -131,7 +138,7 @@ impl Predicate {
         ])
     }
 
-    /// The names of all columns it mentions, sorted.
+    /// The names of all referenced columns, sorted.
     pub fn columns(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         self.collect_columns(&mut names);
@@ -146,10 +153,23 @@ impl Predicate {
             }
             Self::And(parts) | Self::Or(parts) => parts.iter().for_each(|p| p.collect_columns(names)),
             Self::Not(inner) => inner.collect_columns(names),
+            Self::Custom(custom) => {
+                names.extend(custom.condition().columns().iter().map(String::as_str));
+            }
         }
     }
 
-    /// The conditions that must all hold: the parts of a conjunction, or the predicate itself.
+    /// Whether a part of it is evaluated by somebody else.
+    pub fn has_custom(&self) -> bool {
+        match self {
+            Self::Custom(_) => true,
+            Self::And(parts) | Self::Or(parts) => parts.iter().any(Self::has_custom),
+            Self::Not(inner) => inner.has_custom(),
+            Self::Always(_) | Self::Compare { .. } | Self::In { .. } | Self::IsNull { .. } => false,
+        }
+    }
+
+    /// The conditions that must all be true: the parts of a conjunction, or the predicate itself.
     pub fn conjuncts(&self) -> Vec<&Self> {
         match self {
             Self::And(parts) => parts.iter().flat_map(Self::conjuncts).collect(),
@@ -165,20 +185,21 @@ impl fmt::Display for Predicate {
             if parts.is_empty() {
                 return f.write_str(empty);
             }
-            let texts: Vec<String> = parts.iter().map(|p| format!("({p})")).collect();
-            f.write_str(&texts.join(word))
+            let strings: Vec<String> = parts.iter().map(|p| format!("({p})")).collect();
+            f.write_str(&strings.join(word))
         };
         match self {
             Self::Always(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
             Self::Compare { column, op, value } => write!(f, "{} {} {value}", quoted(column), op.symbol()),
             Self::In { column, values } => {
-                let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
-                write!(f, "{} IN ({})", quoted(column), texts.join(", "))
+                let strings: Vec<String> = values.iter().map(ToString::to_string).collect();
+                write!(f, "{} IN ({})", quoted(column), strings.join(", "))
             }
             Self::IsNull { column } => write!(f, "{} IS NULL", quoted(column)),
             Self::And(parts) => joined(f, parts, " AND ", "TRUE"),
             Self::Or(parts) => joined(f, parts, " OR ", "FALSE"),
             Self::Not(inner) => write!(f, "NOT ({inner})"),
+            Self::Custom(custom) => custom.fmt(f),
         }
     }
 }

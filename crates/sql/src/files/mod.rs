@@ -9,17 +9,17 @@ use datafusion::catalog::{Session, TableProvider, TableProviderFactory, UrlTable
 use datafusion::common::Result;
 use datafusion::logical_expr::CreateExternalTable;
 use options::TableOptions;
-use tesselle::{Driver, Error, Location, OpenOptions, Table};
+use tesselle::{Driver, Error, Location, OpenOptions, Table, Uri};
 
 use crate::error::external;
 use crate::provider::TesselleTable;
 
-/// Opens what a table name or a statement names.
+/// Opens the file of a table name or a statement.
 #[derive(Debug, Clone)]
 pub(crate) struct Opener {
     pub(crate) driver: Driver,
     pub(crate) options: OpenOptions,
-    /// The format and the table that a statement names.
+    /// The format and the table given by a statement.
     pub(crate) format: Option<String>,
     pub(crate) table: Option<String>,
     pub(crate) pushdown: bool,
@@ -35,6 +35,34 @@ impl Opener {
         let opener = tesselle::Opener::new().options(self.options.clone());
         opener.format(self.format.clone()).table(self.table.clone()).on(&self.driver)
     }
+}
+
+/// The URIs of the readable files and containers in a folder, sorted.
+pub(crate) fn in_folder(folder: &str) -> tesselle::Result<Vec<String>> {
+    let place = Uri::parse(folder)?.location;
+    if !place.is_dir()? {
+        return Err(Error::invalid(format!("'{folder}' is not a folder")));
+    }
+    let all = place.list()?.into_iter().filter(|entry| !entry.name.starts_with('.'));
+    let mut known = Vec::new();
+    for entry in all {
+        let path = place.join(&entry.name).path().to_owned();
+        if tesselle::detect(&Uri::parse(&path)?.location).is_ok() {
+            known.push(path);
+        }
+    }
+    if known.is_empty() {
+        return Err(Error::not_found(format!("'{folder}' has no file of a known format in it")));
+    }
+    known.sort();
+    Ok(known)
+}
+
+/// The last part of a path without its ending, also where it is compressed.
+pub(crate) fn stem(uri: &str) -> &str {
+    let name = uri.trim_end_matches('/').rsplit('/').next().unwrap_or(uri);
+    let name = tesselle::Compression::inner_name(name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// Resolves quoted file names in `FROM`.
@@ -57,14 +85,14 @@ impl UrlTableFactory for FileTables {
         let driver = opener.driver.clone();
         match blocking(move || driver.install(|| opener.opener().open_all(&name))).await {
             Ok(table) => Ok(Some(self.opener.provider(table))),
-            // Names without a dot, a slash or a fragment are names of tables, unless data has that name.
+            // Names without a dot, a slash or a fragment are table names, unless data has that name.
             Err(error) if !looks_like_a_file(url) && !is_data(url, &error) => Ok(None),
             Err(error) => Err(external(error)),
         }
     }
 }
 
-/// Whether an error is about data of this name, rather than that there is none.
+/// Whether an error is about existing data of this name.
 fn is_data(name: &str, error: &Error) -> bool {
     let exists = || Location::local(name).and_then(|location| location.exists()).unwrap_or(false);
     error.class_name() != "unknown_format" && exists()
@@ -89,8 +117,8 @@ impl TableProviderFactory for ExternalTables {
         command: &CreateExternalTable,
     ) -> Result<Arc<dyn TableProvider>> {
         if !command.schema.fields().is_empty() {
-            let error = Error::invalid(format!("{} files name their own columns", self.format));
-            return Err(external(error.hint("leave the list of columns out")));
+            let error = Error::invalid(format!("{} files state their own columns", self.format));
+            return Err(external(error.hint("omit the list of columns")));
         }
         let TableOptions { table, open } =
             TableOptions::new(&self.opener.options, &command.options).map_err(external)?;
@@ -106,7 +134,7 @@ impl TableProviderFactory for ExternalTables {
     }
 }
 
-/// Opening reads metadata from a disk or a store: not on a thread that drives queries.
+/// Opening reads metadata from a disk or a store, so it must not run on a thread that drives queries.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> tesselle::Result<T> + Send + 'static,
 ) -> tesselle::Result<T> {

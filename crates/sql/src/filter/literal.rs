@@ -1,27 +1,33 @@
 //! The side of a comparison that is a value.
 
+use arrow_schema::DataType;
 use datafusion::common::ScalarValue;
 use tesselle::Scalar;
 
 use super::column::Operand;
 
-/// Doubles count integers exactly up to here.
+/// Doubles represent integers exactly up to here.
 const EXACT_INTEGERS: f64 = 4_503_599_627_370_496.0;
 
-/// The value of a literal that is compared with this column.
+/// The value of a literal compared with this column.
 pub(super) fn scalar(value: &ScalarValue, operand: &Operand<'_>) -> Option<Scalar> {
     let value = match value {
         ScalarValue::Dictionary(_, inner) => inner,
         other => other,
     };
-    // Times count in their own unit: only literals of the compared type may be read as integers.
+    // Times count in their own unit: only literals of the compared type can be converted to integers.
     let given = value.data_type();
-    if (operand.compared.is_temporal() || given.is_temporal()) && given != *operand.compared {
+    if operand.data_type.is_decimal() {
+        return None;
+    }
+    // So do decimals, in their last digit.
+    let counts = |data_type: &DataType| data_type.is_temporal() || data_type.is_decimal();
+    if (counts(operand.compared) || counts(&given)) && given != *operand.compared {
         return None;
     }
     let scalar = plain(value)?;
     match scalar {
-        // DataFusion makes floats of the integers: a zero among them is the positive one.
+        // DataFusion converts the integers to floats, so a zero among them is positive.
         Scalar::Float(v) if operand.data_type.is_integer() => {
             let negative_zero = v == 0.0 && v.is_sign_negative();
             let same = !v.is_nan() && v.abs() < EXACT_INTEGERS && !negative_zero;
@@ -48,6 +54,8 @@ fn plain(value: &ScalarValue) -> Option<Scalar> {
         | V::DurationMillisecond(v)
         | V::DurationMicrosecond(v)
         | V::DurationNanosecond(v) => (*v)?.into(),
+        // Of an integer column, whose values are scaled to compare; see `widening`.
+        V::Decimal128(v, ..) => Scalar::Int((*v)?),
         V::UInt8(v) => (*v)?.into(),
         V::UInt16(v) => (*v)?.into(),
         V::UInt32(v) => (*v)?.into(),

@@ -58,7 +58,7 @@ pub(crate) fn repair(
     if let (Some(first), true) = (errors.clone().next(), kept.len() == whole.len()) {
         let place = first.piece.as_deref().unwrap_or("file");
         let message = format!("indexes and statistics were rebuilt: {} ({place})", first.message);
-        repaired.note(Outcome::Mended, message);
+        repaired.note(Outcome::Repaired, message);
     }
     let sorted = file.footer().schema.sort_key().is_some();
     let live = if index_whole { None } else { live_documents(&file, &mut repaired) };
@@ -120,10 +120,21 @@ pub(crate) fn for_each_batch(
     file: &File,
     g: usize,
     live: Option<BooleanBuffer>,
+    take: impl FnMut(&arrow_array::RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let all = (0..file.footer().schema.fields.len()).collect();
+    for_each_batch_of(file, g, all, live, take)
+}
+
+/// As [`for_each_batch`], for these columns.
+pub(crate) fn for_each_batch_of(
+    file: &File,
+    g: usize,
+    projection: Vec<usize>,
+    live: Option<BooleanBuffer>,
     mut take: impl FnMut(&arrow_array::RecordBatch) -> Result<()>,
 ) -> Result<()> {
     let rows = file.footer().groups.get(g).map_or(0, |group| group.rows);
-    let projection = (0..file.footer().schema.fields.len()).collect();
     let wanted = Wanted { projection, filter: Vec::new(), predicate: None, batch_rows: None };
     let mut task = GroupTask::new(file.clone(), g, 0..rows, wanted, live);
     let mut fetched = Vec::new();

@@ -1,7 +1,7 @@
 //! Any file into any other, streamed.
 
 mod builder;
-mod cast;
+mod merge;
 mod place;
 
 use std::sync::Arc;
@@ -10,34 +10,39 @@ use arrow_schema::DataType;
 pub use builder::{Convert, convert};
 use place::refuse_same;
 use tesselle_core::{
-    ArrayView, Attribute, Context, Created, Driver, Fitted, Format, GridKind, Location, Result, Rewritten,
-    Scan, Secret, TableFacts, WriteOptions, WriteRequest, WriteTarget,
+    ArrayView, Attribute, Context, Created, Driver, Error, Fitted, Format, GridKind, Location, Result,
+    Rewritten, Scan, Secret, TableFacts, WriteOptions, WriteRequest, WriteTarget,
 };
 
+use crate::cast;
 use crate::create::{WriteReport, array};
 use crate::name::Uri;
 use crate::open::{DatasetTable, Opener};
-use crate::registry;
+use crate::{logical, registry};
 
-/// What to convert, beyond the two names.
+/// The options of a conversion.
 #[derive(Debug, Clone)]
 struct Conversion {
     /// How to open the source.
     opener: Opener,
-    /// The target's format; `None` goes by its name.
+    /// The target's format; `None` derives it from the name.
     to: Option<String>,
     /// Columns, rows and limit.
     scan: Scan,
     /// Columns that get another type, before anything is written.
     casts: Vec<(String, DataType)>,
+    /// Whether columns that the target has no type for get the type that it suggests.
+    auto_cast: bool,
     /// Attributes that the target gets in addition to those of the source.
     attributes: Vec<Attribute>,
     /// How to write the target.
     write: WriteOptions,
+    /// Whether a container that is converted into its own format gets the newest version of it.
+    upgrade: bool,
 }
 
 impl Conversion {
-    /// Whether everything is converted as it is, so that a format can copy what it has encoded.
+    /// Whether everything is converted unchanged, so that a format can copy encoded data.
     fn is_plain(&self) -> bool {
         self.scan == Scan::all()
             && self.opener.table_name().is_none()
@@ -52,7 +57,7 @@ impl Conversion {
     }
 }
 
-/// Converts `input` into `output`. The target appears whole or not at all; the source is not touched.
+/// Converts `input` into `output`. The target appears atomically; the source is not modified.
 fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> Result<WriteReport> {
     let target = Uri::target(output)?;
     let to = registry::target_format(conversion.to.as_deref(), target.name())?;
@@ -74,7 +79,7 @@ fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> R
     }
     match requested_array(&table, to, conversion) {
         Some((name, array)) => convert_array(&*array, name, facts, target, to, conversion, driver),
-        None => convert_rows(&table, facts, target, to, conversion, driver),
+        None => convert_rows(std::slice::from_ref(&table), facts, target, to, conversion, driver),
     }
 }
 
@@ -83,7 +88,7 @@ fn takes_keys(format: &dyn Format) -> bool {
     format.name() == tesselle_tiledb::NAME
 }
 
-/// A key that is given also encrypts a target that can be encrypted, unless the settings say otherwise.
+/// A given key also encrypts a target that supports encryption, unless the settings differ.
 fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
     let mut conversion = conversion.clone();
     let settings = &mut conversion.write.settings;
@@ -95,7 +100,7 @@ fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
     conversion
 }
 
-/// Converts a whole container into its own format, where the format can do that without going through rows.
+/// Converts a whole container into its own format, if the format can do that without decoding rows.
 fn rewrite(
     source: &Uri,
     target: &Location,
@@ -110,15 +115,20 @@ fn rewrite(
         return Ok(None);
     }
     refuse_same(&source.location, target)?;
+    let mut write = conversion.write.clone();
+    if conversion.upgrade {
+        let Some(newest) = to.newest() else { return Ok(None) };
+        write.settings.fill_all(&newest);
+    }
     let rewritten = to
-        .rewrite(&source.location, target, conversion.opener.open_options(), &conversion.write, driver)
+        .rewrite(&source.location, target, conversion.opener.open_options(), &write, driver)
         .in_file(source.location.path())?;
     Ok(rewritten.map(|Rewritten { summary, kept }| {
         WriteReport::new(to, summary, Fitted { kept, ..Fitted::default() })
     }))
 }
 
-/// Opens the source. All tables of a container go into another one of the same format, where they form one table.
+/// Opens the source. All tables of a container go into another one of the same format, if they form one table.
 fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<DatasetTable> {
     let dataset = conversion.opener.open(input)?;
     let table = dataset.default_table();
@@ -129,7 +139,7 @@ fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<Dataset
     }
 }
 
-/// The array to write tile by tile, where all of one column is asked for and nothing else; with its name.
+/// The array to write tile by tile, with its name, if exactly one whole column is requested.
 fn requested_array(
     table: &DatasetTable,
     to: &dyn Format,
@@ -171,41 +181,53 @@ fn convert_array(
     array::write(source, WriteTarget::Location(target), to, options, driver)
 }
 
+/// Writes the rows of tables of equal columns, one after the other.
 fn convert_rows(
-    table: &DatasetTable,
+    tables: &[DatasetTable],
     mut facts: TableFacts,
     target: Location,
     to: &'static dyn Format,
     conversion: &Conversion,
     driver: &Driver,
 ) -> Result<WriteReport> {
-    let scan = &conversion.scan;
-    let vectors = lost_axes(&facts, to, scan);
+    let mut scan = conversion.scan.clone();
+    let Some(first) = tables.first() else { return Err(Error::invalid("there is nothing to convert")) };
+    let vectors = lost_axes(&facts, to, &scan);
     facts.recast(conversion.casts.iter().map(|(name, _)| name.as_str()));
-    let rows = cast::cast(table.scan().with(scan.clone()).on(driver).rows()?, &conversion.casts)?;
+    let rows_of = |table: &DatasetTable, scan: &Scan| {
+        cast::cast(table.scan().with(scan.clone()).on(driver).rows()?, &conversion.casts)
+    };
+    let mut rows = rows_of(first, &scan)?;
     let request = WriteRequest {
         target: WriteTarget::Location(target),
         schema: Arc::clone(&rows.schema),
         facts,
         options: conversion.write.clone(),
         whole: scan.predicate.is_none() && scan.limit.is_none() && scan.selection.is_none(),
-        rows: table.row_count(),
+        rows: tables.iter().map(DatasetTable::row_count).sum(),
     };
-    let Created { mut sink, mut fitted } = to.start(request, driver)?;
+    let Created { mut sink, mut fitted } = logical::start(to, request, conversion.auto_cast, driver)?;
     fitted.lost.extend(vectors);
-    for batch in rows.batches {
-        driver.check_canceled()?;
-        sink.write(&batch?)?;
+    let mut others = tables.iter().skip(1);
+    loop {
+        for batch in rows.batches {
+            driver.check_canceled()?;
+            let batch = batch?;
+            scan.limit = scan.limit.map(|limit| limit.saturating_sub(batch.num_rows() as u64));
+            sink.write(&batch)?;
+        }
+        let Some(next) = others.next() else { break };
+        rows = rows_of(next, &scan)?;
     }
     driver.check_canceled()?;
     Ok(WriteReport::new(to, sink.finish()?, fitted))
 }
 
-/// What a choice of columns loses of an array: its axes.
+/// What a selection of columns loses of an array: its axes.
 fn lost_axes(facts: &TableFacts, to: &dyn Format, scan: &Scan) -> Option<String> {
     let grid = facts.grid.as_ref().filter(|grid| grid.kind == GridKind::Dense)?;
     let columns = scan.columns.as_ref().filter(|_| to.capabilities().arrays_in)?;
     let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.name.as_str()).collect();
     let none = !axes.is_empty() && !axes.iter().any(|axis| columns.iter().any(|column| column == axis));
-    none.then(|| format!("the axes {}: the values are one vector", axes.join(", ")))
+    none.then(|| format!("the axes {}: the values become one vector", axes.join(", ")))
 }

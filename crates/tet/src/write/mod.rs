@@ -1,10 +1,11 @@
-//! Writing: tiles are cut and encoded in parallel, appended in order, and committed as a whole.
+//! Writing: chunks are cut and encoded in parallel, appended in order, and committed atomically.
 
 mod append;
 mod edit;
 mod encode;
 mod finish;
 mod from_array;
+pub(crate) mod grow;
 mod odometer;
 mod options;
 mod rewrite;

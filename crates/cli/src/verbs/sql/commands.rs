@@ -7,10 +7,11 @@ use tesselle::{Error, Result};
 use tesselle_sql::Session;
 
 use super::output::Output;
+use super::script;
 use crate::forms::Form;
 use crate::out;
 
-/// What comes after a command.
+/// What to do after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Go,
@@ -18,14 +19,15 @@ pub(super) enum Next {
 }
 
 /// The commands, with what follows them and what they do.
-pub(super) const COMMANDS: [(&str, &str, &str); 7] = [
+pub(super) const COMMANDS: [(&str, &str, &str); 8] = [
     (".tables", "[FILE]", "the registered tables, or those inside a file"),
     (".schema", "TABLE|FILE", "the columns of a table"),
-    (".mode", "table|csv|jsonl|json", "the form of answers"),
+    (".mode", "box|line|markdown|csv|jsonl|json", "the form of answers"),
+    (".read", "FILE", "run the statements of a file"),
     (".rows", "N", "how many rows a table shows"),
     (".timer", "on|off", "whether the time is shown"),
     (".help", "", "this list"),
-    (".quit", "", "leave; so does Ctrl-D"),
+    (".quit", "", "quit, like Ctrl-D"),
 ];
 
 /// Runs one command.
@@ -39,6 +41,7 @@ pub(super) fn run(session: &Session, output: &mut Output, line: &str) -> Result<
         ".tables" => tables(session, output, rest)?,
         ".schema" => schema(session, output, rest)?,
         ".mode" => output.form = Some(mode(rest)?),
+        ".read" => return read(session, output, rest),
         ".rows" => {
             output.rows =
                 rest.parse().map_err(|_| Error::invalid(format!("'{rest}' is not a number of rows")))?;
@@ -58,24 +61,34 @@ pub(super) fn run(session: &Session, output: &mut Output, line: &str) -> Result<
 fn help() -> String {
     let mut text = String::new();
     for (name, rest, what) in COMMANDS {
-        let _ = writeln!(text, "  {:<28} {what}", format!("{name} {rest}"));
+        let _ = writeln!(text, "  {:<38} {what}", format!("{name} {rest}"));
     }
-    text.push_str("\nStatements end with a semicolon and may span lines. Ctrl-C stops the one that runs.\n");
+    text.push_str(
+        "\nStatements end with a semicolon and may span lines. Ctrl-C stops the running statement.\n",
+    );
     text
 }
 
 fn mode(name: &str) -> Result<Form> {
+    // A table of boxes goes by that name too.
+    let name = if name.eq_ignore_ascii_case("box") { Form::Table.name() } else { name };
     Form::lines()
         .into_iter()
         .find(|form| form.name().eq_ignore_ascii_case(name))
         .ok_or_else(|| Error::unknown_name("mode", name, Form::lines().into_iter().map(Form::name)))
 }
 
+fn read(session: &Session, output: &mut Output, file: &str) -> Result<Next> {
+    let file = file.trim_matches('\'');
+    let text = std::fs::read_to_string(file).map_err(|e| Error::io(format!("cannot read '{file}'"), e))?;
+    script::run(session, &text, output)
+}
+
 fn tables(session: &Session, output: &Output, file: &str) -> Result<()> {
     if file.is_empty() {
         let names = session.table_names();
         if names.is_empty() {
-            out::note("no table is registered; files are named in quotes: SELECT * FROM 'run.tet'");
+            out::note("no tables are registered; quote file names: SELECT * FROM 'run.tet'");
         }
         return names.iter().try_for_each(|name| out::print(&format!("{name}\n")));
     }
@@ -89,7 +102,9 @@ fn tables(session: &Session, output: &Output, file: &str) -> Result<()> {
 
 fn schema(session: &Session, output: &Output, name: &str) -> Result<()> {
     if name.is_empty() {
-        return Err(Error::invalid("which table?").hint("write .schema TABLE or .schema FILE"));
+        return Err(
+            Error::invalid(".schema needs a table or a file").hint("use .schema TABLE or .schema FILE")
+        );
     }
     let quoted = match name {
         name if name.starts_with(['\'', '"']) => name.to_owned(),
@@ -111,9 +126,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_and_unknown_commands_are_told_apart() {
+    fn modes_and_unknown_commands_are_distinguished() {
         assert_eq!(mode("CSV").unwrap().name(), "csv");
+        assert_eq!(mode("box").unwrap().name(), "table");
+        assert_eq!(mode("line").unwrap().name(), "line");
         assert!(mode("parquet").is_err());
-        assert!(help().contains(".timer on|off"));
+        assert!(help().contains(".timer on|off") && help().contains(".mode box|line"));
     }
 }

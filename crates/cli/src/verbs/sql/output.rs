@@ -1,5 +1,7 @@
-//! Answers in the form that was asked for.
+//! Results in the requested form.
 
+use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tesselle::foreign::JsonLines;
@@ -10,12 +12,12 @@ use tesselle_sql::Answer;
 use super::render;
 use crate::forms::{self, Form, refuse_terminal};
 use crate::out;
+use crate::progress::Bar;
 
-/// Rows a table on the screen shows when nothing else is said.
+/// Default number of rows shown on the screen.
 pub(super) const SCREEN_ROWS: usize = 40;
 
 /// Where answers go and how they look.
-#[derive(Debug)]
 pub(super) struct Output {
     pub(super) form: Option<Form>,
     pub(super) json: bool,
@@ -24,6 +26,7 @@ pub(super) struct Output {
     pub(super) force: bool,
     pub(super) timer: bool,
     pub(super) driver: Driver,
+    pub(super) bar: Arc<Bar>,
 }
 
 impl Output {
@@ -31,24 +34,25 @@ impl Output {
         self.form.unwrap_or(if self.json { Form::Json } else { Form::Table })
     }
 
+    /// Whether answers are for the eye, with their rows counted.
     pub(super) fn is_table(&self) -> bool {
-        matches!(self.form(), Form::Table)
+        matches!(self.form(), Form::Table | Form::Line | Form::Markdown)
     }
 
     fn is_lines(&self) -> bool {
         match self.form() {
-            Form::Table => true,
+            Form::Table | Form::Line | Form::Markdown => true,
             Form::Json => false,
             Form::Stream(format) => !format.capabilities().binary,
         }
     }
 
-    /// Whether several answers may follow each other: as text for people or line by line, not as one document.
+    /// Whether several results may follow each other: as readable text or line by line, not as one document.
     pub(super) fn holds_many(&self) -> bool {
         self.file.is_none() && self.is_lines()
     }
 
-    /// Writes one answer.
+    /// Writes one result.
     pub(super) fn write(&self, answer: Answer, started: Instant) -> Result<()> {
         if answer.schema().fields().is_empty() && !matches!(self.form(), Form::Json) {
             // A statement that only does something.
@@ -59,13 +63,13 @@ impl Output {
             return Ok(());
         }
         match self.form() {
-            Form::Table => self.show(answer, started),
+            Form::Table | Form::Line | Form::Markdown => self.show(answer, started),
             Form::Json => self.stream(answer, &JsonLines),
             Form::Stream(format) => self.stream(answer, format),
         }
     }
 
-    /// A table for the eye, cut to what fits a screen.
+    /// Shows a table, limited to one screen.
     fn show(&self, answer: Answer, started: Instant) -> Result<()> {
         let schema = answer.schema();
         let mut batches = Vec::new();
@@ -80,12 +84,17 @@ impl Output {
             }
         }
         let width = if self.file.is_none() { render::screen_width() } else { None };
-        let text = render::render(&schema, &batches, width)?;
+        let text = match self.form() {
+            Form::Line => render::lines(&schema, &batches)?,
+            Form::Markdown => render::markdown(&schema, &batches)?,
+            _ => render::render(&schema, &batches, width)?,
+        };
         out::print_to(self.file.as_deref(), self.force, &text)?;
+        self.bar.hide();
         let time = self.time(started);
         if count > self.rows {
             out::note(&format!(
-                "first {} rows{time}; --rows N shows more, --as csv|jsonl|json|arrow|parquet all",
+                "first {} rows{time}; --rows N shows more, --as csv|jsonl|json|arrow|parquet shows all",
                 self.rows
             ));
         } else {
@@ -96,6 +105,10 @@ impl Output {
 
     fn stream(&self, answer: Answer, format: &dyn Format) -> Result<()> {
         refuse_terminal(format, self.file.as_deref())?;
+        if self.file.is_none() && std::io::stdout().is_terminal() {
+            // Rows are all the progress that a terminal needs.
+            self.bar.hide();
+        }
         let mut target = out::target(self.file.as_deref(), self.force)?;
         if matches!(self.form(), Form::Json) {
             target = Box::new(JsonArray { inner: target, state: State::Empty });
@@ -117,7 +130,7 @@ fn human(time: Duration) -> String {
     if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") }
 }
 
-/// Lines of JSON as one array: what ends a line separates two elements.
+/// JSON lines as one array: the end of a line separates two elements.
 struct JsonArray {
     inner: Box<dyn Staged>,
     state: State,
@@ -138,7 +151,7 @@ impl Staged for JsonArray {
                 State::LineEnded => self.inner.write(b",\n")?,
                 State::InLine => {}
             }
-            // Text never holds a line end of its own: JSON escapes it.
+            // A string never contains a raw line feed: JSON escapes it.
             let ended = line.strip_suffix(b"\n");
             self.inner.write(ended.unwrap_or(line))?;
             self.state = if ended.is_some() { State::LineEnded } else { State::InLine };

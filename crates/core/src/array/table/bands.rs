@@ -1,21 +1,21 @@
-//! Bands: the boxes of a scan that one task answers each, in row-major order.
+//! Bands: the boxes of a scan, one per task, in row-major order.
 //!
 //! Tasks follow the row-major order of the result, so a band covers single positions of the leading axes, a range of
-//! one axis, and all that is wanted of the axes behind it.
+//! one axis, and everything requested of the remaining axes.
 
 use super::values::PartCost;
 use crate::array::{TileAxis, TileGrid};
 use crate::error::{Error, Result};
 use crate::selection::{Region, Span};
 
-/// Cells a task aims at: enough to be worth a thread, few enough to come out soon.
+/// Target cells per task: enough to be worth a thread, few enough for early results.
 const TARGET_CELLS: u64 = 256 << 10;
-/// Bytes of decoded cells that a task over encoded tiles may hold, before tiles are decoded more than once.
+/// Decoded bytes that a task over encoded tiles may keep in memory before tiles are decoded more than once.
 const MOST_BYTES: u64 = 256 << 20;
 /// Cells and bytes of a task over tiles whose rows can be decoded alone.
 const ROWS_CELLS: u64 = 512 << 10;
 const ROWS_BYTES: u64 = 32 << 20;
-/// Most bands of a plan. What a file claims of its shape must not decide how much memory a plan takes.
+/// Maximum bands of a plan. The shape stated in a file must not determine the memory of a plan.
 const MOST_BANDS: u64 = 1 << 22;
 
 /// How bands are cut.
@@ -23,14 +23,14 @@ const MOST_BANDS: u64 = 1 << 22;
 pub(super) struct Cutting {
     /// Decoded bytes of a cell, all columns together.
     pub(super) element: u64,
-    /// What touching a tile twice costs. Bands cut through raw tiles anywhere, through those whose rows are decoded alone
-    /// along their rows, and through others only where a band would not fit into memory.
+    /// The cost of reading a tile twice. Bands split raw tiles anywhere, tiles whose rows are decoded separately along
+    /// their rows, and others only if a band would not fit into memory.
     pub(super) part: PartCost,
-    /// Cells after which no more bands are wanted.
+    /// Cells after which no more bands are needed.
     pub(super) limit: u64,
 }
 
-/// Cuts `region`, whose tiles are `tiles`, into bands.
+/// Splits `region`, whose tiles are `tiles`, into bands.
 pub(super) fn bands(tiles: &TileGrid, region: &Region, cutting: Cutting) -> Result<Vec<Region>> {
     let lens: Vec<u64> = region.spans.iter().map(Span::len).collect();
     if lens.contains(&0) {
@@ -70,7 +70,7 @@ pub(super) fn bands(tiles: &TileGrid, region: &Region, cutting: Cutting) -> Resu
                 return Ok(bands);
             }
             if bands.len() as u64 >= MOST_BANDS {
-                return Err(Error::limit("the selection takes more steps than can be planned")
+                return Err(Error::limit("the selection needs more tasks than a plan can have")
                     .hint("select a smaller part"));
             }
             bands.push(band(region, &at, first, len));

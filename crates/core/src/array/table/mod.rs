@@ -31,7 +31,7 @@ pub use grid::{AxisColumn, Coordinates, Grid};
 use values::ArrayValues;
 pub use values::{GridValues, PartCost, ValuesRead, ValuesStep};
 
-/// One of the arrays.
+/// One array of the table.
 #[derive(Clone)]
 pub struct GridColumn {
     /// The name of its column.
@@ -43,7 +43,7 @@ pub struct GridColumn {
 }
 
 impl GridColumn {
-    /// The only array of a table, as a column of this name; `None` where it is not just one array.
+    /// The only array of a table, as a column of this name; `None` if the table is not a single array.
     pub fn of(table: &dyn Table, name: &str) -> Option<Self> {
         let facts = table.facts().ok()?;
         let values = facts.named(&[ColumnRole::Value]);
@@ -64,13 +64,13 @@ pub struct GridTable {
 }
 
 impl GridTable {
-    /// The arrays must have one shape; the axes are those of the first.
+    /// Creates a table. The arrays must have one shape; the axes are those of the first.
     pub fn new(name: &str, columns: Vec<GridColumn>, storage: Arc<dyn Storage>) -> Result<Self> {
         let first = columns.first().ok_or_else(|| Error::invalid("there is no array to read"))?;
         let (shape, mut axes) = (first.array.shape().to_vec(), first.array.axis_names().to_vec());
         if columns.iter().any(|column| column.array.shape() != shape) {
             return Err(Error::invalid("the arrays have different shapes and do not form one table")
-                .hint("name one of them"));
+                .hint("select one of them"));
         }
         for (i, axis) in axes.iter_mut().enumerate() {
             if columns.iter().any(|column| column.name == *axis) || axis.is_empty() {
@@ -127,7 +127,7 @@ impl GridTable {
         self
     }
 
-    /// What the table is, for those who know more of it than its grid.
+    /// The facts of the table, for callers that know more than its grid.
     pub fn facts_mut(&mut self) -> &mut TableFacts {
         &mut self.facts
     }

@@ -1,4 +1,4 @@
-//! From a scan over a grid to tasks; nothing is read but what bounds of tiles take.
+//! Planning of scans over a grid; only tile bounds are read.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::scan::Scan;
 use crate::selection::Region;
 use crate::task::Plan;
 
-/// Rows of a batch, unless the scan states otherwise.
+/// Default rows of a batch.
 const BATCH_ROWS: usize = 64 << 10;
-/// Most tiles whose bounds are looked at. What a file claims of its shape must not decide how much memory a plan takes.
+/// Maximum tiles whose bounds are checked. The shape stated in a file must not determine the memory of a plan.
 const MOST_BOUNDS: u64 = 1 << 24;
 
 /// A column of a plan.
@@ -38,22 +38,22 @@ impl PlanColumn {
     }
 }
 
-/// What all tasks of a plan share.
+/// State shared by all tasks of a plan.
 pub(super) struct Shared {
     pub(super) grid: Arc<Grid>,
-    /// The columns to produce: those that the predicate tests come first.
+    /// The columns to produce; those tested by the predicate come first.
     pub(super) columns: Vec<PlanColumn>,
     /// How many of them the predicate tests.
     pub(super) tested: usize,
     pub(super) tested_schema: SchemaRef,
-    /// Positions in `columns` of what comes out.
+    /// Positions in `columns` of the output.
     pub(super) output: Vec<usize>,
     pub(super) schema: SchemaRef,
-    /// What rows must satisfy.
+    /// The condition that rows must satisfy.
     pub(super) predicate: Option<Predicate>,
     /// The tile shape that bands and `kept` follow.
     pub(super) tile_shape: Vec<u64>,
-    /// The tiles that can hold a matching row; `None` when all can.
+    /// The tiles that can contain a matching row; `None` if all can.
     pub(super) kept: Option<Kept>,
     pub(super) batch_rows: usize,
 }
@@ -69,13 +69,13 @@ impl Shared {
         values.tile_shape() == self.tile_shape
     }
 
-    /// The tiles of a band that can hold a matching row.
+    /// The tiles of a band that can contain a matching row.
     pub(super) fn tiles(&self, band: &Region) -> Result<TileGrid> {
         TileGrid::new(&self.grid.shape, &self.tile_shape, band)
     }
 }
 
-/// Which of the touched tiles can hold a matching row.
+/// The touched tiles that can contain a matching row.
 pub(super) struct Kept {
     tiles: TileGrid,
     /// Row-major.
@@ -83,7 +83,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Whether the tile at these grid coordinates can hold a matching row.
+    /// Whether the tile at these grid coordinates can contain a matching row.
     pub(super) fn has(&self, tile: &[u64]) -> bool {
         let linear = tile.iter().zip(&self.tiles.axes).try_fold(0, |n, (tile, axis)| {
             let at = axis.parts.binary_search_by_key(tile, |part| part.tile).ok()?;
@@ -142,7 +142,7 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-/// Narrows a region by conditions on axes; whether it then holds exactly the matching rows.
+/// Narrows a region by conditions on axes; returns whether it then contains exactly the matching rows.
 fn narrow_axes(grid: &Grid, predicate: &Predicate, region: &mut Region) -> bool {
     let names: Vec<&str> = grid.axis_names().collect();
     let origin: Vec<i128> = grid.axes.iter().map(|axis| axis.origin).collect();
@@ -196,7 +196,7 @@ fn project(
     })
 }
 
-/// Which of the touched tiles can hold a matching row, row-major.
+/// The touched tiles that can contain a matching row, row-major.
 fn prune(shared: &Shared, predicate: &Predicate, tiles: &TileGrid, region: &Region) -> Vec<bool> {
     let grid = &shared.grid;
     let combinations = tiles.combinations(0..tiles.axes.len());
@@ -221,7 +221,7 @@ fn prune(shared: &Shared, predicate: &Predicate, tiles: &TileGrid, region: &Regi
         .collect()
 }
 
-/// Skips the outer tiles of a band that no row can come from; `None` when that is all of them.
+/// Removes outer tiles of a band that cannot contain a matching row; `None` if none remain.
 fn shrink(shared: &Shared, mut band: Region) -> Result<Option<Region>> {
     let Some(kept) = &shared.kept else { return Ok(Some(band)) };
     let tiles = shared.tiles(&band)?;

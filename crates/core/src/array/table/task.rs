@@ -1,4 +1,4 @@
-//! Answering one band: the columns that the predicate tests first, then, if a row passes, the others.
+//! The task of one band: first the columns tested by the predicate, then, if a row passes, the others.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::error::{Error, Result};
 use crate::selection::Region;
 use crate::task::{Cost, Step, Task};
 
-/// Answers one band.
+/// Reads one band.
 pub(super) struct BandTask {
     shared: Arc<Shared>,
     region: Region,
     cells: u64,
-    /// The values of each column of the plan; `None` for axes and what is not read yet.
+    /// The values of each column of the plan; `None` for axes and columns not read yet.
     columns: Vec<Option<ArrayRef>>,
-    /// The columns that are being read, with their position among the columns.
+    /// The columns being read, with their position among the columns.
     reads: Vec<(usize, Reading)>,
-    /// Which rows come out, batch by batch; `None` when all do.
+    /// The passing rows, batch by batch; `None` if all pass.
     passing: Option<Vec<BooleanBuffer>>,
     stage: Stage,
     /// The number of the next batch.
@@ -40,7 +40,7 @@ enum Stage {
     Ready,
 }
 
-/// A column on its way, and what it waits for.
+/// A column being read, and what it waits for.
 struct Reading {
     read: Box<dyn ValuesRead>,
     waits: ValuesStep,
@@ -54,7 +54,7 @@ impl BandTask {
         Ok(Self { shared, region, cells, columns, reads, passing: None, stage: Stage::Start, next: 0 })
     }
 
-    /// Starts to read the columns of these positions.
+    /// Starts to read the columns at these positions.
     fn start(&mut self, columns: Range<usize>) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         for at in columns {
@@ -68,7 +68,7 @@ impl BandTask {
         Ok(())
     }
 
-    /// What the columns wait for, the sizes of files first; `None` when none waits.
+    /// The pending requests of the columns, file sizes first; `None` if there are none.
     fn wait(&mut self) -> Option<Step> {
         for (at, reading) in std::mem::take(&mut self.reads) {
             match reading.waits {
@@ -94,7 +94,7 @@ impl BandTask {
         Some(if files.is_empty() { Step::Need(ranges) } else { Step::Sizes(files) })
     }
 
-    /// Hands what was fetched to the columns that waited for it.
+    /// Passes fetched bytes to the columns that wait for them.
     fn go_on(&mut self, mut fetched: &[Bytes]) -> Result<()> {
         let sizes = self.reads.iter().any(|(_, reading)| matches!(reading.waits, ValuesStep::Sizes(_)));
         for (_, reading) in &mut self.reads {
@@ -105,7 +105,7 @@ impl BandTask {
             };
             let (own, others) = fetched
                 .split_at_checked(count)
-                .ok_or_else(|| Error::internal("not all was fetched that was asked for"))?;
+                .ok_or_else(|| Error::internal("not all requested ranges were fetched"))?;
             reading.waits = reading.read.step(own)?;
             fetched = others;
         }
@@ -170,7 +170,7 @@ impl BandTask {
         Ok(any)
     }
 
-    /// Which cells lie in tiles that are read, where some are not.
+    /// A mask of the cells in tiles that are read, if some are not.
     fn mask(&self) -> Result<Option<BooleanBuffer>> {
         let Some(kept) = &self.shared.kept else { return Ok(None) };
         let (tiles, shape) = (self.shared.tiles(&self.region)?, self.region.shape());

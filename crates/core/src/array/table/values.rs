@@ -1,4 +1,4 @@
-//! The value columns of a table over a grid: what a task fetches and decodes for a band.
+//! The value columns of a table over a grid: fetched and decoded per band.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::predicate::ColumnBounds;
 use crate::selection::Region;
 use crate::task::ByteRange;
 
-/// Decoded bytes from which on the tiles of a band are decoded by several threads.
+/// Decoded bytes from which the tiles of a band are decoded by several threads.
 const SHARED_BYTES: u64 = 2 << 20;
 
-/// What reading a part of a tile costs, cheapest first.
+/// The cost of reading a part of a tile, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PartCost {
-    /// What the part holds: tiles are stored as they come out.
+    /// The part alone: tiles are stored uncompressed.
     Part,
     /// The rows of the part, along the first axis of the tile.
     Rows,
@@ -34,16 +34,16 @@ pub trait GridValues: Send + Sync {
     /// The nominal extent of a tile on each axis.
     fn tile_shape(&self) -> &[u64];
 
-    /// Decoded bytes of a cell, on average where cells differ.
+    /// Decoded bytes of a cell, on average if cells differ.
     fn cell_bytes(&self) -> u64;
 
-    /// What reading a part of a tile costs.
+    /// The cost of reading a part of a tile.
     fn part_cost(&self) -> PartCost;
 
-    /// What metadata states about the values of a tile.
+    /// The metadata bounds of a tile's values.
     fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds>;
 
-    /// Starts to read `region`, without the tiles that `wanted` refuses, whose values are never looked at.
+    /// Starts to read `region`, skipping tiles that `wanted` rejects, whose values are never used.
     fn read(&self, region: &Region, wanted: &dyn Fn(&[u64]) -> bool) -> Result<Box<dyn ValuesRead>>;
 }
 
@@ -53,7 +53,7 @@ pub trait ValuesRead: Send {
     fn step(&mut self, fetched: &[Bytes]) -> Result<ValuesStep>;
 }
 
-/// What a [`ValuesRead`] asks for, or its answer.
+/// A request of a [`ValuesRead`], or its result.
 #[derive(Debug)]
 pub enum ValuesStep {
     /// The sizes of these files.
@@ -126,7 +126,7 @@ enum State {
     Start,
     Sizes(Vec<Ask>),
     Indexes(Vec<Ask>),
-    /// One range holds all values as they come out.
+    /// One range contains all values uncompressed.
     Whole,
     Tiles,
 }
@@ -153,7 +153,7 @@ impl ValuesRead for ArrayRead {
 }
 
 impl ArrayRead {
-    /// Asks what must be known, or for the ranges.
+    /// Requests answers to open questions, or the ranges.
     fn ask(&mut self) -> Result<ValuesStep> {
         let asks = self.request.asks();
         let (files, indexes) = split(&asks);
@@ -177,7 +177,7 @@ impl ArrayRead {
         Ok(ValuesStep::Need(self.request.ranges().to_vec()))
     }
 
-    /// Puts the values of all tiles into one buffer.
+    /// Assembles the values of all tiles in one buffer.
     fn assemble(&self, fetched: &[Bytes]) -> Result<Buffer> {
         let array = &*self.values.array;
         let mut values = MutableBuffer::from_len_zeroed(self.bytes);
@@ -207,10 +207,10 @@ impl ArrayRead {
         Ok(values.into())
     }
 
-    /// Values that are stored as they come out: borrowed where their alignment allows.
+    /// Uncompressed values: zero-copy if their alignment allows.
     fn borrow(&self, bytes: Bytes) -> Result<Buffer> {
         if bytes.len() != self.bytes {
-            return Err(Error::internal("a band has another size than its cells"));
+            return Err(Error::internal("the size of a band does not match its cells"));
         }
         if bytes.as_ptr().align_offset(self.values.array.dtype().size()) == 0 {
             return Ok(Buffer::from(bytes));

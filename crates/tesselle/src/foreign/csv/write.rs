@@ -1,4 +1,4 @@
-//! Writing CSV. The empty text is `""`, and null is nothing at all.
+//! Writing of CSV. An empty string is `""`, null is an empty field.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -6,38 +6,70 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, Schema};
 use tesselle_core::storage::Staged;
-use tesselle_core::{Action, Error, Result, Sink, Summary};
+use tesselle_core::{Action, Error, Result, Settings, Sink, Summary, TextOptions};
+
+/// How records are written.
+#[derive(Debug, Clone)]
+pub(super) struct Style {
+    delimiter: char,
+    header: bool,
+    /// What stands for null.
+    null: String,
+}
+
+impl Style {
+    /// The settings `delimiter`, `header` and `null`.
+    pub(super) fn from_settings(settings: &Settings, delimiter: u8) -> Result<Self> {
+        settings.expect_only(&["delimiter", "header", "null"])?;
+        let delimiter = settings.get("delimiter").map_or(Ok(delimiter), TextOptions::delimiter)?;
+        let header = match settings.get("header") {
+            None | Some("true") => true,
+            Some("false") => false,
+            Some(other) => return Err(Error::invalid(format!("'{other}' is neither true nor false"))),
+        };
+        let null = settings.get("null").unwrap_or_default().to_owned();
+        if null.contains(['"', '\n', '\r', char::from(delimiter)]) {
+            return Err(Error::invalid(format!("'{null}' cannot stand for null: it would need quotes")));
+        }
+        Ok(Self { delimiter: char::from(delimiter), header, null })
+    }
+}
 
 struct CsvSink {
     out: Box<dyn Staged>,
+    style: Style,
     /// The header line, until it is written.
     header: Option<String>,
     rows: u64,
-    /// The column whose empty texts look like its nulls, once there is one.
+    /// The column whose empty strings read as nulls, if there is one.
     mistaken: Option<String>,
 }
 
-/// Refuses columns that a field of a line has no room for.
+/// Fails on columns whose values do not fit a CSV field.
 pub(super) fn check(schema: &Schema) -> Result<()> {
     for field in schema.fields() {
         let Some(values) = nested(field.data_type()) else { continue };
-        return Err(Error::invalid(format!("column '{}' holds {values}, which CSV cannot", field.name()))
-            .suggest("write jsonl, arrow or parquet, or leave the column out with {}", [Action::Columns]));
+        return Err(Error::invalid(format!(
+            "column '{}' contains {values}, which CSV cannot store",
+            field.name()
+        ))
+        .suggest("write jsonl, arrow or parquet, or exclude the column with {}", [Action::Columns]));
     }
     Ok(())
 }
 
-pub(super) fn sink(out: Box<dyn Staged>, schema: &Schema) -> Box<dyn Sink> {
+pub(super) fn sink(out: Box<dyn Staged>, schema: &Schema, style: Style) -> Box<dyn Sink> {
     let mut header = String::new();
     for (i, field) in schema.fields().iter().enumerate() {
-        header.push_str(if i == 0 { "" } else { "," });
-        push_field(&mut header, field.name(), schema.fields().len() == 1);
+        header.extend((i > 0).then_some(style.delimiter));
+        push_field(&mut header, field.name(), style.delimiter, schema.fields().len() == 1);
     }
     header.push('\n');
-    Box::new(CsvSink { out, header: Some(header), rows: 0, mistaken: None })
+    let header = style.header.then_some(header);
+    Box::new(CsvSink { out, style, header, rows: 0, mistaken: None })
 }
 
-/// What values of a type are, where a field of a line has no room for them.
+/// The kind of a type's values, if they do not fit a CSV field.
 fn nested(data_type: &DataType) -> Option<&'static str> {
     match data_type {
         DataType::List(_)
@@ -55,8 +87,8 @@ fn nested(data_type: &DataType) -> Option<&'static str> {
 }
 
 /// Appends a field, in quotes where it needs them or where they are asked for.
-fn push_field(line: &mut String, field: &str, quoted_if_empty: bool) {
-    let needs_quotes = field.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'));
+fn push_field(line: &mut String, field: &str, delimiter: char, quoted_if_empty: bool) {
+    let needs_quotes = field.contains(['"', '\n', '\r', delimiter]);
     if !needs_quotes && (!field.is_empty() || !quoted_if_empty) {
         line.push_str(field);
         return;
@@ -69,7 +101,7 @@ fn push_field(line: &mut String, field: &str, quoted_if_empty: bool) {
     line.push('"');
 }
 
-/// A time beyond every calendar, as the number that is stored.
+/// An out-of-range time, as the stored number.
 fn number(column: &ArrayRef, row: usize) -> Option<String> {
     let one = column.data_type().is_temporal().then(|| column.slice(row, 1))?;
     let number = arrow_cast::cast(&one, &DataType::Int64).ok()?;
@@ -89,14 +121,15 @@ impl Sink for CsvSink {
             columns.push((field.name(), formatter, column.logical_nulls()));
         }
         // A line without anything on it would be no record.
-        let lone = columns.len() == 1;
+        let lone = columns.len() == 1 && self.style.null.is_empty();
+        let null = if lone { "\"\"" } else { self.style.null.as_str() };
         let mut text = self.header.take().unwrap_or_default();
         let mut shown = String::new();
         for row in 0..batch.num_rows() {
             for (i, (name, formatter, nulls)) in columns.iter().enumerate() {
-                text.push_str(if i == 0 { "" } else { "," });
+                text.extend((i > 0).then_some(self.style.delimiter));
                 if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-                    text.push_str(if lone { "\"\"" } else { "" });
+                    text.push_str(null);
                     continue;
                 }
                 shown.clear();
@@ -106,7 +139,7 @@ impl Sink for CsvSink {
                             .source(error)
                     })?;
                 }
-                push_field(&mut text, &shown, true);
+                push_field(&mut text, &shown, self.style.delimiter, true);
                 if lone && shown.is_empty() && self.mistaken.is_none() {
                     self.mistaken = Some((*name).clone());
                 }
@@ -118,12 +151,12 @@ impl Sink for CsvSink {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Summary> {
-        // The header line also stands where there is no row.
+        // The header line is written even without rows.
         if let Some(header) = self.header.take() {
             self.out.write(header.as_bytes())?;
         }
         let lost = self.mistaken.iter().map(|name| {
-            format!("the empty texts of column '{name}', which stands alone: they are read as nulls")
+            format!("the empty strings of column '{name}': as the only column, they read as nulls")
         });
         let summary =
             Summary { rows: self.rows, bytes: self.out.position(), pieces: 0, lost: lost.collect() };
@@ -139,7 +172,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Fields are quoted as the library quotes them, but for empty ones.
+        /// Fields are quoted as the library quotes them, except empty ones.
         #[test]
         fn fields_are_quoted_as_the_library_quotes_them(
             fields in prop::collection::vec("[a\",\n\r é\\\\;\t]{0,6}", 1..4),
@@ -147,7 +180,7 @@ mod tests {
             let mut line = String::new();
             for (i, field) in fields.iter().enumerate() {
                 line.push_str(if i == 0 { "" } else { "," });
-                push_field(&mut line, field, fields.len() == 1);
+                push_field(&mut line, field, ',', fields.len() == 1);
             }
             let mut writer = csv::Writer::from_writer(Vec::new());
             writer.write_record(&fields).unwrap();

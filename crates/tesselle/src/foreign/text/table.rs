@@ -12,13 +12,14 @@ use tesselle_core::{
 };
 
 use super::blocks::blocks;
+use super::joined::joined;
 use super::{BoxError, Decode, Syntax};
 use crate::foreign::no_axes;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
 
-/// Records of text files of the same columns as rows.
+/// Records of text files with the same columns as rows.
 pub(crate) struct TextTable<S> {
     storage: Arc<dyn Storage>,
     syntax: Arc<S>,
@@ -27,21 +28,21 @@ pub(crate) struct TextTable<S> {
     rows: Known<u64>,
 }
 
-/// A stretch of whole records.
+/// A range of whole records.
 #[derive(Debug, Clone)]
 struct Block {
     file: Location,
     range: Range<u64>,
-    /// Whether it begins its file.
+    /// Whether it starts its file.
     first: bool,
-    /// How many lines lie before it, taking a record for a line; unless the types were given.
+    /// The number of lines before it, counting a record as a line; `None` if the types were given.
     lines_before: Option<u64>,
 }
 
 impl<S: Syntax> TextTable<S> {
-    /// Finds the columns: `types` gives those of some, all records of all files tell the others.
+    /// Determines the columns: `types` for some, all records of all files for the others.
     pub(crate) fn open(files: &[Location], syntax: S, types: &[(String, DataType)]) -> Result<Self> {
-        let Some(first) = files.first() else { return Err(Error::not_found("no file is named")) };
+        let Some(first) = files.first() else { return Err(Error::not_found("no file is given")) };
         let mut names = None;
         let mut all = Vec::new();
         for file in files {
@@ -50,9 +51,9 @@ impl<S: Syntax> TextTable<S> {
             let own = syntax.names(&head.in_file(file.path())?);
             let own = own.map_err(|error| refused(&syntax, &error, None).file(file.path()))?;
             if names.get_or_insert_with(|| own.clone()) != &own {
-                let text = format!("'{}' has other columns than '{}'", file.path(), first.path());
+                let text = format!("'{}' has different columns than '{}'", file.path(), first.path());
                 return Err(Error::invalid(text)
-                    .hint("query files of different columns one by one, and UNION or join them"));
+                    .hint("query files with different columns one by one, and UNION or join them"));
             }
             all.extend(ranges.into_iter().enumerate().map(|(number, range)| Block {
                 file: file.clone(),
@@ -63,7 +64,7 @@ impl<S: Syntax> TextTable<S> {
         }
         let names = names.flatten();
         let mut table = Self {
-            storage: Arc::clone(first.storage()),
+            storage: joined(files, first),
             syntax: Arc::new(syntax),
             schema: Arc::new(Schema::empty()),
             blocks: all,
@@ -71,13 +72,13 @@ impl<S: Syntax> TextTable<S> {
         };
         let given = |name: &String| types.iter().any(|(typed, _)| typed == name);
         let all_given = names.as_ref().is_some_and(|names| !names.is_empty() && names.iter().all(given));
-        let found = if all_given { S::Found::default() } else { table.look(names.is_some())? };
+        let found = if all_given { S::Found::default() } else { table.look()? };
         table.schema = table.typed(names, found, types).in_file(first.path())?;
         Ok(table)
     }
 
     /// Looks at every record, and counts them.
-    fn look(&mut self, has_header: bool) -> Result<S::Found> {
+    fn look(&mut self) -> Result<S::Found> {
         let looked: Vec<_> = parallel::try_map(&self.blocks, |block| {
             let text = block.file.read_range(block.range.clone()).in_file(block.file.path())?;
             Ok::<_, Error>(self.syntax.infer(&text, block.first))
@@ -92,13 +93,13 @@ impl<S: Syntax> TextTable<S> {
             let (own, records) = looked.map_err(refused)?;
             found = self.syntax.join(found, own);
             rows += records;
-            lines += records + u64::from(block.first && has_header);
+            lines += records + if block.first { self.syntax.header_lines() } else { 0 };
         }
         self.rows = Known::Exact(rows);
         Ok(found)
     }
 
-    /// The columns by what was found, with the types that were given.
+    /// The columns with their inferred types, overridden by the given types.
     fn typed(
         &self,
         names: Option<Vec<String>>,
@@ -109,7 +110,7 @@ impl<S: Syntax> TextTable<S> {
         let schema = self.syntax.schema(names.unwrap_or_default(), found);
         let mut schema = schema.map_err(|error| refused(&*self.syntax, &error, None))?;
         if !has_names {
-            // A column that no record has is one of nulls.
+            // A column that no record has is a column of nulls.
             let missing = types.iter().filter(|(name, _)| schema.index_of(name).is_err());
             let missing = missing.map(|(name, kind)| Field::new(name, kind.clone(), true));
             let fields = schema.fields().iter().map(|field| field.as_ref().clone()).chain(missing);
@@ -119,16 +120,16 @@ impl<S: Syntax> TextTable<S> {
     }
 }
 
-/// A parser refused. Its lines count from the beginning of what it was given.
+/// A parser error. Its line numbers are relative to its input.
 fn refused(syntax: &impl Syntax, error: &BoxError, lines_before: Option<u64>) -> Error {
     let text = match lines_before {
         Some(before) => count_lines_on(&error.to_string(), before),
         None => error.to_string(),
     };
-    Error::corrupt(format!("this {} file cannot be read: {text}", syntax.name()))
+    Error::corrupt(format!("the {} file cannot be read: {text}", syntax.name()))
 }
 
-/// Adds `before` to the number behind each word `line`.
+/// Adds `before` to the number after each word `line`.
 fn count_lines_on(message: &str, before: u64) -> String {
     let mut out = String::with_capacity(message.len() + 8);
     for (i, part) in message.split("line ").enumerate() {
@@ -172,7 +173,7 @@ impl<S: Syntax> Table for TextTable<S> {
                 columns: columns.clone(),
                 rows: scan.batch_rows.unwrap_or(BATCH_ROWS),
                 block: block.clone(),
-                // Numbers take more room as text than as themselves, and batches are given away one by one.
+                // Numbers take more space as text than decoded, and batches are returned one by one.
                 cost: Cost { pieces: 1, bytes_in: size, memory: size.saturating_mul(2) },
                 text: None,
             })
@@ -194,7 +195,7 @@ struct BlockTask<S> {
     rows: usize,
     block: Block,
     cost: Cost,
-    /// The parser and the text that is left.
+    /// The parser and the remaining input.
     text: Option<(Box<dyn Decode>, Bytes)>,
 }
 

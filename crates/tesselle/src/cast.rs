@@ -1,4 +1,4 @@
-//! Casting columns on their way, as the caller asked.
+//! Casts of columns during a conversion.
 
 use std::sync::Arc;
 
@@ -6,20 +6,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int64Type};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 use tesselle_core::driver::Rows;
-use tesselle_core::{Action, Error, Result, type_name};
-
-/// A stream of batches of one schema.
-pub(super) struct RowStream {
-    /// The columns.
-    pub(super) schema: SchemaRef,
-    /// The rows.
-    pub(super) batches: Box<dyn Iterator<Item = Result<RecordBatch>>>,
-}
+use tesselle_core::{Action, Error, Result, RowStream, type_name};
 
 /// `rows` with these columns cast. A value that does not fit its new type ends the stream with an error.
-pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream> {
+pub(crate) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream<'static>> {
     let source = rows.schema();
     if casts.is_empty() {
         return Ok(RowStream { schema: source, batches: Box::new(rows.into_batches()) });
@@ -38,7 +30,7 @@ pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
                 type_name(to)
             )));
         }
-        // The source's own name of the type no longer holds.
+        // The source's name of the type no longer applies.
         let field = source.field(at).clone().with_data_type(to.clone()).with_metadata([].into());
         if let Some(place) = fields.get_mut(at) {
             *place = Arc::new(field);
@@ -47,16 +39,15 @@ pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
     }
     let schema = Arc::new(Schema::new_with_metadata(fields, source.metadata().clone()));
     let target = Arc::clone(&schema);
-    let options = CastOptions { safe: false, ..CastOptions::default() };
     let batches = rows.map(move |batch| {
         let batch = batch?;
         let mut columns = batch.columns().to_vec();
         for (at, name, to) in &plan {
             if let Some(column) = columns.get_mut(*at) {
-                *column = cast_column(column, to, &options).map_err(|error| {
+                *column = cast_column(column, to).map_err(|error| {
                     Error::invalid(format!("column '{name}' has a value that does not fit {}", type_name(to)))
                         .source(error)
-                        .suggest("choose a wider type, or leave such rows out with {}", [Action::Filter])
+                        .suggest("use a wider type, or exclude such rows with {}", [Action::Filter])
                 })?;
             }
         }
@@ -65,16 +56,13 @@ pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
     Ok(RowStream { schema, batches: Box::new(batches) })
 }
 
-/// Casts one column: floats go to the nearest integer, and times down to the unit before, also before 1970. Arrow cuts
-/// both toward zero.
-fn cast_column(
-    column: &ArrayRef,
-    to: &DataType,
-    options: &CastOptions<'_>,
-) -> std::result::Result<ArrayRef, ArrowError> {
+/// Casts one column; a value that does not fit is an error. Floats go to the nearest integer, and times down to the unit
+/// before, also before 1970. Arrow cuts both toward zero.
+pub(crate) fn cast_column(column: &ArrayRef, to: &DataType) -> std::result::Result<ArrayRef, ArrowError> {
+    let options = &CastOptions { safe: false, ..CastOptions::default() };
     match (column.data_type(), to) {
         (DataType::Float16, to) if to.is_integer() => {
-            cast_column(&cast_with_options(column, &DataType::Float32, options)?, to, options)
+            cast_column(&cast_with_options(column, &DataType::Float32, options)?, to)
         }
         (DataType::Float32, to) if to.is_integer() => {
             let rounded = column.as_primitive::<Float32Type>().unary::<_, Float32Type>(f32::round);
@@ -116,14 +104,14 @@ mod tests {
     fn floats_are_rounded_and_times_go_down() {
         let options = CastOptions { safe: false, ..CastOptions::default() };
         let floats: ArrayRef = Arc::new(Float64Array::from(vec![Some(1.7), Some(-1.5), None, Some(0.4)]));
-        let found = cast_column(&floats, &DataType::Int64, &options).unwrap();
+        let found = cast_column(&floats, &DataType::Int64).unwrap();
         let found: Vec<_> = found.as_primitive::<Int64Type>().iter().collect();
         assert_eq!(found, [Some(2), Some(-2), None, Some(0)]);
         let nan: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN]));
-        assert!(cast_column(&nan, &DataType::Int64, &options).is_err());
+        assert!(cast_column(&nan, &DataType::Int64).is_err());
         let times: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![-1, 0, 1999]));
         let seconds = DataType::Timestamp(TimeUnit::Second, None);
-        let found = cast_column(&times, &seconds, &options).unwrap();
+        let found = cast_column(&times, &seconds).unwrap();
         let found = cast_with_options(&found, &DataType::Int64, &options).unwrap();
         assert_eq!(found.as_primitive::<Int64Type>().values(), &[-1, 0, 1]);
     }
