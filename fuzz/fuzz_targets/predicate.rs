@@ -1,4 +1,4 @@
-//! Any text, taken for a condition; what parses prints as something that parses to the same.
+//! Any string, taken for a condition; what parses prints as something that parses to the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

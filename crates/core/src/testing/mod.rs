@@ -35,7 +35,7 @@ pub use exercise::{exercise, exercise_at};
 pub use faulty::FaultyStorage;
 pub use folder::copy_folder;
 pub use memory_table::MemoryTable;
-pub use mending::{Mendings, mend_flips};
+pub use mending::{Mendings, Rows, mend_flips, repair_law};
 pub use rows::{read_all, rows_as_text};
 pub use sink::{crash_conformance, sink_conformance};
 pub use storage::storage_conformance;

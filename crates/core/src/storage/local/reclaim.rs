@@ -69,7 +69,8 @@ pub(super) fn recover(target: &str) -> bool {
     Path::new(target).exists()
 }
 
-/// What looks staged in a folder. Each folder is listed once: a process may write thousands of files into one.
+/// What looks staged in a folder, without the locks that ended processes have left, which are removed on the way. Each
+/// folder is listed once: a process may write thousands of files into one.
 fn left_in(folder: &Path) -> Vec<String> {
     static SEEN: Mutex<Option<HashMap<PathBuf, Vec<String>>>> = Mutex::new(None);
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,13 +80,15 @@ fn left_in(folder: &Path) -> Vec<String> {
     }
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let names: Vec<String> = names.collect();
+    names.iter().for_each(|name| super::super::lock::remove_stale(&folder.join(name)));
     let own = format!(".{}-", std::process::id());
     let looks = |name: &String| {
         name.starts_with('.')
             && (name.ends_with(STAGED) || name.ends_with(&format!("{STAGED}{OLD}")))
             && !name.contains(&own)
     };
-    let names: Vec<String> = names.filter(looks).collect();
+    let names: Vec<String> = names.into_iter().filter(looks).collect();
     seen.insert(folder.to_owned(), names.clone());
     names
 }
