@@ -305,6 +305,11 @@ impl Settings {
         self.0.insert(name.into(), value.into());
     }
 
+    /// Adds or replaces all settings of `others`.
+    pub fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     /// Sets what the caller left open.
     pub fn fill(&mut self, name: &str, value: impl Into<String>) {
         if !self.0.contains_key(name) {

@@ -16,21 +16,25 @@
 #![forbid(unsafe_code)]
 
 mod convert;
+mod create;
 mod diff;
 pub mod foreign;
 mod health;
 pub mod name;
 mod open;
 mod registry;
+mod run;
 mod walk;
 mod wide;
 
-pub use convert::{Conversion, Converted, convert};
+pub use convert::{Conversion, convert};
+pub use create::{Create, CreateArray, WriteReport, Writer, create, create_array};
 pub use diff::{DiffOptions, Difference, diff, diff_tables};
 pub use health::{repair, repair_in_place, verify};
 pub use name::Uri;
 pub use open::{Dataset, DatasetTable, Opener, open};
 pub use registry::{detect, format_by_extension, format_by_name, formats, target_format};
+pub use tesselle_core::driver::{default_driver, set_default_driver};
 pub use tesselle_core::*;
 pub use tesselle_tatami::search;
 pub use walk::{Found, find, find_where, is_container};

@@ -14,8 +14,8 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use tesselle::foreign::ArrowIpc;
 use tesselle::{
-    Attribute, Conversion, Converted, DiffOptions, Difference, Driver, DriverOptions, ErrorKind, Format,
-    Location, OpenOptions, Settings, WriteOptions, convert, diff,
+    Attribute, Conversion, DiffOptions, Difference, Driver, DriverOptions, ErrorKind, Format, Location,
+    OpenOptions, Settings, WriteOptions, WriteReport, convert, diff,
 };
 
 fn driver() -> Driver {
@@ -30,7 +30,7 @@ fn settings(pairs: &[&str]) -> Settings {
     Settings::from_pairs(pairs).unwrap()
 }
 
-fn run(from: &Path, to: &Path, change: impl FnOnce(&mut Conversion)) -> tesselle::Result<Converted> {
+fn run(from: &Path, to: &Path, change: impl FnOnce(&mut Conversion)) -> tesselle::Result<WriteReport> {
     let mut conversion = Conversion::default();
     change(&mut conversion);
     convert(text(from), text(to), &conversion, &driver())

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use tesselle::{
-    Conversion, Converted, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, WriteOptions,
+    Conversion, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, WriteOptions, WriteReport,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
@@ -261,7 +261,7 @@ fn place(output: &Path, input: &Input, ending: &str, taken: &mut HashSet<PathBuf
     full
 }
 
-fn line(output: &str, converted: &Converted, started: Instant) -> String {
+fn line(output: &str, converted: &WriteReport, started: Instant) -> String {
     let summary = &converted.summary;
     format!(
         "{output}: {} rows, {}, {:.2} s",
@@ -272,7 +272,7 @@ fn line(output: &str, converted: &Converted, started: Instant) -> String {
 }
 
 /// What the person should know about types and metadata.
-fn remarks(converted: &Converted) -> Vec<String> {
+fn remarks(converted: &WriteReport) -> Vec<String> {
     let mut lines = Vec::new();
     if !converted.changed.is_empty() {
         let list = converted

@@ -18,7 +18,7 @@ struct Node {
     canceled: AtomicBool,
     below: Mutex<Below>,
     /// Kept alive: a token is reached from above through all between.
-    _above: Option<Arc<Node>>,
+    _above: Vec<Arc<Node>>,
 }
 
 /// What is told when a token is canceled.
@@ -51,7 +51,22 @@ impl CancelToken {
     /// A token that ends with this one, or alone. Under a canceled token it is canceled from the beginning.
     #[must_use]
     pub fn child(&self) -> Self {
-        let child = Self(Arc::new(Node { _above: Some(Arc::clone(&self.0)), ..Node::default() }));
+        let child = Self(Arc::new(Node { _above: vec![Arc::clone(&self.0)], ..Node::default() }));
+        self.adopt(&child);
+        child
+    }
+
+    /// A token that ends with this one, with `other`, or alone.
+    #[must_use]
+    pub fn joined(&self, other: &Self) -> Self {
+        let above = vec![Arc::clone(&self.0), Arc::clone(&other.0)];
+        let child = Self(Arc::new(Node { _above: above, ..Node::default() }));
+        self.adopt(&child);
+        other.adopt(&child);
+        child
+    }
+
+    fn adopt(&self, child: &Self) {
         let mut below = self.0.lock();
         // Under the lock: either it is seen here, or `cancel` finds the child.
         if self.is_canceled() {
@@ -60,8 +75,6 @@ impl CancelToken {
             below.sweep();
             below.children.push(Arc::downgrade(&child.0));
         }
-        drop(below);
-        child
     }
 
     /// Cancels this token and all made from it.
@@ -160,6 +173,17 @@ mod tests {
         assert_eq!(leaf.check().unwrap_err().kind(), ErrorKind::Canceled);
         root.cancel();
         assert!(right.is_canceled());
+    }
+
+    #[test]
+    fn a_joined_token_ends_with_either() {
+        for which in 0..2 {
+            let roots = [CancelToken::new(), CancelToken::new()];
+            let joined = roots[0].child().joined(&roots[1].child());
+            assert!(!joined.is_canceled());
+            roots[which].cancel();
+            assert!(joined.is_canceled() && !roots[1 - which].is_canceled());
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod interleaving;
 pub mod parallel;
 mod progress;
 mod scan;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub use coalesce::{fetch, sizes};
 pub use counters::Counters;
 pub use progress::{Progress, Silent};
 pub use scan::{Rows, scan};
+pub use shared::{default_driver, set_default_driver};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -112,10 +114,10 @@ impl Driver {
         Self { cancel: self.cancel.child(), counters: Arc::default(), ..self.clone() }
     }
 
-    /// The same pool and budget, canceled with `token` too, but no longer with this driver.
+    /// The same pool and budget, canceled with this driver or with `token`.
     #[must_use]
     pub fn under(&self, token: &CancelToken) -> Self {
-        Self { cancel: token.child(), ..self.clone() }
+        Self { cancel: self.cancel.joined(token), ..self.clone() }
     }
 
     /// How many threads decode.

@@ -2,19 +2,17 @@
 
 mod cast;
 mod place;
-mod watched;
 
 use std::sync::Arc;
 
 use arrow_schema::DataType;
 use place::refuse_same;
 use tesselle_core::{
-    ArrayRequest, ArrayView, Attribute, Context, Created, Driver, Fitted, Format, GridKind, Location,
-    OpenOptions, Result, Rewritten, Scan, Summary, TableFacts, TypeChange, WriteOptions, WriteRequest,
-    WriteTarget, Written,
+    ArrayView, Attribute, Context, Created, Driver, Fitted, Format, GridKind, Location, OpenOptions, Result,
+    Rewritten, Scan, TableFacts, WriteOptions, WriteRequest, WriteTarget,
 };
-use watched::Watched;
 
+use crate::create::{WriteReport, array};
 use crate::name::Uri;
 use crate::open::{DatasetTable, Opener};
 use crate::registry;
@@ -59,41 +57,8 @@ impl Conversion {
     }
 }
 
-/// What a conversion did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Converted {
-    /// The target's format.
-    pub format: &'static str,
-    /// What was written.
-    pub summary: Summary,
-    /// Columns that the target holds in a wider type; every value is kept.
-    pub changed: Vec<TypeChange>,
-    /// The names of the attributes that came along.
-    pub kept: Vec<String>,
-    /// What the target cannot hold of the source, one line each.
-    pub lost: Vec<String>,
-}
-
-impl Converted {
-    fn new(to: &dyn Format, mut summary: Summary, fitted: Fitted) -> Self {
-        let Fitted { changed, kept, mut lost } = fitted;
-        lost.append(&mut summary.lost);
-        Self { format: to.name(), summary, changed, kept, lost }
-    }
-
-    /// The object of `convert --json`.
-    pub fn to_json(&self) -> serde_json::Value {
-        serde_json::json!({
-            "format": self.format, "rows": self.summary.rows, "bytes": self.summary.bytes,
-            "pieces": self.summary.pieces,
-            "changed_types": self.changed.iter().map(TypeChange::to_json).collect::<Vec<_>>(),
-            "metadata": { "kept": self.kept, "lost": self.lost },
-        })
-    }
-}
-
 /// Converts `input` into `output`. The target appears whole or not at all; the source is not touched.
-pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> Result<Converted> {
+pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> Result<WriteReport> {
     let target = Uri::target(output)?;
     let to = registry::target_format(conversion.to.as_deref(), target.name())?;
     target.refuse_existing(conversion.write.overwrite)?;
@@ -142,7 +107,7 @@ fn rewrite(
     to: &'static dyn Format,
     conversion: &Conversion,
     driver: &Driver,
-) -> Result<Option<Converted>> {
+) -> Result<Option<WriteReport>> {
     if !conversion.is_plain() || source.table.is_some() {
         return Ok(None);
     }
@@ -157,8 +122,9 @@ fn rewrite(
     let rewritten = to
         .rewrite(&source.location, target, &conversion.open, &conversion.write, driver)
         .in_file(source.location.path())?;
-    Ok(rewritten
-        .map(|Rewritten { summary, kept }| Converted::new(to, summary, Fitted { kept, ..Fitted::default() })))
+    Ok(rewritten.map(|Rewritten { summary, kept }| {
+        WriteReport::new(to, summary, Fitted { kept, ..Fitted::default() })
+    }))
 }
 
 /// Opens the source. All tables of a container go into another one of the same format, where they form one table.
@@ -207,15 +173,11 @@ fn convert_array(
     to: &'static dyn Format,
     conversion: &Conversion,
     driver: &Driver,
-) -> Result<Converted> {
+) -> Result<WriteReport> {
     let mut options = conversion.write.clone();
     options.table = options.table.or(name);
-    let watched = Watched::new(array, driver);
-    let array: &dyn ArrayView = watched.as_ref().map_or(array, |watched| watched);
-    let mut request = ArrayRequest::new(WriteTarget::Location(target), array, options);
-    request.facts = facts;
-    let Written { summary, fitted } = to.write_array(request, driver)?;
-    Ok(Converted::new(to, summary, fitted))
+    let source = array::Source { array, region: None, facts };
+    array::write(source, WriteTarget::Location(target), to, options, driver)
 }
 
 fn convert_rows(
@@ -225,7 +187,7 @@ fn convert_rows(
     to: &'static dyn Format,
     conversion: &Conversion,
     driver: &Driver,
-) -> Result<Converted> {
+) -> Result<WriteReport> {
     let scan = &conversion.scan;
     let vectors = lost_axes(&facts, to, scan);
     facts.recast(conversion.casts.iter().map(|(name, _)| name.as_str()));
@@ -245,7 +207,7 @@ fn convert_rows(
         sink.write(&batch?)?;
     }
     driver.check_canceled()?;
-    Ok(Converted::new(to, sink.finish()?, fitted))
+    Ok(WriteReport::new(to, sink.finish()?, fitted))
 }
 
 /// What a choice of columns loses of an array: its axes.

@@ -1,0 +1,71 @@
+//! The process-wide driver, for calls that are given none.
+
+use std::process;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{Driver, DriverOptions};
+use crate::error::Result;
+
+/// The driver of this process, and those of the processes it was forked from. Threads do not survive a fork, so a child
+/// never uses the driver of its parent; it does not drop it either, because that would signal threads that are gone.
+static DRIVERS: Mutex<Vec<(u32, Driver)>> = Mutex::new(Vec::new());
+
+/// Returns the process-wide driver, which calls use that are given none. It starts on first use, with one thread per core
+/// and a quarter of the free memory. A forked process starts its own.
+pub fn default_driver() -> Result<Driver> {
+    if let Some(driver) = own(&lock()) {
+        return Ok(driver);
+    }
+    // The threads start outside the lock, so that a fork in the meantime does not inherit it locked for long.
+    let driver = Driver::new(&DriverOptions::default())?;
+    let mut drivers = lock();
+    // Another thread may have been faster: everyone uses the same driver.
+    Ok(own(&drivers).unwrap_or_else(|| {
+        drivers.push((process::id(), driver.clone()));
+        driver
+    }))
+}
+
+/// Replaces the process-wide driver, for calls that start after this one. Calls in progress keep theirs.
+pub fn set_default_driver(driver: Driver) {
+    let mut drivers = lock();
+    let id = process::id();
+    let replaced = drivers.iter().position(|(process, _)| *process == id).map(|at| drivers.swap_remove(at));
+    drivers.push((id, driver));
+    drop(drivers);
+    // Its threads end here, outside the lock.
+    drop(replaced);
+}
+
+fn own(drivers: &[(u32, Driver)]) -> Option<Driver> {
+    let id = process::id();
+    drivers.iter().find(|(process, _)| *process == id).map(|(_, driver)| driver.clone())
+}
+
+fn lock() -> MutexGuard<'static, Vec<(u32, Driver)>> {
+    DRIVERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn the_default_driver_is_one_and_can_be_replaced() {
+        let first = default_driver().unwrap();
+        assert!(Arc::ptr_eq(first.budget(), default_driver().unwrap().budget()));
+        let other = Driver::new(&DriverOptions { threads: Some(3), memory: Some(1 << 20) }).unwrap();
+        set_default_driver(other.clone());
+        assert!(Arc::ptr_eq(other.budget(), default_driver().unwrap().budget()));
+        assert_eq!(default_driver().unwrap().threads(), 3);
+    }
+
+    #[test]
+    fn a_driver_of_another_process_is_not_used() {
+        let foreign = Driver::new(&DriverOptions { threads: Some(1), memory: Some(1 << 20) }).unwrap();
+        let drivers = [(process::id().wrapping_add(1), foreign)];
+        assert!(own(&drivers).is_none());
+    }
+}

@@ -1,0 +1,85 @@
+//! Writing an array.
+
+use std::sync::Arc;
+
+use tesselle_core::{
+    ArrayRequest, ArrayView, Driver, Format, Region, Result, TableFacts, WriteOptions, WriteTarget, Written,
+};
+
+use super::WriteReport;
+use super::target::{Target, target_methods};
+use super::watched::Watched;
+use crate::run::{RunOn, run_methods};
+
+/// Starts to put together a new container for one array: a [`MemoryArray`](crate::array::MemoryArray), or the array of a
+/// table. The file name determines the format.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("field.tet");
+/// # let uri = path.to_str().ok_or("the path is UTF-8")?;
+/// use tesselle::array::MemoryArray;
+///
+/// let cells: Vec<f32> = (0..400 * 300).map(|i| i as f32).collect();
+/// let field = MemoryArray::from_slice(&cells, [400, 300])?.with_axis_names(["y", "x"])?;
+/// let report = tesselle::create_array(uri, field).set("chunk", "64,64").write()?;
+/// assert_eq!((report.format, report.summary.rows), ("tet", 120_000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn create_array(uri: impl Into<String>, array: impl Into<Arc<dyn ArrayView>>) -> CreateArray {
+    CreateArray { target: Target::new(uri), array: array.into(), region: None, run: RunOn::default() }
+}
+
+/// A write of an array that is put together. See [`create_array`].
+#[derive(Clone)]
+#[must_use = "nothing is written before `write`"]
+pub struct CreateArray {
+    target: Target,
+    array: Arc<dyn ArrayView>,
+    region: Option<Region>,
+    run: RunOn,
+}
+
+impl CreateArray {
+    target_methods!();
+    run_methods!();
+
+    /// Writes only this region, where the format can `[default: the whole array]`.
+    pub fn region(mut self, region: Region) -> Self {
+        self.region = Some(region);
+        self
+    }
+
+    /// Writes the array. The target appears as a whole or not at all.
+    pub fn write(self) -> Result<WriteReport> {
+        let driver = self.run.driver()?;
+        let (location, format) = self.target.resolve()?;
+        let facts = TableFacts { attributes: self.target.attributes, ..TableFacts::default() };
+        let source = Source { array: &*self.array, region: self.region, facts };
+        write(source, WriteTarget::Location(location), format, self.target.options, &driver)
+    }
+}
+
+/// What is written.
+pub(crate) struct Source<'a> {
+    pub(crate) array: &'a dyn ArrayView,
+    pub(crate) region: Option<Region>,
+    pub(crate) facts: TableFacts,
+}
+
+/// Writes an array, with progress.
+pub(crate) fn write(
+    source: Source<'_>,
+    target: WriteTarget,
+    to: &'static dyn Format,
+    options: WriteOptions,
+    driver: &Driver,
+) -> Result<WriteReport> {
+    let Source { array, region, facts } = source;
+    let watched = Watched::new(array, driver);
+    let array: &dyn ArrayView = watched.as_ref().map_or(array, |watched| watched);
+    let mut request = ArrayRequest::new(target, array, options);
+    (request.region, request.facts) = (region, facts);
+    let Written { summary, fitted } = to.write_array(request, driver)?;
+    Ok(WriteReport::new(to, summary, fitted))
+}

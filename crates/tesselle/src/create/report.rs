@@ -1,0 +1,37 @@
+//! What a write did.
+
+use tesselle_core::{Fitted, Format, Summary, TypeChange};
+
+/// What was written, and what the format made of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WriteReport {
+    /// The format of the target.
+    pub format: &'static str,
+    /// Rows, bytes and pieces of the target.
+    pub summary: Summary,
+    /// Columns that the target holds in a wider type; every value is kept.
+    pub changed: Vec<TypeChange>,
+    /// The names of the attributes that the target has.
+    pub kept: Vec<String>,
+    /// What the target cannot hold of the source, one line each.
+    pub lost: Vec<String>,
+}
+
+impl WriteReport {
+    pub(crate) fn new(to: &dyn Format, mut summary: Summary, fitted: Fitted) -> Self {
+        let Fitted { changed, kept, mut lost } = fitted;
+        lost.append(&mut summary.lost);
+        Self { format: to.name(), summary, changed, kept, lost }
+    }
+
+    /// The object of `convert --json`.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "format": self.format, "rows": self.summary.rows, "bytes": self.summary.bytes,
+            "pieces": self.summary.pieces,
+            "changed_types": self.changed.iter().map(TypeChange::to_json).collect::<Vec<_>>(),
+            "metadata": { "kept": self.kept, "lost": self.lost },
+        })
+    }
+}

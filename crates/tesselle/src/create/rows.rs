@@ -1,0 +1,91 @@
+//! Writing rows.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use tesselle_core::{Created, Driver, Fitted, Format, Result, Sink, WriteRequest, WriteTarget};
+
+use super::WriteReport;
+use super::target::{Target, target_methods};
+use crate::run::{RunOn, run_methods};
+
+/// Starts to put together a new container for rows of `schema`. The file name determines the format.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("plant.tsfile");
+/// # let uri = path.to_str().ok_or("the path is UTF-8")?;
+/// use std::sync::Arc;
+///
+/// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+///
+/// let time: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+/// let speed: ArrayRef = Arc::new(Float64Array::from(vec![80.5, 81.0, 79.5]));
+/// let batch = RecordBatch::try_from_iter([("time", time), ("speed", speed)])?;
+///
+/// let mut writer = tesselle::create(uri, batch.schema()).set("device", "root.fleet.truck1").start()?;
+/// writer.write(&batch)?;
+/// let report = writer.finish()?;
+/// assert_eq!((report.format, report.summary.rows), ("tsfile", 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn create(uri: impl Into<String>, schema: SchemaRef) -> Create {
+    Create { target: Target::new(uri), schema, run: RunOn::default() }
+}
+
+/// A write of rows that is put together. See [`create`].
+#[derive(Debug, Clone)]
+#[must_use = "nothing is written before `start`"]
+pub struct Create {
+    target: Target,
+    schema: SchemaRef,
+    run: RunOn,
+}
+
+impl Create {
+    target_methods!();
+    run_methods!();
+
+    /// Starts the write. Nothing is visible under the target's name before [`Writer::finish`].
+    pub fn start(self) -> Result<Writer> {
+        let driver = self.run.driver()?;
+        let (location, format) = self.target.resolve()?;
+        let mut request =
+            WriteRequest::new(WriteTarget::Location(location), self.schema, self.target.options);
+        request.facts.attributes = self.target.attributes;
+        let Created { sink, fitted } = format.start(request, &driver)?;
+        Ok(Writer { format, sink, fitted, driver })
+    }
+}
+
+/// Takes record batches. Dropped before [`Writer::finish`], it leaves nothing behind.
+#[must_use = "dropped before `finish`, it writes nothing"]
+pub struct Writer {
+    format: &'static dyn Format,
+    sink: Box<dyn Sink>,
+    fitted: Fitted,
+    driver: Driver,
+}
+
+impl Writer {
+    /// The format that is written.
+    pub fn format(&self) -> &'static dyn Format {
+        self.format
+    }
+
+    /// Which types the format widens, and which attributes it keeps and loses.
+    pub fn fitted(&self) -> &Fitted {
+        &self.fitted
+    }
+
+    /// Writes a batch. It must have the columns of the schema.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.driver.check_canceled()?;
+        self.sink.write(batch)
+    }
+
+    /// Completes the container and makes it visible under its name, atomically.
+    pub fn finish(self) -> Result<WriteReport> {
+        self.driver.check_canceled()?;
+        Ok(WriteReport::new(self.format, self.sink.finish()?, self.fitted))
+    }
+}
