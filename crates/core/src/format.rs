@@ -229,6 +229,8 @@ pub struct OpenOptions {
     pub types: Vec<(String, DataType)>,
     /// Also rows that are marked as deleted but still stored, where the format has such.
     pub deleted: bool,
+    /// The value that a repair puts where elements are lost; formats that cannot keep gaps refuse it.
+    pub fill: Option<String>,
     /// Bounds that hold whatever the file claims.
     pub limits: Limits,
 }

@@ -112,6 +112,10 @@ impl Staged {
             Some(name) => registry::format_by_name(name)?,
             None => registry::detect(source)?,
         };
+        if options.fill.is_some() && !format.capabilities().fills_lost {
+            let text = format!("a repair of {} drops what is lost and fills nothing", format.title());
+            return Err(Error::invalid(text));
+        }
         let folder = StagedFolder::new(target)?;
         // The name matters to some formats.
         let inner = folder.join(target.name())?;

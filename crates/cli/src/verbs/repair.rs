@@ -1,7 +1,7 @@
 //! `tess repair`: save what can be saved, next to the original.
 
 use clap::Args;
-use tesselle::{Repaired, Result};
+use tesselle::{OpenOptions, Repaired, Result};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::{Outcome, format, out};
@@ -12,6 +12,7 @@ use crate::{Outcome, format, out};
 Examples:
   tess repair broken.tet repaired.tet
   tess repair --in-place broken.tsfile
+  tess repair broken.tet repaired.tet --fill -9999
 
 The source is never changed. With --in-place the result takes its name, and the
 original is kept as URI.damaged. The result is verified before it gets its name.
@@ -32,6 +33,10 @@ pub(crate) struct Repair {
     #[arg(long)]
     force: bool,
 
+    /// The value that lost elements of a tet file get [default: the null value of the dataset, else NaN or 0]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    fill: Option<String>,
+
     /// Report as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -46,7 +51,7 @@ pub(crate) struct Repair {
 impl Repair {
     pub(crate) fn run(self) -> Result<Outcome> {
         let driver = self.resources.driver()?;
-        let options = self.read.options()?;
+        let options = OpenOptions { fill: self.fill.clone(), ..self.read.options()? };
         let format = self.read.format.as_deref();
         let (repaired, backup) = if let Some(target) = &self.target {
             (tesselle::repair(&self.uri, target, format, &options, self.force, &driver)?, None)

@@ -138,6 +138,10 @@ fn answer(command: &str, place: &Path) -> String {
     let out = tess(command, place);
     let error = String::from_utf8_lossy(&out.stderr);
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    if out.status.success() && command.starts_with("verify ") {
+        // What is left over may be mentioned; it is no damage.
+        return "ok".to_owned();
+    }
     if out.status.success() { text } else { format!("exit {:?}: {error}", out.status.code()) }
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::damage::Random;
+use super::faulty::FaultyStorage;
 use super::rows::sorted_rows;
 use crate::driver::{Driver, Order, scan};
 use crate::error::{ErrorKind, Result};
@@ -38,7 +39,8 @@ impl std::ops::AddAssign for Mendings {
 }
 
 /// Repairs a container `count` times, each time with one other bit of it flipped, and checks what comes out against
-/// the law. The container is all `files` under one folder, or the one file; places are the same in every run.
+/// the law. The container is all `files` under one folder, or the one file; places are the same in every run. A storage
+/// that fails must stop the repair of the intact container.
 pub fn mend_flips(
     format: &dyn Format,
     files: &[(String, Vec<u8>)],
@@ -50,6 +52,7 @@ pub fn mend_flips(
     let mut random = Random::new(seed);
     let total: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
     let original = rows(format, &stored(format, files), options, driver).expect("the original can be read");
+    failures_stop_a_repair(format, files, options, driver);
     for _ in 0..count {
         let mut damaged = files.to_vec();
         let mut at = random.place(total);
@@ -72,6 +75,47 @@ pub fn mend_flips(
         }
     }
     tally
+}
+
+/// Repairs and verifies an intact container on a storage of which one operation fails, each of them once. What cannot be read today is
+/// not lost: the repair fails for that reason, or the operation did not matter and all is kept.
+fn failures_stop_a_repair(
+    format: &dyn Format,
+    files: &[(String, Vec<u8>)],
+    options: &OpenOptions,
+    driver: &Driver,
+) {
+    let whole = stored(format, files);
+    let repair_with = |storage: &FaultyStorage| {
+        let source = Location::new(Arc::new(storage.clone()), whole.path());
+        let target = Location::new(Arc::new(MemoryStorage::new()), whole.path());
+        format.repair(&source, &target, options, driver)
+    };
+    let counted = FaultyStorage::failing(Arc::clone(whole.storage()), u64::MAX);
+    let outcome = repair_with(&counted).expect("the original can be repaired").outcome;
+    for at in 0..counted.operations() {
+        match repair_with(&FaultyStorage::failing(Arc::clone(whole.storage()), at)) {
+            Ok(repaired) => {
+                assert_eq!(repaired.outcome, outcome, "operation {at} fails: {:?}", repaired.notes);
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "operation {at} fails: {error}"),
+        }
+    }
+    // Nor does a verification call damaged what cannot be read.
+    let verify_with = |storage: &FaultyStorage| {
+        let mut report = Report::new(Depth::Deep);
+        let source = Location::new(Arc::new(storage.clone()), whole.path());
+        let container = format.open(&source, options)?;
+        container.verify(Depth::Deep, &driver.for_run(), &mut report).map(|()| report)
+    };
+    let counted = FaultyStorage::failing(Arc::clone(whole.storage()), u64::MAX);
+    let is_fine = verify_with(&counted).expect("the original can be verified").ok();
+    for at in 0..counted.operations() {
+        match verify_with(&FaultyStorage::failing(Arc::clone(whole.storage()), at)) {
+            Ok(report) => assert!(report.ok() || !is_fine, "operation {at} fails: {:?}", report.findings()),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "operation {at} fails: {error}"),
+        }
+    }
 }
 
 /// The files in memory, under a name that the format would choose.

@@ -8,6 +8,7 @@ use tesselle_core::{DType, Driver, Error, ErrorKind, Result};
 use crate::Codec;
 use crate::container::File;
 use crate::meta::geometry::Grid;
+use crate::meta::metadata::parse_element;
 use crate::open::decode_into;
 
 /// The attribute of a dataset that names its lost tiles.
@@ -36,7 +37,8 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Looks at every tile of a dataset. An error of the data means that nothing of it is left.
-    pub(super) fn of(file: &File, id: usize, driver: &Driver) -> Result<Self> {
+    /// `given` is the value for lost elements that the user chose.
+    pub(super) fn of(file: &File, id: usize, given: Option<&str>, driver: &Driver) -> Result<Self> {
         let opened = &file.opened;
         let grid = opened.grid(id)?;
         let checked: Vec<(u64, Error)> = driver.install(|| {
@@ -67,6 +69,13 @@ impl Kept {
             kept.reason.get_or_insert_with(|| error.without_hint());
             kept.lost.insert(linear);
             kept.places.push(tile);
+        }
+        if let Some(text) = given.filter(|_| !kept.lost.is_empty()) {
+            kept.fill = parse_element(grid.dtype, text).ok_or_else(|| {
+                let (name, dtype) = (opened.name(id), grid.dtype.name());
+                Error::invalid(format!("'{text}' is not a value of the type {dtype} of dataset '{name}'"))
+            })?;
+            text.trim().clone_into(&mut kept.fill_text);
         }
         Ok(kept)
     }

@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod abandoned;
 mod array;
 pub(crate) mod cells;
 mod commit;
