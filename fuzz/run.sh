@@ -2,7 +2,7 @@
 # Runs fuzz targets for FUZZ_SECONDS (60) each, from the seeds in fuzz/seeds and what earlier runs found.
 #   fuzz/run.sh [TARGET…]             the named targets, or all but sql
 #   fuzz/run.sh --replay [TARGET…]    only the seeds, each once
-#   fuzz/run.sh --minimize [TARGET…]  makes the seeds anew: the fewest inputs that reach what all inputs found so far do
+#   fuzz/run.sh --minimize [TARGET…]  rebuilds the seeds: the fewest inputs that reach what all inputs found so far do
 # Needs cargo-fuzz (cargo install cargo-fuzz). The flags are unstable: the pinned compiler is told to take them.
 set -euo pipefail
 cd "$(dirname "$0")"

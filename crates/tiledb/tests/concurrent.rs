@@ -1,4 +1,4 @@
-//! Readers and writers next to a process that writes, consolidates and vacuums: nobody fails, nothing is lost.
+//! Readers and writers next to a process that writes, consolidates and vacuums: none fails, and nothing is lost.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
@@ -18,10 +18,10 @@ use tesselle_tiledb::write::{ArrayWriter, Consolidation, SchemaBuilder, SparseOp
 use tesselle_tiledb::{Attribute, Datatype, Dimension};
 
 const CELLS: i32 = 60;
-/// Names the folder of the array to a test that runs as a child.
-const FOLDER: &str = "TESSELLE_BESIDE_FOLDER";
-/// What the child is to do.
-const NUMBER: &str = "TESSELLE_BESIDE_NUMBER";
+/// Passes the folder of the array to a test that runs as a child.
+const FOLDER: &str = "TESSELLE_CONCURRENT_FOLDER";
+/// Passes the task of the child.
+const NUMBER: &str = "TESSELLE_CONCURRENT_NUMBER";
 
 fn create(folder: &Path) -> ArrayWriter {
     let schema = SchemaBuilder::sparse()
@@ -89,7 +89,7 @@ fn one_value(batches: &[RecordBatch], last: i32) -> i32 {
 }
 
 #[test]
-fn what_is_vacuumed_after_the_opening_is_still_read() {
+fn fragments_vacuumed_after_opening_are_still_read() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("array");
     let array = create(&place);
