@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs fuzz targets for FUZZ_SECONDS (60) each, from the seeds in fuzz/seeds and what earlier runs found.
-#   fuzz/run.sh [TARGET…]             the named targets, or all but sql
+#   fuzz/run.sh [TARGET…]             the named targets, or all
 #   fuzz/run.sh --replay [TARGET…]    only the seeds, each once
 #   fuzz/run.sh --minimize [TARGET…]  rebuilds the seeds: the fewest inputs that reach what all inputs found so far do
 # Needs cargo-fuzz (cargo install cargo-fuzz). The flags are unstable: the pinned compiler is told to take them.
@@ -24,18 +24,16 @@ export RUSTC_BOOTSTRAP=1
 flags=(-s none --fuzz-dir .)
 limits=(-rss_limit_mb=2048 -timeout=30 -max_len=65536)
 for target in "${targets[@]}"; do
-    features=()
-    [ "$target" != sql ] || features=(--features sql)
     mkdir -p "corpus/$target" "seeds/$target"
     case $mode in
-    replay) cargo fuzz run "${flags[@]}" "${features[@]}" "$target" "seeds/$target" -- -runs=0 "${limits[@]}" ;;
+    replay) cargo fuzz run "${flags[@]}" "$target" "seeds/$target" -- -runs=0 "${limits[@]}" ;;
     run)
-        cargo fuzz run "${flags[@]}" "${features[@]}" "$target" "corpus/$target" "seeds/$target" -- \
+        cargo fuzz run "${flags[@]}" "$target" "corpus/$target" "seeds/$target" -- \
             -max_total_time="${FUZZ_SECONDS:-60}" "${limits[@]}"
         ;;
     minimize)
         rm -rf "corpus/$target.new" && mkdir "corpus/$target.new"
-        cargo fuzz run "${flags[@]}" "${features[@]}" "$target" "corpus/$target.new" "corpus/$target" "seeds/$target" -- \
+        cargo fuzz run "${flags[@]}" "$target" "corpus/$target.new" "corpus/$target" "seeds/$target" -- \
             -merge=1 "${limits[@]}" -max_len=8192
         rm -rf "seeds/$target" && mv "corpus/$target.new" "seeds/$target"
         ;;

@@ -222,7 +222,7 @@ fn tiledb_writes_are_made_or_not() {
                 "tiledb evolve arr --add w:FLOAT32 --drop c",
                 value,
                 &["arr"],
-                "tiledb meta arr --put n=1",
+                "tiledb evolve arr --add v:INT32",
             ),
             Case::replacing("tiledb meta arr --put units=m --remove old", value, &["arr"]),
             Case::replacing("tiledb consolidate arr", value, &["arr"]),

@@ -229,7 +229,7 @@ impl FragmentWriter {
         self.done = true;
         let name = std::mem::take(&mut self.name);
         let (registered, mark) = (self.registered.take(), self.mark.take());
-        Ok(FinishedFragment { name, bytes, tiles: self.tiles as u64, _registered: registered, _mark: mark })
+        Ok(FinishedFragment { name, bytes, tiles: self.tiles as u64, _registered: registered, mark })
     }
 
     fn metadata(&self, end: &FragmentEnd) -> Result<Vec<u8>> {
@@ -366,7 +366,14 @@ pub(crate) struct FinishedFragment {
     /// Kept until the commit.
     _registered: Option<StagedPath>,
     /// Kept until the commit, as above.
-    _mark: Option<Mark>,
+    mark: Option<Mark>,
+}
+
+impl FinishedFragment {
+    /// Says that it is committed. It must be said before the array gets another name.
+    pub(crate) fn release(&mut self) {
+        drop(self.mark.take());
+    }
 }
 
 impl Drop for FragmentWriter {
