@@ -4,8 +4,9 @@ use std::io::IsTerminal;
 
 use arrow_schema::SchemaRef;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tesselle::core::{Sink, WriteRequest, WriteTarget};
 use tesselle::storage::Staged;
-use tesselle::{Driver, Error, Format, Result, Sink, WriteOptions, WriteRequest, WriteTarget};
+use tesselle::{Driver, Error, Format, Result, WriteOptions};
 
 /// A form of output.
 #[derive(Clone, Copy)]

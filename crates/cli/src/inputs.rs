@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use tesselle::{Capabilities, Error, Result, Uri, name};
+use tesselle::core::Capabilities;
+use tesselle::{Error, Result, Uri, name};
 
 use crate::out;
 

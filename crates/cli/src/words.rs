@@ -1,6 +1,7 @@
 //! Hints of errors in the words of the command line.
 
-use tesselle::{Action, Error, shown, type_name};
+use tesselle::core::shown;
+use tesselle::{Action, Error, type_name};
 
 /// An action as a flag or a verb.
 pub(crate) fn word(action: &Action) -> String {

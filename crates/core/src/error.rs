@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
+
+use arrow_schema::ArrowError;
 
 use crate::hint::{Action, Hint};
 
@@ -63,10 +66,10 @@ impl ErrorKind {
 }
 
 /// A failure with its place: which file, byte and piece, and what to do about it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Error(Box<Inner>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     kind: ErrorKind,
     class: Option<&'static str>,
@@ -75,7 +78,7 @@ struct Inner {
     offset: Option<u64>,
     piece: Option<String>,
     hint: Option<Hint>,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
@@ -197,7 +200,7 @@ impl Error {
     /// Attaches the cause.
     #[must_use]
     pub fn source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        self.0.source.get_or_insert_with(|| source.into());
+        self.0.source.get_or_insert_with(|| Arc::from(source.into()));
         self
     }
 
@@ -307,10 +310,25 @@ impl From<tesselle_codec::Error> for Error {
     }
 }
 
-impl From<arrow_schema::ArrowError> for Error {
-    /// Arrow refuses only what was built wrongly here: damage in files is found before.
-    fn from(error: arrow_schema::ArrowError) -> Self {
-        Self::internal("building an Arrow array failed").source(error)
+impl From<ArrowError> for Error {
+    /// Returns the error of this library that Arrow passed on. Arrow itself refuses only what was built wrongly here: damage in
+    /// files is found before.
+    fn from(error: ArrowError) -> Self {
+        match error {
+            ArrowError::ExternalError(inner) => match inner.downcast::<Self>() {
+                Ok(own) => *own,
+                Err(foreign) => Self::internal("building an Arrow array failed")
+                    .source(ArrowError::ExternalError(foreign)),
+            },
+            error => Self::internal("building an Arrow array failed").source(error),
+        }
+    }
+}
+
+impl From<Error> for ArrowError {
+    /// Arrow passes the error on as it is; [`Error::from`] takes it out again.
+    fn from(error: Error) -> Self {
+        Self::ExternalError(Box::new(error))
     }
 }
 
@@ -389,6 +407,16 @@ mod tests {
     fn the_innermost_place_wins() {
         let error = Error::corrupt("x").offset(1).offset(2).file("inner").file("outer");
         assert_eq!((error.byte_offset(), error.file_name()), (Some(1), Some("inner")));
+    }
+
+    #[test]
+    fn an_error_survives_its_way_through_arrow() {
+        let source = std::io::Error::other("the disk is gone");
+        let error = Error::io("cannot read", source).class("gone").file("a.tet");
+        let back = Error::from(ArrowError::from(error.clone()));
+        assert_eq!((back.kind(), back.class_name()), (ErrorKind::Io, "gone"));
+        assert_eq!(back.to_string(), error.to_string());
+        assert_eq!(Error::from(ArrowError::DivideByZero).kind(), ErrorKind::Internal);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! This crate must not know any format, nor DataFusion, nor the command line.
 
 pub mod array;
+mod at;
 mod container;
 mod cursor;
 pub mod driver;
@@ -32,9 +33,12 @@ mod table;
 mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+#[cfg(feature = "serde")]
+mod ticket;
 mod types;
 
 pub use array::{ArrayView, DType};
+pub use at::{At, Within};
 pub use container::{ColumnDescription, Container, Description, TableDescription};
 pub use cursor::Cursor;
 pub use driver::{Driver, DriverOptions};
@@ -61,4 +65,6 @@ pub use stats::{ColumnStats, Known, RunStats, TableStats};
 pub use storage::{Location, Storage};
 pub use table::{Pushdown, TYPE_KEY, Table};
 pub use task::{ByteRange, Cost, Plan, Step, Task};
+#[cfg(feature = "serde")]
+pub use ticket::ScanTicket;
 pub use types::{parse_types, type_by_name, type_name};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, Value};
-use tesselle::{Driver, Error, Format, Location, Result, Sink, Uri, WriteOptions};
+use tesselle::core::Sink;
+use tesselle::{Driver, Error, Format, Location, Result, Uri, WriteOptions};
 
 use crate::error::ours;
 

@@ -8,7 +8,8 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result, Statistics};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use tesselle::{Driver, Predicate, Pushdown, Scan, Table};
+use tesselle::core::Pushdown;
+use tesselle::{Driver, Predicate, Scan, Table};
 
 use crate::error::external;
 use crate::filter::{Translated, translate};

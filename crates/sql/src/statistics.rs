@@ -3,7 +3,8 @@
 use arrow_schema::{DataType, Schema};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
-use tesselle::{ColumnStats, Known, Scalar, TableStats};
+use tesselle::Scalar;
+use tesselle::core::{ColumnStats, Known, TableStats};
 
 /// The statistics of the columns of `schema`.
 pub(crate) fn statistics(stats: &TableStats, schema: &Schema) -> Statistics {

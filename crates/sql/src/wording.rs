@@ -1,6 +1,7 @@
 //! Hints of errors in the words of SQL.
 
-use tesselle::{Action, Error, shown};
+use tesselle::core::shown;
+use tesselle::{Action, Error};
 
 /// An action as SQL spells it; `None` where a statement has no word for it.
 pub fn word(action: &Action) -> Option<String> {

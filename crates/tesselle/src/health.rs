@@ -2,30 +2,67 @@
 
 use tesselle_core::storage::{LocalStorage, StagedFolder};
 use tesselle_core::{
-    Action, Depth, Driver, Error, ErrorKind, Location, OpenOptions, Repaired, Report, Result, Severity,
+    Action, Container, Depth, Driver, Error, ErrorKind, Location, Repaired, Report, Result, Severity,
 };
 
 use crate::name::Uri;
 use crate::open::Opener;
-use crate::registry;
+use crate::run::{RunOn, run_methods};
 
-/// Checks the container at `uri`. One that does not open gives a report with the class it is refused with; an `Err`
-/// means that the call or the storage is at fault, not the data.
-pub fn verify(
-    uri: &str,
-    format: Option<&str>,
-    options: &OpenOptions,
+/// Starts to put together a check of the container at `uri`.
+///
+/// ```no_run
+/// use tesselle::Depth;
+///
+/// let report = tesselle::verify("plant.tsfile").depth(Depth::Deep).run()?;
+/// assert!(report.ok());
+/// # Ok::<(), tesselle::Error>(())
+/// ```
+pub fn verify(uri: impl Into<String>) -> Verify {
+    Verify { uri: uri.into(), opener: Opener::new(), depth: Depth::Pieces, run: RunOn::default() }
+}
+
+/// A check that is put together. See [`verify`].
+#[derive(Debug, Clone)]
+#[must_use = "nothing is checked before `run`"]
+pub struct Verify {
+    uri: String,
+    opener: Opener,
     depth: Depth,
-    driver: &Driver,
-) -> Result<Report> {
-    let opener = Opener::new().format(format.map(str::to_owned)).options(options.clone());
-    let dataset = match driver.install(|| opener.open(uri)) {
-        Ok(dataset) => dataset,
-        Err(error) if is_about_the_data(&error) => return Ok(Report::refused(depth, &error)),
-        Err(error) => return Err(error),
-    };
+    run: RunOn,
+}
+
+impl Verify {
+    run_methods!();
+
+    /// Sets how the container is opened.
+    pub fn opener(mut self, opener: Opener) -> Self {
+        self.opener = opener;
+        self
+    }
+
+    /// Sets how much is checked `[default: checksums and structure of every piece]`.
+    pub fn depth(mut self, depth: Depth) -> Self {
+        self.depth = depth;
+        self
+    }
+
+    /// Checks the container. One that does not open gives a report with the class it is refused with; an `Err` means that the
+    /// call or the storage is at fault, not the data.
+    pub fn run(self) -> Result<Report> {
+        let driver = self.run.driver()?;
+        match self.opener.on(&driver).open(&self.uri) {
+            Ok(dataset) => check(&**dataset.container(), self.depth, &driver),
+            Err(error) if is_about_the_data(&error) => Ok(Report::refused(self.depth, &error)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Checks an opened container.
+pub(crate) fn check(container: &dyn Container, depth: Depth, driver: &Driver) -> Result<Report> {
     let mut report = Report::new(depth);
-    match dataset.container().verify(depth, driver, &mut report) {
+    match container.verify(depth, driver, &mut report) {
         Ok(()) => Ok(report),
         Err(error) if is_about_the_data(&error) => {
             report.error(error.class_name(), &error);
@@ -39,46 +76,81 @@ fn is_about_the_data(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::Limit)
 }
 
-/// Writes what can be saved of the container at `uri` to `target`; the source is not touched. The result is staged next to
-/// the target and verified deeply before it takes its name, so a repair gives an intact container or an error.
-pub fn repair(
-    uri: &str,
-    target: &str,
-    format: Option<&str>,
-    options: &OpenOptions,
-    overwrite: bool,
-    driver: &Driver,
-) -> Result<Repaired> {
-    let source = Uri::parse(uri)?.location;
-    let target = Uri::target(target)?;
-    refuse_overlap(&source, &target)?;
-    target.refuse_existing(overwrite)?;
-    let staged = Staged::repair(&source, &target, format, options, driver)?;
-    staged.folder.commit_inner(&staged.inner)?;
-    Ok(staged.repaired)
+/// Starts to put together a repair of the container at `uri`.
+///
+/// ```no_run
+/// let repaired = tesselle::repair("broken.tet").to("repaired.tet")?;
+/// println!("{} bytes kept, {} dropped", repaired.kept_bytes, repaired.dropped_bytes);
+/// # Ok::<(), tesselle::Error>(())
+/// ```
+pub fn repair(uri: impl Into<String>) -> Repair {
+    Repair { uri: uri.into(), opener: Opener::new(), overwrite: false, run: RunOn::default() }
 }
 
-/// Repairs the container at `uri` in its place. The original is kept next to it under the name that is returned.
-///
-/// The repaired container is staged and verified first. Then it takes the name of the original in one step, where the
-/// system can do that: a crash leaves the original or the repaired container under that name.
-pub fn repair_in_place(
-    uri: &str,
-    format: Option<&str>,
-    options: &OpenOptions,
-    driver: &Driver,
-) -> Result<(Repaired, String)> {
-    let source = Uri::parse(uri)?.location;
-    let storage = source.storage();
-    let place = Location::new(storage.clone(), storage.resolve(source.path().trim_end_matches('/'))?);
-    if !std::path::Path::new(place.path()).exists() {
-        return Err(Error::invalid(format!("'{source}' is not on this machine and cannot be replaced"))
-            .hint("name another place for the result"));
+/// A repair that is put together. See [`repair`].
+#[derive(Debug, Clone)]
+#[must_use = "nothing is repaired before `to` or `in_place`"]
+pub struct Repair {
+    uri: String,
+    opener: Opener,
+    overwrite: bool,
+    run: RunOn,
+}
+
+/// The result of [`Repair::in_place`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RepairedInPlace {
+    /// What the repair kept and dropped.
+    pub repaired: Repaired,
+    /// The path under which the original is kept.
+    pub backup: String,
+}
+
+impl Repair {
+    run_methods!();
+
+    /// Sets how the container is opened.
+    pub fn opener(mut self, opener: Opener) -> Self {
+        self.opener = opener;
+        self
     }
-    let staged = Staged::repair(&source, &place, format, options, driver)?;
-    let backup = free_name(&place)?;
-    LocalStorage::new().put_aside(staged.inner.path(), place.path(), &backup)?;
-    Ok((staged.repaired, backup))
+
+    /// Whether an existing target is replaced `[default: no, it is an error]`.
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// Writes what can be saved to `target`; the source is not touched. The result is staged next to the target and verified deeply
+    /// before it takes its name, so a repair gives an intact container or an error.
+    pub fn to(self, target: &str) -> Result<Repaired> {
+        let source = Uri::parse(&self.uri)?.location;
+        let target = Uri::target(target)?;
+        refuse_overlap(&source, &target)?;
+        target.refuse_existing(self.overwrite)?;
+        let staged = Staged::repair(&source, &target, &self.opener, &self.run.driver()?)?;
+        staged.folder.commit_inner(&staged.inner)?;
+        Ok(staged.repaired)
+    }
+
+    /// Repairs the container in its place. The original is kept next to it under another name.
+    ///
+    /// The repaired container is staged and verified first. Then it takes the name of the original in one step, where the
+    /// system can do that: a crash leaves the original or the repaired container under that name.
+    pub fn in_place(self) -> Result<RepairedInPlace> {
+        let source = Uri::parse(&self.uri)?.location;
+        let storage = source.storage();
+        let place = Location::new(storage.clone(), storage.resolve(source.path().trim_end_matches('/'))?);
+        if !std::path::Path::new(place.path()).exists() {
+            return Err(Error::invalid(format!("'{source}' is not on this machine and cannot be replaced"))
+                .hint("name another place for the result"));
+        }
+        let staged = Staged::repair(&source, &place, &self.opener, &self.run.driver()?)?;
+        let backup = free_name(&place)?;
+        LocalStorage::new().put_aside(staged.inner.path(), place.path(), &backup)?;
+        Ok(RepairedInPlace { repaired: staged.repaired, backup })
+    }
 }
 
 /// The first of `PATH.damaged`, `PATH.damaged.1`, … that nothing has.
@@ -101,33 +173,21 @@ struct Staged {
 }
 
 impl Staged {
-    fn repair(
-        source: &Location,
-        target: &Location,
-        format: Option<&str>,
-        options: &OpenOptions,
-        driver: &Driver,
-    ) -> Result<Self> {
-        let format = match format {
-            Some(name) => registry::format_by_name(name)?,
-            None => registry::detect(source)?,
-        };
+    fn repair(source: &Location, target: &Location, opener: &Opener, driver: &Driver) -> Result<Self> {
+        let (format, options) = (opener.format_of(source)?, opener.open_options());
         if options.fill.is_some() && !format.capabilities().fills_lost {
-            let text = format!("a repair of {} drops what is lost and fills nothing", format.title());
+            let text = format!("a repair of {} drops lost data and fills nothing", format.title());
             return Err(Error::invalid(text));
         }
         let folder = StagedFolder::new(target)?;
         // The name matters to some formats.
         let inner = folder.join(target.name())?;
         let repaired = format.repair(source, &inner, options, driver)?;
-        let mut report = Report::new(Depth::Deep);
-        let checked = format
-            .open(&inner, options)
-            .and_then(|container| container.verify(Depth::Deep, &driver.for_run(), &mut report));
-        match checked {
-            Err(error) if is_about_the_data(&error) => report.error(error.class_name(), &error),
+        let opened = format.open(&inner, options);
+        let report = match opened.and_then(|container| check(&*container, Depth::Deep, &driver.for_run())) {
+            Err(error) if is_about_the_data(&error) => Report::refused(Depth::Deep, &error),
             checked => checked?,
-        }
+        };
         match report.findings().iter().find(|finding| finding.severity == Severity::Error) {
             None => Ok(Self { folder, inner, repaired }),
             Some(finding) => Err(Error::corrupt(format!(

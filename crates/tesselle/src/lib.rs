@@ -1,16 +1,85 @@
 //! One engine for chunked data files: TileDB arrays, TsFile, tet and tatami, next to Parquet, Arrow, CSV, JSON lines, npy
 //! and Zarr.
 //!
-//! ```no_run
-//! use tesselle::Scan;
+//! # Read
 //!
-//! let table = tesselle::open("run.tet#temperature")?.default_table()?;
-//! let driver = tesselle::Driver::new(&tesselle::DriverOptions::default())?;
-//! for batch in table.rows(&Scan::all().limit(10), &driver)? {
-//!     println!("{} rows", batch?.num_rows());
-//! }
-//! # Ok::<(), tesselle::Error>(())
+//! [`open`] takes any of them and returns a [`Dataset`] of tables. The rows of a scan are a
+//! [`RecordBatchReader`](arrow::array::RecordBatchReader).
+//!
 //! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("plant.csv");
+//! # let uri = path.to_str().ok_or("the path is UTF-8")?;
+//! # std::fs::write(uri, "time,speed\n1,80.5\n2,81\n3,79\n")?;
+//! let table = tesselle::open(uri)?.default_table()?;
+//! let mut rows = table.scan().columns(["speed"]).filter("time >= 2")?.limit(10).rows()?;
+//! let batch = rows.next().ok_or("there are rows")??;
+//! assert_eq!((batch.num_rows(), batch.num_columns()), (2, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Write rows
+//!
+//! [`create`] writes record batches to any format. The target appears as a whole or not at all.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("plant.tsfile");
+//! # let uri = path.to_str().ok_or("the path is UTF-8")?;
+//! use std::sync::Arc;
+//!
+//! use tesselle::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+//!
+//! let time: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+//! let speed: ArrayRef = Arc::new(Float64Array::from(vec![80.5, 81.0, 79.5]));
+//! let batch = RecordBatch::try_from_iter([("time", time), ("speed", speed)])?;
+//!
+//! let mut writer = tesselle::create(uri, batch.schema()).set("device", "root.fleet.truck1").start()?;
+//! writer.write(&batch)?;
+//! assert_eq!(writer.finish()?.summary.rows, 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Write an array
+//!
+//! [`create_array`] writes an array from memory, or the array of another file, chunk by chunk.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("field.tet");
+//! # let uri = path.to_str().ok_or("the path is UTF-8")?;
+//! use tesselle::array::MemoryArray;
+//!
+//! let cells: Vec<f32> = (0..400 * 300).map(|i| i as f32).collect();
+//! let field = MemoryArray::from_slice(&cells, [400, 300])?;
+//! tesselle::create_array(uri, field).set("chunk", "64,64").set("codec", "zstd").write()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Convert, compare, verify, repair
+//!
+//! [`convert`], [`diff`], [`verify`] and [`repair`] are builders as well: they take any format, and run with `run`.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+//! # let (csv, parquet) = (path("a.csv"), path("a.parquet"));
+//! # std::fs::write(&csv, "id,speed\n1,80.5\n2,81\n")?;
+//! tesselle::convert(&csv, &parquet).run()?;
+//! assert!(tesselle::diff(&csv, &parquet).run()?.is_equal());
+//! assert!(tesselle::verify(&parquet).run()?.ok());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Search
+//!
+//! [`index`](fn@index) builds a search segment from any table, [`search`](fn@search) finds documents in it: see the module
+//! [`search`](mod@search). SQL over all formats is in the crate `tesselle-sql`.
+//!
+//! # Threads and memory
+//!
+//! Calls run on [`default_driver`], unless a builder is given another [`Driver`] with `on`. Every builder also takes a
+//! [`CancelToken`] with `cancel_with`.
 //!
 //! This is the only crate that knows all formats; everything above it (SQL, command line, Python) goes through it.
 #![forbid(unsafe_code)]
@@ -24,26 +93,40 @@ pub mod name;
 mod open;
 mod registry;
 mod run;
+mod scan;
+pub mod search;
+mod several;
 mod walk;
 mod wide;
 
-pub use convert::{Conversion, convert};
+pub use convert::{Convert, convert};
 pub use create::{Create, CreateArray, WriteReport, Writer, create, create_array};
-pub use diff::{DiffOptions, Difference, diff, diff_tables};
-pub use health::{repair, repair_in_place, verify};
+pub use diff::{Diff, Difference, diff};
+pub use health::{Repair, RepairedInPlace, Verify, repair, verify};
 pub use name::Uri;
 pub use open::{Dataset, DatasetTable, Opener, open};
 pub use registry::{detect, format_by_extension, format_by_name, formats, target_format};
-pub use tesselle_core::driver::{default_driver, set_default_driver};
-pub use tesselle_core::*;
-pub use tesselle_tatami::search;
+pub use scan::TableScan;
+pub use search::{Index, Search, index, search};
+/// The seams that formats implement, for those who add a format or drive one by hand.
+pub use tesselle_core as core;
+pub use tesselle_core::driver::{CancelToken, Rows, default_driver, set_default_driver};
+pub use tesselle_core::{
+    Action, ArrayView, Attribute, Container, DType, Depth, Description, Driver, DriverOptions, Error,
+    ErrorKind, Finding, Format, Hint, Location, OpenOptions, Outcome, Predicate, Region, Repaired, Report,
+    Result, RunStats, Scalar, Scan, Secret, Selection, Settings, Severity, Span, Summary, Table, TypeChange,
+    WriteOptions, array, driver, parse_types, reduce, storage, type_by_name, type_name,
+};
 pub use walk::{Found, find, find_where, is_container};
 /// What only one format has.
 pub use {
     tesselle_tatami as tatami, tesselle_tet as tet, tesselle_tiledb as tiledb, tesselle_tsfile as tsfile,
 };
 
-/// Runs `scan` over `table`, in the table's row order.
-pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver) -> Result<driver::Rows> {
-    driver::scan(table, scan, driver, driver::Order::Plan)
+/// The crates of Arrow whose types are in this API, in the versions that fit it.
+pub mod arrow {
+    pub use {
+        arrow_array as array, arrow_buffer as buffer, arrow_cast as cast, arrow_schema as schema,
+        arrow_select as select,
+    };
 }

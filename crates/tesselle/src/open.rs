@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, SchemaRef};
-use tesselle_core::driver::{Order, Rows, scan};
+use tesselle_core::driver::default_driver;
 use tesselle_core::{
-    Action, ArrayView, Container, Context, Driver, Error, Format, Location, OpenOptions, Result, Scan, Table,
-    TableFacts,
+    Action, ArrayView, Container, Context, Depth, Description, Error, Format, Location, OpenOptions, Report,
+    Result, Secret, Table, TableFacts,
 };
 
+use crate::health;
 use crate::name::Uri;
 use crate::registry;
+use crate::run::{RunOn, run_methods};
+use crate::scan::TableScan;
 use crate::wide::wide;
 
 /// Opens what `uri` names, with the default options.
@@ -18,12 +21,21 @@ pub fn open(uri: &str) -> Result<Dataset> {
     Opener::new().open(uri)
 }
 
-/// How to open a dataset.
+/// How to open a dataset: the format, the table, time travel, keys.
+///
+/// ```no_run
+/// use tesselle::Opener;
+///
+/// let old = Opener::new().at(1_700_000_000_000).open("s3://bucket/array")?;
+/// # Ok::<(), tesselle::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
+#[must_use = "nothing is opened before `open`"]
 pub struct Opener {
     format: Option<String>,
     table: Option<String>,
     options: OpenOptions,
+    run: RunOn,
 }
 
 impl Opener {
@@ -32,55 +44,119 @@ impl Opener {
         Self::default()
     }
 
-    /// The format, instead of a look at the content.
-    #[must_use]
+    run_methods!();
+
+    /// Sets the format `[default: detected from content]`.
     pub fn format(mut self, name: impl Into<Option<String>>) -> Self {
         self.format = name.into();
         self
     }
 
-    /// The table, instead of the one that the uri names. `*` is all of them, where they form one table.
-    #[must_use]
+    /// Sets the table `[default: the one that the uri names, else the only one]`. `*` is all of them, where they form one table.
     pub fn table(mut self, name: impl Into<Option<String>>) -> Self {
         self.table = name.into();
         self
     }
 
-    /// Time travel, keys, raw values.
-    #[must_use]
+    /// Replaces all options that formats take.
     pub fn options(mut self, options: OpenOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// The types of columns, for formats that do not state them.
-    #[must_use]
+    /// Reads the state as of `time`, in milliseconds since the epoch.
+    pub fn at(self, time: u64) -> Self {
+        self.between(0, time)
+    }
+
+    /// Reads only what was written from `start` to `end`, both included, in milliseconds since the epoch.
+    pub fn between(mut self, start: u64, end: u64) -> Self {
+        self.options.between = Some((start, end));
+        self
+    }
+
+    /// Sets the key of an encrypted container.
+    pub fn key(mut self, key: Secret) -> Self {
+        self.options.key = Some(key);
+        self
+    }
+
+    /// Reads stored integers instead of their meaning: enumeration codes, 64-bit integers for all times.
+    pub fn raw(mut self, raw: bool) -> Self {
+        self.options.raw = raw;
+        self
+    }
+
+    /// Reads strings as bytes, also where they are not UTF-8.
+    pub fn strings_as_binary(mut self, binary: bool) -> Self {
+        self.options.text_as_binary = binary;
+        self
+    }
+
+    /// Reads the whole domain of a dense array, also where nothing is written.
+    pub fn full_domain(mut self, full: bool) -> Self {
+        self.options.full_domain = full;
+        self
+    }
+
+    /// Also reads rows that are marked as deleted but still stored.
+    pub fn deleted(mut self, deleted: bool) -> Self {
+        self.options.deleted = deleted;
+        self
+    }
+
+    /// Sets the types of columns, for formats that do not state them `[default: inferred]`.
     pub fn types(mut self, types: Vec<(String, DataType)>) -> Self {
         self.options.types = types;
         self
     }
 
+    /// The table that was set.
+    pub fn table_name(&self) -> Option<&str> {
+        self.table.as_deref()
+    }
+
+    /// The format that was set.
+    pub fn format_name(&self) -> Option<&str> {
+        self.format.as_deref()
+    }
+
+    /// The options that formats take.
+    pub fn open_options(&self) -> &OpenOptions {
+        &self.options
+    }
+
     /// Opens what `uri` names.
     pub fn open(&self, uri: &str) -> Result<Dataset> {
         let Uri { location, table } = Uri::parse(uri)?;
-        let format = match &self.format {
-            Some(name) => registry::format_by_name(name)?,
-            None => registry::detect(&location)?,
-        };
-        if !self.options.types.is_empty() && !format.capabilities().infers_types {
+        let format = self.format_of(&location)?;
+        let infers_types = format.capabilities().infers_types;
+        if !self.options.types.is_empty() && !infers_types {
             return Err(Error::invalid(format!(
                 "a file of the format {} states its types itself",
                 format.name()
             ))
             .suggest("change them with {} instead", [Action::Cast(self.options.types.clone())]));
         }
-        let container = format.open(&location, &self.options).in_file(location.path())?;
+        let open = || format.open(&location, &self.options);
+        // Inferring types reads the whole file; other formats read metadata, which does not start threads.
+        let parallel = infers_types || self.run.has_driver();
+        let opened = if parallel { self.run.driver()?.install(open) } else { open() };
+        let container = opened.in_file(location.path())?;
         Ok(Dataset { format, container, location, table: self.table.clone().or(table) })
     }
 
     /// Opens the table that `uri` names, else the only one.
     pub fn open_table(&self, uri: &str) -> Result<DatasetTable> {
         self.open(uri)?.default_table()
+    }
+
+    /// The format of what is at a location.
+    pub(crate) fn format_of(&self, location: &Location) -> Result<&'static dyn Format> {
+        match &self.format {
+            Some(name) => registry::format_by_name(name),
+            None => registry::detect(location),
+        }
     }
 }
 
@@ -112,6 +188,16 @@ impl Dataset {
     /// The names of its tables, in the order of the file.
     pub fn table_names(&self) -> Vec<String> {
         self.container.table_names()
+    }
+
+    /// What is in it, from metadata alone.
+    pub fn describe(&self) -> Result<Description> {
+        self.container.describe().in_file(self.location.path())
+    }
+
+    /// Checks it to this depth. See [`verify`](crate::verify) for a container that may not open.
+    pub fn verify(&self, depth: Depth) -> Result<Report> {
+        health::check(&*self.container, depth, &default_driver()?)
     }
 
     /// The table that the uri or the opener named.
@@ -185,9 +271,18 @@ impl DatasetTable {
         self.table.facts().in_file(self.location.path())
     }
 
-    /// The rows that `request` asks for, in the table's order.
-    pub fn rows(&self, request: &Scan, driver: &Driver) -> Result<Rows> {
-        scan(&*self.table, request, driver, Order::Plan).in_file(self.location.path())
+    /// Starts a scan: everything, until it is narrowed.
+    ///
+    /// ```no_run
+    /// let table = tesselle::open("run.tet")?.table("temperature")?;
+    /// let rows = table.scan().columns(["i0", "value"]).filter("value > 20")?.limit(10).rows()?;
+    /// for batch in rows {
+    ///     println!("{} rows", batch?.num_rows());
+    /// }
+    /// # Ok::<(), tesselle::Error>(())
+    /// ```
+    pub fn scan(&self) -> TableScan {
+        TableScan::new(self.clone())
     }
 
     /// How many rows there are, where that is known without reading.

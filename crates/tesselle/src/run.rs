@@ -1,8 +1,7 @@
 //! The threads, the memory and the cancellation of a call.
 
-use tesselle_core::Driver;
-use tesselle_core::Result;
 use tesselle_core::driver::{CancelToken, default_driver};
+use tesselle_core::{Driver, Result};
 
 /// What a builder runs on: the process-wide driver, unless it is given another.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +17,11 @@ impl RunOn {
 
     pub(crate) fn set_token(&mut self, token: &CancelToken) {
         self.token = Some(token.clone());
+    }
+
+    /// Whether a driver was given.
+    pub(crate) fn has_driver(&self) -> bool {
+        self.driver.is_some()
     }
 
     /// The driver of this call.

@@ -14,8 +14,8 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use tesselle::foreign::ArrowIpc;
 use tesselle::{
-    Attribute, Conversion, DiffOptions, Difference, Driver, DriverOptions, ErrorKind, Format, Location,
-    OpenOptions, Settings, WriteOptions, WriteReport, convert, diff,
+    Attribute, Convert, Difference, Driver, DriverOptions, ErrorKind, Format, Location, Opener, Settings,
+    WriteOptions, WriteReport, convert, diff,
 };
 
 fn driver() -> Driver {
@@ -30,14 +30,12 @@ fn settings(pairs: &[&str]) -> Settings {
     Settings::from_pairs(pairs).unwrap()
 }
 
-fn run(from: &Path, to: &Path, change: impl FnOnce(&mut Conversion)) -> tesselle::Result<WriteReport> {
-    let mut conversion = Conversion::default();
-    change(&mut conversion);
-    convert(text(from), text(to), &conversion, &driver())
+fn run(from: &Path, to: &Path, change: impl FnOnce(Convert) -> Convert) -> tesselle::Result<WriteReport> {
+    change(convert(text(from), text(to))).on(&driver()).run()
 }
 
 fn compare(left: &Path, right: &Path) -> Difference {
-    diff(text(left), text(right), &OpenOptions::default(), &DiffOptions::default(), &driver()).unwrap()
+    diff(text(left), text(right)).on(&driver()).run().unwrap()
 }
 
 /// A Parquet file with these columns.
@@ -85,12 +83,13 @@ fn series(folder: &Path) -> PathBuf {
 fn made(folder: &Path) -> Vec<(&'static str, PathBuf)> {
     let series = series(folder);
     let path = |name: &str| folder.join(name);
-    run(&series, &path("s.tsfile"), |c| c.write.table = Some("root.s".into())).unwrap();
-    run(&series, &path("s.tatami"), |c| c.write.settings = settings(&["sort_key=time"])).unwrap();
-    run(&series, &path("s.tiledb"), |c| c.write.settings = settings(&["dims=time"])).unwrap();
-    run(&series, &path("s.tet"), |c| {
-        c.casts = vec![("time".into(), DataType::Int64)];
-        c.write.settings = settings(&["axes=time", "chunk=128"]);
+    run(&series, &path("s.tsfile"), |c| c.table("root.s")).unwrap();
+    run(&series, &path("s.tatami"), |c| c.options(settings(&["sort_key=time"]))).unwrap();
+    run(&series, &path("s.tiledb"), |c| c.options(settings(&["dims=time"]))).unwrap();
+    run(&series, &path("s.tet"), |mut c| {
+        c = c.casts(vec![("time".into(), DataType::Int64)]);
+        c = c.options(settings(&["axes=time", "chunk=128"]));
+        c
     })
     .unwrap();
     let all = ["tsfile", "tatami", "tiledb", "tet"];
@@ -105,21 +104,22 @@ fn every_format_becomes_every_other_with_equal_values() {
     for (from, source) in made(folder.path()) {
         for to in ["tsfile", "tatami", "tiledb", "tet", "parquet", "arrow", "csv", "jsonl", "zarr"] {
             let target = folder.path().join(format!("{from}-to.{to}"));
-            let converted = run(&source, &target, |c| {
+            let converted = run(&source, &target, |mut c| {
                 // Tensors have no times; what counts positions is an integer there.
                 if matches!(to, "tet" | "zarr") && from != "tet" {
                     let casts = if from == "tatami" { "time=timestamp_ms,time=int64" } else { "time=int64" };
-                    c.casts = tesselle::parse_types(casts).unwrap();
-                    c.write.settings = settings(&["axes=time"]);
+                    c = c.casts(tesselle::parse_types(casts).unwrap());
+                    c = c.options(settings(&["axes=time"]));
                 }
                 // Rows that come without dimensions get them by name.
                 if to == "tiledb" && matches!(from, "tatami" | "parquet") {
-                    c.write.settings = settings(&["dims=time"]);
+                    c = c.options(settings(&["dims=time"]));
                 }
                 // A tatami file counts microseconds, a TsFile milliseconds.
                 if (from, to) == ("tatami", "tsfile") {
-                    c.casts = tesselle::parse_types("time=timestamp_ms").unwrap();
+                    c = c.casts(tesselle::parse_types("time=timestamp_ms").unwrap());
                 }
+                c
             });
             let converted = converted.unwrap_or_else(|error| panic!("{from} to {to}: {error}"));
             // A file of several tensors is copied tensor by tensor.
@@ -161,7 +161,7 @@ fn each_format_is_rewritten_with_other_settings() {
         .enumerate()
         {
             let target = folder.path().join(format!("again-{number}.{from}"));
-            run(&source, &target, |c| c.write.settings = settings(&pairs))
+            run(&source, &target, |c| c.options(settings(&pairs)))
                 .unwrap_or_else(|error| panic!("{from} {pairs:?}: {error}"));
             let found = compare(&source, &target);
             assert!(found.is_equal(), "{from} {pairs:?}: {found:?}");
@@ -183,18 +183,21 @@ fn grid(folder: &Path) -> PathBuf {
         ],
     );
     let target = folder.join("grid.tiledb");
-    run(&source, &target, |c| {
-        c.write.settings = settings(&[
+    run(&source, &target, |mut c| {
+        c = c.options(settings(&[
             "kind=dense",
             "dims=y,x",
             "domain.y=-3:4",
             "domain.x=10:21",
             "extent.y=4",
             "extent.x=5",
-        ]);
+        ]));
         let exact = Some(("INT32".to_owned(), vec![7, 0, 0, 0]));
-        c.attributes =
-            vec![Attribute { exact, ..Attribute::new("level", 7) }, Attribute::new("units", "kelvin")];
+        c = c.attributes(vec![
+            Attribute { exact, ..Attribute::new("level", 7) },
+            Attribute::new("units", "kelvin"),
+        ]);
+        c
     })
     .unwrap();
     target
@@ -211,10 +214,10 @@ fn dimensions_and_metadata_survive_the_way_through_other_formats() {
     let want = about(&source);
     for through in ["tiledb", "parquet", "arrow", "tatami"] {
         let middle = folder.path().join(format!("middle.{through}"));
-        let converted = run(&source, &middle, |_| ()).unwrap();
+        let converted = run(&source, &middle, |c| c).unwrap();
         assert_eq!(converted.kept, ["level", "units"], "{through}");
         let back = folder.path().join(format!("back-{through}.tiledb"));
-        run(&middle, &back, |_| ()).unwrap_or_else(|error| panic!("{through}: {error}"));
+        run(&middle, &back, |c| c).unwrap_or_else(|error| panic!("{through}: {error}"));
         let found = compare(&source, &back);
         assert!(found.is_equal(), "{through}: {found:?}");
         let got = about(&back);
@@ -232,14 +235,14 @@ fn dimensions_and_metadata_survive_the_way_through_other_formats() {
     }
     // A tensor file has attributes, but counts its axes from 0.
     let tet = folder.path().join("grid.tet");
-    let converted = run(&source, &tet, |_| ()).unwrap();
+    let converted = run(&source, &tet, |c| c).unwrap();
     assert_eq!(converted.kept, ["level", "units"]);
     let metadata = about(&tet).metadata;
     assert_eq!(metadata["datasets"]["t"]["attrs"]["units"], "kelvin", "{metadata}");
     assert_eq!(metadata["datasets"]["n"]["dim_names"], serde_json::json!(["y", "x"]), "{metadata}");
     // What cannot hold anything says so.
     let csv = folder.path().join("grid.csv");
-    let converted = run(&source, &csv, |_| ()).unwrap();
+    let converted = run(&source, &csv, |c| c).unwrap();
     assert!(converted.kept.is_empty());
     assert!(converted.lost.iter().any(|line| line.contains("'units'")), "{:?}", converted.lost);
 }
@@ -258,36 +261,42 @@ fn an_array_with_a_column_that_is_no_array_keeps_all_columns() {
     );
     let array = folder.path().join("mixed.tiledb");
     let dense = settings(&["kind=dense", "dims=x", "domain.x=0:39", "extent.x=8"]);
-    run(&source, &array, |c| c.write.settings = dense).unwrap();
+    run(&source, &array, |c| c.options(dense)).unwrap();
     for to in ["tiledb", "parquet", "tatami"] {
         let target = folder.path().join(format!("copy.{to}"));
-        run(&array, &target, |_| ()).unwrap();
+        run(&array, &target, |c| c).unwrap();
         let found = compare(&array, &target);
         assert!(found.is_equal(), "{to}: {found:?}");
     }
     // A text has no place in a tensor: it is refused rather than left out.
-    let error = run(&array, &folder.path().join("copy.tet"), |_| ()).unwrap_err().to_string();
+    let error = run(&array, &folder.path().join("copy.tet"), |c| c).unwrap_err().to_string();
     assert!(error.contains("'s'"), "{error}");
-    let error = run(&array, &array.join("inside.parquet"), |_| ()).unwrap_err().to_string();
+    let error = run(&array, &array.join("inside.parquet"), |c| c).unwrap_err().to_string();
     assert!(error.contains("must not lie in its source"), "{error}");
     // A source in the folder that is replaced would be gone.
     let inside = array.join("inside.csv");
     std::fs::write(&inside, "a\n1\n").unwrap();
-    let error = run(&inside, &array, |c| c.write.overwrite = true).unwrap_err().to_string();
+    let error = run(&inside, &array, |c| c.overwrite(true)).unwrap_err().to_string();
     assert!(error.contains("would replace"), "{error}");
     assert!(inside.exists());
-    let error = run(&array, &folder.path().join("copy.npy"), |_| ()).unwrap_err().to_string();
+    let error = run(&array, &folder.path().join("copy.npy"), |c| c).unwrap_err().to_string();
     assert!(error.contains("npy"), "{error}");
 }
 
 /// Files of older versions, written by the original engines.
 #[test]
 fn old_versions_are_upgraded_with_equal_values() {
-    let Some(fixtures) = std::env::var_os("TESSELLE_FIXTURES").map(PathBuf::from) else { return };
+    let crates = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let own =
+        [crates.join("tiledb/tests/data/libtiledb-2.30.0"), crates.join("tsfile/tests/data/small/tsfile")];
+    let folders = std::env::var_os("TESSELLE_FIXTURES")
+        .map_or(own, |root| ["tiledb", "tsfile"].map(|name| Path::new(&root).join(name)));
     let folder = tempfile::tempdir().unwrap();
     let mut seen = 0;
-    for (format, prefixes) in [("tiledb", ["bc_v", "zz"]), ("tsfile", ["v08-", "v2-"])] {
-        for case in std::fs::read_dir(fixtures.join(format)).unwrap().flatten() {
+    for ((format, prefixes), cases) in
+        [("tiledb", ["bc_v", "zz"]), ("tsfile", ["v08-", "v2-"])].iter().zip(&folders)
+    {
+        for case in std::fs::read_dir(cases).unwrap().flatten() {
             let name = case.file_name().to_string_lossy().into_owned();
             if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
                 continue;
@@ -305,25 +314,25 @@ fn old_versions_are_upgraded_with_equal_values() {
                 }
                 let target = folder.path().join(format!("{name}-{number}.{format}"));
                 // Some texts are not UTF-8.
-                let open = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
-                let mut conversion = Conversion { open: open.clone(), ..Conversion::default() };
-                if format == "tsfile" {
-                    conversion.write.settings = settings(&["version=4"]);
+                let opener = Opener::new().strings_as_binary(true);
+                let mut conversion = convert(uri, text(&target)).opener(opener.clone());
+                if *format == "tsfile" {
+                    conversion = conversion.set("version", "4");
                 }
-                let result = convert(uri, text(&target), &conversion, &driver());
-                result.unwrap_or_else(|error| panic!("{uri}: {error}"));
-                let table = if format == "tsfile" { "#*" } else { "" };
+                conversion.on(&driver()).run().unwrap_or_else(|error| panic!("{uri}: {error}"));
+                let table = if *format == "tsfile" { "#*" } else { "" };
                 let (a, b) = (format!("{uri}{table}"), format!("{}{table}", text(&target)));
-                let key = Some(["device", "measurement", "time"].map(str::to_owned).to_vec());
-                let options =
-                    DiffOptions { key: key.filter(|_| format == "tsfile"), ..DiffOptions::default() };
-                let found = diff(&a, &b, &open, &options, &driver()).unwrap();
+                let mut found = diff(&a, &b).opener(opener);
+                if *format == "tsfile" {
+                    found = found.key(["device", "measurement", "time"]);
+                }
+                let found = found.on(&driver()).run().unwrap();
                 assert_eq!((found.values, found.unmatched), (0, (0, 0)), "{uri}: {found:?}");
                 seen += 1;
             }
         }
     }
-    assert!(seen > 20, "{seen}");
+    assert!(seen > 2, "{seen}");
 }
 
 #[test]
@@ -346,28 +355,30 @@ fn types_that_do_not_fit_are_refused_until_they_are_cast() {
         ("c.tsfile", vec!["time", "when"], "when", DataType::Int64),
     ] {
         let target = folder.path().join(target);
-        let error = run(&source, &target, |c| c.scan = only(&columns)).unwrap_err().to_string();
+        let error = run(&source, &target, |c| c.scan(only(&columns))).unwrap_err().to_string();
         assert!(
             error.contains(&format!("'{column}'")) && error.contains(&format!("casts: {column}=")),
             "{error}"
         );
         assert!(!target.exists());
-        run(&source, &target, |c| {
-            c.scan = only(&columns);
-            c.casts = vec![(column.to_owned(), cast)];
+        run(&source, &target, |mut c| {
+            c = c.scan(only(&columns));
+            c = c.casts(vec![(column.to_owned(), cast)]);
+            c
         })
         .unwrap();
     }
     // A text that is no number ends the conversion, and nothing is left behind.
     let target = folder.path().join("d.tet");
-    let error = run(&source, &target, |c| {
-        c.scan = only(&["name"]);
-        c.casts = vec![("name".to_owned(), DataType::Int64)];
+    let error = run(&source, &target, |mut c| {
+        c = c.scan(only(&["name"]));
+        c = c.casts(vec![("name".to_owned(), DataType::Int64)]);
+        c
     });
     let error = error.unwrap_err().to_string();
     assert!(error.contains("'name'"), "{error}");
     assert!(!target.exists());
-    assert!(run(&source, &target, |c| c.casts = vec![("nome".to_owned(), DataType::Int64)]).is_err());
+    assert!(run(&source, &target, |c| c.casts(vec![("nome".to_owned(), DataType::Int64)])).is_err());
 }
 
 #[test]
@@ -376,10 +387,10 @@ fn nulls_become_a_number_only_where_the_caller_says_so() {
     let source =
         parquet(folder.path(), "n.parquet", vec![("v", Arc::new(Float64Array::from(vec![Some(1.0), None])))]);
     let target = folder.path().join("n.tet");
-    let error = run(&source, &target, |_| ()).unwrap_err().to_string();
+    let error = run(&source, &target, |c| c).unwrap_err().to_string();
     assert!(error.contains("'v'") && error.contains("fill="), "{error}");
     assert!(!target.exists());
-    run(&source, &target, |c| c.write.settings = settings(&["fill=-1"])).unwrap();
+    run(&source, &target, |c| c.options(settings(&["fill=-1"]))).unwrap();
 }
 
 #[test]
@@ -390,29 +401,33 @@ fn json_lines_and_csv_are_read_with_inferred_and_with_given_types() {
         "{\"id\": 1, \"v\": 2}\n{\"id\": 2, \"v\": 2.5, \"tag\": \"late\"}\n{\"id\": 3, \"v\": null}\n";
     std::fs::write(&path, lines).unwrap();
     let out = folder.path().join("rows.parquet");
-    assert_eq!(run(&path, &out, |_| ()).unwrap().summary.rows, 3);
-    let schema = tesselle::Opener::new().open_table(text(&out)).unwrap().schema();
+    assert_eq!(run(&path, &out, |c| c).unwrap().summary.rows, 3);
+    let schema = Opener::new().open_table(text(&out)).unwrap().schema();
     let kind = |name: &str| schema.field_with_name(name).unwrap().data_type().clone();
     assert_eq!((kind("id"), kind("v"), kind("tag")), (DataType::Int64, DataType::Float64, DataType::Utf8));
     assert_eq!(compare(&path, &out).values, 0);
     let typed = folder.path().join("typed.parquet");
-    run(&path, &typed, |c| c.types = tesselle::parse_types("id=uint8,v=float32").unwrap()).unwrap();
-    let schema = tesselle::Opener::new().open_table(text(&typed)).unwrap().schema();
+    run(&path, &typed, |c| {
+        c.opener(Opener::new().types(tesselle::parse_types("id=uint8,v=float32").unwrap()))
+    })
+    .unwrap();
+    let schema = Opener::new().open_table(text(&typed)).unwrap().schema();
     assert_eq!(schema.field(0).data_type(), &DataType::UInt8);
     let csv = folder.path().join("rows.csv");
     std::fs::write(&csv, "id,day\n1,2024-05-01\n2,\n").unwrap();
     let typed = folder.path().join("typed.arrow");
-    run(&csv, &typed, |c| c.types = tesselle::parse_types("day=date").unwrap()).unwrap();
-    let schema = tesselle::Opener::new().open_table(text(&typed)).unwrap().schema();
+    run(&csv, &typed, |c| c.opener(Opener::new().types(tesselle::parse_types("day=date").unwrap()))).unwrap();
+    let schema = Opener::new().open_table(text(&typed)).unwrap().schema();
     assert_eq!(schema.field(1).data_type(), &DataType::Date32);
     assert!(
-        run(&csv, &folder.path().join("x.arrow"), |c| c.types = tesselle::parse_types("dey=date").unwrap())
-            .is_err()
+        run(&csv, &folder.path().join("x.arrow"), |c| c
+            .opener(Opener::new().types(tesselle::parse_types("dey=date").unwrap())))
+        .is_err()
     );
     // Damage names the file and leaves nothing.
     std::fs::write(&path, "{\"id\": 1}\n{\"id\": ").unwrap();
     let bad = folder.path().join("bad.parquet");
-    let error = run(&path, &bad, |_| ()).unwrap_err();
+    let error = run(&path, &bad, |c| c).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(!bad.exists());
 }
@@ -430,18 +445,18 @@ fn a_whole_tsfile_is_rewritten_with_all_its_devices() {
         ],
     );
     let old = folder.path().join("old.tsfile");
-    run(&source, &old, |c| c.write.settings = settings(&["device_column=device", "version=000002"])).unwrap();
+    run(&source, &old, |c| c.options(settings(&["device_column=device", "version=000002"]))).unwrap();
     let new = folder.path().join("new.tsfile");
-    run(&old, &new, |c| c.write.settings = settings(&["version=4"])).unwrap();
+    run(&old, &new, |c| c.options(settings(&["version=4"]))).unwrap();
     let version = |path: &Path| tesselle::open(text(path)).unwrap().container().describe().unwrap().version;
     assert_eq!(version(&new), "4");
     // Without a setting the version stays.
     let same = folder.path().join("same.tsfile");
-    run(&old, &same, |_| ()).unwrap();
+    run(&old, &same, |c| c).unwrap();
     assert_eq!(version(&same), version(&old));
     for device in ["root.t0", "root.t1", "root.t2"] {
         let (a, b) = (format!("{}#{device}", text(&old)), format!("{}#{device}", text(&new)));
-        let found = diff(&a, &b, &OpenOptions::default(), &DiffOptions::default(), &driver()).unwrap();
+        let found = diff(&a, &b).on(&driver()).run().unwrap();
         assert!(found.is_equal(), "{device}: {found:?}");
         assert_eq!(found.rows.0, 30);
     }
@@ -455,12 +470,12 @@ fn a_failed_conversion_leaves_the_old_target() {
     for kind in ["parquet", "tet", "tatami", "zarr"] {
         let target = folder.path().join(format!("old.{kind}"));
         std::fs::write(&target, "old").unwrap();
-        assert!(run(&source, &target, |c| c.write.overwrite = true).is_err(), "{kind}");
+        assert!(run(&source, &target, |c| c.overwrite(true)).is_err(), "{kind}");
         assert_eq!(std::fs::read_to_string(&target).unwrap(), "old", "{kind}");
     }
     let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names.len(), 5, "{names:?}");
-    let error = run(&source, &source, |c| c.write.overwrite = true).unwrap_err().to_string();
+    let error = run(&source, &source, |c| c.overwrite(true)).unwrap_err().to_string();
     assert!(error.contains("must not be its source") || error.contains("cannot be read"), "{error}");
     assert_eq!(std::fs::read_to_string(&source).unwrap(), "a,b\n1,2\n1,2,3\n");
 }
@@ -472,19 +487,20 @@ fn rows_of_nulls_keep_their_time_or_are_said_to_be_lost() {
     std::fs::write(&source, "time,a,b\n1,1,2\n2,,\n3,5,\n").unwrap();
     for (pairs, rows) in [(vec![], 3), (vec!["aligned=false"], 2), (vec!["version=1"], 2)] {
         let target = folder.path().join("rows.tsfile");
-        let done = run(&source, &target, |c| {
-            c.write.settings = settings(&pairs);
-            c.write.overwrite = true;
+        let done = run(&source, &target, |mut c| {
+            c = c.options(settings(&pairs));
+            c = c.overwrite(true);
+            c
         });
         let done = done.unwrap();
         assert_eq!(done.summary.rows, rows, "{pairs:?}");
         assert_eq!(
-            done.lost.iter().any(|lost| lost.starts_with("1 rows of nulls only")),
+            done.lost.iter().any(|lost| lost.starts_with("1 rows with only nulls")),
             rows == 2,
             "{pairs:?}"
         );
-        let kept = tesselle::Opener::new().open_table(text(&target)).unwrap();
-        let read = kept.rows(&tesselle::Scan::all(), &driver()).unwrap();
+        let kept = Opener::new().open_table(text(&target)).unwrap();
+        let read = kept.scan().on(&driver()).rows().unwrap();
         assert_eq!(read.map(|batch| batch.unwrap().num_rows() as u64).sum::<u64>(), rows, "{pairs:?}");
     }
 }
@@ -496,14 +512,15 @@ fn a_column_without_a_value_is_kept_or_said_to_be_lost() {
     std::fs::write(&source, "time,a,b\n1,1,\n2,3,\n").unwrap();
     for (pairs, is_lost) in [(vec![], false), (vec!["aligned=false"], true), (vec!["version=1"], true)] {
         let target = folder.path().join("rows.tsfile");
-        let done = run(&source, &target, |c| {
-            c.types = vec![("b".to_owned(), DataType::Float64)];
-            c.write.settings = settings(&pairs);
-            c.write.overwrite = true;
+        let done = run(&source, &target, |mut c| {
+            c = c.opener(Opener::new().types(vec![("b".to_owned(), DataType::Float64)]));
+            c = c.options(settings(&pairs));
+            c = c.overwrite(true);
+            c
         });
         let lost = done.unwrap().lost;
         assert_eq!(lost.iter().any(|lost| lost.starts_with("column 'b'")), is_lost, "{pairs:?} {lost:?}");
-        let kept = tesselle::Opener::new().open_table(text(&target)).unwrap();
+        let kept = Opener::new().open_table(text(&target)).unwrap();
         assert_eq!(kept.schema().index_of("b").is_err(), is_lost, "{pairs:?}");
     }
 }
@@ -526,7 +543,7 @@ fn a_cell_is_null_as_a_whole_or_not_at_all() {
     let source =
         arrow(folder.path(), "whole.arrow", vec![("time", time()), ("f", whole), ("l", Arc::new(lists))]);
     let target = folder.path().join("whole.tiledb");
-    run(&source, &target, |c| c.write.settings = settings(&["dims=time"])).unwrap();
+    run(&source, &target, |c| c.options(settings(&["dims=time"]))).unwrap();
     let found = compare(&source, &target);
     assert_eq!((found.values, found.unmatched, found.rows), (0, (0, 0), (3, 3)), "{found:?}");
 
@@ -535,7 +552,7 @@ fn a_cell_is_null_as_a_whole_or_not_at_all() {
     for column in [pairs([None, cell, None]), Arc::new(lists)] {
         let source = arrow(folder.path(), "partly.arrow", vec![("time", time()), ("x", column)]);
         let target = folder.path().join("partly.tiledb");
-        let error = run(&source, &target, |c| c.write.settings = settings(&["dims=time"])).unwrap_err();
+        let error = run(&source, &target, |c| c.options(settings(&["dims=time"]))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
         assert!(error.to_string().contains("column 'x' has a null among the values"), "{error}");
         assert!(!target.exists());
@@ -561,7 +578,7 @@ fn a_type_without_a_place_is_a_wrong_call() {
     for (to, column, pairs) in cases {
         let source = arrow(folder.path(), "x.arrow", vec![("x", column)]);
         let target = folder.path().join(format!("x.{to}"));
-        let error = run(&source, &target, |c| c.write.settings = settings(pairs)).unwrap_err();
+        let error = run(&source, &target, |c| c.options(settings(pairs))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{to}: {error}");
         assert!(error.to_string().contains("'x'"), "{to}: {error}");
         assert!(!target.exists());
@@ -574,7 +591,7 @@ fn a_zone_that_is_dropped_is_said_to_be_lost() {
     let stamps = TimestampMillisecondArray::from_iter_values(0..3).with_timezone("Europe/Berlin");
     let source = arrow(folder.path(), "z.arrow", vec![("time", Arc::new(stamps))]);
     for (to, changed) in [("tiledb", 0), ("tatami", 1), ("parquet", 0)] {
-        let done = run(&source, &folder.path().join(format!("z.{to}")), |_| ()).unwrap();
+        let done = run(&source, &folder.path().join(format!("z.{to}")), |c| c).unwrap();
         let zone = "the time zone Europe/Berlin of column 'time'".to_owned();
         assert_eq!(done.lost.contains(&zone), to != "parquet", "{to}: {:?}", done.lost);
         assert_eq!(done.changed.len(), changed, "{to}: {:?}", done.changed);
@@ -588,9 +605,9 @@ fn empty_texts_of_a_lone_column_are_said_to_be_lost_in_csv() {
         let texts = Arc::new(StringArray::from(texts)) as ArrayRef;
         let lone = arrow(folder.path(), "t.arrow", vec![("t", Arc::clone(&texts))]);
         let target = folder.path().join("t.csv");
-        let done = run(&lone, &target, |c| c.write.overwrite = true).unwrap();
+        let done = run(&lone, &target, |c| c.overwrite(true)).unwrap();
         let two = arrow(folder.path(), "two.arrow", vec![("t", Arc::clone(&texts)), ("u", texts)]);
-        let other = run(&two, &target, |c| c.write.overwrite = true).unwrap();
+        let other = run(&two, &target, |c| c.overwrite(true)).unwrap();
         assert!(compare(&two, &target).is_equal());
         assert_eq!(other.lost.len(), 1);
         done.lost.iter().any(|line| line.contains("the empty texts of column 't'"))
@@ -606,16 +623,20 @@ fn a_table_without_rows_stays_one() {
     std::fs::write(&source, "time,a\n").unwrap();
     for to in ["tiledb", "tatami", "tsfile", "parquet", "arrow", "csv"] {
         let target = folder.path().join(format!("copy.{to}"));
-        let done = run(&source, &target, |c| {
-            c.types = vec![("time".to_owned(), DataType::Int64), ("a".to_owned(), DataType::Int32)];
+        let done = run(&source, &target, |mut c| {
+            c = c.opener(
+                Opener::new()
+                    .types(vec![("time".to_owned(), DataType::Int64), ("a".to_owned(), DataType::Int32)]),
+            );
+            c
         });
         assert_eq!(done.unwrap_or_else(|error| panic!("{to}: {error}")).summary.rows, 0, "{to}");
         if to == "tsfile" {
             // A series without points is none.
             continue;
         }
-        let copy = tesselle::Opener::new().open_table(text(&target)).unwrap();
-        let rows = copy.rows(&tesselle::Scan::all(), &driver()).unwrap();
+        let copy = Opener::new().open_table(text(&target)).unwrap();
+        let rows = copy.scan().on(&driver()).rows().unwrap();
         assert_eq!(rows.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 0, "{to}");
     }
 }
@@ -626,19 +647,23 @@ fn points_of_equal_time_and_origins_are_said_to_be_lost() {
     let source = folder.path().join("twice.csv");
     std::fs::write(&source, "time,a\n10,1\n5,2\n10,9\n").unwrap();
     let target = folder.path().join("twice.tsfile");
-    let error = run(&source, &target, |_| ()).unwrap_err();
+    let error = run(&source, &target, |c| c).unwrap_err();
     assert!(error.to_string().contains("order=sort"), "{error}");
-    let done = run(&source, &target, |c| c.write.settings = settings(&["order=sort"])).unwrap();
-    assert!(done.lost.iter().any(|lost| lost.starts_with("1 points whose time")), "{:?}", done.lost);
+    let done = run(&source, &target, |c| c.options(settings(&["order=sort"]))).unwrap();
+    assert!(
+        done.lost.iter().any(|lost| lost.starts_with("1 points (of aligned devices, rows) replaced")),
+        "{:?}",
+        done.lost
+    );
 
     let source = folder.path().join("off.csv");
     std::fs::write(&source, "k,a\n5,1.5\n6,2.5\n8,3.5\n").unwrap();
     let target = folder.path().join("off.tet");
     for pairs in [&["axes=k"][..], &["axes=k", "order=any"]] {
-        let error = run(&source, &target, |c| c.write.settings = settings(pairs)).unwrap_err();
+        let error = run(&source, &target, |c| c.options(settings(pairs))).unwrap_err();
         assert!(error.hint_text().is_some(), "holes are not filled unasked: {error}");
     }
-    let done = run(&source, &target, |c| c.write.settings = settings(&["axes=k", "order=any", "fill=NaN"]));
+    let done = run(&source, &target, |c| c.options(settings(&["axes=k", "order=any", "fill=NaN"])));
     let done = done.unwrap();
     assert!(done.lost.iter().any(|lost| lost.starts_with("where the axes begin, [5]")), "{:?}", done.lost);
 }
@@ -649,21 +674,23 @@ fn one_column_of_an_array_keeps_its_shape() {
     let source = folder.path().join("grid.csv");
     std::fs::write(&source, "y,x,a,b\n0,0,1,2\n0,1,3,4\n0,2,5,6\n1,0,7,8\n1,1,9,10\n1,2,11,12\n").unwrap();
     let array = folder.path().join("grid.tiledb");
-    run(&source, &array, |c| {
-        c.write.settings = settings(&["kind=dense", "dims=y,x", "domain.y=0:1", "domain.x=0:2"]);
+    run(&source, &array, |mut c| {
+        c = c.options(settings(&["kind=dense", "dims=y,x", "domain.y=0:1", "domain.x=0:2"]));
+        c
     })
     .unwrap();
     // Columns of a CSV file may be null, which tensors cannot be.
-    let done = run(&array, &folder.path().join("flat.npy"), |c| {
-        c.scan = tesselle::Scan::all().columns(["b"]);
+    let done = run(&array, &folder.path().join("flat.npy"), |mut c| {
+        c = c.scan(tesselle::Scan::all().columns(["b"]));
+        c
     });
     assert!(done.unwrap().lost.iter().any(|lost| lost.starts_with("the axes y, x")));
     let whole = folder.path().join("grid.tet");
-    run(&array, &whole, |_| ()).unwrap();
+    run(&array, &whole, |c| c).unwrap();
     for to in ["npy", "tet", "zarr", "tiledb"] {
         let target = folder.path().join(format!("b.{to}"));
-        run(&whole, &target, |c| c.scan = tesselle::Scan::all().columns(["b"])).unwrap();
-        let copy = tesselle::Opener::new().open_table(text(&target)).unwrap();
+        run(&whole, &target, |c| c.scan(tesselle::Scan::all().columns(["b"]))).unwrap();
+        let copy = Opener::new().open_table(text(&target)).unwrap();
         assert_eq!(copy.array().unwrap().shape(), [2, 3], "{to}");
     }
 }

@@ -18,9 +18,7 @@ fn rows() -> RecordBatch {
 
 fn read(uri: &str, column: &str) -> ArrayRef {
     let table = tesselle::open(uri).unwrap().default_table().unwrap();
-    let scan = tesselle::Scan::all().columns([column]);
-    let rows = table.rows(&scan, &tesselle::default_driver().unwrap()).unwrap();
-    let batches: Vec<RecordBatch> = rows.map(Result::unwrap).collect();
+    let batches = table.scan().columns([column]).rows().unwrap().read_all().unwrap();
     arrow_select::concat::concat_batches(&batches[0].schema(), &batches).unwrap().column(0).clone()
 }
 

@@ -3,16 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use tesselle::{
-    Conversion, DiffOptions, Difference, Driver, DriverOptions, OpenOptions, Settings, convert, diff,
-};
+use tesselle::{Diff, Difference, Driver, DriverOptions, Settings, convert, diff};
 
 fn driver() -> Driver {
     Driver::new(&DriverOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap()
 }
 
-fn run(left: &Path, right: &Path, options: &DiffOptions) -> tesselle::Result<Difference> {
-    diff(left.to_str().unwrap(), right.to_str().unwrap(), &OpenOptions::default(), options, &driver())
+fn run(left: &Path, right: &Path, change: impl FnOnce(Diff) -> Diff) -> tesselle::Result<Difference> {
+    change(diff(left.to_str().unwrap(), right.to_str().unwrap())).on(&driver()).run()
 }
 
 fn csv(folder: &Path, name: &str, header: &str, rows: impl Iterator<Item = String>) -> PathBuf {
@@ -24,10 +22,9 @@ fn csv(folder: &Path, name: &str, header: &str, rows: impl Iterator<Item = Strin
 
 fn into(source: &Path, name: &str, pairs: &[&str]) -> PathBuf {
     let target = source.with_file_name(name);
-    let mut conversion = Conversion::default();
-    conversion.write.settings = Settings::from_pairs(pairs).unwrap();
-    let done = convert(source.to_str().unwrap(), target.to_str().unwrap(), &conversion, &driver());
-    done.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let conversion = convert(source.to_str().unwrap(), target.to_str().unwrap());
+    let conversion = conversion.options(Settings::from_pairs(pairs).unwrap());
+    conversion.on(&driver()).run().unwrap_or_else(|error| panic!("{name}: {error}"));
     target
 }
 
@@ -41,14 +38,13 @@ fn by_position_the_first_differences_are_shown() {
         "v,w",
         (0..1003).map(|i| format!("{},x{i}", if i % 100 == 7 { -1 } else { i })),
     );
-    let found = run(&a, &b, &DiffOptions { shown: 3, ..DiffOptions::default() }).unwrap();
+    let found = run(&a, &b, |d| d.shown(3)).unwrap();
     assert!(!found.is_equal());
     assert_eq!((found.rows, found.values, found.unmatched), ((1000, 1003), 10, (0, 3)));
     assert_eq!(found.first.len(), 3);
     assert_eq!(found.first[1], serde_json::json!({"row": 107, "column": "v", "left": "107", "right": "-1"}));
-    let only = DiffOptions { columns: Some(vec!["w".into()]), ..DiffOptions::default() };
-    assert_eq!(run(&a, &b, &only).unwrap().values, 0);
-    assert!(run(&a, &b, &DiffOptions { columns: Some(vec!["q".into()]), ..DiffOptions::default() }).is_err());
+    assert_eq!(run(&a, &b, |d| d.columns(["w"])).unwrap().values, 0);
+    assert!(run(&a, &b, |d| d.columns(["q"])).is_err());
 }
 
 #[test]
@@ -61,14 +57,13 @@ fn by_key_rows_match_wherever_they_stand() {
         "id,v",
         (1..501).rev().map(|i| format!("{i},{}", if i == 42 { 0 } else { i * 2 })),
     );
-    let key = DiffOptions { key: Some(vec!["id".into()]), ..DiffOptions::default() };
-    let found = run(&a, &b, &key).unwrap();
+    let found = run(&a, &b, |d| d.key(["id"])).unwrap();
     assert_eq!((found.values, found.unmatched, found.rows), (1, (1, 1), (500, 500)));
     assert_eq!(
         found.first[0],
         serde_json::json!({"key": {"id": "42"}, "column": "v", "left": "84", "right": "0"})
     );
-    assert!(run(&a, &b, &DiffOptions { key: Some(vec!["ident".into()]), ..DiffOptions::default() }).is_err());
+    assert!(run(&a, &b, |d| d.key(["ident"])).is_err());
 }
 
 #[test]
@@ -84,10 +79,10 @@ fn sparse_arrays_match_by_their_dimensions() {
         "b.tiledb",
         &["dims=x,y", "kind=sparse", "cell_order=hilbert", "domain.x=0:400", "domain.y=0:6"],
     );
-    assert!(run(&a, &array, &DiffOptions::default()).unwrap().is_equal());
-    assert!(run(&a, &b, &DiffOptions::default()).unwrap().is_equal());
+    assert!(run(&a, &array, |d| d).unwrap().is_equal());
+    assert!(run(&a, &b, |d| d).unwrap().is_equal());
     let c = csv(folder.path(), "c.csv", "x,y,v", rows(3));
-    let found = run(&a, &c, &DiffOptions::default()).unwrap();
+    let found = run(&a, &c, |d| d).unwrap();
     assert!(found.unmatched.0 > 0 && found.unmatched.0 == found.unmatched.1, "{found:?}");
 }
 
@@ -99,10 +94,9 @@ fn times_and_sort_keys_match_across_formats() {
     let tsfile = into(&source, "s.tsfile", &[]);
     let tatami = into(&source, "s.tatami", &["sort_key=time"]);
     for (a, b) in [(&tsfile, &tatami), (&tsfile, &source), (&tatami, &source)] {
-        let found = run(a, b, &DiffOptions::default()).unwrap();
+        let found = run(a, b, |d| d).unwrap();
         assert_eq!((found.values, found.unmatched), (0, (0, 0)), "{found:?}");
-        let keyed = DiffOptions { key: Some(vec!["time".into()]), ..DiffOptions::default() };
-        let found = run(a, b, &keyed).unwrap();
+        let found = run(a, b, |d| d.key(["time"])).unwrap();
         assert_eq!((found.values, found.unmatched, found.rows), (0, (0, 0), (3000, 3000)), "{found:?}");
     }
 }
@@ -114,8 +108,7 @@ fn a_key_matches_more_rows_than_fit_the_memory() {
         |salt: i64| (0..60_000_i64).map(move |i| format!("{},{}", (i * 48_271 + salt) % 60_013, i % 5));
     let a = csv(folder.path(), "a.csv", "id,v", rows(0));
     let b = csv(folder.path(), "b.csv", "id,v", rows(0).collect::<Vec<_>>().into_iter().rev());
-    let options = DiffOptions { key: Some(vec!["id".into()]), memory: 200_000, ..DiffOptions::default() };
-    let found = run(&a, &b, &options).unwrap();
+    let found = run(&a, &b, |d| d.key(["id"]).memory(200_000)).unwrap();
     assert!(found.is_equal(), "{found:?}");
     assert_eq!(found.rows.0, 60_000);
 }
@@ -125,13 +118,10 @@ fn columns_that_differ_in_type_are_told_and_still_compared() {
     let folder = tempfile::tempdir().unwrap();
     let a = csv(folder.path(), "a.csv", "n,only_a", (0..10).map(|i| format!("{i},1")));
     let b = csv(folder.path(), "b.csv", "n,only_b", (0..10).map(|i| format!("{i}.0,1")));
-    let found = run(&a, &b, &DiffOptions::default()).unwrap();
+    let found = run(&a, &b, |d| d).unwrap();
     assert_eq!(found.values, 0);
     assert_eq!(found.schema.len(), 3, "{:?}", found.schema);
     assert!(!found.is_equal());
     let text = csv(folder.path(), "t.csv", "n", (0..10).map(|i| format!("x{i}")));
-    assert!(
-        run(&a, &text, &DiffOptions::default()).is_err()
-            || !run(&a, &text, &DiffOptions::default()).unwrap().is_equal()
-    );
+    assert!(run(&a, &text, |d| d).is_err() || !run(&a, &text, |d| d).unwrap().is_equal());
 }

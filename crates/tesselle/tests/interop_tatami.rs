@@ -10,7 +10,7 @@ use arrow_array::*;
 use arrow_schema::{Field, Schema};
 use arrow_select::concat::concat_batches;
 use tesselle::foreign::Parquet;
-use tesselle::{Driver, DriverOptions, Format, Location, Scan, WriteOptions};
+use tesselle::{Driver, DriverOptions, Format, Location, WriteOptions};
 use tesselle_core::testing::Random;
 
 /// A column of a type that the original converts without changing it.
@@ -73,7 +73,7 @@ fn random_parquet_files_converted_by_the_original_read_equal() {
         let output = Command::new(&program).args(["convert", &parquet, &tatami]).output().unwrap();
         assert!(output.status.success(), "case {case}: {}", String::from_utf8_lossy(&output.stderr));
         let opened = tesselle::open(&tatami).unwrap();
-        let rows = opened.default_table().unwrap().rows(&Scan::all(), &driver).unwrap();
+        let rows = opened.default_table().unwrap().scan().on(&driver).rows().unwrap();
         let read_schema = rows.schema();
         let back = concat_batches(&read_schema, &rows.map(Result::unwrap).collect::<Vec<_>>()).unwrap();
         for (index, field) in schema.fields().iter().enumerate() {

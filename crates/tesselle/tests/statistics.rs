@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use arrow_select::concat::concat_batches;
-use tesselle::{Depth, Driver, DriverOptions, OpenOptions, Scan, Table, find_where, verify};
+use tesselle::driver::Order;
+use tesselle::{Depth, Driver, DriverOptions, Scan, Table, find_where, verify};
 use tesselle_core::testing::stats_conformance;
 
 /// Tables with more rows than this are left to other tests.
@@ -23,9 +24,9 @@ fn check(table: &dyn Table, driver: &Driver) -> Option<usize> {
     if table.stats().rows.value().is_some_and(|rows| *rows > ROWS) {
         return None;
     }
-    let rows = tesselle::scan(table, &Scan::all(), driver).ok()?;
+    let rows = tesselle::driver::scan(table, &Scan::all(), driver, Order::Plan).ok()?;
     let schema = rows.schema();
-    let batches = rows.collect::<tesselle::Result<Vec<_>>>().ok()?;
+    let batches = rows.read_all().ok()?;
     stats_conformance(table, &concat_batches(&schema, &batches).ok()?);
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     let stats = table.stats_of(&names);
@@ -38,9 +39,8 @@ fn statistics_are_true_of_the_rows() {
     let mut exact: BTreeMap<&str, usize> = BTreeMap::new();
     for path in roots().iter().flat_map(|root| find_where(root, |format| format.verifies).unwrap().paths) {
         // Some files are broken on purpose: they do not open, or say of themselves what is not true.
-        let options = OpenOptions::default();
         let Ok(opened) = tesselle::open(&path) else { continue };
-        if !verify(&path, None, &options, Depth::Deep, &driver).is_ok_and(|report| report.ok()) {
+        if !verify(&path).depth(Depth::Deep).on(&driver).run().is_ok_and(|report| report.ok()) {
             continue;
         }
         for name in opened.container().table_names() {

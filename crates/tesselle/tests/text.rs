@@ -19,7 +19,7 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit, UnionFields};
 use proptest::prelude::*;
 use tesselle::foreign::{Csv, JsonLines};
 use tesselle::{
-    Conversion, DatasetTable, Driver, DriverOptions, ErrorKind, Format, Location, OpenOptions, Opener, Scan,
+    DatasetTable, Driver, DriverOptions, ErrorKind, Format, Location, OpenOptions, Opener, Scan,
     WriteOptions, convert,
 };
 use tesselle_core::testing::table_conformance;
@@ -37,7 +37,7 @@ fn open_with(path: &Path, options: &OpenOptions) -> tesselle::Result<DatasetTabl
 }
 
 fn rows(source: &DatasetTable) -> tesselle::Result<Vec<RecordBatch>> {
-    source.rows(&Scan::all(), &driver())?.collect()
+    source.scan().on(&driver()).rows()?.read_all()
 }
 
 fn file(name: &str, text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -295,10 +295,10 @@ fn bytes_come_back_from_json() {
     };
     same(&source(Path::new(&path("b.jsonl"))).unwrap());
     // Through another format, and with only some of the columns.
-    convert(&path("b.jsonl"), &path("b.parquet"), &Conversion::default(), &driver()).unwrap();
+    convert(path("b.jsonl"), path("b.parquet")).on(&driver()).run().unwrap();
     same(&source(Path::new(&path("b.parquet"))).unwrap());
     let read = source(Path::new(&path("b.jsonl"))).unwrap();
-    let some = read.rows(&Scan::all().columns(["b"]), &driver()).unwrap().next().unwrap().unwrap();
+    let some = read.scan().columns(["b"]).on(&driver()).rows().unwrap().next().unwrap().unwrap();
     assert_eq!(some.column(0), &column(&bytes));
     table_conformance(&**read.table(), &driver());
 
@@ -379,7 +379,7 @@ proptest! {
         let read = open_with(&path, &options).unwrap();
         let scan = Scan { batch_rows: Some(batch), ..Scan::all() };
         let batches: Vec<RecordBatch> =
-            read.rows(&scan, &driver()).unwrap().collect::<tesselle::Result<_>>().unwrap();
+            read.scan().with(scan).on(&driver()).rows().unwrap().read_all().unwrap();
         let whole = arrow_select::concat::concat_batches(&read.schema(), &batches).unwrap();
         for (at, (_, want)) in columns.iter().enumerate() {
             prop_assert_eq!(whole.column(at), want);

@@ -11,7 +11,7 @@ use tesselle::tet::{
     AxisLabels, Codec, DatasetMetadata, DatasetSpec, FooterSpec, HistoryRow, MemoryBudget, Metadata, Writer,
     WriterOptions,
 };
-use tesselle::{Conversion, DType, Driver, DriverOptions, Location, convert, parse_types};
+use tesselle::{DType, Driver, DriverOptions, Location, convert, parse_types};
 
 fn types() -> Vec<DataType> {
     let units = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
@@ -106,16 +106,15 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
             let case = format!("{data_type} to {target}");
             let input = source(folder.path(), &data_type);
             let output = folder.path().join(format!("out.{target}")).to_str().unwrap().to_owned();
-            let mut conversion = Conversion::default();
-            conversion.write.overwrite = true;
+            let mut conversion = convert(&input, &output).overwrite(true).on(&driver);
             if target == "tatami" && matches!(data_type, DataType::List(_)) {
-                conversion.write.settings.set("profile", "extended");
+                conversion = conversion.set("profile", "extended");
             }
             if target == "tet" {
-                conversion.scan.columns = Some(vec!["v".to_owned()]);
+                conversion = conversion.columns(["v"]);
             }
             let mut expected = data_type.clone();
-            let mut result = convert(&input, &output, &conversion, &driver);
+            let mut result = conversion.clone().run();
             if let Err(error) = &result {
                 refused += 1;
                 let text = error.to_string();
@@ -125,9 +124,9 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
                     assert!(text.contains("a choice of columns"), "{case}: {text}");
                     continue;
                 };
-                conversion.casts = parse_types(cast).unwrap();
-                expected = conversion.casts[0].1.clone();
-                result = convert(&input, &output, &conversion, &driver);
+                let casts = parse_types(cast).unwrap();
+                expected = casts[0].1.clone();
+                result = conversion.casts(casts).run();
                 // Texts are no numbers, whatever they are cast to.
                 if matches!(&result, Err(error) if error.to_string().contains("has a value that does not fit"))
                 {
@@ -195,14 +194,14 @@ fn labels_and_history_of_a_tensor_file_stay_with_it() {
         let opened = tesselle::open(&path(name)).unwrap();
         opened.container().describe().unwrap()
     };
-    let converted = convert(&path("a.tet"), &path("b.tet"), &Conversion::default(), &driver).unwrap();
+    let converted = convert(path("a.tet"), path("b.tet")).on(&driver).run().unwrap();
     assert_eq!(converted.kept, ["a.units", "b.units"]);
     assert!(converted.lost.is_empty(), "{:?}", converted.lost);
     let (before, after) = (describe("a.tet"), describe("b.tet"));
     assert_eq!(before.metadata["datasets"], after.metadata["datasets"]);
     assert_eq!(after.metadata["datasets"]["a"]["coords"]["x"]["labels"][1], "right");
     assert_eq!(before.extra["history"], after.extra["history"]);
-    let converted = convert(&path("a.tet"), &path("c.parquet"), &Conversion::default(), &driver).unwrap();
+    let converted = convert(path("a.tet"), path("c.parquet")).on(&driver).run().unwrap();
     assert!(converted.lost.iter().any(|line| line.contains("labels")), "{:?}", converted.lost);
     assert!(converted.lost.iter().any(|line| line.contains("history")), "{:?}", converted.lost);
 }
@@ -221,7 +220,7 @@ fn a_dictionary_without_values_is_a_column_of_nulls() {
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
     for target in ["a.tiledb", "a.jsonl", "a.tatami", "a.csv", "a.parquet"] {
-        let converted = convert(&path("a.arrow"), &path(target), &Conversion::default(), &driver);
+        let converted = convert(path("a.arrow"), path(target)).on(&driver).run();
         assert_eq!(converted.unwrap_or_else(|error| panic!("{target}: {error}")).summary.rows, 2, "{target}");
     }
     assert_eq!(std::fs::read_to_string(path("a.jsonl")).unwrap(), "{\"v\": null}\n{\"v\": null}\n");

@@ -10,8 +10,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use tesselle::foreign::ArrowIpc;
 use tesselle::{
-    Conversion, DatasetTable, DiffOptions, Driver, DriverOptions, ErrorKind, Format, Location, OpenOptions,
-    Scan, Settings, WriteOptions, convert, diff,
+    DatasetTable, Driver, DriverOptions, ErrorKind, Format, Location, Settings, WriteOptions, convert, diff,
 };
 use tesselle_core::testing::copy_folder;
 
@@ -29,7 +28,7 @@ fn open(uri: &str) -> tesselle::Result<DatasetTable> {
 
 /// The values of a column, as doubles.
 fn column(source: &DatasetTable, name: &str) -> Vec<f64> {
-    let rows = source.rows(&Scan::all().columns([name]), &driver()).unwrap();
+    let rows = source.scan().columns([name]).on(&driver()).rows().unwrap();
     rows.flat_map(|batch| {
         let column = arrow_cast::cast(batch.unwrap().column(0), &DataType::Float64).unwrap();
         column.as_primitive::<Float64Type>().values().to_vec()
@@ -93,12 +92,11 @@ fn arrays_go_to_zarr_and_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let go = |from: &str, to: &str, pairs: &[&str]| {
-        let mut conversion = Conversion::default();
-        conversion.write.settings = Settings::from_pairs(pairs).unwrap();
-        convert(from, to, &conversion, &driver()).unwrap_or_else(|error| panic!("{from} {to}: {error}"))
+        let conversion = convert(from, to).options(Settings::from_pairs(pairs).unwrap()).on(&driver());
+        conversion.run().unwrap_or_else(|error| panic!("{from} {to}: {error}"))
     };
     let same = |a: &str, b: &str| {
-        let found = diff(a, b, &OpenOptions::default(), &DiffOptions::default(), &driver()).unwrap();
+        let found = diff(a, b).on(&driver()).run().unwrap();
         assert!(found.is_equal(), "{a} {b}: {found:?}");
     };
     for (name, pairs) in [
@@ -162,7 +160,7 @@ fn a_name_never_leads_out_of_the_store() {
     let go = |names: &[&str]| {
         let _ = std::fs::remove_file(&source);
         columns_of(&source, names);
-        convert(source.to_str().unwrap(), target.to_str().unwrap(), &Conversion::default(), &driver())
+        convert(source.to_str().unwrap(), target.to_str().unwrap()).on(&driver()).run()
     };
     for name in ["../evil", "..", ".", "", "/abs", "zarr.json", "k/c/0", "__x", "a\\b"] {
         let error = go(&["k", name]).expect_err(name);
@@ -206,8 +204,7 @@ fn damage_is_an_error_that_names_the_chunk() {
         let whole = std::fs::read(&file).unwrap();
         let read = || {
             let source = open(place.to_str().unwrap()).unwrap();
-            let rows = source.rows(&Scan::all(), &driver()).unwrap();
-            rows.collect::<tesselle::Result<Vec<_>>>()
+            source.scan().on(&driver()).rows().unwrap().read_all()
         };
         for len in (0..whole.len()).step_by(1 + whole.len() / 40) {
             std::fs::write(&file, &whole[..len]).unwrap();

@@ -7,10 +7,11 @@ use arrow_cast::display::FormatOptions;
 use arrow_cast::pretty::pretty_format_batches_with_options;
 use arrow_schema::SchemaRef;
 use clap::Args;
+use tesselle::core::{ArrayRequest, Context, WriteTarget};
 use tesselle::storage::Staged;
 use tesselle::{
-    ArrayRequest, ArrayView, Context, Driver, Format, OpenOptions, Predicate, Region, Result, Scan,
-    Selection, Table, WriteOptions, WriteTarget,
+    ArrayView, DatasetTable, Driver, Format, OpenOptions, Predicate, Region, Result, Scan, Selection, Table,
+    WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
@@ -85,13 +86,12 @@ impl Cat {
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let options = OpenOptions { deleted: self.deleted, ..self.read.options()? };
         let opener = self.read.opener_with(self.table.as_deref(), options);
-        let opened = driver.install(|| opener.open_table(&self.uri))?;
-        let table = &**opened.table();
+        let table = opener.on(&driver).open_table(&self.uri)?;
         let result = match self.form()? {
-            Form::Stream(format) => self.write(table, format, &driver),
-            _ => self.show(table, &driver),
+            Form::Stream(format) => self.write(&table, format, &driver),
+            _ => self.show(&table, &driver),
         };
-        result.in_file(opened.location().path())?;
+        result.in_file(table.location().path())?;
         Ok(Outcome::Fine)
     }
 
@@ -117,7 +117,8 @@ impl Cat {
         out::target(self.output.as_deref(), self.force)
     }
 
-    fn write(&self, table: &dyn Table, format: &dyn Format, driver: &Driver) -> Result<()> {
+    fn write(&self, opened: &DatasetTable, format: &dyn Format, driver: &Driver) -> Result<()> {
+        let table = &**opened.table();
         refuse_terminal(format, self.output.as_deref())?;
         if format.capabilities().arrays_in
             && let Some((column, array)) = self.array(table)
@@ -128,7 +129,7 @@ impl Cat {
             request.region = Some(region);
             return format.write_array(request, driver).map(drop);
         }
-        let rows = tesselle::scan(table, &self.scan(), driver)?;
+        let rows = opened.scan().with(self.scan()).on(driver).rows()?;
         let mut sink = forms::sink(format, self.target()?, rows.schema(), driver)?;
         for batch in rows {
             sink.write(&batch?)?;
@@ -146,11 +147,11 @@ impl Cat {
     }
 
     /// A table for the eye: types under the names, cut to what fits a screen.
-    fn show(&self, table: &dyn Table, driver: &Driver) -> Result<()> {
+    fn show(&self, table: &DatasetTable, driver: &Driver) -> Result<()> {
         let most = self.limit.unwrap_or(SCREEN_ROWS);
         let mut scan = self.scan();
         scan.limit = Some(most.saturating_add(1));
-        let rows = tesselle::scan(table, &scan, driver)?;
+        let rows = table.scan().with(scan).on(driver).rows()?;
         let schema = rows.schema();
         let mut batches = Vec::new();
         let mut count = 0;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use tesselle::{
-    Conversion, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, WriteOptions, WriteReport,
+    Convert as Builder, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, WriteReport,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
@@ -91,7 +91,6 @@ pub(crate) struct Convert {
 impl Convert {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
-        let conversion = self.conversion()?;
         let driver = self.resources.driver()?;
         let Some((output, inputs)) = self.paths.split_last() else {
             return Err(Error::invalid("a conversion needs an input and an output"));
@@ -101,11 +100,11 @@ impl Convert {
                 .hint("tess cat INPUT --as csv|jsonl|arrow|parquet does"));
         }
         if inputs::is_many(inputs)? {
-            return self.many(inputs, Path::new(output), &conversion, &driver);
+            return self.many(inputs, Path::new(output), &driver);
         }
         let input = inputs.first().map_or("", String::as_str);
         let driver = driver.with_progress(Bar::new(""));
-        let converted = tesselle::convert(input, output, &conversion, &driver)?;
+        let converted = self.conversion(input, output)?.on(&driver).run()?;
         if self.json {
             out::print_json(&converted.to_json())?;
         } else {
@@ -117,7 +116,7 @@ impl Convert {
         Ok(Outcome::Fine)
     }
 
-    fn conversion(&self) -> Result<Conversion> {
+    fn conversion(&self, input: &str, output: &str) -> Result<Builder> {
         let types = match &self.schema {
             None => Vec::new(),
             Some(text) if Path::new(text).is_file() => {
@@ -126,36 +125,28 @@ impl Convert {
             }
             Some(text) => tesselle::parse_types(text)?,
         };
-        Ok(Conversion {
-            from: self.read.format.clone(),
-            to: self.to.clone(),
-            table: self.table.clone(),
-            scan: Scan {
+        let mut conversion = tesselle::convert(input, output)
+            .opener(self.read.opener(self.table.as_deref())?.types(types))
+            .scan(Scan {
                 columns: self.columns.clone(),
                 predicate: self.condition.clone(),
                 limit: self.limit,
                 ..Scan::default()
-            },
-            casts: tesselle::parse_types(&self.casts.join(","))?,
-            types,
-            attributes: Vec::new(),
-            open: self.read.options()?,
-            write: WriteOptions {
-                overwrite: self.force,
-                table: self.into.clone(),
-                settings: Settings::from_pairs(&self.settings)?,
-            },
-        })
+            })
+            .casts(tesselle::parse_types(&self.casts.join(","))?)
+            .options(Settings::from_pairs(&self.settings)?)
+            .overwrite(self.force);
+        if let Some(format) = &self.to {
+            conversion = conversion.format(format);
+        }
+        if let Some(table) = &self.into {
+            conversion = conversion.table(table);
+        }
+        Ok(conversion)
     }
 
     /// Each input into a file of its own in the folder `output`.
-    fn many(
-        &self,
-        uris: &[String],
-        output: &Path,
-        conversion: &Conversion,
-        driver: &Driver,
-    ) -> Result<Outcome> {
+    fn many(&self, uris: &[String], output: &Path, driver: &Driver) -> Result<Outcome> {
         let Some(to) = &self.to else {
             return Err(Error::invalid("several inputs need the format to write").hint("add --to FORMAT"));
         };
@@ -182,8 +173,8 @@ impl Convert {
             let shown = target.display().to_string();
             let bar = Bar::new(&format!("{}/{} {}", number + 1, inputs.len(), input.name));
             let run = driver.for_run().with_progress(bar);
-            let result =
-                make_folder(&target).and_then(|()| tesselle::convert(&input.uri, &shown, conversion, &run));
+            let conversion = self.conversion(&input.uri, &shown)?.on(&run);
+            let result = make_folder(&target).and_then(|()| conversion.run());
             // The bar goes before the line comes.
             drop(run);
             match result {

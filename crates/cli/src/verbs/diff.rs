@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use tesselle::{DiffOptions, Difference, Result};
+use tesselle::{Difference, Result};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -54,13 +54,14 @@ pub(crate) struct Diff {
 impl Diff {
     pub(crate) fn run(self) -> Result<Outcome> {
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
-        let options = DiffOptions {
-            key: self.key.clone(),
-            columns: self.columns.clone(),
-            shown: self.n,
-            memory: driver.budget().total(),
-        };
-        let difference = tesselle::diff(&self.left, &self.right, &self.read.options()?, &options, &driver)?;
+        let mut diff = tesselle::diff(&self.left, &self.right).opener(self.read.opener(None)?).shown(self.n);
+        if let Some(key) = &self.key {
+            diff = diff.key(key);
+        }
+        if let Some(columns) = &self.columns {
+            diff = diff.columns(columns);
+        }
+        let difference = diff.on(&driver).run()?;
         if self.json {
             out::print_json(&difference.to_json())?;
         } else {

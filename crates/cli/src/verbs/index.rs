@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use clap::Args;
+use tesselle::Result;
 use tesselle::search::IndexOptions;
-use tesselle::{Result, Scan, Uri};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -59,9 +59,6 @@ impl Index {
     pub(crate) fn run(self) -> Result<Outcome> {
         let started = Instant::now();
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
-        let opener = self.read.opener(self.table.as_deref())?;
-        let source = driver.install(|| opener.open_table(&self.input))?;
-        let rows = source.rows(&Scan::all(), &driver)?;
         let options = IndexOptions {
             text: self.text.clone(),
             stored: self.stored.clone(),
@@ -69,8 +66,8 @@ impl Index {
             overwrite: self.force,
             ..IndexOptions::default()
         };
-        let target = Uri::target(&self.output)?;
-        let summary = tesselle::search::index(rows, &source.schema(), &target, &options, &driver)?;
+        let index = tesselle::index(&self.input, &self.output).with(options);
+        let summary = index.opener(self.read.opener(self.table.as_deref())?).on(&driver).run()?;
         if self.json {
             out::print_json(&serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes }))?;
         } else {

@@ -1,8 +1,9 @@
 //! `tess reduce`: a statistic of an array, streamed over its tiles.
 
 use clap::Args;
+use tesselle::core::json_float;
 use tesselle::reduce::{ReduceOp, Values, reduce, resolve_axes};
-use tesselle::{Action, ArrayView, Error, Result, Selection, Table, json_float};
+use tesselle::{Action, ArrayView, Error, Result, Selection, Table};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;

@@ -52,12 +52,13 @@ impl Repair {
     pub(crate) fn run(self) -> Result<Outcome> {
         let driver = self.resources.driver()?;
         let options = OpenOptions { fill: self.fill.clone(), ..self.read.options()? };
-        let format = self.read.format.as_deref();
+        let opener = self.read.opener_with(None, options);
+        let repair = tesselle::repair(&self.uri).opener(opener).on(&driver);
         let (repaired, backup) = if let Some(target) = &self.target {
-            (tesselle::repair(&self.uri, target, format, &options, self.force, &driver)?, None)
+            (repair.overwrite(self.force).to(target)?, None)
         } else {
-            let (repaired, backup) = tesselle::repair_in_place(&self.uri, format, &options, &driver)?;
-            (repaired, Some(backup))
+            let done = repair.in_place()?;
+            (done.repaired, Some(done.backup))
         };
         if self.json {
             let mut report = repaired.to_json();

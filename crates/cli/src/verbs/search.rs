@@ -56,7 +56,7 @@ const HIGHLIGHT: usize = 160;
 
 impl Search {
     pub(crate) fn run(self) -> Result<Outcome> {
-        let location = given::location(&self.uri)?;
+        given::location(&self.uri)?;
         let options = SearchOptions {
             k: self.k,
             syntax: if self.plain { Syntax::Plain } else { Syntax::Boolean },
@@ -64,8 +64,8 @@ impl Search {
             highlight: (!self.json).then_some(HIGHLIGHT),
         };
         let driver = self.resources.driver()?;
-        let hits =
-            tesselle::search::search(&location, &self.query, &options, &self.read.options()?, &driver)?;
+        let search = tesselle::search(&self.uri, &self.query).with(options);
+        let hits = search.opener(self.read.opener(None)?).on(&driver).run()?;
         if self.json {
             out::print_json(&hits.to_json())?;
         } else {

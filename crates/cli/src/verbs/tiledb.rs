@@ -12,7 +12,7 @@ use tesselle::tiledb::write::{
 };
 use tesselle::tiledb::{Attribute, Bounds, Datatype, Enumeration, Member, MemberKind, MetadataValue};
 use tesselle::{
-    DatasetTable, Error, Location, Opener, Predicate, Result, Scalar, Scan, Selection, Settings, WriteOptions,
+    DatasetTable, Error, Location, Opener, Predicate, Result, Scalar, Selection, Settings, WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
@@ -399,7 +399,7 @@ impl TileDb {
 
     fn source(&self, uri: &str) -> Result<DatasetTable> {
         let opener = Opener::new().options(self.read.options()?);
-        self.resources.driver()?.install(|| opener.open_table(uri))
+        opener.on(&self.resources.driver()?).open_table(uri)
     }
 
     fn create_from_schema(&self, array: &str, schema: &std::path::Path) -> Result<Outcome> {
@@ -421,7 +421,7 @@ impl TileDb {
         if let Some(secret) = self.read.options()?.key
             && !["key", "key-file", "encryption"].iter().any(|name| settings.get(name).is_some())
         {
-            settings.set("key", format!("hex:{}", tesselle::hex(secret.expose())));
+            settings.set("key", format!("hex:{}", tesselle::core::hex(secret.expose())));
         }
         if settings.get("dims").is_none_or(|dims| dims.trim().is_empty()) {
             // Numbered rows have a domain only once they are counted.
@@ -447,8 +447,8 @@ impl TileDb {
         let driver = self.resources.driver()?;
         let writer = self.open(array)?.with_driver(&driver);
         let opener = Opener::new().options(self.read.options()?);
-        let source = driver.install(|| opener.open_table(input))?;
-        let rows = source.rows(&Scan::all(), &driver)?;
+        let source = opener.on(&driver).open_table(input)?;
+        let rows = source.scan().on(&driver).rows()?;
         if writer.schema().kind == ArrayKind::Sparse {
             if region.is_some() {
                 return Err(Error::invalid(
@@ -456,9 +456,9 @@ impl TileDb {
                 ));
             }
             let options = SparseOptions { timestamp, ..SparseOptions::default() };
-            return self.report_written(&writer.write_sparse_all(rows, &options)?);
+            return self.report_written(&writer.write_sparse_all(rows.into_batches(), &options)?);
         }
-        let mut batches = rows.collect::<Result<Vec<_>>>()?;
+        let mut batches = rows.read_all()?;
         let mut region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
         if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
             // A file that is an array has no names of ours: its values become those of the one attribute.

@@ -54,7 +54,7 @@ impl Verify {
             _ => Depth::Pieces,
         };
         let driver = self.resources.driver()?;
-        let options = self.read.options()?;
+        let opener = self.read.opener(None)?;
         let many = inputs::is_many(&self.uris)?;
         let (all, unreadable): (Vec<String>, Vec<Error>) = if many {
             let inputs = inputs::expand(&self.uris, |format| format.verifies)?;
@@ -80,7 +80,7 @@ impl Verify {
         }
         for uri in &all {
             let run = driver.for_run().with_progress(Bar::new(if many { uri } else { "" }));
-            let result = tesselle::verify(uri, self.read.format.as_deref(), &options, depth, &run);
+            let result = tesselle::verify(uri).opener(opener.clone()).depth(depth).on(&run).run();
             drop(run);
             match result {
                 Ok(report) => {

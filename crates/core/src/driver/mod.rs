@@ -25,7 +25,7 @@ pub use cancel::{CancelToken, Wake};
 pub use coalesce::{fetch, sizes};
 pub use counters::Counters;
 pub use progress::{Progress, Silent};
-pub use scan::{Rows, scan};
+pub use scan::{Part, Rows, plan, scan, scan_part, split};
 pub use shared::{default_driver, set_default_driver};
 
 use crate::error::{Error, ErrorKind, Result};

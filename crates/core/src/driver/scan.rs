@@ -2,18 +2,72 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
 
-use super::Driver;
 use super::batches::{Batches, Order};
-use crate::error::Result;
+use super::{CancelToken, Driver};
+use crate::error::{Error, Result};
 use crate::scan::{Remainder, Scan};
 use crate::stats::RunStats;
 use crate::table::{Pushdown, Table};
+use crate::task::Plan;
 
 /// Runs `scan` over `table`: exactly the rows and columns asked for.
 pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Result<Rows> {
+    Ok(run(table, prepare(table, scan)?, driver, order))
+}
+
+/// Runs the part of `scan` that [`split`] cut out, in the table's order. A table that has other tasks than when it was
+/// split is refused.
+pub fn scan_part(table: &dyn Table, scan: &Scan, part: &Part, driver: &Driver) -> Result<Rows> {
+    let mut prepared = prepare(table, scan)?;
+    let tasks = &mut prepared.plan.tasks;
+    if tasks.len() != part.of || part.end > part.of {
+        return Err(Error::invalid("the data has changed since the scan was split").hint("split it again"));
+    }
+    tasks.truncate(part.end);
+    tasks.drain(..part.start.min(part.end));
+    Ok(run(table, prepared, driver, Order::Plan))
+}
+
+/// Cuts `scan` into at most `parts` runs of consecutive tasks, of about equal cost. Together they give all rows, once.
+pub fn split(table: &dyn Table, scan: &Scan, parts: usize) -> Result<Vec<Part>> {
+    if scan.limit.is_some() {
+        return Err(Error::invalid(
+            "a scan with a limit cannot be split: its parts do not know of each other",
+        ));
+    }
+    let plan = prepare(table, scan)?.plan;
+    let of = plan.tasks.len();
+    let runs = plan.runs(parts.max(1));
+    Ok(runs.into_iter().map(|run| Part { start: run.start, end: run.end, of }).collect())
+}
+
+/// What `scan` would read: the tasks, without running any.
+pub fn plan(table: &dyn Table, scan: &Scan) -> Result<Plan> {
+    Ok(prepare(table, scan)?.plan)
+}
+
+/// A part of a scan: a run of the tasks of its plan. Plans are deterministic, so this names the same rows everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Part {
+    /// The first task.
+    pub start: usize,
+    /// The task after the last.
+    pub end: usize,
+    /// How many tasks the plan has.
+    pub of: usize,
+}
+
+/// What a table is asked for, and what it leaves to do.
+struct Prepared {
+    plan: Plan,
+    rest: Remainder,
+}
+
+fn prepare(table: &dyn Table, scan: &Scan) -> Result<Prepared> {
     let schema = table.schema();
     let wanted = Arc::new(schema.project(&scan.column_indices(&schema)?)?);
     let residual = scan.predicate.clone().filter(|p| table.pushdown(p) != Pushdown::Exact);
@@ -32,13 +86,18 @@ pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Re
     if residual.is_some() {
         inner.limit = None;
     }
-    let run = driver.for_run();
     let plan = table.plan(&inner)?;
-    let batches = run.batches(table.storage(), plan, order);
-    Ok(Rows { batches, rest: Remainder::new(wanted, residual, scan.limit), driver: run })
+    Ok(Prepared { plan, rest: Remainder::new(wanted, residual, scan.limit) })
 }
 
-/// The answer of a scan, batch by batch.
+fn run(table: &dyn Table, prepared: Prepared, driver: &Driver, order: Order) -> Rows {
+    let run = driver.for_run();
+    let batches = run.batches(table.storage(), prepared.plan, order);
+    Rows { batches, rest: prepared.rest, driver: run }
+}
+
+/// The rows of a scan, batch by batch: a [`RecordBatchReader`], so that they go wherever Arrow goes. An error of this library comes
+/// inside an [`ArrowError`] and turns back into itself by `?` or [`Error::from`](crate::Error::from).
 pub struct Rows {
     batches: Batches,
     rest: Remainder,
@@ -51,6 +110,21 @@ impl Rows {
         Arc::clone(self.rest.schema())
     }
 
+    /// What stops the run.
+    pub fn cancel_token(&self) -> &CancelToken {
+        self.driver.cancel_token()
+    }
+
+    /// Reads all batches.
+    pub fn read_all(self) -> Result<Vec<RecordBatch>> {
+        self.into_batches().collect()
+    }
+
+    /// The batches with errors of this library, rather than Arrow's.
+    pub fn into_batches(self) -> impl Iterator<Item = Result<RecordBatch>> + Send {
+        self.map(|batch| Ok(batch?))
+    }
+
     /// What the run has cost so far.
     pub fn stats(&self) -> RunStats {
         self.driver.counters().snapshot()
@@ -58,15 +132,21 @@ impl Rows {
 }
 
 impl Iterator for Rows {
-    type Item = Result<RecordBatch>;
+    type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.rest.is_done() {
             match self.batches.next()?.and_then(|batch| self.rest.apply(&batch)) {
                 Ok(batch) if batch.num_rows() == 0 => {}
-                other => return Some(other),
+                other => return Some(other.map_err(ArrowError::from)),
             }
         }
         None
+    }
+}
+
+impl RecordBatchReader for Rows {
+    fn schema(&self) -> SchemaRef {
+        Self::schema(self)
     }
 }

@@ -268,7 +268,7 @@ fn canceling_a_driver_cancels_the_runs_made_from_it() {
     scanned.next().unwrap().unwrap();
     driver.cancel();
     assert_eq!(under_way.find_map(Result::err).unwrap().kind(), ErrorKind::Canceled);
-    assert_eq!(scanned.find_map(Result::err).unwrap().kind(), ErrorKind::Canceled);
+    assert_eq!(scanned.into_batches().find_map(Result::err).unwrap().kind(), ErrorKind::Canceled);
     assert!(driver.for_run().check_canceled().is_err(), "nothing starts under a canceled driver");
     assert_eq!(driver.try_map(0..3, Ok).unwrap_err().kind(), ErrorKind::Canceled);
 }
@@ -344,7 +344,7 @@ fn a_storage_that_fails_fails_the_run() {
     let driver = driver(2, 1 << 20);
     let table = table(10).on(|inner| Arc::new(FaultyStorage::failing(inner, 4)));
     let rows = scan(&table, &Scan::all(), &driver, Order::Plan).unwrap();
-    let results: Vec<Result<RecordBatch>> = rows.collect();
+    let results: Vec<Result<RecordBatch>> = rows.into_batches().collect();
     assert_eq!(results.iter().filter(|result| result.is_err()).count(), 1);
     assert_eq!(results.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::Io);
 }

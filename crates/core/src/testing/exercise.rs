@@ -84,7 +84,7 @@ fn ask(container: &dyn Container, driver: &Driver, note: &mut dyn FnMut(Result<(
 
 fn ask_table(table: &dyn Table, driver: &Driver, note: &mut dyn FnMut(Result<()>)) {
     let read = |query: &Scan| -> Result<()> {
-        scan(table, query, driver, Order::Plan)?.try_for_each(|batch| batch.map(drop))
+        scan(table, query, driver, Order::Plan)?.into_batches().try_for_each(|batch| batch.map(drop))
     };
     note(read(&Scan::all().limit(ROWS)));
     let schema = table.schema();

@@ -10,7 +10,8 @@ use column::{Operand, operand};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Like, Operator};
-use tesselle::{Comparison, Predicate, Scalar};
+use tesselle::core::Comparison;
+use tesselle::{Predicate, Scalar};
 
 /// A predicate and whether it says all that the expression says. One that does not still holds for every row the
 /// expression holds for, so it may prune, but not replace the filter.

@@ -11,8 +11,7 @@ use datafusion::datasource::MemTable;
 use datafusion::logical_expr::Expr;
 use rows::to_batch;
 use serde_json::{Map, Value, json};
-use tesselle::search::SearchOptions;
-use tesselle::{Driver, Error, OpenOptions, Opener, Uri};
+use tesselle::{Driver, Error, OpenOptions, Opener};
 
 use crate::error::external;
 
@@ -98,6 +97,10 @@ impl TableFunctionImpl for Listing {
 }
 
 impl Listing {
+    fn opener(&self) -> Opener {
+        Opener::new().options(self.options.clone()).on(&self.driver)
+    }
+
     fn rows(&self, args: &[Expr]) -> tesselle::Result<Vec<Map<String, Value>>> {
         let wrong =
             || Error::invalid("these arguments do not fit").hint(format!("write {}", self.function.usage()));
@@ -116,8 +119,7 @@ impl Listing {
         if args.len() > 1 {
             return Err(wrong());
         }
-        let opener = Opener::new().options(self.options.clone());
-        let opened = self.driver.install(|| opener.open(uri))?;
+        let opened = self.opener().open(uri)?;
         let container = opened.container();
         let objects: Vec<Value> = match self.function {
             Function::Tables => {
@@ -151,10 +153,11 @@ impl Listing {
     }
 
     fn search(&self, uri: &str, query: &str, k: Option<usize>) -> tesselle::Result<Vec<Map<String, Value>>> {
-        let location = Uri::parse(uri)?.location;
-        let mut options = SearchOptions::default();
-        options.k = k.unwrap_or(options.k);
-        let found = tesselle::search::search(&location, query, &options, &self.options, &self.driver)?;
+        let mut search = tesselle::search(uri, query).opener(self.opener()).on(&self.driver);
+        if let Some(k) = k {
+            search = search.k(k);
+        }
+        let found = search.run()?;
         // The stored fields stand beside the score, not inside an object.
         let flat = found.hits.iter().filter_map(|hit| {
             let mut row = object(hit.to_json())?;

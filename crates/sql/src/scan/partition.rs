@@ -14,8 +14,9 @@ use datafusion::physical_plan::metrics::{
 };
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use futures::Stream;
+use tesselle::core::{Cost, Remainder, Storage, Task};
 use tesselle::driver::Lease;
-use tesselle::{Cost, Driver, Remainder, RunStats, Storage, Task};
+use tesselle::{Driver, RunStats};
 
 use super::Request;
 use crate::error::external;

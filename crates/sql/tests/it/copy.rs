@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Float64Array, Int64Array, StringArray};
-use tesselle::{Conversion, DiffOptions, Driver, DriverOptions, ErrorKind, OpenOptions};
+use tesselle::{Driver, DriverOptions, ErrorKind};
 
 use crate::support::{self, rows};
 
@@ -133,12 +133,11 @@ fn copy_and_convert_write_the_same_file() {
         ("npy", "a", &[]),
     ] {
         let (one, other) = (format!("{root}/convert.{format}"), format!("{root}/copy.{format}"));
-        let mut conversion = Conversion::default();
-        conversion.scan.columns = Some(columns.split(',').map(str::to_owned).collect());
+        let mut conversion = tesselle::convert(&source, &one).columns(columns.split(',')).on(&driver);
         for (name, value) in settings {
-            conversion.write.settings.set(*name, *value);
+            conversion = conversion.set(*name, *value);
         }
-        tesselle::convert(&source, &one, &conversion, &driver).unwrap_or_else(|e| panic!("{format}: {e}"));
+        conversion.run().unwrap_or_else(|e| panic!("{format}: {e}"));
         let options: Vec<String> =
             settings.iter().map(|(name, value)| format!("'{name}' '{value}'")).collect();
         let options =
@@ -149,12 +148,9 @@ fn copy_and_convert_write_the_same_file() {
     }
     // Fragments of an array have random names; its cells are the same.
     let (one, other) = (format!("{root}/convert.tiledb"), format!("{root}/copy.tiledb"));
-    let mut conversion = Conversion::default();
-    conversion.write.settings.set("dims", "time");
-    tesselle::convert(&source, &one, &conversion, &driver).unwrap();
+    tesselle::convert(&source, &one).set("dims", "time").on(&driver).run().unwrap();
     let sql = format!("COPY (SELECT * FROM '{source}') TO '{other}' OPTIONS ('dims' 'time')");
     session.query(&sql).and_then(tesselle_sql::Answer::finish).unwrap();
-    let found =
-        tesselle::diff(&one, &other, &OpenOptions::default(), &DiffOptions::default(), &driver).unwrap();
+    let found = tesselle::diff(&one, &other).on(&driver).run().unwrap();
     assert!(found.is_equal(), "{found:?}");
 }

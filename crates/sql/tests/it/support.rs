@@ -179,7 +179,8 @@ pub(crate) fn make_files(folder: &Path) {
     let driver = Driver::new(&DriverOptions { threads: Some(2), memory: None }).unwrap();
     let options = tesselle::search::IndexOptions::text(["body"]);
     let location = Location::local(at("notes.tatami")).unwrap();
-    tesselle::search::index([Ok(notes.clone())], &notes.schema(), &location, &options, &driver).unwrap();
+    tesselle::tatami::search::index([Ok(notes.clone())], &notes.schema(), &location, &options, &driver)
+        .unwrap();
 }
 
 pub(crate) fn session(pushdown: bool) -> Session {

@@ -22,7 +22,7 @@ pub(super) struct RowStream {
 pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream> {
     let source = rows.schema();
     if casts.is_empty() {
-        return Ok(RowStream { schema: source, batches: Box::new(rows) });
+        return Ok(RowStream { schema: source, batches: Box::new(rows.into_batches()) });
     }
     let mut fields: Vec<_> = source.fields().iter().cloned().collect();
     let mut plan = Vec::new();

@@ -1,15 +1,17 @@
 //! Any file into any other, streamed.
 
+mod builder;
 mod cast;
 mod place;
 
 use std::sync::Arc;
 
 use arrow_schema::DataType;
+pub use builder::{Convert, convert};
 use place::refuse_same;
 use tesselle_core::{
-    ArrayView, Attribute, Context, Created, Driver, Fitted, Format, GridKind, Location, OpenOptions, Result,
-    Rewritten, Scan, TableFacts, WriteOptions, WriteRequest, WriteTarget,
+    ArrayView, Attribute, Context, Created, Driver, Fitted, Format, GridKind, Location, Result, Rewritten,
+    Scan, Secret, TableFacts, WriteOptions, WriteRequest, WriteTarget,
 };
 
 use crate::create::{WriteReport, array};
@@ -18,47 +20,40 @@ use crate::open::{DatasetTable, Opener};
 use crate::registry;
 
 /// What to convert, beyond the two names.
-#[derive(Debug, Clone, Default)]
-pub struct Conversion {
-    /// The source's format; `None` looks at its content.
-    pub from: Option<String>,
-    /// The target's format; `None` goes by its name.
-    pub to: Option<String>,
-    /// The table of the source; `None` takes what the uri names, else the only one.
-    pub table: Option<String>,
-    /// Columns, rows and limit.
-    pub scan: Scan,
-    /// Columns that get another type, before anything is written.
-    pub casts: Vec<(String, DataType)>,
-    /// The types of columns, for sources that do not state them.
-    pub types: Vec<(String, DataType)>,
-    /// Attributes that the target gets in addition to those of the source.
-    pub attributes: Vec<Attribute>,
+#[derive(Debug, Clone)]
+struct Conversion {
     /// How to open the source.
-    pub open: OpenOptions,
+    opener: Opener,
+    /// The target's format; `None` goes by its name.
+    to: Option<String>,
+    /// Columns, rows and limit.
+    scan: Scan,
+    /// Columns that get another type, before anything is written.
+    casts: Vec<(String, DataType)>,
+    /// Attributes that the target gets in addition to those of the source.
+    attributes: Vec<Attribute>,
     /// How to write the target.
-    pub write: WriteOptions,
+    write: WriteOptions,
 }
 
 impl Conversion {
-    fn opener(&self) -> Opener {
-        let options = OpenOptions { types: self.types.clone(), ..self.open.clone() };
-        Opener::new().format(self.from.clone()).table(self.table.clone()).options(options)
-    }
-
     /// Whether everything is converted as it is, so that a format can copy what it has encoded.
     fn is_plain(&self) -> bool {
         self.scan == Scan::all()
-            && self.table.is_none()
+            && self.opener.table_name().is_none()
+            && self.opener.open_options().types.is_empty()
             && self.write.table.is_none()
             && self.casts.is_empty()
-            && self.types.is_empty()
             && self.attributes.is_empty()
+    }
+
+    fn key(&self) -> Option<&Secret> {
+        self.opener.open_options().key.as_ref()
     }
 }
 
 /// Converts `input` into `output`. The target appears whole or not at all; the source is not touched.
-pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> Result<WriteReport> {
+fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> Result<WriteReport> {
     let target = Uri::target(output)?;
     let to = registry::target_format(conversion.to.as_deref(), target.name())?;
     target.refuse_existing(conversion.write.overwrite)?;
@@ -67,11 +62,10 @@ pub fn convert(input: &str, output: &str, conversion: &Conversion, driver: &Driv
         return Ok(converted);
     }
     let conversion = &encrypted(to, conversion);
-    // Types of text files are looked for on the threads of the driver.
-    let table = driver.install(|| open(input, to, conversion))?;
+    let table = open(input, to, conversion)?;
     refuse_same(&source.location, &target)?;
     let mut facts = table.facts()?;
-    if conversion.open.key.is_some() && !takes_keys(to) && takes_keys(table.format()) {
+    if conversion.key().is_some() && !takes_keys(to) && takes_keys(table.format()) {
         facts.unkept.push("the encryption: the target has none".to_owned());
     }
     facts.attributes.extend(conversion.attributes.iter().cloned());
@@ -94,7 +88,8 @@ fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
     let mut conversion = conversion.clone();
     let settings = &mut conversion.write.settings;
     let settled = ["key", "key-file", "encryption"].iter().any(|name| settings.get(name).is_some());
-    if let Some(secret) = conversion.open.key.as_ref().filter(|_| takes_keys(to) && !settled) {
+    let key = conversion.opener.open_options().key.as_ref();
+    if let Some(secret) = key.filter(|_| takes_keys(to) && !settled) {
         settings.set("key", format!("hex:{}", tesselle_core::hex(secret.expose())));
     }
     conversion
@@ -111,16 +106,12 @@ fn rewrite(
     if !conversion.is_plain() || source.table.is_some() {
         return Ok(None);
     }
-    let from = match conversion.from.as_deref() {
-        Some(name) => registry::format_by_name(name),
-        None => registry::detect(&source.location),
-    };
-    if !from.is_ok_and(|from| from.name() == to.name()) {
+    if !conversion.opener.format_of(&source.location).is_ok_and(|from| from.name() == to.name()) {
         return Ok(None);
     }
     refuse_same(&source.location, target)?;
     let rewritten = to
-        .rewrite(&source.location, target, &conversion.open, &conversion.write, driver)
+        .rewrite(&source.location, target, conversion.opener.open_options(), &conversion.write, driver)
         .in_file(source.location.path())?;
     Ok(rewritten.map(|Rewritten { summary, kept }| {
         WriteReport::new(to, summary, Fitted { kept, ..Fitted::default() })
@@ -129,7 +120,7 @@ fn rewrite(
 
 /// Opens the source. All tables of a container go into another one of the same format, where they form one table.
 fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<DatasetTable> {
-    let dataset = conversion.opener().open(input)?;
+    let dataset = conversion.opener.open(input)?;
     let table = dataset.default_table();
     let all = dataset.chosen_table().is_none() && dataset.format().name() == to.name();
     match table {
@@ -191,7 +182,7 @@ fn convert_rows(
     let scan = &conversion.scan;
     let vectors = lost_axes(&facts, to, scan);
     facts.recast(conversion.casts.iter().map(|(name, _)| name.as_str()));
-    let rows = cast::cast(table.rows(scan, driver)?, &conversion.casts)?;
+    let rows = cast::cast(table.scan().with(scan.clone()).on(driver).rows()?, &conversion.casts)?;
     let request = WriteRequest {
         target: WriteTarget::Location(target),
         schema: Arc::clone(&rows.schema),

@@ -1,28 +1,30 @@
 //! Comparing two tables, of any formats: columns, row counts, values.
 
+mod builder;
 mod rows;
 mod sort;
 
 use arrow_schema::Schema;
+pub use builder::{Diff, diff};
 use rows::{Batches, Comparison};
 use serde_json::{Value, json};
 use tesselle_core::fit::plain_type;
-use tesselle_core::{Driver, Error, OpenOptions, Result, Scan, TableFacts};
+use tesselle_core::{Driver, Error, Result, Scan, TableFacts};
 
-use crate::open::{DatasetTable, Opener};
+use crate::open::DatasetTable;
 
 /// How to compare.
 #[derive(Debug, Clone)]
-pub struct DiffOptions {
+struct DiffOptions {
     /// Rows are matched by these columns; `None` matches by position where both sides have an order, and by the
     /// columns that identify a row where one has not.
-    pub key: Option<Vec<String>>,
+    key: Option<Vec<String>>,
     /// Only these columns are compared; `None` is all that both sides have.
-    pub columns: Option<Vec<String>>,
+    columns: Option<Vec<String>>,
     /// How many differing values are shown.
-    pub shown: usize,
+    shown: usize,
     /// Most memory for matching by key; what does not fit waits in temporary files.
-    pub memory: u64,
+    memory: u64,
 }
 
 impl Default for DiffOptions {
@@ -33,6 +35,7 @@ impl Default for DiffOptions {
 
 /// What differs.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Difference {
     /// Differences of the columns, a line each.
     pub schema: Vec<String>,
@@ -62,22 +65,8 @@ impl Difference {
     }
 }
 
-/// Compares the tables at two uris.
-pub fn diff(
-    left: &str,
-    right: &str,
-    open: &OpenOptions,
-    options: &DiffOptions,
-    driver: &Driver,
-) -> Result<Difference> {
-    let opener = Opener::new().options(open.clone());
-    let opened = |uri: &str| driver.install(|| opener.open_table(uri));
-    let (left, right) = (opened(left)?, opened(right)?);
-    diff_tables(&left, &right, options, driver)
-}
-
 /// Compares two opened tables.
-pub fn diff_tables(
+fn compare(
     left: &DatasetTable,
     right: &DatasetTable,
     options: &DiffOptions,
@@ -112,7 +101,9 @@ pub fn diff_tables(
     };
     let comparison = Comparison::new(&left_schema, &right_schema, &shared, options.shown, options.memory)?;
     let scan = Scan::all().columns(shared.iter().cloned());
-    let batches = |table: &DatasetTable| -> Result<Batches> { Ok(Box::new(table.rows(&scan, driver)?)) };
+    let batches = |table: &DatasetTable| -> Result<Batches> {
+        Ok(Box::new(table.scan().with(scan.clone()).on(driver).rows()?.into_batches()))
+    };
     let found = match key {
         None => comparison.by_position(batches(left)?, batches(right)?)?,
         Some(key) => {

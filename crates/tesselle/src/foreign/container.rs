@@ -119,7 +119,7 @@ pub(super) fn check_rows(
         return Ok(());
     }
     report.pieces += table.plan(&Scan::all())?.pieces;
-    for batch in scan(table, &Scan::all(), driver, Order::Plan)? {
+    for batch in scan(table, &Scan::all(), driver, Order::Plan)?.into_batches() {
         match batch {
             Ok(_) => {}
             Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) => {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tesselle::{Container, Description, LayoutMap, Result, Role};
+use tesselle::core::{LayoutMap, Role};
+use tesselle::{Container, Description, Result};
 
 use crate::format;
 

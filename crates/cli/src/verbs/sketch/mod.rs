@@ -5,7 +5,8 @@ mod html;
 use std::fmt::Write as _;
 
 use clap::Args;
-use tesselle::{Error, FileLayout, LayoutMap, Result};
+use tesselle::core::{FileLayout, LayoutMap};
+use tesselle::{Error, Result};
 
 use crate::args::ReadArgs;
 use crate::{Outcome, format, out};

@@ -1,7 +1,8 @@
 //! What a tool was given: a tatami file or folder, or something else that is named in the refusal.
 
+use tesselle::core::{Confidence, Probe};
 use tesselle::tatami::Tatami;
-use tesselle::{Confidence, Error, Format, Location, Probe, Result, Uri, formats};
+use tesselle::{Error, Format, Location, Result, Uri, formats};
 
 /// The location of a file or folder that may be tatami. A file of another format is refused with what it is; one that
 /// is nothing known is left to the reader, which says what is wrong with it.

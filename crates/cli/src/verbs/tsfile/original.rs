@@ -1,7 +1,8 @@
 //! The TsFile tools of IoTDB under their own names, with their own text.
 
+use tesselle::core::Limits;
 use tesselle::tsfile::original::{self, Zone};
-use tesselle::{Driver, Limits, Location, Result, Uri};
+use tesselle::{Driver, Location, Result, Uri};
 
 use crate::out;
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use tesselle_core::At;
 use tesselle_core::Result;
 
 use super::timeline::{Mark, Timeline, ascends};
@@ -19,15 +20,15 @@ pub(crate) struct SeriesBuffer {
     timeline: Timeline,
     values: Values,
     pages: Pages,
-    /// Whether there is anything to flush.
+    /// Whether there is something to flush.
     used: bool,
 }
 
-/// What a write does to one series.
+/// The effect of a write on one series.
 struct Part<'a> {
     target: usize,
     mark: Mark,
-    /// The rows are encoded from where they lie; otherwise they have been appended to those that wait.
+    /// The rows are encoded zero-copy; otherwise they have been appended to the buffered ones.
     direct: Option<Slice<'a>>,
     pages: Vec<Range<usize>>,
     bytes: usize,
@@ -56,7 +57,8 @@ impl SeriesBuffer {
         Ok(PageJob { name: &self.schema.name, times, content, compression: self.schema.compression })
     }
 
-    /// Sorts what waits, if it has to be; says how many points gave way to a later one of their time.
+    /// Sorts the buffered points if needed; returns the number of points replaced by later ones at the same
+    /// time.
     pub(super) fn settle(&mut self) -> u64 {
         let Some(rows) = self.timeline.sorted_rows() else { return 0 };
         let gone = self.timeline.times.len() - rows.len();
@@ -65,7 +67,7 @@ impl SeriesBuffer {
         gone as u64
     }
 
-    /// The chunk to write; [`SeriesBuffer::settle`] came before.
+    /// The chunk to write; requires [`SeriesBuffer::settle`].
     pub(super) fn chunk(&self, encoder: &Encoder<'_>) -> Result<ChunkJob<'_>> {
         let times = self.timeline.times.as_slice();
         let values = self.values.as_slice();
@@ -83,7 +85,7 @@ impl SeriesBuffer {
     }
 }
 
-/// Takes rows in; nothing is taken when anything is wrong with them. Gives the bytes that they take.
+/// Adds rows; adds none of them on an error. Returns their size in bytes.
 pub(super) fn write(
     series: &mut [SeriesBuffer],
     times: &[i64],
@@ -140,13 +142,13 @@ pub(super) fn write(
             return Err(error);
         }
     }
-    // What does not fill a page waits.
+    // Rows that do not fill a page are buffered.
     for part in &parts {
         let Some(buffer) = series.get_mut(part.target) else { continue };
         let done = part.pages.last().map_or(0, |range| range.end);
         if let Some(values) = part.direct {
-            buffer.timeline.pass(times.get(..done).unwrap_or_default());
-            buffer.timeline.append(times.get(done..).unwrap_or_default(), Rows::All);
+            buffer.timeline.pass(times.part(..done)?);
+            buffer.timeline.append(times.part(done..)?, Rows::All);
             buffer.values.append(values.range(done..values.len()), Rows::All)?;
         } else if done > 0 {
             buffer.timeline.times.drain(..done.min(buffer.timeline.times.len()));
@@ -157,7 +159,7 @@ pub(super) fn write(
     Ok(parts.iter().map(|part| part.bytes).sum())
 }
 
-/// Encodes the pages that are full.
+/// Encodes the full pages.
 fn encode(
     series: &mut [SeriesBuffer],
     times: &[i64],

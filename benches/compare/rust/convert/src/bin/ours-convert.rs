@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tesselle::{Conversion, Driver, DriverOptions, Settings};
+use tesselle::{Driver, DriverOptions, Opener};
 
 /// Memory for pieces under way: far less than the table takes.
 const MEMORY: u64 = 256 << 20;
@@ -14,23 +14,23 @@ fn main() {
     // What comes from Parquet is kept for the way back; what goes to Parquet is measured and compared.
     let target = folder.join(if from == "parquet" { format!("made.{to}") } else { format!("back-{from}.{to}") });
     let driver = Driver::new(&DriverOptions { threads: None, memory: Some(MEMORY) }).expect("threads");
-    let mut conversion = Conversion::default();
+    let mut conversion = tesselle::convert(text(&source), text(&target)).on(&driver);
     if to == "tet" {
         // A tensor file has no times: the column is a vector of integers.
-        conversion.casts = tesselle::parse_types("time=int64").expect("types");
-        conversion.write.settings = Settings::from_pairs(&["codec=zstd"]).expect("settings");
+        conversion = conversion.casts(tesselle::parse_types("time=int64").expect("types"));
+        conversion = conversion.set("codec", "zstd");
     }
     if to == "tsfile" {
-        conversion.write.table = Some("root.bench".to_owned());
+        conversion = conversion.table("root.bench");
     }
     let table = (from == "tsfile").then(|| "root.bench".to_owned());
-    conversion.table = table;
+    conversion = conversion.opener(Opener::new().table(table));
     let mut rows = 0.0;
     let mut seconds = Vec::new();
     for _ in 0..2 {
         compare_harness::remove(&target);
         let start = std::time::Instant::now();
-        let converted = tesselle::convert(text(&source), text(&target), &conversion, &driver).expect("converts");
+        let converted = conversion.clone().run().expect("converts");
         seconds.push(start.elapsed().as_secs_f64());
         rows = converted.summary.rows as f64;
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use compare_sql::{MIDDLE, RUNS, answer, statement};
-use tesselle::{Conversion, Driver, DriverOptions, Settings};
+use tesselle::Settings;
 use tesselle_sql::{Session, SessionOptions};
 
 fn main() {
@@ -29,24 +29,22 @@ fn make(folder: &Path, file: &Path, format: &str) {
     if file.exists() {
         return;
     }
-    let mut conversion = Conversion::default();
     let settings: &[&str] = match format {
         "tet" => &["codec=zstd", "chunk=65536"],
         "tiledb" => &["dims=time", "filters=zstd"],
         "tatami" => &["sort_key=time"],
         _ => &[],
     };
-    conversion.write.settings = Settings::from_pairs(settings).expect("settings");
+    let mut conversion = tesselle::convert(text(&folder.join("rows.parquet")), text(file))
+        .options(Settings::from_pairs(settings).expect("settings"));
     if format == "tet" {
         // A tensor file has no times: the column is a vector of integers.
-        conversion.casts = tesselle::parse_types("time=int64").expect("types");
+        conversion = conversion.casts(tesselle::parse_types("time=int64").expect("types"));
     }
     if format == "tsfile" {
-        conversion.write.table = Some("root.bench".to_owned());
+        conversion = conversion.table("root.bench");
     }
-    let driver = Driver::new(&DriverOptions::default()).expect("threads");
-    tesselle::convert(text(&folder.join("rows.parquet")), text(file), &conversion, &driver)
-        .expect("converts");
+    conversion.run().expect("converts");
 }
 
 fn text(path: &Path) -> &str {

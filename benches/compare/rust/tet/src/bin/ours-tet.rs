@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tesselle::array::{Place, read_region};
 use tesselle::reduce::{ReduceOp, reduce};
-use tesselle::{ArrayView, DType, Depth, Driver, DriverOptions, Location, OpenOptions, Region, Result, Span, WriteOptions};
+use tesselle::{ArrayView, DType, Depth, Driver, DriverOptions, Location, Region, Result, Span, WriteOptions};
 use compare_harness::{arguments, remove, report, report_after};
 use compare_tet::{CHUNK, SIDE, base, cell, windows};
 
@@ -118,8 +118,7 @@ fn main() {
             mean.to_json()["values"][77].as_f64().unwrap_or(f64::NAN)
         }),
         "verify" => report(1, || {
-            let options = OpenOptions::default();
-            let report = tesselle::verify(file.to_str().unwrap(), None, &options, Depth::Deep, &driver).unwrap();
+            let report = tesselle::verify(file.to_str().unwrap()).depth(Depth::Deep).on(&driver).run().unwrap();
             f64::from(report.ok())
         }),
         "info" => report(5, || {

@@ -1,0 +1,120 @@
+//! A conversion that is put together.
+
+use arrow_schema::DataType;
+use tesselle_core::{Predicate, Result, Scan, Selection};
+
+use super::Conversion;
+use crate::create::WriteReport;
+use crate::create::target::{Target, target_methods};
+use crate::open::Opener;
+use crate::run::{RunOn, run_methods};
+
+/// Starts to put together a conversion of `input` into `output`. The content determines the format of the source, the file name that
+/// of the target.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+/// # let (csv, tet) = (path("a.csv"), path("a.parquet"));
+/// use arrow_schema::DataType;
+///
+/// std::fs::write(&csv, "id,speed\n1,80.5\n2,81\n3,79\n")?;
+/// let report = tesselle::convert(csv, tet).cast("speed", DataType::Float32).filter("id > 1")?.run()?;
+/// assert_eq!((report.format, report.summary.rows), ("parquet", 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn convert(input: impl Into<String>, output: impl Into<String>) -> Convert {
+    Convert {
+        input: input.into(),
+        opener: Opener::new(),
+        scan: Scan::all(),
+        casts: Vec::new(),
+        target: Target::new(output),
+        run: RunOn::default(),
+    }
+}
+
+/// A conversion that is put together. See [`convert`].
+#[derive(Debug, Clone)]
+#[must_use = "nothing is converted before `run`"]
+pub struct Convert {
+    input: String,
+    opener: Opener,
+    scan: Scan,
+    casts: Vec<(String, DataType)>,
+    target: Target,
+    run: RunOn,
+}
+
+impl Convert {
+    target_methods!();
+    run_methods!();
+
+    /// Sets how the source is opened: its format, its table, time travel, keys, types.
+    pub fn opener(mut self, opener: Opener) -> Self {
+        self.opener = opener;
+        self
+    }
+
+    /// Replaces columns, filter, region and limit by those of `scan`.
+    pub fn scan(mut self, scan: Scan) -> Self {
+        self.scan = scan;
+        self
+    }
+
+    /// Keeps only these columns, in this order.
+    pub fn columns<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.scan = self.scan.columns(names);
+        self
+    }
+
+    /// Keeps only rows where this SQL condition is true. Fails where the condition cannot be parsed.
+    pub fn filter(self, condition: &str) -> Result<Self> {
+        Ok(self.matching(condition.parse()?))
+    }
+
+    /// Keeps only rows where this predicate is true.
+    pub fn matching(mut self, predicate: Predicate) -> Self {
+        self.scan = self.scan.filter(predicate);
+        self
+    }
+
+    /// Keeps only this part of an array.
+    pub fn select(mut self, selection: Selection) -> Self {
+        self.scan = self.scan.select(selection);
+        self
+    }
+
+    /// Keeps at most `rows` rows.
+    pub fn limit(mut self, rows: u64) -> Self {
+        self.scan = self.scan.limit(rows);
+        self
+    }
+
+    /// Gives a column another type. A value that does not fit it is an error.
+    pub fn cast(mut self, column: impl Into<String>, to: DataType) -> Self {
+        self.casts.push((column.into(), to));
+        self
+    }
+
+    /// Gives columns other types.
+    pub fn casts(mut self, casts: impl IntoIterator<Item = (String, DataType)>) -> Self {
+        self.casts.extend(casts);
+        self
+    }
+
+    /// Converts. The target appears as a whole or not at all; the source is not touched.
+    pub fn run(self) -> Result<WriteReport> {
+        let driver = self.run.driver()?;
+        let Target { uri, format, options, attributes } = self.target;
+        let conversion = Conversion {
+            opener: self.opener.on(&driver),
+            to: format,
+            scan: self.scan,
+            casts: self.casts,
+            attributes,
+            write: options,
+        };
+        super::run(&self.input, &uri, &conversion, &driver)
+    }
+}
