@@ -1,10 +1,10 @@
-//! The law of repairs, on any bytes: a repair fails clearly, or gives a container that verifies and holds what it
+//! The repair contract, on any bytes: a repair fails clearly, or gives a container that verifies and holds what it
 //! claims. The first byte chooses the format.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use tesselle_core::Format;
-use tesselle_core::testing::repair_law;
+use tesselle_core::testing::repair_contract;
 use tesselle_fuzz::{Bundle, DRIVER, bundle, file, folder, options, seal};
 
 const TATAMI: u8 = b'a';
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
         _ => return,
     };
     let damaged = if *choice == TILEDB { folder(&Bundle::parse(bytes)) } else { file(format, bytes) };
-    let _ = repair_law(format, &damaged, None, &options(), &DRIVER, "the input");
+    let _ = repair_contract(format, &damaged, None, &options(), &DRIVER, "the input");
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {

@@ -30,7 +30,7 @@ impl Answer {
         Self { schema, stream: Some(stream), runtime, interrupt }
     }
 
-    /// The columns. Views, which DataFusion likes inside, come out as plain text and bytes.
+    /// The columns. Utf8View and BinaryView columns are returned as Utf8 and Binary.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -71,7 +71,7 @@ impl Iterator for Answer {
         };
         match next {
             Some(Ok(batch)) => Some(self.plain(&batch)),
-            // What comes after an error means nothing; what runs must stop.
+            // Results after an error are meaningless; running work must stop.
             end => {
                 self.stream = None;
                 end

@@ -3,12 +3,12 @@
 use datafusion::common::{DataFusionError, SchemaError};
 use tesselle::{Action, Error, ErrorKind};
 
-/// An error of ours on its way through DataFusion.
+/// Wraps a Tesselle error for DataFusion.
 pub(crate) fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// An error of DataFusion: ours again where it carries one, else a wrong call or a failure of its own.
+/// Converts a DataFusion error: to the Tesselle error it wraps, else to an invalid call or a failure of DataFusion.
 pub(crate) fn ours(error: DataFusionError) -> Error {
     match error {
         DataFusionError::External(inner) => match inner.downcast::<Error>() {
@@ -25,13 +25,13 @@ pub(crate) fn ours(error: DataFusionError) -> Error {
         },
         DataFusionError::Collection(all) => {
             let first = all.into_iter().next();
-            first.map_or_else(|| Error::internal("the query failed without saying why"), ours)
+            first.map_or_else(|| Error::internal("the query failed without a reason"), ours)
         }
         other => copied(&other),
     }
 }
 
-/// An error that several partitions share cannot be moved out; what it says is kept.
+/// An error shared by several partitions cannot be moved out; its message is kept.
 fn copied(error: &DataFusionError) -> Error {
     match error {
         DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
@@ -47,7 +47,7 @@ fn copied(error: &DataFusionError) -> Error {
         DataFusionError::ObjectStore(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::IoError(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::ResourcesExhausted(text) => {
-            Error::limit(one_line(text)).suggest("raise {}, or ask for less at a time", [Action::Memory])
+            Error::limit(one_line(text)).suggest("raise {}, or query less data at a time", [Action::Memory])
         }
         DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_) => {
             Error::internal(one_line(&error.strip_backtrace()))
@@ -84,10 +84,10 @@ fn schema_error(error: &SchemaError) -> Error {
     };
     let name = field.name.as_str();
     let known = || valid_fields.iter().map(|field| field.name.as_str());
-    // Names without quotes are read in lower case.
+    // Unquoted names are converted to lower case.
     match known().find(|known| *known != name && known.eq_ignore_ascii_case(name)) {
         Some(other) => Error::not_found(format!("column '{name}' does not exist")).hint(format!(
-            "write \"{other}\" with its double quotes: names without them are read in lower case"
+            "write \"{other}\" with double quotes: unquoted names are converted to lower case"
         )),
         None => Error::unknown_name("column", name, known()),
     }

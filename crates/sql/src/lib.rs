@@ -1,8 +1,8 @@
-//! SQL over everything the facade opens, on DataFusion.
+//! SQL over all files that the facade opens, on DataFusion.
 //!
-//! Files are tables (`FROM 'plant.tsfile#root.d1'`), predicates and projections reach the format's own pruning,
-//! row counts and bounds that metadata knows exactly answer aggregates without reading data, and `COPY … TO` writes
-//! every format the facade can write.
+//! Files are tables (`FROM 'plant.tsfile#root.d1'`), predicates and projections use the format's pruning, row counts
+//! and bounds that are exact in metadata answer aggregates without reading data, and `COPY … TO` writes every format
+//! the facade can write.
 //!
 //! ```no_run
 //! let session = tesselle_sql::Session::new(&tesselle_sql::SessionOptions::default())?;
@@ -31,7 +31,7 @@ mod statistics;
 mod wording;
 
 pub use answer::Answer;
-/// One parsed statement, as [`Session::parse`] gives and [`Session::run`] takes it.
+/// One parsed statement, returned by [`Session::parse`] and accepted by [`Session::run`].
 pub use datafusion::sql::parser::Statement;
 pub use interrupt::Interrupt;
 pub use provider::TesselleTable;

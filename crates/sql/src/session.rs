@@ -1,4 +1,4 @@
-//! A session: statements in, batches out, on a runtime of its own.
+//! A session: executes statements and returns batches, on its own runtime.
 
 use std::sync::Arc;
 
@@ -27,13 +27,13 @@ use crate::provider::TesselleTable;
 pub struct SessionOptions {
     /// Threads that decode and compute; `None` is one per core.
     pub threads: Option<usize>,
-    /// Memory for queries; beyond it operators spill to disk. `None` is three quarters of what is free.
+    /// Memory for queries; above it operators spill to disk. `None` is three quarters of the free memory.
     pub memory: Option<u64>,
     /// How files are opened: time travel, keys.
     pub open: OpenOptions,
-    /// Whether filters, limits and counts reach the formats; off only to compare answers.
+    /// Whether filters, limits and counts are pushed down to the formats; off only to compare results.
     pub pushdown: bool,
-    /// Ends the session's work for good.
+    /// Permanently ends the session's work.
     pub cancel: CancelToken,
 }
 
@@ -51,7 +51,7 @@ impl Default for SessionOptions {
 
 /// Runs statements one after the other.
 ///
-/// A session has threads of its own and waits for them: it must not be used inside an asynchronous task.
+/// A session has its own threads and waits for them: it must not be used inside an asynchronous task.
 pub struct Session {
     context: SessionContext,
     files: Arc<FileTables>,
@@ -69,10 +69,10 @@ impl std::fmt::Debug for Session {
 impl Session {
     /// Starts a session.
     pub fn new(options: &SessionOptions) -> Result<Self> {
-        // A quarter is for pieces under way, the rest for what operators keep.
+        // A quarter is for decoding in progress, the rest for operators.
         let pieces = options.memory.map(|memory| memory / 4);
         let driver = Driver::new(&DriverOptions { threads: options.threads, memory: pieces })?;
-        // A piece may take more than its share, but not more than all.
+        // A chunk, page or tile may take more than its share, but not more than the total.
         let driver = driver.with_largest_piece(options.memory.unwrap_or(u64::MAX)).under(&options.cancel);
         let operators = match options.memory {
             Some(memory) => memory - memory / 4,
@@ -96,7 +96,7 @@ impl Session {
         Ok(Self { context, files, driver, runtime: Arc::new(runtime), interrupt })
     }
 
-    /// DataFusion's side of the session, for those who want to register functions or tables of their own.
+    /// The DataFusion context of the session, to register custom functions or tables.
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
@@ -111,7 +111,7 @@ impl Session {
         self.interrupt.clone()
     }
 
-    /// Makes what `uri` names a table of this name.
+    /// Registers `uri` as a table with this name.
     pub fn register(&self, name: &str, uri: &str) -> Result<()> {
         let provider = self.runtime.block_on(self.interrupt.or(self.files.try_new(uri)))?.map_err(ours)?;
         let provider = provider
@@ -120,21 +120,21 @@ impl Session {
         Ok(())
     }
 
-    /// Makes an opened table one of this name.
+    /// Registers an opened table with this name.
     pub fn register_table(&self, name: &str, table: Arc<dyn Table>) -> Result<()> {
         let provider = Arc::new(TesselleTable::new(table, self.driver.clone()));
         self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
         Ok(())
     }
 
-    /// Makes rows in memory a table of this name.
+    /// Registers rows in memory as a table with this name.
     pub fn register_batches(&self, name: &str, schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<()> {
         let provider = MemTable::try_new(schema, vec![batches]).map_err(ours)?;
         self.context.register_table(TableReference::bare(name), Arc::new(provider)).map_err(ours)?;
         Ok(())
     }
 
-    /// The names of the tables that were registered or created, sorted.
+    /// The names of the registered and created tables, sorted.
     pub fn table_names(&self) -> Vec<String> {
         let state = self.context.state();
         let options = &state.config_options().catalog;
@@ -145,16 +145,18 @@ impl Session {
         names
     }
 
-    /// Reads statements, without running them.
+    /// Parses statements, without running them.
     pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
         DFParser::parse_sql(sql).map(Vec::from).map_err(ours)
     }
 
-    /// Runs all statements of `sql`; the answer is that of the last one.
+    /// Runs all statements of `sql`; returns the result of the last one.
     pub fn query(&self, sql: &str) -> Result<Answer> {
         let mut statements = self.parse(sql)?;
         let Some(last) = statements.pop() else {
-            return Err(Error::invalid("there is no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5"));
+            return Err(
+                Error::invalid("the input has no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5")
+            );
         };
         for statement in statements {
             self.run(statement)?.finish()?;
@@ -162,7 +164,7 @@ impl Session {
         self.run(last)
     }
 
-    /// Runs one statement. Those that change something have done so when this returns.
+    /// Runs one statement. Its side effects are complete when this returns.
     pub fn run(&self, statement: Statement) -> Result<Answer> {
         self.interrupt.reset();
         match &statement {
@@ -183,8 +185,8 @@ impl Session {
         Ok(Answer::new(stream, Arc::clone(&self.runtime), self.interrupt.clone()))
     }
 
-    /// A statement that cannot be planned and names a table nobody knows fails because of that: say which, and what
-    /// there is.
+    /// Explains a planning error: if a statement refers to an unknown table, the error is about that table and lists
+    /// the known ones.
     fn explained(&self, names: &[TableReference], error: DataFusionError) -> Error {
         if !matches!(error.find_root(), DataFusionError::Plan(_)) {
             return ours(error);
@@ -203,12 +205,12 @@ impl Session {
         match unknown {
             None => ours(error),
             Some(name) if known.is_empty() => Error::not_found(format!("table '{name}' does not exist"))
-                .hint("name a file in quotes, FROM 'run.tet', or register one under this name"),
+                .hint("quote a file name, as in FROM 'run.tet', or register a file under this name"),
             Some(name) => Error::unknown_name("table", name, known.iter().map(String::as_str)),
         }
     }
 
-    /// Writes the answer of a query; the answer of COPY is the number of its rows.
+    /// Writes the result of a query; the result of COPY is the number of its rows.
     fn copy(&self, copy: &Copy) -> Result<Answer> {
         let answer = self.start(copy.query.clone())?;
         let mut sink = copy.sink(&answer.schema(), &self.driver)?;

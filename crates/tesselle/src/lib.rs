@@ -118,7 +118,7 @@ pub use tesselle_core::{
     WriteOptions, array, driver, parse_types, reduce, storage, type_by_name, type_name,
 };
 pub use walk::{Found, find, find_where, is_container};
-/// What only one format has.
+/// Format-specific APIs.
 pub use {
     tesselle_tatami as tatami, tesselle_tet as tet, tesselle_tiledb as tiledb, tesselle_tsfile as tsfile,
 };

@@ -1,4 +1,4 @@
-//! Files of other worlds as formats of the registry: Arrow IPC, Parquet, CSV, JSON lines, npy, Zarr.
+//! Other file formats of the registry: Arrow IPC, Parquet, CSV, JSON lines, npy, Zarr.
 
 mod arrow;
 mod container;
@@ -21,7 +21,7 @@ pub use parquet::Parquet;
 use tesselle_core::{Action, Confidence, Error, Format, Probe, Result, Scan};
 pub use zarr::Zarr;
 
-/// A file of `format` by its first bytes, else by its name.
+/// Detects a file of `format` by its first bytes, else by its name.
 fn sniff(format: &dyn Format, probe: &Probe, magic: &[&[u8]]) -> Confidence {
     if probe.entries.is_some() {
         Confidence::No
@@ -34,16 +34,16 @@ fn sniff(format: &dyn Format, probe: &Probe, magic: &[&[u8]]) -> Confidence {
     }
 }
 
-/// Refuses a selection of a table that is no array.
+/// Fails on a selection of a table that is not an array.
 fn no_axes(scan: &Scan) -> Result<()> {
     match scan.selection {
-        Some(_) => Err(Error::invalid("slices apply to arrays, and this table is not one")
+        Some(_) => Err(Error::invalid("slices apply to arrays, but this table is not an array")
             .suggest("use {} instead", [Action::Filter])),
         None => Ok(()),
     }
 }
 
-/// A schema with the types that the caller gave.
+/// A schema with the given types.
 fn with_types(schema: &Schema, types: &[(String, DataType)]) -> Result<Schema> {
     let known = || schema.fields().iter().map(|field| field.name().as_str());
     if let Some((name, _)) = types.iter().find(|(name, _)| schema.index_of(name).is_err()) {

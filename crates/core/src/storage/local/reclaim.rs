@@ -1,7 +1,7 @@
-//! Staged names, and what ended processes have left under them.
+//! Staged names, and cleanup of those left by ended processes.
 //!
 //! A staged file or folder is `.NAME.PID-N.tmp` next to its target, locked as long as its process lives. The next
-//! process that writes into the same folder removes those that nobody has locked.
+//! process that writes into the same folder removes those that are not locked.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -14,21 +14,21 @@ use super::swap::{self, OLD};
 
 const STAGED: &str = ".tmp";
 
-/// The next staged name next to `target`; no other of this process has it.
+/// The next staged name next to `target`, unique in this process.
 pub(crate) fn staged_name(target: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     format!(".{target}.{}-{number}{STAGED}", std::process::id())
 }
 
-/// Marks a staged file or folder as in use while the result lives. Where the system has no locks, nothing is marked and
-/// nothing is reclaimed.
+/// Marks a staged file or folder as in use while the result lives. Without system support for locks, nothing is marked
+/// and nothing is reclaimed.
 pub(super) fn hold(path: &Path) -> Option<File> {
     let file = File::open(path).ok()?;
     lock(&file).then_some(file)
 }
 
-/// Locks a file or folder, unless someone else has.
+/// Locks a file or folder, unless another process holds the lock.
 #[cfg(unix)]
 pub(super) fn lock(file: &File) -> bool {
     file.try_lock().is_ok()
@@ -39,12 +39,12 @@ pub(super) fn lock(_file: &File) -> bool {
     false
 }
 
-/// Folders in which what ended processes have left was removed.
+/// Folders that were cleaned.
 static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Removes what ended processes have staged in the folder of `target`, whatever it was for: some targets are never
-/// written again. An old state gets its place back where a process ended between two renames. Nothing here is worth failing
-/// for: what cannot be removed stays. Each folder is looked at once: a process may write thousands of files into one.
+/// Removes files that ended processes staged in the folder of `target`, for any target: some are never written again.
+/// Restores a previous state if a process ended between two renames. Failures are ignored: leftovers remain. Each folder is
+/// listed once: a process may write thousands of files into one.
 pub(super) fn reclaim(target: &str) {
     let path = Path::new(target);
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -54,7 +54,7 @@ pub(super) fn reclaim(target: &str) {
     }
 }
 
-/// The targets of what ended processes have staged in a folder, where nothing was reclaimed yet.
+/// The targets of files that ended processes staged in a folder, unless the folder was cleaned before.
 pub(super) fn abandoned(folder: &Path) -> Vec<String> {
     if SEEN.lock().unwrap_or_else(PoisonError::into_inner).contains(folder) {
         return Vec::new();
@@ -68,14 +68,14 @@ pub(super) fn abandoned(folder: &Path) -> Vec<String> {
     left.collect()
 }
 
-/// Looks at every entry of a folder. Others that come here wait until it is done.
+/// Cleans one folder.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
         remove_stale(&folder.join(&name));
         let Some(staged) = Leftover::parse(&name).filter(|staged| !staged.is_running()) else { continue };
         let place = folder.join(&name);
-        // A lock that can be had is one that nobody has.
+        // If the lock can be taken, no process uses the file.
         let Some(lock) = hold(&place) else { continue };
         let target = folder.join(staged.target);
         if staged.is_old && !target.exists() {
@@ -87,7 +87,7 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// Puts an old state back under the name of `target`, which is missing.
+/// Restores a previous state under the missing name `target`.
 pub(super) fn recover(target: &str) -> bool {
     if Path::new(target).exists() {
         return false;
@@ -101,7 +101,7 @@ struct Leftover<'a> {
     /// The name of what it was for.
     target: &'a str,
     process: u32,
-    /// Whether it is the old state of its target.
+    /// Whether it is the previous state of its target.
     is_old: bool,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Leftover<'a> {
         Some(Self { target, process: process.parse().ok()?, is_old })
     }
 
-    /// Whether a process of this number runs on this machine, whatever it does.
+    /// Whether any process with this number runs on this machine.
     fn is_running(&self) -> bool {
         Path::new(&format!("/proc/{}", self.process)).exists()
     }

@@ -1,5 +1,5 @@
-//! The law of repairs: a repair either fails with a clear error, or makes a container that passes every check and says
-//! truly what became of the data. Every format's repair is run through this one body.
+//! The contract of repairs: a repair either fails with a clear error, or creates a container that passes every check
+//! and correctly reports the outcome. Every format's repair is tested by this one body.
 
 use std::sync::Arc;
 
@@ -13,42 +13,42 @@ use crate::report::{Depth, Report};
 use crate::scan::Scan;
 use crate::storage::{Location, MemoryStorage};
 
-/// How many repairs ended in which way.
+/// How many repairs had which outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Mendings {
+pub struct RepairTally {
     /// Refused with an error.
     pub refused: u32,
     /// Nothing was found to be wrong.
     pub healthy: u32,
-    /// All data was kept and what lies around it made anew.
-    pub mended: u32,
+    /// All data was kept and its surroundings were rebuilt.
+    pub repaired: u32,
     /// All data was kept and is in doubt.
     pub doubtful: u32,
-    /// Some of it was left out.
+    /// Some data was dropped.
     pub partial: u32,
 }
 
-impl std::ops::AddAssign for Mendings {
+impl std::ops::AddAssign for RepairTally {
     fn add_assign(&mut self, other: Self) {
         self.refused += other.refused;
         self.healthy += other.healthy;
-        self.mended += other.mended;
+        self.repaired += other.repaired;
         self.doubtful += other.doubtful;
         self.partial += other.partial;
     }
 }
 
-/// Repairs a container `count` times, each time with one other bit of it flipped, and checks what comes out against
-/// the law. The container is all `files` under one folder, or the one file; places are the same in every run. A storage
-/// that fails must stop the repair of the intact container.
-pub fn mend_flips(
+/// Repairs a container `count` times, each time with another flipped bit, and checks the results against the contract.
+/// The container is all `files` under one folder, or the single file; positions are the same in every run. A
+/// failing storage must stop the repair and the verification of the intact container.
+pub fn repair_flips(
     format: &dyn Format,
     files: &[(String, Vec<u8>)],
     options: &OpenOptions,
     driver: &Driver,
     (seed, count): (u64, u32),
-) -> Mendings {
-    let mut tally = Mendings::default();
+) -> RepairTally {
+    let mut tally = RepairTally::default();
     let mut random = Random::new(seed);
     let total: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
     let original = rows(format, &stored(format, files), options, driver).expect("the original can be read");
@@ -66,10 +66,10 @@ pub fn mend_flips(
             }
             at -= bytes.len();
         }
-        match repair_law(format, &stored(format, &damaged), Some(&original), options, driver, &place) {
+        match repair_contract(format, &stored(format, &damaged), Some(&original), options, driver, &place) {
             None => tally.refused += 1,
             Some(Outcome::Healthy) => tally.healthy += 1,
-            Some(Outcome::Mended | Outcome::Unfinished) => tally.mended += 1,
+            Some(Outcome::Repaired | Outcome::Unfinished) => tally.repaired += 1,
             Some(Outcome::Doubtful) => tally.doubtful += 1,
             Some(Outcome::Partial) => tally.partial += 1,
         }
@@ -132,9 +132,9 @@ fn stored(format: &dyn Format, files: &[(String, Vec<u8>)]) -> Location {
 /// The rows of all tables, by the names of the tables.
 pub type Rows = [(String, Vec<String>)];
 
-/// Repairs one damaged container and checks the result against the law; `None` where the repair was refused. `original`
-/// is what it held before it was damaged, where that is known. `place` says what was damaged, for messages.
-pub fn repair_law(
+/// Repairs one damaged container and checks the result against the contract; `None` if the repair failed with an error.
+/// `original` is what it held before it was damaged, if known. `place` names the damage in messages.
+pub fn repair_contract(
     format: &dyn Format,
     damaged: &Location,
     original: Option<&Rows>,
@@ -154,9 +154,9 @@ pub fn repair_law(
         }
     };
     let Repaired { outcome, notes, .. } = &repaired;
-    assert!(!notes.is_empty(), "{place}: a repair that says nothing");
+    assert!(!notes.is_empty(), "{place}: a repair without notes");
     for note in notes {
-        assert!(!note.contains("tess repair"), "{place}: a repair that points to itself: {note}");
+        assert!(!note.contains("tess repair"), "{place}: a repair that suggests a repair: {note}");
         assert!(!note.contains('\n'), "{place}: not one line: {note}");
     }
     let health = verify(format, &target, options, driver);
@@ -164,11 +164,11 @@ pub fn repair_law(
     let got = rows(format, &target, options, driver);
     let got = got.unwrap_or_else(|error| panic!("{place}: the result of {notes:?} does not read: {error}"));
     match outcome {
-        Outcome::Healthy | Outcome::Mended => {
-            // Damage that no check can find is beyond a repair: the rows are those that the source shows.
+        Outcome::Healthy | Outcome::Repaired => {
+            // Damage that no check can detect cannot be repaired: the rows are those that the source shows.
             let before = verify(format, damaged, options, driver);
             assert!(
-                before.ok() || *outcome == Outcome::Mended,
+                before.ok() || *outcome == Outcome::Repaired,
                 "{place}: called healthy in spite of {:?}",
                 before.findings()
             );
@@ -179,7 +179,7 @@ pub fn repair_law(
             };
             assert!(is_kept, "{place}: the repair claims to have kept all rows: {notes:?}");
         }
-        // Which rows are left out or in doubt is the business of each format's own tests.
+        // Which rows are dropped or in doubt is tested per format.
         Outcome::Unfinished | Outcome::Doubtful | Outcome::Partial => {}
     }
     Some(*outcome)
