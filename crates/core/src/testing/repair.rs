@@ -1,7 +1,10 @@
 //! The contract of repairs: a repair either fails with a clear error, or creates a container that passes every check
 //! and correctly reports the outcome. Every format's repair is tested by this one body.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use arrow_schema::{Field, Schema};
 
 use super::damage::Random;
 use super::faulty::FaultyStorage;
@@ -196,6 +199,15 @@ fn verify(format: &dyn Format, location: &Location, options: &OpenOptions, drive
     report
 }
 
+/// The columns in one line. Metadata has no order of its own.
+fn columns(schema: &Schema) -> String {
+    let column = |field: &Arc<Field>| {
+        let metadata: BTreeMap<_, _> = field.metadata().iter().collect();
+        format!("{} {:?} {} {metadata:?}", field.name(), field.data_type(), field.is_nullable())
+    };
+    schema.fields().iter().map(column).collect::<Vec<_>>().join(", ")
+}
+
 /// The rows of all tables, by the names of the tables.
 fn rows(
     format: &dyn Format,
@@ -208,7 +220,7 @@ fn rows(
     names.sort();
     let read = |name: String| -> Result<(String, Vec<String>)> {
         let table = container.table(&name)?;
-        let mut lines = vec![format!("{:?}", table.schema().fields())];
+        let mut lines = vec![columns(&table.schema())];
         for batch in scan(&*table, &Scan::all(), driver, Order::Plan)? {
             lines.extend(sorted_rows(&batch?));
         }
