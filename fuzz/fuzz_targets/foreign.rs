@@ -10,7 +10,7 @@ use tesselle_fuzz::{Bundle, DRIVER, bundle, file, folder, options, tolerate};
 const ZARR: u8 = b'z';
 
 fuzz_target!(|bytes: &[u8]| {
-    tolerate(&["/arrow-ipc-"]);
+    tolerate(&["/arrow-ipc-", "/arrow-array-", "/arrow-buffer-", "/arrow-data-", "/flatbuffers-"]);
     let Some((choice, bytes)) = bytes.split_first() else { return };
     let format: &dyn Format = match choice {
         b'a' => &ArrowIpc,
