@@ -321,7 +321,7 @@ fn opening_a_segment_reads_a_small_part_of_a_large_index() {
         let words = (1..50).map(|i| format!("w{}", (doc * i + i * i) % 4001));
         Some(words.chain([format!("only{doc}")]).collect::<Vec<_>>().join(" "))
     });
-    place.index("large.tatami", &texts(&bodies.collect::<Vec<_>>()), &IndexOptions::text(["body"]));
+    place.index("large.tatami", &bodies_of(&bodies.collect::<Vec<_>>()), &IndexOptions::text(["body"]));
     let location = place.location("large.tatami");
     let storage = CountingStorage::new(Arc::clone(location.storage()));
     let location = Location::new(Arc::new(storage.clone()), location.path());

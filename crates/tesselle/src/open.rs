@@ -10,6 +10,7 @@ use tesselle_core::{
 };
 
 use crate::health;
+use crate::logical::restored;
 use crate::name::Uri;
 use crate::registry;
 use crate::run::{RunOn, run_methods};
@@ -52,7 +53,7 @@ impl Opener {
         self
     }
 
-    /// Sets the table `[default: the one that the uri names, else the only one]`. `*` is all of them, where they form one table.
+    /// Sets the table `[default: the one in the uri, else the only one]`. `*` is all of them, if they form one table.
     pub fn table(mut self, name: impl Into<Option<String>>) -> Self {
         self.table = name.into();
         self
@@ -69,7 +70,7 @@ impl Opener {
         self.between(0, time)
     }
 
-    /// Reads only what was written from `start` to `end`, both included, in milliseconds since the epoch.
+    /// Reads only data written from `start` to `end`, both included, in milliseconds since the epoch.
     pub fn between(mut self, start: u64, end: u64) -> Self {
         self.options.between = Some((start, end));
         self
@@ -87,13 +88,13 @@ impl Opener {
         self
     }
 
-    /// Reads strings as bytes, also where they are not UTF-8.
+    /// Reads strings as bytes, including values that are not UTF-8.
     pub fn strings_as_binary(mut self, binary: bool) -> Self {
         self.options.text_as_binary = binary;
         self
     }
 
-    /// Reads the whole domain of a dense array, also where nothing is written.
+    /// Reads the whole domain of a dense array, including unwritten cells.
     pub fn full_domain(mut self, full: bool) -> Self {
         self.options.full_domain = full;
         self
@@ -133,7 +134,7 @@ impl Opener {
         Ok(Dataset { table: self.table.clone().or(table), ..dataset })
     }
 
-    /// Opens what is at a location, on any storage.
+    /// Opens the container at a location, on any storage.
     pub fn open_at(&self, location: Location) -> Result<Dataset> {
         let format = self.format_of(&location)?;
         let infers_types = format.capabilities().infers_types;
@@ -149,7 +150,8 @@ impl Opener {
         let parallel = infers_types || self.run.has_driver();
         let opened = if parallel { self.run.driver()?.install(open) } else { open() };
         let container = opened.in_file(location.path())?;
-        Ok(Dataset { format, container, location, table: self.table.clone() })
+        let raw = self.options.raw;
+        Ok(Dataset { format, container, location, table: self.table.clone(), raw })
     }
 
     /// Opens the table in `uri`, else the only one.
@@ -157,7 +159,7 @@ impl Opener {
         self.open(uri)?.default_table()
     }
 
-    /// The format of what is at a location.
+    /// The format of the container at a location.
     pub(crate) fn format_of(&self, location: &Location) -> Result<&'static dyn Format> {
         match &self.format {
             Some(name) => registry::format_by_name(name),
@@ -173,6 +175,8 @@ pub struct Dataset {
     container: Arc<dyn Container>,
     location: Location,
     table: Option<String>,
+    /// Whether columns are read as they are stored.
+    raw: bool,
 }
 
 impl Dataset {
@@ -196,7 +200,7 @@ impl Dataset {
         self.container.table_names()
     }
 
-    /// What is in it, from metadata alone.
+    /// Describes the contents, from metadata only.
     pub fn describe(&self) -> Result<Description> {
         self.container.describe().in_file(self.location.path())
     }
@@ -238,7 +242,10 @@ impl Dataset {
     }
 
     fn handle(&self, table: Result<Arc<dyn Table>>) -> Result<DatasetTable> {
-        let table = table.in_file(self.location.path())?;
+        let mut table = table.in_file(self.location.path())?;
+        if !self.raw {
+            table = restored(table).in_file(self.location.path())?;
+        }
         Ok(DatasetTable { format: self.format, location: self.location.clone(), table })
     }
 }

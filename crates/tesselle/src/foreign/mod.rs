@@ -14,7 +14,7 @@ mod zarr;
 
 pub use arrow::ArrowIpc;
 use arrow_schema::{DataType, Field, Schema};
-pub use csv::Csv;
+pub use csv::{Csv, Tsv};
 pub use jsonl::JsonLines;
 pub use npy::Npy;
 pub use parquet::Parquet;

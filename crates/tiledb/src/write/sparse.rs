@@ -139,8 +139,8 @@ impl ArrayWriter {
         columns: &[Cells],
         options: &SparseOptions,
     ) -> Result<Option<(FinishedFragment, u64)>> {
+        // Without batches there are no columns.
         if columns.is_empty() {
-            // There was no batch at all.
             return Ok(None);
         }
         let attributes = self.schema.attributes.len();
