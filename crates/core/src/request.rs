@@ -33,6 +33,8 @@ pub struct Capabilities {
     pub verifies: bool,
     /// A repair fills what is lost with a value.
     pub fills_lost: bool,
+    /// Its containers can be encrypted with a key.
+    pub encrypts: bool,
 }
 
 impl Capabilities {
@@ -47,6 +49,7 @@ impl Capabilities {
         joins_tables: false,
         verifies: false,
         fills_lost: false,
+        encrypts: false,
     };
     /// A format that takes rows and whole arrays.
     pub const ARRAYS: Self = Self { arrays_in: true, ..Self::ROWS };
