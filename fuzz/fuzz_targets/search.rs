@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tesselle::search::{Query, SearchOptions, Searcher, Syntax, search};
+use tesselle::tatami::search::{Query, SearchOptions, Searcher, Syntax, search};
 use tesselle_core::{ErrorKind, Location};
 use tesselle_fuzz::{DRIVER, file, options};
 

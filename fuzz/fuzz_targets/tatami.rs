@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use tesselle::search::{SearchOptions, Syntax, search};
+use tesselle::tatami::search::{SearchOptions, Syntax, search};
 use tesselle_core::testing::exercise;
 use tesselle_fuzz::{DRIVER, file, options, seal};
 
