@@ -103,7 +103,7 @@ mod several;
 mod walk;
 mod wide;
 
-pub use append::{Append, Appended, append, append_rows};
+pub use append::{Append, Appended, append, append_array, append_rows};
 pub use compression::Compression;
 pub use convert::{Convert, convert};
 pub use create::{Create, CreateArray, WriteReport, Writer, create, create_array};
