@@ -91,7 +91,8 @@ def _speaks_arrow(data: Any) -> bool:
 
 def _cells(data: Any) -> tuple[Any, str, list[int], list[str] | None] | None:
     """Returns the bytes, type, shape and axes of an array; ``None`` for what is a table."""
-    if _speaks_arrow(data) or not hasattr(data, "__array__") or hasattr(data, "columns"):
+    is_labelled = hasattr(data, "dims") and hasattr(data, "coords")
+    if not is_labelled and (_speaks_arrow(data) or not hasattr(data, "__array__") or hasattr(data, "columns")):
         return None
     import numpy
 
