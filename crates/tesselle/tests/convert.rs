@@ -14,8 +14,8 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use tesselle::foreign::ArrowIpc;
 use tesselle::{
-    Attribute, Convert, Difference, Driver, DriverOptions, ErrorKind, Format, Location, OpenOptions, Opener,
-    Settings, WriteOptions, WriteReport, convert, diff,
+    Attribute, Convert, Difference, Driver, DriverOptions, ErrorKind, Format, Location, Opener, Settings,
+    WriteOptions, WriteReport, convert, diff,
 };
 
 fn driver() -> Driver {
@@ -193,8 +193,10 @@ fn grid(folder: &Path) -> PathBuf {
             "extent.x=5",
         ]));
         let exact = Some(("INT32".to_owned(), vec![7, 0, 0, 0]));
-        c.attributes =
-            vec![Attribute { exact, ..Attribute::new("level", 7) }, Attribute::new("units", "kelvin")];
+        c = c.attributes(vec![
+            Attribute { exact, ..Attribute::new("level", 7) },
+            Attribute::new("units", "kelvin"),
+        ]);
         c
     })
     .unwrap();

@@ -61,6 +61,12 @@ macro_rules! target_methods {
             self
         }
 
+        /// Adds attributes, where the format has attributes.
+        pub fn attributes(mut self, attributes: impl IntoIterator<Item = tesselle_core::Attribute>) -> Self {
+            self.target.attributes.extend(attributes);
+            self
+        }
+
         /// Whether an existing target is replaced `[default: no, it is an error]`.
         pub fn overwrite(mut self, overwrite: bool) -> Self {
             self.target.options.overwrite = overwrite;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tesselle::array::{Place, read_region};
 use tesselle::reduce::{ReduceOp, reduce};
-use tesselle::{ArrayView, DType, Depth, Driver, DriverOptions, Location, OpenOptions, Region, Result, Span, WriteOptions};
+use tesselle::{ArrayView, DType, Depth, Driver, DriverOptions, Location, Region, Result, Span, WriteOptions};
 use compare_harness::{arguments, remove, report, report_after};
 use compare_tet::{CHUNK, SIDE, base, cell, windows};
 
