@@ -314,7 +314,11 @@ impl Settings {
 
     /// With this setting added or replaced; its value is a list, separated by commas.
     #[must_use]
-    pub fn with_list<T: ToString>(self, name: impl Into<String>, values: impl IntoIterator<Item = T>) -> Self {
+    pub fn with_list<T: ToString>(
+        self,
+        name: impl Into<String>,
+        values: impl IntoIterator<Item = T>,
+    ) -> Self {
         let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
         self.with(name, values.join(","))
     }

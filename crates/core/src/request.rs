@@ -31,6 +31,8 @@ pub struct Capabilities {
     pub joins_tables: bool,
     /// Its files have structures and statistics of their own to verify, beyond decoding them.
     pub verifies: bool,
+    /// Its containers can be encrypted.
+    pub encrypts: bool,
 }
 
 impl Capabilities {
@@ -44,6 +46,7 @@ impl Capabilities {
         infers_types: false,
         joins_tables: false,
         verifies: false,
+        encrypts: false,
     };
     /// A format that takes rows and whole arrays.
     pub const ARRAYS: Self = Self { arrays_in: true, ..Self::ROWS };

@@ -2,24 +2,32 @@
 
 use tesselle_core::{Action, Confidence, Error, Format, Location, Probe, Result};
 
-use crate::foreign::{ArrowIpc, Csv, JsonLines, Npy, Parquet, Zarr};
-
-static FORMATS: [&dyn Format; 10] = [
+static FORMATS: &[&dyn Format] = &[
+    #[cfg(feature = "tet")]
     &tesselle_tet::Tet,
+    #[cfg(feature = "tiledb")]
     &tesselle_tiledb::TileDb,
+    #[cfg(feature = "tsfile")]
     &tesselle_tsfile::TsFile,
+    #[cfg(feature = "tatami")]
     &tesselle_tatami::Tatami,
-    &Parquet,
-    &ArrowIpc,
-    &Csv,
-    &JsonLines,
-    &Npy,
-    &Zarr,
+    #[cfg(feature = "parquet")]
+    &crate::foreign::Parquet,
+    #[cfg(feature = "arrow-ipc")]
+    &crate::foreign::ArrowIpc,
+    #[cfg(feature = "text")]
+    &crate::foreign::Csv,
+    #[cfg(feature = "text")]
+    &crate::foreign::JsonLines,
+    #[cfg(feature = "zarr")]
+    &crate::foreign::Npy,
+    #[cfg(feature = "zarr")]
+    &crate::foreign::Zarr,
 ];
 
 /// All formats, in the order they are asked.
 pub fn formats() -> &'static [&'static dyn Format] {
-    &FORMATS
+    FORMATS
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
@@ -93,8 +101,9 @@ fn unrecognized(probe: &Probe) -> Error {
     };
     let error =
         Error::unsupported(format!("this is none of the known formats: {looked_at}")).class("unknown_format");
+    #[cfg(feature = "text")]
     if probe.has_extension("json") {
-        let name = Action::Format(JsonLines.name().into());
+        let name = Action::Format(crate::foreign::JsonLines.name().into());
         return error.suggest("JSON is read one object per line: {}, or a name that ends in .jsonl", [name]);
     }
     let known = names().collect::<Vec<_>>().join(", ");

@@ -60,6 +60,7 @@ impl Format for TileDb {
         let mut capabilities = Capabilities::ARRAYS;
         capabilities.rows_keep_more = true;
         capabilities.verifies = true;
+        capabilities.encrypts = true;
         capabilities
     }
 

@@ -47,6 +47,7 @@ pub use meta::layout::Layout;
 pub use meta::value::Range;
 pub use stated::fragments;
 use tesselle_core::{Cursor, Error, Location, Result};
+pub use write::WriteOptions;
 
 /// Whether a folder is a group. Groups bear a marker; object stores may have dropped it where it is empty.
 pub fn is_group(location: &Location) -> Result<bool> {

@@ -102,9 +102,15 @@ mod tests {
             .page_rows(10)
             .blob_run_bytes(20);
         let read = WriterOptions::from_settings(&options.into()).unwrap();
-        assert_eq!((read.sort_key.as_deref(), read.bloom, read.blobs), (Some("k"), vec!["a".into(), "b".into()], vec!["c".into()]));
+        assert_eq!(
+            (read.sort_key.as_deref(), read.bloom, read.blobs),
+            (Some("k"), vec!["a".into(), "b".into()], vec!["c".into()])
+        );
         assert_eq!((read.profile, read.codec, read.level), (Profile::Extended, Codec::Lz4, 7));
-        assert_eq!((read.row_group_rows, read.row_group_bytes, read.page_rows, read.blob_run_bytes), (100, 200, 10, 20));
+        assert_eq!(
+            (read.row_group_rows, read.row_group_bytes, read.page_rows, read.blob_run_bytes),
+            (100, 200, 10, 20)
+        );
         for (profile, codec) in [(Profile::Plain, Codec::None), (Profile::Plain, Codec::Zstd)] {
             WriterOptions::from_settings(&WriteOptions::new().profile(profile).codec(codec).into()).unwrap();
         }

@@ -80,7 +80,7 @@ fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> R
 
 /// Whether containers of a format can be encrypted.
 fn takes_keys(format: &dyn Format) -> bool {
-    format.name() == tesselle_tiledb::NAME
+    format.capabilities().encrypts
 }
 
 /// A key that is given also encrypts a target that can be encrypted, unless the settings say otherwise.

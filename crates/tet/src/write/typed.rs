@@ -129,7 +129,8 @@ mod tests {
         assert_eq!((read.fill.as_deref(), read.footer), (Some("-1"), FooterChoice::Indexed));
         assert_eq!(read.alignment, Alignment::Packed);
         for footer in [Footer::None, Footer::Plain] {
-            let request = Request { settings: WriteOptions::new().footer(footer).into(), ..Request::default() };
+            let request =
+                Request { settings: WriteOptions::new().footer(footer).into(), ..Request::default() };
             SinkSettings::new(&request, &TableFacts::default()).unwrap();
         }
     }

@@ -51,6 +51,7 @@ pub(crate) mod statistics;
 mod tests;
 #[cfg(test)]
 mod text_tests;
+mod typed;
 mod vacuum;
 
 pub(crate) use array::make_folders;
@@ -64,4 +65,5 @@ pub use group::GroupWriter;
 pub use name::WRITE_VERSION;
 pub use schema::{DEFAULT_CAPACITY, NewSchema, SchemaBuilder};
 pub use sparse::{OnDuplicate, SparseOptions};
+pub use typed::WriteOptions;
 pub use vacuum::{Removal, Vacuum};

@@ -135,7 +135,10 @@ mod tests {
             .timestamp(77)
             .key(&Secret::new([7; 32]));
         let read = SinkSettings::parse(&options.into(), &schema, Vec::new()).unwrap();
-        assert_eq!((read.kind, read.dims.as_slice(), read.capacity), (ArrayKind::Sparse, &["y".to_owned()][..], 123));
+        assert_eq!(
+            (read.kind, read.dims.as_slice(), read.capacity),
+            (ArrayKind::Sparse, &["y".to_owned()][..], 123)
+        );
         assert_eq!((read.cell_order, read.tile_order, read.dups), (Layout::Hilbert, Layout::ColMajor, true));
         assert_eq!((read.timestamp, read.key.is_some()), (Some(77), true));
         assert_eq!((read.filters("y").unwrap().len(), read.filters("v").unwrap().len()), (2, 0));

@@ -8,7 +8,7 @@ mod defaults;
 mod from_array;
 mod grid;
 mod metadata;
-mod options;
+pub(super) mod options;
 mod rows;
 mod schema;
 mod sparse;

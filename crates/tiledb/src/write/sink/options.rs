@@ -32,16 +32,16 @@ pub const SETTINGS: [&str; 15] = [
 
 /// Parsed settings.
 #[derive(Debug, Clone)]
-pub(super) struct SinkSettings {
-    pub(super) kind: ArrayKind,
-    pub(super) dims: Vec<String>,
-    pub(super) capacity: u64,
-    pub(super) cell_order: Layout,
-    pub(super) tile_order: Layout,
-    pub(super) dups: bool,
-    pub(super) extent: Option<u64>,
-    pub(super) timestamp: Option<u64>,
-    pub(super) key: Option<Key>,
+pub(in crate::write) struct SinkSettings {
+    pub(in crate::write) kind: ArrayKind,
+    pub(in crate::write) dims: Vec<String>,
+    pub(in crate::write) capacity: u64,
+    pub(in crate::write) cell_order: Layout,
+    pub(in crate::write) tile_order: Layout,
+    pub(in crate::write) dups: bool,
+    pub(in crate::write) extent: Option<u64>,
+    pub(in crate::write) timestamp: Option<u64>,
+    pub(in crate::write) key: Option<Key>,
     filters: Vec<Filter>,
     /// Domains and extents that hold where no setting says otherwise.
     axes: Vec<GridAxis>,
@@ -49,7 +49,7 @@ pub(super) struct SinkSettings {
 }
 
 impl SinkSettings {
-    pub(super) fn parse(raw: &Settings, schema: &Schema, axes: Vec<GridAxis>) -> Result<Self> {
+    pub(in crate::write) fn parse(raw: &Settings, schema: &Schema, axes: Vec<GridAxis>) -> Result<Self> {
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
         let of_columns: Vec<String> = names
             .iter()
@@ -91,18 +91,18 @@ impl SinkSettings {
     }
 
     /// The filters of a column.
-    pub(super) fn filters(&self, column: &str) -> Result<Vec<Filter>> {
+    pub(in crate::write) fn filters(&self, column: &str) -> Result<Vec<Filter>> {
         self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(self.filters.clone()), filters_from_text)
     }
 
     /// The filters of `name`, one of coords, offsets and validity, where they are set.
-    pub(super) fn common_filters(&self, name: &str) -> Result<Option<Pipeline>> {
+    pub(in crate::write) fn common_filters(&self, name: &str) -> Result<Option<Pipeline>> {
         let text = self.raw.get(&format!("{name}_filters"));
         text.map(|text| filters_from_text(text).map(Pipeline::new)).transpose()
     }
 
     /// The fill value of an attribute, where it is set.
-    pub(super) fn fill(&self, column: &str, datatype: Datatype) -> Result<Option<Vec<u8>>> {
+    pub(in crate::write) fn fill(&self, column: &str, datatype: Datatype) -> Result<Option<Vec<u8>>> {
         let Some(text) = self.raw.get(&format!("fill.{column}")) else { return Ok(None) };
         let value = if datatype.is_text() || datatype.is_bytes() {
             Some(Scalar::from(text))
@@ -116,19 +116,19 @@ impl SinkSettings {
     }
 
     /// The filters of a dimension, where it has its own.
-    pub(super) fn dimension_filters(&self, column: &str) -> Result<Vec<Filter>> {
+    pub(in crate::write) fn dimension_filters(&self, column: &str) -> Result<Vec<Filter>> {
         self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(Vec::new()), filters_from_text)
     }
 
     /// The domain of a dimension: `low:high`, both included.
-    pub(super) fn domain(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
+    pub(in crate::write) fn domain(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
         let range = self.range("domain", column, datatype)?;
         let own = || self.axis(column)?.domain.as_ref();
         Ok(range.or_else(|| own().and_then(|ends| range_of(ends, datatype))))
     }
 
     /// The part of the domain of a dimension that the rows of a dense array fill.
-    pub(super) fn row_range(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
+    pub(in crate::write) fn row_range(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
         let range = self.range("box", column, datatype)?;
         let own = || self.axis(column)?.rows.as_ref();
         Ok(range.or_else(|| own().and_then(|ends| range_of(ends, datatype))))
@@ -149,7 +149,7 @@ impl SinkSettings {
     }
 
     /// The tile extent of a dimension.
-    pub(super) fn extent(&self, column: &str, datatype: Datatype) -> Result<Option<Scalar>> {
+    pub(in crate::write) fn extent(&self, column: &str, datatype: Datatype) -> Result<Option<Scalar>> {
         // The extent of one dimension, else that of all.
         let own = self.raw.get(&format!("extent.{column}"));
         let Some(text) = own.or_else(|| self.raw.get("extent")) else {
