@@ -12,7 +12,7 @@ use tesselle::tiledb::write::{
 };
 use tesselle::tiledb::{Attribute, Datatype, Enumeration, Member, MemberKind, MetadataValue, Range};
 use tesselle::{
-    DatasetTable, Error, Location, Opener, Predicate, Result, Scalar, Scan, Selection, Settings, WriteOptions,
+    DatasetTable, Error, Location, Opener, Predicate, Result, Scalar, Selection, Settings, WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
