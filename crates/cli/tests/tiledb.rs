@@ -137,7 +137,7 @@ fn boxes_of_dense_arrays_are_written_from_files_of_every_kind() {
     json_of(&["tiledb", "write", &array, path(&csv)]);
     assert_eq!(cells("2:4,0:2"), [20, 21, 30, 31].map(Value::from));
     let refusal = refused(&["tiledb", "write", &array, path(&csv), "--region", "0:2,0:2"]);
-    assert!(refusal.contains("outside of the box"), "{refusal}");
+    assert!(refusal.contains("outside the box"), "{refusal}");
     let twice =
         put(folder.path(), "twice.csv", format!("{column},{row},value\n1,3,31\n1,3,30\n0,2,20\n1,2,21\n"));
     refused(&["tiledb", "write", &array, path(&twice)]);

@@ -1,4 +1,4 @@
-//! Decoding speed of the two columns a time series read spends its time in. Throughput counts decoded bytes.
+//! Decoding speed of the two encodings that dominate time series reads. Throughput counts decoded bytes.
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
@@ -10,7 +10,7 @@ fn main() {
     divan::main();
 }
 
-/// A small generator, so that every run measures the same bytes.
+/// A small deterministic generator, so that every run measures the same bytes.
 fn noise() -> impl Iterator<Item = u64> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     std::iter::from_fn(move || {
@@ -21,13 +21,13 @@ fn noise() -> impl Iterator<Item = u64> {
     })
 }
 
-/// Timestamps whose steps differ by up to `2^width`.
+/// Timestamps with steps that differ by up to `2^width`.
 fn times(width: u32) -> Vec<i64> {
     let steps = noise().map(|n| 1000 + (n & ((1u64 << width) - 1)) as i64);
     steps.scan(1_700_000_000_000, |at, step| Some(std::mem::replace(at, *at + step))).take(ROWS).collect()
 }
 
-/// A sensor that drifts and holds its value now and then.
+/// A drifting sensor that repeats its value now and then.
 fn readings() -> Vec<f64> {
     let steps = noise().map(|n| if n % 4 == 0 { 0.0 } else { (n % 64) as f64 / 16.0 - 2.0 });
     steps.scan(20.5, |at, step| Some(std::mem::replace(at, *at + step))).take(ROWS).collect()

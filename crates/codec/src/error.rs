@@ -1,4 +1,4 @@
-//! The one error of this crate. Callers add the file, the offset and the piece.
+//! The error type of this crate. Callers add the file, the offset and the location in it.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The input ended before the stream did.
-    #[error("{what} ends early: {needed} bytes needed, {available} there")]
+    /// The input ended before the stream was complete.
+    #[error("{what} ends early: {needed} bytes needed, {available} available")]
     Truncated {
         /// The stream or field that was being read.
         what: &'static str,
-        /// Bytes that were needed from here on.
+        /// Bytes needed from this position on.
         needed: usize,
-        /// Bytes that were there.
+        /// Bytes available.
         available: usize,
     },
-    /// The bytes contradict the encoding.
+    /// The bytes violate the encoding.
     #[error("{what} is damaged: {why}")]
     Corrupt {
         /// The stream that was being decoded.
@@ -27,51 +27,51 @@ pub enum Error {
         /// What was found.
         why: Cow<'static, str>,
     },
-    /// The stream decodes to another number of bytes or values than its container states.
+    /// The decoded size or count differs from the one the container states.
     #[error("{what} decodes to {found}, expected {expected}")]
     Length {
         /// The stream that was being decoded.
         what: &'static str,
-        /// What the container states.
+        /// The size or count the container states.
         expected: u64,
-        /// What came out (at least this much, where decoding stopped early).
+        /// The decoded size or count (a lower bound when decoding stopped early).
         found: u64,
     },
-    /// The encoding or its parameters are not known here.
+    /// The encoding or its parameters are not supported.
     #[error("{what} is not supported: {why}")]
     Unsupported {
         /// The encoding.
         what: &'static str,
-        /// Which variant, and why not.
+        /// The variant and the reason.
         why: Cow<'static, str>,
     },
-    /// The values cannot be written in this encoding.
+    /// The encoding cannot represent these values.
     #[error("{what} cannot hold these values: {why}")]
     Unencodable {
         /// The encoding.
         what: &'static str,
-        /// Which value, and why not.
+        /// The value and the reason.
         why: Cow<'static, str>,
     },
 }
 
 impl Error {
-    /// The bytes of `what` contradict the encoding.
+    /// Reports that the bytes of `what` violate the encoding.
     pub fn corrupt(what: &'static str, why: impl Into<Cow<'static, str>>) -> Self {
         Self::Corrupt { what, why: why.into() }
     }
 
-    /// The variant `why` of `what` is not known here.
+    /// Reports that the variant `why` of `what` is not supported.
     pub fn unsupported(what: &'static str, why: impl Into<Cow<'static, str>>) -> Self {
         Self::Unsupported { what, why: why.into() }
     }
 
-    /// The values cannot be written as `what`.
+    /// Reports that `what` cannot represent the values.
     pub fn unencodable(what: &'static str, why: impl Into<Cow<'static, str>>) -> Self {
         Self::Unencodable { what, why: why.into() }
     }
 
-    /// `what` ended early.
+    /// Reports that `what` ended early.
     pub fn truncated(what: &'static str, needed: usize, available: usize) -> Self {
         Self::Truncated { what, needed, available }
     }

@@ -1,10 +1,10 @@
-//! Little-endian integers of one width and sign: what the typed kernels are generic over.
+//! Little-endian integers of one width and sign, over which the typed kernels are generic.
 
 use crate::{Error, Result};
 
-/// The integer type of a stream, picked once per call; inside, the loops are monomorphic.
+/// The integer type of a stream. Dispatch happens once per call; the inner loops are monomorphic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names say it all")]
+#[allow(missing_docs, reason = "the variant names are the documentation")]
 pub enum IntKind {
     I8,
     I16,
@@ -128,7 +128,7 @@ macro_rules! dispatch {
 }
 pub(crate) use dispatch;
 
-/// `src` as whole values of `size` bytes, or an error that names the stream.
+/// Splits `src` into whole values of `size` bytes, or fails with an error that names the stream.
 pub(crate) fn whole_values(what: &'static str, src: &[u8], size: usize) -> Result<usize> {
     if size == 0 || !src.len().is_multiple_of(size) {
         return Err(Error::unencodable(what, format!("{} bytes are not whole values of {size}", src.len())));
@@ -136,7 +136,7 @@ pub(crate) fn whole_values(what: &'static str, src: &[u8], size: usize) -> Resul
     Ok(src.len() / size)
 }
 
-/// `src` and `dst` must have one length.
+/// Checks that `src` and `dst` have the same length.
 pub(crate) fn same_length(what: &'static str, src: &[u8], dst: &[u8]) -> Result<()> {
     if src.len() == dst.len() {
         Ok(())

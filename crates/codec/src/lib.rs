@@ -1,9 +1,10 @@
 //! Bit-exact kernels of chunked data files.
 //!
-//! Slices in, buffers out: no I/O, no Arrow, no knowledge of any container. Every decoder takes strangers' bytes
-//! and therefore bounds its output by a size that the caller has checked, and answers damage with an [`Error`].
+//! Slices in, buffers out: no I/O, no Arrow, no knowledge of any container. Every decoder accepts untrusted
+//! bytes: it bounds its output by a size that the caller has checked and returns an [`Error`] for damaged
+//! input.
 //!
-//! One folder per family, each with its `encode` and `decode` side by side.
+//! One folder per encoding family, with `encode` and `decode` side by side.
 
 pub mod bitmap;
 pub mod bitstream;

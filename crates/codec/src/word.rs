@@ -1,6 +1,6 @@
-//! The fixed-width values the kernels are generic over, seen as raw bits.
+//! Fixed-width values as raw bits, over which the kernels are generic.
 //!
-//! Kernels compute on `u64` and let the constant width fold away; one body serves four types.
+//! Kernels compute on `u64`; the constant width is folded at compile time, so one body serves four types.
 
 mod sealed {
     pub trait Sealed {}
@@ -14,7 +14,7 @@ mod sealed {
 pub trait Word: sealed::Sealed + Copy + Default + PartialEq + std::fmt::Debug + Send + 'static {
     /// Bits of the value, 32 or 64.
     const BITS: u32;
-    /// The value that closes a stream of the exclusive-or family: the smallest integer, or the canonical NaN.
+    /// The terminator of a Gorilla or Chimp stream: the smallest integer, or the canonical NaN.
     const TERMINATOR: u64;
 
     /// The raw bits, zero extended.
@@ -31,7 +31,7 @@ pub trait Word: sealed::Sealed + Copy + Default + PartialEq + std::fmt::Debug + 
 
 /// A signed integer of 32 or 64 bits.
 pub trait Int: Word + Ord {
-    /// The greatest value.
+    /// The largest value.
     const MAX: Self;
 
     /// Sign extended.

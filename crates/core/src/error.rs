@@ -33,7 +33,7 @@ pub enum ErrorKind {
     Io,
     /// A limit or budget was reached.
     Limit,
-    /// The caller cancelled the work.
+    /// The caller canceled the work.
     Canceled,
     /// A defect of this library.
     Internal,
@@ -338,9 +338,9 @@ pub trait Context<T> {
     fn in_file(self, file: &str) -> Result<T>;
     /// Names the piece; the text is built only on failure.
     fn in_piece<S: Into<String>>(self, piece: impl FnOnce() -> S) -> Result<T>;
-    /// Gives the byte offset.
+    /// Returns the byte offset.
     fn at_offset(self, offset: u64) -> Result<T>;
-    /// Gives the class.
+    /// Returns the class.
     fn of_class(self, class: &'static str) -> Result<T>;
 }
 

@@ -1,4 +1,4 @@
-//! A format: how it is recognised, opened, created and repaired.
+//! A format: how it is recognized, opened, created and repaired.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

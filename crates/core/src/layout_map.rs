@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What a byte range is, coarsely; the colour on a map.
+/// What a byte range is, coarsely; the color on a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Role {

@@ -89,7 +89,7 @@ impl Finding {
         self
     }
 
-    /// Gives the offset.
+    /// Returns the offset.
     #[must_use]
     pub fn offset(mut self, offset: u64) -> Self {
         self.offset = Some(offset);

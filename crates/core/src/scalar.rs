@@ -15,7 +15,7 @@ pub enum Scalar {
     /// A float of any width.
     Float(f64),
     /// Text.
-    Text(String),
+    String(String),
     /// Bytes.
     Bytes(Vec<u8>),
 }
@@ -30,10 +30,10 @@ impl Scalar {
             (Self::Float(a), Self::Float(b)) => Some(compare_floats(*a, *b)),
             (Self::Int(a), Self::Float(b)) => Some(compare_int_float(*a, *b)),
             (Self::Float(a), Self::Int(b)) => Some(compare_int_float(*b, *a).reverse()),
-            (Self::Text(a), Self::Text(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
+            (Self::String(a), Self::String(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
             (Self::Bytes(a), Self::Bytes(b)) => Some(a.cmp(b)),
-            (Self::Text(a), Self::Bytes(b)) => Some(a.as_bytes().cmp(b)),
-            (Self::Bytes(a), Self::Text(b)) => Some(a.as_slice().cmp(b.as_bytes())),
+            (Self::String(a), Self::Bytes(b)) => Some(a.as_bytes().cmp(b)),
+            (Self::Bytes(a), Self::String(b)) => Some(a.as_slice().cmp(b.as_bytes())),
             (Self::Bool(a), Self::Int(b)) => Some(i128::from(*a).cmp(b)),
             (Self::Int(a), Self::Bool(b)) => Some(a.cmp(&i128::from(*b))),
             _ => None,
@@ -71,7 +71,7 @@ impl Scalar {
                 .or_else(|_| u64::try_from(*i).map(Value::from))
                 .unwrap_or_else(|_| Value::from(i.to_string())),
             Self::Float(f) => json_float(*f),
-            Self::Text(t) => Value::from(t.as_str()),
+            Self::String(t) => Value::from(t.as_str()),
             Self::Bytes(b) => json_bytes(b),
         }
     }
@@ -114,7 +114,7 @@ impl fmt::Display for Scalar {
             // A literal beyond the range is how a condition spells an infinity.
             Self::Float(x) if x.is_infinite() => f.write_str(if *x > 0.0 { "1e999" } else { "-1e999" }),
             Self::Float(x) => write!(f, "{x:?}"),
-            Self::Text(t) => write!(f, "'{}'", t.replace('\'', "''")),
+            Self::String(t) => write!(f, "'{}'", t.replace('\'', "''")),
             Self::Bytes(b) => write!(f, "X'{}'", hex(b)),
         }
     }
@@ -172,7 +172,7 @@ impl From<bool> for Scalar {
 
 impl From<&str> for Scalar {
     fn from(value: &str) -> Self {
-        Self::Text(value.to_owned())
+        Self::String(value.to_owned())
     }
 }
 
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(Scalar::Int(-3).compare(&Scalar::Float(-3.5)), Some(Ordering::Greater));
         assert_eq!(Scalar::Int(i128::MAX).compare(&Scalar::Float(f64::INFINITY)), Some(Ordering::Less));
         assert_eq!(Scalar::Null.compare(&Scalar::Int(1)), None);
-        assert_eq!(Scalar::Text("1".into()).compare(&Scalar::Int(1)), None);
+        assert_eq!(Scalar::String("1".into()).compare(&Scalar::Int(1)), None);
     }
 
     #[test]

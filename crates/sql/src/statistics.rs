@@ -71,7 +71,7 @@ fn scalar_value(scalar: &Scalar, data_type: &DataType) -> Option<ScalarValue> {
             Err(_) => ScalarValue::UInt64(Some(u64::try_from(*v).ok()?)),
         },
         Scalar::Float(v) => ScalarValue::Float64(Some(*v)),
-        Scalar::Text(v) => ScalarValue::Utf8(Some(v.clone())),
+        Scalar::String(v) => ScalarValue::Utf8(Some(v.clone())),
         Scalar::Bytes(v) => ScalarValue::Binary(Some(v.clone())),
     };
     // A 64-bit count of days does not cast to a date.

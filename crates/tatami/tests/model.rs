@@ -116,7 +116,7 @@ fn literal(column: &dyn Array, row: usize) -> Scalar {
         DataType::UInt64 => int!(UInt64Type),
         DataType::Float64 => Scalar::Float(column.as_primitive::<Float64Type>().value(row)),
         DataType::Boolean => Scalar::Bool(column.as_boolean().value(row)),
-        DataType::Utf8 => Scalar::Text(column.as_string::<i32>().value(row).to_owned()),
+        DataType::Utf8 => Scalar::String(column.as_string::<i32>().value(row).to_owned()),
         _ => int!(TimestampMicrosecondType),
     }
 }

@@ -173,7 +173,7 @@ fn scalar(value: &Value) -> Scalar {
         Value::String(t) if t.starts_with("f64:") => {
             Scalar::Float(f64::from_bits(u64::from_str_radix(&t[4..], 16).unwrap()))
         }
-        Value::String(t) => Scalar::Text(t.clone()),
+        Value::String(t) => Scalar::String(t.clone()),
         Value::Object(map) => {
             let hex = map["hex"].as_str().unwrap();
             Scalar::Bytes(

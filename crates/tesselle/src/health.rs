@@ -196,7 +196,7 @@ impl Staged {
     }
 }
 
-/// Refuses a target that is the source, or inside of it.
+/// Refuses a target that is the source, or inside it.
 fn refuse_overlap(source: &Location, target: &Location) -> Result<()> {
     let storage = target.storage();
     let identity = source.storage().identity(source.path())?;

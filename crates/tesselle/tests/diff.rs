@@ -57,8 +57,7 @@ fn by_key_rows_match_wherever_they_stand() {
         "id,v",
         (1..501).rev().map(|i| format!("{i},{}", if i == 42 { 0 } else { i * 2 })),
     );
-    let key = DiffOptions { key: Some(vec!["id".into()]), ..DiffOptions::default() };
-    let found = run(&a, &b, &key).unwrap();
+    let found = run(&a, &b, |d| d.key(["id"])).unwrap();
     assert_eq!((found.values, found.unmatched, found.rows), (1, (1, 1), (500, 500)));
     assert_eq!(
         found.first[0],

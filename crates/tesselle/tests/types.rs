@@ -194,14 +194,14 @@ fn labels_and_history_of_a_tensor_file_stay_with_it() {
         let opened = tesselle::open(&path(name)).unwrap();
         opened.container().describe().unwrap()
     };
-    let converted = convert(&path("a.tet"), &path("b.tet")).on(&driver).run().unwrap();
+    let converted = convert(path("a.tet"), path("b.tet")).on(&driver).run().unwrap();
     assert_eq!(converted.kept, ["a.units", "b.units"]);
     assert!(converted.lost.is_empty(), "{:?}", converted.lost);
     let (before, after) = (describe("a.tet"), describe("b.tet"));
     assert_eq!(before.metadata["datasets"], after.metadata["datasets"]);
     assert_eq!(after.metadata["datasets"]["a"]["coords"]["x"]["labels"][1], "right");
     assert_eq!(before.extra["history"], after.extra["history"]);
-    let converted = convert(&path("a.tet"), &path("c.parquet")).on(&driver).run().unwrap();
+    let converted = convert(path("a.tet"), path("c.parquet")).on(&driver).run().unwrap();
     assert!(converted.lost.iter().any(|line| line.contains("labels")), "{:?}", converted.lost);
     assert!(converted.lost.iter().any(|line| line.contains("history")), "{:?}", converted.lost);
 }
@@ -220,7 +220,7 @@ fn a_dictionary_without_values_is_a_column_of_nulls() {
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
     for target in ["a.tiledb", "a.jsonl", "a.tatami", "a.csv", "a.parquet"] {
-        let converted = convert(&path("a.arrow"), &path(target)).on(&driver).run();
+        let converted = convert(path("a.arrow"), path(target)).on(&driver).run();
         assert_eq!(converted.unwrap_or_else(|error| panic!("{target}: {error}")).summary.rows, 2, "{target}");
     }
     assert_eq!(std::fs::read_to_string(path("a.jsonl")).unwrap(), "{\"v\": null}\n{\"v\": null}\n");

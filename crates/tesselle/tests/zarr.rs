@@ -10,8 +10,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use tesselle::foreign::ArrowIpc;
 use tesselle::{
-    DatasetTable, Driver, DriverOptions, ErrorKind, Format, Location, OpenOptions, Settings, WriteOptions,
-    convert, diff,
+    DatasetTable, Driver, DriverOptions, ErrorKind, Format, Location, Settings, WriteOptions, convert, diff,
 };
 use tesselle_core::testing::copy_folder;
 

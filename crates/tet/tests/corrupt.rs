@@ -62,7 +62,7 @@ fn random_flips_are_survived() {
     assert!(refused > 500, "{refused}");
 }
 
-/// The whole collection: `make hostile`, in an optimised build. Each core takes the next file: the work on one small
+/// The whole collection: `make hostile`, in an optimized build. Each core takes the next file: the work on one small
 /// file is mostly waiting of one thread for another.
 #[test]
 #[ignore = "minutes of work; run by make hostile"]

@@ -332,7 +332,7 @@ fn sinks_place_fill_and_refuse() {
     for bad in [
         ("codec", "lz4"),
         ("chunk", "x"),
-        ("colour", "red"),
+        ("color", "red"),
         ("level", "3"),
         ("shape", "1,2,3"),
         ("order", "up"),

@@ -31,7 +31,7 @@ impl Container for ArrayContainer {
 
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
         if !name.is_empty() {
-            return Err(Error::unknown_name("table", name, [""]).hint("an array is one table without a name"));
+            return Err(Error::unknown_name("table", name, [""]).hint("an array has a single, unnamed table"));
         }
         Ok(Arc::new(ArrayTable::new(Arc::clone(&self.array))))
     }

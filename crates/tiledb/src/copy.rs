@@ -1,4 +1,4 @@
-//! Copies of files as they are.
+//! Verbatim file copies.
 
 use tesselle_core::Location;
 use tesselle_core::storage::EntryKind;
@@ -6,10 +6,10 @@ use tesselle_core::storage::EntryKind;
 use crate::vanished::entries;
 use crate::{Error, Result};
 
-/// Bytes that are copied at once.
+/// Bytes copied at once.
 const STEP: u64 = 8 << 20;
 
-/// Copies a file in bounded memory; gives its size.
+/// Copies a file in bounded memory; returns its size.
 pub(crate) fn file(source: &Location, target: &Location) -> Result<u64> {
     let size = source.size()?;
     if let Some(folder) = target.parent() {
@@ -26,7 +26,7 @@ pub(crate) fn file(source: &Location, target: &Location) -> Result<u64> {
     Ok(size)
 }
 
-/// The deepest folders that are looked into.
+/// The maximum folder depth.
 const DEPTH: usize = 64;
 
 /// The bytes of a file, or of all files below a folder.

@@ -1,4 +1,4 @@
-//! The answer of `info` for arrays.
+//! The output of `info` for arrays.
 
 use serde_json::{Map, Value as Json, json};
 use tesselle_core::{ColumnDescription, ColumnRole, Description, TableDescription};
@@ -8,7 +8,7 @@ use crate::filter::{Filter, Pipeline};
 use crate::meta::dimension::VAR;
 use crate::meta::key_value::MetadataValue;
 use crate::meta::label::DimensionLabel;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::open::Array;
 use crate::read::schema::Source;
 use crate::stated::{cell_json, cells};
@@ -60,11 +60,11 @@ pub(crate) fn describe(array: &Array) -> Result<Description> {
 }
 
 /// One pair of bounds per dimension, or null.
-pub(crate) fn ranges_json(ranges: Option<&[Range]>) -> Json {
-    ranges.map_or(Json::Null, |ranges| ranges.iter().map(Range::to_json).collect())
+pub(crate) fn ranges_json(ranges: Option<&[Bounds]>) -> Json {
+    ranges.map_or(Json::Null, |ranges| ranges.iter().map(Bounds::to_json).collect())
 }
 
-/// Metadata by key; keys that are not text are shown as far as they are.
+/// Metadata by key; keys that are not UTF-8 are shown lossily.
 pub(crate) fn metadata_json<'a>(
     entries: impl IntoIterator<Item = (&'a Vec<u8>, &'a MetadataValue)>,
 ) -> Result<Json> {
@@ -111,7 +111,7 @@ fn column_description(array: &Array, column: &crate::read::schema::Column) -> Re
     let role = match column.source {
         Source::Dimension(index) => {
             let dim = array.schema.dimensions.get(index);
-            let domain = dim.and_then(|dim| dim.domain.as_ref()).map_or(Json::Null, Range::to_json);
+            let domain = dim.and_then(|dim| dim.domain.as_ref()).map_or(Json::Null, Bounds::to_json);
             extra.insert("domain".into(), domain);
             let extent =
                 dim.and_then(|dim| dim.extent.as_ref()).map_or(Json::Null, tesselle_core::Scalar::to_json);

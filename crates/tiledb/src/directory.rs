@@ -1,7 +1,7 @@
-//! What lies in the folder of an array (spec §2, §11): schemas, fragments, commits, metadata, in the old layout and the
-//! new one, which may both be in use.
+//! The contents of an array folder (spec §2, §11): schemas, fragments, commits and metadata, in the old and the new
+//! layout, which may be mixed.
 //!
-//! Folders that are missing count as empty: object stores and version control drop them.
+//! Missing folders count as empty: object stores and version control drop them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -33,20 +33,20 @@ pub(crate) struct FragmentEntry {
 pub(crate) struct ConditionEntry {
     /// Its name.
     pub(crate) name: TimestampedName,
-    /// Its file, relative to the array; what fragments name as processed.
+    /// Its file, relative to the array; fragments refer to processed conditions by this path.
     pub(crate) path: String,
-    /// Its bytes, where they lie in a consolidated file.
+    /// Its bytes, if they are stored in a consolidated file.
     pub(crate) image: Option<Vec<u8>>,
 }
 
 /// A list of superseded fragments or metadata files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VacuumEntry {
-    /// The name of what supersedes them.
+    /// The name of the superseding fragment or file.
     pub(crate) name: TimestampedName,
     /// The file, relative to the array.
     pub(crate) path: String,
-    /// The names of the superseded.
+    /// The superseded names.
     pub(crate) names: BTreeSet<String>,
 }
 
@@ -84,23 +84,23 @@ pub(crate) struct ArrayDirectory {
     pub(crate) commit_lists: Vec<String>,
     /// Fragment folders without a commit.
     pub(crate) uncommitted: Vec<String>,
-    /// Commits whose fragment is not there.
+    /// Commits whose fragment is missing.
     pub(crate) missing: Vec<String>,
-    /// Commits of the old layout (`.ok`) whose fragment is not there. Engines read on without it.
+    /// Commits of the old layout (`.ok`) whose fragment is missing. Engines ignore them.
     pub(crate) missing_old: Vec<String>,
     /// The names in the folder of commits.
     commit_files: Vec<String>,
 }
 
-/// How often a folder of commits that changes is listed again.
+/// How often a changing commits folder is listed again.
 const LISTINGS: usize = 8;
 
 /// The names of committed fragments.
 #[derive(Debug, Default)]
 struct Commits {
-    /// By `.wrt`, or the line of a commit list.
+    /// Committed by `.wrt`, or by a line of a commit list.
     new: BTreeSet<String>,
-    /// By `.ok`, as before version 12.
+    /// Committed by `.ok`, before version 12.
     old: BTreeSet<String>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Listing<'a> {
     fn new(root: &'a Location) -> Result<Self> {
         let listed = entries(root)?;
         if listed.is_empty() {
-            // A folder that is not there is an error here, and only here.
+            // The only place where a missing folder is an error.
             root.list()?;
         }
         Ok(Self { root, entries: listed })
@@ -131,10 +131,10 @@ impl<'a> Listing<'a> {
 }
 
 impl ArrayDirectory {
-    /// Lists the folder at `root`; commit lists of more than `limit` bytes are refused.
+    /// Lists the folder at `root`. Commit lists of more than `limit` bytes are an error.
     ///
-    /// A folder that changes while it is listed may show neither a new commit nor those that it supersedes, so the commits
-    /// are listed again until they stay the same.
+    /// A folder that changes during listing may show neither a new commit nor those it supersedes, so the commits are
+    /// listed again until two listings agree.
     pub(crate) fn load(root: &Location, limit: u64) -> Result<Self> {
         let mut out = Self::load_once(root, limit)?;
         for _ in 1..LISTINGS {
@@ -259,7 +259,7 @@ impl ArrayDirectory {
     ) -> Result<()> {
         for (name, path) in folders {
             let Some(parsed) = TimestampedName::parse(name) else { continue };
-            // Before version 5 there were no markers: a fragment counts once its metadata is there.
+            // Before version 5 there were no markers: a fragment is committed once its metadata exists.
             let is_committed = committed.new.remove(name) | committed.old.remove(name)
                 || (parsed.version < 5 && listing.root.join(path).join(FRAGMENT_METADATA).is_file()?);
             if is_committed {
@@ -342,7 +342,7 @@ fn is_visible(name: &TimestampedName, range: &RangeInclusive<u64>, dense: bool) 
     if dense || name.version < 15 { name.is_within(range) } else { name.overlaps(range) }
 }
 
-/// The commits that ignore files take back.
+/// The commits revoked by ignore files.
 fn load_ignored(listing: &Listing<'_>, commits: &[Entry], limit: u64) -> Result<BTreeSet<String>> {
     let mut ignored = BTreeSet::new();
     for entry in commits.iter().filter(|entry| suffix_of(&entry.name) == Some("ign")) {

@@ -1,11 +1,11 @@
-//! What an array states about itself, for readers and for the writers of other formats.
+//! The facts of an array, for readers and for the writers of other formats.
 
 use tesselle_core::{
     Attribute as Entry, ColumnRole, Grid, GridAxis, GridKind, GridOrder, Scalar, TableFacts,
 };
 
 use crate::meta::layout::Layout;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::open::Array;
 use crate::{NAME, Result};
 
@@ -40,7 +40,7 @@ fn grid(array: &Array) -> Result<Grid> {
         let grid = schema.grid()?;
         rows = array.row_box(&grid)?.map(|region| grid.ranges_of(&region));
     }
-    let ends = |range: &Range| (range.low.clone(), range.high.clone());
+    let ends = |range: &Bounds| (range.low.clone(), range.high.clone());
     let axes = schema.dimensions.iter().enumerate().map(|(i, dim)| GridAxis {
         name: dim.name.clone(),
         domain: dim.domain.as_ref().map(ends),

@@ -1,4 +1,4 @@
-//! The format as the registry sees it.
+//! The `Format` implementation.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl Format for TileDb {
         if folder.has("__group") && !folder.has("__schema") {
             return FolderKind::Group;
         }
-        // By its name alone, only an empty or damaged array is one.
+        // A name alone identifies only an empty or damaged array.
         let inner = |entry: &Entry| entry.kind == EntryKind::Folder && !entry.name.starts_with("__");
         let named = folder.confidence == Confidence::Name && folder.entries.iter().any(inner);
         if named { FolderKind::Place } else { FolderKind::Container }
@@ -91,7 +91,7 @@ impl Format for TileDb {
     ) -> Result<Repaired> {
         if is_group(source)? {
             return Err(
-                Error::unsupported("a group holds no data of its own").hint("repair its member arrays")
+                Error::unsupported("a group contains no data itself").hint("repair its member arrays")
             );
         }
         repair::repair(source, target, options, driver)

@@ -18,13 +18,13 @@ use crate::meta::rtree::RTree;
 use crate::meta::schema::{ArrayKind, ArraySchema};
 use crate::meta::slots::{Field, Slots, file_stem};
 use crate::meta::statistics::{
-    Extremes, FieldSummary, TileStatistics, has_extremes, has_sum, parse_numbers, parse_summary,
+    FieldSummary, TileStatistics, TileValues, has_min_max, has_sum, parse_numbers, parse_summary,
 };
 use crate::meta::wire::{bytes64, numbers};
-use crate::order::grid::{Grid, Region};
+use crate::order::grid::{CellBox, Grid};
 use crate::{Cursor, Error, Result};
 
-/// Where the tiles of one field lie in its files.
+/// Positions of one field's tiles in its files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TileIndex {
     /// Starts in the file of fixed data, or of offsets.
@@ -40,10 +40,10 @@ pub(crate) struct TileIndex {
 /// The tile grid of a dense fragment.
 #[derive(Debug, Clone)]
 pub(crate) struct DenseExtent {
-    /// The cells it holds.
-    pub(crate) region: Region,
+    /// The cells it covers.
+    pub(crate) region: CellBox,
     /// The tiles it stores.
-    pub(crate) tiles: Region,
+    pub(crate) tiles: CellBox,
 }
 
 /// A fragment with its metadata.
@@ -55,7 +55,7 @@ pub(crate) struct Fragment {
     pub(crate) path: String,
     /// The schema it was written with.
     pub(crate) schema: Arc<ArraySchema>,
-    /// Its footer; of versions 1 and 2 made from what they store instead.
+    /// Its footer; for versions 1 and 2 derived from their metadata.
     pub(crate) footer: Footer,
     /// Its slots.
     pub(crate) slots: Slots,
@@ -75,13 +75,13 @@ pub(crate) struct Fragment {
     rtree: OnceLock<Arc<RTree>>,
 }
 
-/// What opening a fragment needs to know of its array.
+/// The context of the array needed to open a fragment.
 pub(crate) struct FragmentContext<'a> {
     /// The array's folder.
     pub(crate) root: &'a Location,
     /// Finds a schema by its name.
     pub(crate) schema: &'a dyn Fn(&str) -> Result<Arc<ArraySchema>>,
-    /// The schema of fragments that name none.
+    /// The schema of fragments that name no schema.
     pub(crate) default_schema: &'a Arc<ArraySchema>,
     /// The key of an encrypted array.
     pub(crate) key: Option<&'a Key>,
@@ -107,7 +107,7 @@ impl Fragment {
             let tile = GenericTile::parse(&metadata, 0, context.key, context.limit)?;
             let schema = Arc::clone(context.default_schema);
             let dense = !context.root.join(&entry.path).join("__coords.tdb").is_file()?;
-            // A name without a version does not tell 3 and 4 from 1 and 2; the first field does.
+            // A name without a version does not distinguish versions 3 and 4 from 1 and 2; the first field does.
             let (footer, lists) = legacy::parse(&tile.payload, &schema, dense)?;
             (footer, metadata.len() as u64, schema, Some(lists))
         } else {
@@ -199,7 +199,7 @@ impl Fragment {
     pub(crate) fn generic_tile(&self, offset: u64) -> Result<GenericTile> {
         let bytes = usize::try_from(offset).ok().and_then(|offset| self.metadata.get(offset..));
         let bytes = bytes.ok_or_else(|| {
-            Error::corrupt("a list of the fragment metadata lies beyond its file")
+            Error::corrupt("a list of the fragment metadata is outside its file")
                 .class("truncated")
                 .offset(offset)
         });
@@ -243,7 +243,7 @@ impl Fragment {
         Ok(index)
     }
 
-    /// One entry per tile, rising, inside of the file: what readers rely on.
+    /// Checks that there is one entry per tile, ascending and inside the file.
     fn check_index(&self, field: Field, index: &TileIndex) -> Result<()> {
         let slot = self.slot(field)?;
         let size = |sizes: &[u64]| sizes.get(slot).copied().unwrap_or(0);
@@ -314,9 +314,9 @@ impl Fragment {
             Some(offset) => self.generic_tile(*offset).map(|tile| Some(tile.payload)),
             None => Ok(None),
         };
-        let (extremes, sums, nulls) = match field {
+        let (min_max, sums, nulls) = match field {
             Field::Attribute(i) => self.schema.attributes.get(i).map_or((false, false, false), |a| {
-                (has_extremes(a.datatype, a.cell_val_num), has_sum(a.datatype, a.cell_val_num), a.nullable)
+                (has_min_max(a.datatype, a.cell_val_num), has_sum(a.datatype, a.cell_val_num), a.nullable)
             }),
             Field::Dimension(i) => {
                 let sum = |dim: &Dimension| has_sum(dim.datatype, dim.cell_val_num) && !self.footer.dense;
@@ -325,8 +325,8 @@ impl Fragment {
             _ => (false, false, false),
         };
         let mut out = TileStatistics::default();
-        if extremes && let (Some(mins), Some(maxs)) = (payload(&footer.mins)?, payload(&footer.maxs)?) {
-            (out.mins, out.maxs) = (Extremes::parse(&mins)?, Extremes::parse(&maxs)?);
+        if min_max && let (Some(mins), Some(maxs)) = (payload(&footer.mins)?, payload(&footer.maxs)?) {
+            (out.mins, out.maxs) = (TileValues::parse(&mins)?, TileValues::parse(&maxs)?);
         }
         if sums && let Some(bytes) = payload(&footer.sums)? {
             out.sums = parse_numbers(&bytes, "tile sums")?;
@@ -382,7 +382,7 @@ impl Fragment {
     /// The number of the tile at grid position `index` of a dense fragment.
     pub(crate) fn dense_tile(&self, grid: &Grid, index: &[u64]) -> Option<u64> {
         let dense = self.dense.as_ref()?;
-        let inside = Region { low: index.to_vec(), high: index.to_vec() };
+        let inside = CellBox { low: index.to_vec(), high: index.to_vec() };
         dense.tiles.covers(&inside).then(|| grid.tile_number(&dense.tiles, index))?
     }
 

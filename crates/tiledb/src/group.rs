@@ -63,7 +63,7 @@ impl Group {
             let parsed = GroupDetails::parse(&tile.payload).in_file(&file.path)?;
             version = parsed.version;
             if version == 1 {
-                // Before version 2 every file told the whole story.
+                // Before version 2 every file contained the complete list.
                 members.clear();
             }
             for member in parsed.members {
@@ -90,7 +90,7 @@ impl Group {
         &self.members
     }
 
-    /// The files that list the members, those of the time of reading.
+    /// The files that list the members as of the time of reading.
     pub(crate) fn detail_files(&self) -> &[FileEntry] {
         &self.details
     }
@@ -127,7 +127,7 @@ impl Group {
     }
 }
 
-/// Whether a relative path stays below its start.
+/// Whether a relative path stays below its starting point.
 pub(crate) fn leads_down(path: &str) -> bool {
     path.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
 }
@@ -198,7 +198,7 @@ impl Container for Group {
 
     fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
         for member in &self.members {
-            // Only what lies below the group is walked: other members may lead back here.
+            // Only members below the group's folder are visited: other members may point back to it.
             if !member.relative || !leads_down(&member.uri) {
                 continue;
             }

@@ -91,8 +91,8 @@ fn metadata_extents(fragment: &Fragment, size: u64) -> Result<Vec<Extent>> {
         (&footer.var_offsets, "offsets of variable-length tiles", Role::Index),
         (&footer.var_sizes, "sizes of variable-length tiles", Role::Index),
         (&footer.validity_offsets, "offsets of validity tiles", Role::Index),
-        (&footer.mins, "least values", Role::Statistics),
-        (&footer.maxs, "greatest values", Role::Statistics),
+        (&footer.mins, "minimum values", Role::Statistics),
+        (&footer.maxs, "maximum values", Role::Statistics),
         (&footer.sums, "sums", Role::Statistics),
         (&footer.null_counts, "null counts", Role::Statistics),
     ];

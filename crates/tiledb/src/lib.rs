@@ -44,12 +44,12 @@ pub use meta::enumeration::Enumeration;
 pub use meta::group::{Member, MemberKind};
 pub use meta::key_value::MetadataValue;
 pub use meta::layout::Layout;
-pub use meta::value::Range;
+pub use meta::value::Bounds;
 pub use stated::fragments;
 use tesselle_core::{Cursor, Error, Location, Result};
 pub use write::WriteOptions;
 
-/// Whether a folder is a group. Groups bear a marker; object stores may have dropped it where it is empty.
+/// Whether a folder is a group. Groups have a marker file; object stores may drop it because it is empty.
 pub fn is_group(location: &Location) -> Result<bool> {
     let is_array = location.join(directory::OLD_SCHEMA).is_file()? || location.join("__schema").is_dir()?;
     Ok(!is_array && (location.join(group::MARKER).is_file()? || location.join("__group").is_dir()?))

@@ -21,9 +21,9 @@ use crate::{Error, Result, vanished};
 /// A delete condition that a read applies.
 #[derive(Debug)]
 pub(crate) struct Delete {
-    /// When it was given.
+    /// When it was committed.
     pub(crate) timestamp: u64,
-    /// Its file, as fragments name it when they have processed it.
+    /// Its file, by which fragments refer to processed conditions.
     pub(crate) path: String,
     /// Cells where this is true survive.
     pub(crate) survives: Condition,
@@ -47,7 +47,7 @@ pub(crate) struct Array {
     pub(crate) range: RangeInclusive<u64>,
     /// The key, if the array is encrypted.
     pub(crate) key: Option<Key>,
-    /// The bytes of the key, for arrays inside of this one.
+    /// The key bytes, for arrays inside this one.
     pub(crate) secret: Option<Secret>,
     pub(crate) limits: Limits,
 }
@@ -122,8 +122,8 @@ impl Array {
         })
     }
 
-    /// Opens what can be opened of a damaged array, superseded fragments included, for its tiles to be looked at; and
-    /// says what could not. The result has no columns.
+    /// Opens as much as possible of a damaged array, superseded fragments included, so that its tiles can be inspected.
+    /// Also returns what could not be opened. The result has no columns.
     pub(crate) fn salvage(root: &Location, options: &OpenOptions) -> Result<(Self, Vec<Error>)> {
         let limits = options.limits.clone();
         let mut directory = ArrayDirectory::load(root, limits.metadata_bytes)?;
@@ -177,7 +177,7 @@ impl Array {
         self.schema.kind == ArrayKind::Dense
     }
 
-    /// A path of the array as the storage knows it.
+    /// A path of the array, relative to the storage.
     pub(crate) fn storage_path(&self, relative: &str) -> Arc<str> {
         self.root.join(relative).path().into()
     }
@@ -188,7 +188,7 @@ impl Array {
         found.ok_or_else(|| Error::unknown_name("column", name, self.columns.iter().map(|c| c.name.as_str())))
     }
 
-    /// Rows, where they are known without reading.
+    /// The number of rows, if known without reading.
     pub(crate) fn rows(&self) -> Option<u64> {
         if self.is_dense() {
             let grid = self.schema.grid().ok()?;
@@ -210,7 +210,7 @@ impl Array {
     }
 }
 
-/// Whether two fragments can hold cells with the same coordinates.
+/// Whether two fragments can contain cells with the same coordinates.
 pub(crate) fn overlap(a: &Fragment, b: &Fragment) -> bool {
     match (&a.footer.non_empty_domain, &b.footer.non_empty_domain) {
         (Some(a), Some(b)) => a.iter().zip(b).all(|(a, b)| a.intersects(b)),
@@ -289,7 +289,7 @@ fn load_fragments<'a>(
         known.borrow_mut().insert(path.to_owned(), Arc::clone(&found));
         Ok(found)
     };
-    // Fragments that name no schema were written when there was only the old one.
+    // Fragments that name no schema were written when only the old one existed.
     let old = if directory.schemas.iter().any(|path| path == OLD_SCHEMA) { OLD_SCHEMA } else { schema_path };
     let default_schema = find(old)?;
     let by_name = |name: &str| {

@@ -1,7 +1,7 @@
-//! A whole array or group as another one: everything that the source states stays as it is.
+//! Copying of a whole array or group, preserving everything the source states.
 //!
-//! The files of the live fragments are copied as they are, so tiles, filters, statistics and encryption stay. What is
-//! superseded, uncommitted or a cache is not copied.
+//! The files of live fragments are copied verbatim, so tiles, filters, statistics and encryption are preserved.
+//! Superseded and uncommitted fragments and caches are not copied.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use crate::vanished::entries;
 use crate::write::{GroupWriter, make_folders, marker_path, put};
 use crate::{Error, Result, copy, directory, is_group};
 
-/// Rewrites the array or group at `source`. `None` where rows must be written anew: with settings, or where the options ask
-/// for a part of what fragments hold.
+/// Copies the array or group at `source`. `None` if rows must be rewritten: with settings, or if the options select a
+/// part of the fragments' cells.
 pub(crate) fn rewrite(
     source: &Location,
     target: &Location,
@@ -50,12 +50,14 @@ pub(crate) fn rewrite(
     Ok(Some(job.out))
 }
 
-/// Refuses to replace a folder that is neither an array nor a group.
+/// Fails if `target` is a folder that is neither an array nor a group.
 pub(crate) fn refuse_foreign(target: &Location) -> Result<()> {
     let mut marks = ["__schema", directory::OLD_SCHEMA, MARKER, "__group"].into_iter();
     let ours = marks.try_fold(false, |found, mark| Ok::<_, Error>(found || target.join(mark).exists()?))?;
     if target.is_dir()? && !ours {
-        return Err(Error::invalid(format!("'{target}' is a folder, but not an array; it is not replaced")));
+        return Err(Error::invalid(format!(
+            "'{target}' is a folder, but neither an array nor a group, so it is not replaced"
+        )));
     }
     Ok(())
 }
@@ -67,9 +69,9 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Copies an array; says whether that is possible.
+    /// Copies an array; returns whether that is possible.
     fn array(&mut self, source: &Location, target: &Location) -> Result<bool> {
-        // How values are shown does not matter here, but all of them can be.
+        // How values are shown does not matter here, but every value must be readable.
         let open = OpenOptions { raw: true, text_as_binary: true, ..self.open.clone() };
         let array = Arc::new(Array::open(source, &open)?);
         let unused_key = self.open.key.is_some() && array.key.is_none();
@@ -98,7 +100,7 @@ impl Job<'_> {
             copied(&path)?;
         }
         for fragment in &array.fragments {
-            // Before version 5 a fragment counts once it is there.
+            // Before version 5 a fragment is committed by its existence.
             if fragment.name.version >= 5 {
                 let in_folder = fragment.path.starts_with("__fragments/");
                 let name = &fragment.name.name;
@@ -118,7 +120,7 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// The rows of an array; where overlapping fragments hide cells they are counted.
+    /// The number of rows; where overlapping fragments hide cells, they are counted by reading.
     fn rows(&self, array: &Arc<Array>) -> Result<u64> {
         if let Some(rows) = array.rows() {
             return Ok(rows);
@@ -156,14 +158,14 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Copies a group with the members that lie inside of it.
+    /// Copies a group with the members inside its folder.
     fn group(&mut self, source: &Location, target: &Location, depth: usize) -> Result<()> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Error::limit("the groups are nested too deeply"));
         };
         let group = Group::open(source, self.open)?;
         let key = self.open.key.as_ref().map(|secret| crate::open::key_of(secret.expose())).transpose()?;
-        // Members are encrypted with the key of the group or not at all; the group's own files tell about them.
+        // Members use the key of the group or none; the group's files determine which.
         let writer = GroupWriter::create(target, key.filter(|_| group.is_encrypted()))?;
         for file in group.visible_metadata() {
             self.out.summary.bytes += copy::file(&source.join(&file.path), &target.join(&file.path))?;
@@ -202,7 +204,7 @@ impl Job<'_> {
                 let open = if is_encrypted(source, self.open)? { self.open } else { &plain };
                 let mut inner = Job { open, driver: self.driver, out: Rewritten::default() };
                 if !inner.array(source, target)? {
-                    return Err(Error::unsupported("the times cut through a fragment")
+                    return Err(Error::unsupported("the time range covers a fragment only partly")
                         .hint("convert the members of the group one by one"));
                 }
                 let Summary { rows, bytes, pieces, mut lost } = inner.out.summary;
@@ -220,7 +222,7 @@ fn is_encrypted(array: &Location, open: &OpenOptions) -> Result<bool> {
     Ok(Array::open(array, open)?.key.is_some())
 }
 
-/// A member that lies in the group's folder, by its place in it.
+/// A member inside the group's folder, by its relative path.
 fn inside(group: &Location, member: &Member) -> Member {
     let folder = format!("{}/", group.path().trim_end_matches('/'));
     let local = member.uri.strip_prefix("file://").unwrap_or(&member.uri);
@@ -233,7 +235,7 @@ fn inside(group: &Location, member: &Member) -> Member {
     }
 }
 
-/// The schemas that a read at this time and its fragments need, with their enumerations.
+/// The schemas needed at this time and by the fragments, with their enumerations.
 fn schemas(array: &Array) -> Result<Vec<String>> {
     let mut paths: BTreeSet<String> = BTreeSet::from([array.schema_path.clone()]);
     for fragment in &array.fragments {

@@ -1,4 +1,4 @@
-//! What fragments and their tiles state about themselves, as JSON.
+//! Fragment and tile metadata as JSON.
 
 use serde_json::{Map, Value as Json, json};
 use tesselle_core::{Context, Location, OpenOptions, Scalar};
@@ -11,12 +11,12 @@ use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::dimension::VAR;
 use crate::meta::rtree::Mbrs;
 use crate::meta::slots::Field;
-use crate::meta::statistics::{FieldSummary, TileStatistics, has_extremes, has_sum};
-use crate::meta::value::{parse_scalar, text_or_bytes};
+use crate::meta::statistics::{FieldSummary, TileStatistics, has_min_max, has_sum};
+use crate::meta::value::{parse_scalar, string_or_bytes};
 use crate::open::Array;
 use crate::{Error, Result};
 
-/// The fragments of the array at `location` that reads use, with all that their footers state.
+/// The fragments of the array at `location` that reads use, with everything their footers state.
 pub fn fragments(location: &Location, options: &OpenOptions) -> Result<Vec<Json>> {
     if !location.exists()? {
         return Err(Error::not_found(format!("'{location}' does not exist")));
@@ -64,7 +64,7 @@ fn of_fragment(fragment: &Fragment) -> Result<Json> {
             let Some((stated, kind)) = slot.zip(Kind::of(fragment, field)) else { continue };
             let FieldSummary { min, max, sum, null_count } = stated;
             let name = field_name(fragment, field);
-            if kind.extremes {
+            if kind.min_max {
                 mins.insert(name.clone(), kind.value(min)?);
                 maxs.insert(name.clone(), kind.value(max)?);
             }
@@ -84,7 +84,7 @@ fn of_fragment(fragment: &Fragment) -> Result<Json> {
     Ok(out)
 }
 
-/// Cells of a fragment; of a dense one those of its tiles, padding included.
+/// Cells of a fragment; for a dense one those of its tiles, padding included.
 pub(crate) fn cells(fragment: &Fragment) -> Result<u64> {
     if !fragment.footer.dense {
         return Ok(fragment.cells());
@@ -92,17 +92,17 @@ pub(crate) fn cells(fragment: &Fragment) -> Result<u64> {
     Ok(fragment.schema.grid()?.cells_per_tile()?.saturating_mul(fragment.tiles))
 }
 
-/// What the values of a field are, and which statistics they have.
+/// The type of a field's values, and the statistics they have.
 struct Kind {
     datatype: Datatype,
     cell_val_num: u32,
     nullable: bool,
-    extremes: bool,
+    min_max: bool,
     sum: bool,
 }
 
 impl Kind {
-    /// `None` for special columns, about which nothing is stated.
+    /// `None` for special columns, which have no statistics.
     fn of(fragment: &Fragment, field: Field) -> Option<Self> {
         match field {
             Field::Attribute(i) => {
@@ -111,7 +111,7 @@ impl Kind {
                     datatype: a.datatype,
                     cell_val_num: a.cell_val_num,
                     nullable: a.nullable,
-                    extremes: has_extremes(a.datatype, a.cell_val_num),
+                    min_max: has_min_max(a.datatype, a.cell_val_num),
                     sum: has_sum(a.datatype, a.cell_val_num),
                 })
             }
@@ -121,7 +121,7 @@ impl Kind {
                     datatype: dim.datatype,
                     cell_val_num: dim.cell_val_num,
                     nullable: false,
-                    extremes: false,
+                    min_max: false,
                     sum: has_sum(dim.datatype, dim.cell_val_num),
                 })
             }
@@ -146,10 +146,10 @@ impl Kind {
     }
 }
 
-/// A cell as stored: text as text, several values as a list.
+/// A cell as stored: a string as a string, several values as a list.
 pub(crate) fn cell_json(datatype: Datatype, cell_val_num: u32, bytes: &[u8]) -> Result<Json> {
-    if datatype.is_text() || datatype.is_bytes() {
-        return Ok(text_or_bytes(bytes).to_json());
+    if datatype.is_byte_string() || datatype.is_bytes() {
+        return Ok(string_or_bytes(bytes).to_json());
     }
     let value = |bytes: &[u8]| {
         let value = parse_scalar(datatype, bytes)?;
@@ -214,12 +214,12 @@ pub(crate) fn tiles(array: &Array, fragment: &Fragment, field: Field, limit: u64
     Ok(out)
 }
 
-/// Min, max, sum and null count of a tile, null where nothing is stated.
+/// Min, max, sum and null count of a tile, null where absent.
 fn stated(kind: Option<&Kind>, statistics: &TileStatistics, tile: usize) -> Result<[Json; 4]> {
     let mut out = [Json::Null, Json::Null, Json::Null, Json::Null];
     let Some(kind) = kind else { return Ok(out) };
     let [min, max, sum, nulls] = &mut out;
-    if kind.extremes {
+    if kind.min_max {
         for (slot, values) in [(min, &statistics.mins), (max, &statistics.maxs)] {
             let value = if kind.cell_val_num == VAR {
                 values.var_at(tile)
@@ -240,7 +240,7 @@ fn stated(kind: Option<&Kind>, statistics: &TileStatistics, tile: usize) -> Resu
     Ok(out)
 }
 
-/// How many chunks the first `count` tiles of a field's values have: the number stands in front of them.
+/// The chunk counts of the first `count` tiles of a field's values; each count precedes its chunks.
 fn chunk_counts(array: &Array, fragment: &Fragment, field: Field, count: u64) -> Result<Vec<u64>> {
     let index = fragment.index(field)?;
     let [size, var_size, _] = fragment.file_sizes(field);

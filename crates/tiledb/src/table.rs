@@ -10,7 +10,7 @@ use tesselle_core::{
 
 use crate::Result;
 use crate::facts::facts;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::open::Array;
 use crate::read::bounds::attribute_stats;
 use crate::read::{dense, sparse};
@@ -54,7 +54,7 @@ impl Table for ArrayTable {
     fn stats_of(&self, columns: &[&str]) -> TableStats {
         let mut stats = self.stats();
         for column in self.array.columns.iter().filter(|column| columns.contains(&column.name.as_str())) {
-            // Statistics that cannot be read are none; reading rows tells why.
+            // Unreadable statistics count as absent; reading rows reports the error.
             if self.array.schema.attribute(&column.name).is_some()
                 && let Ok(known) = attribute_stats(&self.array, column)
             {
@@ -81,13 +81,13 @@ impl Table for ArrayTable {
     }
 
     fn sort_columns(&self) -> Vec<String> {
-        // Dense rows come row-major whatever the order of tiles and cells; sparse ones in no order at all.
+        // Dense rows are row-major regardless of tile and cell order; sparse rows are unordered.
         let dimensions = self.array.schema.dimensions.iter().filter(|_| self.array.is_dense());
         dimensions.map(|dimension| dimension.name.clone()).collect()
     }
 
     fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
-        // A column without a view, or a fragment that cannot be read, has no face; reading rows tells why.
+        // A column without a view, or an unreadable fragment, has no array view; reading rows reports the error.
         let view = dense::DenseView::try_new(&self.array, column, false).ok().flatten()?;
         Some(Arc::new(view))
     }
@@ -103,11 +103,11 @@ impl Table for ArrayTable {
     }
 }
 
-/// The ends of the dimensions: exact for dense arrays and for sparse ones all cells of which are read; else bounds.
+/// The bounds of the dimensions: exact for dense arrays and for sparse arrays whose cells are all read, else inexact.
 fn dimension_stats(array: &Array) -> BTreeMap<String, ColumnStats> {
     let mut out = BTreeMap::new();
     let all_cells = array.rows().is_some();
-    let ends: Option<Vec<Range>> = if array.is_dense() {
+    let ends: Option<Vec<Bounds>> = if array.is_dense() {
         let grid = array.schema.grid().ok();
         grid.and_then(|grid| Some(grid.ranges_of(&array.row_box(&grid).ok()??)))
     } else {

@@ -1,5 +1,5 @@
-//! Reading next to writers: files that are listed may be gone a moment later, because another process has consolidated
-//! and vacuumed the array in between. Such a read starts over.
+//! Reading next to writers: listed files may disappear because another process consolidated and vacuumed the array.
+//! Such a read starts over.
 
 use std::error::Error as StdError;
 use std::io;
@@ -13,23 +13,23 @@ use crate::{Error, Result};
 /// How often a read starts over while the array keeps changing.
 const ATTEMPTS: usize = 50;
 
-/// Whether an error says that a file or folder is not there.
+/// Whether an error reports a missing file or folder.
 pub(crate) fn is_missing(error: &Error) -> bool {
     let cause = StdError::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
     cause.is_some_and(|cause| matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
 }
 
-/// Whether the storage failed, which says nothing about the data: access denied, a broken disk, a lost connection.
+/// Whether the storage failed, which is no statement about the data: access denied, a disk error, a lost connection.
 pub(crate) fn is_failure(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io | ErrorKind::Canceled) && !is_missing(error)
 }
 
-/// Passes damage on and stops at failures of the storage.
+/// Returns damage as a value and fails on storage errors.
 pub(crate) fn damage(error: Error) -> Result<Error> {
     if is_failure(&error) { Err(error) } else { Ok(error) }
 }
 
-/// The entries of a folder; one that is not there has none. An entry that goes away while it is looked at is no failure.
+/// The entries of a folder; empty if it is missing. An entry that disappears during listing is skipped.
 pub(crate) fn entries(folder: &Location) -> Result<Vec<Entry>> {
     for _ in 1..ATTEMPTS {
         match folder.list() {
@@ -44,7 +44,8 @@ pub(crate) fn entries(folder: &Location) -> Result<Vec<Entry>> {
     folder.list()
 }
 
-/// Opens something of the array at `root`. Where files vanish on the way, it is opened again as long as the array changes.
+/// Opens something of the array at `root`. If files disappear meanwhile, opening is repeated as long as the array
+/// changes.
 pub(crate) fn opened<T>(root: &Location, limit: u64, open: impl Fn() -> Result<T>) -> Result<T> {
     let mut before = None;
     for _ in 1..ATTEMPTS {
@@ -57,7 +58,7 @@ pub(crate) fn opened<T>(root: &Location, limit: u64, open: impl Fn() -> Result<T
             return Err(error);
         }
         if now.is_some() && now == before {
-            // Nothing changes: it is missing for good.
+            // Nothing changed: the file is really missing.
             return Err(error);
         }
         before = now;

@@ -1,5 +1,5 @@
-//! Damaged arrays: every file of small arrays cut and flipped. Nothing panics; what is read either fails with an error
-//! that names its place, or gives rows.
+//! Damaged arrays: every file of small arrays truncated and with flipped bits. Nothing panics; a read either fails with
+//! an error that states the position, or returns rows.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 

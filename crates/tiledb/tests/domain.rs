@@ -1,4 +1,4 @@
-//! Which cells of its domain a dense array shows as rows.
+//! The cells of its domain that a dense array shows as rows.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,7 +15,7 @@ use tesselle_core::array::read_region;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Format, Location, OpenOptions, Region, Scan, Sink, WriteOptions};
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, SchemaBuilder};
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Range, TileDb};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension, TileDb};
 
 const HUGE: i32 = 1 << 30;
 
@@ -23,8 +23,8 @@ fn place() -> Location {
     Location::new(Arc::new(MemoryStorage::new()), "array")
 }
 
-fn range(low: i32, high: i32) -> Range {
-    Range { low: low.into(), high: high.into() }
+fn range(low: i32, high: i32) -> Bounds {
+    Bounds { low: low.into(), high: high.into() }
 }
 
 fn schema() -> SchemaBuilder {
@@ -43,7 +43,7 @@ fn numbers(values: std::ops::Range<i32>) -> RecordBatch {
 fn corner() -> Location {
     let location = place();
     let array = ArrayWriter::create(&location, &schema().build().unwrap(), None, Some(1)).unwrap();
-    let write = |ranges: &[Range], batch: &RecordBatch, at: u64| {
+    let write = |ranges: &[Bounds], batch: &RecordBatch, at: u64| {
         array.write_dense(ranges, batch, CellOrder::RowMajor, Some(at)).unwrap();
     };
     write(&[range(6, 7), range(0, 2)], &numbers(0..6), 10);
@@ -70,7 +70,7 @@ fn until(end: u64) -> OpenOptions {
 }
 
 #[test]
-fn rows_are_the_box_of_what_is_written_at_that_time() {
+fn rows_are_the_box_written_by_that_time() {
     let location = corner();
     let early = cells(&location, &until(10), &Scan::all());
     assert_eq!(early, [(6, 0, 0), (6, 1, 1), (6, 2, 2), (7, 0, 3), (7, 1, 4), (7, 2, 5)]);
@@ -92,7 +92,7 @@ fn an_array_without_fragments_has_no_rows() {
     assert_eq!((&info["non_empty_domain"], &info["tables"][0]["rows"]), (&Json::Null, &json!(0)));
     let view = TileDb.open(&location, &before).unwrap().default_table().unwrap().array("a").unwrap();
     assert_eq!(view.shape(), [0, 0]);
-    // What is asked for by name reads as fill values.
+    // An explicitly selected region reads as fill values.
     let slice = Scan::all().select("3:4,-5:-3".parse().unwrap());
     assert_eq!(cells(&location, &before, &slice), [(3, -5, i32::MIN), (3, -4, i32::MIN)]);
 }
@@ -127,7 +127,7 @@ fn the_array_face_has_the_shape_of_the_rows() {
 }
 
 #[test]
-fn a_current_domain_and_the_full_domain_come_before_what_is_written() {
+fn a_current_domain_and_the_full_domain_take_precedence_over_the_written_box() {
     let location = place();
     let small = SchemaBuilder::dense()
         .dimension(Dimension::new("y", Datatype::Int32, 0, 9, 4))

@@ -1,6 +1,6 @@
-//! An array or group rewritten as another one keeps everything that it states.
+//! A copied array or group keeps everything that the source states.
 //!
-//! The fixtures are found through `TESSELLE_FIXTURES`; without it only those beside the tests are looked at.
+//! The fixtures are found through `TESSELLE_FIXTURES`; without it only those next to the tests are used.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
@@ -75,7 +75,7 @@ fn everything_stays() {
 }
 
 #[test]
-fn what_needs_new_rows_is_left_to_the_caller() {
+fn settings_and_partial_times_require_rewriting_rows() {
     let Some(case) = cases().into_iter().find(|case| case.ends_with("sparse_multi_fragment")) else { return };
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("copy");
@@ -87,7 +87,7 @@ fn what_needs_new_rows_is_left_to_the_caller() {
         assert!(TileDb.rewrite(&from, &to, open, write, &driver()).unwrap().is_none());
         assert!(!target.exists());
     }
-    // As of an earlier time only what was written by then comes along.
+    // As of an earlier time, only data written by then is copied.
     let all = info(&case.join("array"), &OpenOptions::default());
     let first = all["fragments"][0]["timestamps"][1].as_u64().unwrap();
     let early = OpenOptions { between: Some((0, first)), ..OpenOptions::default() };

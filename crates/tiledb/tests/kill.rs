@@ -1,5 +1,5 @@
-//! A process that writes is killed, for real and anywhere: what it leaves opens, holds the old state or the new one, and
-//! takes further writes.
+//! A writing process is really killed, at any point: its array opens, has the old or the new state, and accepts further
+//! writes.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
@@ -19,10 +19,10 @@ use proptest::test_runner::{Config, TestRunner};
 use support::{open, read};
 use tesselle_core::{Depth, Location, OpenOptions, Report, Scan};
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, Consolidation, SchemaBuilder, SparseOptions, Vacuum};
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Range};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension};
 
 const CELLS: i32 = 600;
-/// Names the folder of the array to a test that runs as a child.
+/// Passes the folder of the array to a test that runs as a child.
 const FOLDER: &str = "TESSELLE_KILL_FOLDER";
 const FIRST: &str = "TESSELLE_KILL_FIRST";
 
@@ -49,12 +49,12 @@ fn write(array: &ArrayWriter, folder: &Path, round: i32) {
         array.write_sparse(&[batch], &SparseOptions { timestamp, ..SparseOptions::default() }).unwrap();
     } else {
         let batch = RecordBatch::try_from_iter([("a", values)]).unwrap();
-        let all = Range { low: 0.into(), high: (CELLS - 1).into() };
+        let all = Bounds { low: 0.into(), high: (CELLS - 1).into() };
         array.write_dense(&[all], &batch, CellOrder::RowMajor, timestamp).unwrap();
     }
 }
 
-/// The child: writes round after round, merges and cleans up now and then, and tells each step before it begins.
+/// The child: writes round after round, consolidates and vacuums now and then, and prints each step before it starts.
 #[test]
 #[ignore = "runs as the child of the other test"]
 fn writes_until_it_is_killed() {
@@ -62,16 +62,16 @@ fn writes_until_it_is_killed() {
     let first: i32 = std::env::var(FIRST).unwrap().parse().unwrap();
     let folder = Path::new(&folder);
     let array = ArrayWriter::open(&Location::local(folder).unwrap(), None).unwrap();
-    let tell = |what: &str, round: i32| {
+    let announce = |what: &str, round: i32| {
         let mut out = std::io::stdout();
         writeln!(out, "\n{what} {round}").unwrap();
         out.flush().unwrap();
     };
     for round in first..first + 10_000 {
-        tell("write", round);
+        announce("write", round);
         write(&array, folder, round);
         if round % 3 == 0 {
-            tell("merge", round);
+            announce("merge", round);
             array.consolidate(&Consolidation::default()).unwrap();
             array.vacuum(Vacuum::Fragments).unwrap();
             array.consolidate_commits().unwrap();
@@ -80,7 +80,7 @@ fn writes_until_it_is_killed() {
     }
 }
 
-/// The one value that all cells have.
+/// The value that all cells share.
 fn state(folder: &Path) -> i32 {
     let container = open(folder, &OpenOptions::default()).unwrap();
     let batches = read(&*container, &Scan::all()).unwrap();
@@ -96,7 +96,7 @@ fn state(folder: &Path) -> i32 {
     values[0]
 }
 
-/// Lets a child write, kills it after some steps and a little more, and says in which round that was.
+/// Lets a child write, kills it after some steps and a little more, and returns in which round that was.
 fn kill_after(folder: &Path, steps: usize, spin: u32) -> i32 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "--nocapture", "writes_until_it_is_killed"])
@@ -106,16 +106,16 @@ fn kill_after(folder: &Path, steps: usize, spin: u32) -> i32 {
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let mut told = lines.filter_map(|line| {
+    let mut printed = lines.filter_map(|line| {
         let (what, round) = line.split_once(' ')?;
         ["write", "merge"].contains(&what).then(|| round.parse::<i32>().ok())?
     });
-    let round = told.by_ref().nth(steps).unwrap();
-    // A while that is as long as the machine makes it: the step is under way, or done.
+    let round = printed.by_ref().nth(steps).unwrap();
+    // A delay that depends on the machine: the step is in progress, or done.
     (0..spin).for_each(|_| std::thread::yield_now());
     child.kill().unwrap();
     child.wait().unwrap();
-    told.last().unwrap_or(round)
+    printed.last().unwrap_or(round)
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_killed_writer_leaves_the_old_state_or_the_new() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join(kind);
         create(&folder);
-        // No failure is made smaller: another run is killed elsewhere.
+        // Failures are not shrunk: another run is killed elsewhere.
         let config = Config { cases, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
         TestRunner::new(config)
             .run(&(0_usize..9, 0_u32..4000), |(steps, spin)| {
@@ -133,8 +133,8 @@ fn a_killed_writer_leaves_the_old_state_or_the_new() {
                 let round = kill_after(&folder, steps, spin);
                 let after = state(&folder);
                 prop_assert!(after >= before, "round {} was lost", before);
-                // Every round that was told of began after the one before it was whole.
-                prop_assert!(after == round || after == round - 1, "round {}, but {} is there", round, after);
+                // Every printed round started after the previous one was complete.
+                prop_assert!(after == round || after == round - 1, "round {}, but found {}", round, after);
                 Ok(())
             })
             .unwrap();

@@ -1,4 +1,4 @@
-//! Random arrays and random histories against a naive model.
+//! Random arrays and random histories compared with a naive model.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
@@ -19,7 +19,7 @@ use tesselle_tiledb::filter::Filter;
 use tesselle_tiledb::write::{
     ArrayWriter, CellOrder, Consolidation, OnNull, SchemaBuilder, SparseOptions, Vacuum,
 };
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Layout, Range, TileDb};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension, Layout, TileDb};
 
 fn place() -> Location {
     Location::new(Arc::new(MemoryStorage::new()), "array")
@@ -61,7 +61,7 @@ fn read_all(location: &Location) -> RecordBatch {
     arrow_select::concat::concat_batches(&schema, &batches).unwrap()
 }
 
-/// Everything that was written decodes, and its statistics are right.
+/// Checks that all written data decodes, and that its statistics are correct.
 fn verify(location: &Location) {
     let mut report = Report::new(Depth::Deep);
     let container =
@@ -131,8 +131,8 @@ proptest! {
                 ("s", Arc::new(StringArray::from_iter_values(values.iter().map(|v| "ü".repeat((v % 4) as usize))))),
             ];
             let region = [
-                Range { low: (low.0 + y0).into(), high: (low.0 + y1).into() },
-                Range { low: (low.1 + x0).into(), high: (low.1 + x1).into() },
+                Bounds { low: (low.0 + y0).into(), high: (low.0 + y1).into() },
+                Bounds { low: (low.1 + x0).into(), high: (low.1 + x1).into() },
             ];
             let order = if col_major { CellOrder::ColMajor } else { CellOrder::RowMajor };
             array.write_dense(&region, &RecordBatch::try_from_iter(columns).unwrap(), order, Some(10 + time as u64)).unwrap();
@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn histories_of_a_sparse_array_come_to_what_the_model_says(
+    fn histories_of_a_sparse_array_match_the_model(
         history in steps(), capacity in 1..8_u64, hilbert in any::<bool>(), filters in filters(),
     ) {
         let schema = SchemaBuilder::sparse()

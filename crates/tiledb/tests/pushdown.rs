@@ -1,5 +1,5 @@
-//! Pushdown proven: what a scan with a condition gives is what filtering everything gives, for every fixture and many
-//! conditions; and plans leave out what they can.
+//! Pushdown: for every fixture and many conditions, a scan with a condition returns the same rows as filtering
+//! everything, and plans prune what they can.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use support::values::{cell, column};
 use support::{cases, expected, open, options, read};
 use tesselle_core::{Comparison, OpenOptions, Predicate, Scalar, Scan};
 
-/// A value of a column as a literal, if conditions can hold it.
+/// A value of a column as a literal, if conditions support its type.
 fn literal(array: &dyn Array, row: usize) -> Option<Scalar> {
     if array.is_null(row) {
         return None;
@@ -22,7 +22,7 @@ fn literal(array: &dyn Array, row: usize) -> Option<Scalar> {
         DataType::Float32 | DataType::Float64 => value.as_str()?.parse().ok().map(Scalar::Float),
         DataType::Utf8 => {
             use arrow_array::cast::AsArray;
-            Some(Scalar::Text(array.as_string::<i32>().value(row).to_owned()))
+            Some(Scalar::String(array.as_string::<i32>().value(row).to_owned()))
         }
         DataType::Boolean => Some(Scalar::Bool(value == 1)),
         data_type if data_type.is_integer() => {
@@ -102,8 +102,8 @@ fn conditions_pushed_down_keep_exactly_the_matching_rows() {
 }
 
 #[test]
-fn small_batches_hold_the_same_rows() {
-    // Tiny tasks also force the cutting of space where many tiles overlap.
+fn small_batches_contain_the_same_rows() {
+    // Tiny tasks also force the splitting of space where many tiles overlap.
     for case in cases() {
         let expected = expected(&case);
         if expected["kind"] != "dense" && expected["kind"] != "sparse" {
@@ -123,7 +123,7 @@ fn small_batches_hold_the_same_rows() {
 }
 
 #[test]
-fn columns_come_in_the_order_they_were_asked_for() {
+fn columns_come_in_the_requested_order() {
     let Some(case) = cases().into_iter().find(|case| case.ends_with("sparse_2d_i64")) else { return };
     let container = open(&case.join("array"), &OpenOptions::default()).unwrap();
     let table = container.default_table().unwrap();

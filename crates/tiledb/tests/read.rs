@@ -1,6 +1,6 @@
-//! Every fixture is opened, described and read, and what comes out is what the original engine read.
+//! Every fixture is opened, described and read; the values equal those read by the original engine.
 //!
-//! A few fixtures lie beside the tests; `TESSELLE_FIXTURES` leads to all of them.
+//! A few fixtures are next to the tests; `TESSELLE_FIXTURES` points to all of them.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Repair keeps every intact fragment, drops the others, and makes wrong statistics right.
+//! Repair keeps every intact fragment, drops the others, and corrects wrong statistics.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -72,7 +72,7 @@ fn intact_arrays_come_through_whole() {
     }
 }
 
-/// Copies a fixture and cuts the last byte off a file of its newest fragment.
+/// Copies a fixture and truncates a file of its newest fragment by one byte.
 fn cut(case: &Path, folder: &Path, file: &str) -> PathBuf {
     let source = folder.join("array");
     copy_folder(&case.join("array"), &source);
@@ -101,7 +101,7 @@ fn the_tiles_of_a_damaged_fragment_that_decode_are_kept() {
         let (before, after) = (rows(&case.join("array"), &options), rows(&target, &options));
         let kept = after.iter().filter(|row| before.contains(row)).count();
         assert!(kept > 0 && kept < before.len(), "{name}: {kept} of {}", before.len());
-        // Cells of a dense array are filled, those of a sparse one are gone.
+        // Lost cells of a dense array are filled, those of a sparse array are gone.
         let rest = if name.starts_with("dense") { before.len() } else { kept };
         assert_eq!(after.len(), rest, "{name}");
     }
@@ -115,7 +115,7 @@ fn a_storage_that_fails_is_not_damage() {
     let source = folder.path().join("array");
     copy_folder(&case.join("array"), &source);
     let fragment = std::fs::read_dir(source.join("__fragments")).unwrap().next().unwrap().unwrap().path();
-    // A link to itself fails for every user, also for one that may read everything.
+    // A link to itself fails for every user, even one that may read everything.
     let victim = fragment.join("a0.tdb");
     std::fs::remove_file(&victim).unwrap();
     std::os::unix::fs::symlink(&victim, &victim).unwrap();

@@ -1,7 +1,7 @@
-//! Every fixture is consolidated and vacuumed, and reads as before; every fixture is written anew, and reads the same:
+//! Every fixture is consolidated and vacuumed, and reads as before; every fixture is rewritten, and reads the same:
 //! fragments of all versions, types and filters.
 //!
-//! The fixtures are found through `TESSELLE_FIXTURES`; without it these tests pass over them.
+//! The fixtures are found through `TESSELLE_FIXTURES`; without it these tests are skipped.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
@@ -19,7 +19,7 @@ use tesselle_tiledb::filter::Key;
 use tesselle_tiledb::write::{
     ArrayWriter, CellOrder, Consolidation, NewSchema, SparseOptions, Vacuum, WRITE_VERSION,
 };
-use tesselle_tiledb::{Range, TileDb};
+use tesselle_tiledb::{Bounds, TileDb};
 
 /// The files below a folder, in memory.
 fn load(storage: &MemoryStorage, folder: &Path, path: &str) {
@@ -33,7 +33,7 @@ fn load(storage: &MemoryStorage, folder: &Path, path: &str) {
     }
 }
 
-/// All rows as text; of a sparse array sorted, for their order is not promised.
+/// All rows as strings; sorted for a sparse array, whose order is unspecified.
 fn rows(location: &Location, options: &OpenOptions, sparse: bool) -> Result<Vec<String>> {
     let container = TileDb.open(location, &OpenOptions { text_as_binary: true, ..options.clone() })?;
     let batches = read(&*container, &Scan::all())?;
@@ -51,7 +51,7 @@ fn rows(location: &Location, options: &OpenOptions, sparse: bool) -> Result<Vec<
 }
 
 fn consolidate(case: &Path, expected: &Json) -> std::result::Result<bool, String> {
-    let told = |e: tesselle_core::Error| e.to_string();
+    let message = |e: tesselle_core::Error| e.to_string();
     let sparse = expected["kind"] == "sparse";
     if !sparse && expected["kind"] != "dense" {
         return Ok(false);
@@ -62,36 +62,36 @@ fn consolidate(case: &Path, expected: &Json) -> std::result::Result<bool, String
     let options = options(expected);
     let key = expected.pointer("/encryption/key_utf8").and_then(Json::as_str);
     let key = key.map(|key| Key::new(key.as_bytes().try_into().unwrap()));
-    // Arrays that are refused have no rows; arrays of the oldest versions have no folder of schemas to write to.
+    // Unreadable arrays have no rows; arrays of the oldest versions have no schema folder to write to.
     let Ok(before) = rows(&location, &options, sparse) else { return Ok(false) };
     let Ok(array) = ArrayWriter::open(&location, key) else { return Ok(false) };
     let written = match array.consolidate(&Consolidation::default()) {
         Ok(written) => written,
-        // Fill values between the fragments do not pass every filter.
+        // Some filters cannot encode the fill values between fragments.
         Err(e) if e.to_string().contains("cannot hold these values") => return Ok(false),
-        Err(e) => return Err(told(e)),
+        Err(e) => return Err(message(e)),
     };
     let same = |what: &str| -> std::result::Result<(), String> {
-        if rows(&location, &options, sparse).map_err(told)? == before {
+        if rows(&location, &options, sparse).map_err(message)? == before {
             return Ok(());
         }
         Err(format!("{what} changed what is read"))
     };
     same("consolidation")?;
-    array.vacuum(Vacuum::Fragments).map_err(told)?;
+    array.vacuum(Vacuum::Fragments).map_err(message)?;
     same("vacuuming")?;
-    array.consolidate_commits().map_err(told)?;
-    array.vacuum(Vacuum::Commits).map_err(told)?;
-    array.consolidate_fragment_metadata().map_err(told)?;
-    array.consolidate_metadata().map_err(told)?;
-    array.vacuum(Vacuum::Metadata).map_err(told)?;
+    array.consolidate_commits().map_err(message)?;
+    array.vacuum(Vacuum::Commits).map_err(message)?;
+    array.consolidate_fragment_metadata().map_err(message)?;
+    array.consolidate_metadata().map_err(message)?;
+    array.vacuum(Vacuum::Metadata).map_err(message)?;
     same("the rest")?;
     if written.fragments.is_empty() {
         return Ok(false);
     }
     let mut report = Report::new(Depth::Deep);
-    let container = TileDb.open(&location, &options).map_err(told)?;
-    container.verify(Depth::Deep, &driver(), &mut report).map_err(told)?;
+    let container = TileDb.open(&location, &options).map_err(message)?;
+    container.verify(Depth::Deep, &driver(), &mut report).map_err(message)?;
     if report.ok() { Ok(true) } else { Err(report.to_json().to_string()) }
 }
 
@@ -116,8 +116,8 @@ fn int(value: &Json) -> Scalar {
 }
 
 /// Reads an array as stored and writes its rows into a new one with the same schema.
-fn write_anew(case: &Path, expected: &Json) -> std::result::Result<bool, String> {
-    let told = |e: tesselle_core::Error| e.to_string();
+fn rewrite(case: &Path, expected: &Json) -> std::result::Result<bool, String> {
+    let message = |e: tesselle_core::Error| e.to_string();
     let sparse = expected["kind"] == "sparse";
     if !sparse && expected["kind"] != "dense" {
         return Ok(false);
@@ -130,55 +130,55 @@ fn write_anew(case: &Path, expected: &Json) -> std::result::Result<bool, String>
     let Ok(before) = rows(&source, &options, sparse) else { return Ok(false) };
     let mut schema = old.schema().clone();
     schema.version = WRITE_VERSION;
-    // Codes are written as they are, so their meaning is not needed; label arrays are not written along.
+    // Codes are written unchanged, so their meaning is not needed; label arrays are not rewritten.
     schema.enumerations.clear();
     schema.labels.clear();
     schema.attributes.iter_mut().for_each(|attribute| attribute.enumeration = None);
     let target = Location::new(Arc::new(MemoryStorage::new()), "array");
     let new = NewSchema { schema, enumerations: Vec::new() };
-    let array = ArrayWriter::create(&target, &new, key, None).map_err(told)?;
-    let container = TileDb.open(&source, &options).map_err(told)?;
-    let batches = read(&*container, &Scan::all()).map_err(told)?;
+    let array = ArrayWriter::create(&target, &new, key, None).map_err(message)?;
+    let container = TileDb.open(&source, &options).map_err(message)?;
+    let batches = read(&*container, &Scan::all()).map_err(message)?;
     let outcome = if sparse {
         array.write_sparse(&batches, &SparseOptions::default())
     } else {
         let all =
             arrow_select::concat::concat_batches(&container.default_table().unwrap().schema(), &batches)
                 .unwrap();
-        let info = container.describe().map_err(told)?.to_json();
+        let info = container.describe().map_err(message)?.to_json();
         // An array without fragments has no rows to write.
         let Some(rows) = info["tables"][0]["row_domain"].as_array() else { return Ok(false) };
-        let region: Vec<Range> =
-            rows.iter().map(|range| Range { low: int(&range[0]), high: int(&range[1]) }).collect();
+        let region: Vec<Bounds> =
+            rows.iter().map(|range| Bounds { low: int(&range[0]), high: int(&range[1]) }).collect();
         array.write_dense(&region, &all, CellOrder::RowMajor, None)
     };
     match outcome {
         Ok(_) => {}
-        // Fill values do not pass every filter, nor do a lossy filter's own results.
+        // Some filters cannot encode fill values, or the results of a lossy filter.
         Err(e) if e.to_string().contains("cannot hold these values") => return Ok(false),
-        Err(e) => return Err(told(e)),
+        Err(e) => return Err(message(e)),
     }
-    let after = rows(&target, &options, sparse).map_err(told)?;
+    let after = rows(&target, &options, sparse).map_err(message)?;
     if let Some(row) = (0..before.len().max(after.len())).find(|row| before.get(*row) != after.get(*row)) {
         return Err(format!("row {row}: {:?}, expected {:?}", after.get(row), before.get(row)));
     }
     let mut report = Report::new(Depth::Deep);
-    let container = TileDb.open(&target, &options).map_err(told)?;
-    container.verify(Depth::Deep, &driver(), &mut report).map_err(told)?;
+    let container = TileDb.open(&target, &options).map_err(message)?;
+    container.verify(Depth::Deep, &driver(), &mut report).map_err(message)?;
     if report.ok() { Ok(true) } else { Err(report.to_json().to_string()) }
 }
 
 #[test]
-fn fixtures_written_anew_read_the_same() {
+fn rewritten_fixtures_read_the_same() {
     let mut written = 0;
     let mut failures = Vec::new();
     let all = cases();
     for case in &all {
-        match write_anew(case, &expected(case)) {
+        match rewrite(case, &expected(case)) {
             Ok(done) => written += usize::from(done),
             Err(why) => failures.push(format!("{}: {why}", case.file_name().unwrap().to_string_lossy())),
         }
     }
     assert!(failures.is_empty(), "{} fixtures fail:\n{}", failures.len(), failures.join("\n"));
-    assert!(written > all.len() / 2, "only {written} fixtures were written anew");
+    assert!(written > all.len() / 2, "only {written} fixtures were rewritten");
 }

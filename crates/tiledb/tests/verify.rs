@@ -1,4 +1,4 @@
-//! Intact arrays of the original engine verify without an error at every depth, and damage is found.
+//! Intact arrays of the original engine verify without an error at every depth, and damage is detected.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,6 +1,6 @@
-//! Arrays of older versions take writes in their own version, also where their empty folders are missing.
+//! Arrays of older versions accept writes in their own version, even if their empty folders are missing.
 //!
-//! The fixtures are found through `TESSELLE_FIXTURES`; without it these tests pass over them.
+//! The fixtures are found through `TESSELLE_FIXTURES`; without it these tests are skipped.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
@@ -67,7 +67,7 @@ fn old_arrays_are_written_in_their_own_version() {
         verify(&place);
         let merged = match array.consolidate(&Consolidation::default()) {
             Ok(merged) => merged,
-            // Fill values between the fragments do not pass every filter.
+            // Some filters cannot encode the fill values between fragments.
             Err(error) if error.to_string().contains("cannot hold these values") => continue,
             Err(error) => panic!("{name}: {error}"),
         };
@@ -106,7 +106,7 @@ fn a_write_that_cannot_be_committed_leaves_nothing() {
     let place = folder.path().join("array");
     copy_folder(&case.join("array"), &place);
     let all = batches(&place);
-    // A file where the folder of commits should be.
+    // A file in place of the commits folder.
     let commits = place.join("__commits");
     let array = ArrayWriter::open(&Location::local(&place).unwrap(), None).unwrap();
     std::fs::remove_dir_all(&commits).unwrap();

@@ -1,5 +1,4 @@
-//! What is written comes back through the reader; what cannot be written is refused; a write that is cut short leaves the
-//! old state or the new one.
+//! Written data reads back; invalid writes fail; an interrupted write leaves the old or the new state.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
@@ -23,16 +22,16 @@ use tesselle_tiledb::write::{
     SparseOptions, Vacuum,
 };
 use tesselle_tiledb::{
-    Attribute, DataOrder, Datatype, Dimension, Enumeration, Layout, Member, MemberKind, MetadataValue, Range,
-    TileDb,
+    Attribute, Bounds, DataOrder, Datatype, Dimension, Enumeration, Layout, Member, MemberKind,
+    MetadataValue, TileDb,
 };
 
 fn place() -> Location {
     Location::new(Arc::new(MemoryStorage::new()), "array")
 }
 
-fn range(low: i32, high: i32) -> Range {
-    Range { low: low.into(), high: high.into() }
+fn range(low: i32, high: i32) -> Bounds {
+    Bounds { low: low.into(), high: high.into() }
 }
 
 fn dim(name: &str, low: i32, high: i32, extent: i32) -> Dimension {
@@ -103,9 +102,9 @@ fn dense_boxes_come_back_in_every_order() {
                 .unwrap();
             let location = place();
             let array = ArrayWriter::create(&location, &schema, None, None).unwrap();
-            let texts: ArrayRef =
+            let strings: ArrayRef =
                 Arc::new(StringArray::from_iter_values((0..90).map(|i| "é".repeat(i / 20))));
-            let given = batch([("a", ints(0..90)), ("s", texts)]);
+            let given = batch([("a", ints(0..90)), ("s", strings)]);
             array.write_dense(&[range(-2, 6), range(0, 9)], &given, CellOrder::RowMajor, None).unwrap();
             let found = read(&*open(&location, &OpenOptions::default()), &Scan::all()).unwrap();
             let found = arrow_select::concat::concat_batches(&found[0].schema(), &found).unwrap();
@@ -163,7 +162,7 @@ fn duplicates_and_disorder_are_refused_or_handled() {
     assert!(array.write_sparse(&[rows(&[5, 4], 0)], &global).is_err());
     assert!(
         array.write_sparse(&[rows(&[1000], 0)], &SparseOptions::default()).is_err(),
-        "outside of the domain"
+        "outside the domain"
     );
     // Nothing of the refused writes is left.
     assert_eq!(location.join("__fragments").list().unwrap().len(), 1);
@@ -177,10 +176,10 @@ fn schemas_that_break_the_rules_are_refused() {
     };
     refused(dense(), "no dimension");
     refused(dense().dimension(dim("x", 0, 9, 0)), "extent 0");
-    refused(dense().dimension(dim("x", 0, 9, 11)), "extent beyond the domain");
-    refused(dense().dimension(dim("x", 0, i32::MAX, 10)), "last tile beyond the type");
-    refused(dense().dimension(Dimension::text("x")), "string dimension");
-    refused(dense().dimension(dim("a", 0, 9, 5)), "name twice");
+    refused(dense().dimension(dim("x", 0, 9, 11)), "extent larger than the domain");
+    refused(dense().dimension(dim("x", 0, i32::MAX, 10)), "last tile exceeds the type");
+    refused(dense().dimension(Dimension::string("x")), "string dimension");
+    refused(dense().dimension(dim("a", 0, 9, 5)), "duplicate name");
     refused(dense().dimension(dim("__x", 0, 9, 5)), "reserved name");
     refused(dense().dimension(dim("x", 0, 9, 5)).cell_order(Layout::Hilbert), "dense Hilbert");
     refused(SchemaBuilder::dense().dimension(dim("x", 0, 9, 5)), "no attribute");
@@ -192,7 +191,10 @@ fn schemas_that_break_the_rules_are_refused() {
         attribute(Attribute::new("b", Datatype::Int32).with_filters([dictionary])),
         "dictionary of numbers",
     );
-    refused(attribute(Attribute::new("b", Datatype::Int32).with_fill([0; 3], true)), "fill of another size");
+    refused(
+        attribute(Attribute::new("b", Datatype::Int32).with_fill([0; 3], true)),
+        "fill of a different size",
+    );
     refused(attribute(Attribute::new("b", Datatype::Int32).with_enumeration("e")), "unknown enumeration");
     let double = Filter::DoubleDelta { level: -1, reinterpret: None };
     refused(
@@ -257,16 +259,19 @@ fn a_sink_that_is_dropped_or_fails_leaves_nothing() {
     sink.write(&given).unwrap();
     assert_eq!(sink.finish().unwrap().rows, 3);
     assert_eq!(cells(&location, &OpenOptions::default()), [(1, 1), (2, 2), (3, 3)]);
-    assert!(TileDb.create(&location, given.schema(), &options, &support::driver()).is_err(), "it exists");
+    assert!(
+        TileDb.create(&location, given.schema(), &options, &support::driver()).is_err(),
+        "the target exists"
+    );
     options.overwrite = true;
     let mut sink = TileDb.create(&location, given.schema(), &options, &support::driver()).unwrap();
     sink.write(&rows(&[7], 1)).unwrap();
-    assert_eq!(cells(&location, &OpenOptions::default()).len(), 3, "the old array is there until the end");
+    assert_eq!(cells(&location, &OpenOptions::default()).len(), 3, "the old array exists until the end");
     sink.finish().unwrap();
     assert_eq!(cells(&location, &OpenOptions::default()), [(7, 8)]);
 }
 
-/// Runs `change` on copies of an array, stopped after each number of steps; what is read then is the old or the new state.
+/// Runs `change` on copies of an array, stopped after each number of steps; reads then return the old or the new state.
 fn old_or_new(change: fn(&ArrayWriter) -> Result<()>, old: &[(i32, i32)], new: &[(i32, i32)]) {
     for steps in 0.. {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
@@ -354,7 +359,7 @@ fn repair_keeps_whole_fragments_and_leaves_the_source_alone() {
 }
 
 #[test]
-fn repair_falls_back_to_what_a_damaged_consolidation_was_made_from() {
+fn repair_falls_back_to_the_sources_of_a_damaged_consolidation() {
     let storage = MemoryStorage::new();
     let location = Location::new(Arc::new(storage.clone()), "array");
     let array = ArrayWriter::create(&location, &line(3), None, Some(1)).unwrap();
@@ -383,7 +388,7 @@ fn arrays_of_other_formats_come_over_tile_by_tile() {
     let found = arrow_select::concat::concat_batches(&found[0].schema(), &found).unwrap();
     let values = found.column_by_name("t").unwrap().as_primitive::<Int32Type>();
     assert_eq!(values.values().to_vec(), (0..231).collect::<Vec<i32>>());
-    options.settings.set("colour", "red");
+    options.settings.set("color", "red");
     assert!(
         TileDb.create_from_array(&place(), &source, &options, &support::driver()).is_err(),
         "unknown setting"
@@ -406,7 +411,7 @@ fn labels_name_the_positions_of_a_dimension() {
     array.write_label("depth", &range(1, 10), &depths, Some(2)).unwrap();
     let words: ArrayRef = Arc::new(StringArray::from_iter_values(["c", "b", "b", "a"]));
     array.write_label("word", &range(3, 6), &words, Some(2)).unwrap();
-    // Values out of order are refused, and so are labels that the engine does not know.
+    // Unordered values and unknown label types are errors.
     let refused = array.write_label("word", &range(3, 6), &depths.slice(0, 4), None);
     assert!(refused.unwrap_err().to_string().contains("does not fit"));
     let refused =
@@ -449,7 +454,7 @@ fn rows_with_coordinates_fill_a_box_in_any_order() {
     let scan = Scan { selection: Some(region), ..Scan::all() };
     let batches = read(&*container, &scan).unwrap();
     assert_eq!(batches[0].column_by_name("a").unwrap(), &ints([1, 2, 3, 4]));
-    // A hole, a place taken twice, a place outside.
+    // A hole, a duplicate position, a position outside.
     for (x, y) in
         [([-1, -1, 0, 1], [1, 2, 1, 2]), ([-1, -1, 0, 0], [1, 2, 1, 1]), ([-1, -1, 0, 9], [1, 2, 1, 2])]
     {
@@ -459,7 +464,7 @@ fn rows_with_coordinates_fill_a_box_in_any_order() {
 }
 
 #[test]
-fn conditions_on_strings_leave_out_tiles_that_cannot_match() {
+fn string_conditions_prune_tiles_that_cannot_match() {
     let place = place();
     let schema = SchemaBuilder::sparse()
         .dimension(dim("x", 0, 999, 100))
@@ -468,10 +473,10 @@ fn conditions_on_strings_leave_out_tiles_that_cannot_match() {
         .build()
         .unwrap();
     let array = ArrayWriter::create(&place, &schema, None, Some(1)).unwrap();
-    let texts = (0..100).map(|i| (i % 10 != 3).then(|| format!("{:02}-{}", i / 10, "x".repeat(i % 4))));
-    let texts: ArrayRef = Arc::new(texts.collect::<StringArray>());
+    let strings = (0..100).map(|i| (i % 10 != 3).then(|| format!("{:02}-{}", i / 10, "x".repeat(i % 4))));
+    let strings: ArrayRef = Arc::new(strings.collect::<StringArray>());
     let rows =
-        RecordBatch::try_from_iter_with_nullable([("x", ints(0..100), false), ("s", texts, true)]).unwrap();
+        RecordBatch::try_from_iter_with_nullable([("x", ints(0..100), false), ("s", strings, true)]).unwrap();
     array.write_sparse(&[rows], &at(2)).unwrap();
     let container = open(&place, &OpenOptions::default());
     let plan =
@@ -507,10 +512,10 @@ fn an_empty_sparse_array_takes_cells_anywhere() {
         options.settings.set("dims", "k");
         let sink = TileDb.create(&location, Arc::clone(&schema), &options, &support::driver()).unwrap();
         assert_eq!(sink.finish().unwrap().rows, 0);
-        let texts: ArrayRef = Arc::new(StringArray::from(vec!["0", "5", "100"]));
-        let numbers = arrow_cast::cast(&texts, &DataType::Int32).unwrap();
+        let strings: ArrayRef = Arc::new(StringArray::from(vec!["0", "5", "100"]));
+        let numbers = arrow_cast::cast(&strings, &DataType::Int32).unwrap();
         let keys = match &kind {
-            DataType::Utf8 => Arc::clone(&texts),
+            DataType::Utf8 => Arc::clone(&strings),
             DataType::Timestamp(..) => {
                 arrow_cast::cast(&arrow_cast::cast(&numbers, &DataType::Int64).unwrap(), &kind).unwrap()
             }
@@ -527,7 +532,7 @@ fn an_empty_sparse_array_takes_cells_anywhere() {
 }
 
 #[test]
-fn a_dense_array_without_a_domain_names_the_way_out() {
+fn a_dense_array_without_a_domain_suggests_a_setting() {
     let mut options = WriteOptions::default();
     options.settings.set("dims", "x");
     options.settings.set("kind", "dense");

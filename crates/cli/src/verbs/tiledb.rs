@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use arrow_array::{ArrayRef, RecordBatch};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use tesselle::tiledb::filter::{Key, filters_from_text};
+use tesselle::tiledb::filter::{Key, filters_from_str};
 use tesselle::tiledb::meta::schema::ArrayKind;
 use tesselle::tiledb::write::{
     ArrayWriter, Consolidation, GroupWriter, NewSchema, OnNull, Removal, SparseOptions, Vacuum, Written,
 };
-use tesselle::tiledb::{Attribute, Datatype, Enumeration, Member, MemberKind, MetadataValue, Range};
+use tesselle::tiledb::{Attribute, Bounds, Datatype, Enumeration, Member, MemberKind, MetadataValue};
 use tesselle::{
     DatasetTable, Error, Location, Opener, Predicate, Result, Scalar, Selection, Settings, WriteOptions,
 };
@@ -636,7 +636,7 @@ fn attribute(text: &str) -> Result<Attribute> {
         attribute = attribute.with_enumeration(name);
     }
     Ok(match filters {
-        Some(filters) => attribute.with_filters(filters_from_text(filters)?),
+        Some(filters) => attribute.with_filters(filters_from_str(filters)?),
         None => attribute,
     })
 }
@@ -655,13 +655,13 @@ fn longer(writer: &ArrayWriter, text: &str) -> Result<Enumeration> {
     let known = writer.enumeration(name).ok_or_else(|| {
         Error::not_found(format!("enumeration '{name}' does not exist")).hint("--add-enumeration makes one")
     })?;
-    known.with_texts(&more)
+    known.with_strings(&more)
 }
 
 /// The current domain with the ranges of `DIM=LOW:HIGH`.
-fn expanded(writer: &ArrayWriter, expand: &[String]) -> Result<Vec<Range>> {
+fn expanded(writer: &ArrayWriter, expand: &[String]) -> Result<Vec<Bounds>> {
     let schema = writer.schema();
-    let mut ranges: Vec<Option<Range>> = schema.dimensions.iter().map(|dim| dim.domain.clone()).collect();
+    let mut ranges: Vec<Option<Bounds>> = schema.dimensions.iter().map(|dim| dim.domain.clone()).collect();
     for (range, known) in ranges.iter_mut().zip(schema.current_domain.iter().flatten()) {
         *range = Some(known.clone());
     }
@@ -683,7 +683,7 @@ fn expanded(writer: &ArrayWriter, expand: &[String]) -> Result<Vec<Range>> {
         };
         let (low, high) = bound(low).zip(bound(high)).ok_or_else(wrong)?;
         if let Some(slot) = ranges.get_mut(index) {
-            *slot = Some(Range { low, high });
+            *slot = Some(Bounds { low, high });
         }
     }
     let missing = || Error::invalid("a current domain needs a range for each dimension of strings");
@@ -691,8 +691,8 @@ fn expanded(writer: &ArrayWriter, expand: &[String]) -> Result<Vec<Range>> {
 }
 
 /// Refuses an array that has another shape than the box it is written to.
-fn check_shape(region: &[Range], shape: &[u64]) -> Result<()> {
-    let len = |range: &Range| match (&range.low, &range.high) {
+fn check_shape(region: &[Bounds], shape: &[u64]) -> Result<()> {
+    let len = |range: &Bounds| match (&range.low, &range.high) {
         (Scalar::Int(low), Scalar::Int(high)) => u64::try_from(high - low).ok()?.checked_add(1),
         _ => None,
     };
@@ -718,6 +718,6 @@ fn typed(text: &str) -> Result<MetadataValue> {
     }
     match text.parse::<f64>() {
         Ok(number) => Ok(MetadataValue::float(number)),
-        Err(_) => MetadataValue::text(text),
+        Err(_) => MetadataValue::string(text),
     }
 }

@@ -70,7 +70,7 @@ pub fn encode(values: &[i32], dst: &mut Vec<u8>) -> Result<()> {
         body.extend_from_slice(&bitmap);
     }
     if u32::try_from(body.len()).is_err() {
-        return Err(Error::unencodable(WHAT, "the body passes 4 GiB"));
+        return Err(Error::unencodable(WHAT, "the body exceeds 4 GiB"));
     }
     varint::write_u64(body.len() as u64, dst);
     varint::write_u64(values.len() as u64, dst);

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn the_form_is_the_documented_one() {
+fn bytes_match_the_documented_layout() {
     let mut dst = Vec::new();
     encode(&[1, 2, 1, 3], &mut dst).unwrap();
     assert_eq!(dst, [6, 4, 1, 0xa0, 2, 0x40, 3, 0x10]);

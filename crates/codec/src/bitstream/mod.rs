@@ -1,4 +1,4 @@
-//! Bits, most significant first: streams of fields of any width, and runs of equally wide integers.
+//! Bit streams, most significant bit first: fields of any width, and runs of integers of one width.
 
 mod packed;
 mod reader;

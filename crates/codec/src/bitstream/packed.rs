@@ -32,14 +32,14 @@ pub fn unpack(src: &[u8], width: u32, n: usize, dst: &mut Vec<u64>) -> Result<()
     Ok(())
 }
 
-/// Bytes a [`Window`] may load beyond its run.
+/// Bytes a [`Window`] may load past the end of its run.
 const SLACK: usize = 8;
-/// A run of 128 values of any width, with slack, fits here when it is the last of its column.
+/// Buffer size that fits a run of 128 values of any width plus slack; used for the last run of a column.
 const SCRATCH: usize = 128 * 8 + SLACK;
 
 /// Appends `map` of each of the `n` integers of `width` bits (1 to 64) at the front of `src`.
 ///
-/// The caller has checked that they are there; `src` may go on behind them, which saves a copy.
+/// The caller has checked that the bytes are present. `src` may extend past the run, which saves a copy.
 #[inline]
 pub(crate) fn extend_unpacked<O>(
     src: &[u8],
@@ -78,7 +78,7 @@ fn extend_from_window<O>(window: Window<'_>, n: usize, dst: &mut Vec<O>, mut map
 
 /// Random access to packed integers through 64-bit loads.
 ///
-/// A load may reach [`SLACK`] bytes past the run; what lies there does not matter.
+/// A load may reach [`SLACK`] bytes past the run; the contents of those bytes do not matter.
 #[derive(Debug, Clone, Copy)]
 struct Window<'a> {
     src: &'a [u8],

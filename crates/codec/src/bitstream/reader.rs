@@ -4,14 +4,14 @@ use crate::{Error, Result};
 
 /// Reads bits, most significant first.
 ///
-/// Reading past the end yields zeros and is remembered: call [`BitReader::check`] once after a bounded number of
-/// reads. That keeps the end out of the inner loops.
+/// Reads past the end return zeros and are recorded: call [`BitReader::check`] once after a bounded number of
+/// reads. This keeps end checks out of the inner loops.
 #[derive(Debug, Clone)]
 pub struct BitReader<'a> {
     src: &'a [u8],
-    /// Next byte to load; may lie beyond the end, where bytes are zero.
+    /// Next byte to load; may lie past the end, where bytes read as zero.
     pos: usize,
-    /// Loaded bits, left aligned; bits below `have` may hold the start of the byte at `pos`.
+    /// Loaded bits, left aligned; bits below `have` may contain the start of the byte at `pos`.
     acc: u64,
     have: u32,
 }
@@ -22,7 +22,7 @@ impl<'a> BitReader<'a> {
         Self { src, pos: 0, acc: 0, have: 0 }
     }
 
-    /// Makes at least 56 bits ready.
+    /// Loads at least 56 bits.
     #[inline]
     fn refill(&mut self) {
         let word = match self.src.get(self.pos..).and_then(<[u8]>::first_chunk::<8>) {
@@ -35,7 +35,7 @@ impl<'a> BitReader<'a> {
         self.have += bytes * 8;
     }
 
-    /// The last bytes, filled up with zeros.
+    /// Loads the last bytes, padded with zeros.
     #[cold]
     fn tail(&self) -> u64 {
         let rest = self.src.get(self.pos..).unwrap_or_default();
@@ -56,7 +56,7 @@ impl<'a> BitReader<'a> {
         self.acc >> (64 - n)
     }
 
-    /// Skips `n` bits that [`BitReader::peek`] has made ready.
+    /// Skips `n` bits that [`BitReader::peek`] has loaded.
     #[inline]
     pub fn consume(&mut self, n: u32) {
         debug_assert!(n <= self.have);
@@ -78,7 +78,7 @@ impl<'a> BitReader<'a> {
         self.read_wide(n)
     }
 
-    /// Apart, so that the usual case is small enough to be inlined.
+    /// Kept separate so that the common case is small enough to inline.
     #[inline(never)]
     fn read_wide(&mut self, n: u32) -> u64 {
         let high = self.peek(32);
@@ -96,22 +96,22 @@ impl<'a> BitReader<'a> {
         bit
     }
 
-    /// Bits read so far, counting those beyond the end.
+    /// Number of bits read so far, including those past the end.
     pub fn position(&self) -> usize {
         (self.pos * 8).saturating_sub(self.have as usize)
     }
 
-    /// True if more bits were read than there are.
+    /// True if more bits were read than the input has.
     pub fn overrun(&self) -> bool {
         self.position() > self.src.len().saturating_mul(8)
     }
 
-    /// Bits left, 0 after an overrun.
+    /// Number of bits left, 0 after an overrun.
     pub fn remaining(&self) -> usize {
         self.src.len().saturating_mul(8).saturating_sub(self.position())
     }
 
-    /// Skips to the next byte boundary and gives the byte position.
+    /// Skips to the next byte boundary and returns the byte position.
     pub fn align(&mut self) -> usize {
         let odd = (self.position() % 8) as u32;
         if odd != 0 {
@@ -120,7 +120,7 @@ impl<'a> BitReader<'a> {
         self.position() / 8
     }
 
-    /// An error if more bits were read than there are.
+    /// Returns an error if more bits were read than the input has.
     pub fn check(&self, what: &'static str) -> Result<()> {
         if self.overrun() {
             return Err(Error::truncated(what, self.position().div_ceil(8), self.src.len()));

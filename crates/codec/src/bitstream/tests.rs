@@ -4,7 +4,7 @@ use super::*;
 use crate::word::low_mask;
 
 #[test]
-fn reading_past_the_end_yields_zeros_and_is_told() {
+fn reading_past_the_end_yields_zeros_and_is_reported() {
     let mut reader = BitReader::new(&[0xff]);
     assert_eq!(reader.read(4), 0xf);
     assert!(!reader.overrun());
@@ -57,7 +57,7 @@ proptest! {
         unpack(&dst, width, values.len(), &mut out).unwrap();
         prop_assert_eq!(&out, &masked);
         prop_assert!(unpack(&dst[..dst.len() - 1], width, values.len(), &mut out).is_err());
-        // Alone, and with other bytes behind it.
+        // On its own, and followed by other bytes.
         for _ in 0..2 {
             let mut mapped = Vec::new();
             extend_unpacked(&dst, width, values.len(), &mut mapped, |v| v);

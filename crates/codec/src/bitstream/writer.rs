@@ -8,7 +8,7 @@ pub struct BitWriter<'a> {
     dst: &'a mut Vec<u8>,
     /// Pending bits, left aligned.
     acc: u64,
-    /// How many there are, fewer than 64 between calls.
+    /// Number of pending bits, fewer than 64 between calls.
     have: u32,
 }
 
@@ -31,7 +31,7 @@ impl<'a> BitWriter<'a> {
             self.have += n;
             return;
         }
-        // The word is full; what does not fit begins the next one.
+        // The word is full; the remaining bits start the next one.
         let rest = n - free;
         self.dst.extend_from_slice(&(self.acc | value >> rest).to_be_bytes());
         self.acc = if rest == 0 { 0 } else { value << (64 - rest) };
@@ -49,13 +49,13 @@ impl<'a> BitWriter<'a> {
         self.have.is_multiple_of(8)
     }
 
-    /// Fills the last byte with zero bits.
+    /// Pads the last byte with zero bits.
     pub fn finish(self) {
         let bytes = self.have.div_ceil(8) as usize;
         self.dst.extend_from_slice(self.acc.to_be_bytes().get(..bytes).unwrap_or_default());
     }
 
-    /// Fills the last byte with zero bits, and adds a zero byte where the stream ends on a boundary.
+    /// Pads the last byte with zero bits, and appends a zero byte if the stream ends on a boundary.
     pub fn finish_with_spare_byte(self) {
         let bytes = self.have as usize / 8 + 1;
         self.dst.extend_from_slice(self.acc.to_be_bytes().get(..bytes).unwrap_or_default());

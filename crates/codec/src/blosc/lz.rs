@@ -1,4 +1,4 @@
-//! The compressor that is Blosc's own: literal runs, and matches by distance and length.
+//! BloscLZ, Blosc's own compressor: literal runs, and matches given by distance and length.
 //!
 //! ```text
 //! 000LLLLL                      L + 1 literal bytes follow
@@ -9,7 +9,7 @@
 use crate::{Error, Result};
 
 const WHAT: &str = "blosclz stream";
-/// Distances from here on take two more bytes.
+/// Larger distances take two more bytes.
 const FAR: usize = 8191;
 
 /// Decodes a stream so that it fills `dst` exactly.
@@ -51,7 +51,7 @@ pub(super) fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
             }
             let from = at
                 .checked_sub(distance)
-                .ok_or_else(|| Error::corrupt(WHAT, "a match begins before the data"))?;
+                .ok_or_else(|| Error::corrupt(WHAT, "a match starts before the data"))?;
             if at + len > expected {
                 return Err(wrong_length(expected, at + len));
             }

@@ -6,7 +6,7 @@
 //! 16 start of each block; a block is one stream, or one per byte of a value: length i32, bytes
 //! ```
 //!
-//! Only decoding: nothing here writes such buffers.
+//! Decoding only; no format here writes Blosc buffers.
 
 mod lz;
 
@@ -21,7 +21,7 @@ const BYTE_SHUFFLE: u8 = 1;
 const STORED: u8 = 2;
 const BIT_SHUFFLE: u8 = 4;
 const ONE_STREAM: u8 = 16;
-/// The upper three bits of the flags name a compressor; this is the last one there is, zstd.
+/// The top three bits of the flags select the compressor; 4 (zstd) is the last defined value.
 const LAST_FORMAT: u8 = 4;
 
 /// The decoded size that a buffer states.
@@ -37,7 +37,7 @@ pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
     }
     let (flags, width) = (src[2], usize::from(src[3]).max(1));
     if flags >> 5 > LAST_FORMAT {
-        return Err(Error::Unsupported { what: WHAT, why: format!("its compressor {}", flags >> 5).into() });
+        return Err(Error::Unsupported { what: WHAT, why: format!("compressor {}", flags >> 5).into() });
     }
     if flags & STORED != 0 {
         let body = src.get(HEADER..HEADER + found).ok_or_else(|| short(HEADER + found, src))?;
@@ -46,7 +46,7 @@ pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
     }
     let block = number(src, 8)?;
     if block == 0 || dst.is_empty() {
-        return if dst.is_empty() { Ok(()) } else { Err(Error::corrupt(WHAT, "blocks of no bytes")) };
+        return if dst.is_empty() { Ok(()) } else { Err(Error::corrupt(WHAT, "the block size is 0")) };
     }
     let mut shuffled = vec![0; block.min(dst.len())];
     for (i, out) in dst.chunks_mut(block).enumerate() {
@@ -94,11 +94,11 @@ fn decode_block(mut body: &[u8], format: u8, streams: usize, out: &mut [u8]) -> 
     Ok(())
 }
 
-/// Undoes a shuffle of bits over a whole block: plane `8 j + k` has bit `k` of byte `j` of all values.
+/// Reverts a bit shuffle of a whole block: plane `8 j + k` has bit `k` of byte `j` of all values.
 fn unshuffle_bits(width: usize, src: &[u8], dst: &mut [u8]) {
     let values = src.len() / width;
     if !values.is_multiple_of(8) {
-        // Such a block is left as it is when it is written.
+        // The writer leaves such a block unshuffled.
         dst.copy_from_slice(src);
         return;
     }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_return_to_their_values() {
+    fn bit_shuffle_is_reverted() {
         let values: Vec<u8> = (0..16).map(|i| i * 13 + 7).collect();
         // The forward shuffle, bit by bit.
         let mut planes = vec![0_u8; 16];

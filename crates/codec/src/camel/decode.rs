@@ -1,4 +1,4 @@
-//! Reading.
+//! Decoder.
 
 use super::{WHAT, power};
 use crate::bitstream::BitReader;
@@ -9,7 +9,7 @@ use crate::{Error, Result};
 pub fn decode(src: &[u8], count: usize, dst: &mut Vec<f64>) -> Result<()> {
     let end = dst.len() + count;
     let mut rest = src;
-    // Three bits at least for all but the first value of a block.
+    // Every value of a block but the first takes at least three bits.
     dst.reserve(count.min(src.len().saturating_mul(3)));
     while dst.len() < end {
         let stated = varint::read_i32(&mut rest, WHAT)?;
@@ -34,11 +34,11 @@ pub fn decode(src: &[u8], count: usize, dst: &mut Vec<f64>) -> Result<()> {
     Ok(())
 }
 
-/// What a value is written against.
+/// Decoder state that a value is relative to.
 struct State {
     integer: i64,
     previous: u64,
-    /// The window of the exclusive-or form; length 0 before it is set.
+    /// The window of the XOR form; length 0 before it is set.
     length: u32,
     trail: u32,
 }
@@ -76,7 +76,7 @@ impl State {
                 }
                 self.trail = 64 - lead - self.length;
             } else if self.length == 0 {
-                return Err(Error::corrupt(WHAT, "a difference reuses a window before there is one"));
+                return Err(Error::corrupt(WHAT, "a difference reuses a window that is not set"));
             }
             self.previous ^= reader.read(self.length) << self.trail;
         }
@@ -84,7 +84,7 @@ impl State {
     }
 }
 
-/// The value of an integer part and a decimal part in its two forms.
+/// Combines an integer part and a decimal part, in either form, into a value.
 pub(super) fn join(integer: i64, decimals: u32, low: Option<u64>, rest: i64) -> f64 {
     let power = power(decimals);
     let scale = power as f64;

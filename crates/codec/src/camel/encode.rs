@@ -1,4 +1,4 @@
-//! Writing.
+//! Encoder.
 
 use super::decode::join;
 use super::{WHAT, power};
@@ -6,10 +6,10 @@ use crate::bitstream::BitWriter;
 use crate::zigzag::varint;
 use crate::{Error, Result};
 
-/// Integer digits and decimals together.
+/// Maximum number of integer digits and decimals together.
 const MAX_DIGITS: u32 = 10;
 
-/// Appends the column of `values` to `dst`; nothing for no values.
+/// Appends the column of `values` to `dst`; an empty column has no bytes.
 pub fn encode(values: &[f64], dst: &mut Vec<u8>) -> Result<()> {
     let Some((first, rest)) = values.split_first() else { return Ok(()) };
     let mut body = Vec::new();
@@ -28,7 +28,7 @@ pub fn encode(values: &[f64], dst: &mut Vec<u8>) -> Result<()> {
     let bits = encoder.bits;
     encoder.writer.finish();
     let bits = i32::try_from(bits)
-        .map_err(|_| Error::unencodable(WHAT, "the column passes 2^31 bits; write smaller pages"))?;
+        .map_err(|_| Error::unencodable(WHAT, "the column exceeds 2^31 bits; write smaller pages"))?;
     varint::write_i32(bits, dst);
     dst.append(&mut body);
     Ok(())
@@ -105,7 +105,7 @@ impl Encoder<'_> {
     }
 }
 
-/// A value that a few decimal digits give back.
+/// A value that a few decimal digits represent exactly.
 struct Decimal {
     integer: i64,
     decimals: u32,
@@ -114,7 +114,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// `None` where the value has too many digits, or would not come back to the bit.
+    /// Returns `None` if the value has too many digits or would not round-trip bit for bit.
     fn of(value: f64) -> Option<Self> {
         let magnitude = value.log10().floor().abs();
         if value.is_nan() || value == 0.0 || value > i64::MAX as f64 || magnitude > MAX_DIGITS as f64 {

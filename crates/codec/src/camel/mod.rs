@@ -1,4 +1,4 @@
-//! Doubles split into an integer and a decimal part, or as exclusive-or where they have too many digits.
+//! Doubles split into an integer and a decimal part, or XORed where they have too many digits.
 //!
 //! ```text
 //! block: svar bits | that many bits
@@ -7,7 +7,7 @@
 //!   form 0: as `gorilla`, on absolute values
 //! ```
 //!
-//! Numbers in the bit stream are zigzag varints whose continuation bit follows its 7 bits.
+//! Numbers in the bit stream are zigzag varints; the continuation bit follows each group of 7 bits.
 
 mod decode;
 mod encode;
@@ -19,7 +19,7 @@ pub use encode::encode;
 
 const WHAT: &str = "camel column";
 
-/// Powers of ten that a count of decimals (1 to 16) can name.
+/// Powers of ten for each possible number of decimals (1 to 16).
 const POWERS: [i64; 17] = [
     1,
     10,

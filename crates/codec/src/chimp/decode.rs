@@ -1,4 +1,4 @@
-//! Reading.
+//! Decoder.
 
 use super::{LEADING, WHAT, index_bits, length_bits};
 use crate::bitstream::BitReader;
@@ -10,7 +10,7 @@ pub fn decode<T: Word>(src: &[u8], count: usize, dst: &mut Vec<T>) -> Result<()>
     if count == 0 {
         return Ok(());
     }
-    // Every value but the first takes two bits and then some.
+    // Every value but the first takes more than two bits.
     let least = (T::BITS as usize / 8).saturating_add((count - 1) / 4);
     if src.len() < least {
         return Err(Error::truncated(WHAT, least, src.len()));

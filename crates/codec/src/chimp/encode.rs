@@ -1,24 +1,24 @@
-//! Writing.
+//! Encoder.
 
 use super::{LEADING, index_bits, length_bits};
 use crate::bitstream::BitWriter;
 use crate::word::{Word, low_mask};
 
-/// The code of a leading zero count, rounded down to one that has a code.
+/// Returns the code of a leading zero count, rounded down to one that has a code.
 fn leading_code(zeros: u32) -> usize {
     LEADING.iter().rposition(|&n| n <= zeros).unwrap_or(0)
 }
 
 /// Appends the column of `values`, terminator included, to `dst`.
 ///
-/// A column that ends on a byte boundary gets one zero byte more, as the engines write it.
+/// A column that ends on a byte boundary gets one extra zero byte, as the original engines write it.
 pub fn encode<T: Word>(values: &[T], dst: &mut Vec<u8>) {
     let width = T::BITS;
     let (index_size, length_size) = (index_bits(width), length_bits(width));
     let ring_len = 1usize << index_size;
     let threshold = index_size + length_size;
     let key_mask = low_mask(threshold + 1);
-    // Which value last had these low bits; 0 where none had.
+    // Index of the value that last had these low bits; 0 if none had.
     let mut last_with_key = vec![0usize; key_mask as usize + 1];
     let mut ring = vec![0u64; ring_len];
     let mut lead = u32::MAX;

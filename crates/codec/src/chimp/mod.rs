@@ -1,6 +1,6 @@
-//! Values as exclusive-or with the best of many before, found by their low bits.
+//! Values XORed with the best match among earlier values, found by their low bits.
 //!
-//! A ring holds the last 64 (32 bit) or 128 (64 bit) values. Two bits choose the form of each value:
+//! A ring buffer keeps the last 64 (32 bit) or 128 (64 bit) values. Two bits select the form of each value:
 //!
 //! ```text
 //! 00  ring index                                      the same value

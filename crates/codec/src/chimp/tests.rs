@@ -4,7 +4,7 @@ use super::*;
 use crate::word::Word;
 
 #[test]
-fn the_form_is_the_documented_one() {
+fn bytes_match_the_documented_layout() {
     let mut dst = Vec::new();
     encode(&[5i32, 5, 7], &mut dst);
     assert_eq!(dst, [0, 0, 0, 5, 0, 0xf8, 0x16, 0x20, 0, 0, 1, 0xc0]);
@@ -28,7 +28,7 @@ proptest! {
     }
 
     #[test]
-    fn values_that_come_again_round_trip(picks in prop::collection::vec(0usize..40, 0..500), pool in prop::collection::vec(any::<f32>(), 40)) {
+    fn repeated_values_round_trip(picks in prop::collection::vec(0usize..40, 0..500), pool in prop::collection::vec(any::<f32>(), 40)) {
         let values: Vec<f32> = picks.iter().map(|&i| pool[i]).collect();
         round_trip(&values);
         let values: Vec<f64> = values.iter().map(|&v| v as f64 * 1.5).collect();

@@ -1,4 +1,4 @@
-//! AES-256 in Galois/counter mode: the ciphertext has the length of the plaintext, the tag lies apart.
+//! AES-256 in Galois/counter mode: the ciphertext is as long as the plaintext, the tag is stored separately.
 
 #[cfg(test)]
 mod tests;
@@ -12,12 +12,12 @@ const WHAT: &str = "AES-256-GCM data";
 
 /// Bytes of a key.
 pub const KEY_LEN: usize = 32;
-/// Bytes of an initialisation vector.
+/// Bytes of an initialization vector.
 pub const IV_LEN: usize = 12;
 /// Bytes of a tag.
 pub const TAG_LEN: usize = 16;
 
-/// A key. Its value never shows in messages.
+/// A key. Its value never appears in messages.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; KEY_LEN]);
 
@@ -43,12 +43,12 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// Encrypts `buffer` in place under an `iv` that is never used twice with one key, and gives the tag.
+/// Encrypts `buffer` in place and returns the tag. Never use the same `iv` twice with one key.
 pub fn encrypt(key: &Key, iv: [u8; IV_LEN], buffer: &mut [u8]) -> Result<[u8; TAG_LEN]> {
     key.cipher()
         .encrypt_inout_detached(&Nonce::from(iv), &[], buffer.into())
         .map(Into::into)
-        .map_err(|_| Error::unencodable(WHAT, "the piece is too long"))
+        .map_err(|_| Error::unencodable(WHAT, "the data is too long"))
 }
 
 /// Decrypts `buffer` in place and checks it against the tag.

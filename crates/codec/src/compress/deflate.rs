@@ -1,4 +1,4 @@
-//! gzip and zlib, both around DEFLATE.
+//! gzip and zlib, both wrappers of DEFLATE.
 
 use std::io::Write;
 

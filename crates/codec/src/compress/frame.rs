@@ -1,13 +1,13 @@
-//! The outside of Zstandard frames (RFC 8878): dictionary ids and what the blocks can decode to.
+//! The frame level of Zstandard (RFC 8878): dictionary ids and the maximum decoded size of the blocks.
 
 use std::borrow::Cow;
 
 const MAGIC: u32 = 0xFD2F_B528;
 const MAX_BLOCK: u64 = 128 << 10;
 
-/// The parts of a frame header that matter here; offsets count from the magic number.
+/// The parts of a frame header that are used here; offsets count from the magic number.
 struct Header {
-    /// Where the dictionary id lies, and its length.
+    /// Offset and length of the dictionary id.
     id: (usize, usize),
     content_size: Option<u64>,
     checksum: bool,
@@ -38,7 +38,7 @@ fn header(src: &[u8]) -> Option<Header> {
     Some(Header { id: (id_at, id_len), content_size, checksum: descriptor & 4 != 0, len: size_at + size_len })
 }
 
-/// The first frame of `src` without its dictionary id; anything else stays as it is.
+/// Removes the dictionary id from the first frame of `src`; all other bytes are unchanged.
 pub(super) fn without_dictionary_id(src: &[u8]) -> Cow<'_, [u8]> {
     match header(src) {
         Some(Header { id: (at, len), .. }) if len > 0 => {
@@ -54,7 +54,7 @@ pub(super) fn without_dictionary_id(src: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Appends the frame `src`, which names no dictionary, with a dictionary id of one byte.
+/// Appends the frame `src`, which has no dictionary id, with a dictionary id of one byte.
 pub(super) fn append_with_dictionary_id(src: &[u8], id: u8, dst: &mut Vec<u8>) {
     let Some(Header { id: (at, 0), .. }) = header(src) else {
         dst.extend_from_slice(src);
@@ -69,7 +69,8 @@ pub(super) fn append_with_dictionary_id(src: &[u8], id: u8, dst: &mut Vec<u8>) {
     }
 }
 
-/// The most bytes that the frames of `src` can decode to, from their headers alone; `None` when they are not whole.
+/// Returns the most bytes that the frames of `src` can decode to, from their headers alone, or `None` if a
+/// frame is incomplete.
 pub(super) fn largest_content(mut src: &[u8]) -> Option<u64> {
     let mut total = 0u64;
     while !src.is_empty() {

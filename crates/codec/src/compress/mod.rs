@@ -1,7 +1,7 @@
 //! General-purpose compressors behind one enum, one feature each.
 //!
-//! [`decompress_into`] fills a buffer whose size the caller has checked against the container; a stream that holds
-//! more or fewer bytes is an error, so a hostile stream can cost no more than that buffer.
+//! [`decompress_into`] fills a buffer of a size that the caller has checked against the container. A stream
+//! that decodes to more or fewer bytes is an error, so a hostile stream costs no more than that buffer.
 
 #[cfg(feature = "bzip2")]
 mod bzip2;
@@ -125,6 +125,6 @@ fn length_error(compressor: Compressor, expected: usize, found: usize) -> Error 
 fn not_built(compressor: Compressor) -> Error {
     Error::unsupported(
         compressor.name(),
-        "this build leaves the compressor out; enable its feature of tesselle-codec",
+        "this build does not include the compressor; enable its feature in tesselle-codec",
     )
 }

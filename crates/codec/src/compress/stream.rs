@@ -1,11 +1,11 @@
-//! Filling a buffer exactly from a decompressor that implements `Read`.
+//! Fills a buffer exactly from a decompressor that implements `Read`.
 
 use std::io::Read;
 
 use super::{Compressor, length_error};
 use crate::{Error, Result};
 
-/// Reads `dst.len()` bytes and then the end of the stream.
+/// Reads `dst.len()` bytes and checks that the stream ends there.
 pub(super) fn fill(compressor: Compressor, mut reader: impl Read, dst: &mut [u8]) -> Result<()> {
     let mut filled = 0;
     while let Some(rest) = dst.get_mut(filled..).filter(|rest| !rest.is_empty()) {

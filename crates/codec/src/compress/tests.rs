@@ -22,7 +22,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_was_compressed_comes_back(data in prop::collection::vec(0u8..8, 0..4000), level in prop::option::of(1i32..7)) {
+    fn compressed_data_round_trips(data in prop::collection::vec(0u8..8, 0..4000), level in prop::option::of(1i32..7)) {
         for compressor in built() {
             let mut packed = b"kept".to_vec();
             compress(compressor, level, &data, &mut packed).unwrap();
@@ -51,7 +51,7 @@ proptest! {
 }
 
 #[test]
-fn a_stream_of_another_length_is_refused() {
+fn a_stream_of_the_wrong_length_is_refused() {
     for compressor in built() {
         let mut packed = Vec::new();
         compress(compressor, None, &[7; 100], &mut packed).unwrap();
@@ -94,7 +94,7 @@ mod dictionaries {
     }
 
     #[test]
-    fn the_front_of_a_frame_is_that_of_the_whole() {
+    fn a_decoded_prefix_matches_the_whole_frame() {
         let data: Vec<u8> = (0..400_000u32).flat_map(|i| (i / 3 % 977).to_le_bytes()).collect();
         let mut packed = Vec::new();
         zstd::compress_with_checksum(3, &data, &mut packed).unwrap();
@@ -106,7 +106,7 @@ mod dictionaries {
         }
         assert_eq!(front.bytes().len(), data.len());
         assert!(!front.extend(10).unwrap());
-        // Cut off, damaged, or of another size than stated.
+        // Truncated, damaged, or of another size than stated.
         let mut front = zstd::Front::new(&packed[..packed.len() / 2], 1000).unwrap();
         while front.extend(100).unwrap() {}
         assert!(zstd::Front::new(&packed, 1 << 40).is_err());
@@ -116,7 +116,7 @@ mod dictionaries {
     }
 
     #[test]
-    fn a_size_that_the_frames_cannot_hold_is_refused_before_it_is_allocated() {
+    fn an_impossible_size_is_refused_before_allocation() {
         let mut packed = Vec::new();
         zstd::compress_with_checksum(3, &[7; 1000], &mut packed).unwrap();
         assert_eq!(zstd::decompress(&packed, 1000).unwrap(), [7; 1000]);
@@ -127,7 +127,7 @@ mod dictionaries {
 
     proptest! {
         #[test]
-        fn checked_frames_of_any_shape_come_back(data in prop::collection::vec(0u8..4, 0..200_000), level in 1i32..9) {
+        fn checked_frames_of_any_shape_round_trip(data in prop::collection::vec(0u8..4, 0..200_000), level in 1i32..9) {
             let mut packed = Vec::new();
             zstd::compress_with_checksum(level, &data, &mut packed).unwrap();
             let half = packed.len();

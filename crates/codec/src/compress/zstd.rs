@@ -7,13 +7,14 @@ use zstd::zstd_safe::{CCtx, CParameter, DCtx, DDict, ErrorCode, InBuffer, OutBuf
 use super::{Compressor, frame, length_error};
 use crate::{Error, Result};
 
-/// The level the library itself takes when none is given.
+/// The default level of the zstd library.
 pub const DEFAULT_LEVEL: i32 = 3;
 
 const WHAT: &str = "zstd data";
 
 thread_local! {
-    // A context costs a hundred kilobytes and its set-up more time than a small page: one per thread serves all.
+    // A context costs a hundred kilobytes, and creating one takes longer than decoding a small page: keep one
+    // per thread.
     static DECODER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
     static ENCODER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
     static CHECKED_ENCODER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
@@ -51,11 +52,12 @@ fn fill(decoder: &mut DCtx<'_>, src: &[u8], dst: &mut [u8]) -> Result<()> {
 
 /// A raw-content dictionary: match history only, without entropy tables or an id.
 ///
-/// Some encoders name an id in the frame that the content itself cannot carry. The library refuses such a frame as
-/// a mismatch, so the id is taken out before decoding and put in after encoding.
+/// Some encoders write a dictionary id into the frame although raw content has none. The library refuses such
+/// a frame as a mismatch, so the id is removed before decoding and inserted after encoding.
 pub struct RawDictionary {
     content: Vec<u8>,
-    /// `None` where the content begins like a trained dictionary: preparing it would read it as one.
+    /// The prepared dictionary; `None` if the content starts like a trained dictionary and would be parsed as
+    /// one.
     prepared: Option<DDict<'static>>,
 }
 
@@ -69,7 +71,7 @@ impl std::fmt::Debug for RawDictionary {
 const TRAINED: [u8; 4] = 0xEC30_A437_u32.to_le_bytes();
 
 impl RawDictionary {
-    /// Prepares `content`, which is never read as a trained dictionary.
+    /// Prepares `content`, which is never parsed as a trained dictionary.
     pub fn new(content: Vec<u8>) -> Self {
         let prepared = if content.starts_with(&TRAINED) { None } else { DDict::try_create(&content) };
         Self { content, prepared }
@@ -80,7 +82,8 @@ impl RawDictionary {
         &self.content
     }
 
-    /// Decompresses the frames of `src`, whatever dictionary id they name, so that they fill `dst` exactly.
+    /// Decompresses the frames of `src`, regardless of the dictionary id they name, so that they fill `dst`
+    /// exactly.
     pub fn decompress_into(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
         let anonymous = frame::without_dictionary_id(src);
         let expected = dst.len();
@@ -129,7 +132,7 @@ fn one_frame(encoder: &mut CCtx<'_>, src: &[u8], dst: &mut Vec<u8>) -> Result<()
 
 /// Like [`decompress_into`], into a new buffer of `expected` bytes.
 ///
-/// The frames are walked first: a size that they cannot hold is refused before any space is made for it.
+/// The frame headers are checked first: a size that the frames cannot decode to is refused before allocation.
 pub fn decompress(src: &[u8], expected: usize) -> Result<Vec<u8>> {
     check_size(src, expected)?;
     let mut dst = vec![0; expected];
@@ -137,9 +140,9 @@ pub fn decompress(src: &[u8], expected: usize) -> Result<Vec<u8>> {
     Ok(dst)
 }
 
-/// Decompresses the front of one frame, as far as it is asked for.
+/// Decompresses a prefix of one frame, on demand.
 ///
-/// What lies behind that is not looked at; neither is the frame's checksum.
+/// Bytes after that prefix are not checked, and neither is the frame's checksum.
 pub struct Front<'a> {
     decoder: DCtx<'static>,
     src: &'a [u8],
@@ -155,18 +158,19 @@ impl std::fmt::Debug for Front<'_> {
 }
 
 impl<'a> Front<'a> {
-    /// Nothing is decompressed yet; all of `src` would give `expected` bytes, which is checked as far as it can be.
+    /// Starts with no decompressed bytes. All of `src` is expected to decode to `expected` bytes, checked as
+    /// far as possible.
     pub fn new(src: &'a [u8], expected: usize) -> Result<Self> {
         check_size(src, expected)?;
         Ok(Self { decoder: DCtx::create(), src, read: 0, out: vec![0; expected], filled: 0 })
     }
 
-    /// What is there.
+    /// The bytes decompressed so far.
     pub fn bytes(&self) -> &[u8] {
         self.out.get(..self.filled).unwrap_or_default()
     }
 
-    /// Decompresses about `more` bytes more; false when there are none.
+    /// Decompresses about `more` further bytes; returns false at the end.
     pub fn extend(&mut self, more: usize) -> Result<bool> {
         let end = self.filled.saturating_add(more).min(self.out.len());
         let start = self.filled;
@@ -187,14 +191,14 @@ impl<'a> Front<'a> {
 
 /// Refuses an `expected` size that the frames of `src` cannot decode to.
 pub fn check_size(src: &[u8], expected: usize) -> Result<()> {
-    // Small sizes cost less to make than to check.
+    // Small sizes cost less to allocate than to check.
     if expected <= 1 << 16 {
         return Ok(());
     }
     match frame::largest_content(src) {
         Some(bound) if (expected as u64) <= bound => Ok(()),
         Some(bound) => Err(Error::Length { what: WHAT, expected: expected as u64, found: bound }),
-        None => Err(Error::corrupt(WHAT, "its frames are not whole")),
+        None => Err(Error::corrupt(WHAT, "a frame is incomplete")),
     }
 }
 
@@ -211,7 +215,7 @@ pub fn compress(level: i32, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
     })
 }
 
-/// Appends one frame as a streaming encoder writes it: no content size, no checksum.
+/// Appends one frame in the form of a streaming encoder: no content size, no checksum.
 pub fn compress_without_content_size(level: i32, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
     let mut encoder = CCtx::create();
     encoder.set_parameter(CParameter::CompressionLevel(level)).map_err(refused)?;

@@ -1,11 +1,11 @@
-//! CRC-32C (Castagnoli), with the processor's instruction where there is one.
+//! CRC-32C (Castagnoli), hardware-accelerated where the processor supports it.
 
-/// The checksum of `bytes`.
+/// Returns the checksum of `bytes`.
 pub fn crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes)
 }
 
-/// The checksum of everything summed up so far (`crc`) followed by `bytes`; the empty string has checksum 0.
+/// Extends `crc`, the checksum of all earlier bytes, by `bytes`. The checksum of no bytes is 0.
 pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc, bytes)
 }

@@ -1,4 +1,4 @@
-//! From integers back to floats.
+//! Decoder: integers back to floats.
 
 use super::{Integers, SOME_RAW, SOME_UNSCALED, WHAT, scale};
 use crate::word::{Float, Int, Word};
@@ -30,7 +30,7 @@ fn read_integers<F: Float>(src: &[u8], integers: Integers, count: usize) -> Resu
     Ok(ints)
 }
 
-/// The later form, whose bitmaps say which values are scaled and which are raw bits.
+/// Decodes the later form, which has bitmaps of scaled and raw values.
 fn marked<F: Float>(
     mut rest: &[u8],
     has_raw: bool,

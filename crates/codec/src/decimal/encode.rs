@@ -1,26 +1,26 @@
-//! From floats to integers.
+//! Encoder: floats to integers.
 
 use super::{Integers, SOME_RAW, SOME_UNSCALED, scale};
 use crate::word::{Float, Int, Word};
 use crate::zigzag::varint;
 use crate::{delta_binary, rle_hybrid};
 
-/// What becomes of a value that the scaled integer cannot hold.
+/// Policy for a value that the scaled integer cannot represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overflow {
-    /// It is cut to the integer's width, as the first engines do: infinities and large values do not come back.
+    /// Truncate to the integer's width, as the first engines do: infinities and large values are lost.
     Cut,
-    /// The column says so and keeps it unscaled, or as raw bits.
+    /// Mark the value in the column and store it unscaled, or as raw bits.
     Mark,
-    /// As `Mark`, also for values that the scaled integer would round: every value comes back as it was.
+    /// Like `Mark`, also for values that the scaled integer would round: every value round-trips exactly.
     MarkInexact,
 }
 
-/// Most decimals that are tried: up to here powers of ten are exact as doubles.
+/// Maximum number of decimals tried: up to this power, powers of ten are exact as doubles.
 const MAX_DIGITS: u32 = 22;
 
-/// The decimals with which every value comes back as it was: `first` if that will do, else the next larger number, else
-/// a smaller one. `None` where no number of decimals will do.
+/// Returns a number of decimals with which every value round-trips: `first` if possible, else the next larger
+/// number, else a smaller one. `None` if no number of decimals works.
 pub fn fitting<F: Float>(values: &[F], first: u32) -> Option<u32> {
     let mut candidates = (first..=MAX_DIGITS).chain((0..first.min(MAX_DIGITS)).rev());
     candidates.find(|digits| {
@@ -29,13 +29,13 @@ pub fn fitting<F: Float>(values: &[F], first: u32) -> Option<u32> {
     })
 }
 
-/// How many values do not come back as they were with so many decimals.
+/// Counts the values that do not round-trip with this many decimals.
 pub fn inexact_count<F: Float>(values: &[F], digits: u32) -> usize {
     let factor = scale(digits);
     values.iter().filter(|value| !is_exact::<F>(**value, factor)).count()
 }
 
-/// Appends the column of `values`, kept to `digits` decimals, to `dst`.
+/// Appends the column of `values`, rounded to `digits` decimals, to `dst`.
 pub fn encode<F: Float>(
     values: &[F],
     digits: u32,
@@ -68,27 +68,27 @@ fn write_integers<F: Float>(ints: &[F::Int], integers: Integers, dst: &mut Vec<u
     }
 }
 
-/// Rounded half up, saturated at 64 bits, then cut to the width.
+/// Rounds half up, saturates at 64 bits, then truncates to the width.
 fn cut<F: Float>(value: f64) -> F::Int {
     let floor = value.floor();
-    // The difference is exact, unlike `value + 0.5`.
+    // The subtraction is exact, unlike `value + 0.5`.
     let rounded = if value - floor >= 0.5 { floor + 1.0 } else { floor };
     F::Int::from_i64(rounded as i64)
 }
 
-/// Whether every value, scaled by 10 to the power of `digits`, fits the integer of its width.
+/// Returns whether every value, scaled by 10 to the power of `digits`, fits the integer of its width.
 pub fn fits<F: Float>(values: &[F], digits: u32) -> bool {
     let factor = scale(digits);
     values.iter().all(|v| in_range::<F>(v.to_f64() * factor))
 }
 
 fn in_range<F: Float>(value: f64) -> bool {
-    // The width's bounds as floats; the upper one is exclusive, for 2^63 − 1 rounds up.
+    // The bounds of the width as floats; the upper one is exclusive because 2^63 − 1 rounds up.
     let bound = if F::BITS == 32 { 2_147_483_648.0 } else { 9_223_372_036_854_775_808.0 };
     value.floor() >= -bound && value + 0.5 < bound
 }
 
-/// Whether the scaled integer leads back to the same bits.
+/// Returns whether the scaled integer decodes to the same bits.
 fn is_exact<F: Float>(value: F, factor: f64) -> bool {
     let scaled = value.to_f64() * factor;
     in_range::<F>(scaled)

@@ -10,7 +10,7 @@ fn encoded<F: Float>(values: &[F], digits: u32, integers: Integers, overflow: Ov
 }
 
 #[test]
-fn the_form_is_the_documented_one() {
+fn bytes_match_the_documented_layout() {
     let mut runs = vec![2, 0x23, 0x20, 3, 3, 0, 0, 0, 0x7d, 0, 0, 0, 0x7d, 0xff, 0xff, 0xff, 0xce];
     runs.extend([0; 20]);
     assert_eq!(encoded(&[1.25f32, 1.25, -0.5], 2, Integers::Runs, Overflow::Cut), runs);
@@ -40,7 +40,7 @@ fn values_out_of_range_are_cut_or_marked() {
 }
 
 #[test]
-fn decimals_are_chosen_or_there_are_none() {
+fn decimals_are_chosen_if_any_fit() {
     assert_eq!(fitting(&[1.5f64, 2.25], 2), Some(2));
     assert_eq!(fitting(&[0.123_456f64, 0.5], 2), Some(6));
     assert_eq!(fitting(&[3e8f32], 2), Some(0));
@@ -60,7 +60,7 @@ fn halves_round_up() {
 }
 
 #[test]
-fn bitmaps_beyond_the_bytes_are_told() {
+fn bitmaps_past_the_end_are_refused() {
     let mut bytes = Vec::new();
     crate::zigzag::varint::write_u64(SOME_RAW as u64, &mut bytes);
     crate::zigzag::varint::write_u64(u32::MAX as u64, &mut bytes);

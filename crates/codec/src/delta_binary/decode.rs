@@ -1,11 +1,11 @@
-//! Reading blocks: one wide load per value, no loop over bits.
+//! Decoder of blocks: one wide load per value, no loop over bits.
 
 use super::WHAT;
 use crate::bitstream::{extend_unpacked, packed_len};
 use crate::word::Int;
 use crate::{Error, Result};
 
-/// The front of a block.
+/// The header of a block.
 struct Header<T> {
     deltas: usize,
     width: u32,
@@ -38,11 +38,11 @@ fn take_block<'a, T: Int>(src: &mut &'a [u8]) -> Result<(Header<T>, &'a [u8])> {
         return Err(Error::truncated(WHAT, packed, rest.len()));
     }
     *src = rest.get(packed..).unwrap_or_default();
-    // Unpacking may look into the next block, so hand over everything that follows.
+    // Unpacking may read into the next block, so pass everything that follows.
     Ok((Header { deltas, width, minimum: value(8), first: value(8 + size) }, rest))
 }
 
-/// How many values the whole blocks of `src` hold, counted no further than `limit`.
+/// Counts the values in the complete blocks of `src`, up to `limit`.
 pub fn count<T: Int>(src: &[u8], limit: usize) -> Result<usize> {
     let (mut rest, mut total) = (src, 0usize);
     while !rest.is_empty() && total < limit {
@@ -54,7 +54,7 @@ pub fn count<T: Int>(src: &[u8], limit: usize) -> Result<usize> {
 
 /// Appends the first `count` values of the column `src`.
 pub fn decode<T: Int>(src: &[u8], count: usize, dst: &mut Vec<T>) -> Result<()> {
-    // Blocks of equal differences hold many values in no bytes; those grow `dst` as they come.
+    // Blocks of equal differences store many values in no bytes; they grow `dst` as they are decoded.
     dst.reserve(count.min(src.len().saturating_mul(8)));
     let mut rest = src;
     let mut left = count;

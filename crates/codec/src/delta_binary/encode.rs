@@ -1,4 +1,4 @@
-//! Writing blocks.
+//! Encoder of blocks.
 
 use crate::bitstream::BitWriter;
 use crate::word::{Int, low_mask};

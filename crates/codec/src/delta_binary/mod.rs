@@ -4,7 +4,7 @@
 //! i32 n | i32 width | int minimum difference | int first value | n packed (difference − minimum)
 //! ```
 //!
-//! All arithmetic wraps. Nothing marks the end: the last block ends with the column.
+//! All arithmetic wraps. There is no end marker: the last block ends with the column.
 
 mod decode;
 mod encode;

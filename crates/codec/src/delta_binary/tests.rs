@@ -15,7 +15,7 @@ fn encoded<T: Int>(values: &[T]) -> Vec<u8> {
 }
 
 #[test]
-fn the_form_is_the_documented_one() {
+fn bytes_match_the_documented_layout() {
     assert_eq!(encoded(&[10, 12, 13, 20]), hex("00000003 00000003 00000001 0000000a 23 00"));
     assert_eq!(encoded(&[7]), hex("00000000 00000000 7fffffff 00000007"));
     assert_eq!(encoded(&[1000i64, 2000, 3000]), hex("00000002 00000000 00000000000003e8 00000000000003e8"));
@@ -55,7 +55,7 @@ fn headers_that_contradict_the_type_are_damage() {
 
 #[test]
 fn blocks_longer_than_usual_decode() {
-    // 200 differences of 9 bits: more than one of our own blocks holds.
+    // 200 differences of 9 bits: more than one block of our own encoder.
     let mut bytes = hex("000000c8 00000009 00000000 00000000");
     crate::bitstream::pack(&(0..200u64).collect::<Vec<_>>(), 9, &mut bytes);
     let mut out = Vec::<i32>::new();
@@ -68,7 +68,7 @@ fn blocks_longer_than_usual_decode() {
     assert_eq!(out[200], -200);
 }
 
-/// Values whose differences need at most `width` bits.
+/// Values with differences of at most `width` bits.
 fn narrow(width: u32) -> impl Strategy<Value = Vec<i64>> {
     prop::collection::vec(any::<u64>(), 0..400).prop_map(move |steps| {
         let mut at = 0i64;
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn extremes_round_trip(values: Vec<i32>, wide: Vec<i64>) {
+    fn min_and_max_values_round_trip(values: Vec<i32>, wide: Vec<i64>) {
         let mut out = Vec::<i32>::new();
         decode(&encoded(&values), values.len(), &mut out).unwrap();
         prop_assert_eq!(out, values);

@@ -1,4 +1,4 @@
-//! Byte strings as indexes into the distinct ones.
+//! Byte strings as indexes into a list of distinct strings.
 //!
 //! ```text
 //! svar entries | per entry: svar length, bytes (in order of first appearance) | indexes, see `rle_hybrid`
@@ -16,7 +16,7 @@ const WHAT: &str = "dictionary column";
 
 /// Appends the first `count` strings of the column `src` as [`plain::decode_bytes`] does.
 ///
-/// Few bytes can stand for many long strings; `max_bytes` bounds what is appended to `data`.
+/// A few bytes can expand to many long strings; `max_bytes` bounds the bytes appended to `data`.
 pub fn decode(
     src: &[u8],
     count: usize,
@@ -37,7 +37,7 @@ pub fn decode(
     for _ in 0..n {
         let stated = varint::read_i32(&mut rest, WHAT)?;
         let len = usize::try_from(stated)
-            .map_err(|_| Error::corrupt(WHAT, format!("an entry has the length {stated}")))?;
+            .map_err(|_| Error::corrupt(WHAT, format!("an entry of length {stated}")))?;
         let (entry, tail) =
             rest.split_at_checked(len).ok_or_else(|| Error::truncated(WHAT, len, rest.len()))?;
         entries.push(entry);
@@ -46,10 +46,9 @@ pub fn decode(
     let mut indexes = Vec::<i32>::new();
     rle_hybrid::decode(rest, count, &mut indexes)?;
     let entry = |index: i32| {
-        usize::try_from(index)
-            .ok()
-            .and_then(|i| entries.get(i).copied())
-            .ok_or_else(|| Error::corrupt(WHAT, format!("index {index} among {n} entries")))
+        usize::try_from(index).ok().and_then(|i| entries.get(i).copied()).ok_or_else(|| {
+            Error::corrupt(WHAT, format!("index {index} is out of range, the dictionary has {n} entries"))
+        })
     };
     let mut total = 0usize;
     for &index in &indexes {

@@ -3,14 +3,14 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn the_form_is_the_documented_one() {
+fn bytes_match_the_documented_layout() {
     let mut dst = Vec::new();
     encode([&b"a"[..], b"b", b"a"], &mut dst).unwrap();
     assert_eq!(dst, [4, 2, b'a', 2, b'b', 4, 1, 3, 3, 0x40]);
 }
 
 #[test]
-fn an_index_beyond_the_entries_is_damage() {
+fn an_index_out_of_range_is_damage() {
     let (mut offsets, mut data) = (vec![0], Vec::new());
     let bytes = [2, 2, b'a', 4, 1, 3, 3, 0x40];
     assert!(matches!(decode(&bytes, 3, 100, &mut offsets, &mut data), Err(Error::Corrupt { .. })));

@@ -13,7 +13,7 @@ pub fn encode(kind: IntKind, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Fills `dst` with the values of a delta stream; it must hold exactly as many.
+/// Fills `dst` with the values of a delta stream; their number must match exactly.
 pub fn decode(kind: IntKind, src: &[u8], dst: &mut [u8]) -> Result<()> {
     let Some((count, payload)) = src.split_first_chunk() else {
         return Err(Error::truncated(WHAT, 8, src.len()));

@@ -1,9 +1,9 @@
 //! Differences of differences in one fixed bit width.
 //!
-//! `u8 bits | u64 n | payload`. The payload is the raw values where `bits` would not save any; otherwise the first
-//! two values raw, then a sign bit and `bits` magnitude bits per value, packed from the most significant bit of
-//! little-endian 64-bit words. `bits` is the bit length of the largest magnitude among the first difference and
-//! all second differences, at least 1; with two values or fewer it is 0.
+//! `u8 bits | u64 n | payload`. The payload is the raw values if packing would not save space; otherwise the
+//! first two values raw, then a sign bit and `bits` magnitude bits per value, packed from the most
+//! significant bit of little-endian 64-bit words. `bits` is the bit length of the largest magnitude among the
+//! first difference and all second differences, at least 1; with two values or fewer it is 0.
 
 use crate::int::{Int, dispatch, whole_values};
 use crate::{Error, IntKind, Result};
@@ -32,7 +32,7 @@ pub fn encode(kind: IntKind, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Fills `dst` with the values of a double delta stream; it must hold exactly as many.
+/// Fills `dst` with the values of a double delta stream; their number must match exactly.
 pub fn decode(kind: IntKind, src: &[u8], dst: &mut [u8]) -> Result<()> {
     let Some((header, payload)) = src.split_first_chunk::<HEADER>() else {
         return Err(Error::truncated(WHAT, HEADER, src.len()));

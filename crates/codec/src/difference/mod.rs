@@ -1,4 +1,4 @@
-//! Differences between neighbours: delta, delta of deltas, exclusive or.
+//! Differences between neighbors: delta, delta of deltas, XOR.
 
 pub mod delta;
 pub mod double_delta;

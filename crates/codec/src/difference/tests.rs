@@ -14,7 +14,7 @@ const KINDS: [IntKind; 8] = [
     IntKind::U64,
 ];
 
-/// Bytes of small steps in the width of `kind`, so that all paths are taken.
+/// Bytes of small steps in the width of `kind`, to cover all paths.
 fn walk(kind: IntKind, steps: &[i64]) -> Vec<u8> {
     let mut x = 0i64;
     steps
@@ -28,7 +28,7 @@ fn walk(kind: IntKind, steps: &[i64]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn deltas_come_back(steps in prop::collection::vec(any::<i64>(), 0..60)) {
+    fn deltas_round_trip(steps in prop::collection::vec(any::<i64>(), 0..60)) {
         for kind in KINDS {
             let data = walk(kind, &steps);
             let mut packed = Vec::new();
@@ -44,7 +44,7 @@ proptest! {
     }
 
     #[test]
-    fn double_deltas_come_back(
+    fn double_deltas_round_trip(
         steps in prop::collection::vec(any::<i64>(), 1..80),
         shift in 0u32..64,
     ) {

@@ -1,4 +1,4 @@
-//! Exclusive or of each value with the one before; the first is kept.
+//! XOR of each value with the previous one; the first is stored unchanged.
 
 use crate::Result;
 use crate::int::{Int, same_length};
@@ -10,7 +10,9 @@ fn kind_of(width: usize, len: usize) -> Result<IntKind> {
     match IntKind::unsigned(width) {
         Some(kind) if len.is_multiple_of(width) => Ok(kind),
         Some(_) => Err(Error::corrupt(WHAT, format!("{len} bytes are not whole values of {width}"))),
-        None => Err(Error::unsupported(WHAT, format!("values of {width} bytes; 1, 2, 4 and 8 are known"))),
+        None => {
+            Err(Error::unsupported(WHAT, format!("values of {width} bytes; 1, 2, 4 and 8 are supported")))
+        }
     }
 }
 
@@ -26,7 +28,7 @@ pub fn encode(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Undoes [`encode`].
+/// Reverts [`encode`].
 pub fn decode(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     same_length(WHAT, src, dst)?;
     match kind_of(width, src.len())? {

@@ -1,11 +1,11 @@
-//! Message digests that guard stored bytes.
+//! Message digests of stored bytes.
 
 use crate::{Error, Result};
 
 /// A message digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Digest {
-    /// 16 bytes. Against accidents, not against attackers.
+    /// 16 bytes. Detects accidental changes, not attacks.
     Md5,
     /// 32 bytes.
     Sha256,
@@ -20,7 +20,7 @@ impl Digest {
         }
     }
 
-    /// Never: a digest has bytes.
+    /// Always false: a digest has bytes.
     pub fn is_empty(self) -> bool {
         false
     }
@@ -52,7 +52,7 @@ impl Digest {
     }
 }
 
-/// The first bytes, enough to tell two digests apart in a message.
+/// The first bytes in hex, enough to distinguish two digests in a message.
 fn start(bytes: &[u8]) -> String {
     bytes
         .first_chunk()

@@ -1,4 +1,4 @@
-//! Doubles as the largest coefficients of a cosine transform. Lossy: the values come back near what they were.
+//! Doubles as the largest coefficients of a discrete cosine transform. Lossy: decoded values are approximate.
 //!
 //! ```text
 //! block: u16 values n | u16 coefficients m | i16 exponent β | positions | magnitudes | zero bits up to a byte
@@ -6,7 +6,7 @@
 //! magnitudes: if m > 0: 8 bits width b, b bits μ, then each: sign, b bits v; it is (v + μ) · 2^β, and b := bits(v)
 //! ```
 //!
-//! Files of two releases have it; nothing writes it any more, so there is only a decoder.
+//! Only files of two releases use it and no current engine writes it, so there is only a decoder.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +18,7 @@ use crate::{Error, Result};
 
 const WHAT: &str = "frequency column";
 
-/// Most multiplications for one block; the usual block has 1024 values, and fewer coefficients.
+/// Maximum number of multiplications for one block; a usual block has 1024 values and fewer coefficients.
 const MAX_WORK: usize = 1 << 25;
 
 /// Appends the first `count` values of the column `src`.
@@ -57,7 +57,10 @@ fn positions(reader: &mut BitReader<'_>, n: usize, m: usize) -> Result<Vec<usize
         for _ in 0..8.min(m - positions.len()) {
             let position = reader.read(bits) as usize;
             if position >= n {
-                return Err(Error::corrupt(WHAT, format!("coefficient {position} of {n}")));
+                return Err(Error::corrupt(
+                    WHAT,
+                    format!("coefficient position {position} is out of range, the block has {n} values"),
+                ));
             }
             positions.push(position);
         }
@@ -82,7 +85,7 @@ fn magnitudes(reader: &mut BitReader<'_>, m: usize, exponent: i16) -> Vec<f64> {
     values.collect()
 }
 
-/// The inverse of the orthonormal cosine transform of the second kind; the first `wanted` of `n` values.
+/// Inverts the orthonormal type-II cosine transform; returns the first `wanted` of `n` values.
 fn transform(positions: &[usize], magnitudes: &[f64], n: usize, wanted: usize, dst: &mut Vec<f64>) {
     let turn = 4 * n;
     let cosines: Vec<f64> = (0..turn).map(|i| (PI * i as f64 / (2 * n) as f64).cos()).collect();

@@ -11,7 +11,7 @@ fn numbers(text: &str) -> Vec<f64> {
     text.split_whitespace().map(|n| n.parse().unwrap()).collect()
 }
 
-/// Columns of the encoder of IoTDB 1.0.0 and what its decoder makes of them.
+/// Columns of the IoTDB 1.0.0 encoder and the values its decoder returns.
 #[test]
 fn columns_of_the_original_encoder_decode() {
     let sine = numbers(
@@ -46,7 +46,7 @@ fn columns_of_the_original_encoder_decode() {
 }
 
 #[test]
-fn blocks_that_cannot_be_are_told() {
+fn impossible_blocks_are_refused() {
     assert!(decode(&hex("000100020000"), 1, &mut Vec::new()).is_err());
     assert!(decode(&hex("000000000000"), 1, &mut Vec::new()).is_err());
     assert!(decode(&hex("ffffffff0000"), 1, &mut Vec::new()).is_err());

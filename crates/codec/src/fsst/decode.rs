@@ -39,7 +39,7 @@ impl Decoder {
         Ok((Self { symbols, lengths: lengths.to_vec() }, used))
     }
 
-    /// Appends the decoded form of one string. At most eight bytes come out per byte that goes in.
+    /// Appends the decoded form of one string, at most eight bytes per coded byte.
     pub fn decode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         let mut codes = src.iter();
         while let Some(&code) = codes.next() {
@@ -51,10 +51,11 @@ impl Decoder {
             let (Some(symbol), Some(&len)) = (self.symbols.get(at), self.lengths.get(at)) else {
                 return Err(Error::corrupt(
                     WHAT,
-                    format!("code {code} of a table with {} symbols", self.symbols.len()),
+                    format!("code {code} is out of range, the table has {} symbols", self.symbols.len()),
                 ));
             };
-            // Eight bytes are copied at once and the surplus is cut off: cheaper than a copy of variable length.
+            // Copies eight bytes at once and truncates the surplus, which is cheaper than a copy of variable
+            // length.
             let end = dst.len() + usize::from(len);
             dst.extend_from_slice(symbol);
             dst.truncate(end);

@@ -6,7 +6,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Trains a table on `values`; the same values give the same table.
+    /// Trains a table on `values`; deterministic.
     pub fn train(values: &[&[u8]]) -> Self {
         Self { compressor: Compressor::train(&values.to_vec()) }
     }
@@ -21,7 +21,7 @@ impl Encoder {
         }
     }
 
-    /// The coded form of one string.
+    /// Returns the coded form of one string.
     pub fn encode(&self, value: &[u8]) -> Vec<u8> {
         self.compressor.compress(value)
     }

@@ -1,8 +1,8 @@
-//! FSST: strings as sequences of one-byte codes, each standing for a symbol of one to eight bytes.
+//! FSST: strings as sequences of one-byte codes, each for a symbol of one to eight bytes.
 //!
-//! A symbol table is written as its number of symbols (one byte, at most 255), the length of each (one byte), then
-//! their bytes. Code 255 escapes: the byte behind it stands for itself. Each string is coded on its own, so one can
-//! be decoded without the others.
+//! A symbol table is stored as its number of symbols (one byte, at most 255), the length of each (one byte),
+//! then their bytes. Code 255 is an escape: the next byte is a literal. Each string is coded independently,
+//! so one can be decoded without the others.
 
 mod decode;
 mod encode;
@@ -12,5 +12,5 @@ mod tests;
 pub use decode::Decoder;
 pub use encode::Encoder;
 
-/// The code that says that the next byte stands for itself.
+/// The escape code: the next byte is a literal.
 const ESCAPE: u8 = 255;

@@ -19,7 +19,7 @@ fn round_trip(values: &[&[u8]]) {
 }
 
 #[test]
-fn similar_strings_shrink_and_come_back() {
+fn similar_strings_shrink_and_round_trip() {
     let urls: Vec<String> =
         (0..500).map(|i| format!("https://example.org/articles/{i}/index.html")).collect();
     let values: Vec<&[u8]> = urls.iter().map(String::as_bytes).collect();
@@ -53,7 +53,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn any_strings_come_back(values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..60)) {
+    fn any_strings_round_trip(values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..60)) {
         round_trip(&values.iter().map(Vec::as_slice).collect::<Vec<_>>());
     }
 

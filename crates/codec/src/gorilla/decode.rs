@@ -1,4 +1,4 @@
-//! Reading the later form.
+//! Decoder of the later form.
 
 use super::{WHAT, leading_bits};
 use crate::bitstream::BitReader;
@@ -10,7 +10,7 @@ pub fn decode<T: Word>(src: &[u8], count: usize, dst: &mut Vec<T>) -> Result<()>
     if count == 0 {
         return Ok(());
     }
-    // One bit for every value but the first.
+    // Every value but the first takes at least one bit.
     let least = (T::BITS as usize + count - 1).div_ceil(8);
     if src.len() < least {
         return Err(Error::truncated(WHAT, least, src.len()));
@@ -27,7 +27,7 @@ pub fn decode<T: Word>(src: &[u8], count: usize, dst: &mut Vec<T>) -> Result<()>
             0 | 1 => reader.consume(1),
             2 => {
                 if length == 0 {
-                    return Err(Error::corrupt(WHAT, "a difference reuses a window before there is one"));
+                    return Err(Error::corrupt(WHAT, "a difference reuses a window that is not set"));
                 }
                 reader.consume(2);
                 value ^= reader.read(length) << trail;

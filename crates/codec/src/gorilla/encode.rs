@@ -1,4 +1,4 @@
-//! Writing the later form.
+//! Encoder of the later form.
 
 use super::{leading_bits, leading_zeros, trailing_zeros};
 use crate::bitstream::BitWriter;
@@ -6,7 +6,7 @@ use crate::word::Word;
 
 /// Appends the column of `values`, terminator included, to `dst`.
 ///
-/// A column that ends on a byte boundary gets one zero byte more, as the engines write it.
+/// A column that ends on a byte boundary gets one extra zero byte, as the original engines write it.
 pub fn encode<T: Word>(values: &[T], dst: &mut Vec<u8>) {
     let words = values.iter().map(|v| v.to_word()).chain(std::iter::once(T::TERMINATOR));
     let lead_bits = leading_bits(T::BITS);

@@ -1,4 +1,4 @@
-//! The first form: the window is where the value before has its own bits.
+//! The first form: the window is derived from the significant bits of the previous value.
 //!
 //! The first value is little-endian. NaNs are canonical.
 

@@ -1,7 +1,8 @@
-//! Values as exclusive-or with the one before, the zeros around the difference left out.
+//! Values XORed with the previous one, without the leading and trailing zeros of the difference.
 //!
-//! [`decode`] and [`encode`] keep the window of the last difference; [`legacy`] derives it from the value before.
-//! Both close the stream with one more value, the terminator, which a reader that counts never meets.
+//! [`decode`] and [`encode`] keep the window of the last difference; [`legacy`] derives it from the previous
+//! value. Both end the stream with one more value, the terminator; a reader that counts values never reaches
+//! it.
 
 mod decode;
 mod encode;

@@ -4,7 +4,7 @@ use super::*;
 use crate::word::{Float, Word};
 
 #[test]
-fn the_later_form_is_the_documented_one() {
+fn the_later_form_matches_its_documented_layout() {
     let mut dst = Vec::new();
     encode(&[5i32, 5, 7, 6], &mut dst);
     assert_eq!(dst, [0, 0, 0, 5, 0x7e, 7, 0xf8, 0x38, 0x3d, 0, 0, 0, 0x0c]);
@@ -14,7 +14,7 @@ fn the_later_form_is_the_documented_one() {
 }
 
 #[test]
-fn the_first_form_is_the_documented_one() {
+fn the_first_form_matches_its_documented_layout() {
     let mut dst = Vec::new();
     legacy::encode(&[1.5f32, 1.5, 2.5], &mut dst);
     assert_eq!(dst, [0, 0, 0xc0, 0x3f, 0x61, 0x2b, 0xff, 0x9f, 0xf0]);

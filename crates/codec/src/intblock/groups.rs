@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 
-/// Reads `out.len()` values from the front of `src`; gives the bytes consumed.
+/// Reads `out.len()` values from the start of `src`; returns the bytes consumed.
 pub fn decode_groups(src: &[u8], out: &mut [u32]) -> Result<usize> {
     let mut at = 0;
     for group in out.chunks_mut(4) {

@@ -8,20 +8,24 @@ const fn packed_len(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(8)
 }
 
-/// Reads `out.len()` values (at most [`BLOCK`]) of `width` bits from the front of `src`; gives the bytes consumed.
+/// Reads `out.len()` values (at most [`BLOCK`]) of `width` bits from the start of `src`; returns the bytes
+/// consumed.
 pub fn unpack(src: &[u8], width: u32, out: &mut [u32]) -> Result<usize> {
     const WHAT: &str = "bit-packed block";
     if width > 32 {
-        return Err(Error::corrupt(WHAT, format!("a width of {width} bits, at most 32 fit")));
+        return Err(Error::corrupt(WHAT, format!("width {width} is above 32 bits")));
     }
     if out.len() > BLOCK {
-        return Err(Error::unsupported(WHAT, format!("{} values, at most {BLOCK} form a block", out.len())));
+        return Err(Error::unsupported(
+            WHAT,
+            format!("{} values in a block; the maximum is {BLOCK}", out.len()),
+        ));
     }
     let len = packed_len(out.len(), width);
     let Some(packed) = src.get(..len) else {
         return Err(Error::truncated(WHAT, len, src.len()));
     };
-    // The kernels load eight bytes at a time. Where another block follows there is room behind this one.
+    // The kernels load eight bytes at a time. If another block follows, the loads may read into it.
     if let Some(roomy) = src.get(..out.len().div_ceil(8) * width as usize + 8) {
         dispatch(roomy, width, out);
         return Ok(len);
@@ -34,7 +38,7 @@ pub fn unpack(src: &[u8], width: u32, out: &mut [u32]) -> Result<usize> {
     Ok(len)
 }
 
-/// The values' bits as a mask.
+/// The mask of one value's bits.
 const fn mask(width: u32) -> u64 {
     (1u64 << width) - 1
 }

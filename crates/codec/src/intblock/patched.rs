@@ -1,4 +1,4 @@
-//! Patched packing: low bits of all values, and the full value of those that do not fit.
+//! Patched packing: the low bits of all values, and the full values of those that do not fit.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -12,7 +12,7 @@ use crate::{Error, Result, varint};
 
 const WHAT: &str = "patched block";
 
-/// Reads `out.len()` values (at most 128) from the front of `src`; gives the bytes consumed.
+/// Reads `out.len()` values (at most 128) from the start of `src`; returns the bytes consumed.
 pub fn decode_patched(src: &[u8], out: &mut [u32]) -> Result<usize> {
     let &[width, exceptions, ..] = src else {
         return Err(Error::truncated(WHAT, 2, src.len()));
@@ -40,10 +40,10 @@ pub fn decode_patched(src: &[u8], out: &mut [u32]) -> Result<usize> {
     Ok(at)
 }
 
-/// Position, value and length of the exception at the front of `src`.
+/// Reads position, value and length of the exception at the start of `src`.
 #[inline]
 fn exception(src: &[u8]) -> Result<(usize, u32, usize)> {
-    // Nearly all of them are small.
+    // Nearly all exceptions are small.
     match src {
         &[position, value, ..] if value < 0x80 => Ok((usize::from(position), u32::from(value), 2)),
         _ => long_exception(src),

@@ -40,7 +40,7 @@ pub fn pack(words: impl IntoIterator<Item = u64>, width: u32, dst: &mut Vec<u8>)
 
 /// Appends `n` values to `dst`: each the word of `width` bits plus `base`, wrapping. Returns the bytes consumed.
 ///
-/// `width` may be 0 to 64; bytes behind the stream are left alone.
+/// `width` is 0 to 64; bytes after the stream are ignored.
 pub fn unpack<T: Int>(src: &[u8], width: u32, base: u64, n: usize, dst: &mut Vec<T>) -> Result<usize> {
     let len = check(src, width, n)?;
     dst.reserve(n);
@@ -50,19 +50,19 @@ pub fn unpack<T: Int>(src: &[u8], width: u32, base: u64, n: usize, dst: &mut Vec
     Ok(len)
 }
 
-/// Bytes of the stream, once its width is known to be legal and all of it to be there.
+/// Checks that the width is legal and the whole stream is present; returns its length in bytes.
 pub(super) fn check(src: &[u8], width: u32, n: usize) -> Result<usize> {
     if width > 64 {
         return Err(Error::corrupt(WHAT, format!("a width of {width} bits")));
     }
     match packed_len(n, width) {
-        None => Err(Error::corrupt(WHAT, "their number overflows")),
+        None => Err(Error::corrupt(WHAT, "the number of values overflows")),
         Some(len) if len > src.len() => Err(Error::truncated(WHAT, len, src.len())),
         Some(len) => Ok(len),
     }
 }
 
-/// Hands out the `n` words of a stream that [`check`] has accepted, 64 at a time.
+/// Passes on the `n` words of a stream that [`check`] has accepted, 64 at a time.
 pub(super) fn for_each_block(src: &[u8], width: u32, n: usize, mut take: impl FnMut(&[u64])) {
     let mut out = [0u64; BLOCK];
     let (whole, rest) = (n / BLOCK, n % BLOCK);
@@ -79,7 +79,7 @@ pub(super) fn for_each_block(src: &[u8], width: u32, n: usize, mut take: impl Fn
         take(&out);
     }
     if rest > 0 {
-        // The tail is unpacked as a whole block whose missing bytes are zero; only its first values count.
+        // The tail is unpacked as a whole block padded with zero bytes; only its first values are used.
         let mut padded = [0u8; 64 * 8];
         let there = tail.len().min(step);
         if let (Some(space), Some(bytes)) = (padded.get_mut(..there), tail.get(..there)) {
@@ -90,14 +90,14 @@ pub(super) fn for_each_block(src: &[u8], width: u32, n: usize, mut take: impl Fn
     }
 }
 
-/// Unpacks one block of 64 values; `src` holds `8 * W` bytes.
+/// Unpacks one block of 64 values; `src` has `8 * W` bytes.
 fn unpack_block<const W: usize>(src: &[u8], out: &mut [u64; BLOCK]) {
     let mut words = [0u64; W];
     for (word, bytes) in words.iter_mut().zip(src.as_chunks::<8>().0) {
         *word = u64::from_le_bytes(*bytes);
     }
     let mask = if W == 64 { u64::MAX } else { (1u64 << W) - 1 };
-    // With W constant the loop unrolls; every index and shift is known when it is compiled.
+    // With W constant the loop unrolls; every index and shift is known at compile time.
     for (i, value) in out.iter_mut().enumerate() {
         let bit = i * W;
         let (word, shift) = (bit / 64, bit % 64);

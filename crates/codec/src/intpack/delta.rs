@@ -16,14 +16,14 @@ fn differences<T: Int>(values: &[T]) -> Vec<u64> {
         .collect()
 }
 
-/// The encoded form, made once and measured before it is written.
+/// The encoded form, computed once and measured before it is written.
 pub struct Encoded {
     first: Option<u64>,
     differences: Vec<u64>,
 }
 
 impl Encoded {
-    /// Takes the differences of `values`.
+    /// Computes the differences of `values`.
     pub fn of<T: Int>(values: &[T]) -> Self {
         Self { first: values.first().map(|v| v.widen()), differences: differences(values) }
     }
@@ -52,7 +52,7 @@ pub fn encoded_len<T: Int>(values: &[T]) -> usize {
     Encoded::of(values).len()
 }
 
-/// Appends `values`. No values give no bytes.
+/// Appends `values`; appends no bytes if there are none.
 pub fn encode<T: Int>(values: &[T], dst: &mut Vec<u8>) {
     Encoded::of(values).write(dst);
 }

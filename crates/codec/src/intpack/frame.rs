@@ -5,7 +5,7 @@ use crate::{Error, Result, varint};
 
 const WHAT: &str = "frame-of-reference values";
 
-/// The base (minimum) and the width of the distances, in the order of `T`.
+/// Returns the base (minimum) and the width of the distances, in the order of `T`.
 fn measure<T: Int>(values: &[T]) -> Option<(u64, u32)> {
     let first = *values.first()?;
     let (min, max) = values.iter().fold((first, first), |(min, max), &v| (min.min(v), max.max(v)));
@@ -23,7 +23,7 @@ pub fn encoded_len<T: Int>(values: &[T]) -> usize {
     }
 }
 
-/// Appends `values`. No values give the single byte 1.
+/// Appends `values`. An empty list is the single byte 1.
 pub fn encode<T: Int>(values: &[T], dst: &mut Vec<u8>) {
     let Some((base, width)) = measure(values) else {
         dst.push(1);

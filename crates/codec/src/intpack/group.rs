@@ -1,5 +1,5 @@
-//! Group varint: values up to 2^32 - 1, four behind one control byte whose bit pairs say how many bytes each takes.
-//! A short last group has zero bits and no bytes for the missing values.
+//! Group varint: values up to 2^32 - 1, in groups of four after one control byte with a 2-bit length per
+//! value. A short last group has zero bits and no bytes for the missing values.
 
 use super::Int;
 use crate::{Error, Result};
@@ -48,7 +48,7 @@ pub fn encode<T: Int>(values: &[T], dst: &mut Vec<u8>) -> Result<()> {
 
 /// Appends `n` values to `dst`.
 pub fn decode<T: Int>(src: &[u8], n: usize, dst: &mut Vec<T>) -> Result<()> {
-    // Every value takes at least a byte: a count that cannot be there is refused before space is made for it.
+    // Every value takes at least one byte: an impossible count is refused before allocation.
     if n > src.len() {
         return Err(Error::truncated(WHAT, n, src.len()));
     }

@@ -12,7 +12,8 @@
 //! | [`group`] | one control byte per four values, each 1 to 4 bytes |
 //! | [`pfor`] | width, listed exceptions, packed low bits |
 //!
-//! Every form has `encode`, `decode` and `encoded_len`; the last one lets a writer compare forms without making them.
+//! Every form has `encode`, `decode` and `encoded_len`; the last one lets a writer compare forms without
+//! encoding them.
 
 pub mod bits;
 pub mod delta;

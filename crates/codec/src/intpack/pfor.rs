@@ -1,10 +1,10 @@
-//! Patched packing for at most 256 values up to 2^32 - 1: a width that fits most of them, the few others listed as
-//! exceptions (position, full value), then the low bits of all.
+//! Patched packing for at most 256 values up to 2^32 - 1: a width that fits most of them, exceptions
+//! (position, full value), then the low bits of all.
 
 use super::{Int, bits};
 use crate::{Error, Result, varint};
 
-/// The most values one stream can hold: positions are bytes.
+/// The maximum number of values in one stream: positions are bytes.
 pub const MAX_VALUES: usize = 256;
 
 const WHAT: &str = "patched values";
@@ -15,7 +15,7 @@ fn choose<T: Int>(values: &[T]) -> Option<(u32, usize)> {
     if values.len() > MAX_VALUES || values.iter().any(|v| v.widen() > LIMIT) {
         return None;
     }
-    // What the values of each width would cost as exceptions.
+    // The cost of the values of each width as exceptions.
     let mut cost = [0usize; 33];
     for value in values {
         let word = value.widen();
@@ -42,7 +42,7 @@ pub fn encoded_len<T: Int>(values: &[T]) -> Option<usize> {
 /// Appends `values`; refuses more than 256 values and values above 2^32 - 1.
 pub fn encode<T: Int>(values: &[T], dst: &mut Vec<u8>) -> Result<()> {
     let Some((width, _)) = choose(values) else {
-        return Err(Error::unencodable(WHAT, "more than 256 values, or one above 4294967295"));
+        return Err(Error::unencodable(WHAT, "more than 256 values, or a value above 4294967295"));
     };
     let is_exception = |word: u64| bits::width_of(word) > width;
     let exceptions = values.iter().filter(|v| is_exception(v.widen())).count();
@@ -73,7 +73,7 @@ pub fn decode<T: Int>(src: &[u8], n: usize, dst: &mut Vec<T>) -> Result<()> {
         pos += 1;
         let value = varint::take(rest, &mut pos)?;
         if usize::from(position) >= n {
-            return Err(Error::corrupt(WHAT, format!("an exception at {position} of {n} values")));
+            return Err(Error::corrupt(WHAT, format!("exception at position {position} of {n} values")));
         }
         exceptions.push((usize::from(position), value));
     }

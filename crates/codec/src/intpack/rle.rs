@@ -51,7 +51,7 @@ pub fn encoded_len<T: Int>(values: &[T]) -> usize {
     len
 }
 
-/// Appends `values`. No values give the single byte 1.
+/// Appends `values`. An empty list is the single byte 1.
 pub fn encode<T: Int>(values: &[T], dst: &mut Vec<u8>) {
     let width = width_of(values);
     dst.push(width as u8);

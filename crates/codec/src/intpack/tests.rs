@@ -100,7 +100,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn unsigned_values_come_back(values in prop::collection::vec(any::<u64>(), 0..300), shift in 0u32..64) {
+    fn unsigned_values_round_trip(values in prop::collection::vec(any::<u64>(), 0..300), shift in 0u32..64) {
         let values: Vec<u64> = values.iter().map(|v| v >> shift).collect();
         round_trip(&values);
         round_trip(&values.iter().map(|&v| v as u8).collect::<Vec<_>>());
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn signed_values_come_back(values in prop::collection::vec(any::<i64>(), 0..300), shift in 0u32..64) {
+    fn signed_values_round_trip(values in prop::collection::vec(any::<i64>(), 0..300), shift in 0u32..64) {
         let values: Vec<i64> = values.iter().map(|v| v >> shift).collect();
         round_trip(&values);
         round_trip(&values.iter().map(|&v| v as i8).collect::<Vec<_>>());
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn runs_come_back(runs in prop::collection::vec((any::<i16>(), 1usize..30), 0..20)) {
+    fn runs_round_trip(runs in prop::collection::vec((any::<i16>(), 1usize..30), 0..20)) {
         round_trip(&runs.iter().flat_map(|&(v, n)| std::iter::repeat_n(v, n)).collect::<Vec<_>>());
     }
 

@@ -1,4 +1,5 @@
-//! Values one after the other: fixed width in either byte order, zigzag varints, and byte strings with a length in front.
+//! Values stored back to back: fixed width in either byte order, zigzag varints, and byte strings with a
+//! length prefix.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,7 @@ use crate::{Error, Result};
 
 const WHAT: &str = "plain column";
 
-/// Which end of a fixed-width value comes first.
+/// Byte order of fixed-width values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrder {
     /// Most significant byte first.
@@ -18,7 +19,7 @@ pub enum ByteOrder {
     Little,
 }
 
-/// How the length before a byte string is written.
+/// Form of the length prefix of a byte string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LengthPrefix {
     /// Four bytes, most significant first.
@@ -103,8 +104,8 @@ pub fn encode_varint(values: &[i32], dst: &mut Vec<u8>) {
 
 /// Appends `count` byte strings: their bytes to `data`, the end of each to `offsets`.
 ///
-/// An offset counts from the start of `data` as it is handed in, plus what `data` holds already; a caller who
-/// starts with `offsets = [0]` and an empty `data` gets the two buffers of an Arrow string array.
+/// Offsets count from the current start of `data`, including the bytes it already has. A caller that starts
+/// with `offsets = [0]` and an empty `data` gets the two buffers of an Arrow string array.
 pub fn decode_bytes(
     src: &[u8],
     prefix: LengthPrefix,
@@ -129,8 +130,9 @@ pub fn decode_bytes(
 
 /// Appends one value to a pair of Arrow string buffers.
 pub(crate) fn push_bytes(value: &[u8], offsets: &mut Vec<i32>, data: &mut Vec<u8>) -> Result<()> {
-    let end = i32::try_from(data.len() + value.len())
-        .map_err(|_| Error::unsupported(WHAT, "the strings of one batch pass 2 GiB; read smaller batches"))?;
+    let end = i32::try_from(data.len() + value.len()).map_err(|_| {
+        Error::unsupported(WHAT, "the strings of one batch exceed 2 GiB; read smaller batches")
+    })?;
     data.extend_from_slice(value);
     offsets.push(end);
     Ok(())
@@ -146,14 +148,14 @@ fn take_bytes<'a>(rest: &mut &'a [u8], prefix: LengthPrefix) -> Result<&'a [u8]>
             if prefix == LengthPrefix::Big32 { i32::from_be_bytes(*head) } else { i32::from_le_bytes(*head) }
         }
     };
-    let len = usize::try_from(stated)
-        .map_err(|_| Error::corrupt(WHAT, format!("a string has the length {stated}")))?;
+    let len =
+        usize::try_from(stated).map_err(|_| Error::corrupt(WHAT, format!("a string of length {stated}")))?;
     let (value, tail) = rest.split_at_checked(len).ok_or_else(|| Error::truncated(WHAT, len, rest.len()))?;
     *rest = tail;
     Ok(value)
 }
 
-/// Appends byte strings, each with its length in front.
+/// Appends byte strings, each with a length prefix.
 pub fn encode_bytes<'a>(
     values: impl IntoIterator<Item = &'a [u8]>,
     prefix: LengthPrefix,

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn the_forms_are_the_documented_ones() {
+fn bytes_match_the_documented_layouts() {
     let mut dst = Vec::new();
     encode_bool(&[true, false], &mut dst);
     assert_eq!(dst, [1, 0]);

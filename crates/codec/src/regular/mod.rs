@@ -1,10 +1,10 @@
-//! Arithmetic progressions, with a bitmap where steps are missing.
+//! Arithmetic progressions, with a bitmap of missing steps.
 //!
 //! ```text
 //! bool gaps | if gaps: i32 bytes, bitmap (least significant bit first) | i32 positions | int step | int first value
 //! ```
 //!
-//! Blocks hold up to [`BLOCK`] values; nothing marks the end.
+//! Blocks have up to [`BLOCK`] values; there is no end marker.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ const WHAT: &str = "regular column";
 /// Values in a full block.
 pub const BLOCK: usize = 128;
 
-/// A block with gaps may span this many steps; beyond it the bitmap outgrows any gain.
+/// Maximum number of steps in a block with gaps; with more, the bitmap outweighs the savings.
 const MAX_POSITIONS: i64 = 1 << 24;
 
 struct Block<'a, T> {
@@ -66,14 +66,14 @@ impl<T: Int> Block<'_, T> {
         }
     }
 
-    /// The bits of the byte that begins at position `at`, without those beyond the last position.
+    /// The bits of the byte at position `at`, without those past the last position.
     fn present(&self, byte: u8, at: usize) -> u8 {
         let left = self.positions - at;
         if left >= 8 { byte } else { byte & ((1 << left) - 1) }
     }
 }
 
-/// How many values `src` holds, counted no further than `limit`.
+/// Counts the values of `src`, up to `limit`.
 pub fn count<T: Int>(src: &[u8], limit: usize) -> Result<usize> {
     let (mut rest, mut total) = (src, 0usize);
     while !rest.is_empty() && total < limit {
@@ -106,7 +106,7 @@ pub fn decode<T: Int>(src: &[u8], count: usize, dst: &mut Vec<T>) -> Result<()> 
 
 /// Appends the column of `values` to `dst`.
 ///
-/// Values whose steps are not all multiples of the smallest cannot be written this way and are refused.
+/// Fails if the steps are not all multiples of the smallest.
 pub fn encode<T: Int>(values: &[T], dst: &mut Vec<u8>) -> Result<()> {
     for block in values.chunks(BLOCK) {
         encode_block(block, dst)?;

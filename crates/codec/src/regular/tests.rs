@@ -9,7 +9,7 @@ fn encoded<T: Int>(values: &[T]) -> Vec<u8> {
 }
 
 #[test]
-fn the_form_is_the_documented_one() {
+fn bytes_match_the_documented_layout() {
     assert_eq!(encoded(&[10, 12, 14]), [0, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 10]);
     assert_eq!(encoded(&[10, 12, 16, 18]), [1, 0, 0, 0, 1, 0x1b, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0, 10]);
     let mut one = vec![0, 0, 0, 0, 1, 0x7f];
@@ -27,7 +27,7 @@ fn irregular_values_are_refused() {
 }
 
 #[test]
-fn lengths_beyond_the_bytes_are_told() {
+fn lengths_past_the_end_are_refused() {
     let mut out = Vec::<i32>::new();
     assert!(decode(&[1, 0x7f, 0xff, 0xff, 0xff, 0], 1, &mut out).is_err());
     assert!(decode(&[0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0], 1, &mut out).is_err());
@@ -35,7 +35,7 @@ fn lengths_beyond_the_bytes_are_told() {
         decode(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 1, &mut out).is_err(),
         "an empty block makes no progress"
     );
-    // Bits beyond the last position do not count.
+    // Bits past the last position do not count.
     let odd = [1, 0, 0, 0, 1, 0xff, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0];
     assert_eq!(count::<i32>(&odd, 100), Ok(2));
     assert!(decode(&odd, 3, &mut out).is_err());
@@ -48,7 +48,7 @@ proptest! {
         for gap in gaps {
             values.push(values[values.len() - 1] + gap * step);
         }
-        // A block without the smallest step, or with coprime steps, is refused rather than written wrongly.
+        // A block without the smallest step, or with coprime steps, is refused instead of written wrongly.
         let mut dst = Vec::new();
         if encode(&values, &mut dst).is_ok() {
             let mut out = Vec::<i64>::new();

@@ -1,4 +1,4 @@
-//! Reading.
+//! Decoder.
 
 use super::{Column, Difference, WHAT, width_bits};
 use crate::bitstream::BitReader;
@@ -6,7 +6,7 @@ use crate::{Error, Result};
 
 /// Appends the first `count` values of the column `src`.
 pub fn decode<T: Column>(src: &[u8], difference: Difference, count: usize, dst: &mut Vec<T>) -> Result<()> {
-    // Every value takes at least a bit.
+    // Every value takes at least one bit.
     if count.div_ceil(8) > src.len() {
         return Err(Error::truncated(WHAT, count.div_ceil(8), src.len()));
     }
@@ -46,12 +46,13 @@ pub fn decode<T: Column>(src: &[u8], difference: Difference, count: usize, dst: 
     Ok(())
 }
 
-/// A number written as a sum of Fibonacci numbers, the smallest first, closed by a second 1 in a row.
+/// Reads a number in Fibonacci code: a sum of Fibonacci numbers, the smallest first, ended by two 1 bits in a
+/// row.
 fn fibonacci(reader: &mut BitReader<'_>) -> Result<usize> {
     let (mut term, mut next) = (1usize, 2usize);
     let mut total = 0usize;
     let mut before = false;
-    // 45 terms pass 32 bits; no block is that long.
+    // 45 terms exceed 32 bits; no block is that long.
     for _ in 0..46 {
         let bit = reader.read_bit();
         if bit && before {

@@ -1,4 +1,4 @@
-//! Writing.
+//! Encoder.
 
 use super::{BLOCK, Column, Difference, width_bits};
 use crate::bitstream::BitWriter;

@@ -1,12 +1,12 @@
-//! Differences grouped by how many bits they need.
+//! Differences grouped by bit width.
 //!
 //! ```text
 //! block: u32 values | runs, then zero bits up to the next byte
 //! run:   6 bits (64 bit types: 7) width c | run length in Fibonacci code | that many differences of c bits
 //! ```
 //!
-//! The first difference of a block is the value itself. A difference that uses the top bit loses it on paper and gets
-//! it back on reading.
+//! The first difference of a block is the value itself. A difference that uses the top bit is stored without
+//! it; the decoder restores it.
 
 mod decode;
 mod encode;
@@ -28,12 +28,13 @@ const fn width_bits(bits: u32) -> u32 {
     if bits == 32 { 6 } else { 7 }
 }
 
-/// How the difference of two values is taken; the column does not say. Integers only know [`Difference::Bits`].
+/// How the difference of two values is computed; the column does not store it. Integers only use
+/// [`Difference::Bits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// Of the raw bits as integers.
+    /// Difference of the raw bits as integers.
     Bits,
-    /// In floating point, which rounds.
+    /// Difference in floating point, which rounds.
     Value,
 }
 

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn the_form_is_the_documented_one() {
+fn bytes_match_the_documented_layout() {
     let mut dst = Vec::new();
     encode(&[1, 2, 3], Difference::Bits, &mut dst);
     assert_eq!(dst, [0, 0, 0, 3, 4, 0xf8]);

@@ -1,4 +1,4 @@
-//! Reading runs.
+//! Decoder of runs.
 
 use super::WHAT;
 use crate::bitstream::extend_unpacked;
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 enum Run<'a> {
     /// `n` copies of `value`.
     Repeat { n: usize, value: u64 },
-    /// `n` values packed at the front of the bytes.
+    /// `n` values packed at the start of the bytes.
     Packed { n: usize, bytes: &'a [u8] },
 }
 
@@ -91,12 +91,12 @@ pub fn decode<T: Int>(src: &[u8], count: usize, dst: &mut Vec<T>) -> Result<()> 
     decode_words(src, T::BITS, count, dst, T::from_word)
 }
 
-/// Appends the first `count` booleans of the column `src`, which are 32-bit integers there.
+/// Appends the first `count` booleans of the column `src`, stored as 32-bit integers.
 pub fn decode_bool(src: &[u8], count: usize, dst: &mut Vec<bool>) -> Result<()> {
     decode_words(src, 32, count, dst, |word| word != 0)
 }
 
-/// How many values `src` holds, counted no further than `limit`.
+/// Counts the values of `src`, up to `limit`.
 pub fn count<T: Int>(src: &[u8], limit: usize) -> Result<usize> {
     let (mut rest, mut total) = (src, 0usize);
     while !rest.is_empty() && total < limit {

@@ -1,4 +1,4 @@
-//! Writing runs, with the same choices as the engines that read them.
+//! Encoder of runs, with the same choices as the original engines.
 
 use crate::bitstream::{BitWriter, packed_len};
 use crate::word::Int;
@@ -10,7 +10,7 @@ const GROUPS: usize = 63;
 /// Copies in one repeat.
 const REPEATS: usize = 32_767;
 
-/// Appends the column of `values` to `dst`; nothing for no values.
+/// Appends the column of `values` to `dst`; an empty column has no bytes.
 pub fn encode<T: Int>(values: &[T], dst: &mut Vec<u8>) {
     encode_words(values.iter().map(|v| v.to_word()), T::BITS, dst);
 }
@@ -43,7 +43,7 @@ struct Runs<'a> {
     body: &'a mut Vec<u8>,
     bits: u32,
     width: u32,
-    /// Whole groups that wait for their header, then the `partial` values of the group in the making.
+    /// Complete groups waiting for their header, then the `partial` values of the current group.
     pending: Vec<u64>,
     partial: usize,
 }
@@ -90,7 +90,7 @@ impl Runs<'_> {
         }
     }
 
-    /// Writes the whole groups, of which the last has `real` values.
+    /// Writes the complete groups; the last has `real` values.
     fn packed(&mut self, real: usize) {
         let groups = self.pending.len() / GROUP;
         if groups == 0 {
@@ -108,7 +108,7 @@ impl Runs<'_> {
     }
 
     fn repeat(&mut self, n: usize, word: u64) {
-        // The group in the making holds copies that the repeat counts.
+        // The current group contains copies that the repeat counts.
         self.pending.truncate(self.pending.len() - self.partial);
         self.partial = 0;
         self.packed(GROUP);

@@ -10,7 +10,7 @@ fn encoded<T: Int>(values: &[T]) -> Vec<u8> {
 }
 
 #[test]
-fn the_form_is_the_documented_one() {
+fn bytes_match_the_documented_layout() {
     assert_eq!(encoded(&[1, 2, 3]), [5, 2, 3, 3, 0x6c, 0]);
     assert_eq!(encoded(&[300; 10]), [4, 9, 0x14, 0x2c, 1]);
     assert_eq!(encoded(&[300i64; 8]), [4, 9, 0x10, 1, 0x2c]);
@@ -49,7 +49,7 @@ fn no_values_are_no_bytes() {
 }
 
 #[test]
-fn damaged_runs_are_told_apart() {
+fn each_kind_of_damaged_run_is_refused() {
     let mut out = Vec::<i32>::new();
     assert!(decode(&[1, 33], 1, &mut out).is_err(), "wider than the type");
     assert!(decode(&[4, 1, 1, 1, 0], 1, &mut out).is_err(), "no groups");

@@ -34,7 +34,7 @@ pub fn encode(cell: usize, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Fills `dst` with the cells of a run-length stream; it must hold exactly as many.
+/// Fills `dst` with the cells of a run-length stream; their number must match exactly.
 pub fn decode(cell: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     if cell == 0 || !src.len().is_multiple_of(cell + 2) {
         return Err(Error::corrupt(

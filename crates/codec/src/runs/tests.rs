@@ -4,7 +4,7 @@ use super::*;
 
 proptest! {
     #[test]
-    fn runs_come_back(cell in 1usize..13, data in prop::collection::vec((0u8..3, 1usize..9), 0..60)) {
+    fn runs_round_trip(cell in 1usize..13, data in prop::collection::vec((0u8..3, 1usize..9), 0..60)) {
         let data: Vec<u8> = data.iter().flat_map(|(v, n)| vec![*v; *n * cell]).collect();
         let mut packed = Vec::new();
         encode(cell, &data, &mut packed).unwrap();

@@ -1,6 +1,6 @@
 //! Floats as scaled integers: `stored = round((x - offset) / scale)`, `x = scale * stored + offset`.
 //!
-//! Lossy by nature. The division runs in the float's own type, the product in 64 bits, as the reference does it.
+//! Lossy by nature. The division uses the float's own type and the product 64 bits, like the original engine.
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 const WHAT: &str = "scaled floats";
 
-/// How floats become integers.
+/// Parameters of the conversion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     /// The step between two neighbours.
@@ -59,7 +59,7 @@ float! { f32, 4; f64, 8; }
 
 /// Appends the integers of the floats of `width` (4 or 8) bytes in `src`.
 ///
-/// A float whose integer does not fit, or that is not a number, cannot be written.
+/// Fails if a value is NaN or does not fit its integer.
 pub fn encode(width: usize, scale: &Scale, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
     check(width, src.len())?;
     match (width, scale.byte_width) {
@@ -75,7 +75,7 @@ pub fn encode(width: usize, scale: &Scale, src: &[u8], dst: &mut Vec<u8>) -> Res
     }
 }
 
-/// Fills `dst` with the floats of `width` (4 or 8) bytes whose integers `src` holds.
+/// Fills `dst` with the floats of `width` (4 or 8) bytes decoded from the integers in `src`.
 pub fn decode(width: usize, scale: &Scale, src: &[u8], dst: &mut [u8]) -> Result<()> {
     check(width, dst.len())?;
     let expected = (dst.len() / width).saturating_mul(scale.byte_width);
@@ -100,7 +100,7 @@ fn check(width: usize, len: usize) -> Result<()> {
     match width {
         4 | 8 if len.is_multiple_of(width) => Ok(()),
         4 | 8 => Err(Error::corrupt(WHAT, format!("{len} bytes are not whole floats of {width}"))),
-        _ => Err(Error::unsupported(WHAT, format!("values of {width} bytes; 4 and 8 are known"))),
+        _ => Err(Error::unsupported(WHAT, format!("values of {width} bytes; 4 and 8 are supported"))),
     }
 }
 

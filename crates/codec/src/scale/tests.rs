@@ -4,7 +4,7 @@ use super::*;
 
 proptest! {
     #[test]
-    fn scaled_floats_come_back_within_half_a_step(values in prop::collection::vec(-100i32..100, 0..50), byte_width in 0usize..4) {
+    fn scaled_floats_round_trip_within_half_a_step(values in prop::collection::vec(-100i32..100, 0..50), byte_width in 0usize..4) {
         let scale = Scale { scale: 0.25, offset: 1.5, byte_width: 1 << byte_width };
         let floats: Vec<f64> = values.iter().map(|v| f64::from(*v) * 0.25 + 1.5).collect();
         let data: Vec<u8> = floats.iter().flat_map(|v| v.to_le_bytes()).collect();

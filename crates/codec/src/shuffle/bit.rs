@@ -1,7 +1,7 @@
 //! Bit shuffle: in blocks of 8 KiB, all lowest bits of the first bytes of the values, then all next bits, and so on.
 //!
-//! In a block of `m` values (a multiple of 8; up to 7 left over are copied) bit plane `k` of byte `j` has `m / 8`
-//! bytes, and bit `q` of its byte `p` is bit `k` of byte `j` of value `8 p + q`.
+//! In a block of `m` values (a multiple of 8; up to 7 remaining values are copied) bit plane `k` of byte `j`
+//! has `m / 8` bytes, and bit `q` of its byte `p` is bit `k` of byte `j` of value `8 p + q`.
 
 use super::byte::{byteshuffle, byteunshuffle};
 use super::transpose::bits_in_place;
@@ -13,11 +13,12 @@ pub const BLOCK: usize = 8192;
 
 /// Splits values of `width` bytes into bit planes, block by block.
 ///
-/// Bytes that are no whole values, or no multiple of 8, are copied as they are.
+/// Bytes after the last whole value, or the last multiple of 8 values, are copied unchanged.
 pub fn bitshuffle(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     blocks(width, src, dst, |src, scratch, dst| {
         byteshuffle(width, src, scratch)?;
-        // Eight bytes of a plane hold eight values; transposed, each holds one bit of all of them.
+        // Eight bytes of a plane have the bits of eight values; transposed, each byte has one bit of all of
+        // them.
         bits_in_place(scratch);
         let plane = src.len() / width;
         let mut planes = scratch.chunks_exact(plane).zip(dst.chunks_exact_mut(plane));
@@ -25,7 +26,7 @@ pub fn bitshuffle(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     })
 }
 
-/// Undoes [`bitshuffle`].
+/// Reverts [`bitshuffle`].
 pub fn bitunshuffle(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     blocks(width, src, dst, |src, scratch, dst| {
         let plane = src.len() / width;

@@ -1,13 +1,14 @@
-//! Byte shuffle: all first bytes of the values, then all second bytes, and so on; the rest of a broken value as is.
+//! Byte shuffle: all first bytes of the values, then all second bytes, and so on; an incomplete last value is
+//! copied.
 //!
-//! Widths that are powers of two go through passes that each split bytes in two, or join two streams: loops simple
-//! enough that the compiler turns them into vector instructions.
+//! For widths that are powers of two, each pass splits bytes in two or joins two streams: simple loops that
+//! the compiler vectorizes.
 
 use super::transpose::{unzip, zip};
 use crate::Result;
 use crate::int::same_length;
 
-/// Values per block; what a block needs between passes stays in the nearest cache.
+/// Values per block; the intermediate data of a block fits the L1 cache.
 const VALUES: usize = 128;
 
 /// Splits values of `width` bytes into byte planes.
@@ -23,7 +24,7 @@ pub fn byteshuffle(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Undoes [`byteshuffle`].
+/// Reverts [`byteshuffle`].
 pub fn byteunshuffle(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     same_length("byte shuffle", src, dst)?;
     match width {
@@ -36,7 +37,7 @@ pub fn byteunshuffle(width: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// The values from `first` on, one by one, and what is no whole value.
+/// Copies the values from `first` on, one by one, and an incomplete last value.
 fn split_from(width: usize, first: usize, src: &[u8], dst: &mut [u8]) {
     let n = src.len() / width;
     for i in first..n {

@@ -1,6 +1,6 @@
 //! Byte and bit shuffles: the same bytes in an order that compresses better.
 //!
-//! Both are permutations, so encode and decode take slices of one length and need no header.
+//! Both are permutations, so encode and decode take slices of the same length and need no header.
 
 mod bit;
 mod byte;

@@ -49,7 +49,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn byteshuffle_follows_its_definition_and_comes_back(data in bytes(), width in 1usize..18) {
+    fn byteshuffle_follows_its_definition_and_round_trips(data in bytes(), width in 1usize..18) {
         let mut out = vec![0; data.len()];
         byteshuffle(width, &data, &mut out).unwrap();
         prop_assert_eq!(&out, &byteshuffle_plainly(width, &data));
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn bitshuffle_follows_its_definition_and_comes_back(mut data in bytes(), width in 1usize..18, whole in any::<bool>()) {
+    fn bitshuffle_follows_its_definition_and_round_trips(mut data in bytes(), width in 1usize..18, whole in any::<bool>()) {
         if whole {
             data.truncate(data.len() / (8 * width) * 8 * width);
         }
@@ -73,7 +73,7 @@ proptest! {
 }
 
 #[test]
-fn slices_of_two_lengths_are_refused() {
+fn slices_of_different_lengths_are_refused() {
     assert!(byteshuffle(4, &[0; 8], &mut [0; 7]).is_err());
     assert!(bitunshuffle(4, &[0; 8], &mut [0; 16]).is_err());
 }

@@ -1,6 +1,6 @@
-//! The steps that shuffles are made of, as loops that vectorise.
+//! Building blocks of the shuffles, as loops that vectorize.
 
-/// Bytes of `a` and `b` in turn.
+/// Interleaves the bytes of `a` and `b`.
 #[inline]
 pub(super) fn zip(a: &[u8], b: &[u8], out: &mut [u8]) {
     for ((pair, x), y) in out.as_chunks_mut::<2>().0.iter_mut().zip(a).zip(b) {
@@ -8,7 +8,7 @@ pub(super) fn zip(a: &[u8], b: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Undoes [`zip`].
+/// Reverts [`zip`].
 #[inline]
 pub(super) fn unzip(src: &[u8], even: &mut [u8], odd: &mut [u8]) {
     for ((pair, x), y) in src.as_chunks::<2>().0.iter().zip(even).zip(odd) {

@@ -1,4 +1,4 @@
-//! Reading.
+//! Decoder.
 
 use super::predictor::Predictor;
 use super::{Column, ERRORS, Prediction, WHAT};
@@ -69,7 +69,7 @@ pub(super) fn signed<T: Word>(word: u64) -> i64 {
     if T::BITS == 32 { word as u32 as i32 as i64 } else { word as i64 }
 }
 
-/// Even numbers are errors of zero and below, odd ones above; division cuts towards zero.
+/// Even numbers are errors of zero and below, odd ones above; division truncates toward zero.
 pub(super) fn unfold(folded: i64) -> i64 {
     if folded % 2 == 0 { folded.wrapping_neg() / 2 } else { folded.wrapping_add(1) / 2 }
 }

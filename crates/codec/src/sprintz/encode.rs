@@ -1,4 +1,4 @@
-//! Writing.
+//! Encoder.
 
 use super::decode::{signed, unfold};
 use super::predictor::Predictor;
@@ -9,8 +9,8 @@ use crate::zigzag::varint;
 
 /// Appends the column of `values` to `dst`. NaNs become canonical.
 ///
-/// False if the column does not give the values back, or only to some readers: an error of the prediction was too
-/// large for its folding, or the readers' two ways to multiply come apart.
+/// Returns false if the column does not round-trip, or not in every reader: a prediction error was too large
+/// to fold, or the two ways in which readers multiply give different results.
 #[must_use]
 pub fn encode<T: Column>(values: &[T], prediction: Prediction, dst: &mut Vec<u8>) -> bool {
     let mut lossless = true;

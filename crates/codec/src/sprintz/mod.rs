@@ -1,11 +1,12 @@
-//! Blocks of nine values: the first as it is, eight as packed prediction errors; the rest of a column in another form.
+//! Blocks of nine values: the first raw, eight as packed prediction errors; the remaining values in another
+//! form.
 //!
 //! ```text
 //! u8 h < 0x80:  first value, then h bytes: 8 folded errors of h bits each
 //! u8 h >= 0x80: h & 0x7f last values, integers as in `rle_hybrid`, floats as in `gorilla`
 //! ```
 //!
-//! Errors too large for their folding do not survive; that is the format's own loss.
+//! Errors too large to fold are lost; that is a limit of the format.
 
 mod decode;
 mod encode;
@@ -25,15 +26,15 @@ const WHAT: &str = "sprintz column";
 /// Errors in a block.
 const ERRORS: usize = 8;
 
-/// How a type writes the first value of a block and the rest of a column.
+/// How a type encodes the first value of a block and the remaining values of a column.
 pub trait Column: Word {
     /// The first value of a block is a varint of its raw bits.
     const FIRST_IS_VARINT: bool;
 
-    /// Appends `count` values of the form that ends a column.
+    /// Appends `count` values of the trailing form.
     fn decode_rest(src: &[u8], count: usize, dst: &mut Vec<Self>) -> Result<()>;
 
-    /// Appends the values in the form that ends a column.
+    /// Appends the values in the trailing form.
     fn encode_rest(values: &[Self], dst: &mut Vec<u8>);
 }
 

@@ -1,15 +1,15 @@
-//! What the next value is expected to be. All arithmetic wraps at the type's width.
+//! Prediction of the next value. All arithmetic wraps at the type's width.
 
-/// Which prediction a column was written with; the column does not say.
+/// The prediction a column was written with; the column does not store it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prediction {
-    /// The value before plus a learned share of the last step.
+    /// The previous value plus a learned fraction of the last step.
     Learned(Product),
-    /// The value before.
+    /// The previous value.
     Previous,
 }
 
-/// How the 64-bit learned share is computed. The forms differ only where the product passes 63 bits.
+/// How the 64-bit learned fraction is computed. The variants differ only where the product exceeds 63 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Product {
     /// In 64 bits.
@@ -32,12 +32,12 @@ impl Predictor {
         Self { prediction, width, accumulator: 0, delta: 0 }
     }
 
-    /// Cut to the width and sign extended.
+    /// Truncates to the width and sign-extends.
     fn wrap(&self, value: i64) -> i64 {
         if self.width == 32 { value as i32 as i64 } else { value }
     }
 
-    /// The value expected after `previous`.
+    /// The predicted value after `previous`.
     pub(super) fn predict(&self, previous: i64) -> i64 {
         let share = match self.prediction {
             Prediction::Previous => 0,
@@ -54,12 +54,12 @@ impl Predictor {
         self.wrap(previous.wrapping_add(share))
     }
 
-    /// True if the ways to multiply agree on the next prediction.
+    /// True if both ways to multiply give the same next prediction.
     pub(super) fn is_portable(&self) -> bool {
         self.width == 32 || ((self.accumulator >> 3) as i64).checked_mul(self.delta).is_some()
     }
 
-    /// Learns from `value`, which came after `previous` with this `error` of the prediction.
+    /// Updates the state with `value`, which followed `previous` with this prediction `error`.
     pub(super) fn train(&mut self, previous: i64, value: i64, error: i64) {
         let step = self.delta as i32;
         self.accumulator =

@@ -5,7 +5,7 @@ use super::*;
 const LEARNED: Prediction = Prediction::Learned(Product::Wrapping);
 
 #[test]
-fn the_form_is_the_documented_one() {
+fn bytes_match_the_documented_layout() {
     let mut dst = Vec::new();
     assert!(encode(&[1, 2, 3, 4, 5, 6, 7, 8, 9], LEARNED, &mut dst));
     assert_eq!(dst, [1, 1, 0xff]);
@@ -15,20 +15,20 @@ fn the_form_is_the_documented_one() {
 }
 
 #[test]
-fn the_rest_cannot_hold_more_than_it_says() {
+fn the_trailing_values_cannot_exceed_their_stated_number() {
     assert!(decode::<i32>(&[0x82, 5, 2, 3, 2, 0x60, 0], LEARNED, 3, &mut Vec::new()).is_err());
     assert!(decode::<i32>(&[33, 1], LEARNED, 1, &mut Vec::new()).is_err());
 }
 
 #[test]
-fn a_column_that_loses_values_is_told() {
+fn a_lossy_column_is_reported() {
     let mut dst = Vec::new();
     let mut values = [0i64; 9];
     values[1] = i64::MAX;
     assert!(!encode(&values, LEARNED, &mut dst));
 }
 
-/// What is called lossless comes back, whichever way the reader multiplies.
+/// A column reported as lossless round-trips, whichever way the reader multiplies.
 fn round_trip<T: Column>(values: &[T]) -> bool {
     let mut all = true;
     for prediction in [LEARNED, Prediction::Learned(Product::Wide), Prediction::Previous] {
@@ -58,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_called_lossless_is(a: Vec<i32>, b: Vec<i64>, c: Vec<f32>, d: Vec<f64>) {
+    fn columns_reported_as_lossless_round_trip(a: Vec<i32>, b: Vec<i64>, c: Vec<f32>, d: Vec<f64>) {
         round_trip(&a);
         round_trip(&b);
         round_trip(&c);

@@ -1,4 +1,4 @@
-//! Strings as numbers into a dictionary of the distinct ones, in the order of their first appearance.
+//! Strings as indexes into a dictionary of distinct strings, in order of first appearance.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use crate::{Error, Result};
 
 const WHAT: &str = "string dictionary";
 
-/// What decoding needs beside the stream of numbers.
+/// What decoding needs in addition to the stream of indexes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dictionary {
-    /// Bytes of a number.
+    /// Bytes of an index.
     pub id_width: u8,
     /// Bytes of a string length in `entries`.
     pub length_width: u8,
@@ -18,9 +18,9 @@ pub struct Dictionary {
     pub entries: Vec<u8>,
 }
 
-/// Appends one number per string of `data` and gives the dictionary.
+/// Appends one index per string of `data` and returns the dictionary.
 pub fn encode(data: &[u8], offsets: &[u64], dst: &mut Vec<u8>) -> Result<Dictionary> {
-    // The reference sizes the numbers by the count of cells, not of distinct strings.
+    // The original engine derives the index width from the number of cells, not of distinct strings.
     let id_width = width_of(offsets.len() as u64);
     let mut ids: HashMap<&[u8], u64> = HashMap::new();
     let mut distinct: Vec<&[u8]> = Vec::new();
@@ -41,7 +41,7 @@ pub fn encode(data: &[u8], offsets: &[u64], dst: &mut Vec<u8>) -> Result<Diction
     Ok(Dictionary { id_width, length_width, entries })
 }
 
-/// Fills `data` and `offsets` with the strings that the numbers in `src` name; they must hold exactly as many.
+/// Fills `data` and `offsets` with the strings of the indexes in `src`; their number must match exactly.
 pub fn decode(
     id_width: u8,
     length_width: u8,
@@ -64,7 +64,10 @@ pub fn decode(
     for mut id in src.chunks_exact(id_width) {
         let id = take_int(WHAT, &mut id, id_width)?;
         let Some(string) = strings.get(id) else {
-            return Err(Error::corrupt(WHAT, format!("string {id} of {}", strings.len())));
+            return Err(Error::corrupt(
+                WHAT,
+                format!("string {id} is out of range, the dictionary has {}", strings.len()),
+            ));
         };
         out.push(string)?;
     }

@@ -1,7 +1,7 @@
-//! Variable-length strings as runs or as numbers into a dictionary.
+//! Variable-length strings as runs or as indexes into a dictionary.
 //!
-//! Strings come as one buffer and the offset at which each starts; decoding gives both back. All integers are
-//! big-endian and as wide as the largest of them needs: 1, 2, 4 or 8 bytes.
+//! Strings are one buffer and the start offset of each; decoding returns both. All integers are big-endian
+//! and as wide as the largest of them needs: 1, 2, 4 or 8 bytes.
 
 pub mod dictionary;
 pub mod runs;
@@ -10,7 +10,7 @@ mod tests;
 
 use crate::{Error, Result};
 
-/// Bytes that hold `most`: 1, 2, 4 or 8.
+/// Bytes needed for values up to `most`: 1, 2, 4 or 8.
 fn width_of(most: u64) -> u8 {
     match most {
         0..=0xFF => 1,
@@ -31,7 +31,7 @@ fn put(value: u64, width: u8, dst: &mut Vec<u8>) {
     dst.extend_from_slice(&value.to_be_bytes()[8 - usize::from(width.min(8))..]);
 }
 
-/// Takes a big-endian integer of `width` bytes off the front of `src`.
+/// Takes a big-endian integer of `width` bytes from the start of `src`.
 fn take_int(what: &'static str, src: &mut &[u8], width: usize) -> Result<usize> {
     let bytes = take(what, src, width)?;
     let value = bytes.iter().fold(0u64, |value, byte| (value << 8) | u64::from(*byte));
@@ -57,7 +57,7 @@ fn cells<'a>(
     })
 }
 
-/// Where decoded strings go: a buffer and the start of each string, both of known size.
+/// Output of decoded strings: a buffer and the start of each string, both of known size.
 struct Output<'a> {
     what: &'static str,
     data: &'a mut [u8],

@@ -34,7 +34,7 @@ pub fn encode(data: &[u8], offsets: &[u64], dst: &mut Vec<u8>) -> Result<Widths>
     Ok(Widths { run, string })
 }
 
-/// Fills `data` and `offsets` with the strings of a run-length stream; they must hold exactly as many.
+/// Fills `data` and `offsets` with the strings of a run-length stream; their number must match exactly.
 pub fn decode(widths: Widths, mut src: &[u8], data: &mut [u8], offsets: &mut [u64]) -> Result<()> {
     let run_width = check_width(WHAT, widths.run)?;
     let string_width = check_width(WHAT, widths.string)?;
@@ -43,7 +43,7 @@ pub fn decode(widths: Widths, mut src: &[u8], data: &mut [u8], offsets: &mut [u6
         let run = take_int(WHAT, &mut src, run_width)?;
         let len = take_int(WHAT, &mut src, string_width)?;
         let string = take(WHAT, &mut src, len)?;
-        // Ends early on a hostile count, for `offsets` bounds it.
+        // Stops early on a hostile count, because `offsets` bounds it.
         for _ in 0..run {
             out.push(string)?;
         }

@@ -31,7 +31,7 @@ fn check(strings: &[String]) {
 
 proptest! {
     #[test]
-    fn strings_come_back(strings in prop::collection::vec("[ab]{0,2}", 0..80)) {
+    fn strings_round_trip(strings in prop::collection::vec("[ab]{0,2}", 0..80)) {
         check(&strings);
     }
 
@@ -58,7 +58,7 @@ fn a_long_last_string_widens_the_length() {
 }
 
 #[test]
-fn numbers_are_as_wide_as_the_count_of_strings() {
+fn indexes_are_as_wide_as_the_number_of_strings_needs() {
     let (data, offsets) = lay_out(&vec!["a".to_owned(); 256]);
     let mut packed = Vec::new();
     let d = dictionary::encode(&data, &offsets, &mut packed).unwrap();
@@ -67,7 +67,7 @@ fn numbers_are_as_wide_as_the_count_of_strings() {
 }
 
 #[test]
-fn offsets_beyond_the_data_cannot_be_written() {
+fn offsets_past_the_data_cannot_be_written() {
     assert!(runs::encode(b"ab", &[0, 3], &mut Vec::new()).is_err());
     assert!(dictionary::encode(b"ab", &[1, 0], &mut Vec::new()).is_err());
 }

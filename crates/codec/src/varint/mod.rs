@@ -12,7 +12,7 @@ const WHAT: &str = "varint";
 
 /// Reads the varint at the start of `src`; returns the value and its length in bytes.
 ///
-/// A value that runs off `src` is truncated; one that does not fit 64 bits is corrupt. Longer forms than needed
+/// An incomplete varint is truncated; one that does not fit 64 bits is corrupt. Forms longer than necessary
 /// are accepted.
 #[inline]
 pub fn read(src: &[u8]) -> Result<(u64, usize)> {
@@ -24,7 +24,7 @@ pub fn read(src: &[u8]) -> Result<(u64, usize)> {
     let mut value = 0u64;
     for (i, &byte) in src.iter().take(MAX_LEN).enumerate() {
         if i == MAX_LEN - 1 && byte > 1 {
-            return Err(Error::corrupt(WHAT, "it does not fit 64 bits"));
+            return Err(Error::corrupt(WHAT, "the value does not fit 64 bits"));
         }
         value |= u64::from(byte & 0x7f) << (7 * i);
         if byte < 0x80 {
@@ -34,7 +34,7 @@ pub fn read(src: &[u8]) -> Result<(u64, usize)> {
     Err(Error::truncated(WHAT, src.len() + 1, src.len()))
 }
 
-/// Reads the varint at `*pos` and moves `*pos` behind it.
+/// Reads the varint at `*pos` and moves `*pos` past it.
 #[inline]
 pub fn take(src: &[u8], pos: &mut usize) -> Result<u64> {
     let (value, len) = read(src.get(*pos..).unwrap_or_default())?;

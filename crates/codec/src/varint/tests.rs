@@ -33,7 +33,7 @@ fn long_forms_are_read_and_overflow_is_refused() {
 
 proptest! {
     #[test]
-    fn every_value_comes_back(value: u64, signed: i64) {
+    fn every_value_round_trips(value: u64, signed: i64) {
         let mut out = Vec::new();
         write(value, &mut out);
         prop_assert_eq!(out.len(), len(value));

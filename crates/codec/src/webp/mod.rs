@@ -1,4 +1,4 @@
-//! WebP images of 8-bit colours: any to read, lossless to write.
+//! WebP images with 8-bit colors: lossy and lossless to read, lossless to write.
 
 #[cfg(test)]
 mod tests;
@@ -11,9 +11,9 @@ use crate::{Error, Result};
 
 const WHAT: &str = "WebP image";
 
-/// The order of the colours of a pixel.
+/// The order of the colors of a pixel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names say it all")]
+#[allow(missing_docs, reason = "the variant names are the documentation")]
 pub enum Pixels {
     Rgb,
     Bgr,
@@ -42,11 +42,11 @@ impl Pixels {
 /// Rows of pixels, each row `stride` bytes apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// The order of the colours.
+    /// The order of the colors.
     pub pixels: Pixels,
     /// Rows.
     pub height: usize,
-    /// Bytes from a row to the next; the image is as wide as whole pixels fit.
+    /// Bytes from one row to the next; the image is as wide as whole pixels fit.
     pub stride: usize,
 }
 
@@ -60,7 +60,7 @@ impl Layout {
     }
 }
 
-/// Appends a lossless WebP image of `src`. Bytes of a row beyond its last whole pixel are lost.
+/// Appends a lossless WebP image of `src`. Bytes of a row after its last whole pixel are lost.
 pub fn encode(layout: Layout, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
     let size = |n: usize| u32::try_from(n).ok().filter(|n| (1..=16384).contains(n));
     let (Some(width), Some(height)) = (size(layout.columns()), size(layout.height)) else {
@@ -82,7 +82,7 @@ pub fn encode(layout: Layout, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         .map_err(|e| Error::unencodable(WHAT, e.to_string()))
 }
 
-/// Fills `dst` with the pixels of a WebP image, whose size must be that of `layout`. Bytes between rows become 0.
+/// Fills `dst` with the pixels of a WebP image of the size that `layout` states. Bytes between rows become 0.
 pub fn decode(layout: Layout, src: &[u8], dst: &mut [u8]) -> Result<()> {
     let damaged = |e: image_webp::DecodingError| Error::corrupt(WHAT, e.to_string());
     if layout.bytes() != Some(dst.len()) {
@@ -95,11 +95,12 @@ pub fn decode(layout: Layout, src: &[u8], dst: &mut [u8]) -> Result<()> {
     let mut decoder = WebPDecoder::new(Cursor::new(src)).map_err(damaged)?;
     let (width, height) = decoder.dimensions();
     if (width as usize, height as usize) != (layout.columns(), layout.height) {
-        let why = format!("{width} x {height} pixels where {} x {} belong", layout.columns(), layout.height);
+        let why = format!("{width} x {height} pixels, expected {} x {}", layout.columns(), layout.height);
         return Err(Error::corrupt(WHAT, why));
     }
-    let size = decoder.output_buffer_size().ok_or_else(|| Error::corrupt(WHAT, "its size overflows"))?;
-    // Two pixel widths are possible, so this is bound by the size just checked.
+    let size =
+        decoder.output_buffer_size().ok_or_else(|| Error::corrupt(WHAT, "the image size overflows"))?;
+    // Only two pixel widths exist, so the checked size bounds this.
     let mut pixels = vec![0; size];
     decoder.read_image(&mut pixels).map_err(damaged)?;
     let stored = if decoder.has_alpha() { 4 } else { 3 };

@@ -6,7 +6,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn pixels_come_back(kind in 0usize..4, width in 1usize..9, height in 1usize..9, seed in any::<u32>()) {
+    fn pixels_round_trip(kind in 0usize..4, width in 1usize..9, height in 1usize..9, seed in any::<u32>()) {
         let pixels = [Pixels::Rgb, Pixels::Bgr, Pixels::Rgba, Pixels::Bgra][kind];
         let layout = Layout { pixels, height, stride: width * pixels.width() };
         let data: Vec<u8> = (0..layout.stride * height).map(|i| (seed.wrapping_mul(i as u32 | 1) >> 24) as u8).collect();

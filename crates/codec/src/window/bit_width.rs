@@ -1,4 +1,4 @@
-//! Values of a window as offsets from its smallest, in the narrowest of 1, 2, 4 or 8 bytes.
+//! Values of a window as offsets from its minimum, in the narrowest of 1, 2, 4 or 8 bytes.
 //!
 //! Metadata: `u32 bytes of the input | u32 windows | per window: base, u8 bits, u32 original bytes`.
 
@@ -10,7 +10,7 @@ const WHAT: &str = "bit width reduction";
 
 /// Appends the reduced values of `src` to `dst` and their description to `metadata`.
 ///
-/// `src` may end in a broken value: its window is stored raw.
+/// If `src` ends in an incomplete value, that window is stored raw.
 pub fn encode(
     kind: IntKind,
     max_window: usize,
@@ -28,7 +28,7 @@ pub fn encode(
     Ok(())
 }
 
-/// Takes the description off the front of `metadata` and fills `dst` with the values in `src`.
+/// Takes the description from the start of `metadata` and fills `dst` with the values in `src`.
 pub fn decode(kind: IntKind, metadata: &mut &[u8], mut src: &[u8], mut dst: &mut [u8]) -> Result<()> {
     let len = take_u32(WHAT, metadata)?;
     let windows = take_u32(WHAT, metadata)?;
@@ -61,10 +61,10 @@ pub fn decode(kind: IntKind, metadata: &mut &[u8], mut src: &[u8], mut dst: &mut
     }
 }
 
-/// Bits of the offsets, or the full width where reduction is not possible.
+/// Bits of the offsets, or the full width if reduction is not possible.
 fn width_of<T: Int>(low: T, high: T) -> u8 {
     let full = 8 * T::SIZE as u8;
-    // The reference counts range + 1 in the type itself and gives up where that overflows.
+    // The original engine computes range + 1 in the value type and gives up if that overflows.
     let range = high.wide() - low.wide() + 1;
     let limit = (1i128 << (full - u8::from(T::SIGNED))) - 1;
     if range > limit {

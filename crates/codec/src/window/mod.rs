@@ -1,4 +1,4 @@
-//! Filters that look at the values in short windows and keep a base per window.
+//! Filters that process values in short windows and keep a base per window.
 
 pub mod bit_width;
 pub mod positive_delta;
@@ -13,13 +13,13 @@ fn window_len(what: &'static str, len: usize, most: usize, width: usize) -> Resu
     if window == 0 {
         return Err(Error::unencodable(
             what,
-            format!("{len} bytes in windows of {most} hold no value of {width} bytes"),
+            format!("a window of at most {most} bytes does not fit a value of {width} bytes in {len} bytes"),
         ));
     }
     Ok(window)
 }
 
-/// Takes `n` bytes off the front of `src`.
+/// Takes `n` bytes from the start of `src`.
 fn take<'a>(what: &'static str, src: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
     let (head, rest) = src.split_at_checked(n).ok_or_else(|| Error::truncated(what, n, src.len()))?;
     *src = rest;

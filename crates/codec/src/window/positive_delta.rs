@@ -1,4 +1,4 @@
-//! Differences to the value before, within windows, for values that never fall.
+//! Differences to the previous value, within windows, for values that never decrease.
 //!
 //! Metadata: `u32 windows | per window: first value, u32 bytes`.
 
@@ -24,7 +24,8 @@ pub fn encode(
     Ok(())
 }
 
-/// Takes the windows off the front of `metadata` and fills `dst` with the values whose differences `src` holds.
+/// Takes the windows from the start of `metadata` and fills `dst` with the values decoded from the
+/// differences in `src`.
 pub fn decode(kind: IntKind, metadata: &mut &[u8], mut src: &[u8], mut dst: &mut [u8]) -> Result<()> {
     let windows = take_u32(WHAT, metadata)?;
     for _ in 0..windows {
@@ -60,7 +61,7 @@ fn encode_window<T: Int>(src: &[u8], dst: &mut Vec<u8>, metadata: &mut Vec<u8>) 
     for value in src.chunks_exact(T::SIZE) {
         let value = T::from_slice(value);
         if value < last {
-            return Err(Error::unencodable(WHAT, "the values do not rise"));
+            return Err(Error::unencodable(WHAT, "the values decrease"));
         }
         dst.extend_from_slice(value.sub(last).bytes().as_ref());
         last = value;

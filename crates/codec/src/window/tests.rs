@@ -16,7 +16,7 @@ const KINDS: [IntKind; 8] = [
 
 proptest! {
     #[test]
-    fn bit_width_comes_back(values in prop::collection::vec(any::<i64>(), 1..200), shift in 0u32..63, window in 8usize..300, extra in 0usize..3) {
+    fn bit_width_round_trips(values in prop::collection::vec(any::<i64>(), 1..200), shift in 0u32..63, window in 8usize..300, extra in 0usize..3) {
         for kind in KINDS {
             let mut data: Vec<u8> = values.iter().flat_map(|v| (v >> shift).to_le_bytes().into_iter().take(kind.width())).collect();
             data.extend(vec![9; extra]);
@@ -31,7 +31,7 @@ proptest! {
     }
 
     #[test]
-    fn positive_delta_comes_back(mut values in prop::collection::vec(0i64..100, 1..200), window in 8usize..300) {
+    fn positive_delta_round_trips(mut values in prop::collection::vec(0i64..100, 1..200), window in 8usize..300) {
         values.sort_unstable();
         for kind in KINDS {
             let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes().into_iter().take(kind.width())).collect();
@@ -65,7 +65,7 @@ fn falling_values_are_refused() {
 
 #[test]
 fn widths_follow_range_plus_one() {
-    // A signed byte holds 127 but not 128 = 127 + 1.
+    // A signed byte fits 127 but not 128 = 127 + 1.
     for (high, bits) in [(126i32, 8), (127, 16), (32766, 16), (32767, 32)] {
         let data: Vec<u8> = [0, high].iter().flat_map(|v: &i32| v.to_le_bytes()).collect();
         let mut metadata = Vec::new();

@@ -1,4 +1,4 @@
-//! Integers as zigzag varints, with the body's size and count in front.
+//! Integers as zigzag varints, preceded by the size of the body and the number of values.
 //!
 //! ```text
 //! uvar bytes of the body | uvar number of values | one zigzag varint per value
@@ -22,7 +22,7 @@ pub fn decode<T: Int>(src: &[u8], count: usize, dst: &mut Vec<T>) -> Result<()> 
     let len = varint::read_u32(&mut rest, WHAT)? as usize;
     let stated = varint::read_u32(&mut rest, WHAT)? as usize;
     let mut body = rest.get(..len).ok_or_else(|| Error::truncated(WHAT, len, rest.len()))?;
-    // Every value takes at least a byte.
+    // Every value takes at least one byte.
     if stated < count || len < count {
         let found = stated.min(len) as u64;
         return Err(Error::Length { what: WHAT, expected: count as u64, found });
@@ -43,11 +43,11 @@ pub fn decode<T: Int>(src: &[u8], count: usize, dst: &mut Vec<T>) -> Result<()> 
 pub fn encode<T: Int>(values: &[T], dst: &mut Vec<u8>) -> Result<()> {
     let mut body = Vec::with_capacity(values.len() * 2);
     for &value in values {
-        // Folding is the same at both widths, for the sign fills the upper half.
+        // Folding is the same at both widths, because the sign fills the upper half.
         varint::write_i64(value.to_i64(), &mut body);
     }
     if u32::try_from(body.len()).is_err() {
-        return Err(Error::unencodable(WHAT, "the body passes 4 GiB"));
+        return Err(Error::unencodable(WHAT, "the body exceeds 4 GiB"));
     }
     varint::write_u64(body.len() as u64, dst);
     varint::write_u64(values.len() as u64, dst);

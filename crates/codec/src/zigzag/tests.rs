@@ -3,14 +3,14 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn the_form_is_the_documented_one() {
+fn bytes_match_the_documented_layout() {
     let mut dst = Vec::new();
     encode(&[1i32, -1, 300], &mut dst).unwrap();
     assert_eq!(dst, [4, 3, 2, 1, 0xd8, 4]);
 }
 
 #[test]
-fn a_count_beyond_the_body_is_refused_before_anything_is_read() {
+fn a_count_larger_than_the_body_is_refused_before_reading() {
     let mut out = Vec::<i32>::new();
     assert!(decode(&[4, 3, 2, 1, 0xd8, 4], 4, &mut out).is_err());
     assert!(decode(&[200, 3, 2, 1], 3, &mut out).is_err());

@@ -71,13 +71,13 @@ pub fn write_i64(value: i64, dst: &mut Vec<u8>) {
     write_u64(fold(value), dst);
 }
 
-/// 0, -1, 1, -2, … to 0, 1, 2, 3, …
+/// Maps 0, -1, 1, -2, … to 0, 1, 2, 3, …
 #[inline]
 pub fn fold(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// The mirror of [`fold`].
+/// The inverse of [`fold`].
 #[inline]
 pub fn unfold(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)

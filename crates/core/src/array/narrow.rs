@@ -69,7 +69,7 @@ fn compare(span: &mut Span, origin: i128, op: Comparison, value: &Scalar) -> boo
             keep(span, 0, 0);
             return true;
         }
-        Scalar::Text(_) | Scalar::Bytes(_) => return false,
+        Scalar::String(_) | Scalar::Bytes(_) => return false,
     };
     let (below, upto) = (below.saturating_sub(origin), upto.saturating_sub(origin));
     match op {

@@ -89,7 +89,7 @@ fn a_wrong_destination_or_region_is_refused() {
 }
 
 #[test]
-fn work_that_was_cancelled_ends() {
+fn work_that_was_canceled_ends() {
     let array = TiledArray::new(DType::U8, &[4], &[2], &[0; 4]).unwrap();
     let driver = driver(2);
     driver.cancel();

@@ -1,7 +1,7 @@
 //! The one place that owns threads, memory and progress.
 //!
 //! A driver runs plans: it fetches what tasks need, with near ranges joined, decodes on its own pool within a memory
-//! budget, and hands out batches in plan order or as they come. It can be cancelled from anywhere.
+//! budget, and hands out batches in plan order or as they come. It can be canceled from anywhere.
 
 mod batches;
 mod budget;

@@ -246,7 +246,7 @@ fn a_panic_is_an_error_of_the_run() {
 }
 
 #[test]
-fn a_cancelled_run_says_so() {
+fn a_canceled_run_says_so() {
     let driver = driver(2, 1000).for_run();
     let mut batches = driver.batches(storage(), numbers(50, 50, &Arc::default()), Order::Plan);
     batches.next().unwrap().unwrap();
@@ -275,7 +275,7 @@ fn canceling_a_driver_cancels_the_runs_made_from_it() {
 
 #[test]
 fn canceling_wakes_a_consumer_whose_task_does_not_look() {
-    /// Waits inside of a step, as a read of a pipe does.
+    /// Waits inside a step, as a read of a pipe does.
     struct Stuck(std::sync::mpsc::Receiver<()>);
     impl Task for Stuck {
         fn cost(&self) -> Cost {

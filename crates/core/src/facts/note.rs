@@ -128,7 +128,7 @@ fn scalar(value: &Value) -> Option<Scalar> {
             .or_else(|| n.as_u64().map(i128::from))
             .map(Scalar::Int)
             .or_else(|| n.as_f64().map(Scalar::Float)),
-        Value::String(text) => Some(Scalar::Text(text.clone())),
+        Value::String(text) => Some(Scalar::String(text.clone())),
         _ => None,
     }
 }

@@ -276,7 +276,7 @@ fn compare_bytes<'a>(
     value: &Scalar,
 ) -> Option<BooleanArray> {
     let literal = match value {
-        Scalar::Text(text) => text.as_bytes(),
+        Scalar::String(text) => text.as_bytes(),
         Scalar::Bytes(bytes) => bytes,
         _ => return None,
     };

@@ -63,7 +63,7 @@ fn tokenize(text: &str) -> Result<Vec<(usize, Token)>> {
             } else if c == '"' {
                 Token::Name(body)
             } else {
-                Token::Literal(Scalar::Text(body))
+                Token::Literal(Scalar::String(body))
             };
             tokens.push((at, token));
             at += len;

@@ -364,7 +364,7 @@ fn wrong_calls_are_refused() {
 }
 
 #[test]
-fn a_reduction_can_be_cancelled_and_gives_its_memory_back() {
+fn a_reduction_can_be_canceled_and_gives_its_memory_back() {
     let array = floats(&[1.0; 100], 3);
     // A budget of its own: the other tests share theirs.
     let driver = Driver::new(&DriverOptions { threads: Some(2), memory: Some(1 << 16) }).unwrap();

@@ -105,7 +105,7 @@ fn gather(bytes: &[u8], axes: &mut [Axis], size: usize, scratch: &mut Vec<u8>) {
     debug_assert!(copied, "the size of a tile is checked when it is loaded");
 }
 
-/// Joins neighbouring axes that are walked as one. Outputs are dense in themselves; indices among the reduced axes
+/// Joins neighboring axes that are walked as one. Outputs are dense in themselves; indices among the reduced axes
 /// are dense only where the tile spans the axis, which matters to kernels that need them.
 fn collapse(axes: &mut Vec<Axis>, indexed: bool) {
     let mut joined: Vec<Axis> = Vec::with_capacity(axes.len());

@@ -38,7 +38,7 @@ impl StagedFolder {
         }
     }
 
-    /// Puts `inner`, a file or folder inside of it, in the place of the target; the rest of it goes.
+    /// Puts `inner`, a file or folder inside it, in the place of the target; the rest of it goes.
     pub fn commit_inner(self, inner: &Location) -> Result<()> {
         self.target.storage().replace(inner.path(), self.target.path())
     }
@@ -48,7 +48,7 @@ impl StagedFolder {
         &self.folder
     }
 
-    /// A place inside of it. Names may come from anywhere: a path that would lead out is refused.
+    /// A place inside it. Names may come from anywhere: a path that would lead out is refused.
     pub fn join(&self, relative: &str) -> Result<Location> {
         let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0']);
         if !relative.split('/').all(plain) {

@@ -314,8 +314,8 @@ fn scalar_at(array: &ArrayRef, row: usize) -> Option<Scalar> {
         DataType::Timestamp(TimeUnit::Microsecond, _) => primitive!(TimestampMicrosecondType),
         DataType::Timestamp(TimeUnit::Nanosecond, _) => primitive!(TimestampNanosecondType),
         DataType::Date32 => primitive!(Date32Type),
-        DataType::Utf8 => Scalar::Text(array.as_string::<i32>().value(row).to_owned()),
-        DataType::LargeUtf8 => Scalar::Text(array.as_string::<i64>().value(row).to_owned()),
+        DataType::Utf8 => Scalar::String(array.as_string::<i32>().value(row).to_owned()),
+        DataType::LargeUtf8 => Scalar::String(array.as_string::<i64>().value(row).to_owned()),
         DataType::Binary => Scalar::Bytes(array.as_binary::<i32>().value(row).to_owned()),
         _ => return None,
     })

@@ -55,7 +55,7 @@ fn plain(value: &ScalarValue) -> Option<Scalar> {
         V::Float16(v) => Scalar::Float((*v)?.into()),
         V::Float32(v) => (*v)?.into(),
         V::Float64(v) => (*v)?.into(),
-        V::Utf8(v) | V::LargeUtf8(v) | V::Utf8View(v) => Scalar::Text(v.clone()?),
+        V::Utf8(v) | V::LargeUtf8(v) | V::Utf8View(v) => Scalar::String(v.clone()?),
         V::Binary(v) | V::LargeBinary(v) | V::BinaryView(v) | V::FixedSizeBinary(_, v) => {
             Scalar::Bytes(v.clone()?)
         }

@@ -88,7 +88,7 @@ pub(crate) fn to_scalar(logical: LogicalType, bytes: &[u8]) -> Option<Scalar> {
         LogicalType::Float32 => number!(f32),
         LogicalType::Float64 => number!(f64),
         LogicalType::String => match std::str::from_utf8(bytes) {
-            Ok(text) => Scalar::Text(text.to_owned()),
+            Ok(text) => Scalar::String(text.to_owned()),
             Err(_) => Scalar::Bytes(bytes.to_vec()),
         },
         LogicalType::Bytes => Scalar::Bytes(bytes.to_vec()),
@@ -127,7 +127,7 @@ pub(crate) fn from_scalar(logical: LogicalType, value: &Scalar) -> Option<Vec<u8
         }
         LogicalType::Float64 => as_float(value)?.to_le_bytes().to_vec(),
         LogicalType::String | LogicalType::Bytes => match value {
-            Scalar::Text(text) => text.as_bytes().to_vec(),
+            Scalar::String(text) => text.as_bytes().to_vec(),
             Scalar::Bytes(bytes) => bytes.clone(),
             _ => return None,
         },
@@ -191,6 +191,6 @@ mod tests {
         assert_eq!(from_scalar(LogicalType::UInt8, &Scalar::Int(-1)), None);
         assert_eq!(from_scalar(LogicalType::UInt8, &Scalar::Float(7.0)), Some(vec![7]));
         assert_eq!(from_scalar(LogicalType::Float32, &Scalar::Float(0.1)), None);
-        assert_eq!(from_scalar(LogicalType::Bytes, &Scalar::Text("a".into())), Some(vec![b'a']));
+        assert_eq!(from_scalar(LogicalType::Bytes, &Scalar::String("a".into())), Some(vec![b'a']));
     }
 }

@@ -40,7 +40,7 @@ fn parse(logical: LogicalType, text: &str) -> Option<Scalar> {
             Ok(micros) => Scalar::Int(micros.into()),
             Err(_) => Scalar::Int(string_to_timestamp_nanos(text).ok()?.div_euclid(1000).into()),
         },
-        T::String => Scalar::Text(text.to_owned()),
+        T::String => Scalar::String(text.to_owned()),
         T::Bytes => match text.strip_prefix("0x").and_then(unhex) {
             Some(bytes) => Scalar::Bytes(bytes),
             None => Scalar::Bytes(text.as_bytes().to_vec()),
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn keys_are_read_by_the_type_of_their_column() {
         let cases = [
-            (LogicalType::String, "17", Some(Scalar::Text("17".into()))),
+            (LogicalType::String, "17", Some(Scalar::String("17".into()))),
             (LogicalType::UInt8, "17", Some(Scalar::Int(17))),
             (LogicalType::UInt8, "seventeen", None),
             (LogicalType::Bytes, "0x00ff", Some(Scalar::Bytes(vec![0, 255]))),

@@ -66,7 +66,7 @@ pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
 }
 
 /// Casts one column: floats go to the nearest integer, and times down to the unit before, also before 1970. Arrow cuts
-/// both towards zero.
+/// both toward zero.
 fn cast_column(
     column: &ArrayRef,
     to: &DataType,

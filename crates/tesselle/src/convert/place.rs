@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tesselle_core::{Error, Location, Result};
 
-/// A target that is the source would be read while it is replaced, one inside of it would change it, and one around it
+/// A target that is the source would be read while it is replaced, one inside it would change it, and one around it
 /// would take it away.
 pub(super) fn refuse_same(source: &Location, target: &Location) -> Result<()> {
     let Ok(source) = std::fs::canonicalize(source.path()) else { return Ok(()) };

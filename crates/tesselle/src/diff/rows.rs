@@ -182,7 +182,7 @@ impl Comparison {
     }
 }
 
-/// The rows at these positions; a run of neighbours is a slice.
+/// The rows at these positions; a run of neighbors is a slice.
 fn picked(batch: &RecordBatch, rows: Vec<u64>) -> Result<RecordBatch> {
     if let (Some(first), Some(last)) = (rows.first(), rows.last())
         && last - first + 1 == rows.len() as u64

@@ -319,7 +319,7 @@ impl Index {
     /// Checks all rows in one pass. `rows` lie at `base`.
     pub(crate) fn new(rows: Bytes, base: u64, grids: &[Result<Grid>], payload_end: u64) -> Result<Self> {
         let listed = rows.as_chunks().0;
-        let orderly = orderly::summarise(listed, grids, payload_end);
+        let orderly = orderly::summarize(listed, grids, payload_end);
         let datasets = orderly.map_or_else(|| Self::walk(listed, base, grids, payload_end), Ok)?;
         Ok(Self { rows, datasets, irregular: OnceLock::new() })
     }

@@ -14,7 +14,7 @@ use super::index::{Codec, DatasetRows, Row, RowBytes, u64_at};
 const BLOCK: usize = 1 << 14;
 
 /// What the rows tell about each dataset; `None` when they are not in order, or one of them breaks a rule.
-pub(crate) fn summarise(
+pub(crate) fn summarize(
     rows: &[RowBytes],
     grids: &[Result<Grid>],
     payload_end: u64,
@@ -208,7 +208,7 @@ mod tests {
         let grids =
             grids(&[(&[5, 7], &[2, 4]), (&[70_000], &[2]), (&[0, 3], &[1, 1]), (&[3, 50, 41], &[1, 2, 3])]);
         let intact = rows(&grids);
-        let found = summarise(&intact, &grids, PAYLOAD_END).unwrap();
+        let found = summarize(&intact, &grids, PAYLOAD_END).unwrap();
         assert_eq!(found, Index::walk(&intact, 0, &grids, PAYLOAD_END).unwrap());
         // Whatever is done to one row, the two agree, or the blocks leave it to the walk.
         for (at, field) in
@@ -216,7 +216,7 @@ mod tests {
         {
             let mut damaged = intact.clone();
             damaged[at][field] ^= 1;
-            if let Some(found) = summarise(&damaged, &grids, PAYLOAD_END) {
+            if let Some(found) = summarize(&damaged, &grids, PAYLOAD_END) {
                 let walked = Index::walk(&damaged, 0, &grids, PAYLOAD_END).unwrap();
                 assert_eq!(found, walked, "row {at}, byte {field}");
             }
@@ -227,11 +227,11 @@ mod tests {
     fn surprises_are_left_to_the_walk() {
         let grids = grids(&[(&[4, 4], &[2, 2]), (&[6], &[2])]);
         let intact = rows(&grids);
-        assert!(summarise(&intact, &grids, PAYLOAD_END).is_some());
+        assert!(summarize(&intact, &grids, PAYLOAD_END).is_some());
         let mut swapped = intact.clone();
         swapped.swap(1, 2);
-        assert!(summarise(&swapped, &grids, PAYLOAD_END).is_none());
-        assert!(summarise(&intact[1..], &grids, PAYLOAD_END).is_none());
-        assert!(summarise(&intact, &grids, 4096).is_none());
+        assert!(summarize(&swapped, &grids, PAYLOAD_END).is_none());
+        assert!(summarize(&intact[1..], &grids, PAYLOAD_END).is_none());
+        assert!(summarize(&intact, &grids, 4096).is_none());
     }
 }

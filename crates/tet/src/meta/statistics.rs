@@ -113,7 +113,7 @@ impl DatasetStatistics {
             entries.push(SecondaryEntry::ValuePostings { dataset_id, dtype, postings: postings.collect() });
         }
         let Some(metadata) = metadata else { return entries };
-        let labelled: Vec<(usize, &[String])> = grid
+        let labeled: Vec<(usize, &[String])> = grid
             .shape
             .iter()
             .enumerate()
@@ -122,10 +122,9 @@ impl DatasetStatistics {
                 (labels.len() as u64 == *extent && *extent > 0).then_some((axis, labels))
             })
             .collect();
-        entries.extend(
-            labelled.iter().filter_map(|(axis, labels)| sorted_axis(grid, dataset_id, *axis, labels)),
-        );
-        entries.extend(labelled.iter().map(|(axis, labels)| label_postings(grid, dataset_id, *axis, labels)));
+        entries
+            .extend(labeled.iter().filter_map(|(axis, labels)| sorted_axis(grid, dataset_id, *axis, labels)));
+        entries.extend(labeled.iter().map(|(axis, labels)| label_postings(grid, dataset_id, *axis, labels)));
         entries
     }
 }

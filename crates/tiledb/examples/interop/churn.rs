@@ -1,4 +1,4 @@
-//! Writes without end, to be killed: `interop churn FOLDER dense|sparse FIRST`.
+//! Endless writes, meant to be killed: `interop churn FOLDER dense|sparse FIRST`.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use tesselle_core::{Error, Location};
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, Consolidation, SchemaBuilder, SparseOptions, Vacuum};
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Range};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension};
 
 use crate::Result;
 
 const CELLS: i32 = 2000;
 
-/// Round after round sets every cell to the number of the round, tells of it before it begins, and merges and cleans up
-/// now and then.
+/// Sets every cell to the number of the round, prints each round before it starts, and consolidates and vacuums now and
+/// then.
 pub(crate) fn run(folder: &Path, sparse: bool, first: i32) -> Result {
     let place = Location::local(folder)?;
     let array = if folder.join("__schema").exists() {
@@ -27,7 +27,7 @@ pub(crate) fn run(folder: &Path, sparse: bool, first: i32) -> Result {
     };
     let column = |values: Vec<i32>| -> ArrayRef { Arc::new(Int32Array::from(values)) };
     for round in first.. {
-        tell(round)?;
+        announce(round)?;
         let values = column(vec![round; CELLS as usize]);
         let timestamp = u64::try_from(round).ok().map(|round| round + 10);
         if sparse {
@@ -35,7 +35,7 @@ pub(crate) fn run(folder: &Path, sparse: bool, first: i32) -> Result {
             let batch = RecordBatch::try_from_iter([("x", coordinates), ("a", values)])?;
             array.write_sparse(&[batch], &SparseOptions { timestamp, ..SparseOptions::default() })?;
         } else {
-            let all = Range { low: 0.into(), high: (CELLS - 1).into() };
+            let all = Bounds { low: 0.into(), high: (CELLS - 1).into() };
             let batch = RecordBatch::try_from_iter([("a", values)])?;
             array.write_dense(&[all], &batch, CellOrder::RowMajor, timestamp)?;
         }
@@ -49,8 +49,8 @@ pub(crate) fn run(folder: &Path, sparse: bool, first: i32) -> Result {
     Ok(())
 }
 
-fn tell(round: i32) -> Result {
+fn announce(round: i32) -> Result {
     let mut out = std::io::stdout();
-    let told = writeln!(out, "{round}").and_then(|()| out.flush());
-    told.map_err(|e| Error::io("cannot tell the round", e))
+    let printed = writeln!(out, "{round}").and_then(|()| out.flush());
+    printed.map_err(|e| Error::io("cannot print the round", e))
 }

@@ -9,7 +9,7 @@ use tesselle_tiledb::filter::Key;
 use tesselle_tiledb::write::{
     ArrayWriter, CellOrder, Consolidation, NewSchema, OnNull, SchemaBuilder, SparseOptions, Vacuum,
 };
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Layout, MetadataValue, Range};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension, Layout, MetadataValue};
 
 use crate::data::batch;
 use crate::{Cases, Result};
@@ -86,7 +86,7 @@ fn dense(cases: &mut Cases, vacuum: bool) -> Result {
             places.iter().map(|at| Some(*at as i32 + time as i32 * 1000)).collect();
         places.iter().zip(&values).for_each(|(at, value)| grid[*at] = *value);
         let region = [(y.0, y.1), (x.0, x.1)]
-            .map(|(low, high): (i32, i32)| Range { low: low.into(), high: high.into() });
+            .map(|(low, high): (i32, i32)| Bounds { low: low.into(), high: high.into() });
         array.write_dense(&region, &columns(&values)?, CellOrder::RowMajor, Some(10 + time as u64))?;
     }
     array.evolve().add_attribute(Attribute::new("late", Datatype::Int16)).apply(Some(50))?;
@@ -127,10 +127,10 @@ fn sparse(cases: &mut Cases, vacuum: bool, key: Option<&str>) -> Result {
         ])?;
         let then = joined(&[cells(0..40, 1000)?, cells(40..60, 2000)?])?;
         cases.expect(&name, &now, &with_key(json!({}), key))?;
-        // Cells keep their own times, so the past stays readable after vacuuming too.
+        // Cells have timestamps, so the past remains readable after vacuuming.
         let past = format!("{name}_past");
         std::fs::create_dir_all(cases.folder.join(&past))
-            .map_err(|e| tesselle_core::Error::io("cannot make a folder", e))?;
+            .map_err(|e| tesselle_core::Error::io("cannot create a folder", e))?;
         cases.expect(&past, &then, &with_key(json!({ "timestamp": 25, "array": name }), key))?;
     }
     Ok(())
@@ -204,7 +204,7 @@ fn twice(cases: &mut Cases) -> Result {
     cases.expect(name, &expected, &json!({}))
 }
 
-/// Fragments whose commits live in a list are vacuumed.
+/// Fragments whose commits are in a list are vacuumed.
 fn ignored(cases: &mut Cases) -> Result {
     let name = "consolidated_ignored";
     let array = ArrayWriter::create(&cases.place(name)?, &sparse_schema(Layout::RowMajor)?, None, Some(1))?;

@@ -1,4 +1,4 @@
-//! Columns of every type, from nothing but a row number.
+//! Columns of every type, derived from a row number.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tesselle_tiledb::{Attribute, Datatype};
 
 use crate::Result;
 
-/// A number that looks random, the same on every run.
+/// A pseudorandom number, the same on every run.
 pub(crate) fn mix(row: usize) -> u64 {
     let mut x = (row as u64).wrapping_add(0x9E37_79B9_7F4A_7C15);
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -56,7 +56,7 @@ pub(crate) fn numbers(rows: usize) -> Vec<Column> {
     ]
 }
 
-/// Texts, bytes and lists.
+/// Strings, bytes and lists.
 pub(crate) fn various(rows: usize) -> Vec<Column> {
     let text = |i: usize| format!("{}-{}", "é".repeat(i % 3), mix(i) % 50);
     let ascii = |i: usize| "x".repeat((mix(i) % 5) as usize);
@@ -98,12 +98,12 @@ pub(crate) fn nullable(rows: usize) -> Vec<Column> {
     let valid = |i: usize| !mix(i + 5).is_multiple_of(3);
     let ints: PrimitiveArray<Int32Type> = (0..rows).map(|i| valid(i).then_some(i as i32 * 3)).collect();
     let floats: Float64Array = (0..rows).map(|i| valid(i + 1).then_some(i as f64 / 4.0)).collect();
-    let texts: StringArray = (0..rows).map(|i| valid(i + 2).then(|| format!("t{}", i % 7))).collect();
+    let strings: StringArray = (0..rows).map(|i| valid(i + 2).then(|| format!("t{}", i % 7))).collect();
     let ascii: StringArray = (0..rows).map(|i| valid(i + 3).then(|| format!("a{}", i % 5))).collect();
     vec![
         (Attribute::new("n_i32", Datatype::Int32).nullable(), Arc::new(ints)),
         (Attribute::new("n_f64", Datatype::Float64).nullable(), Arc::new(floats)),
-        (Attribute::new("n_utf8", Datatype::StringUtf8).var().nullable(), Arc::new(texts)),
+        (Attribute::new("n_utf8", Datatype::StringUtf8).var().nullable(), Arc::new(strings)),
         (Attribute::new("n_ascii", Datatype::StringAscii).var().nullable(), Arc::new(ascii)),
     ]
 }

@@ -10,13 +10,13 @@ use serde_json::json;
 use tesselle_codec::digest::Digest;
 use tesselle_tiledb::filter::{Filter, ImageFormat, Key};
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, SchemaBuilder};
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Enumeration, Layout, Range};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension, Enumeration, Layout};
 
 use crate::data::{Column, batch, batch_of, mix, nullable, numbers, various};
 use crate::{Cases, Result};
 
-fn range(low: i32, high: i32) -> Range {
-    Range { low: low.into(), high: high.into() }
+fn range(low: i32, high: i32) -> Bounds {
+    Bounds { low: low.into(), high: high.into() }
 }
 
 fn dim(name: &str, low: i32, high: i32, extent: i32) -> Dimension {
@@ -49,7 +49,7 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
     awkward_padding(cases)
 }
 
-/// Every type, several tiles, edges that are no whole tiles.
+/// Every type, several tiles, partial edge tiles.
 fn whole(cases: &mut Cases) -> Result {
     for (name, columns, y) in [
         ("dense_numbers", numbers(120), -3),
@@ -91,7 +91,7 @@ fn orders(cases: &mut Cases) -> Result {
     Ok(())
 }
 
-/// Boxes that cover tiles in part, one over the other; what is not written is filled.
+/// Overlapping boxes that cover tiles partly; unwritten cells have the fill value.
 fn partial(cases: &mut Cases) -> Result {
     let name = "dense_partial";
     let attributes = [
@@ -216,7 +216,7 @@ fn filters(cases: &mut Cases) -> Result {
     cases.expect(name, &batch, &json!({ "box": [[0, rows - 1]] }))
 }
 
-/// Run lengths and dictionaries on texts, empty ones included.
+/// Run lengths and dictionaries of strings, empty ones included.
 fn strings_filtered(cases: &mut Cases) -> Result {
     let rows = 300;
     let mut columns: Vec<Column> = Vec::new();
@@ -290,7 +290,7 @@ fn encrypted(cases: &mut Cases) -> Result {
 
 fn enumerated(cases: &mut Cases) -> Result {
     let name = "dense_enumerated";
-    let colours = Enumeration::of_texts("colours", ["red", "green", "blue"], false)?;
+    let colors = Enumeration::of_texts("colors", ["red", "green", "blue"], false)?;
     let sizes = Enumeration::of_bytes(
         "sizes",
         Datatype::Int64,
@@ -301,25 +301,25 @@ fn enumerated(cases: &mut Cases) -> Result {
     )?;
     let new = SchemaBuilder::dense()
         .dimension(dim("x", 0, 9, 5))
-        .enumeration(colours)
+        .enumeration(colors)
         .enumeration(sizes)
-        .attribute(Attribute::new("colour", Datatype::Int8).with_enumeration("colours"))
+        .attribute(Attribute::new("color", Datatype::Int8).with_enumeration("colors"))
         .attribute(Attribute::new("size", Datatype::Uint16).with_enumeration("sizes").nullable())
         .build()?;
     let array = ArrayWriter::create(&cases.place(name)?, &new, None, Some(1))?;
     let words = ["blue", "red", "green"];
-    let colour: DictionaryArray<Int32Type> = (0..10).map(|i| Some(words[i % 3])).collect();
+    let color: DictionaryArray<Int32Type> = (0..10).map(|i| Some(words[i % 3])).collect();
     let size: arrow_array::UInt16Array = (0..10).map(|i| (i != 4).then_some(i % 2)).collect();
-    let given: [(&str, ArrayRef); 2] = [("colour", Arc::new(colour)), ("size", Arc::new(size.clone()))];
+    let given: [(&str, ArrayRef); 2] = [("color", Arc::new(color)), ("size", Arc::new(size.clone()))];
     let array_open = ArrayWriter::open(array.location(), None)?;
     array_open.write_dense(&[range(0, 9)], &batch(given)?, CellOrder::RowMajor, Some(2))?;
     let codes = arrow_array::Int8Array::from_iter_values((0..10).map(|i| [2, 0, 1][i % 3]));
-    let stored: [(&str, ArrayRef); 2] = [("colour", Arc::new(codes)), ("size", Arc::new(size))];
-    let lists = json!({ "colours": ["red", "green", "blue"], "sizes": [10, 20] });
+    let stored: [(&str, ArrayRef); 2] = [("color", Arc::new(codes)), ("size", Arc::new(size))];
+    let lists = json!({ "colors": ["red", "green", "blue"], "sizes": [10, 20] });
     cases.expect(name, &batch(stored)?, &json!({ "box": [[0, 9]], "enumerations": lists }))
 }
 
-/// Cells given as the array stores them.
+/// Cells given in the order in which the array stores them.
 fn global(cases: &mut Cases) -> Result {
     let name = "dense_global";
     let new = SchemaBuilder::dense()
@@ -363,7 +363,7 @@ fn awkward_padding(cases: &mut Cases) -> Result {
     cases.expect(name, &rows, &json!({ "box": [[10, 84]] }))
 }
 
-/// Tiles whose every text is empty.
+/// Tiles of only empty strings.
 fn all_empty(cases: &mut Cases) -> Result {
     let name = "dense_all_empty";
     let chains = [
@@ -379,10 +379,10 @@ fn all_empty(cases: &mut Cases) -> Result {
         for datatype in [Datatype::StringAscii, Datatype::StringUtf8] {
             let attribute = Attribute::new(format!("{chain}_{}", datatype.name()), datatype).var().nullable();
             // The first tile is empty, the second is not.
-            let texts: arrow_array::StringArray = (0..8)
+            let strings: arrow_array::StringArray = (0..8)
                 .map(|i| (i != 2).then(|| if i < 4 { String::new() } else { format!("t{i}") }))
                 .collect();
-            columns.push((attribute.with_filters(filters.clone()), Arc::new(texts)));
+            columns.push((attribute.with_filters(filters.clone()), Arc::new(strings)));
         }
     }
     let builder = SchemaBuilder::dense().dimension(dim("x", 0, 7, 4));

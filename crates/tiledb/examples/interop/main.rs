@@ -1,4 +1,4 @@
-//! Writes arrays of many kinds with this crate, each beside the rows that it must hold, for the original engine to read.
+//! Writes arrays of many kinds with this crate, each next to its expected rows, for the original engine to read.
 //!
 //! `interop/tiledb/run.sh` runs it and compares. Usage: `interop FOLDER`, or `interop churn FOLDER dense|sparse FIRST`.
 
@@ -19,7 +19,7 @@ use tesselle_core::{Error, Location};
 
 type Result<T = ()> = std::result::Result<T, Error>;
 
-/// Where cases are written, and what the checker is told about them.
+/// The folder of the cases, and the list for the checker.
 pub(crate) struct Cases {
     folder: PathBuf,
     list: Vec<Value>,
@@ -31,7 +31,7 @@ impl Cases {
         Location::local(self.folder.join(name).join("array"))
     }
 
-    /// Notes a case: the rows its array must hold, and what else the checker must know.
+    /// Adds a case: the expected rows of its array, and other facts for the checker.
     pub(crate) fn expect(&mut self, name: &str, rows: &RecordBatch, facts: &Value) -> Result {
         let path = self.folder.join(name).join("expected.arrow");
         let failed = |e: std::io::Error| Error::io(format!("cannot write '{}'", path.display()), e);

@@ -9,7 +9,7 @@ use arrow_array::{
 use serde_json::json;
 use tesselle_tiledb::filter::{Filter, Key};
 use tesselle_tiledb::write::{ArrayWriter, OnDuplicate, SchemaBuilder, SparseOptions};
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Layout, Range};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension, Layout};
 
 use crate::data::{Column, batch, mix, nullable, numbers, various};
 use crate::{Cases, Result};
@@ -100,7 +100,7 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
 /// Coordinates of every sort.
 fn dimensions(cases: &mut Cases) -> Result {
     let columns = || numbers(300).into_iter().skip(3).take(1).collect::<Vec<_>>();
-    let texts = || {
+    let strings = || {
         Arc::new(StringArray::from_iter_values(
             (0..300).map(|i| format!("k{}", mix(i) % 1000 * 1000 + i as u64)),
         )) as ArrayRef
@@ -117,11 +117,11 @@ fn dimensions(cases: &mut Cases) -> Result {
     let longs = || Arc::new(Int64Array::from_iter_values((0..300).map(|i| mix(i) as i64 >> 2))) as ArrayRef;
     let float_dim = || Dimension::new("f", Datatype::Float64, -100.0, 100.0, 12.5);
     let all: [(&str, Coords); 6] = [
-        ("text", vec![(Dimension::text("s"), texts())]),
+        ("text", vec![(Dimension::string("s"), strings())]),
         (
             "text_long",
             vec![
-                (Dimension::text("s"), texts()),
+                (Dimension::string("s"), strings()),
                 (Dimension::new("l", Datatype::Int64, i64::MIN, i64::MAX - 1000, 1000), longs()),
             ],
         ),
@@ -140,7 +140,7 @@ fn dimensions(cases: &mut Cases) -> Result {
             "short_text",
             vec![
                 (Dimension::new("u", Datatype::Uint16, 0, 65_000, 500), shorts()),
-                (Dimension::text("s").with_filters([Filter::Rle { level: -1 }]), texts()),
+                (Dimension::string("s").with_filters([Filter::Rle { level: -1 }]), strings()),
             ],
         ),
         (
@@ -228,8 +228,8 @@ fn several(cases: &mut Cases) -> Result {
 fn current_domain(cases: &mut Cases) -> Result {
     let x: ArrayRef = Arc::new(Int32Array::from(vec![5, 3, 11]));
     let s: ArrayRef = Arc::new(StringArray::from(vec!["b", "a", "mm"]));
-    let coords = vec![(Dimension::new("x", Datatype::Int32, 0, 99, 10), x), (Dimension::text("s"), s)];
-    let ranges = [Range { low: 0.into(), high: 11.into() }, Range { low: "a".into(), high: "mm".into() }];
+    let coords = vec![(Dimension::new("x", Datatype::Int32, 0, 99, 10), x), (Dimension::string("s"), s)];
+    let ranges = [Bounds { low: 0.into(), high: 11.into() }, Bounds { low: "a".into(), high: "mm".into() }];
     let columns: Vec<Column> = numbers(3).into_iter().take(2).collect();
     let setup = move |b: SchemaBuilder| b.current_domain(ranges.clone());
     write_case(cases, "sparse_current_domain", &coords, &columns, setup, None, &json!({}))

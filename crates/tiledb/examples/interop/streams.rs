@@ -1,4 +1,4 @@
-//! Arrays made from streams of rows, as conversions make them.
+//! Arrays from streams of rows, as conversions write them.
 
 use std::sync::Arc;
 
@@ -43,14 +43,14 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
 }
 
 fn sparse(cases: &mut Cases) -> Result {
-    let texts = |i: usize| format!("k{}", mix(i) % 100_000 * 1000 + i as u64);
+    let strings = |i: usize| format!("k{}", mix(i) % 100_000 * 1000 + i as u64);
     let words = ["red", "green", "blue"];
     let enumerated: DictionaryArray<Int32Type> =
         (0..400).map(|i| (i % 7 != 0).then(|| words[i % 3])).collect();
     let codes: Int32Array = (0..400).map(|i| (i % 7 != 0).then(|| [2, 0, 1][i % 3])).collect();
     let columns = |last: ArrayRef| {
         batch([
-            ("s", Arc::new(StringArray::from_iter_values((0..400).map(texts))) as ArrayRef),
+            ("s", Arc::new(StringArray::from_iter_values((0..400).map(strings))) as ArrayRef),
             ("x", Arc::new(Int64Array::from_iter_values((0..400).map(|i| mix(i) as i64 % 1000)))),
             ("a", Arc::new(Int32Array::from_iter_values(0..400))),
             ("w", last),

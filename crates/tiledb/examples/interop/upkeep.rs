@@ -1,4 +1,4 @@
-//! What happens to arrays after they are written: metadata, deletes, evolution, groups.
+//! Changes to existing arrays: metadata, deletes, evolution, groups.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tesselle_core::{Comparison, Predicate, Scalar};
 use tesselle_tiledb::filter::Key;
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, GroupWriter, OnNull, SchemaBuilder, SparseOptions};
 use tesselle_tiledb::{
-    Attribute, DataOrder, Datatype, Dimension, Enumeration, Member, MemberKind, MetadataValue, Range,
+    Attribute, Bounds, DataOrder, Datatype, Dimension, Enumeration, Member, MemberKind, MetadataValue,
 };
 
 use crate::data::batch;
@@ -27,7 +27,7 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
     groups(cases)
 }
 
-/// Positions with names: the original finds cells by them.
+/// Labeled positions: the original engine finds cells by label.
 fn labels(cases: &mut Cases) -> Result {
     let schema = SchemaBuilder::dense()
         .dimension(Dimension::new("x", Datatype::Int32, 1, 10, 4))
@@ -37,7 +37,7 @@ fn labels(cases: &mut Cases) -> Result {
         .label("x", "word", Datatype::StringAscii, DataOrder::Increasing)?
         .build()?;
     let array = ArrayWriter::create(&cases.place("labels")?, &schema, None, Some(1))?;
-    let all = Range { low: 1.into(), high: 10.into() };
+    let all = Bounds { low: 1.into(), high: 10.into() };
     let depths: ArrayRef = Arc::new(Float64Array::from_iter_values((1..=10).map(|i| f64::from(i) / 2.0)));
     let ranks: ArrayRef = Arc::new(Int64Array::from_iter_values((1..=10).map(|i| 100 - 3 * i)));
     let words: ArrayRef = Arc::new(StringArray::from_iter_values((1..=10).map(|i| format!("w{i:02}"))));
@@ -74,7 +74,7 @@ fn metadata(cases: &mut Cases, name: &str, key: Option<&str>) -> Result {
     let ints =
         MetadataValue::of(Datatype::Int32, [1_i32, 2, 3].iter().flat_map(|v| v.to_le_bytes()).collect())?;
     let first = vec![
-        (b"text".to_vec(), Some(MetadataValue::text("h\u{e9}llo")?)),
+        (b"text".to_vec(), Some(MetadataValue::string("h\u{e9}llo")?)),
         (b"gone".to_vec(), Some(MetadataValue::integer(5))),
         (b"number".to_vec(), Some(MetadataValue::integer(-7))),
         (b"ints".to_vec(), Some(ints)),
@@ -86,7 +86,7 @@ fn metadata(cases: &mut Cases, name: &str, key: Option<&str>) -> Result {
     )?;
     let column: ArrayRef = Arc::new(Int32Array::from_iter_values(0..100));
     let rows = batch([("a", column)])?;
-    array.write_dense(&[Range { low: 0.into(), high: 99.into() }], &rows, CellOrder::RowMajor, Some(2))?;
+    array.write_dense(&[Bounds { low: 0.into(), high: 99.into() }], &rows, CellOrder::RowMajor, Some(2))?;
     let mut facts = json!({
         "box": [[0, 99]],
         "metadata": { "text": "h\u{e9}llo", "number": -7, "float": 2.5, "ints": [1, 2, 3] },
@@ -98,7 +98,7 @@ fn metadata(cases: &mut Cases, name: &str, key: Option<&str>) -> Result {
     cases.expect(name, &rows, &facts)
 }
 
-/// Cells with a nullable attribute and a text, for conditions to pick from.
+/// Cells with a nullable attribute and a string, for conditions to select from.
 fn sample(array: &ArrayWriter, timestamp: u64) -> Result<RecordBatch> {
     let x: ArrayRef = Arc::new(Int32Array::from_iter_values(0..40));
     let n: ArrayRef =
@@ -137,7 +137,7 @@ fn deletes(cases: &mut Cases) -> Result {
     cases.expect(name, &expected, &json!({ "fragments": 2 }))
 }
 
-/// Conditions of every sort. Null cells of a tested attribute always go.
+/// Conditions of every kind. Null cells of a tested attribute are always deleted.
 fn delete_kinds(cases: &mut Cases) -> Result {
     let null = |x: i32| x % 4 == 0;
     let s = |x: i32| x % 5;
@@ -186,7 +186,7 @@ fn evolution(cases: &mut Cases) -> Result {
         .attribute(Attribute::new("a", Datatype::Int32))
         .attribute(Attribute::new("b", Datatype::Int32))
         .enumeration(Enumeration::of_texts("words", ["one", "two"], false)?)
-        .current_domain([Range { low: 0.into(), high: 49.into() }])
+        .current_domain([Bounds { low: 0.into(), high: 49.into() }])
         .build()?;
     let mut array = ArrayWriter::create(&cases.place(name)?, &new, None, Some(1))?;
     let ints = |values: std::ops::Range<i32>| Arc::new(Int32Array::from_iter_values(values)) as ArrayRef;
@@ -198,7 +198,7 @@ fn evolution(cases: &mut Cases) -> Result {
         .add_attribute(Attribute::new("c", Datatype::Int16).with_enumeration("words"))
         .add_attribute(Attribute::new("d", Datatype::Int32).with_fill(7_i32.to_le_bytes(), false))
         .extend_enumeration(Enumeration::of_texts("words", ["one", "two", "three"], false)?)?
-        .expand_current_domain(vec![Range { low: 0.into(), high: 99.into() }])?
+        .expand_current_domain(vec![Bounds { low: 0.into(), high: 99.into() }])?
         .apply(Some(3))?;
     let words: DictionaryArray<Int32Type> = ["three", "one"].into_iter().map(Some).collect();
     let columns =

@@ -1,5 +1,5 @@
-//! How large the bytes between two filters can be: what a hostile chunk states is held against this before it is
-//! allocated.
+//! Upper bounds of the bytes between two filters. The sizes stated by an untrusted chunk are checked against them
+//! before allocation.
 
 use super::stage::{PartCodec, Stage, StringCodec};
 
@@ -43,7 +43,7 @@ fn after(stage: &Stage, before: Bound, parts: usize, cells: usize) -> Bound {
             Bound { data: text, metadata: dictionary.saturating_add(64) }
         }
         Stage::Byteshuffle(_) | Stage::Bitshuffle(_) | Stage::Xor(_) | Stage::Webp(_) => own(64),
-        // A window may be as short as one value: nine bytes beside one.
+        // A window may be as short as one value: nine bytes of overhead per value.
         Stage::BitWidth(..) | Stage::PositiveDelta(..) => own(data.saturating_mul(9).saturating_add(64)),
         Stage::FloatScale(..) => {
             Bound { data: data.saturating_mul(2), metadata: metadata.saturating_add(64) }

@@ -12,7 +12,7 @@ pub struct Chunk<'a> {
     pub start: usize,
     /// Bytes it decodes to.
     pub original: usize,
-    /// What the filters noted.
+    /// Metadata written by the filters.
     pub metadata: &'a [u8],
     /// The filtered bytes.
     pub data: &'a [u8],
@@ -37,7 +37,7 @@ impl TileCodec {
         }
         cursor.expect_end()?;
         if start != len {
-            return Err(Error::corrupt(format!("the chunks of a tile hold {start} bytes, expected {len}")));
+            return Err(Error::corrupt(format!("the chunks of a tile have {start} bytes, expected {len}")));
         }
         Ok(chunks)
     }
@@ -56,7 +56,7 @@ impl TileCodec {
     }
 }
 
-/// Chunks that end between cells, from half to one and a half times the aim where cells allow it.
+/// Chunks that end between cells, from half to one and a half times the target size where cells allow it.
 fn var_cuts(len: usize, chunk: usize, offsets: &[u64]) -> Vec<usize> {
     let ends = offsets.iter().skip(1).map(|offset| *offset as usize).chain([len]);
     let (mut cuts, mut start, mut previous) = (Vec::new(), 0, 0);

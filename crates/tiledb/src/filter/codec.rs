@@ -1,4 +1,4 @@
-//! A pipeline made ready for the tiles of one field.
+//! A pipeline prepared for the tiles of one field.
 
 use tesselle_codec::cipher::Key;
 
@@ -6,7 +6,7 @@ use super::stage::{Field, Stage, StringCodec, place};
 use super::{Filter, Pipeline};
 use crate::{Datatype, Result};
 
-/// What the bytes of a tile are.
+/// The kind of data in a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TileKind {
     /// Cells of a fixed size in bytes; also offsets (8 bytes, UINT64) and validity (1 byte, UINT8).
@@ -18,7 +18,7 @@ pub enum TileKind {
     Var,
 }
 
-/// Turns tile bodies into bytes and back.
+/// Encodes and decodes tile bodies.
 #[derive(Debug, Clone)]
 pub struct TileCodec {
     pub(super) stages: Vec<Stage>,
@@ -30,10 +30,10 @@ pub struct TileCodec {
 }
 
 impl TileCodec {
-    /// The codec of the tiles of a field of `datatype` in a schema of format `version`.
+    /// The codec for tiles of a field of `datatype` in a schema of format `version`.
     ///
-    /// With a `key` the array is encrypted: encryption follows the last filter, unless the pipeline states it itself
-    /// as those of generic tiles do.
+    /// With a `key`, the array is encrypted: encryption follows the last filter, unless the pipeline lists it
+    /// explicitly, as those of generic tiles do.
     pub fn try_new(
         pipeline: &Pipeline,
         datatype: Datatype,
@@ -72,12 +72,13 @@ impl TileCodec {
         })
     }
 
-    /// Whether the data tile yields the offsets too, so that the stored offsets tile is empty (no chunks).
+    /// Whether the data tile contains the offsets too, so that the stored offsets tile is empty (no chunks).
     pub fn offsets_in_data(&self) -> bool {
         self.offsets_in_data
     }
 
-    /// Whether decoding yields offsets, stored elsewhere as well or not: [`TileCodec::decode`] then needs room for them.
+    /// Whether decoding produces offsets, even if they are also stored: [`TileCodec::decode`] then needs a buffer for
+    /// them.
     pub fn makes_offsets(&self) -> bool {
         matches!(self.stages.first(), Some(Stage::Strings(_)))
     }
@@ -90,7 +91,7 @@ impl TileCodec {
     }
 }
 
-/// The version from which no offsets are stored beside strings of this filter (spec §5.4).
+/// The version from which strings with this filter have no separate offsets (spec §5.4).
 fn offsets_since(codec: StringCodec, datatype: Datatype) -> u32 {
     match (codec, datatype) {
         (_, Datatype::StringUtf8) => 17,

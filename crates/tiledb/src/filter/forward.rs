@@ -1,4 +1,4 @@
-//! From bytes to a tile body: the filters first to last over each chunk.
+//! Encoding: the filters, first to last, over each chunk of a tile.
 
 use tesselle_codec::cipher::{self, Key};
 use tesselle_codec::{compress, difference, runs, scale, shuffle, strings, webp, window};
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 impl TileCodec {
     /// Appends the body of the tile `src`. `offsets` are the starts of variable-length cells, one each.
     pub fn encode(&self, src: &[u8], offsets: Option<&[u64]>, out: &mut Vec<u8>) -> Result<()> {
-        // An empty tile has no chunks; strings without a byte still have offsets to keep.
+        // An empty tile has no chunks; empty strings still have offsets.
         let cuts = match offsets {
             Some(cells) if self.makes_offsets() && !cells.is_empty() => vec![src.len()],
             _ if src.is_empty() => Vec::new(),
@@ -31,7 +31,7 @@ impl TileCodec {
         Ok(())
     }
 
-    /// Appends the body of an offsets tile whose offsets the data tile holds.
+    /// Appends the body of an offsets tile whose offsets are in the data tile.
     pub fn encode_no_chunks(out: &mut Vec<u8>) {
         out.extend_from_slice(&0_u64.to_le_bytes());
     }
@@ -56,7 +56,7 @@ fn short(len: usize) -> Result<u32> {
     u32::try_from(len).map_err(|_| Error::invalid(format!("a chunk of {len} bytes exceeds 4 GiB")))
 }
 
-/// A chunk between two stages: metadata parts, newest first, and the data (`None`: still as given).
+/// A chunk between two stages: metadata parts, newest first, and the data (`None`: unchanged input).
 struct Parts {
     metadata: Vec<Vec<u8>>,
     data: Option<Vec<u8>>,
@@ -107,7 +107,7 @@ impl Parts {
                 self.forward_lengths(out, &[data.len()])?;
             }
             Stage::Bitshuffle(width) => {
-                // Bytes beyond the last whole eight are a part of their own.
+                // Bytes after the last whole group of eight form a separate part.
                 let whole = data.len() - data.len() % 8;
                 let (body, rest) = data.split_at(whole);
                 let mut out = vec![0; whole];

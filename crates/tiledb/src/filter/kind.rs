@@ -10,7 +10,7 @@ use crate::{Datatype, Error, Result};
 /// A filter with its options.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
-    /// Nothing happens.
+    /// No operation.
     None,
     /// A general-purpose compressor.
     Compress {
@@ -19,45 +19,45 @@ pub enum Filter {
         /// The level in the compressor's own scale; -1 is its default.
         level: i32,
     },
-    /// Run lengths of cells, or of strings.
+    /// Run-length encoding of cells or strings.
     Rle {
-        /// Stored, but without meaning.
+        /// Stored but unused.
         level: i32,
     },
-    /// Strings as numbers into a dictionary.
+    /// Strings as indexes into a dictionary.
     Dictionary {
-        /// Stored, but without meaning.
+        /// Stored but unused.
         level: i32,
     },
-    /// Differences of neighbours.
+    /// Differences of adjacent values.
     Delta {
-        /// Stored, but without meaning.
+        /// Stored but unused.
         level: i32,
-        /// Look at the values as this datatype.
+        /// The datatype to interpret the values as.
         reinterpret: Option<Datatype>,
     },
     /// Differences of differences.
     DoubleDelta {
-        /// Stored, but without meaning.
+        /// Stored but unused.
         level: i32,
-        /// Look at the values as this datatype.
+        /// The datatype to interpret the values as.
         reinterpret: Option<Datatype>,
     },
-    /// Integers of a window in as few bytes as they need.
+    /// Integers of a window in the fewest bytes that hold them.
     BitWidthReduction {
         /// Bytes of a window.
         max_window: u32,
     },
-    /// Rising integers as differences.
+    /// Non-decreasing integers as differences.
     PositiveDelta {
         /// Bytes of a window.
         max_window: u32,
     },
-    /// Bit planes.
+    /// Bit-plane transposition.
     Bitshuffle,
-    /// Byte planes.
+    /// Byte-plane transposition.
     Byteshuffle,
-    /// Exclusive or of neighbours.
+    /// Exclusive or of adjacent values.
     Xor,
     /// A digest that is checked on reading.
     Checksum(Digest),
@@ -76,9 +76,9 @@ pub enum Filter {
     Webp {
         /// From 0 to 100, for lossy images.
         quality: f32,
-        /// The order of the colours.
+        /// The order of the colors.
         format: ImageFormat,
-        /// Whether no colour may change. Images are always written without loss.
+        /// Whether the encoding is lossless. Images are always written losslessly.
         lossless: bool,
         /// The tile extent of the first dimension: rows.
         y_extent: u16,
@@ -87,9 +87,9 @@ pub enum Filter {
     },
 }
 
-/// The order of the colours in an image tile, numbered as on disk.
+/// The order of the colors in an image tile, numbered as on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it all")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub enum ImageFormat {
     None = 0,
     Rgb = 1,
@@ -125,7 +125,7 @@ impl ImageFormat {
             Self::Bgr => Ok(Pixels::Bgr),
             Self::Rgba => Ok(Pixels::Rgba),
             Self::Bgra => Ok(Pixels::Bgra),
-            Self::None => Err(Error::invalid("a webp filter needs an order of colours")),
+            Self::None => Err(Error::invalid("a webp filter needs an order of colors")),
         }
     }
 }
@@ -247,7 +247,7 @@ impl Filter {
         Ok(match id {
             0 => Self::None,
             1..=6 | 14 | 19 => {
-                // The compressor's own number says what the filter type has said.
+                // The compressor's number repeats the filter type.
                 options.u8()?;
                 let level = options.i32_le()?;
                 match id {
@@ -284,7 +284,7 @@ impl Filter {
                 let quality = options.f32_le()?;
                 let format = options.u8()?;
                 let format = ImageFormat::from_id(format)
-                    .ok_or_else(|| Error::unsupported(format!("webp colour format {format} is not known")))?;
+                    .ok_or_else(|| Error::unsupported(format!("webp color format {format} is not known")))?;
                 let lossless = options.u8()? != 0;
                 let (y_extent, x_extent) = (options.u16_le()?, options.u16_le()?);
                 options.skip(2)?;
@@ -313,7 +313,7 @@ impl Filter {
             | Self::Aes256Gcm
             | Self::Checksum(_)
             | Self::Xor => {}
-            // The compressor's own numbering: as the filter's up to bzip2, then its own way.
+            // The compressor's numbering equals the filter's up to bzip2, then differs.
             Self::Compress { level, .. } | Self::Rle { level } => leveled(self.id(), *level, &mut options),
             Self::Dictionary { level } => leveled(7, *level, &mut options),
             Self::DoubleDelta { level, reinterpret } => {

@@ -1,8 +1,8 @@
-//! Filters: what happens to the bytes of a tile between memory and disk (spec §4, §5).
+//! Filters: transformations of tile bytes between memory and disk (spec §4, §5).
 //!
-//! A [`Pipeline`] is the list of filters as stored. A [`TileCodec`] is a pipeline made ready for the tiles of one
-//! field: it knows the datatype each filter sees and turns tile bodies into bytes and back. A body is a list of
-//! chunks that decode independently of each other, so [`TileCodec::chunks`] can be shared among threads:
+//! A [`Pipeline`] is the list of filters as stored. A [`TileCodec`] is a pipeline prepared for the tiles of one field:
+//! it knows the datatype each filter sees and encodes and decodes tile bodies. A body is a list of chunks that decode
+//! independently, so [`TileCodec::chunks`] can be shared among threads:
 //!
 //! ```text
 //! u64 chunks | per chunk: u32 original | u32 filtered | u32 metadata | metadata bytes | filtered bytes
@@ -13,18 +13,18 @@ mod chunk;
 mod codec;
 mod forward;
 mod kind;
+mod parse;
 mod pipeline;
 mod reverse;
 mod stage;
 #[cfg(test)]
 mod tests;
-mod text;
 
 pub use chunk::Chunk;
 pub use codec::{TileCodec, TileKind};
 pub use kind::{Filter, ImageFormat};
+pub use parse::filters_from_str;
 pub use pipeline::{MAX_CHUNK, Pipeline};
 pub use tesselle_codec::cipher::Key;
 pub use tesselle_codec::compress::Compressor;
 pub use tesselle_codec::digest::Digest;
-pub use text::filters_from_text;

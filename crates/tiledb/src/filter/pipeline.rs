@@ -5,13 +5,13 @@ use tesselle_core::Cursor;
 use super::Filter;
 use crate::Result;
 
-/// The bytes of a chunk that writers aim at, and what pipelines state.
+/// The target size of chunks in bytes, also stored in pipelines.
 pub const MAX_CHUNK: u32 = 65536;
 
 /// Filters in the order in which writing applies them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pipeline {
-    /// Stated size of chunks. Only 0 means something: one chunk for the whole tile.
+    /// Stored chunk size. Only 0 has a meaning: one chunk for the whole tile.
     pub max_chunk: u32,
     /// The filters.
     pub filters: Vec<Filter>,

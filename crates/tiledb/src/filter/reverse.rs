@@ -1,4 +1,4 @@
-//! From a tile body back to bytes: the filters last to first, the earliest straight into the caller's buffer.
+//! Decoding: the filters, last to first; the last step writes directly into the caller's buffer.
 
 use std::borrow::Cow;
 
@@ -12,14 +12,14 @@ use super::{Chunk, TileCodec};
 use crate::{Error, Result};
 
 impl TileCodec {
-    /// Fills `dst` with the tile in `body`; `dst` has the size of the tile.
+    /// Fills `dst`, which has the size of the tile, from `body`.
     ///
-    /// Where [`TileCodec::makes_offsets`], `offsets` has one slot per cell and is filled too; otherwise it is not looked at.
+    /// If [`TileCodec::makes_offsets`], `offsets` has one slot per cell and is filled too; otherwise it is ignored.
     pub fn decode(&self, body: &[u8], dst: &mut [u8], offsets: Option<&mut [u64]>) -> Result<()> {
         let chunks = self.chunks(body, dst.len())?;
         if self.makes_offsets() {
             let Some(offsets) = offsets else {
-                return Err(Error::internal("strings are decoded without room for their offsets"));
+                return Err(Error::internal("strings are decoded without a buffer for their offsets"));
             };
             return match chunks.as_slice() {
                 [] => {
@@ -45,7 +45,7 @@ impl TileCodec {
         self.run_back(chunk, dst, &mut [])
     }
 
-    /// The bytes of a chunk as they are, where there is no filter.
+    /// The bytes of a chunk as stored, if there is no filter.
     pub fn plain<'a>(&self, chunk: &Chunk<'a>) -> Option<&'a [u8]> {
         let whole = chunk.data.len() == chunk.original && chunk.metadata.is_empty();
         (self.stages.is_empty() && whole).then_some(chunk.data)
@@ -58,7 +58,7 @@ impl TileCodec {
     fn run_back(&self, chunk: &Chunk<'_>, dst: &mut [u8], offsets: &mut [u64]) -> Result<()> {
         if dst.len() != chunk.original {
             return Err(Error::corrupt(format!(
-                "a chunk holds {} bytes, expected {}",
+                "a chunk has {} bytes, expected {}",
                 chunk.original,
                 dst.len()
             )));
@@ -105,10 +105,10 @@ impl TileCodec {
     }
 }
 
-/// What is left of a chunk between two stages.
+/// The remainder of a chunk between two stages.
 struct State<'a> {
     metadata: Cow<'a, [u8]>,
-    /// Bytes of the metadata that later filters have taken.
+    /// Bytes of metadata consumed by later filters.
     at: usize,
     data: Cow<'a, [u8]>,
     /// The data is in the caller's buffer.
@@ -120,7 +120,7 @@ impl State<'_> {
         Cursor::new(self.metadata.get(self.at..).unwrap_or_default(), 0, "filter metadata")
     }
 
-    /// Runs a stage that leaves the data alone.
+    /// Runs a stage that does not change the data.
     fn pass(&mut self, stage: &Stage, dst: &[u8]) -> Result<()> {
         let Stage::Checksum(digest) = stage else { return Ok(()) };
         let data: &[u8] = if self.done { dst } else { &self.data };

@@ -1,18 +1,18 @@
-//! A filter at its place in a pipeline: the datatype it sees decides what it does (spec §5.2).
+//! A filter at its position in a pipeline: its effect depends on the datatype it sees (spec §5.2).
 
 use tesselle_codec::IntKind;
 
 use super::Filter;
 use crate::{Datatype, Error, Physical, Result};
 
-/// What a filter does to the tiles of one field.
+/// The effect of a filter on the tiles of one field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Stage {
-    /// Bytes pass as they are.
+    /// Bytes pass unchanged.
     Pass,
-    /// Each part compressed on its own.
+    /// Each part compressed separately.
     Compress(PartCodec),
-    /// Strings and their offsets in one.
+    /// Strings together with their offsets.
     Strings(StringCodec),
     /// Byte planes of values of this width.
     Byteshuffle(usize),
@@ -50,7 +50,7 @@ impl Stage {
     }
 }
 
-/// What the stages of one field have in common.
+/// Properties shared by the stages of one field.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Field {
     pub(super) cell_size: usize,
@@ -63,7 +63,7 @@ const STRING_FILTERS: u32 = 12;
 /// The version from which window filters take datetimes and times.
 const WINDOWS_TAKE_TIMES: u32 = 20;
 
-/// The stage of `filter` on values of `datatype`, and the datatype it hands on.
+/// The stage of `filter` on values of `datatype`, and the datatype of its output.
 pub(super) fn place(
     filter: &Filter,
     datatype: Datatype,
@@ -169,7 +169,7 @@ fn not_first(name: &str) -> Error {
 fn usable_level(compressor: tesselle_codec::compress::Compressor, level: i32) -> Option<i32> {
     use tesselle_codec::compress::Compressor;
     match compressor {
-        // Level -1 is a level of its own here; only what lies below -7 falls back.
+        // Level -1 is valid here; only levels below -7 fall back to the default.
         Compressor::Zstd => (level >= -7).then_some(level),
         Compressor::Bzip2 => Some(level.max(1)),
         _ => (level >= 0).then_some(level),

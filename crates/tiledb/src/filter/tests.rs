@@ -8,7 +8,7 @@ use crate::Datatype;
 
 const VERSION: u32 = 22;
 
-/// Filters of integers. The first eleven take any values at any place.
+/// Filters of integers. The first eleven accept any values at any position.
 fn filters() -> Vec<Filter> {
     vec![
         Filter::None,
@@ -71,7 +71,7 @@ proptest! {
         let codec = fixed(picks.into_iter().map(|i| all[i].clone()).collect(), Datatype::Int32, None);
         let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let mut body = Vec::new();
-        // Some chains cannot hold these values; the refusal is all that counts then.
+        // Some chains cannot encode these values; then the error is the expected result.
         if codec.encode(&data, None, &mut body).is_ok() {
             if let Some(byte) = body.get_mut(at) { *byte = with; }
             body.truncate(body.len() - cut.min(body.len()));

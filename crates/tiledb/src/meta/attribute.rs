@@ -71,7 +71,7 @@ pub struct Attribute {
     pub fill_valid: bool,
     /// The order of its values.
     pub order: DataOrder,
-    /// The enumeration that its values are positions in.
+    /// The enumeration whose positions the values are.
     pub enumeration: Option<String>,
 }
 
@@ -108,7 +108,7 @@ impl Attribute {
             }
             fill.to_vec()
         } else {
-            // No file holds a cell of this size, so a stated width beyond reason is damage.
+            // No file contains a cell of this size, so an absurdly large width is damage.
             let repeat = if is_var { 1 } else { cell_val_num as usize };
             if cell > (1 << 24) && !is_var {
                 return Err(cursor.corrupt(format!("attribute '{name}' has {cell_val_num} values per cell")));

@@ -53,7 +53,7 @@ pub fn parse_lines(file: &[u8]) -> Vec<String> {
     text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
-/// The last component of a path, without a suffix: what commit lists are matched by.
+/// The last component of a path without its suffix, by which commit lists match.
 pub fn stem(path: &str) -> &str {
     let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
     last.rsplit_once('.').map_or(last, |(stem, _)| stem)

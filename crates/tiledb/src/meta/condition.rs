@@ -11,11 +11,11 @@ use crate::{Cursor, Error, Result};
 /// How subtrees combine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Combination {
-    /// All hold.
+    /// All are true.
     And,
-    /// At least one holds.
+    /// At least one is true.
     Or,
-    /// The only one does not hold.
+    /// The only one is false.
     Not,
 }
 
@@ -158,7 +158,7 @@ impl Condition {
                 let range = at(index).zip(at(index + 1));
                 range
                     .and_then(|(start, end)| value.get(start..end))
-                    .ok_or_else(|| Error::corrupt("the values of a list lie outside of it"))
+                    .ok_or_else(|| Error::corrupt("the values of a list lie outside it"))
             })
             .collect()
     }

@@ -157,7 +157,7 @@ impl Datatype {
         self.physical().size()
     }
 
-    /// How one value lies in memory.
+    /// The machine representation of one value.
     pub const fn physical(self) -> Physical {
         match self {
             Self::Int8 | Self::Char => Physical::I8,
@@ -186,8 +186,8 @@ impl Datatype {
         matches!(self as u8, 18..=39)
     }
 
-    /// Whether values are text in one-byte units (read as Utf8 when of variable length).
-    pub const fn is_text(self) -> bool {
+    /// Whether values are strings in one-byte units (read as Utf8 when of variable length).
+    pub const fn is_byte_string(self) -> bool {
         matches!(self, Self::StringAscii | Self::StringUtf8 | Self::GeomWkt)
     }
 

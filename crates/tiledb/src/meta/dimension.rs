@@ -7,7 +7,7 @@
 use tesselle_core::Scalar;
 
 use super::datatype::{Datatype, Physical};
-use super::value::{Range, parse_scalar, write_scalar};
+use super::value::{Bounds, parse_scalar, write_scalar};
 use super::wire::{flag, name32, put_bytes32};
 use crate::filter::Pipeline;
 use crate::{Cursor, Error, Result};
@@ -24,11 +24,11 @@ pub struct Dimension {
     pub datatype: Datatype,
     /// 1, or [`VAR`] for strings.
     pub cell_val_num: u32,
-    /// Its own filters; empty means those of the schema's coordinates.
+    /// Its filters; empty means the schema's coordinate filters.
     pub filters: Pipeline,
-    /// The domain; strings have none.
-    pub domain: Option<Range>,
-    /// The tile extent; sparse dimensions may lack it.
+    /// The domain; `None` for strings.
+    pub domain: Option<Bounds>,
+    /// The tile extent; optional in sparse arrays.
     pub extent: Option<Scalar>,
 }
 
@@ -71,7 +71,7 @@ impl Dimension {
                         cursor.corrupt(format!("dimension '{name}' has the empty domain [{low}, {high}]"))
                     );
                 }
-                Some(Range { low, high })
+                Some(Bounds { low, high })
             }
             n => return Err(cursor.corrupt(format!("the domain of dimension '{name}' has {n} bytes"))),
         };
@@ -130,9 +130,9 @@ fn values_of_signed(datatype: Datatype) -> Option<i128> {
     }
 }
 
-/// The extent that is meant. The engine makes a missing one the size of the domain, in the type of the dimension: in a
-/// signed one a large size wraps around, and among floats it can be infinite.
-fn actual_extent(stored: Scalar, domain: &Range, datatype: Datatype) -> Option<Scalar> {
+/// The effective extent. The engine replaces a missing extent by the size of the domain, computed in the dimension's
+/// type: a large size wraps around in a signed type and can be infinite in a float type.
+fn actual_extent(stored: Scalar, domain: &Bounds, datatype: Datatype) -> Option<Scalar> {
     match (&stored, &domain.low, &domain.high) {
         (Scalar::Int(extent), ..) if *extent > 0 => Some(stored),
         (Scalar::Int(extent), Scalar::Int(low), Scalar::Int(high)) => {
@@ -152,7 +152,7 @@ fn actual_extent(stored: Scalar, domain: &Range, datatype: Datatype) -> Option<S
     }
 }
 
-/// What stands for an extent in a file.
+/// The stored form of an extent.
 fn stored_extent(extent: &Scalar, datatype: Datatype) -> Scalar {
     match (extent, values_of_signed(datatype)) {
         (Scalar::Int(extent), Some(values)) if *extent >= values / 2 => Scalar::Int(extent - values),
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn extents_that_exceed_their_type_wrap_around_and_back() {
-        let range = |low, high| Range { low: Scalar::Int(low), high: Scalar::Int(high) };
+        let range = |low, high| Bounds { low: Scalar::Int(low), high: Scalar::Int(high) };
         for (stored, low, high, datatype, meant) in [
             (-55, -100, 100, Datatype::Int8, Some(201)),
             (-1, -128, 126, Datatype::Int8, Some(255)),
@@ -181,9 +181,9 @@ mod tests {
                 assert_eq!(stored_extent(&actual, datatype), Scalar::Int(stored));
             }
         }
-        let floats = |low, high| Range { low: Scalar::Float(low), high: Scalar::Float(high) };
+        let floats = |low, high| Bounds { low: Scalar::Float(low), high: Scalar::Float(high) };
         let endless = Scalar::Float(f64::INFINITY);
-        let actual = |domain: Range, datatype| actual_extent(endless.clone(), &domain, datatype);
+        let actual = |domain: Bounds, datatype| actual_extent(endless.clone(), &domain, datatype);
         assert_eq!(actual(floats(-1e308, 1e308), Datatype::Float64), Some(endless.clone()));
         assert_eq!(actual(floats(-1e308, 1e307), Datatype::Float64), None);
         assert_eq!(actual(floats(-3e38, 3e38), Datatype::Float32), Some(endless.clone()));

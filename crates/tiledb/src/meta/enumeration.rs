@@ -7,7 +7,7 @@
 
 use super::datatype::Datatype;
 use super::dimension::VAR;
-use super::value::{parse_scalar, text_or_bytes};
+use super::value::{parse_scalar, string_or_bytes};
 use super::wire::{bytes64, flag, name32, put_bytes32, put_bytes64};
 use crate::{Cursor, Error, Result};
 
@@ -16,13 +16,13 @@ use crate::{Cursor, Error, Result};
 pub struct Enumeration {
     /// Its name.
     pub name: String,
-    /// The file that holds it.
+    /// The file that contains it.
     pub file: String,
     /// The datatype of its values.
     pub datatype: Datatype,
     /// Values per entry, or [`VAR`].
     pub cell_val_num: u32,
-    /// Whether the order of the values means something.
+    /// Whether the order of the values is significant.
     pub ordered: bool,
     /// The values one after the other.
     pub data: Vec<u8>,
@@ -77,7 +77,7 @@ impl Enumeration {
     /// The bytes of each value.
     pub fn values(&self) -> Result<Vec<&[u8]>> {
         let damaged =
-            || Error::corrupt(format!("the values of enumeration '{}' lie outside of its data", self.name));
+            || Error::corrupt(format!("the values of enumeration '{}' lie outside its data", self.name));
         if self.cell_val_num == VAR {
             let at = |index: usize| {
                 self.offsets.get(index).map_or(Some(self.data.len()), |offset| usize::try_from(*offset).ok())
@@ -92,14 +92,14 @@ impl Enumeration {
 
     /// The values in JSON.
     pub fn values_json(&self) -> Result<Vec<serde_json::Value>> {
-        let single = self.cell_val_num == 1 && !self.datatype.is_text() && !self.datatype.is_bytes();
+        let single = self.cell_val_num == 1 && !self.datatype.is_byte_string() && !self.datatype.is_bytes();
         let values = self.values()?.into_iter();
         values
             .map(|bytes| {
                 if single {
                     Ok(parse_scalar(self.datatype, bytes)?.to_json())
                 } else if self.datatype.size() == 1 {
-                    Ok(text_or_bytes(bytes).to_json())
+                    Ok(string_or_bytes(bytes).to_json())
                 } else {
                     let parts = bytes.chunks_exact(self.datatype.size());
                     parts.map(|part| Ok(parse_scalar(self.datatype, part)?.to_json())).collect()

@@ -1,13 +1,13 @@
 //! The footer of a fragment metadata file (spec §9.2), from version 3 on. Never compressed or encrypted.
 //!
-//! It lies at the end of the file; from version 10, or when a dimension is a string, its length follows as a `u64`.
+//! It is at the end of the file; from version 10, or when a dimension is a string, its length follows as a `u64`.
 
 use bytes::Bytes;
 
 use super::dimension::Dimension;
 use super::schema::{ArrayKind, ArraySchema, check_version};
 use super::slots::Slots;
-use super::value::Range;
+use super::value::Bounds;
 use super::wire::{flag, name64, numbers_of, put_bytes64, put_ranges, ranges};
 use crate::{Cursor, Error, Result};
 
@@ -19,19 +19,19 @@ pub type Places = Vec<u64>;
 pub struct Footer {
     /// The format version of the fragment.
     pub version: u32,
-    /// The schema it was written with; before version 10 the array's only one.
+    /// The schema it was written with; before version 10 the array has only one.
     pub schema_name: Option<String>,
     /// Dense or sparse.
     pub dense: bool,
     /// The box that its cells span.
-    pub non_empty_domain: Option<Vec<Range>>,
+    pub non_empty_domain: Option<Vec<Bounds>>,
     /// Tiles of a sparse fragment.
     pub sparse_tiles: u64,
     /// Cells in the last tile.
     pub last_tile_cells: u64,
     /// Whether cells carry timestamps.
     pub has_timestamps: bool,
-    /// Whether cells carry when and by what they were deleted.
+    /// Whether cells carry deletion timestamps and condition indexes.
     pub has_deletes: bool,
     /// Sizes of the files with fixed data or offsets.
     pub file_sizes: Vec<u64>,
@@ -49,9 +49,9 @@ pub struct Footer {
     pub var_sizes: Places,
     /// Where the offsets of validity tiles are (7+).
     pub validity_offsets: Places,
-    /// Where the least values are (11+).
+    /// Where the minimum values are (11+).
     pub mins: Places,
-    /// Where the greatest values are (11+).
+    /// Where the maximum values are (11+).
     pub maxs: Places,
     /// Where the sums are (11+).
     pub sums: Places,
@@ -65,7 +65,7 @@ pub struct Footer {
     pub sections: Vec<(u64, Vec<u8>)>,
 }
 
-/// The version and the schema's name: what must be known before the rest can be read.
+/// The version and the schema name, needed to parse the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FooterHead {
     /// The format version.
@@ -88,7 +88,7 @@ impl FooterHead {
     }
 }
 
-/// Cuts the footer from the end of a metadata file whose length field says how long it is (10+, or string dimensions).
+/// Cuts the footer from the end of a metadata file that stores its length (10+, or string dimensions).
 pub fn footer_by_length(file: &Bytes) -> Result<(u64, Bytes)> {
     let size = file.len() as u64;
     let trailer = file.len().checked_sub(8).and_then(|at| file.get(at..));
@@ -111,7 +111,7 @@ pub fn cut(file: &Bytes, end: u64, length: u64) -> Result<(u64, Bytes)> {
     })?;
     let range =
         usize::try_from(start).ok().zip(usize::try_from(end).ok()).filter(|(_, end)| *end <= file.len());
-    let (from, to) = range.ok_or_else(|| Error::corrupt("the footer lies outside of its file"))?;
+    let (from, to) = range.ok_or_else(|| Error::corrupt("the footer lies outside its file"))?;
     Ok((start, file.slice(from..to)))
 }
 
@@ -180,7 +180,7 @@ impl Footer {
         })
     }
 
-    /// The bytes of the footer, with the length behind it where the version has one.
+    /// The bytes of the footer, followed by its length where the version stores it.
     pub fn write(&self, dims: &[Dimension]) -> Result<Vec<u8>> {
         let mut out = self.version.to_le_bytes().to_vec();
         if self.version >= 10 {

@@ -1,4 +1,4 @@
-//! The generic tile (spec §3): a self-describing tile, in which every structure but the footers is stored.
+//! The generic tile (spec §3): a self-describing tile that stores every structure except footers.
 //!
 //! | offset | field |
 //! |---|---|
@@ -31,12 +31,13 @@ pub struct GenericTile {
     pub encrypted: bool,
     /// The decoded bytes.
     pub payload: Vec<u8>,
-    /// Bytes it takes in its file.
+    /// Bytes it occupies in its file.
     pub stored_size: u64,
 }
 
 impl GenericTile {
-    /// Reads the tile that starts `bytes`, which lie at `base` in their file. Payloads beyond `limit` are refused.
+    /// Parses the tile at the start of `bytes`, which are at `base` in their file. Payloads larger than `limit` are an
+    /// error.
     pub fn parse(bytes: &[u8], base: u64, key: Option<&Key>, limit: u64) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, base, "generic tile");
         let version = cursor.u32_le()?;
@@ -98,7 +99,7 @@ impl GenericTile {
         Ok(Self { version, encrypted, payload, stored_size })
     }
 
-    /// The bytes of a tile around `payload`, compressed as the engine does it.
+    /// The bytes of a tile with `payload`, compressed as the engine does it.
     pub fn write(payload: &[u8], version: u32, key: Option<&Key>) -> Result<Vec<u8>> {
         let mut filters = vec![Filter::Compress { compressor: Compressor::Zlib, level: 1 }];
         if key.is_some() {
@@ -124,7 +125,7 @@ impl GenericTile {
     }
 }
 
-/// Decodes chunk by chunk, so that no more is allocated at once than one chunk's bytes can decode to.
+/// Decodes chunk by chunk, so that an allocation never exceeds what one chunk can decode to.
 fn decode_growing(codec: &TileCodec, body: &[u8], size: u64) -> Result<Vec<u8>> {
     let size =
         usize::try_from(size).map_err(|_| Error::corrupt("a tile exceeds the memory of this machine"))?;

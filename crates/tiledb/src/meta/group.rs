@@ -8,7 +8,7 @@
 use super::wire::{flag, name64, put_bytes64};
 use crate::{Cursor, Error, Result};
 
-/// What a member is.
+/// The kind of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberKind {
     /// A group.
@@ -27,14 +27,14 @@ impl MemberKind {
     }
 }
 
-/// A member of a group, or the mark that it was removed.
+/// A member of a group, or a removal marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// Group or array.
     pub kind: MemberKind,
     /// Whether the uri is relative to the group.
     pub relative: bool,
-    /// Where it is.
+    /// Its location.
     pub uri: String,
     /// Its name in the group.
     pub name: Option<String>,
@@ -43,7 +43,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// What members are told apart by.
+    /// The key that identifies a member.
     pub fn key(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.uri)
     }

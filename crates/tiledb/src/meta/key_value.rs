@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use tesselle_core::hex;
 
 use super::datatype::Datatype;
-use super::value::{parse_scalar, text_or_bytes};
+use super::value::{parse_scalar, string_or_bytes};
 use super::wire::{bytes32, flag, put_bytes32};
 use crate::{Cursor, Error, Result};
 
@@ -31,8 +31,8 @@ impl MetadataValue {
         let size = self.datatype.size();
         Ok(if self.count == 0 {
             Json::Null
-        } else if self.datatype.is_text() || self.datatype.is_bytes() {
-            text_or_bytes(&self.bytes).to_json()
+        } else if self.datatype.is_byte_string() || self.datatype.is_bytes() {
+            string_or_bytes(&self.bytes).to_json()
         } else if self.count == 1 {
             parse_scalar(self.datatype, &self.bytes)?.to_json()
         } else {
@@ -83,7 +83,7 @@ pub fn write(entries: &Entries) -> Result<Vec<u8>> {
         out.push(u8::from(value.is_none()));
         if let Some(value) = value {
             if value.bytes.len() as u64 != u64::from(value.count) * value.datatype.size() as u64 {
-                return Err(Error::invalid("a metadata value has another size than its count says"));
+                return Err(Error::invalid("the size of a metadata value does not match its count"));
             }
             out.push(value.datatype.id());
             out.extend_from_slice(&value.count.to_le_bytes());
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(all.len(), 1);
         assert_eq!(all[&b"b".to_vec()].to_json().unwrap()["value"], 2);
         for len in 1..payload.len() {
-            // A cut between entries reads as fewer of them; anywhere else it is refused.
+            // A file truncated between entries parses as fewer entries; anywhere else it is an error.
             assert!(parse(&payload[..len]).is_ok_and(|e| e.len() == 1) || parse(&payload[..len]).is_err());
         }
     }

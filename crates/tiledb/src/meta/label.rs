@@ -1,4 +1,4 @@
-//! A dimension label of the schema (spec §7): another array that gives the positions of a dimension names.
+//! A dimension label of the schema (spec §7): another array that maps positions of a dimension to label values.
 //!
 //! ```text
 //! u32 dimension | u32 len, name | bool relative | u64 len, uri | u32 len, attribute | u8 order | u8 datatype
@@ -29,7 +29,7 @@ pub struct DimensionLabel {
     pub datatype: Datatype,
     /// Values per label, or [`super::dimension::VAR`].
     pub cell_val_num: u32,
-    /// Whether the label's array belongs to somebody else.
+    /// Whether the label's array is managed outside this array.
     pub external: bool,
 }
 

@@ -12,10 +12,10 @@ use super::schema::{ArrayKind, ArraySchema};
 use super::wire::{numbers, numbers_of, ranges};
 use crate::{Cursor, Result};
 
-/// The lists that later versions store in tiles of their own.
+/// The lists that later versions store in separate tiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lists {
-    /// The rectangles, without levels above them.
+    /// The MBRs, without inner levels.
     pub rtree: RTree,
     /// Tile offsets of each attribute, then of the coordinates.
     pub offsets: Vec<Vec<u64>>,
@@ -25,7 +25,7 @@ pub struct Lists {
     pub var_sizes: Vec<Vec<u64>>,
 }
 
-/// Reads the payload; the footer holds what later versions keep there.
+/// Parses the payload; the footer gets the fields that later versions store there.
 pub fn parse(payload: &[u8], schema: &ArraySchema, dense: bool) -> Result<(Footer, Lists)> {
     let mut cursor = Cursor::new(payload, 0, "fragment metadata");
     let cursor = &mut cursor;

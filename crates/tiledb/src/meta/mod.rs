@@ -1,4 +1,4 @@
-//! The structures on disk, one file each, parse and write side by side.
+//! On-disk structures, one file each, with parsing and writing side by side.
 
 pub mod attribute;
 pub mod commits;

@@ -14,7 +14,7 @@ pub struct TimestampedName {
     pub start: u64,
     /// Last timestamp.
     pub end: u64,
-    /// The version that the name bears, or that its form implies.
+    /// The version stated in the name, or implied by its form.
     pub version: u32,
     /// The whole name without a suffix.
     pub name: String,
@@ -70,10 +70,10 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// A fresh identifier: 32 lower-case hexadecimal digits.
+/// A new identifier: 32 lower-case hexadecimal digits.
 ///
-/// Names with one timestamp apply in the order of their identifiers, so the first eight digits come from `counter`
-/// where one process writes several names within a millisecond.
+/// Names with equal timestamps apply in the order of their identifiers, so the first eight digits come from `counter`
+/// when one process writes several names within a millisecond.
 pub fn fresh_uuid(counter: Option<u32>) -> Result<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes)

@@ -1,31 +1,31 @@
-//! Minimum bounding rectangles of sparse tiles and the R-tree over them (spec §8.4).
+//! Minimum bounding rectangles (MBRs) of sparse tiles and the R-tree over them (spec §8.4).
 //!
 //! ```text
 //! v5+:  u32 fanout | u32 levels | per level, root first: u64 count, MBRs
 //! v3-4: u32 ndims | u32 fanout | u8 datatype | u32 levels | …
 //! ```
 //!
-//! Rectangles stay in their stored bytes: an array may have millions of tiles, a query looks at few.
+//! MBRs are kept as stored bytes: an array may have millions of tiles, of which a query inspects few.
 
 use super::dimension::Dimension;
-use super::value::Range;
+use super::value::Bounds;
 use super::wire::{put_ranges, ranges};
 use crate::{Cursor, Error, Result};
 
 /// Entries per node when writing.
 pub const FANOUT: u32 = 10;
 
-/// The rectangles of one level.
+/// The MBRs of one level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mbrs {
     bytes: Vec<u8>,
-    /// Where each rectangle starts, and the end; `None` when all have one size.
+    /// Where each MBR starts, and the end; `None` when all have one size.
     starts: Option<Vec<usize>>,
     count: usize,
 }
 
 impl Mbrs {
-    /// Reads `count` rectangles.
+    /// Parses `count` MBRs.
     pub fn parse(cursor: &mut Cursor<'_>, count: u64, dims: &[Dimension]) -> Result<Self> {
         let fixed: usize =
             dims.iter().map(|dim| if dim.is_var() { 16 } else { dim.datatype.size() * 2 }).sum();
@@ -54,8 +54,8 @@ impl Mbrs {
         Ok(Self { bytes: all.get(..end).unwrap_or_default().to_vec(), starts: Some(starts), count })
     }
 
-    /// Packs rectangles.
-    pub fn pack(dims: &[Dimension], mbrs: &[Vec<Range>]) -> Result<Self> {
+    /// Packs MBRs.
+    pub fn pack(dims: &[Dimension], mbrs: &[Vec<Bounds>]) -> Result<Self> {
         let mut bytes = Vec::new();
         let mut starts = vec![0];
         for mbr in mbrs {
@@ -76,8 +76,8 @@ impl Mbrs {
         self.count == 0
     }
 
-    /// One rectangle.
-    pub fn get(&self, index: usize, dims: &[Dimension]) -> Result<Vec<Range>> {
+    /// One MBR.
+    pub fn get(&self, index: usize, dims: &[Dimension]) -> Result<Vec<Bounds>> {
         let slice = match &self.starts {
             None if index < self.count => {
                 let size = self.bytes.len() / self.count;
@@ -89,8 +89,8 @@ impl Mbrs {
                 _ => None,
             },
         };
-        let slice = slice.ok_or_else(|| Error::corrupt(format!("there is no bounding rectangle {index}")))?;
-        ranges(&mut Cursor::new(slice, 0, "bounding rectangle"), dims)
+        let slice = slice.ok_or_else(|| Error::corrupt(format!("there is no MBR {index}")))?;
+        ranges(&mut Cursor::new(slice, 0, "MBR"), dims)
     }
 }
 
@@ -99,7 +99,7 @@ impl Mbrs {
 pub struct RTree {
     /// Entries per node.
     pub fanout: u32,
-    /// The levels, root first; the last one has a rectangle per tile. Empty for dense fragments.
+    /// The levels, root first; the last one has an MBR per tile. Empty for dense fragments.
     pub levels: Vec<Mbrs>,
 }
 
@@ -132,7 +132,7 @@ impl RTree {
         Ok(tree)
     }
 
-    /// Level sizes must follow from the fanout, or a descent would miss tiles.
+    /// Checks that level sizes follow from the fanout; otherwise a search would miss tiles.
     fn check(&self) -> Result<()> {
         let fanout = self.fanout as usize;
         for pair in self.levels.windows(2) {
@@ -152,13 +152,13 @@ impl RTree {
         Ok(())
     }
 
-    /// A tree without levels above its leaves, for the versions that store rectangles only.
+    /// A tree without inner levels, for versions that store MBRs only.
     pub fn flat(leaves: Mbrs) -> Self {
         Self { fanout: 0, levels: if leaves.is_empty() { Vec::new() } else { vec![leaves] } }
     }
 
-    /// Builds the tree over one rectangle per tile.
-    pub fn build(dims: &[Dimension], leaves: &[Vec<Range>]) -> Result<Self> {
+    /// Builds the tree over one MBR per tile.
+    pub fn build(dims: &[Dimension], leaves: &[Vec<Bounds>]) -> Result<Self> {
         let mut levels = Vec::new();
         let mut level = leaves.to_vec();
         while !level.is_empty() {
@@ -193,15 +193,15 @@ impl RTree {
         out
     }
 
-    /// The rectangles of the tiles.
+    /// The MBRs of the tiles.
     pub fn leaves(&self) -> Option<&Mbrs> {
         self.levels.last()
     }
 
-    /// The tiles whose rectangle passes `keep`, in tile order; whole branches are skipped where it does not.
+    /// The tiles whose MBR passes `keep`, in tile order. Subtrees whose MBR does not pass are skipped.
     ///
-    /// `keep` must accept a rectangle that contains an accepted one.
-    pub fn search(&self, dims: &[Dimension], keep: &dyn Fn(&[Range]) -> bool) -> Result<Vec<usize>> {
+    /// `keep` must accept every MBR that contains an accepted one.
+    pub fn search(&self, dims: &[Dimension], keep: &dyn Fn(&[Bounds]) -> bool) -> Result<Vec<usize>> {
         let mut found = Vec::new();
         let Some(last) = self.levels.len().checked_sub(1) else { return Ok(found) };
         let roots = self.levels.first().map_or(0, Mbrs::len);
@@ -245,13 +245,13 @@ mod tests {
         vec![dim("x", Datatype::Int32, 1), dim("s", Datatype::StringAscii, VAR)]
     }
 
-    fn leaves(count: i32) -> Vec<Vec<Range>> {
+    fn leaves(count: i32) -> Vec<Vec<Bounds>> {
         let text = |i: i32| Scalar::from(format!("{i:04}").as_str());
         (0..count)
             .map(|i| {
                 vec![
-                    Range { low: (i * 10).into(), high: (i * 10 + 9).into() },
-                    Range { low: text(i), high: text(i) },
+                    Bounds { low: (i * 10).into(), high: (i * 10 + 9).into() },
+                    Bounds { low: text(i), high: text(i) },
                 ]
             })
             .collect()
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(tree.levels.iter().map(Mbrs::len).collect::<Vec<_>>(), [1, 2, 13, 130]);
         let back = RTree::parse(&tree.write(), 22, &dims).unwrap();
         assert_eq!(back, tree);
-        let wanted = Range { low: Scalar::Int(305), high: Scalar::Int(325) };
+        let wanted = Bounds { low: Scalar::Int(305), high: Scalar::Int(325) };
         let found = back.search(&dims, &|mbr| mbr.first().is_some_and(|x| x.intersects(&wanted))).unwrap();
         assert_eq!(found, [30, 31, 32]);
     }

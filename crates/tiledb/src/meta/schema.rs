@@ -13,13 +13,13 @@ use super::datatype::Datatype;
 use super::dimension::Dimension;
 use super::label::DimensionLabel;
 use super::layout::Layout;
-use super::value::Range;
+use super::value::Bounds;
 use super::wire::{flag, name32, put_bytes32, put_ranges, ranges};
 use crate::filter::Pipeline;
-use crate::order::grid::{Axis, Grid, Region};
+use crate::order::grid::{Axis, CellBox, Grid};
 use crate::{Cursor, Error, Result};
 
-/// The oldest version with a schema of this shape, and the newest one known.
+/// The supported versions.
 pub const VERSIONS: std::ops::RangeInclusive<u32> = 1..=23;
 
 /// Dense or sparse.
@@ -46,7 +46,7 @@ pub struct ArraySchema {
     pub cell_order: Layout,
     /// Cells per tile of a sparse fragment.
     pub capacity: u64,
-    /// Filters of coordinates without their own, and of the special columns.
+    /// Filters of coordinates without dimension filters, and of the special columns.
     pub coords_filters: Pipeline,
     /// Filters of the offsets of variable-length fields.
     pub offsets_filters: Pipeline,
@@ -58,10 +58,10 @@ pub struct ArraySchema {
     pub attributes: Vec<Attribute>,
     /// The dimension labels.
     pub labels: Vec<DimensionLabel>,
-    /// Names of enumerations and the files that hold them.
+    /// Names of enumerations and their files.
     pub enumerations: Vec<(String, String)>,
     /// The part of the domain in use, one range per dimension.
-    pub current_domain: Option<Vec<Range>>,
+    pub current_domain: Option<Vec<Bounds>>,
 }
 
 impl ArraySchema {
@@ -176,7 +176,7 @@ impl ArraySchema {
         Ok(std::mem::take(out))
     }
 
-    /// What holds for every schema that an engine accepts; the rest of the crate relies on it.
+    /// Checks the rules that every schema accepted by an engine satisfies; the rest of the crate relies on them.
     fn check(&self) -> Result<()> {
         let fail = |why: String| Err(Error::corrupt(format!("the array schema is not valid: {why}")));
         if self.dimensions.is_empty() {
@@ -227,8 +227,8 @@ impl ArraySchema {
         Ok(Grid { axes, tile_order: self.tile_order, cell_order: self.cell_order })
     }
 
-    /// The part of the domain that reads cover by default: the current domain, or all of it.
-    pub fn readable(&self, grid: &Grid) -> Result<Region> {
+    /// The part of the domain that reads cover by default: the current domain if set, else the whole domain.
+    pub fn readable(&self, grid: &Grid) -> Result<CellBox> {
         match &self.current_domain {
             Some(ranges) => grid.region_of(ranges),
             None => Ok(grid.domain()),
@@ -266,7 +266,7 @@ fn put_count(out: &mut Vec<u8>, count: usize) -> Result<()> {
     Ok(())
 }
 
-fn parse_current_domain(cursor: &mut Cursor<'_>, dims: &[Dimension]) -> Result<Option<Vec<Range>>> {
+fn parse_current_domain(cursor: &mut Cursor<'_>, dims: &[Dimension]) -> Result<Option<Vec<Bounds>>> {
     let version = cursor.u32_le()?;
     if version != 0 {
         return Err(Error::unsupported(format!("current domain version {version} is not known; known is 0"))

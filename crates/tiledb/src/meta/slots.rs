@@ -41,7 +41,7 @@ impl Slots {
         self.attributes + 1 + self.dimensions + usize::from(self.timestamps) + 2 * usize::from(self.deletes)
     }
 
-    /// Never: the slot of the coordinates is always there.
+    /// Always false: the slot of the coordinates always exists.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -79,7 +79,7 @@ pub fn file_stem(schema: &ArraySchema, version: u32, field: Field) -> String {
     let named = |name: &str| if version == 8 { percent_encoded(name) } else { name.to_owned() };
     match field {
         Field::Attribute(i) if version >= 9 => format!("a{i}"),
-        // The anonymous attribute had a name of its own among files.
+        // The anonymous attribute has a special file name.
         Field::Attribute(i) => match schema.attributes.get(i).map(|attribute| attribute.name.as_str()) {
             None | Some("") => "__attr".to_owned(),
             Some(name) => named(name),
@@ -101,7 +101,7 @@ fn digit(value: u32) -> char {
     char::from_digit(value, 16).unwrap_or('0').to_ascii_uppercase()
 }
 
-/// Reserved characters to their codes; four of them to codes that are not theirs, as version 8 does.
+/// Percent-encodes reserved characters; version 8 maps four of them to wrong codes, which is reproduced here.
 fn percent_encoded(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {

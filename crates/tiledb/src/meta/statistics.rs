@@ -12,19 +12,19 @@ use super::dimension::VAR;
 use super::wire::{bytes64, numbers, put_bytes64, put_numbers};
 use crate::{Cursor, Result};
 
-/// The least or greatest value of each tile of a field.
+/// The minimum or the maximum value of each tile of a field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Extremes {
+pub struct TileValues {
     /// One cell per tile; of variable-length fields one `u64` start per tile.
     pub fixed: Vec<u8>,
     /// The values of variable-length fields.
     pub var: Vec<u8>,
 }
 
-impl Extremes {
+impl TileValues {
     /// Reads the payload of a generic tile.
     pub fn parse(payload: &[u8]) -> Result<Self> {
-        let mut cursor = Cursor::new(payload, 0, "tile extremes");
+        let mut cursor = Cursor::new(payload, 0, "tile min/max values");
         let (fixed, var) = (cursor.u64_le()?, cursor.u64_le()?);
         Ok(Self { fixed: cursor.bytes_u64(fixed)?.to_vec(), var: cursor.bytes_u64(var)?.to_vec() })
     }
@@ -59,10 +59,10 @@ impl Extremes {
 /// The statistics of one field, tile by tile.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TileStatistics {
-    /// Least values.
-    pub mins: Extremes,
-    /// Greatest values.
-    pub maxs: Extremes,
+    /// Minimum values.
+    pub mins: TileValues,
+    /// Maximum values.
+    pub maxs: TileValues,
     /// Sums: `i64`, `u64` or `f64` by the field's type.
     pub sums: Vec<u64>,
     /// Null counts.
@@ -72,9 +72,9 @@ pub struct TileStatistics {
 /// The statistics of one field over the whole fragment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FieldSummary {
-    /// Least value.
+    /// The minimum value.
     pub min: Vec<u8>,
-    /// Greatest value.
+    /// The maximum value.
     pub max: Vec<u8>,
     /// Sum.
     pub sum: u64,
@@ -120,8 +120,8 @@ pub fn write_summary(summary: &[FieldSummary]) -> Vec<u8> {
     out
 }
 
-/// Whether tiles of a field have least and greatest values. Dimensions never do.
-pub fn has_extremes(datatype: Datatype, cell_val_num: u32) -> bool {
+/// Whether tiles of a field have min and max values. Dimensions never do.
+pub fn has_min_max(datatype: Datatype, cell_val_num: u32) -> bool {
     match datatype {
         Datatype::Char | Datatype::StringAscii => true,
         _ => cell_val_num == 1 && is_number(datatype),
@@ -142,14 +142,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extremes_of_both_kinds_are_found() {
-        let fixed = Extremes { fixed: vec![1, 0, 2, 0], var: Vec::new() };
-        assert_eq!(Extremes::parse(&fixed.write()).unwrap(), fixed);
+    fn min_and_max_of_both_kinds_are_found() {
+        let fixed = TileValues { fixed: vec![1, 0, 2, 0], var: Vec::new() };
+        assert_eq!(TileValues::parse(&fixed.write()).unwrap(), fixed);
         assert_eq!(fixed.fixed_at(1, 2), Some(&[2, 0][..]));
         assert_eq!(fixed.fixed_at(2, 2), None);
         let mut starts = 0_u64.to_le_bytes().to_vec();
         starts.extend_from_slice(&2_u64.to_le_bytes());
-        let var = Extremes { fixed: starts, var: b"abcde".to_vec() };
+        let var = TileValues { fixed: starts, var: b"abcde".to_vec() };
         assert_eq!(var.var_at(0), Some(&b"ab"[..]));
         assert_eq!(var.var_at(1), Some(&b"cde"[..]));
         assert_eq!(var.var_at(2), None);
@@ -157,9 +157,9 @@ mod tests {
 
     #[test]
     fn the_table_of_presence() {
-        assert!(has_extremes(Datatype::Char, VAR) && has_extremes(Datatype::StringAscii, 3));
-        assert!(!has_extremes(Datatype::StringUtf8, VAR) && !has_extremes(Datatype::Int32, 2));
-        assert!(has_extremes(Datatype::Bool, 1) && !has_extremes(Datatype::Blob, 1));
+        assert!(has_min_max(Datatype::Char, VAR) && has_min_max(Datatype::StringAscii, 3));
+        assert!(!has_min_max(Datatype::StringUtf8, VAR) && !has_min_max(Datatype::Int32, 2));
+        assert!(has_min_max(Datatype::Bool, 1) && !has_min_max(Datatype::Blob, 1));
         assert!(
             has_sum(Datatype::Char, 1)
                 && !has_sum(Datatype::StringAscii, 1)

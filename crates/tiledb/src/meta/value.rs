@@ -1,6 +1,6 @@
-//! Single values of any datatype, as bounds of domains, ranges and statistics use them.
+//! Single values of any datatype: bounds of domains, ranges and statistics.
 //!
-//! Metadata is small, so one widened form is enough here; data never goes through it.
+//! Metadata is small, so one widened representation is enough here; cell data never uses it.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use tesselle_core::Scalar;
 use super::datatype::{Datatype, Physical};
 use crate::{Error, Result};
 
-/// Reads one value of `datatype` from exactly its bytes.
+/// Parses one value of `datatype` from exactly its bytes.
 pub fn parse_scalar(datatype: Datatype, bytes: &[u8]) -> Result<Scalar> {
     fn fixed<const N: usize>(bytes: &[u8], datatype: Datatype) -> Result<[u8; N]> {
         bytes.try_into().map_err(|_| {
@@ -30,12 +30,12 @@ pub fn parse_scalar(datatype: Datatype, bytes: &[u8]) -> Result<Scalar> {
     })
 }
 
-/// Bytes of a string or binary cell: text where they are text.
-pub fn text_or_bytes(bytes: &[u8]) -> Scalar {
+/// Bytes of a string or binary cell: a string if they are UTF-8.
+pub fn string_or_bytes(bytes: &[u8]) -> Scalar {
     std::str::from_utf8(bytes).map_or_else(|_| Scalar::Bytes(bytes.to_vec()), Scalar::from)
 }
 
-/// Appends a value as `datatype` stores it; text and bytes as they are.
+/// Appends a value as `datatype` stores it; strings and bytes unchanged.
 pub fn write_scalar(value: &Scalar, datatype: Datatype, out: &mut Vec<u8>) -> Result<()> {
     let misfit = || Error::invalid(format!("{value} does not fit {}", datatype.name()));
     macro_rules! int {
@@ -45,7 +45,7 @@ pub fn write_scalar(value: &Scalar, datatype: Datatype, out: &mut Vec<u8>) -> Re
     }
     match (value, datatype.physical()) {
         (Scalar::Bytes(bytes), _) => out.extend_from_slice(bytes),
-        (Scalar::Text(text), _) => out.extend_from_slice(text.as_bytes()),
+        (Scalar::String(text), _) => out.extend_from_slice(text.as_bytes()),
         (Scalar::Bool(v), Physical::U8) => out.push(u8::from(*v)),
         (Scalar::Int(v), Physical::I8) => int!(v, i8),
         (Scalar::Int(v), Physical::I16) => int!(v, i16),
@@ -64,14 +64,14 @@ pub fn write_scalar(value: &Scalar, datatype: Datatype, out: &mut Vec<u8>) -> Re
 
 /// An inclusive range of one dimension.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Range {
+pub struct Bounds {
     /// The lower end.
     pub low: Scalar,
     /// The upper end.
     pub high: Scalar,
 }
 
-impl Range {
+impl Bounds {
     /// Whether the two ranges can share a value.
     pub fn intersects(&self, other: &Self) -> bool {
         self.low.compare(&other.high) != Some(Ordering::Greater)
@@ -123,8 +123,8 @@ mod tests {
     }
 
     #[test]
-    fn ranges_know_how_they_lie_to_each_other() {
-        let range = |low, high| Range { low: Scalar::Int(low), high: Scalar::Int(high) };
+    fn ranges_intersect_cover_and_extend_each_other() {
+        let range = |low, high| Bounds { low: Scalar::Int(low), high: Scalar::Int(high) };
         assert!(range(0, 5).intersects(&range(5, 9)) && !range(0, 4).intersects(&range(5, 9)));
         assert!(range(0, 9).covers(&range(0, 9)) && !range(1, 9).covers(&range(0, 9)));
         let mut wide = range(3, 4);

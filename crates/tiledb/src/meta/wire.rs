@@ -1,7 +1,7 @@
-//! The few field shapes that structures of the format share: length-prefixed bytes and names, and n-dimensional ranges.
+//! Field encodings shared by structures of the format: length-prefixed bytes and names, and n-dimensional ranges.
 
 use super::dimension::Dimension;
-use super::value::{Range, parse_scalar, text_or_bytes, write_scalar};
+use super::value::{Bounds, parse_scalar, string_or_bytes, write_scalar};
 use crate::{Cursor, Error, Result};
 
 /// Bytes with a 32-bit length in front.
@@ -75,28 +75,28 @@ pub fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
 
 /// One range per dimension (spec §7 and §9.2): fixed dimensions low and high, string ones
 /// `u64 total | u64 bytes of low | low | high`.
-pub fn ranges(cursor: &mut Cursor<'_>, dims: &[Dimension]) -> Result<Vec<Range>> {
+pub fn ranges(cursor: &mut Cursor<'_>, dims: &[Dimension]) -> Result<Vec<Bounds>> {
     dims.iter().map(|dim| range(cursor, dim)).collect()
 }
 
-fn range(cursor: &mut Cursor<'_>, dim: &Dimension) -> Result<Range> {
+fn range(cursor: &mut Cursor<'_>, dim: &Dimension) -> Result<Bounds> {
     if dim.is_var() {
         let total = cursor.u64_le()?;
         let low = cursor.u64_le()?;
         let high = total.checked_sub(low).ok_or_else(|| {
             cursor.corrupt(format!("a range of {total} bytes has a lower end of {low} bytes"))
         })?;
-        let low = text_or_bytes(cursor.bytes_u64(low)?);
-        Ok(Range { low, high: text_or_bytes(cursor.bytes_u64(high)?) })
+        let low = string_or_bytes(cursor.bytes_u64(low)?);
+        Ok(Bounds { low, high: string_or_bytes(cursor.bytes_u64(high)?) })
     } else {
         let size = dim.datatype.size();
         let low = parse_scalar(dim.datatype, cursor.bytes(size)?)?;
-        Ok(Range { low, high: parse_scalar(dim.datatype, cursor.bytes(size)?)? })
+        Ok(Bounds { low, high: parse_scalar(dim.datatype, cursor.bytes(size)?)? })
     }
 }
 
 /// Appends one range per dimension.
-pub fn put_ranges(out: &mut Vec<u8>, dims: &[Dimension], ranges: &[Range]) -> Result<()> {
+pub fn put_ranges(out: &mut Vec<u8>, dims: &[Dimension], ranges: &[Bounds]) -> Result<()> {
     for (dim, range) in dims.iter().zip(ranges) {
         if dim.is_var() {
             let (mut low, mut high) = (Vec::new(), Vec::new());

@@ -1,12 +1,12 @@
 //! The tile grid of dense arrays (spec §8.2).
 //!
-//! Inside this module a coordinate is a position: its distance from the low end of its dimension's domain, which fits
-//! `u64` whatever the dimension's type. Regions are inclusive boxes of positions.
+//! In this module a coordinate is a position: its distance from the low end of its dimension's domain, which fits `u64`
+//! for every dimension type. Boxes are inclusive ranges of positions.
 
-use tesselle_core::{Action, Region as Selected, Scalar, Span};
+use tesselle_core::{Action, Region, Scalar, Span};
 
 use crate::meta::layout::Layout;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::{Error, Result};
 
 /// One dimension of the grid.
@@ -22,15 +22,15 @@ pub struct Axis {
 
 /// An inclusive box of positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Region {
+pub struct CellBox {
     /// First position per axis.
     pub low: Vec<u64>,
     /// Last position per axis.
     pub high: Vec<u64>,
 }
 
-impl Region {
-    /// Positions along one axis; 0 for the impossible length of a whole 64-bit axis is avoided by saturation.
+impl CellBox {
+    /// Positions along one axis, saturating for a full 64-bit axis.
     pub fn len(&self, axis: usize) -> u64 {
         match (self.low.get(axis), self.high.get(axis)) {
             (Some(low), Some(high)) => high.saturating_sub(*low).saturating_add(1),
@@ -38,7 +38,7 @@ impl Region {
         }
     }
 
-    /// Cells in the box, `None` beyond 64 bits.
+    /// Cells in the box; `None` if they exceed 64 bits.
     pub fn cells(&self) -> Option<u64> {
         (0..self.low.len()).try_fold(1_u64, |product, axis| product.checked_mul(self.len(axis)))
     }
@@ -50,7 +50,7 @@ impl Region {
         low.iter().zip(&high).all(|(low, high)| low <= high).then_some(Self { low, high })
     }
 
-    /// Grows this box to hold `other` as well.
+    /// Extends this box to include `other`.
     pub fn include(&mut self, other: &Self) {
         self.low.iter_mut().zip(&other.low).for_each(|(all, low)| *all = (*all).min(*low));
         self.high.iter_mut().zip(&other.high).for_each(|(all, high)| *all = (*all).max(*high));
@@ -63,7 +63,7 @@ impl Region {
     }
 }
 
-/// A stretch of cells that are equidistant in a tile and adjacent in the target.
+/// A run of cells that are equidistant in a tile and adjacent in the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     /// First cell in the tile.
@@ -96,12 +96,12 @@ pub struct Grid {
 
 impl Grid {
     /// The whole domain.
-    pub fn domain(&self) -> Region {
-        Region { low: vec![0; self.axes.len()], high: self.axes.iter().map(|axis| axis.last).collect() }
+    pub fn domain(&self) -> CellBox {
+        CellBox { low: vec![0; self.axes.len()], high: self.axes.iter().map(|axis| axis.last).collect() }
     }
 
     /// The positions of one range of coordinates per dimension, cropped to the domain.
-    pub fn region_of(&self, ranges: &[Range]) -> Result<Region> {
+    pub fn region_of(&self, ranges: &[Bounds]) -> Result<CellBox> {
         let mut region = self.domain();
         for (axis, range) in ranges.iter().enumerate() {
             let (Scalar::Int(low), Scalar::Int(high)) = (&range.low, &range.high) else {
@@ -109,7 +109,7 @@ impl Grid {
             };
             let grid_axis =
                 self.axes.get(axis).ok_or_else(|| Error::corrupt("more ranges than dimensions"))?;
-            let outside = || Error::corrupt(format!("the range [{low}, {high}] lies outside of the domain"));
+            let outside = || Error::corrupt(format!("the range [{low}, {high}] lies outside the domain"));
             let first = low.checked_sub(grid_axis.low).ok_or_else(outside)?.max(0);
             let last = high.checked_sub(grid_axis.low).ok_or_else(outside)?.min(grid_axis.last.into());
             if first > last {
@@ -124,11 +124,11 @@ impl Grid {
     }
 
     /// The coordinates of a box of positions, one range per dimension.
-    pub fn ranges_of(&self, region: &Region) -> Vec<Range> {
+    pub fn ranges_of(&self, region: &CellBox) -> Vec<Bounds> {
         let at = |axis: &Axis, position: u64| Scalar::Int(axis.low.saturating_add(i128::from(position)));
         let bounds = region.low.iter().zip(&region.high);
         let ranges = self.axes.iter().zip(bounds);
-        ranges.map(|(axis, (low, high))| Range { low: at(axis, *low), high: at(axis, *high) }).collect()
+        ranges.map(|(axis, (low, high))| Bounds { low: at(axis, *low), high: at(axis, *high) }).collect()
     }
 
     /// Cells in every tile.
@@ -140,24 +140,24 @@ impl Grid {
     }
 
     /// The box of tile indexes that `region` touches.
-    pub fn tiles_of(&self, region: &Region) -> Region {
+    pub fn tiles_of(&self, region: &CellBox) -> CellBox {
         let index = |positions: &[u64]| {
             positions.iter().zip(&self.axes).map(|(position, axis)| position / axis.extent.max(1)).collect()
         };
-        Region { low: index(&region.low), high: index(&region.high) }
+        CellBox { low: index(&region.low), high: index(&region.high) }
     }
 
-    /// The cells of the tile at `index`; the last tiles may reach beyond the domain.
-    pub fn tile_region(&self, index: &[u64]) -> Region {
+    /// The cells of the tile at `index`; the last tiles may extend past the domain.
+    pub fn tile_region(&self, index: &[u64]) -> CellBox {
         let low: Vec<u64> =
             index.iter().zip(&self.axes).map(|(i, axis)| i.saturating_mul(axis.extent)).collect();
         let high =
             low.iter().zip(&self.axes).map(|(low, axis)| low.saturating_add(axis.extent - 1)).collect();
-        Region { low, high }
+        CellBox { low, high }
     }
 
     /// The number of the tile at `index` in a fragment that stores the tiles of `span`.
-    pub fn tile_number(&self, span: &Region, index: &[u64]) -> Option<u64> {
+    pub fn tile_number(&self, span: &CellBox, index: &[u64]) -> Option<u64> {
         let mut number = 0_u64;
         let mut step = |axis: usize| {
             let offset = index.get(axis)?.checked_sub(*span.low.get(axis)?)?;
@@ -171,8 +171,8 @@ impl Grid {
         Some(number)
     }
 
-    /// The place on the grid of tile `number` of a fragment that stores the tiles of `span`.
-    pub fn tile_index(&self, span: &Region, number: u64) -> Option<Vec<u64>> {
+    /// The grid position of tile `number` of a fragment that stores the tiles of `span`.
+    pub fn tile_index(&self, span: &CellBox, number: u64) -> Option<Vec<u64>> {
         let mut out = span.low.clone();
         let mut rest = number;
         let mut step = |axis: usize| {
@@ -189,11 +189,11 @@ impl Grid {
         (rest == 0).then_some(out)
     }
 
-    /// The runs that bring the cells of `part` from the tile at `index` to their places in the row-major `target`;
-    /// `None` when the target wants none of them.
+    /// The runs that copy the cells of `part` from the tile at `index` to their positions in the row-major `target`;
+    /// `None` if the target selects none of them.
     ///
-    /// `part` lies in the tile.
-    pub fn runs(&self, index: &[u64], part: &Region, target: &Selected) -> Option<Runs> {
+    /// `part` must be inside the tile.
+    pub fn runs(&self, index: &[u64], part: &CellBox, target: &Region) -> Option<Runs> {
         let tile = self.tile_region(index);
         let extents =
             self.axes.iter().map(|axis| usize::try_from(axis.extent).ok()).collect::<Option<Vec<_>>>()?;
@@ -211,7 +211,7 @@ impl Grid {
             run.source = run.source.checked_add(into_tile.checked_mul(*source_step)?)?;
             run.target = run.target.checked_add(into_target.checked_mul(*target_step)?)?;
             lens.push(usize::try_from(wanted.len).ok()?);
-            // With one cell along the axis its step is never taken, and must not overflow either.
+            // With one cell along the axis its step is unused, and must not overflow.
             *source_step = source_step.checked_mul(usize::try_from(span.step).ok()?).unwrap_or(0);
         }
         // Merge trailing dimensions as long as the next one continues the same arithmetic progression.
@@ -252,19 +252,19 @@ impl Grid {
     }
 
     /// The smallest box around the selected positions; `None` when nothing is selected.
-    pub fn bounds_of(selected: &Selected) -> Option<Region> {
+    pub fn bounds_of(selected: &Region) -> Option<CellBox> {
         let low = selected.spans.iter().map(|span| span.start).collect();
         let last = |span: &Span| {
             let steps = span.len().checked_sub(1)?;
             span.start.checked_add(steps.checked_mul(span.step)?)
         };
         let high = selected.spans.iter().map(last).collect::<Option<_>>()?;
-        Some(Region { low, high })
+        Some(CellBox { low, high })
     }
 
-    /// Cuts `selected` into consecutive pieces of its row-major order, of at most `max` cells each where a piece can
-    /// be that small, along tile borders where that is possible.
-    pub fn split(&self, selected: &Selected, max: u64, limit: usize) -> Result<Vec<Selected>> {
+    /// Splits `selected` into consecutive blocks of its row-major order, of at most `max` cells each where possible,
+    /// along tile borders where possible.
+    pub fn split(&self, selected: &Region, max: u64, limit: usize) -> Result<Vec<Region>> {
         let mut out = Vec::new();
         if selected.spans.iter().all(|span| !span.is_empty()) {
             self.split_axis(&selected.spans, 0, max.max(1), limit, &mut out)?;
@@ -278,7 +278,7 @@ impl Grid {
         axis: usize,
         max: u64,
         limit: usize,
-        out: &mut Vec<Selected>,
+        out: &mut Vec<Region>,
     ) -> Result<()> {
         let (Some(span), Some(extent)) =
             (spans.get(axis), self.axes.get(axis).map(|axis| axis.extent.max(1)))
@@ -292,7 +292,7 @@ impl Grid {
         while index < total {
             if out.len() >= limit {
                 return Err(Error::limit(format!(
-                    "the selection has more than {limit} pieces of {max} cells"
+                    "the selection has more than {limit} blocks of {max} cells"
                 ))
                 .suggest("select a smaller region with {}", [Action::Slice]));
             }
@@ -307,15 +307,15 @@ impl Grid {
                 _ => rows,
             }
             .min(total - index);
-            let mut piece = spans.to_vec();
-            if let Some(slot) = piece.get_mut(axis) {
+            let mut block = spans.to_vec();
+            if let Some(slot) = block.get_mut(axis) {
                 let last = position.saturating_add((count - 1).saturating_mul(step));
                 *slot = Span { start: position, stop: last.saturating_add(1), step };
             }
             if rows == 0 && axis + 1 < spans.len() {
-                self.split_axis(&piece, axis + 1, max, limit, out)?;
+                self.split_axis(&block, axis + 1, max, limit, out)?;
             } else {
-                out.push(Selected { spans: piece });
+                out.push(Region { spans: block });
             }
             index = index.saturating_add(count);
         }
@@ -323,7 +323,7 @@ impl Grid {
     }
 }
 
-/// Distance between neighbours along each dimension of a box with these lengths.
+/// Distance between neighbors along each dimension of a box with these lengths.
 fn steps(lens: &[usize], order: Layout) -> Option<Vec<usize>> {
     let mut out = vec![1_usize; lens.len()];
     let mut step = 1_usize;
@@ -348,12 +348,12 @@ mod tests {
         Grid { axes: vec![axis(4, 2), axis(6, 3), axis(3, 4)], tile_order, cell_order }
     }
 
-    fn region(low: [u64; 3], high: [u64; 3]) -> Region {
-        Region { low: low.to_vec(), high: high.to_vec() }
+    fn region(low: [u64; 3], high: [u64; 3]) -> CellBox {
+        CellBox { low: low.to_vec(), high: high.to_vec() }
     }
 
-    fn selected(spans: [(u64, u64, u64); 3]) -> Selected {
-        Selected { spans: spans.iter().map(|&(start, stop, step)| Span { start, stop, step }).collect() }
+    fn selected(spans: [(u64, u64, u64); 3]) -> Region {
+        Region { spans: spans.iter().map(|&(start, stop, step)| Span { start, stop, step }).collect() }
     }
 
     fn positions(span: Span) -> Vec<u64> {
@@ -386,7 +386,7 @@ mod tests {
                     for a in positions(target.spans[0]) {
                         for b in positions(target.spans[1]) {
                             for c in positions(target.spans[2]) {
-                                let here = Region { low: vec![a, b, c], high: vec![a, b, c] };
+                                let here = CellBox { low: vec![a, b, c], high: vec![a, b, c] };
                                 if part.covers(&here) {
                                     let (x, y, z) = (a - tile.low[0], b - tile.low[1], c - tile.low[2]);
                                     let source = if order == Layout::RowMajor {
@@ -431,18 +431,18 @@ mod tests {
     }
 
     #[test]
-    fn pieces_cover_the_selection_in_row_major_order() {
+    fn blocks_cover_the_selection_in_row_major_order() {
         let grid = grid(Layout::RowMajor, Layout::RowMajor);
         for target in
             [selected([(1, 5, 1), (2, 7, 1), (0, 4, 1)]), selected([(0, 5, 2), (0, 7, 3), (0, 4, 1)])]
         {
             for max in [1, 3, 4, 7, 20, 25, 40, 1000] {
                 let mut cells = Vec::new();
-                for piece in grid.split(&target, max, 1000).unwrap() {
-                    assert!(piece.cells().unwrap() <= max);
-                    for a in positions(piece.spans[0]) {
-                        for b in positions(piece.spans[1]) {
-                            cells.extend(positions(piece.spans[2]).into_iter().map(|c| [a, b, c]));
+                for block in grid.split(&target, max, 1000).unwrap() {
+                    assert!(block.cells().unwrap() <= max);
+                    for a in positions(block.spans[0]) {
+                        for b in positions(block.spans[1]) {
+                            cells.extend(positions(block.spans[2]).into_iter().map(|c| [a, b, c]));
                         }
                     }
                 }

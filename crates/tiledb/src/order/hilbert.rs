@@ -9,17 +9,17 @@ pub fn bits(dims: usize) -> u32 {
 /// The bucket of a number in its domain.
 pub fn bucket_number(value: f64, low: f64, span: f64, bits: u32) -> u64 {
     let buckets = (1_u64 << bits.min(63)) - 1;
-    // Truncation, saturating at the ends for values beyond the domain; NaN is bucket 0. With one dimension the number of
-    // buckets is rounded up to 2^63, which the end of the domain must not reach.
+    // Truncates and saturates for values outside the domain; NaN is bucket 0. With one dimension the number of buckets
+    // is rounded up to 2^63, which the end of the domain must not reach.
     (((value - low) / span * buckets as f64) as u64).min(buckets)
 }
 
-/// The bucket of a text whose first eight bytes are `head`, most significant first.
-pub fn bucket_text(head: u64, bits: u32) -> u64 {
+/// The bucket of a string whose first eight bytes are `head`, most significant first.
+pub fn bucket_string(head: u64, bits: u32) -> u64 {
     head >> (64 - bits.clamp(1, 63))
 }
 
-/// The position on the curve of the buckets in `axes`, which serve as working space.
+/// The position on the curve of the buckets in `axes`, which are used as scratch space.
 pub fn position(axes: &mut [u64], bits: u32) -> u64 {
     let Some(top) = bits.checked_sub(1).map(|shift| 1_u64 << shift.min(62)) else { return 0 };
     let Some((first, rest)) = axes.split_first_mut() else { return 0 };
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(bucket_number(100.0, 0.0, 100.0, 31), (1 << 31) - 1);
         assert_eq!(bucket_number(100.0, 0.0, 100.0, 63), (1 << 63) - 1);
         assert_eq!(bucket_number(f64::NAN, 0.0, 100.0, 31), 0);
-        assert_eq!(bucket_text(u64::from(b'a') << 56, 8), u64::from(b'a'));
+        assert_eq!(bucket_string(u64::from(b'a') << 56, 8), u64::from(b'a'));
         assert_eq!(bits(2), 31);
     }
 }

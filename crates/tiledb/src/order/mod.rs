@@ -1,4 +1,4 @@
-//! Where cells lie: the tile grid of dense arrays and the global order of sparse ones.
+//! Cell positions: the tile grid of dense arrays and the global order of sparse arrays.
 
 pub mod grid;
 pub mod hilbert;

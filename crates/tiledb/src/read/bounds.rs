@@ -1,4 +1,4 @@
-//! Bounds of attributes from tile statistics, as far as they can be trusted (spec §9.3, §20).
+//! Attribute bounds from trusted tile statistics (spec §9.3, §20).
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
-use crate::meta::statistics::Extremes;
-use crate::meta::value::{parse_scalar, text_or_bytes};
+use crate::meta::statistics::TileValues;
+use crate::meta::value::{parse_scalar, string_or_bytes};
 use crate::open::Array;
 
-/// What the tiles of all fragments together tell of an attribute, where every cell of theirs is read.
+/// The combined statistics of an attribute over all fragments, if a read returns every cell of every fragment.
 pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnStats> {
     let Some(fragments) = whole_fragments(array) else { return Ok(ColumnStats::default()) };
     let mut pieces = Vec::new();
@@ -30,32 +30,32 @@ pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnSt
     Ok(ColumnStats::of_pieces(pieces))
 }
 
-/// The fragments that make up the array, if a read gives every cell of theirs and no other.
+/// The fragments that make up the array, if a read returns exactly their cells.
 fn whole_fragments(array: &Array) -> Option<&[Arc<Fragment>]> {
     if !array.is_dense() {
         return array.rows().map(|_| &*array.fragments);
     }
-    // The newest fragment hides all others where it covers every row.
+    // The newest fragment hides all others if it covers every row.
     let newest = array.fragments.last()?;
     let grid = array.schema.grid().ok()?;
     let rows = array.row_box(&grid).ok()??;
     let same = newest.dense.as_ref().is_some_and(|extent| extent.region == rows);
-    // Consolidated tiles count the cells beyond the domain as well, so there must be none.
+    // Consolidated tiles also count cells outside the domain, so there must be none.
     let stored = grid.cells_per_tile().ok()?.checked_mul(newest.tiles);
     (same && stored == rows.cells()).then(|| std::slice::from_ref(newest))
 }
 
-/// What is known of the values of `column` in one tile; `None` where statistics are absent or not to be trusted.
+/// The known bounds of `column` in one tile; `None` if statistics are absent or not trusted.
 ///
-/// Statistics describe values before a lossy filter, and a NaN makes the extremes of floats meaningless. Of strings only
-/// those of sparse tiles count: engines mix up the others.
+/// Statistics describe values before a lossy filter, and a NaN invalidates the min and max of floats. String statistics
+/// are trusted only for sparse tiles: engines mix up the others.
 pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<ColumnBounds>> {
     let Some((index, attribute)) = fragment.schema.attribute(&column.name) else { return Ok(None) };
     let datatype = attribute.datatype;
     let number =
         datatype.is_integer() || datatype.is_float() || datatype.is_time() || datatype == Datatype::Bool;
     let lossy = attribute.filters.filters.iter().any(|filter| matches!(filter, Filter::FloatScale { .. }));
-    // Dates beyond their type and unknown codes read as null.
+    // Out-of-range dates and unknown codes read as null.
     let shown_as_stored = column.dictionary.is_none() && (column.nullable || !column.field.is_nullable());
     let text = datatype == Datatype::StringAscii && attribute.is_var() && !fragment.footer.dense;
     let usable = text || (number && attribute.cell_val_num == 1);
@@ -64,15 +64,15 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
     }
     let statistics = fragment.statistics(Field::Attribute(index))?;
     let Ok(at) = usize::try_from(tile) else { return Ok(None) };
-    let of = |extremes: &Extremes| {
-        let bytes = if text { extremes.var_at(at) } else { extremes.fixed_at(at, datatype.size()) };
-        // Engines compare strings up to a NUL and as they please beyond ASCII.
+    let of = |values: &TileValues| {
+        let bytes = if text { values.var_at(at) } else { values.fixed_at(at, datatype.size()) };
+        // Engines compare strings up to a NUL, and inconsistently for non-ASCII bytes.
         let sure = |bytes: &Vec<u8>| !text || bytes.iter().all(|byte| (1..0x80).contains(byte));
         bytes.map(<[u8]>::to_vec).filter(sure)
     };
     let (Some(min), Some(max)) = (of(&statistics.mins), of(&statistics.maxs)) else { return Ok(None) };
     if datatype.is_float() {
-        // A sum that is a number proves that no NaN was met; one at the end of the range had stopped adding.
+        // A finite sum proves that there is no NaN; a saturated sum had stopped adding.
         let sum = statistics.sums.get(at).map(|bits| f64::from_bits(*bits));
         if !sum.is_some_and(|sum| sum.is_finite() && sum.abs() < f64::MAX) {
             return Ok(None);
@@ -80,7 +80,7 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
     }
     let scalar = |bytes: &[u8]| {
         if text {
-            return Ok(text_or_bytes(bytes));
+            return Ok(string_or_bytes(bytes));
         }
         let value = parse_scalar(datatype, bytes)?;
         Ok::<_, crate::Error>(if datatype == Datatype::Bool {
@@ -92,7 +92,7 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
     let nulls = if attribute.nullable { statistics.null_counts.get(at).copied() } else { Some(0) };
     let rows = if fragment.footer.dense { None } else { Some(fragment.cells_of(tile)) };
     let bounds = ColumnBounds { min: Some(scalar(&min)?), max: Some(scalar(&max)?), nulls, rows };
-    // A tile of nulls only has zeros for extremes.
+    // A tile of only nulls has zeros as min and max.
     if nulls.is_none() || (nulls != Some(0) && rows.is_none_or(|rows| nulls == Some(rows))) {
         return Ok(Some(ColumnBounds { min: None, max: None, ..bounds }));
     }

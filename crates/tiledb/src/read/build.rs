@@ -1,4 +1,4 @@
-//! From decoded cells to Arrow arrays. Buffers are handed over, not copied, where the layouts agree.
+//! Conversion of decoded cells to Arrow arrays. Buffers are moved, not copied, where the layouts agree.
 
 use std::sync::Arc;
 
@@ -151,7 +151,7 @@ fn variable(column: &Column, data: Buffer, offsets: Vec<i32>, nulls: Option<Null
             let unit = size as i32;
             if unit > 1 && offsets.iter().any(|offset| offset % unit != 0) {
                 return Err(Error::corrupt(format!(
-                    "a cell of column '{}' is not a whole number of {} values",
+                    "a cell of column '{}' is not a multiple of {} values",
                     column.name,
                     column.datatype.name()
                 )));
@@ -169,7 +169,7 @@ fn variable(column: &Column, data: Buffer, offsets: Vec<i32>, nulls: Option<Null
 fn text(name: &str, data: Buffer, offsets: Vec<i32>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let offsets = OffsetBuffer::new(offsets.into());
     let array = match &nulls {
-        // Null cells keep whatever bytes their writer had; they must not fail a column that is text otherwise.
+        // Null cells keep arbitrary bytes, which must not make an otherwise valid UTF-8 column fail.
         Some(nulls) if nulls.null_count() > 0 && std::str::from_utf8(&data).is_err() => {
             let cells = BinaryArray::try_new(offsets, data, Some(nulls.clone()))?;
             let shown = cells.iter().map(|cell| cell.map(std::str::from_utf8).transpose());
@@ -178,10 +178,10 @@ fn text(name: &str, data: Buffer, offsets: Vec<i32>, nulls: Option<NullBuffer>) 
         _ => StringArray::try_new(offsets, data, nulls),
     };
     array.map(|array| Arc::new(array) as ArrayRef).map_err(|error| {
-        Error::corrupt(format!("column '{name}' holds text that is not UTF-8"))
+        Error::corrupt(format!("column '{name}' has a string that is not valid UTF-8"))
             .class("not_utf8")
             .source(error)
-            .suggest("add {} to read it as bytes", [Action::StringsAsBinary])
+            .suggest("add {} to read the column as bytes", [Action::StringsAsBinary])
     })
 }
 
@@ -237,7 +237,7 @@ fn encoded(
 /// The values of an enumeration.
 pub(crate) fn dictionary(enumeration: &Enumeration, presentation: Presentation) -> Result<ArrayRef> {
     let datatype = enumeration.datatype;
-    let one_byte = datatype.is_text() || datatype.is_bytes();
+    let one_byte = datatype.is_byte_string() || datatype.is_bytes();
     let values = enumeration.values()?;
     if enumeration.cell_val_num == VAR || one_byte {
         if !one_byte {
@@ -253,7 +253,7 @@ pub(crate) fn dictionary(enumeration: &Enumeration, presentation: Presentation) 
             offsets.push(end.ok_or_else(|| Error::limit("an enumeration exceeds 2 GiB"))?);
         }
         let data = Buffer::from_vec(values.concat());
-        if datatype.is_text() && !presentation.text_as_binary {
+        if datatype.is_byte_string() && !presentation.text_as_binary {
             return text(&enumeration.name, data, offsets, None);
         }
         return Ok(Arc::new(BinaryArray::try_new(OffsetBuffer::new(offsets.into()), data, None)?));

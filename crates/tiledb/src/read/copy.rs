@@ -1,4 +1,4 @@
-//! Moving cells: from tiles to their places in a batch. One dispatch per tile, then loops over cells of a known width.
+//! Copying cells from tiles into a batch. One dispatch per tile, then loops over cells of a known width.
 
 use tesselle_core::array::fill;
 
@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 /// Copies runs of cells of `width` bytes.
 pub(crate) fn copy_runs(runs: &Runs, src: &[u8], dst: &mut [u8], width: usize) -> Result<()> {
-    let short = || Error::internal("a run of cells lies outside of its tile");
+    let short = || Error::internal("a run of cells lies outside its tile");
     if runs.step == 1 {
         let bytes = runs.len * width;
         for run in &runs.starts {
@@ -32,7 +32,7 @@ fn copy_stepped<const W: usize>(runs: &Runs, src: &[u8], dst: &mut [u8]) -> Opti
     let (dst, _) = dst.as_chunks_mut::<W>();
     for run in &runs.starts {
         let to = dst.get_mut(run.target..run.target.checked_add(runs.len)?)?;
-        // A step of 0 stands for a run of one cell.
+        // A step of 0 means a run of one cell.
         let from = src.get(run.source..)?.iter().step_by(runs.step.max(1));
         let mut copied = 0;
         for (to, from) in to.iter_mut().zip(from) {
@@ -56,7 +56,7 @@ fn copy_stepped_any(runs: &Runs, src: &[u8], dst: &mut [u8], width: usize) -> Op
     Some(())
 }
 
-/// Fills the places of runs with one cell.
+/// Fills the target positions of runs with one cell.
 pub(crate) fn fill_runs(runs: &Runs, cell: &[u8], dst: &mut [u8]) {
     let width = cell.len();
     for run in &runs.starts {
@@ -88,11 +88,11 @@ pub(crate) fn gather(src: &[u8], picks: &[u32], width: usize, dst: &mut [u8]) ->
             Some(())
         }),
     };
-    done.ok_or_else(|| Error::internal("a cell lies outside of its tile"))
+    done.ok_or_else(|| Error::internal("a cell lies outside its tile"))
 }
 
-/// Coordinates of one axis over a row-major box: each of `values` (cells of `width` bytes) `inner` times, all of it
-/// `outer` times.
+/// Coordinates of one axis over a row-major box: each of `values` (cells of `width` bytes) repeated `inner` times, and
+/// the whole sequence `outer` times.
 pub(crate) fn spread(values: &[u8], width: usize, inner: usize, dst: &mut [u8]) {
     fn fixed<const W: usize>(values: &[u8], inner: usize, dst: &mut [u8]) {
         let (values, _) = values.as_chunks::<W>();
@@ -131,8 +131,8 @@ mod tests {
             for (i, cell) in [1, 4, 7].into_iter().enumerate() {
                 assert_eq!(dst[(2 + i) * width..(3 + i) * width], src[cell * width..(cell + 1) * width]);
             }
-            let beyond = Runs { len: 4, step: 3, starts: vec![Run { source: 1, target: 2 }] };
-            assert!(copy_runs(&beyond, &src, &mut vec![0; 6 * width], width).is_err());
+            let outside = Runs { len: 4, step: 3, starts: vec![Run { source: 1, target: 2 }] };
+            assert!(copy_runs(&outside, &src, &mut vec![0; 6 * width], width).is_err());
         }
     }
 

@@ -1,6 +1,6 @@
 //! Reading: columns, plans and tasks.
 //!
-//! `plan` decides from metadata which tiles are needed; tasks decode them, purely, into Arrow buffers.
+//! `plan` selects the tiles from metadata; tasks decode them into Arrow buffers without I/O.
 
 pub(crate) mod bounds;
 pub(crate) mod build;

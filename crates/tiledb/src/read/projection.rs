@@ -1,4 +1,4 @@
-//! Which columns a scan decodes, and what comes out.
+//! The columns a scan decodes and returns.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct Projection {
     output: Vec<usize>,
     schema: SchemaRef,
     tested_schema: SchemaRef,
-    /// What rows must satisfy.
+    /// The condition that rows must satisfy.
     pub(crate) predicate: Option<Predicate>,
 }
 

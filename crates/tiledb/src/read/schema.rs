@@ -1,4 +1,4 @@
-//! How fields of the array appear as Arrow columns.
+//! The Arrow columns of an array's fields.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::meta::dimension::{Dimension, VAR};
 use crate::meta::enumeration::Enumeration;
 use crate::{Error, Result};
 
-/// What a column comes from: its position in the array's schema.
+/// The source of a column: its position in the array's schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
     Dimension(usize),
     Attribute(usize),
 }
 
-/// How stored integers and text are shown.
+/// How stored integers and strings are shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Presentation {
     /// Stored integers instead of their meaning.
     pub(crate) raw: bool,
-    /// Text as Binary.
+    /// Strings as Binary.
     pub(crate) text_as_binary: bool,
 }
 
@@ -39,10 +39,10 @@ pub(crate) struct Column {
     pub(crate) cell_val_num: u32,
     pub(crate) nullable: bool,
     pub(crate) presentation: Presentation,
-    /// The values of an enumerated attribute, unless codes are wanted.
+    /// The values of an enumerated attribute, unless codes are requested.
     pub(crate) dictionary: Option<ArrayRef>,
     pub(crate) field: FieldRef,
-    /// The fill value of a cell and whether it is valid.
+    /// The fill value of a cell and its validity.
     pub(crate) fill: Vec<u8>,
     pub(crate) fill_valid: bool,
 }
@@ -170,8 +170,8 @@ pub(crate) fn arrow_type(
     cell_val_num: u32,
     presentation: Presentation,
 ) -> Result<DataType> {
-    let one_byte = datatype.is_text() || datatype.is_bytes();
-    let text = datatype.is_text() && !presentation.text_as_binary;
+    let one_byte = datatype.is_byte_string() || datatype.is_bytes();
+    let text = datatype.is_byte_string() && !presentation.text_as_binary;
     if cell_val_num == VAR {
         return Ok(match (one_byte, text) {
             (true, true) => DataType::Utf8,

@@ -1,4 +1,4 @@
-//! The tiles of one field in one fragment: where their bytes are and how they decode.
+//! The tiles of one field in one fragment: their byte ranges and their decoding.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::meta::slots::{Field, file_stem};
 use crate::open::Array;
 use crate::{Error, Result};
 
-/// A field of a fragment, ready to be read.
+/// A field of a fragment, prepared for reading.
 #[derive(Debug)]
 pub(crate) struct FieldTiles {
     files: [Arc<str>; 3],
@@ -102,7 +102,7 @@ impl FieldTiles {
         let endings = ["", "_var", "_validity"];
         if file_stem(schema, version, field).contains('/') {
             return Err(
-                Error::corrupt("the name of a field leads out of its fragment").file(fragment.path.clone())
+                Error::corrupt("the name of a field leads outside its fragment").file(fragment.path.clone())
             );
         }
         Ok(Self {
@@ -138,7 +138,7 @@ impl FieldTiles {
         usize::try_from(tile).ok().and_then(|tile| self.index.var_sizes.get(tile)).copied().unwrap_or(0)
     }
 
-    /// Appends the ranges that [`FieldTiles::take`] will want back, in order.
+    /// Appends the ranges that [`FieldTiles::take`] expects back, in order.
     pub(crate) fn ranges(&self, tile: u64, out: &mut Vec<ByteRange>) -> Result<()> {
         let [file, var_file, validity_file] = &self.files;
         let [size, var_size, validity_size] = self.sizes;
@@ -170,7 +170,7 @@ impl FieldTiles {
         }
     }
 
-    /// Takes the answers to [`FieldTiles::ranges`].
+    /// Takes the bytes fetched for [`FieldTiles::ranges`].
     pub(crate) fn take(&self, fetched: &mut impl Iterator<Item = Bytes>) -> StoredTile {
         let mut next = || fetched.next().unwrap_or_default();
         let data = next();
@@ -184,8 +184,8 @@ impl FieldTiles {
         self.data.decode(&stored.data, dst, None).map_err(|error| self.place(&error, tile, 0))
     }
 
-    /// Decodes the rows of fixed cells that lie in `cells`, at least: `dst` has room for the whole tile, and chunks
-    /// outside are left as they are.
+    /// Decodes at least the fixed-size cells in `cells`: `dst` has room for the whole tile, and chunks outside `cells`
+    /// are not written.
     pub(crate) fn decode_part(
         &self,
         stored: &StoredTile,
@@ -207,8 +207,8 @@ impl FieldTiles {
         run().map_err(|error| self.place(&error, tile, 0))
     }
 
-    /// Decodes the fixed cells `cells` of a tile of `len` bytes into their place: chunks that lie inside as a whole straight
-    /// into it, those at the ends by way of a buffer.
+    /// Decodes the fixed-size cells `cells` of a tile of `len` bytes into `dst`: chunks entirely inside directly, those
+    /// at the ends through a buffer.
     pub(crate) fn decode_run(
         &self,
         stored: &StoredTile,
@@ -227,7 +227,8 @@ impl FieldTiles {
                     continue;
                 }
                 let place = dst.get_mut(from - wanted.start..to - wanted.start);
-                let place = place.ok_or_else(|| Error::internal("cells have no room in their place"))?;
+                let place =
+                    place.ok_or_else(|| Error::internal("the output buffer is too small for its cells"))?;
                 if to - from == chunk.original {
                     self.data.decode_chunk(&chunk, place)?;
                     continue;
@@ -246,12 +247,12 @@ impl FieldTiles {
         run().map_err(|error| self.place(&error, tile, 0))
     }
 
-    /// Bytes of `cells` fixed cells, refused where the stored bytes cannot decode to that many.
+    /// Bytes of `cells` fixed-size cells; an error if the stored bytes cannot decode to that many.
     pub(crate) fn fixed_len(&self, stored: &StoredTile, cells: u64) -> Result<usize> {
         self.checked_len(stored.data.len(), cells, self.cell_size)
     }
 
-    /// Bytes of the validity of `cells` cells, checked likewise.
+    /// Bytes of the validity of `cells` cells, checked the same way.
     pub(crate) fn validity_len(&self, stored: &StoredTile, cells: u64) -> Result<usize> {
         self.checked_len(stored.validity.len(), cells, 1)
     }
@@ -264,7 +265,7 @@ impl FieldTiles {
                 self.piece_limit
             ))
         })?;
-        // No filter packs tighter than this, so a larger claim is damage and must not be allocated.
+        // No filter compresses better than this, so a larger size is damage and must not be allocated.
         if len > stored.saturating_mul(100_000).saturating_add(1 << 16) {
             return Err(
                 Error::corrupt(format!("a tile of {stored} bytes cannot decode to {len}")).class("bad_tile")
@@ -283,7 +284,7 @@ impl FieldTiles {
         Ok(out)
     }
 
-    /// Decodes the values of variable-length cells into their place, and gives their starts and the end.
+    /// Decodes the values of variable-length cells into `dst`, and returns their starts and the end.
     pub(crate) fn decode_var_into(
         &self,
         stored: &StoredTile,
@@ -303,7 +304,7 @@ impl FieldTiles {
                 *slot = u64::from_le_bytes(*chunk);
             }
         }
-        // Old writers counted from the start of the file.
+        // Old writers stored offsets relative to the start of the file.
         let first = offsets.first().copied().unwrap_or(0);
         if first != 0 {
             for offset in &mut offsets {
@@ -344,7 +345,7 @@ impl FieldTiles {
         };
         let start = usize::try_from(tile).ok().and_then(|tile| starts.get(tile)).copied().unwrap_or(0);
         let name = self.files.get(file).map_or("", |file| &**file).to_owned();
-        // The codec counts from the start of the tile.
+        // The codec's offsets are relative to the start of the tile.
         let inner = error.byte_offset();
         let message = error.message().to_owned();
         let rebuilt = Error::new(error.kind(), message).class(error.class_name());

@@ -1,8 +1,9 @@
-//! Repair: a copy of the array with all that is intact and nothing else.
+//! Repair: a copy of the array with everything intact and nothing else.
 //!
-//! A fragment is kept when every tile decodes; where its statistics disagree with its cells, they are rebuilt. Of a damaged
-//! fragment the tiles that decode are kept. Schemas, metadata and conditions are kept when they parse. Caches (consolidated footers and commits) are not copied: each kept
-//! fragment gets a marker of its own. What a dropped fragment superseded comes back to light.
+//! A fragment is kept if every tile decodes; statistics that disagree with its cells are rebuilt. Of a damaged
+//! fragment, the tiles that decode are kept. Schemas, metadata and conditions are kept if they parse. Caches
+//! (consolidated footers and commits) are not copied: each kept fragment gets its own marker. Fragments superseded by a
+//! dropped fragment become visible again.
 
 mod partial;
 mod rebuild;
@@ -26,10 +27,10 @@ use crate::vanished::damage;
 use crate::write::make_folders;
 use crate::{Error, Result, copy};
 
-/// Findings about statistics alone: the data is fine, and they can be rebuilt.
+/// Findings about statistics only: the data is intact, and statistics can be rebuilt.
 const REBUILT: [&str; 4] = ["tile_statistics", "fragment_statistics", "rtree", "mbr"];
 
-/// Writes what is intact of the array at `source` to `target`.
+/// Writes the intact parts of the array at `source` to `target`.
 pub(crate) fn repair(
     source: &Location,
     target: &Location,
@@ -39,7 +40,7 @@ pub(crate) fn repair(
     let mut repaired = match save(source, target, options, driver) {
         Ok(repaired) => repaired,
         Err(error) => {
-            // A partial copy helps nobody.
+            // A partial copy is removed.
             target.storage().remove(target.path())?;
             return Err(error);
         }
@@ -48,7 +49,7 @@ pub(crate) fn repair(
     Ok(repaired)
 }
 
-/// Writes what is intact to the folder `target`.
+/// Writes the intact parts to the folder `target`.
 fn save(source: &Location, target: &Location, options: &OpenOptions, driver: &Driver) -> Result<Repaired> {
     let (array, damage) = Array::salvage(source, options)?;
     let array = Arc::new(array);
@@ -89,7 +90,7 @@ impl Job<'_> {
             self.note(Outcome::Partial, format!("dropped: {path} has no commit"));
         }
         for name in &self.array.directory.missing {
-            self.note(Outcome::Partial, format!("dropped: the commit of {name}, which is not there"));
+            self.note(Outcome::Partial, format!("dropped: the commit of {name}, whose folder is missing"));
         }
         self.keep_vacuums(&kept)?;
         let key = options.key.as_ref().map(|secret| key_of(secret.expose())).transpose()?;
@@ -115,7 +116,7 @@ impl Job<'_> {
         schemas.iter().try_for_each(|path| self.keep_schema(path, &lost, &loader))
     }
 
-    /// Copies a schema, or writes it without the labels and enumerations that are lost.
+    /// Copies a schema, or writes it without its lost labels and enumerations.
     fn keep_schema(&mut self, path: &str, lost: &BTreeSet<String>, loader: &Loader<'_>) -> Result<()> {
         if lost.is_empty() {
             return self.copy(path);
@@ -155,7 +156,7 @@ impl Job<'_> {
         staged.commit()
     }
 
-    /// Copies a fragment whose tiles all decode; says whether it did.
+    /// Copies a fragment whose tiles all decode; returns whether it did.
     fn keep_fragment(&mut self, fragment: &Fragment, driver: &Driver) -> Result<bool> {
         let report = crate::verify::verify_fragment(self.array, fragment, driver)?;
         let errors = || report.findings().iter().filter(|finding| finding.severity == Severity::Error);
@@ -192,7 +193,7 @@ impl Job<'_> {
         }
     }
 
-    /// Keeps the tiles of a damaged fragment that decode; says whether there are any.
+    /// Keeps the tiles of a damaged fragment that decode; returns whether there are any.
     fn keep_tiles(&mut self, fragment: &Fragment, why: &str) -> Result<bool> {
         let Some(saved) = partial::save(self.array, fragment, self.target)? else {
             self.note(Outcome::Partial, format!("dropped: {} ({why})", fragment.path));
@@ -204,9 +205,9 @@ impl Job<'_> {
         } else {
             "the others are dropped"
         };
-        // A fragment whose every tile is whole was damaged around them.
+        // If every tile is intact, only the data around the tiles was damaged.
         let (outcome, text) = if kept == all {
-            (Outcome::Doubtful, format!("written again from its {all} tiles: {} ({why})", fragment.path))
+            (Outcome::Doubtful, format!("rewritten from its {all} tiles: {} ({why})", fragment.path))
         } else {
             let text = format!("kept: {kept} of {all} tiles of {}; {others} ({})", fragment.path, saved.why);
             (Outcome::Partial, text)
@@ -238,7 +239,7 @@ impl Job<'_> {
         self.copy(fragment.metadata_path())
     }
 
-    /// Keeps the lists of what kept fragments and metadata files supersede.
+    /// Keeps the lists of files superseded by kept fragments and metadata files.
     fn keep_vacuums(&mut self, kept: &BTreeSet<String>) -> Result<()> {
         let vacuums = self.array.directory.vacuums.iter().filter(|vacuum| kept.contains(&vacuum.name.name));
         vacuums
@@ -275,7 +276,7 @@ impl Job<'_> {
             None => self.array.root.join(&entry.path).read_all(loader.limit)?.to_vec(),
         };
         let parsed = GenericTile::parse(&bytes, 0, loader.key, loader.limit);
-        // Update conditions have more behind the tree; they are copied if the tile is whole.
+        // Update conditions have more data after the tree; they are copied if the tile is intact.
         let is_delete = self.array.directory.deletes.contains(entry);
         match parsed.and_then(|tile| {
             if is_delete { Condition::parse(&tile.payload, depth).map(drop) } else { Ok(()) }
@@ -291,7 +292,7 @@ impl Job<'_> {
         }
     }
 
-    /// Repairs the arrays of dimension labels that lie inside of this one; gives back where those are that are lost.
+    /// Repairs the arrays of dimension labels inside this one; returns the paths of the lost ones.
     fn keep_labels(&mut self, options: &OpenOptions, driver: &Driver) -> Result<BTreeSet<String>> {
         let mut lost = BTreeSet::new();
         let mut seen = BTreeSet::new();

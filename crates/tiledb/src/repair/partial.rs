@@ -1,4 +1,4 @@
-//! A damaged fragment written again from its tiles that decode: of a sparse fragment the others are dropped, of a dense one
+//! Rewriting of a damaged fragment from its tiles that decode: a sparse fragment loses the other tiles, in a dense one
 //! their cells become the fill value.
 
 use std::ops::Range as Span;
@@ -10,7 +10,7 @@ use crate::container::stored_fields;
 use crate::fragment::Fragment;
 use crate::meta::schema::ArraySchema;
 use crate::meta::slots::Field;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::open::Array;
 use crate::read::sparse::Decoded;
 use crate::verify::{Checker, cells_of, misplaced, tile_cells};
@@ -21,24 +21,24 @@ use crate::{Error, Result};
 /// Tiles that are written at once.
 const GROUP: usize = 16;
 
-/// What was saved of a fragment.
+/// The saved part of a fragment.
 pub(super) struct Saved {
     /// Tiles whose every field was kept.
     pub(super) tiles: u64,
     /// Bytes of the kept tiles in the files of the source.
     pub(super) bytes: u64,
-    /// What is wrong with the first tile that was not kept whole.
+    /// What is wrong with the first tile that was not kept entirely.
     pub(super) why: String,
 }
 
-/// Writes the tiles that decode to `target`, as a fragment of the same name that is not committed yet. `None` where there
+/// Writes the tiles that decode to `target`, as a fragment of the same name that is not committed yet. `None` if there
 /// is nothing to keep.
 pub(super) fn save(array: &Array, fragment: &Fragment, target: &Location) -> Result<Option<Saved>> {
     if fragment.version() < OLDEST_VERSION {
         return Ok(None);
     }
     let fields = stored_fields(fragment);
-    // Without its lists nothing is known about a field's tiles.
+    // Without its lists, nothing is known about a field's tiles.
     let Ok(checkers) =
         fields.iter().map(|field| Checker::new(array, fragment, *field)).collect::<Result<Vec<_>>>()
     else {
@@ -63,7 +63,7 @@ pub(super) fn save(array: &Array, fragment: &Fragment, target: &Location) -> Res
     let mut job = Job {
         fragment,
         checkers: &checkers,
-        // The domain was checked when the cells were written; an array may have been shrunk by hand since.
+        // The domain was checked when the cells were written; the array may have been shrunk by hand since.
         schema: ArraySchema { current_domain: None, ..(*fragment.schema).clone() },
         end: FragmentEnd { processed_conditions, ..FragmentEnd::default() },
         saved: Saved { tiles: 0, bytes: 0, why: String::new() },
@@ -107,7 +107,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The cells of a tile as they are written; `None` for a tile that is dropped.
+    /// The cells of a tile to write; `None` for a dropped tile.
     fn tile(&mut self, tile: u64) -> Result<Option<TileSet>> {
         let mut decoded: Vec<Option<Decoded>> = Vec::with_capacity(self.checkers.len());
         let mut bytes = 0_u64;
@@ -182,7 +182,7 @@ impl Job<'_> {
         let attributes = self.schema.attributes.len();
         let dims = &self.schema.dimensions;
         let coords = || decoded.iter().skip(attributes).take(dims.len());
-        let mbr: Option<Vec<Range>> = coords().zip(dims).map(|(cells, dim)| cells.range(dim)).collect();
+        let mbr: Option<Vec<Bounds>> = coords().zip(dims).map(|(cells, dim)| cells.range(dim)).collect();
         let cells: Vec<_> = coords().map(|cells| cells_of(cells.clone())).collect();
         let wrong = misplaced(self.fragment, &self.schema, &cells).map(|(_, why)| why);
         let (Some(mbr), None) = (mbr, &wrong) else {

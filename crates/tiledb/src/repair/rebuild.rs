@@ -1,4 +1,4 @@
-//! A fragment's metadata file made anew from its tiles: rectangles, R-tree and statistics recomputed.
+//! Rebuilding of a fragment's metadata file from its tiles: MBRs, R-tree and statistics are recomputed.
 
 use crate::container::stored_fields;
 use crate::fragment::{Fragment, TileIndex};
@@ -6,15 +6,15 @@ use crate::meta::footer::Footer;
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::rtree::RTree;
 use crate::meta::slots::Field;
-use crate::meta::statistics::{Extremes, FieldSummary, TileStatistics, write_numbers, write_summary};
-use crate::meta::value::Range;
+use crate::meta::statistics::{FieldSummary, TileStatistics, TileValues, write_numbers, write_summary};
+use crate::meta::value::Bounds;
 use crate::meta::wire::put_bytes64;
 use crate::open::Array;
 use crate::read::sparse::ColumnTiles;
 use crate::verify::{recompute, tile_of};
 use crate::{Error, Result};
 
-/// The oldest version whose metadata can be rebuilt: earlier ones have no statistics to be wrong.
+/// The oldest version whose metadata can be rebuilt: earlier ones have no statistics.
 pub(super) const OLDEST: u32 = 12;
 
 /// The bytes of a metadata file, in the order of writers (spec §9.1).
@@ -27,13 +27,13 @@ pub(super) fn metadata(array: &Array, fragment: &Fragment) -> Result<Vec<u8>> {
     if footer.dense {
         footer.rtree = file.add(&fragment.rtree()?.write())?;
     } else {
-        let rectangles = rectangles(array, fragment)?;
-        let tree = RTree::build(&fragment.schema.dimensions, &rectangles)?;
+        let mbrs = mbrs(array, fragment)?;
+        let tree = RTree::build(&fragment.schema.dimensions, &mbrs)?;
         footer.rtree = file.add(&tree.write())?;
-        footer.non_empty_domain = domain(&rectangles);
+        footer.non_empty_domain = domain(&mbrs);
     }
     let tiles = usize::try_from(fragment.tiles).map_err(|_| Error::limit("a fragment has too many tiles"))?;
-    // Lists of slots that have no files are zeros.
+    // Lists of slots without files are zeros.
     let zeros = vec![0_u64; tiles];
     let list = |numbers: &[u64]| write_numbers(if numbers.is_empty() { &zeros } else { numbers });
     let mut indexes = Vec::with_capacity(fields.len());
@@ -57,9 +57,9 @@ pub(super) fn metadata(array: &Array, fragment: &Fragment) -> Result<Vec<u8>> {
             (TileStatistics::default(), FieldSummary::default())
         });
     }
-    let extremes = |extremes: &Extremes| extremes.write();
-    footer.mins = statistics.iter().map(|(s, _)| file.add(&extremes(&s.mins))).collect::<Result<_>>()?;
-    footer.maxs = statistics.iter().map(|(s, _)| file.add(&extremes(&s.maxs))).collect::<Result<_>>()?;
+    let write = |values: &TileValues| values.write();
+    footer.mins = statistics.iter().map(|(s, _)| file.add(&write(&s.mins))).collect::<Result<_>>()?;
+    footer.maxs = statistics.iter().map(|(s, _)| file.add(&write(&s.maxs))).collect::<Result<_>>()?;
     footer.sums = statistics.iter().map(|(s, _)| file.add(&write_numbers(&s.sums))).collect::<Result<_>>()?;
     footer.null_counts =
         statistics.iter().map(|(s, _)| file.add(&write_numbers(&s.null_counts))).collect::<Result<_>>()?;
@@ -95,8 +95,8 @@ impl File<'_> {
     }
 }
 
-/// The rectangle of each tile from its coordinates.
-fn rectangles(array: &Array, fragment: &Fragment) -> Result<Vec<Vec<Range>>> {
+/// The MBR of each tile, from its coordinates.
+fn mbrs(array: &Array, fragment: &Fragment) -> Result<Vec<Vec<Bounds>>> {
     let dims = &fragment.schema.dimensions;
     let columns = (0..dims.len()).map(|dim| ColumnTiles::dimension(array, fragment, dim));
     let columns = columns.collect::<Result<Vec<_>>>()?;
@@ -112,8 +112,8 @@ fn rectangles(array: &Array, fragment: &Fragment) -> Result<Vec<Vec<Range>>> {
     Ok(out)
 }
 
-fn domain(rectangles: &[Vec<Range>]) -> Option<Vec<Range>> {
-    let (first, rest) = rectangles.split_first()?;
+fn domain(mbrs: &[Vec<Bounds>]) -> Option<Vec<Bounds>> {
+    let (first, rest) = mbrs.split_first()?;
     let mut union = first.clone();
     for mbr in rest {
         union.iter_mut().zip(mbr).for_each(|(all, range)| all.extend(range));
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rectangles_made_anew_are_those_of_the_original_engine() {
+    fn rebuilt_mbrs_are_those_of_the_original_engine() {
         let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/libtiledb-2.30.0");
         for case in
             ["str_beyond_ascii", "hilbert_beyond_ascii", "consolidated_beyond_ascii", "hilbert_str_i64"]
@@ -138,10 +138,10 @@ mod tests {
             let location = Location::local(data.join(case).join("array")).unwrap();
             let array = Array::open(&location, &OpenOptions::default()).unwrap();
             for fragment in &array.fragments {
-                let rectangles = rectangles(&array, fragment).unwrap();
-                let tree = RTree::build(&fragment.schema.dimensions, &rectangles).unwrap();
+                let mbrs = mbrs(&array, fragment).unwrap();
+                let tree = RTree::build(&fragment.schema.dimensions, &mbrs).unwrap();
                 assert_eq!(tree, *fragment.rtree().unwrap(), "{case}");
-                assert_eq!(domain(&rectangles), fragment.footer.non_empty_domain, "{case}");
+                assert_eq!(domain(&mbrs), fragment.footer.non_empty_domain, "{case}");
             }
         }
     }

@@ -1,8 +1,8 @@
-//! One field of a fragment: every tile decoded, every statistic recomputed.
+//! Verification of one field of a fragment: every tile decoded, every statistic recomputed.
 
 use std::sync::Arc;
 
-use tesselle_core::{Finding, Region as Selected, Report, Severity, Span};
+use tesselle_core::{Finding, Region, Report, Severity, Span};
 
 use super::finding;
 use super::structure::read;
@@ -11,7 +11,7 @@ use crate::filter::Filter;
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
-use crate::meta::statistics::{Extremes, FieldSummary, TileStatistics};
+use crate::meta::statistics::{FieldSummary, TileStatistics, TileValues};
 use crate::open::Array;
 use crate::order::grid::Grid;
 use crate::read::sparse::{ColumnTiles, Decoded};
@@ -31,16 +31,16 @@ pub(crate) struct Checker<'a> {
     kind: CellType,
     presence: Presence,
     statistics: Arc<TileStatistics>,
-    /// Filters that lose digits make statistics of what was written, not of what is read.
+    /// With a lossy filter, statistics describe the written values, not the values read.
     lossy: bool,
     grid: Option<(Grid, u64)>,
     conditions: u64,
 }
 
-/// What became of one tile.
+/// The result of checking one tile.
 pub(super) struct TileOutcome {
     pub(super) findings: Vec<Finding>,
-    /// Its statistics, where they were recomputed and agree with the stored ones.
+    /// Its statistics, if they were recomputed and agree with the stored ones.
     agreed: Option<TileStats>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Checker<'a> {
         let has_statistics = fragment.version() >= 11 && !matches!(field, Field::Coords);
         let presence = Presence::of(kind, is_dimension);
         let presence =
-            if has_statistics { presence } else { Presence { extremes: false, sum: false, nulls: false } };
+            if has_statistics { presence } else { Presence { min_max: false, sum: false, nulls: false } };
         Ok(Self {
             array,
             fragment,
@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Decodes a tile, and compares its statistics if `deep`. Fails where the storage does.
+    /// Decodes a tile, and compares its statistics if `deep`. Fails if the storage fails.
     pub(super) fn check(&self, tile: u64, deep: bool) -> Result<TileOutcome> {
         let cells = self.cells_of(tile);
         Ok(match read(self.array, &self.tiles, tile, cells) {
@@ -103,7 +103,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// The cells of a tile, or what is wrong with them. Fails where the storage does.
+    /// The cells of a tile, or what is wrong with them. Fails if the storage fails.
     pub(crate) fn intact(&self, tile: u64) -> Result<std::result::Result<Decoded, String>> {
         let decoded = match read(self.array, &self.tiles, tile, self.cells_of(tile)) {
             Ok(decoded) => decoded,
@@ -144,12 +144,12 @@ impl<'a> Checker<'a> {
     fn compare(&self, tile: u64, cells: u64, decoded: Decoded) -> TileOutcome {
         let mut findings = Vec::new();
         self.check_values(tile, &decoded, &mut findings);
-        if self.lossy || !(self.presence.extremes || self.presence.sum || self.presence.nulls) {
+        if self.lossy || !(self.presence.min_max || self.presence.sum || self.presence.nulls) {
             return TileOutcome { findings, agreed: None };
         }
         let mut wrong = Vec::new();
         let mut agreed = None;
-        // A consolidated dense fragment counts the filling of its border tiles as cells.
+        // A consolidated dense fragment counts the padding of its border tiles as cells.
         for stats in self.statistics_of(tile, cells, decoded) {
             wrong = self.differences(tile, &stats);
             if wrong.is_empty() {
@@ -184,7 +184,7 @@ impl<'a> Checker<'a> {
         match self.field {
             Field::Timestamps => {
                 if let Some(time) = decoded.numbers().iter().find(|time| !times.contains(time)) {
-                    add("timestamps", format!("a cell has timestamp {time}, outside of its fragment's"));
+                    add("timestamps", format!("a cell has timestamp {time}, outside its fragment's"));
                 }
             }
             Field::DeleteCondition => {
@@ -203,7 +203,7 @@ impl<'a> Checker<'a> {
             if cells.offsets.iter().any(|offset| *offset % size != 0) {
                 add(
                     "cell_length",
-                    format!("a cell is not a whole number of {} values", self.kind.datatype.name()),
+                    format!("a cell is not a multiple of {} values", self.kind.datatype.name()),
                 );
             }
         }
@@ -221,7 +221,7 @@ impl<'a> Checker<'a> {
         let spans = part.low.iter().zip(&part.high);
         let spans =
             spans.map(|(low, high)| Span { start: *low, stop: high.saturating_add(1), step: 1 }).collect();
-        let runs = grid.runs(&index, &part, &Selected { spans })?;
+        let runs = grid.runs(&index, &part, &Region { spans })?;
         let mut written = vec![false; count];
         for run in &runs.starts {
             for i in 0..runs.len {
@@ -238,30 +238,30 @@ impl<'a> Checker<'a> {
         Some(out)
     }
 
-    /// What of the stored statistics differs from the recomputed ones.
+    /// The stored statistics that differ from the recomputed ones.
     fn differences(&self, tile: u64, stats: &TileStats) -> Vec<&'static str> {
         let mut out = Vec::new();
         let Ok(at) = usize::try_from(tile) else { return out };
         let stored = &self.statistics;
         let all_null = stats.nulls == stats.cells;
-        if self.presence.extremes && !stored.mins.fixed.is_empty() {
+        if self.presence.min_max && !stored.mins.fixed.is_empty() {
             let (min, max) = if self.kind.is_var() {
                 (stored.mins.var_at(at), stored.maxs.var_at(at))
             } else {
                 let size = self.kind.cell_size();
                 (stored.mins.fixed_at(at, size), stored.maxs.fixed_at(at, size))
             };
-            // Of nulls alone there is no least value: mostly zeros stand there, but not always.
+            // Nulls alone have no minimum: engines mostly store zeros, but not always.
             let same = |stored: Option<&[u8]>, found: &[u8]| match stored {
                 Some(_) if all_null => true,
                 Some(stored) => stored == found || both_nan(self.kind.datatype, stored, found),
                 None => false,
             };
             if !same(min, &stats.min) {
-                out.push("least value");
+                out.push("minimum");
             }
             if !same(max, &stats.max) {
-                out.push("greatest value");
+                out.push("maximum");
             }
         }
         if self.presence.sum && !stored.sums.is_empty() {
@@ -282,15 +282,15 @@ impl<'a> Checker<'a> {
         out
     }
 
-    /// Statistics that released engines are known to write wrongly (spec §20): extremes of strings and anything about
-    /// nulls in dense tiles, null counts where there are no extremes.
+    /// Statistics that released engines are known to write wrongly (spec §20): min and max of strings and everything
+    /// about nulls in dense tiles, and null counts of fields without min and max.
     fn is_known_defect(&self) -> bool {
         let text = matches!(self.kind.datatype, Datatype::StringAscii | Datatype::Char);
-        let null_counts = self.kind.nullable && (self.kind.is_var() || !self.presence.extremes);
+        let null_counts = self.kind.nullable && (self.kind.is_var() || !self.presence.min_max);
         null_counts || (self.fragment.footer.dense && (text || self.kind.nullable))
     }
 
-    /// Compares the summary of the fragment with what its tiles give, where these were right.
+    /// Compares the fragment summary with the statistics of its tiles, where these were correct.
     pub(super) fn check_summary(&self, outcomes: &[TileOutcome], report: &mut Report) {
         let agreed: Option<Vec<TileStats>> = outcomes.iter().map(|outcome| outcome.agreed.clone()).collect();
         let (Some(stats), Ok(Some(summary))) = (agreed.filter(|s| !s.is_empty()), self.fragment.summary())
@@ -302,14 +302,14 @@ impl<'a> Checker<'a> {
         let found = summarize(&stats, self.kind, self.presence);
         let nan = |bits: u64| self.kind.datatype.is_float() && f64::from_bits(bits).is_nan();
         let same_value = |a: &[u8], b: &[u8]| a == b || both_nan(self.kind.datatype, a, b);
-        // Of nulls alone there is no least value; engines leave there what they started with.
+        // Nulls alone have no minimum; engines store their initial value.
         let has_values = stats.iter().any(|tile| tile.cells > tile.nulls);
-        let same = (!(self.presence.extremes && has_values)
+        let same = (!(self.presence.min_max && has_values)
             || (same_value(&stored.min, &found.min) && same_value(&stored.max, &found.max)))
             && (!self.presence.sum || stored.sum == found.sum || (nan(stored.sum) && nan(found.sum)))
             && (!self.presence.nulls || stored.null_count == found.null_count);
         if !same {
-            // Over tiles the engine compares characters in another way than inside of them.
+            // The engine compares characters across tiles differently than inside them.
             let known = self.is_known_defect() || self.kind.datatype == Datatype::Char;
             let severity = if known { Severity::Warning } else { Severity::Error };
             let message = format!("the summary of '{}' does not follow from its tiles", self.name);
@@ -318,7 +318,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Decoded cells in the form that writing takes.
+/// Decoded cells in the form for writing.
 pub(crate) fn tile_cells(decoded: Decoded) -> TileCells {
     match decoded {
         Decoded::Fixed { bytes, validity, .. } => TileCells { data: bytes, offsets: None, validity },
@@ -330,7 +330,7 @@ pub(crate) fn tile_cells(decoded: Decoded) -> TileCells {
     }
 }
 
-/// The statistics of all tiles of a field, made from its cells, and their summary.
+/// The statistics of all tiles of a field, computed from its cells, and their summary.
 pub(crate) fn recompute(
     array: &Array,
     fragment: &Fragment,
@@ -344,9 +344,9 @@ pub(crate) fn recompute(
         let cells = checker.cells_of(tile);
         let decoded = read(array, &checker.tiles, tile, cells)?;
         let [stats, _] = checker.statistics_of(tile, cells, decoded);
-        if presence.extremes {
-            push_extreme(&mut out.mins, &stats.min, kind);
-            push_extreme(&mut out.maxs, &stats.max, kind);
+        if presence.min_max {
+            push_value(&mut out.mins, &stats.min, kind);
+            push_value(&mut out.maxs, &stats.max, kind);
         }
         if presence.sum {
             out.sums.push(stats.sum);
@@ -359,15 +359,15 @@ pub(crate) fn recompute(
     Ok((out, summarize(&all, kind, presence)))
 }
 
-/// Appends the extreme of one tile; zeros where a tile has none.
-fn push_extreme(extremes: &mut Extremes, value: &[u8], kind: CellType) {
+/// Appends the value of one tile; zeros if a tile has none.
+fn push_value(values: &mut TileValues, value: &[u8], kind: CellType) {
     if kind.is_var() {
-        extremes.fixed.extend_from_slice(&(extremes.var.len() as u64).to_le_bytes());
-        extremes.var.extend_from_slice(value);
+        values.fixed.extend_from_slice(&(values.var.len() as u64).to_le_bytes());
+        values.var.extend_from_slice(value);
     } else {
-        let end = extremes.fixed.len().saturating_add(kind.cell_size());
-        extremes.fixed.extend_from_slice(value);
-        extremes.fixed.resize(end, 0);
+        let end = values.fixed.len().saturating_add(kind.cell_size());
+        values.fixed.extend_from_slice(value);
+        values.fixed.resize(end, 0);
     }
 }
 

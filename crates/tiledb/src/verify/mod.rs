@@ -1,7 +1,7 @@
-//! Checking an array at three depths: structure, checksums, every tile decoded with its statistics recomputed.
+//! Verification of an array at three depths: structure, checksums, every tile decoded with its statistics recomputed.
 //!
-//! Damage is an error; what the original engine is known to write wrongly, and what readers pass over (fragments
-//! without a commit, stale caches), is a warning.
+//! Damage is an error. Known defects of the original engine, and data that readers ignore (fragments without a commit,
+//! stale caches), are warnings.
 
 mod field;
 mod structure;
@@ -17,10 +17,10 @@ use crate::meta::slots::Field;
 use crate::open::Array;
 use crate::{Error, Result};
 
-/// Tiles that one piece of work checks.
+/// Tiles checked by one task.
 const TILES_AT_ONCE: u64 = 16;
 
-/// Checks the fragments that a read would use, and what lies around them.
+/// Checks the fragments that a read would use, and the files around them.
 pub(crate) fn verify(array: &Arc<Array>, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
     structure::directory(array, report)?;
     for fragment in &array.fragments {
@@ -33,7 +33,7 @@ pub(crate) fn verify(array: &Arc<Array>, depth: Depth, driver: &Driver, report: 
     structure::labels(array, depth, driver, report)
 }
 
-/// Checks one fragment to the last cell.
+/// Checks one fragment completely.
 pub(crate) fn verify_fragment(array: &Arc<Array>, fragment: &Fragment, driver: &Driver) -> Result<Report> {
     let mut report = Report::new(Depth::Deep);
     if structure::fragment(array, fragment, &mut report)? {
@@ -63,7 +63,7 @@ fn tiles(
         let mut start = 0;
         while start < fragment.tiles {
             let end = start.saturating_add(TILES_AT_ONCE).min(fragment.tiles);
-            // Without a checksum a sample must do: the first tile of each field and the last.
+            // Without a checksum, a sample is checked: the first and the last tile of each field.
             if every {
                 work.push((at, start..end));
             } else if start == 0 {
@@ -105,7 +105,7 @@ fn tiles(
 pub(crate) use field::{Checker, recompute, tile_cells};
 pub(crate) use structure::{cells_of, misplaced, read as tile_of};
 
-/// Whether the tiles of a field prove themselves: by a digest in their pipeline or by encryption.
+/// Whether the tiles of a field are self-verifying: by a digest in their pipeline or by encryption.
 fn has_checksum(array: &Array, fragment: &Fragment, field: Field) -> bool {
     let schema = &fragment.schema;
     let filters = match field {

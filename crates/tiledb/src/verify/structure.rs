@@ -1,4 +1,4 @@
-//! What can be checked without decoding data: files, lists, rectangles; and the order of coordinates, which needs them.
+//! Structural checks: files, lists and MBRs, and the order of coordinates, which requires decoding them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::fragment::Fragment;
 use crate::group::leads_down;
 use crate::meta::consolidated::ConsolidatedFooters;
 use crate::meta::schema::ArraySchema;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::open::{Array, Loader};
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::vanished::damage;
@@ -54,7 +54,7 @@ pub(super) fn directory(array: &Array, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Consolidated footers are a cache that we do not need; damage in it is worth a warning.
+/// Consolidated footers are a cache that we do not use; damage to it is a warning.
 fn consolidated(array: &Array, loader: &Loader<'_>, path: &str, report: &mut Report) -> Result<()> {
     let parsed = loader.payload(path).and_then(|payload| ConsolidatedFooters::parse(&payload).in_file(path));
     let footers = match parsed {
@@ -77,7 +77,7 @@ fn consolidated(array: &Array, loader: &Loader<'_>, path: &str, report: &mut Rep
     Ok(())
 }
 
-/// Checks the structure of a fragment; says whether its tiles can be looked at.
+/// Checks the structure of a fragment; returns whether its tiles can be checked.
 pub(super) fn fragment(array: &Array, fragment: &Fragment, report: &mut Report) -> Result<bool> {
     let before = report.error_count();
     files(array, fragment, report)?;
@@ -95,14 +95,14 @@ pub(super) fn fragment(array: &Array, fragment: &Fragment, report: &mut Report) 
         }
     }
     if !fragment.footer.dense
-        && let Err(error) = rectangles(fragment, report)
+        && let Err(error) = mbrs(fragment, report)
     {
         report.error(error.class_name(), &error);
     }
     Ok(report.error_count() == before)
 }
 
-/// The box and the counts of the footer fit the array.
+/// Checks that the box and the counts of the footer fit the array.
 fn counts(fragment: &Fragment, report: &mut Report) -> Result<()> {
     let footer = &fragment.footer;
     let mut add = |kind: &'static str, message: String| {
@@ -112,10 +112,10 @@ fn counts(fragment: &Fragment, report: &mut Report) -> Result<()> {
     for (range, dim) in footer.non_empty_domain.iter().flatten().zip(dims) {
         let outside = dim.domain.as_ref().is_some_and(|domain| !domain.covers(range));
         let reversed = range.low.compare(&range.high).is_some_and(std::cmp::Ordering::is_gt);
-        // A float coordinate that is not a number has no place in any domain.
+        // A NaN coordinate is outside every domain.
         if (outside && !dim.datatype.is_float()) || reversed {
             let message = format!(
-                "the non-empty domain [{}, {}] of dimension '{}' is not inside of its domain",
+                "the non-empty domain [{}, {}] of dimension '{}' is not inside its domain",
                 range.low, range.high, dim.name
             );
             add("non_empty_domain", message);
@@ -125,7 +125,7 @@ fn counts(fragment: &Fragment, report: &mut Report) -> Result<()> {
         return Ok(());
     }
     let cells = fragment.schema.grid()?.cells_per_tile()?;
-    // Fragments of the oldest versions state it otherwise.
+    // Fragments of the oldest versions state it differently.
     if fragment.version() >= 3 && footer.non_empty_domain.is_some() && footer.last_tile_cells != cells {
         add(
             "last_tile_cells",
@@ -138,7 +138,7 @@ fn counts(fragment: &Fragment, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Every data file is there and has the size that the footer states.
+/// Checks that every data file exists and has the size stated in the footer.
 fn files(array: &Array, fragment: &Fragment, report: &mut Report) -> Result<()> {
     for field in stored_fields(fragment) {
         let sizes = fragment.file_sizes(field);
@@ -161,7 +161,7 @@ fn files(array: &Array, fragment: &Fragment, report: &mut Report) -> Result<()> 
                     format!("the file has {found} bytes, the footer states {stated}")
                 }
                 Some(found) if found > stated => {
-                    let message = format!("the file has {found} bytes, of which {stated} are in use");
+                    let message = format!("the file has {found} bytes, but only {stated} are in use");
                     report.add(finding(Severity::Warning, "file_size", message, path));
                     continue;
                 }
@@ -174,8 +174,9 @@ fn files(array: &Array, fragment: &Fragment, report: &mut Report) -> Result<()> 
     Ok(())
 }
 
-/// Inner rectangles of the R-tree are unions of those below, and the non-empty domain is the union of all.
-fn rectangles(fragment: &Fragment, report: &mut Report) -> Result<()> {
+/// Checks that inner MBRs of the R-tree are unions of their children, and that the non-empty domain is the union of
+/// all.
+fn mbrs(fragment: &Fragment, report: &mut Report) -> Result<()> {
     let dims = &fragment.schema.dimensions;
     let tree = fragment.rtree()?;
     for pair in tree.levels.windows(2) {
@@ -183,37 +184,37 @@ fn rectangles(fragment: &Fragment, report: &mut Report) -> Result<()> {
         for index in 0..upper.len() {
             let stated = upper.get(index, dims)?;
             let first = index * tree.fanout as usize;
-            let mut union: Option<Vec<Range>> = None;
+            let mut union: Option<Vec<Bounds>> = None;
             for child in first..(first + tree.fanout as usize).min(lower.len()) {
                 widen(&mut union, &lower.get(child, dims)?);
             }
             if union.as_ref() != Some(&stated) {
-                let message = format!("rectangle {index} of the R-tree is not the union of those below it");
+                let message = format!("MBR {index} of the R-tree is not the union of its children");
                 report.add(finding(Severity::Error, "rtree", message, fragment.metadata_path()));
             }
         }
     }
-    let mut union: Option<Vec<Range>> = None;
+    let mut union: Option<Vec<Bounds>> = None;
     if let Some(root) = tree.levels.first() {
         for index in 0..root.len() {
             widen(&mut union, &root.get(index, dims)?);
         }
     }
     if union != fragment.footer.non_empty_domain {
-        let message = "the non-empty domain is not the union of the tiles' rectangles".to_owned();
+        let message = "the non-empty domain is not the union of the tiles' MBRs".to_owned();
         report.add(finding(Severity::Error, "non_empty_domain", message, fragment.metadata_path()));
     }
     Ok(())
 }
 
-fn widen(union: &mut Option<Vec<Range>>, mbr: &[Range]) {
+fn widen(union: &mut Option<Vec<Bounds>>, mbr: &[Bounds]) {
     match union {
         None => *union = Some(mbr.to_vec()),
         Some(all) => all.iter_mut().zip(mbr).for_each(|(all, range)| all.extend(range)),
     }
 }
 
-/// Decodes all coordinates of a sparse fragment: their order, duplicates, rectangles.
+/// Decodes all coordinates of a sparse fragment and checks order, duplicates and MBRs.
 pub(super) fn coordinates(
     array: &Arc<Array>,
     fragment: &Fragment,
@@ -224,10 +225,10 @@ pub(super) fn coordinates(
     let columns = (0..dims.len()).map(|dim| ColumnTiles::dimension(array, fragment, dim));
     let columns: Vec<ColumnTiles> = match columns.collect::<Result<_>>() {
         Ok(columns) => columns,
-        // Each field has told already what is wrong with it.
+        // Each field has already reported its damage.
         Err(_) => return Ok(()),
     };
-    // The domain was checked when the cells were written; an array may have been shrunk by hand since.
+    // The domain was checked when the cells were written; the array may have been shrunk by hand since.
     let schema = ArraySchema { current_domain: None, ..(*fragment.schema).clone() };
     let tree = fragment.rtree()?;
     let check = |tile: u64| Ok(tile_coordinates(array, fragment, &schema, &columns, &tree, tile));
@@ -257,10 +258,10 @@ fn tile_coordinates(
     let at = usize::try_from(tile).unwrap_or(usize::MAX);
     let stated = tree.leaves().map(|leaves| leaves.get(at, &schema.dimensions));
     if let Some(Ok(stated)) = stated {
-        let found: Vec<Option<Range>> =
+        let found: Vec<Option<Bounds>> =
             decoded.iter().zip(&schema.dimensions).map(|(d, dim)| d.range(dim)).collect();
         if found.iter().zip(&stated).any(|(found, stated)| found.as_ref() != Some(stated)) {
-            add("mbr", "the rectangle of the tile is not that of its cells".to_owned());
+            add("mbr", "the MBR of the tile does not match its cells".to_owned());
         }
     }
     let coords: Vec<Cells> = decoded.into_iter().map(cells_of).collect();
@@ -270,7 +271,7 @@ fn tile_coordinates(
     out
 }
 
-/// What is wrong with the coordinates of a tile: outside of the domain, out of order, or twice.
+/// What is wrong with the coordinates of a tile: outside the domain, out of order, or duplicate.
 pub(crate) fn misplaced(
     fragment: &Fragment,
     schema: &ArraySchema,
@@ -323,7 +324,7 @@ pub(crate) fn cells_of(decoded: Decoded) -> Cells {
     }
 }
 
-/// Checks the arrays of dimension labels that lie inside of this one.
+/// Checks the arrays of dimension labels inside this one.
 pub(super) fn labels(array: &Array, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
     let mut seen = BTreeSet::new();
     for label in array.schema.labels.iter().filter(|label| label.relative && !label.external) {

@@ -33,9 +33,9 @@ const FOLDERS: [&str; 7] = [
     "__labels",
 ];
 
-/// An array to write to.
+/// An array opened for writing.
 ///
-/// Every write is a fragment of its own and becomes visible at once or not at all.
+/// Every write is a separate fragment and becomes visible atomically.
 #[derive(Debug, Clone)]
 pub struct ArrayWriter {
     pub(crate) location: Location,
@@ -46,21 +46,21 @@ pub struct ArrayWriter {
     pub(crate) driver: Option<Driver>,
 }
 
-/// What a write produced.
+/// The result of a write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
     /// The names of the new fragments.
     pub fragments: Vec<String>,
     /// Cells written.
     pub cells: u64,
-    /// Tiles written, in all fields together one each.
+    /// Tiles written, counted once for all fields.
     pub tiles: u64,
     /// Bytes written.
     pub bytes: u64,
 }
 
 impl ArrayWriter {
-    /// Creates an array where nothing is yet. With a `key` everything it holds is encrypted.
+    /// Creates an array at an empty location. With a `key`, all its contents are encrypted.
     pub fn create(
         location: &Location,
         new: &NewSchema,
@@ -68,7 +68,7 @@ impl ArrayWriter {
         timestamp: Option<u64>,
     ) -> Result<Self> {
         if schema_names(location)?.last().is_some() {
-            return Err(Error::invalid(format!("'{location}' is an array already")));
+            return Err(Error::invalid(format!("'{location}' is already an array")));
         }
         make_folders(location)?;
         let array = Self {
@@ -80,7 +80,7 @@ impl ArrayWriter {
             driver: None,
         };
         array.create_labels(timestamp)?;
-        // Last, for with its schema the array exists.
+        // Written last: the schema makes the array exist.
         store_schema(location, &array.schema_name, new, array.key.as_ref())?;
         Ok(array)
     }
@@ -101,7 +101,7 @@ impl ArrayWriter {
         let stored = tile(&location.join("__schema").join(schema_name))?;
         if key.is_some() && !stored.encrypted {
             return Err(Error::invalid(format!("a key is given, but '{location}' is not encrypted"))
-                .hint("leave the key out; TESSELLE_KEY counts as one"));
+                .hint("omit the key; TESSELLE_KEY counts as one"));
         }
         let schema = ArraySchema::parse(&stored.payload)?;
         let folder = location.join("__schema/__enumerations");
@@ -120,13 +120,13 @@ impl ArrayWriter {
     }
 
     /// Writes and consolidates on the threads of `driver`, within its memory, until it is canceled. Without a driver
-    /// all work is done by the calling thread.
+    /// the calling thread does all work.
     #[must_use]
     pub fn with_driver(self, driver: &Driver) -> Self {
         Self { driver: Some(driver.clone()), ..self }
     }
 
-    /// Runs `work` on the threads of the driver, where there is one.
+    /// Runs `work` on the threads of the driver, if there is one.
     pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.driver {
             Some(driver) => driver.install(work),
@@ -134,7 +134,7 @@ impl ArrayWriter {
         }
     }
 
-    /// How many pieces of `bytes` each may be under way at once: at least one, at most `most`.
+    /// How many items of `bytes` each may be in progress at once: at least one, at most `most`.
     pub(crate) fn affordable(&self, bytes: usize, most: usize) -> usize {
         let budget = self.driver.as_ref().map_or(u64::MAX, |driver| driver.budget().total());
         usize::try_from(budget / (bytes as u64).max(1)).map_or(most, |count| count.clamp(1, most))
@@ -149,7 +149,8 @@ impl ArrayWriter {
         &self.schema
     }
 
-    /// The format version of what is written: that of the newest schema, so that engines that read the array still do.
+    /// The format version of new fragments: that of the newest schema, so that the engines that read the array still
+    /// can.
     pub fn version(&self) -> u32 {
         self.schema.version.min(WRITE_VERSION)
     }
@@ -235,7 +236,7 @@ fn not_writable(location: &Location) -> Result<Error> {
     Ok(Error::invalid(format!("'{location}' is not a TileDB array")))
 }
 
-/// The schemas of an array, oldest first; none where there is no array.
+/// The schemas of an array, oldest first; empty if there is no array.
 pub(super) fn schema_names(location: &Location) -> Result<Vec<TimestampedName>> {
     let mut names: Vec<TimestampedName> = entries(&location.join("__schema"))?
         .iter()
@@ -254,7 +255,7 @@ pub(crate) fn make_folders(location: &Location) -> Result<()> {
     })
 }
 
-/// Stores enumerations, then the schema that names them: with it the array exists.
+/// Stores enumerations, then the schema that refers to them, which makes the array exist.
 pub(crate) fn store_schema(
     location: &Location,
     name: &str,

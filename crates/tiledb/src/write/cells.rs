@@ -1,4 +1,4 @@
-//! Columns of cells on their way to disk: bytes as TileDB stores them, whatever Arrow calls them.
+//! Columns of cells to be written: bytes as TileDB stores them, regardless of their Arrow type.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::meta::attribute::Attribute;
 use crate::meta::dimension::{Dimension, VAR};
 use crate::{Datatype, Error, Result};
 
-/// What cells of a field look like.
+/// The type of a field's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CellType {
     pub(crate) datatype: Datatype,
@@ -48,7 +48,7 @@ impl CellType {
         self.cell_val_num == VAR
     }
 
-    /// Bytes of a fixed cell; those of one value where cells vary.
+    /// Bytes of a fixed-size cell; for variable-length cells those of one value.
     pub(crate) fn cell_size(self) -> usize {
         let values = if self.is_var() { 1 } else { self.cell_val_num as usize };
         self.datatype.size().saturating_mul(values)
@@ -59,7 +59,7 @@ impl CellType {
 #[derive(Debug, Clone)]
 pub(crate) struct Cells {
     pub(crate) count: usize,
-    /// Bytes of a fixed cell, or of one value.
+    /// Bytes of a fixed-size cell, or of one value.
     pub(crate) size: usize,
     pub(crate) data: Buffer,
     /// Where variable-length cells start; the last ends with the data.
@@ -113,7 +113,7 @@ impl Cells {
         TileCells { data, offsets, validity }
     }
 
-    /// The cells at `indexes`, then padding up to `cells` of them: zero bytes, null, one zero value where cells vary.
+    /// The cells at `indexes`, padded to `cells`: zero bytes, null, or one zero value in variable-length cells.
     pub(crate) fn gather_padded(&self, indexes: &[u32], cells: usize) -> TileCells {
         let mut tile = self.gather(indexes);
         let missing = cells.saturating_sub(indexes.len());
@@ -175,7 +175,7 @@ impl Cells {
         Some(Self { count, size, data: Buffer::from_vec(data), offsets, validity })
     }
 
-    /// Bytes held.
+    /// Bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
         self.data.len()
             + self.offsets.as_ref().map_or(0, |offsets| offsets.len() * 8)
@@ -208,7 +208,7 @@ fn gather_fixed(data: &[u8], size: usize, indexes: &[u32]) -> Vec<u8> {
     }
 }
 
-/// Takes an Arrow column as cells of `kind`. `name` is for messages.
+/// Converts an Arrow column to cells of `kind`. `name` is used in errors.
 pub(crate) fn from_arrow(name: &str, array: &ArrayRef, kind: CellType) -> Result<Cells> {
     let misfit = || {
         let cells = match kind.cell_val_num {
@@ -235,7 +235,7 @@ pub(crate) fn from_arrow(name: &str, array: &ArrayRef, kind: CellType) -> Result
     } else {
         (fixed_values(name, array, kind).ok_or_else(misfit)??, None)
     };
-    // Dates mark not-a-time as null although the field itself is not nullable.
+    // Dates represent not-a-time as null although the field itself is not nullable.
     let not_a_time = kind.datatype == Datatype::DatetimeDay && !kind.nullable && array.null_count() > 0;
     let nulls = array.logical_nulls();
     let validity = match (&nulls, kind.nullable) {
@@ -251,7 +251,7 @@ pub(crate) fn from_arrow(name: &str, array: &ArrayRef, kind: CellType) -> Result
     Ok(Cells { count, size, data, offsets, validity })
 }
 
-/// A column without a type, which all fields fit that take nulls.
+/// A column of type Null, which fits every nullable field.
 fn only_nulls(name: &str, count: usize, kind: CellType) -> Result<Cells> {
     if !kind.nullable && count > 0 {
         return Err(Error::invalid(format!("column '{name}' has nulls, but its field is not nullable")));
@@ -366,7 +366,7 @@ fn fixed_values(name: &str, array: &ArrayRef, kind: CellType) -> Option<Result<B
     }
 }
 
-/// Refuses nulls among the values of a cell. Those of a cell that is null itself do not count: they are no values.
+/// Fails on nulls among the values of a cell, except in cells that are null themselves.
 fn refuse_inner_nulls(
     name: &str,
     cells: &dyn Array,
@@ -376,10 +376,8 @@ fn refuse_inner_nulls(
     let Some(nulls) = values.logical_nulls().filter(|nulls| nulls.null_count() > 0) else { return Ok(()) };
     let has_null = |cell| cells.is_valid(cell) && range(cell).any(|at| nulls.is_null(at));
     match (0..cells.len()).find(|cell| has_null(*cell)) {
-        Some(_) => Err(Error::invalid(format!(
-            "column '{name}' has a null among the values of a cell, which must be whole"
-        ))
-        .suggest("a cell can be null as a whole; leave such rows out with {}", [Action::Filter])),
+        Some(_) => Err(Error::invalid(format!("column '{name}' has a null among the values of a cell"))
+            .suggest("only whole cells can be null; exclude such rows with {}", [Action::Filter])),
         None => Ok(()),
     }
 }

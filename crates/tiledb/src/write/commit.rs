@@ -1,4 +1,4 @@
-//! Small files and commits: what becomes visible, and when (spec §11).
+//! Small files and commits, which make writes visible (spec §11).
 
 use tesselle_core::Location;
 
@@ -7,7 +7,7 @@ use crate::Result;
 use crate::meta::commits::{ConsolidatedCommit, write_consolidated};
 use crate::meta::name::TimestampedName;
 
-/// From this version on fragments and commits have folders of their own.
+/// From this version on fragments and commits have separate folders.
 const NEW_LAYOUT: u32 = 12;
 
 /// The folder of a fragment of this name, relative to its array.
@@ -20,7 +20,7 @@ pub(crate) fn marker_path(name: &str) -> String {
     if in_new_layout(name) { format!("__commits/{name}.wrt") } else { format!("{name}.ok") }
 }
 
-/// The list of what a fragment of this name supersedes, relative to its array.
+/// The list of files superseded by a fragment of this name, relative to its array.
 pub(crate) fn vacuum_path(name: &str) -> String {
     if in_new_layout(name) { format!("__commits/{name}.vac") } else { format!("{name}.vac") }
 }
@@ -29,8 +29,8 @@ fn in_new_layout(name: &str) -> bool {
     TimestampedName::parse(name).is_none_or(|parsed| parsed.version >= NEW_LAYOUT)
 }
 
-/// Writes a small file in one step. Its folder is made where it is missing: object stores, archives and version control drop
-/// folders that are empty.
+/// Writes a small file atomically. Creates its folder if missing: object stores, archives and version control drop
+/// empty folders.
 pub(crate) fn put(location: &Location, bytes: &[u8]) -> Result<()> {
     if let Some(folder) = location.parent() {
         folder.storage().create_dir(folder.path())?;
@@ -40,20 +40,20 @@ pub(crate) fn put(location: &Location, bytes: &[u8]) -> Result<()> {
     file.commit()
 }
 
-/// Writes a small file of lines in one step.
+/// Writes a small file of lines atomically.
 pub(crate) fn put_lines(location: &Location, lines: &[String]) -> Result<()> {
     let mut text = lines.join("\n");
     text.push('\n');
     put(location, text.as_bytes())
 }
 
-/// Makes fragments visible. One has its marker; several appear together through one consolidated list. Where that fails, the
-/// fragments are removed: nothing would ever read them.
+/// Makes fragments visible: one through its marker, several together through one consolidated list. If that fails, the
+/// fragments are removed, because no reader would ever use them.
 pub(crate) fn commit(array: &Location, fragments: &[String], timestamps: (u64, u64)) -> Result<()> {
     let committed = mark(array, fragments, timestamps);
     if committed.is_err() {
         for name in fragments {
-            // The reason of the failure matters more than what cannot be removed.
+            // The cause of the failure matters more than a failed removal.
             let _ = array.storage().remove(array.join(&fragment_path(name)).path());
         }
     }

@@ -1,8 +1,8 @@
-//! Deleting cells by a condition (spec §13).
+//! Deletion of cells by a condition (spec §13).
 //!
-//! The format stores the condition under which a cell *survives*, and a comparison with null is false there: whatever a
-//! delete says about a nullable attribute, cells where it is null go too. It cannot store a null test that engines
-//! would read back, so the caller decides with [`OnNull`] whether that is wanted.
+//! The format stores the condition under which a cell *survives*, and a comparison with null is false. A delete on a
+//! nullable attribute therefore also deletes its null cells. The format cannot store a null test that engines would
+//! read back, so the caller decides with [`OnNull`] whether that is acceptable.
 
 use tesselle_core::{Comparison, Predicate, Scalar};
 
@@ -15,18 +15,19 @@ use crate::meta::schema::ArrayKind;
 use crate::meta::value::write_scalar;
 use crate::{Datatype, Error, Result};
 
-/// What a delete does about cells where an attribute that it tests is null.
+/// How a delete treats cells in which a tested attribute is null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnNull {
-    /// Conditions on nullable attributes are refused.
+    /// Conditions on nullable attributes are an error.
     #[default]
     Refuse,
-    /// Such cells are deleted, as the engine does it.
+    /// Such cells are deleted, as the engine does.
     Delete,
 }
 
 impl ArrayWriter {
-    /// Deletes the cells for which `predicate` is true, from the view of the given time on. Gives the commit's name.
+    /// Deletes the cells for which `predicate` is true, for reads at or after the given time. Returns the commit's
+    /// name.
     pub fn delete(&self, predicate: &Predicate, on_null: OnNull, timestamp: Option<u64>) -> Result<String> {
         if self.schema.kind == ArrayKind::Dense {
             return Err(Error::invalid("cells of dense arrays cannot be deleted"));
@@ -35,9 +36,9 @@ impl ArrayWriter {
             |name: &&str| self.schema.attribute(name).is_some_and(|(_, attribute)| attribute.nullable);
         if let (OnNull::Refuse, Some(name)) = (on_null, predicate.columns().into_iter().find(nullable)) {
             return Err(Error::invalid(format!(
-                "'{name}' can be null, and every delete on it takes its null cells too"
+                "'{name}' is nullable, and a delete on it would also delete its null cells"
             ))
-            .hint("say that null cells may be deleted, or use another field"));
+            .hint("allow the deletion of null cells, or use another field"));
         }
         let condition = self.survival(predicate)?;
         let mut payload = Vec::new();
@@ -98,7 +99,7 @@ impl ArrayWriter {
         }
     }
 
-    /// The datatype of a field, and whether its cells vary.
+    /// The datatype of a field, and whether its cells are of variable length.
     fn field(&self, name: &str) -> Result<(Datatype, bool)> {
         if let Some((_, attribute)) = self.schema.attribute(name) {
             if !attribute.is_var() && attribute.cell_val_num != 1 && attribute.datatype.size() != 1 {
@@ -116,13 +117,13 @@ impl ArrayWriter {
         Err(Error::unknown_name("field", name, dimensions.chain(attributes)))
     }
 
-    /// A literal in the type of its field; of an enumerated attribute its position.
+    /// A literal in the type of its field; for an enumerated attribute, its position.
     fn literal(&self, name: &str, value: &Scalar, equality: bool) -> Result<Vec<u8>> {
         let (datatype, is_var) = self.field(name)?;
         let enumeration =
             self.schema.attribute(name).and_then(|(_, attribute)| attribute.enumeration.as_ref());
         let value = match (value, enumeration.and_then(|list| self.enumerations.get(list))) {
-            (Scalar::Text(text), Some(list)) => {
+            (Scalar::String(text), Some(list)) => {
                 if !equality {
                     return Err(Error::invalid(format!(
                         "'{name}' is enumerated and compares only for equality"
@@ -140,8 +141,10 @@ impl ArrayWriter {
             }
             (value, _) => value.clone(),
         };
-        let is_text = matches!(value, Scalar::Text(_) | Scalar::Bytes(_));
-        if value == Scalar::Null || is_text != (datatype.size() == 1 && (is_var || datatype.is_string())) {
+        let is_byte_string = matches!(value, Scalar::String(_) | Scalar::Bytes(_));
+        if value == Scalar::Null
+            || is_byte_string != (datatype.size() == 1 && (is_var || datatype.is_string()))
+        {
             return Err(Error::invalid(format!(
                 "{value} cannot be compared with '{name}', which is {}",
                 datatype.name()

@@ -1,4 +1,4 @@
-//! Dense writes (spec §8.2): a box of cells into whole tiles.
+//! Dense writes (spec §8.2): a box of cells into tiles.
 
 use std::ops::Range as Span;
 
@@ -14,11 +14,11 @@ use super::name::stamp;
 use crate::filter::Filter;
 use crate::meta::layout::Layout;
 use crate::meta::schema::{ArrayKind, ArraySchema};
-use crate::meta::value::Range;
-use crate::order::grid::{Grid, Region};
+use crate::meta::value::Bounds;
+use crate::order::grid::{CellBox, Grid};
 use crate::{Error, Result};
 
-/// The order in which a dense write brings its cells.
+/// The order of the cells given to a dense write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CellOrder {
     /// The last dimension runs fastest.
@@ -40,7 +40,7 @@ impl ArrayWriter {
     /// and one row per cell of the box, in `order`.
     pub fn write_dense(
         &self,
-        region: &[Range],
+        region: &[Bounds],
         batch: &RecordBatch,
         order: CellOrder,
         timestamp: Option<u64>,
@@ -79,8 +79,8 @@ impl ArrayWriter {
     }
 }
 
-/// The positions of a box, refused where it leaves the domain.
-pub(crate) fn checked_region(schema: &ArraySchema, grid: &Grid, ranges: &[Range]) -> Result<Region> {
+/// The positions of a box; an error if it exceeds the domain.
+pub(crate) fn checked_region(schema: &ArraySchema, grid: &Grid, ranges: &[Bounds]) -> Result<CellBox> {
     if ranges.len() != schema.dimensions.len() {
         return Err(Error::invalid(format!(
             "a box of {} ranges in an array of {} dimensions",
@@ -106,7 +106,7 @@ pub(crate) fn checked_region(schema: &ArraySchema, grid: &Grid, ranges: &[Range]
 pub(crate) struct Tiler<'a> {
     pub(crate) schema: &'a ArraySchema,
     pub(crate) grid: &'a Grid,
-    pub(crate) region: &'a Region,
+    pub(crate) region: &'a CellBox,
     pub(crate) order: CellOrder,
 }
 
@@ -119,7 +119,7 @@ struct CopyRun {
     step: usize,
 }
 
-/// One tile to fill: its index and, in global order, where its cells start in the source.
+/// One tile to fill: its index and, for global order, where its cells start in the source.
 struct Job {
     index: Vec<u64>,
     source: usize,
@@ -160,11 +160,11 @@ impl Tiler<'_> {
         }
     }
 
-    fn part(&self, index: &[u64]) -> Result<Region> {
+    fn part(&self, index: &[u64]) -> Result<CellBox> {
         self.grid
             .tile_region(index)
             .intersect(self.region)
-            .ok_or_else(|| Error::internal("a tile lies outside of the box it was made for"))
+            .ok_or_else(|| Error::internal("a tile lies outside the box it was made for"))
     }
 
     fn tile(&self, job: &Job, columns: &[Cells], cells: usize) -> Result<TileSet> {
@@ -182,13 +182,13 @@ impl Tiler<'_> {
             .zip(&self.schema.attributes)
             .map(|(column, attribute)| {
                 let mut tile = fill(column, &runs, cells);
-                // Zero padding is what the engine writes, but these filters refuse values out of line.
+                // The engine writes zero padding, but these filters fail on outliers.
                 let picky = |filter: &Filter| {
                     matches!(filter, Filter::PositiveDelta { .. } | Filter::FloatScale { .. })
                 };
                 if covered < cells && column.offsets.is_none() && attribute.filters.filters.iter().any(picky)
                 {
-                    pad_like_neighbours(&mut tile.data, column.size, &real);
+                    pad_like_neighbors(&mut tile.data, column.size, &real);
                 }
                 tile
             })
@@ -202,7 +202,7 @@ impl Tiler<'_> {
         let tile = self.grid.tile_region(&job.index);
         let part = self.part(&job.index)?;
         let dims = self.grid.axes.len();
-        let lens = |region: &Region| -> Result<Vec<usize>> {
+        let lens = |region: &CellBox| -> Result<Vec<usize>> {
             (0..dims).map(|axis| usize::try_from(region.len(axis)).map_err(|_| too_large())).collect()
         };
         let part_lens = lens(&part)?;
@@ -213,11 +213,11 @@ impl Tiler<'_> {
             CellOrder::Global => (&part, self.grid.cell_order, job.source),
         };
         let source_steps = steps(&lens(source_box)?, source_order);
-        let start = |corner: &Region, steps: &[usize]| -> usize {
+        let start = |corner: &CellBox, steps: &[usize]| -> usize {
             let offsets = part.low.iter().zip(&corner.low).map(|(a, b)| (a - b) as usize);
             offsets.zip(steps).map(|(offset, step)| offset * step).sum()
         };
-        // The axis whose neighbours are neighbours in the tile.
+        // The axis along which adjacent cells are adjacent in the tile.
         let inner = if self.grid.cell_order == Layout::ColMajor { 0 } else { dims - 1 };
         let outer: Vec<usize> = if self.grid.cell_order == Layout::ColMajor {
             (1..dims).collect()
@@ -271,7 +271,7 @@ impl Tiler<'_> {
 }
 
 /// The next tile index in tile order; `false` after the last.
-pub(crate) fn advance(index: &mut [u64], span: &Region, order: Layout) -> bool {
+pub(crate) fn advance(index: &mut [u64], span: &CellBox, order: Layout) -> bool {
     let dims = index.len();
     for i in 0..dims {
         let axis = if order == Layout::ColMajor { i } else { dims - 1 - i };
@@ -288,7 +288,7 @@ pub(crate) fn advance(index: &mut [u64], span: &Region, order: Layout) -> bool {
     false
 }
 
-/// The distance of neighbours along each axis of a box.
+/// The distance of neighbors along each axis of a box.
 fn steps(lens: &[usize], order: Layout) -> Vec<usize> {
     let mut out = vec![1; lens.len()];
     let mut step = 1_usize;
@@ -343,7 +343,7 @@ fn copy_fixed(source: &[u8], size: usize, runs: &[CopyRun], cells: usize) -> Vec
     let mut tile = Vec::with_capacity(cells * size);
     for run in runs {
         if run.step == 1 && tile.len() == run.tile * size {
-            // The usual case: the next cells of the tile as they are.
+            // The common case: consecutive cells.
             let cells = source.get(run.source * size..(run.source + run.len) * size).unwrap_or_default();
             tile.extend_from_slice(cells);
             continue;
@@ -375,8 +375,8 @@ fn copy_fixed(source: &[u8], size: usize, runs: &[CopyRun], cells: usize) -> Vec
     tile
 }
 
-/// Gives padding the value of the real cell before it, or of the first one.
-fn pad_like_neighbours(data: &mut [u8], size: usize, real: &[Span<usize>]) {
+/// Sets padding to the value of the real cell before it, or to the first one.
+fn pad_like_neighbors(data: &mut [u8], size: usize, real: &[Span<usize>]) {
     let Some(first) = real.first() else { return };
     let mut from = first.start;
     let mut at = 0;

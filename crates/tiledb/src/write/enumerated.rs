@@ -1,4 +1,4 @@
-//! Dictionary columns: as codes of an attribute's enumeration, or as the values they stand for.
+//! Dictionary columns: as codes of an attribute's enumeration, or as their values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::cells::{CellType, from_arrow};
 use crate::meta::enumeration::Enumeration;
 use crate::{Datatype, Error, Result};
 
-/// The column to store in place of a dictionary column; `None` where `array` is none.
+/// The column to store in place of a dictionary column; `None` if `array` is not a dictionary.
 pub(crate) fn codes(
     name: &str,
     array: &ArrayRef,
@@ -46,7 +46,7 @@ pub(crate) fn codes(
         let Some(code) = map.get(key).copied().flatten() else {
             let value = tesselle_core::json_bytes(values.cell(key));
             return Err(Error::invalid(format!(
-                "column '{name}' holds {value}, which enumeration '{}' does not list",
+                "column '{name}' contains {value}, which enumeration '{}' does not list",
                 enumeration.name
             ))
             .hint("extend the enumeration first"));
@@ -56,7 +56,7 @@ pub(crate) fn codes(
     narrow(&Int64Array::from(out), kind.datatype).map(Some)
 }
 
-/// Codes in the integer type of their attribute; they fit, for the enumeration was checked against it.
+/// Codes in the integer type of their attribute; they fit because the enumeration was checked against it.
 pub(crate) fn narrow(codes: &Int64Array, datatype: Datatype) -> Result<ArrayRef> {
     fn to<T: ArrowDictionaryKeyType>(codes: &Int64Array) -> ArrayRef
     where

@@ -1,7 +1,7 @@
-//! Schema evolution: attributes that come and go, enumerations that grow, a current domain that expands.
+//! Schema evolution: adding and dropping attributes, extending enumerations, expanding the current domain.
 //!
-//! Several processes may change one schema at once: each applies its changes to the newest schema while it holds the lock of
-//! the array.
+//! Several processes may change one schema at once: each applies its changes to the newest schema while it holds the
+//! lock of the array.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::meta::attribute::{Attribute, DataOrder};
 use crate::meta::enumeration::Enumeration;
 use crate::meta::name::TimestampedName;
 use crate::meta::schema::ArraySchema;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::{Error, Result};
 
-/// How long a change waits for the changes of others.
+/// How long a change waits for the lock.
 const WAIT: Duration = Duration::from_secs(30);
 
 /// Changes to the schema of an array, applied together.
@@ -34,11 +34,11 @@ enum Change {
     AddEnumeration(Box<Enumeration>),
     ExtendEnumeration(Box<Enumeration>),
     DropEnumeration(String),
-    ExpandCurrentDomain(Vec<Range>),
+    ExpandCurrentDomain(Vec<Bounds>),
 }
 
 impl ArrayWriter {
-    /// Starts a change of the schema. Fragments keep the schema they were written with.
+    /// Starts a schema change. Fragments keep the schema they were written with.
     pub fn evolve(&mut self) -> Evolution<'_> {
         Evolution { array: self, changes: Vec::new() }
     }
@@ -52,7 +52,7 @@ impl Evolution<'_> {
         self
     }
 
-    /// Drops an attribute; what was written stays in its fragments, unread.
+    /// Drops an attribute; its data remains in its fragments, unread.
     pub fn drop_attribute(mut self, name: &str) -> Result<Self> {
         self.array.schema.attribute(name).ok_or_else(|| unknown_attribute(&self.array.schema, name))?;
         self.changes.push(Change::DropAttribute(name.to_owned()));
@@ -62,20 +62,20 @@ impl Evolution<'_> {
     /// Adds an enumeration.
     pub fn add_enumeration(mut self, enumeration: Enumeration) -> Result<Self> {
         if self.array.enumerations.contains_key(&enumeration.name) {
-            return Err(Error::invalid(format!("there is an enumeration '{}' already", enumeration.name)));
+            return Err(Error::invalid(format!("enumeration '{}' already exists", enumeration.name)));
         }
         self.changes.push(Change::AddEnumeration(Box::new(enumeration)));
         Ok(self)
     }
 
-    /// Replaces an enumeration by a longer one that begins with all its values.
+    /// Replaces an enumeration by a longer one that starts with all its values.
     pub fn extend_enumeration(mut self, longer: Enumeration) -> Result<Self> {
         extended(self.array.enumerations.get(&longer.name).map(AsRef::as_ref), &longer)?;
         self.changes.push(Change::ExtendEnumeration(Box::new(longer)));
         Ok(self)
     }
 
-    /// Drops an enumeration that no attribute uses any more.
+    /// Drops an enumeration that no attribute uses.
     #[must_use]
     pub fn drop_enumeration(mut self, name: &str) -> Self {
         self.changes.push(Change::DropEnumeration(name.to_owned()));
@@ -83,31 +83,31 @@ impl Evolution<'_> {
     }
 
     /// Expands the current domain: one range per dimension, each at least as wide as before.
-    pub fn expand_current_domain(mut self, ranges: Vec<Range>) -> Result<Self> {
+    pub fn expand_current_domain(mut self, ranges: Vec<Bounds>) -> Result<Self> {
         grown(self.array.schema.current_domain.as_deref(), &ranges)?;
         self.changes.push(Change::ExpandCurrentDomain(ranges));
         Ok(self)
     }
 
-    /// Stores the new schema; later writes use it. Changes that other processes make at the same time stay.
+    /// Stores the new schema; later writes use it. Concurrent changes by other processes are preserved.
     pub fn apply(self, timestamp: Option<u64>) -> Result<()> {
         let Self { array, changes } = self;
-        // One process at a time; what others have changed in between is the start.
+        // One process at a time; changes made by others in between are the starting point.
         let _lock = array.location.lock(WAIT)?;
         let newest = schema_names(&array.location)?.pop();
-        let base = newest.ok_or_else(|| Error::not_found("the array has no schema any more"))?;
+        let base = newest.ok_or_else(|| Error::not_found("the array no longer has a schema"))?;
         let mut at = ArrayWriter::open_schema(&array.location, &base.name, array.key.clone())?;
         at.driver.clone_from(&array.driver);
         let draft = Draft::of(&at, &changes)?;
         check(&draft.schema, &draft.all)?;
         let name = fresh(times_after(&base, timestamp)?)?;
         if name <= base.name {
-            // Engines take the last name for the newest schema, and names are not numbers.
+            // Engines use the last name as the newest schema, and names sort as strings, not as numbers.
             return Err(Error::invalid(format!(
-                "engines would go on with the schema '{}': its name comes after that of a new one",
+                "engines would keep using the schema '{}', whose name sorts after that of a new one",
                 base.name
             ))
-            .hint("name a time whose digits come after those of the newest schema"));
+            .hint("use a time whose digits sort after those of the newest schema"));
         }
         let new = NewSchema { schema: draft.schema, enumerations: draft.new };
         store_schema(&at.location, &name, &new, at.key.as_ref())?;
@@ -146,10 +146,7 @@ impl Draft {
             Change::AddAttribute(attribute) => match self.schema.attribute(&attribute.name) {
                 Some((_, known)) if **attribute == *known => {}
                 Some(_) => {
-                    return Err(Error::invalid(format!(
-                        "there is another attribute '{}' already",
-                        attribute.name
-                    )));
+                    return Err(Error::invalid(format!("attribute '{}' already exists", attribute.name)));
                 }
                 None => self.schema.attributes.push(Attribute::clone(attribute)),
             },
@@ -157,10 +154,7 @@ impl Draft {
             Change::AddEnumeration(list) => {
                 if !self.schema.enumerations.iter().any(|(_, file)| *file == list.file) {
                     if self.schema.enumerations.iter().any(|(name, _)| *name == list.name) {
-                        return Err(Error::invalid(format!(
-                            "there is an enumeration '{}' already",
-                            list.name
-                        )));
+                        return Err(Error::invalid(format!("enumeration '{}' already exists", list.name)));
                     }
                     self.schema.enumerations.push((list.name.clone(), list.file.clone()));
                     self.keep(list);
@@ -191,7 +185,7 @@ impl Draft {
     }
 }
 
-/// The version that a schema needs for what it has.
+/// The version needed for the features of a schema.
 fn needed_version(schema: &ArraySchema) -> u32 {
     if schema.current_domain.is_some() {
         22
@@ -208,38 +202,38 @@ fn unknown_attribute(schema: &ArraySchema, name: &str) -> Error {
     Error::unknown_name("attribute", name, schema.attributes.iter().map(|attribute| attribute.name.as_str()))
 }
 
-/// Refuses values that do not go on from those that an enumeration has.
+/// Fails if the values do not start with those of the enumeration.
 fn extended(known: Option<&Enumeration>, longer: &Enumeration) -> Result<()> {
     let Some(known) = known else {
         return Err(Error::not_found(format!("enumeration '{}' does not exist", longer.name)));
     };
     if !longer.values()?.starts_with(&known.values()?) || longer.datatype != known.datatype {
         return Err(Error::invalid(format!(
-            "the new values of enumeration '{}' do not begin with those it has",
+            "the new values of enumeration '{}' do not start with the existing ones",
             longer.name
         )));
     }
     Ok(())
 }
 
-/// Refuses a current domain that is smaller than the one before.
-fn grown(before: Option<&[Range]>, after: &[Range]) -> Result<()> {
-    let shrinks = |old: &[Range]| old.iter().zip(after).any(|(old, new)| !new.covers(old));
+/// Fails if a current domain is smaller than the previous one.
+fn grown(before: Option<&[Bounds]>, after: &[Bounds]) -> Result<()> {
+    let shrinks = |old: &[Bounds]| old.iter().zip(after).any(|(old, new)| !new.covers(old));
     if before.is_some_and(shrinks) {
         return Err(Error::invalid("the current domain can only grow"));
     }
     Ok(())
 }
 
-/// When a schema is written that supersedes `base`.
+/// The timestamps of a schema that supersedes `base`.
 fn times_after(base: &TimestampedName, timestamp: Option<u64>) -> Result<(u64, u64)> {
     let after = base.end.saturating_add(1);
     match timestamp.filter(|at| *at > 0) {
         Some(at) if at < after => Err(Error::invalid(format!(
-            "the array has a schema of time {}; a change at {at} would not be seen",
+            "the array has a schema of time {}, so a change at {at} would have no effect",
             base.end
         ))
-        .hint("name a later time, or none for now")),
+        .hint("use a later time, or omit it for the current time")),
         Some(at) => Ok((at, at)),
         None => {
             let at = now().max(after);

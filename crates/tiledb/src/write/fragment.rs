@@ -19,8 +19,8 @@ use crate::meta::generic_tile::GenericTile;
 use crate::meta::rtree::RTree;
 use crate::meta::schema::{ArrayKind, ArraySchema};
 use crate::meta::slots::{Field, Slots, file_stem};
-use crate::meta::statistics::{Extremes, write_numbers, write_summary};
-use crate::meta::value::Range;
+use crate::meta::statistics::{TileValues, write_numbers, write_summary};
+use crate::meta::value::Bounds;
 use crate::{Datatype, Error, Result};
 
 /// The codec of an attribute's data tiles in fragments of this version.
@@ -29,7 +29,7 @@ pub(crate) fn data_codec(attribute: &Attribute, version: u32, key: Option<&Key>)
     codec(&attribute.filters, kind, version, key)
 }
 
-/// Readers go by the version of the fragment, whatever that of its schema.
+/// Readers use the fragment's version, regardless of its schema's version.
 fn codec(filters: &Pipeline, kind: CellType, version: u32, key: Option<&Key>) -> Result<TileCodec> {
     let tile = if kind.is_var() { TileKind::Var } else { TileKind::Fixed { cell_size: kind.cell_size() } };
     TileCodec::try_new(filters, kind.datatype, tile, version, key)
@@ -43,7 +43,7 @@ const HAS_STATISTICS: u32 = 11;
 const HAS_SUMMARY: u32 = 12;
 const HAS_CONDITIONS: u32 = 15;
 
-/// What a fragment is made of.
+/// The parameters of a fragment.
 #[derive(Debug, Clone)]
 pub(crate) struct FragmentPlan {
     pub(crate) array: Location,
@@ -53,7 +53,7 @@ pub(crate) struct FragmentPlan {
     /// The format version, which is that of the array.
     pub(crate) version: u32,
     pub(crate) timestamps: (u64, u64),
-    /// The name, where it is not a new one.
+    /// The name, if it is not generated.
     pub(crate) name: Option<String>,
     /// Cells carry their own timestamps.
     pub(crate) with_timestamps: bool,
@@ -61,16 +61,16 @@ pub(crate) struct FragmentPlan {
     pub(crate) with_deletes: bool,
 }
 
-/// What only the end of a write knows.
+/// The values known only at the end of a write.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FragmentEnd {
     /// The box of the cells; a sparse fragment takes it from its MBRs.
-    pub(crate) domain: Option<Vec<Range>>,
+    pub(crate) domain: Option<Vec<Bounds>>,
     /// One MBR per tile of a sparse fragment.
-    pub(crate) mbrs: Vec<Vec<Range>>,
+    pub(crate) mbrs: Vec<Vec<Bounds>>,
     /// Cells of the last tile; of a dense fragment those of every tile.
     pub(crate) last_tile_cells: u64,
-    /// Delete conditions that the cells already reflect.
+    /// Delete conditions already applied to the cells.
     pub(crate) processed_conditions: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct TileSet {
     pub(crate) real: Vec<Span<usize>>,
 }
 
-/// How the tiles of a field are filtered. Apart from the files, for threads share it.
+/// How the tiles of a field are filtered. Separate from the files because threads share it.
 struct FieldCodec {
     field: Field,
     kind: CellType,
@@ -119,7 +119,7 @@ struct EncodedTile {
     stats: TileStats,
 }
 
-/// Writes one fragment. Dropped without [`FragmentWriter::finish`] it removes what it wrote.
+/// Writes one fragment. Removes its files if dropped without [`FragmentWriter::finish`].
 pub(crate) struct FragmentWriter {
     plan: FragmentPlan,
     name: String,
@@ -127,14 +127,14 @@ pub(crate) struct FragmentWriter {
     codecs: Vec<FieldCodec>,
     files: Vec<FieldFiles>,
     tiles: usize,
-    /// Tiles that are filtered, but not written yet.
+    /// Tiles that are filtered but not written yet.
     pending: Vec<Vec<EncodedTile>>,
     registered: Option<StagedPath>,
     done: bool,
 }
 
 impl FragmentWriter {
-    /// Starts a fragment: makes its folder and its files, invisible as yet.
+    /// Starts a fragment: creates its folder and its files, not yet visible.
     pub(crate) fn create(plan: FragmentPlan) -> Result<Self> {
         if plan.version < OLDEST_VERSION {
             return Err(Error::unsupported(format!("fragments of version {} are not written", plan.version)));
@@ -194,7 +194,7 @@ impl FragmentWriter {
         self.codecs.iter().map(|codec| codec.field).collect()
     }
 
-    /// Appends tiles, filtered in parallel while those before them are written.
+    /// Appends tiles, filtered in parallel while earlier ones are written.
     pub(crate) fn append(&mut self, tiles: &[TileSet]) -> Result<()> {
         let (codecs, files) = (&self.codecs, &mut self.files);
         let pending = std::mem::take(&mut self.pending);
@@ -206,7 +206,7 @@ impl FragmentWriter {
         Ok(())
     }
 
-    /// Writes the metadata and makes all files durable; the commit is the caller's. Gives the fragment's name.
+    /// Writes the metadata and makes all files durable; the caller commits. Returns the fragment's name.
     pub(crate) fn finish(mut self, end: &FragmentEnd) -> Result<FinishedFragment> {
         write_tiles(&mut self.files, std::mem::take(&mut self.pending))?;
         let metadata = self.metadata(end)?;
@@ -217,7 +217,7 @@ impl FragmentWriter {
             files.push(field.fixed_file);
             files.extend(field.var_file.into_iter().chain(field.validity_file));
         }
-        // Each waits for the disk: all at once.
+        // Each commit waits for the disk, so they run concurrently.
         parallel::try_for_each(files, Staged::commit)?;
         commit::put(&self.folder.join("__fragment_metadata.tdb"), &metadata)?;
         self.done = true;
@@ -255,15 +255,16 @@ impl FragmentWriter {
         let var_offsets = numbers(&|lists| &lists.var_offsets)?;
         let var_sizes = numbers(&|lists| &lists.var_sizes)?;
         let validity_offsets = numbers(&|lists| &lists.validity_offsets)?;
-        let mut extremes = |pick: fn(&TileStats) -> &Vec<u8>| -> Result<Vec<u64>> {
+        let mut write = |pick: fn(&TileStats) -> &Vec<u8>| -> Result<Vec<u64>> {
             let list = |field: &Field| {
-                writer_of(field).map_or_else(Extremes::default, |(codec, lists)| codec.extremes(lists, pick))
+                writer_of(field)
+                    .map_or_else(TileValues::default, |(codec, lists)| codec.tile_values(lists, pick))
             };
             let written = fields.iter().filter(|_| version >= HAS_STATISTICS);
             written.map(|field| put(&list(field).write())).collect()
         };
-        let mins = extremes(|stats| &stats.min)?;
-        let maxs = extremes(|stats| &stats.max)?;
+        let mins = write(|stats| &stats.min)?;
+        let maxs = write(|stats| &stats.max)?;
         let mut counts = |present: fn(&Presence) -> bool, pick: fn(&TileStats) -> u64| -> Result<Vec<u64>> {
             let list = |field: &Field| match writer_of(field) {
                 Some((codec, lists)) if present(&codec.presence) => lists.stats.iter().map(pick).collect(),
@@ -332,7 +333,7 @@ impl FragmentWriter {
 fn encode_tiles(codecs: &[FieldCodec], tiles: &[TileSet]) -> Result<Vec<Vec<EncodedTile>>> {
     let fields = |tile: &TileSet| {
         if tile.fields.len() != codecs.len() {
-            return Err(Error::internal("a tile has another number of fields than its fragment"));
+            return Err(Error::internal("a tile and its fragment differ in their number of fields"));
         }
         let encode = |(codec, cells): (&FieldCodec, &TileCells)| codec.encode(cells, &tile.real);
         parallel::try_map(codecs.iter().zip(&tile.fields), encode)
@@ -349,7 +350,7 @@ fn write_tiles(files: &mut [FieldFiles], tiles: Vec<Vec<EncodedTile>>) -> Result
     Ok(())
 }
 
-/// A fragment whose files are all in place, waiting for its commit.
+/// A complete fragment that is not committed yet.
 #[derive(Debug)]
 pub(crate) struct FinishedFragment {
     pub(crate) name: String,
@@ -363,7 +364,7 @@ impl Drop for FragmentWriter {
     fn drop(&mut self) {
         if !self.done {
             self.files.clear();
-            // Without its commit the folder is invisible; what cannot be removed only takes space.
+            // Without its commit the folder is invisible; a failed removal only wastes space.
             let _ = self.folder.storage().remove(self.folder.path());
         }
     }
@@ -382,7 +383,7 @@ pub(crate) fn stored_fields(schema: &ArraySchema, timestamps: bool, deletes: boo
     fields
 }
 
-/// The cells of a field, its filters, and whether it is a dimension.
+/// The cell type of a field, its filters, and whether it is a dimension.
 pub(crate) fn field_type(schema: &ArraySchema, field: Field) -> Result<(CellType, &Pipeline, bool)> {
     let missing = || Error::internal("a field is not in its schema");
     Ok(match field {
@@ -403,7 +404,7 @@ pub(crate) fn field_type(schema: &ArraySchema, field: Field) -> Result<(CellType
     })
 }
 
-fn union(mbrs: &[Vec<Range>]) -> Option<Vec<Range>> {
+fn union(mbrs: &[Vec<Bounds>]) -> Option<Vec<Bounds>> {
     let (first, rest) = mbrs.split_first()?;
     let mut all = first.clone();
     for mbr in rest {
@@ -439,9 +440,9 @@ impl FieldCodec {
         Ok(EncodedTile { fixed, var, validity, var_size, stats })
     }
 
-    fn extremes(&self, lists: &Lists, pick: fn(&TileStats) -> &Vec<u8>) -> Extremes {
-        let mut out = Extremes::default();
-        if !self.presence.extremes {
+    fn tile_values(&self, lists: &Lists, pick: fn(&TileStats) -> &Vec<u8>) -> TileValues {
+        let mut out = TileValues::default();
+        if !self.presence.min_max {
             return out;
         }
         for stats in &lists.stats {
@@ -483,21 +484,21 @@ impl FieldFiles {
 }
 
 /// The box of a dimension's cells in a tile.
-pub(crate) fn mbr_of(dimension: &Dimension, cells: &TileCells) -> Result<Range> {
-    use crate::meta::value::{parse_scalar, text_or_bytes};
+pub(crate) fn mbr_of(dimension: &Dimension, cells: &TileCells) -> Result<Bounds> {
+    use crate::meta::value::{parse_scalar, string_or_bytes};
     if let Some(offsets) = &cells.offsets {
         let ends = offsets.iter().skip(1).copied().chain([cells.data.len() as u64]);
         let cell =
             |(start, end): (&u64, u64)| cells.data.get(*start as usize..end as usize).unwrap_or_default();
-        let mut texts = offsets.iter().zip(ends).map(cell);
-        let first = texts.next().unwrap_or_default();
-        let (low, high) = texts.fold((first, first), |(low, high), text| (low.min(text), high.max(text)));
-        return Ok(Range { low: text_or_bytes(low), high: text_or_bytes(high) });
+        let mut strings = offsets.iter().zip(ends).map(cell);
+        let first = strings.next().unwrap_or_default();
+        let (low, high) = strings.fold((first, first), |(low, high), text| (low.min(text), high.max(text)));
+        return Ok(Bounds { low: string_or_bytes(low), high: string_or_bytes(high) });
     }
     let kind = CellType::of_dimension(dimension);
-    let presence = Presence { extremes: true, sum: false, nulls: false };
+    let presence = Presence { min_max: true, sum: false, nulls: false };
     let count = cells.data.len() / kind.cell_size().max(1);
     let stats = of_tile(cells, kind, presence, std::slice::from_ref(&(0..count)));
     let low = parse_scalar(dimension.datatype, &stats.min)?;
-    Ok(Range { low, high: parse_scalar(dimension.datatype, &stats.max)? })
+    Ok(Bounds { low, high: parse_scalar(dimension.datatype, &stats.max)? })
 }

@@ -1,20 +1,20 @@
-//! A schema from the JSON of `info --json`, edited by hand or taken from another array.
+//! Array schemas from the JSON of `info --json`, edited by hand or taken from another array.
 
 use serde_json::Value as Json;
 use tesselle_core::Scalar;
 
 use super::schema::{NewSchema, SchemaBuilder};
-use crate::filter::{Filter, filters_from_text};
+use crate::filter::{Filter, filters_from_str};
 use crate::meta::attribute::{Attribute, DataOrder};
 use crate::meta::datatype::Datatype;
 use crate::meta::dimension::{Dimension, VAR};
 use crate::meta::enumeration::Enumeration;
 use crate::meta::layout::Layout;
-use crate::meta::value::{Range, write_scalar};
+use crate::meta::value::{Bounds, write_scalar};
 use crate::{Error, Result};
 
 impl NewSchema {
-    /// Reads the object that `info --json` prints for an array. What it leaves out has its default.
+    /// Parses the object that `info --json` prints for an array. Omitted keys have their defaults.
     pub fn from_json(info: &Json) -> Result<Self> {
         let mut builder = match text(info, "kind")? {
             Some("dense") => SchemaBuilder::dense(),
@@ -80,7 +80,7 @@ fn wrong(key: &str, what: &str) -> Error {
 fn text<'a>(object: &'a Json, key: &str) -> Result<Option<&'a str>> {
     match object.get(key) {
         None | Some(Json::Null) => Ok(None),
-        Some(value) => value.as_str().map(Some).ok_or_else(|| wrong(key, "text")),
+        Some(value) => value.as_str().map(Some).ok_or_else(|| wrong(key, "a string")),
     }
 }
 
@@ -89,7 +89,9 @@ fn layout(name: &str) -> Result<Layout> {
         .into_iter()
         .find(|layout| layout.name() == name)
         .ok_or_else(|| {
-            Error::invalid(format!("the order '{name}' is none of row-major, col-major and hilbert"))
+            Error::invalid(format!(
+                "the order '{name}' is not known; known are row-major, col-major and hilbert"
+            ))
         })
 }
 
@@ -109,11 +111,11 @@ fn cell_val_num(object: &Json) -> Result<u32> {
     }
 }
 
-/// Filters as objects with their options, or as text.
+/// Filters as objects with their options, or as a string.
 fn filters(object: &Json, key: &str) -> Result<Option<Vec<Filter>>> {
     let Some(list) = object.get(key).filter(|list| !list.is_null()) else { return Ok(None) };
     if let Some(text) = list.as_str() {
-        return filters_from_text(text).map(Some);
+        return filters_from_str(text).map(Some);
     }
     let items = list.as_array().ok_or_else(|| wrong(key, "a list of filters"))?;
     items.iter().map(filter).collect::<Result<Vec<_>>>().map(Some)
@@ -138,11 +140,11 @@ fn filter(item: &Json) -> Result<Filter> {
             other => parts.push(other.to_string()),
         }
     }
-    let mut filters = filters_from_text(&parts.join(":"))?;
-    filters.pop().ok_or_else(|| Error::internal("a filter that is none"))
+    let mut filters = filters_from_str(&parts.join(":"))?;
+    filters.pop().ok_or_else(|| Error::internal("a parsed filter list is empty"))
 }
 
-/// A number, or text.
+/// A number or a string.
 fn scalar(value: &Json, datatype: Datatype) -> Result<Scalar> {
     let misfit = || Error::invalid(format!("{value} is not a value of {}", datatype.name()));
     match value {
@@ -176,9 +178,9 @@ fn cell(value: &Json, datatype: Datatype) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn bounds(range: &Json, datatype: Datatype) -> Result<Range> {
+fn bounds(range: &Json, datatype: Datatype) -> Result<Bounds> {
     match range.as_array().map(Vec::as_slice) {
-        Some([low, high]) => Ok(Range { low: scalar(low, datatype)?, high: scalar(high, datatype)? }),
+        Some([low, high]) => Ok(Bounds { low: scalar(low, datatype)?, high: scalar(high, datatype)? }),
         _ => Err(wrong("domain", "a pair of bounds")),
     }
 }
@@ -189,7 +191,7 @@ fn named(column: &Json) -> Result<&str> {
 
 fn dimension(column: &Json) -> Result<Dimension> {
     let datatype = datatype(column)?;
-    let mut dim = Dimension::text(named(column)?);
+    let mut dim = Dimension::string(named(column)?);
     dim.datatype = datatype;
     dim.cell_val_num = cell_val_num(column)?;
     if let Some(domain) = column.get("domain").filter(|domain| !domain.is_null()) {
@@ -229,7 +231,7 @@ fn enumeration(name: &str, list: &Json) -> Result<Enumeration> {
     let datatype = datatype(list)?;
     let ordered = list["ordered"] == true;
     let values = list["values"].as_array().ok_or_else(|| wrong("values", "a list"))?;
-    let is_var = datatype.size() == 1 && (datatype.is_text() || datatype.is_bytes());
+    let is_var = datatype.size() == 1 && (datatype.is_byte_string() || datatype.is_bytes());
     let (mut data, mut offsets) = (Vec::new(), Vec::new());
     for value in values {
         offsets.push(data.len() as u64);

@@ -1,4 +1,4 @@
-//! Groups (spec §15): folders that name arrays and other groups.
+//! Groups (spec §15): folders that list arrays and other groups.
 
 use std::collections::BTreeMap;
 
@@ -29,10 +29,10 @@ pub struct GroupWriter {
 }
 
 impl GroupWriter {
-    /// Creates an empty group where nothing is yet.
+    /// Creates an empty group at an empty location.
     pub fn create(location: &Location, key: Option<Key>) -> Result<Self> {
         if location.join(MARKER).exists()? || location.join("__schema").exists()? {
-            return Err(Error::invalid(format!("'{location}' is a group or an array already")));
+            return Err(Error::invalid(format!("'{location}' is already a group or an array")));
         }
         for folder in ["__group", "__meta"] {
             let folder = location.join(folder);
@@ -50,7 +50,7 @@ impl GroupWriter {
         Ok(Self { location: location.clone(), key })
     }
 
-    /// The members by their key: the name, or the uri of those without one.
+    /// The members by key: the name, or the uri of unnamed members.
     pub fn members(&self) -> Result<BTreeMap<String, Member>> {
         let folder = self.location.join("__group");
         let mut members = BTreeMap::new();
@@ -64,7 +64,7 @@ impl GroupWriter {
             let details =
                 GroupDetails::parse(&GenericTile::parse(&bytes, 0, self.key.as_ref(), limit)?.payload)?;
             if details.version < DETAIL_VERSION {
-                // Old detail files hold the whole list each.
+                // Old detail files contain the complete list.
                 members.clear();
             }
             for member in details.members {
@@ -78,7 +78,7 @@ impl GroupWriter {
         Ok(members)
     }
 
-    /// Adds members and removes those with the given keys, in one step.
+    /// Adds members and removes those with the given keys, atomically.
     pub fn change(&self, add: &[Member], remove: &[&str], timestamp: Option<u64>) -> Result<()> {
         let mut members = self.members()?;
         let mut tombstones = Vec::new();
@@ -91,14 +91,11 @@ impl GroupWriter {
         }
         for member in add {
             if member.relative && !leads_down(&member.uri) {
-                return Err(Error::invalid(format!(
-                    "'{}' does not lie inside of the group's folder",
-                    member.uri
-                ))
-                .hint("name a path relative to the group, without '..'"));
+                return Err(Error::invalid(format!("'{}' is not inside the group's folder", member.uri))
+                    .hint("use a path relative to the group, without '..'"));
             }
             if members.insert(member.key().to_owned(), member.clone()).is_some() {
-                return Err(Error::invalid(format!("the group has a member '{}' already", member.key())));
+                return Err(Error::invalid(format!("the group already has a member '{}'", member.key())));
             }
             tombstones.retain(|gone| gone.key() != member.key());
         }
@@ -116,7 +113,7 @@ impl GroupWriter {
 }
 
 impl Member {
-    /// An array or group inside of the group's folder, under a name.
+    /// A named array or group inside the group's folder.
     pub fn relative(kind: MemberKind, uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self { kind, relative: true, uri: uri.into(), name: Some(name.into()), deleted: false }
     }

@@ -1,4 +1,4 @@
-//! Dimension labels (spec §7): arrays inside of an array that give the positions of a dimension names.
+//! Dimension labels (spec §7): arrays inside an array that map positions of a dimension to label values.
 
 use arrow_array::{ArrayRef, RecordBatch};
 
@@ -12,7 +12,7 @@ use crate::meta::datatype::Datatype;
 use crate::meta::dimension::{Dimension, VAR};
 use crate::meta::label::DimensionLabel;
 use crate::meta::schema::{ArrayKind, ArraySchema};
-use crate::meta::value::{Range, parse_scalar};
+use crate::meta::value::{Bounds, parse_scalar};
 use crate::{Error, Result};
 
 /// The attribute of a label's array.
@@ -21,8 +21,8 @@ const ATTRIBUTE: &str = "label";
 const DIMENSION: &str = "index";
 
 impl SchemaBuilder {
-    /// Adds a label to a dimension that was added before: values of `datatype` in this order, one for each position.
-    /// Text labels are of variable length. Dense arrays only.
+    /// Adds a label to a previously added dimension: ordered values of `datatype`, one per position. String labels are
+    /// of variable length. Dense arrays only.
     pub fn label(
         mut self,
         dimension: &str,
@@ -51,7 +51,7 @@ impl SchemaBuilder {
     }
 }
 
-/// Holds labels to what the engine takes: values that can be ordered, on dense arrays.
+/// Checks labels against the rules of the engine: ordered values, on dense arrays.
 pub(super) fn check(schema: &ArraySchema) -> Result<()> {
     for label in schema.labels.iter().filter(|label| !label.external) {
         if schema.kind == ArrayKind::Sparse {
@@ -83,7 +83,7 @@ fn schema_of(schema: &ArraySchema, label: &DimensionLabel) -> Result<NewSchema> 
 }
 
 impl ArrayWriter {
-    /// Creates the arrays of the labels that lie inside of this one.
+    /// Creates the arrays of the labels inside this one.
     pub(super) fn create_labels(&self, timestamp: Option<u64>) -> Result<()> {
         for label in self.schema.labels.iter().filter(|label| label.relative && !label.external) {
             let new = schema_of(&self.schema, label)?;
@@ -92,13 +92,13 @@ impl ArrayWriter {
         Ok(())
     }
 
-    /// The array of a label, to be written to like any other.
+    /// The array of a label, for writing.
     pub fn label(&self, name: &str) -> Result<Self> {
         let known = || self.schema.labels.iter().map(|label| label.name.as_str());
         let found = self.schema.labels.iter().find(|label| label.name == name);
         let label = found.ok_or_else(|| Error::unknown_name("label", name, known()))?;
         if !label.relative || !leads_down(&label.uri) {
-            return Err(Error::unsupported(format!("the array of label '{name}' lies outside of this one")));
+            return Err(Error::unsupported(format!("the array of label '{name}' is outside this array")));
         }
         Self::open(&self.location.join(&label.uri), self.key.clone())
     }
@@ -107,7 +107,7 @@ impl ArrayWriter {
     pub fn write_label(
         &self,
         name: &str,
-        range: &Range,
+        range: &Bounds,
         values: &ArrayRef,
         timestamp: Option<u64>,
     ) -> Result<Written> {
@@ -117,7 +117,7 @@ impl ArrayWriter {
     }
 }
 
-/// Refuses cells that are not in the order that their attribute promises.
+/// Fails on cells that are not in the order declared by their attribute.
 pub(super) fn check_order(attribute: &Attribute, cells: &Cells) -> Result<()> {
     let wrong = match attribute.order {
         DataOrder::Unordered => return Ok(()),
@@ -130,7 +130,7 @@ pub(super) fn check_order(attribute: &Attribute, cells: &Cells) -> Result<()> {
             a.cmp(b)
         } else {
             let value = |bytes: &[u8]| parse_scalar(attribute.datatype, bytes);
-            // What cannot be compared is in no order.
+            // Incomparable values are out of order.
             value(a)?.compare(&value(b)?).unwrap_or(wrong)
         };
         if order == wrong {

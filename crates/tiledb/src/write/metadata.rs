@@ -11,8 +11,8 @@ use crate::meta::key_value::{Entries, MetadataValue, write};
 use crate::{Datatype, Error, Result};
 
 impl MetadataValue {
-    /// A UTF-8 text.
-    pub fn text(text: &str) -> Result<Self> {
+    /// A UTF-8 string.
+    pub fn string(text: &str) -> Result<Self> {
         Self::of(Datatype::StringUtf8, text.as_bytes().to_vec())
     }
 
@@ -45,7 +45,7 @@ impl ArrayWriter {
     }
 }
 
-/// Writes one metadata file of an array or group; gives its name.
+/// Writes one metadata file of an array or group; returns its name.
 pub(crate) fn write_metadata(
     location: &Location,
     entries: &Entries,

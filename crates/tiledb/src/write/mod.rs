@@ -9,7 +9,7 @@
 //! use tesselle_core::Location;
 //! use tesselle_core::storage::MemoryStorage;
 //! use tesselle_tiledb::write::{ArrayWriter, CellOrder, SchemaBuilder};
-//! use tesselle_tiledb::{Attribute, Datatype, Dimension, Range};
+//! use tesselle_tiledb::{Attribute, Datatype, Dimension, Bounds};
 //!
 //! # fn main() -> Result<(), tesselle_core::Error> {
 //! let schema = SchemaBuilder::dense()
@@ -20,7 +20,7 @@
 //! let array = ArrayWriter::create(&place, &schema, None, None)?;
 //! let column: ArrayRef = Arc::new(Int32Array::from_iter_values(0..10));
 //! let batch = RecordBatch::try_from_iter([("a", column)])?;
-//! let all = Range { low: 0.into(), high: 9.into() };
+//! let all = Bounds { low: 0.into(), high: 9.into() };
 //! let written = array.write_dense(&[all], &batch, CellOrder::RowMajor, None)?;
 //! assert_eq!((written.cells, written.tiles), (10, 2));
 //! # Ok(())
@@ -48,10 +48,9 @@ pub mod sink;
 mod sparse;
 pub(crate) mod statistics;
 #[cfg(test)]
-mod tests;
+mod string_tests;
 #[cfg(test)]
-mod text_tests;
-mod typed;
+mod tests;
 mod vacuum;
 
 pub(crate) use array::make_folders;
@@ -64,6 +63,6 @@ pub use evolve::Evolution;
 pub use group::GroupWriter;
 pub use name::WRITE_VERSION;
 pub use schema::{DEFAULT_CAPACITY, NewSchema, SchemaBuilder};
+pub use sink::WriteOptions;
 pub use sparse::{OnDuplicate, SparseOptions};
-pub use typed::WriteOptions;
 pub use vacuum::{Removal, Vacuum};

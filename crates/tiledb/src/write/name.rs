@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::Result;
 use crate::meta::name::fresh_uuid;
 
-/// The format version of new arrays. What is written to an array that exists has the version of its schema.
+/// The format version of new arrays. Writes to an existing array use the version of its schema.
 pub const WRITE_VERSION: u32 = 22;
 
 /// Milliseconds since the epoch.
@@ -16,12 +16,12 @@ pub(crate) fn now() -> u64 {
         .map_or(0, |elapsed| u64::try_from(elapsed.as_millis()).unwrap_or(0))
 }
 
-/// The last millisecond that gave out a name, and the counter that stands at the front of its identifiers.
+/// The last millisecond for which a name was generated, and the counter at the front of its identifiers.
 static LAST: Mutex<(u64, u32)> = Mutex::new((0, 0));
 
 /// `__<t1>_<t2>_<uuid>`, in order of creation within one process.
 ///
-/// Names with equal timestamps apply in their own order, so identifiers of one millisecond count up.
+/// Names with equal timestamps apply in the order of the names, so identifiers of one millisecond count up.
 pub(crate) fn fresh(timestamps: (u64, u64)) -> Result<String> {
     let head = {
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,7 +43,7 @@ pub(crate) fn fresh_versioned(timestamps: (u64, u64), version: u32) -> Result<St
     Ok(format!("{}_{version}", fresh(timestamps)?))
 }
 
-/// The given timestamps; the current time where there are none.
+/// The given timestamps, or the current time.
 pub(crate) fn stamp(timestamp: Option<u64>) -> (u64, u64) {
     let at = timestamp.filter(|at| *at > 0).unwrap_or_else(now);
     (at, at)

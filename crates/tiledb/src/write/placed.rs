@@ -1,4 +1,4 @@
-//! Dense writes from rows: each row goes where its coordinates say, or rows fill a box in row-major order.
+//! Dense writes from rows: rows are placed by their coordinates, or fill a box in row-major order.
 
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_cast::{CastOptions, cast_with_options};
@@ -11,16 +11,17 @@ use super::dense::{CellOrder, checked_region};
 use crate::meta::datatype::Datatype;
 use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
-use crate::meta::value::Range;
-use crate::order::grid::{Grid, Region};
+use crate::meta::value::Bounds;
+use crate::order::grid::{CellBox, Grid};
 use crate::read::schema::number_type;
 use crate::{Error, Physical, Result};
 
 impl ArrayWriter {
-    /// The box of a dense array that `selection` names, in half-open coordinates; without one, all that can be read.
-    pub fn dense_box(&self, selection: Option<&Selection>) -> Result<Vec<Range>> {
+    /// The box of a dense array selected by `selection`, in half-open coordinates; without a selection, everything
+    /// readable.
+    pub fn dense_box(&self, selection: Option<&Selection>) -> Result<Vec<Bounds>> {
         if self.schema.kind != ArrayKind::Dense {
-            return Err(Error::invalid("a sparse array has no boxes; its rows bring their coordinates"));
+            return Err(Error::invalid("a sparse array has no boxes; its rows contain their coordinates"));
         }
         let grid = self.schema.grid()?;
         let mut region = self.schema.readable(&grid)?;
@@ -31,7 +32,7 @@ impl ArrayWriter {
         let resolved = selection.resolve(&origin, &shape)?;
         for ((span, low), high) in resolved.spans.iter().zip(&mut region.low).zip(&mut region.high) {
             if span.step != 1 || span.is_empty() {
-                return Err(Error::invalid("a box to write to is neither empty nor has steps"));
+                return Err(Error::invalid("a box to write to must not be empty or have steps"));
             }
             (*low, *high) = (*low + span.start, *low + span.stop - 1);
         }
@@ -40,11 +41,12 @@ impl ArrayWriter {
 
     /// Writes rows into a dense array as one box, which they must fill.
     ///
-    /// Rows with a column for every dimension go where these say, in any order; the box is `region`, or the smallest
-    /// that holds them. Other rows fill `region` in row-major order; without one, all that can be read.
+    /// Rows with a column for every dimension are placed by these columns, in any order; the box is `region`, or the
+    /// smallest one that contains them. Other rows fill `region` in row-major order; without a region, everything
+    /// readable.
     pub fn write_dense_rows(
         &self,
-        region: Option<&[Range]>,
+        region: Option<&[Bounds]>,
         batches: &[RecordBatch],
         timestamp: Option<u64>,
     ) -> Result<Written> {
@@ -78,8 +80,8 @@ impl ArrayWriter {
         self.write_dense(&grid.ranges_of(&region), &batch, CellOrder::RowMajor, timestamp)
     }
 
-    /// The same rows with numbers in the types of their fields, as files without types (CSV) do not have them. Numbers
-    /// that do not fit are refused.
+    /// The same rows with numbers in the types of their fields, for sources without types (CSV). Numbers that do not
+    /// fit are an error.
     pub fn fit(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let dimensions = self.schema.dimensions.iter().map(|dim| (&dim.name, dim.datatype, dim.cell_val_num));
         let attributes = self.schema.attributes.iter().filter(|attribute| attribute.enumeration.is_none());
@@ -119,7 +121,7 @@ impl ArrayWriter {
             let position = u64::try_from(coordinate.saturating_sub(grid_axis.low));
             position.ok().filter(|position| *position <= grid_axis.last).ok_or_else(|| {
                 Error::invalid(format!(
-                    "row {row} has the coordinate {coordinate} in dimension '{}', outside of its domain",
+                    "row {row} has the coordinate {coordinate} in dimension '{}', outside its domain",
                     dimension.name
                 ))
             })
@@ -133,7 +135,7 @@ fn number(datatype: Datatype) -> Option<DataType> {
     (datatype.is_integer() || datatype.is_float()).then(|| number_type(datatype.physical()))
 }
 
-/// Whether numbers of one type are cast to another: all but fractions to integers.
+/// Whether numbers of one type can be cast to another: all except fractions to integers.
 fn fits(from: &DataType, to: &DataType) -> bool {
     from.is_numeric() && to.is_numeric() && !(from.is_floating() && to.is_integer())
 }
@@ -154,25 +156,27 @@ fn integers(cells: &Cells, datatype: Datatype) -> Vec<i128> {
         Physical::U16 => read!(u16, 2),
         Physical::U32 => read!(u32, 4),
         Physical::U64 => read!(u64, 8),
-        // A dense array has no such dimension.
+        // Dense arrays have no float dimensions.
         Physical::F32 | Physical::F64 => Vec::new(),
     }
 }
 
-/// The smallest box that holds all rows.
-fn hull(axes: &[Vec<u64>]) -> Option<Region> {
+/// The smallest box that contains all rows.
+fn hull(axes: &[Vec<u64>]) -> Option<CellBox> {
     let low = axes.iter().map(|axis| axis.iter().min().copied()).collect::<Option<_>>()?;
     let high = axes.iter().map(|axis| axis.iter().max().copied()).collect::<Option<_>>()?;
-    Some(Region { low, high })
+    Some(CellBox { low, high })
 }
 
 /// The rows in the row-major order of the box, which they must fill.
-fn row_major(region: &Region, axes: &[Vec<u64>], rows: usize) -> Result<Vec<u32>> {
+fn row_major(region: &CellBox, axes: &[Vec<u64>], rows: usize) -> Result<Vec<u32>> {
     const FREE: u32 = u32::MAX;
     let cells = region.cells().unwrap_or(u64::MAX);
     if cells != rows as u64 || u32::try_from(cells).is_err() {
-        return Err(Error::invalid(format!("the box has {cells} cells, but there are {rows} rows"))
-            .suggest("a dense write fills a box; name another with {}, or write several", [Action::Region]));
+        return Err(Error::invalid(format!("the box has {cells} cells, but there are {rows} rows")).suggest(
+            "a dense write fills a box; select another with {}, or write several",
+            [Action::Region],
+        ));
     }
     let mut order = vec![FREE; rows];
     for row in 0..rows {
@@ -181,8 +185,8 @@ fn row_major(region: &Region, axes: &[Vec<u64>], rows: usize) -> Result<Vec<u32>
             let (low, len) = (region.low.get(axis).copied().unwrap_or(0), region.len(axis));
             let offset = positions.get(row).and_then(|position| position.checked_sub(low));
             let offset = offset.filter(|offset| *offset < len).ok_or_else(|| {
-                Error::invalid(format!("row {row} lies outside of the box"))
-                    .suggest("leave {} out, or widen it", [Action::Region])
+                Error::invalid(format!("row {row} is outside the box"))
+                    .suggest("omit {} or widen it", [Action::Region])
             })?;
             place = place * len + offset;
         }
@@ -191,7 +195,7 @@ fn row_major(region: &Region, axes: &[Vec<u64>], rows: usize) -> Result<Vec<u32>
             Some(other) => {
                 return Err(Error::invalid(format!("rows {other} and {row} have the same coordinates")));
             }
-            None => return Err(Error::internal("a row lies outside of its box")),
+            None => return Err(Error::internal("a row lies outside its box")),
         }
     }
     Ok(order)

@@ -1,4 +1,4 @@
-//! Building array schemas: dimensions, attributes and the rules an engine holds them to (spec §7).
+//! Building of array schemas: dimensions, attributes and the rules of the engine (spec §7).
 
 use tesselle_core::Scalar;
 
@@ -11,10 +11,10 @@ use crate::meta::enumeration::Enumeration;
 use crate::meta::layout::Layout;
 use crate::meta::name::fresh_uuid;
 use crate::meta::schema::{ArrayKind, ArraySchema};
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::{Error, Result};
 
-/// Cells per tile of a sparse array, unless said otherwise.
+/// Default cells per tile of a sparse array.
 pub const DEFAULT_CAPACITY: u64 = 10_000;
 
 impl Dimension {
@@ -31,13 +31,13 @@ impl Dimension {
             datatype,
             cell_val_num: 1,
             filters: Pipeline::default(),
-            domain: Some(Range { low: low.into(), high: high.into() }),
+            domain: Some(Bounds { low: low.into(), high: high.into() }),
             extent: Some(extent.into()),
         }
     }
 
     /// A dimension of ASCII strings. Sparse arrays only.
-    pub fn text(name: impl Into<String>) -> Self {
+    pub fn string(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             datatype: Datatype::StringAscii,
@@ -147,7 +147,7 @@ impl Enumeration {
     }
 
     /// The same enumeration with further strings at its end.
-    pub fn with_texts<S: AsRef<str>>(&self, more: &[S]) -> Result<Self> {
+    pub fn with_strings<S: AsRef<str>>(&self, more: &[S]) -> Result<Self> {
         if self.cell_val_num != VAR || self.datatype.size() != 1 {
             return Err(Error::invalid(format!("the values of enumeration '{}' are not strings", self.name)));
         }
@@ -159,7 +159,8 @@ impl Enumeration {
         Self::of_bytes(self.name.clone(), self.datatype, VAR, data, offsets, self.ordered)
     }
 
-    /// An enumeration of any values: `data` holds them one after the other, `offsets` where they start if they vary.
+    /// An enumeration of any values: `data` contains them one after the other, `offsets` their starts for variable
+    /// length.
     pub fn of_bytes(
         name: impl Into<String>,
         datatype: Datatype,
@@ -175,7 +176,7 @@ impl Enumeration {
         values.sort_unstable();
         values.dedup();
         if values.len() != count {
-            return Err(Error::invalid(format!("enumeration '{}' has a value twice", out.name)));
+            return Err(Error::invalid(format!("enumeration '{}' has a duplicate value", out.name)));
         }
         Ok(out)
     }
@@ -301,12 +302,12 @@ impl SchemaBuilder {
 
     /// The part of the domain in use: one range per dimension.
     #[must_use]
-    pub fn current_domain(mut self, ranges: impl IntoIterator<Item = Range>) -> Self {
+    pub fn current_domain(mut self, ranges: impl IntoIterator<Item = Bounds>) -> Self {
         self.schema.current_domain = Some(ranges.into_iter().collect());
         self
     }
 
-    /// The schema as it stands, unchecked.
+    /// The schema as it is, unchecked.
     pub(crate) fn draft(self) -> ArraySchema {
         self.schema
     }
@@ -319,7 +320,7 @@ impl SchemaBuilder {
     }
 }
 
-/// Image filters need the tile's size, which only the schema knows.
+/// Sets the tile size of image filters, which only the schema knows.
 fn fit_images(schema: &mut ArraySchema) {
     let extent = |dimension: Option<&Dimension>| match dimension.and_then(|dim| dim.extent.as_ref()) {
         Some(Scalar::Int(extent)) => u16::try_from(*extent).unwrap_or(0),
@@ -333,7 +334,7 @@ fn fit_images(schema: &mut ArraySchema) {
     }
 }
 
-/// Holds a schema to the rules that the engine checks when an array is created.
+/// Checks a schema against the rules that the engine enforces when an array is created.
 pub(crate) fn check(schema: &ArraySchema, enumerations: &[Enumeration]) -> Result<()> {
     let fail = |why: String| Err(Error::invalid(why));
     if schema.dimensions.is_empty() {
@@ -388,9 +389,9 @@ fn check_dimension(dimension: &Dimension, dense: bool) -> Result<()> {
     let fail = |why: &str| Err(Error::invalid(format!("dimension '{name}' {why}")));
     if dimension.is_var() {
         return if dense {
-            fail("is of strings, which only sparse arrays have")
+            fail("has strings, which only sparse arrays support")
         } else if dimension.domain.is_some() || dimension.extent.is_some() {
-            fail("is of strings and takes neither domain nor extent")
+            fail("has strings and takes neither domain nor extent")
         } else {
             Ok(())
         };
@@ -422,14 +423,14 @@ fn check_dimension(dimension: &Dimension, dense: bool) -> Result<()> {
                         .hint("lower the upper end of the domain or the tile extent")
                     })
                 }
-                Some(_) => fail("has a tile extent that is no integer"),
+                Some(_) => fail("has a tile extent that is not an integer"),
                 None if dense => fail("needs a tile extent"),
                 None => Ok(()),
             }
         }
         (Scalar::Float(low), Scalar::Float(high), extent) => {
             if !(low.is_finite() && high.is_finite() && low <= high) {
-                return fail("has an empty or endless domain");
+                return fail("has an empty or infinite domain");
             }
             match extent {
                 Some(Scalar::Float(extent)) if *extent > 0.0 && *extent <= high - low + 1.0 => Ok(()),
@@ -437,11 +438,11 @@ fn check_dimension(dimension: &Dimension, dense: bool) -> Result<()> {
                 Some(_) => fail("has a tile extent that does not fit its domain"),
             }
         }
-        _ => fail("has a domain of another kind than its datatype"),
+        _ => fail("has a domain that does not match its datatype"),
     }
 }
 
-fn check_current_domain(schema: &ArraySchema, ranges: &[Range]) -> Result<()> {
+fn check_current_domain(schema: &ArraySchema, ranges: &[Bounds]) -> Result<()> {
     if ranges.len() != schema.dimensions.len() {
         return Err(Error::invalid("the current domain needs one range per dimension"));
     }
@@ -465,14 +466,14 @@ fn check_attribute(schema: &ArraySchema, attribute: &Attribute, enumerations: &[
         return fail("has no values per cell");
     }
     if attribute.datatype == Datatype::Any && !attribute.is_var() {
-        return fail("is of any type, which must be of variable length");
+        return fail("has the datatype ANY, which must be of variable length");
     }
     let fits = match attribute.cell_size() {
         Some(size) => attribute.fill.len() == size,
         None => !attribute.fill.is_empty() && attribute.fill.len().is_multiple_of(attribute.datatype.size()),
     };
     if !fits {
-        return fail("has a fill value of another size than its cells");
+        return fail("has a fill value whose size differs from its cells");
     }
     if attribute.order != DataOrder::Unordered
         && (schema.kind == ArrayKind::Sparse || schema.dimensions.len() != 1)
@@ -481,7 +482,7 @@ fn check_attribute(schema: &ArraySchema, attribute: &Attribute, enumerations: &[
     }
     if let Some(wanted) = &attribute.enumeration {
         if !attribute.datatype.is_integer() || attribute.cell_val_num != 1 {
-            return fail("has an enumeration and must hold one integer per cell");
+            return fail("has an enumeration and must have one integer per cell");
         }
         if !schema.enumerations.iter().any(|(name, _)| name == wanted) {
             return fail(&format!("refers to the enumeration '{wanted}', which does not exist"));
@@ -498,10 +499,10 @@ fn check_attribute(schema: &ArraySchema, attribute: &Attribute, enumerations: &[
     check_filters(attribute, schema.version)
 }
 
-/// Refuses filters that do not take the datatype of their attribute.
+/// Fails on filters that do not support the datatype of their attribute.
 pub(crate) fn check_filters(attribute: &Attribute, version: u32) -> Result<()> {
     super::fragment::data_codec(attribute, version, None).map(drop).map_err(|error| {
-        // What cannot be encoded is a wrong call here, not damage.
+        // A failure to encode is an invalid call here, not damage.
         let name = &attribute.name;
         Error::invalid(format!("the filters of attribute '{name}' do not suit it: {}", error.message()))
     })

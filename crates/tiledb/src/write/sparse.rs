@@ -13,10 +13,10 @@ use super::name::stamp;
 use super::order::{GlobalOrder, Ordered};
 use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::{Error, Result};
 
-/// What happens when two cells of a write share coordinates and the array does not allow it.
+/// The behavior when two cells of a write share coordinates and the array does not allow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnDuplicate {
     /// The write is refused.
@@ -29,9 +29,9 @@ pub enum OnDuplicate {
 /// How cells come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SparseOptions {
-    /// The cells are in global order already; the write is refused where they are not.
+    /// Whether the cells are already in global order; an error if they are not.
     pub in_global_order: bool,
-    /// What to do about duplicates.
+    /// The behavior on duplicates.
     pub on_duplicate: OnDuplicate,
     /// When the write happens, in milliseconds since the epoch; `None` is now.
     pub timestamp: Option<u64>,
@@ -48,8 +48,8 @@ impl ArrayWriter {
         self.commit_all(fragment.into_iter().collect(), timestamps)
     }
 
-    /// Writes the cells of many batches as one fragment, or as several that become visible together where they exceed
-    /// a quarter of the driver's memory. Cells that share coordinates are found within a fragment.
+    /// Writes the cells of many batches as one fragment, or as several that become visible together if they exceed a
+    /// quarter of the driver's memory. Duplicates are detected within a fragment.
     pub fn write_sparse_all(
         &self,
         batches: impl IntoIterator<Item = Result<RecordBatch>>,
@@ -61,7 +61,7 @@ impl ArrayWriter {
         if let Err(error) = added {
             for (fragment, _) in &fragments {
                 let folder = self.location.join("__fragments").join(&fragment.name);
-                // Without its commit the folder is invisible; what cannot be removed only takes space.
+                // Without its commit the folder is invisible; a failed removal only wastes space.
                 let _ = folder.storage().remove(folder.path());
             }
             return Err(error);
@@ -165,7 +165,7 @@ impl ArrayWriter {
         Ok(Some((fragment, indexes.len() as u64)))
     }
 
-    pub(crate) fn mbr(&self, fields: &[Field], set: &TileSet) -> Result<Vec<Range>> {
+    pub(crate) fn mbr(&self, fields: &[Field], set: &TileSet) -> Result<Vec<Bounds>> {
         let dims = fields.iter().zip(&set.fields).filter_map(|(field, cells)| match field {
             Field::Dimension(i) => self.schema.dimensions.get(*i).map(|dim| mbr_of(dim, cells)),
             _ => None,
@@ -173,13 +173,13 @@ impl ArrayWriter {
         dims.collect()
     }
 
-    /// The cells in global order, duplicates dealt with.
+    /// The cells in global order, with duplicates resolved.
     fn ordered(&self, coords: &[Cells], versions: bool, options: &SparseOptions) -> Result<Vec<u32>> {
         let order = GlobalOrder::new(&self.schema, coords)?;
         let Ordered { mut indexes, repeats } = if options.in_global_order {
             order.checked()?.map_err(|row| {
                 Error::invalid(format!("row {row} is not in the global order of the array"))
-                    .hint("write the cells unordered, then they are sorted")
+                    .hint("write the cells as unordered, so that they are sorted")
             })?
         } else {
             order.sorted()?
@@ -192,10 +192,10 @@ impl ArrayWriter {
                 let row = |place: u32| indexes.get(place as usize).copied().unwrap_or_default();
                 let (a, b) = (row(first - 1), row(*first));
                 return Err(Error::invalid(format!("rows {a} and {b} have the same coordinates"))
-                    .hint("make the array with dups=true, so that it keeps both"));
+                    .hint("create the array with dups=true to keep both"));
             }
             OnDuplicate::KeepLast => {
-                // A cell that is followed by one with its coordinates goes.
+                // A cell that is followed by one with the same coordinates is dropped.
                 let mut gone = repeats.iter().map(|place| place - 1).peekable();
                 let mut place = 0_u32;
                 indexes.retain(|_| {

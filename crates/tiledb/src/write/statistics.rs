@@ -1,20 +1,20 @@
-//! Statistics of a tile (spec §9.3): least and greatest value, sum, count of nulls.
+//! Statistics of a tile (spec §9.3): min, max, sum and null count.
 //!
-//! They follow the reference to the letter, NaN and overflow included, because readers compare and verifiers recompute.
+//! They match the reference exactly, NaN and overflow included, because readers compare and verifiers recompute them.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::cells::{CellType, TileCells};
-use crate::meta::statistics::{FieldSummary, has_extremes, has_sum};
+use crate::meta::statistics::{FieldSummary, has_min_max, has_sum};
 use crate::{Datatype, Physical};
 
 /// The statistics of one tile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TileStats {
-    /// Least value; empty where the field has none or all cells are null.
+    /// The minimum; empty if the field has none or all cells are null.
     pub(crate) min: Vec<u8>,
-    /// Greatest value.
+    /// The maximum.
     pub(crate) max: Vec<u8>,
     /// The bits of an `i64`, `u64` or `f64`.
     pub(crate) sum: u64,
@@ -24,10 +24,10 @@ pub(crate) struct TileStats {
     pub(crate) cells: u64,
 }
 
-/// What a field's statistics hold.
+/// The statistics that a field has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Presence {
-    pub(crate) extremes: bool,
+    pub(crate) min_max: bool,
     pub(crate) sum: bool,
     pub(crate) nulls: bool,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Presence {
 impl Presence {
     pub(crate) fn of(kind: CellType, is_dimension: bool) -> Self {
         Self {
-            extremes: !is_dimension && has_extremes(kind.datatype, kind.cell_val_num),
+            min_max: !is_dimension && has_min_max(kind.datatype, kind.cell_val_num),
             sum: has_sum(kind.datatype, kind.cell_val_num),
             nulls: kind.nullable,
         }
@@ -55,10 +55,10 @@ pub(crate) fn of_tile(
         let valid = |run: &Range<usize>| validity.get(run.clone()).unwrap_or_default().iter();
         stats.nulls = real.iter().flat_map(valid).filter(|valid| **valid == 0).count() as u64;
     }
-    if !presence.extremes && !presence.sum {
+    if !presence.min_max && !presence.sum {
         return stats;
     }
-    if is_text(kind) {
+    if is_byte_string(kind) {
         let cell = |index: usize| match &tile.offsets {
             Some(offsets) => {
                 let at = |i: usize| offsets.get(i).map_or(tile.data.len(), |offset| *offset as usize);
@@ -68,7 +68,7 @@ pub(crate) fn of_tile(
                 tile.data.get(index * kind.cell_size()..(index + 1) * kind.cell_size()).unwrap_or_default()
             }
         };
-        text_extremes(real.iter().cloned().flatten().filter(|i| is_valid(tile, *i)).map(cell), &mut stats);
+        string_min_max(real.iter().cloned().flatten().filter(|i| is_valid(tile, *i)).map(cell), &mut stats);
         return stats;
     }
     match kind.datatype.physical() {
@@ -91,16 +91,16 @@ pub(crate) fn summarize(tiles: &[TileStats], kind: CellType, presence: Presence)
     let mut summary =
         FieldSummary { null_count: tiles.iter().map(|tile| tile.nulls).sum(), ..FieldSummary::default() };
     let counted = || tiles.iter().filter(|tile| tile.cells > tile.nulls);
-    if presence.extremes {
-        if is_text(kind) {
-            let mut least = TileStats::default();
-            text_extremes(counted().map(|tile| tile.min.as_slice()), &mut least);
-            summary.min = least.min;
-            let mut most = TileStats::default();
-            text_extremes(counted().map(|tile| tile.max.as_slice()), &mut most);
-            summary.max = most.max;
+    if presence.min_max {
+        if is_byte_string(kind) {
+            let mut low = TileStats::default();
+            string_min_max(counted().map(|tile| tile.min.as_slice()), &mut low);
+            summary.min = low.min;
+            let mut high = TileStats::default();
+            string_min_max(counted().map(|tile| tile.max.as_slice()), &mut high);
+            summary.max = high.max;
         } else {
-            (summary.min, summary.max) = number_extremes(kind.datatype, counted());
+            (summary.min, summary.max) = number_min_max(kind.datatype, counted());
         }
         if !kind.is_var() {
             summary.min.resize(kind.cell_size(), 0);
@@ -114,7 +114,7 @@ pub(crate) fn summarize(tiles: &[TileStats], kind: CellType, presence: Presence)
     summary
 }
 
-fn is_text(kind: CellType) -> bool {
+fn is_byte_string(kind: CellType) -> bool {
     kind.datatype == Datatype::StringAscii || (kind.datatype == Datatype::Char && kind.cell_val_num != 1)
 }
 
@@ -122,7 +122,7 @@ fn is_valid(tile: &TileCells, index: usize) -> bool {
     tile.validity.as_ref().is_none_or(|validity| validity.get(index).is_some_and(|valid| *valid != 0))
 }
 
-fn text_extremes<'a>(mut cells: impl Iterator<Item = &'a [u8]>, stats: &mut TileStats) {
+fn string_min_max<'a>(mut cells: impl Iterator<Item = &'a [u8]>, stats: &mut TileStats) {
     let Some(first) = cells.next() else { return };
     let (mut min, mut max) = (first, first);
     for cell in cells {
@@ -136,7 +136,7 @@ fn text_extremes<'a>(mut cells: impl Iterator<Item = &'a [u8]>, stats: &mut Tile
     (stats.min, stats.max) = (min.to_vec(), max.to_vec());
 }
 
-/// As C compares strings of known length: up to the first NUL that both have, then the shorter one first.
+/// Compares as C compares strings of known length: up to the first NUL that both have, then the shorter one first.
 fn c_order(a: &[u8], b: &[u8]) -> Ordering {
     for (x, y) in a.iter().zip(b) {
         match x.cmp(y) {
@@ -155,7 +155,7 @@ pub(crate) trait Number: Copy + PartialOrd {
     const LOWEST: Self;
     fn of(bytes: &[u8]) -> Self;
     fn put(self) -> Vec<u8>;
-    /// Adds to a running sum (its bits); `false` when it had to saturate.
+    /// Adds to a running sum (its bits); `false` if it saturated.
     fn add_to(self, sum: &mut u64) -> bool;
 }
 
@@ -215,9 +215,9 @@ fn add_float(sum: &mut u64, value: f64) -> bool {
     !overflows
 }
 
-/// The newer value wins where the comparison says no, so NaN can come out.
+/// The newer value wins if the comparison is false, so the result can be NaN.
 #[inline]
-fn extremes<T: Number>((min, max): (T, T), value: T) -> (T, T) {
+fn widen<T: Number>((min, max): (T, T), value: T) -> (T, T) {
     (if min < value { min } else { value }, if max > value { max } else { value })
 }
 
@@ -228,7 +228,7 @@ fn numbers<T: Number>(tile: &TileCells, presence: Presence, real: &[Range<usize>
         match tile.validity.as_ref().and_then(|validity| validity.get(run.clone())) {
             None => {
                 for cell in cells.chunks_exact(T::SIZE) {
-                    bounds = extremes(bounds, T::of(cell));
+                    bounds = widen(bounds, T::of(cell));
                 }
                 if adding {
                     adding = cells.chunks_exact(T::SIZE).all(|cell| T::of(cell).add_to(&mut stats.sum));
@@ -239,24 +239,24 @@ fn numbers<T: Number>(tile: &TileCells, presence: Presence, real: &[Range<usize>
                 let valid = cells.chunks_exact(T::SIZE).zip(validity).filter(|(_, valid)| **valid != 0);
                 for (cell, _) in valid {
                     let value = T::of(cell);
-                    bounds = extremes(bounds, value);
+                    bounds = widen(bounds, value);
                     adding = adding && value.add_to(&mut stats.sum);
                     seen = true;
                 }
             }
         }
     }
-    if presence.extremes && seen {
+    if presence.min_max && seen {
         (stats.min, stats.max) = (bounds.0.put(), bounds.1.put());
     }
 }
 
-fn number_extremes<'a>(datatype: Datatype, tiles: impl Iterator<Item = &'a TileStats>) -> (Vec<u8>, Vec<u8>) {
+fn number_min_max<'a>(datatype: Datatype, tiles: impl Iterator<Item = &'a TileStats>) -> (Vec<u8>, Vec<u8>) {
     fn over<'a, T: Number>(tiles: impl Iterator<Item = &'a TileStats>) -> (Vec<u8>, Vec<u8>) {
         let (mut min, mut max, mut seen) = (T::HIGHEST, T::LOWEST, false);
         for tile in tiles {
-            min = extremes((min, max), T::of(&tile.min)).0;
-            max = extremes((min, max), T::of(&tile.max)).1;
+            min = widen((min, max), T::of(&tile.min)).0;
+            max = widen((min, max), T::of(&tile.max)).1;
             seen = true;
         }
         if seen { (min.put(), max.put()) } else { (Vec::new(), Vec::new()) }
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_can_be_an_extreme() {
+    fn nan_can_be_min_or_max() {
         let stats = stats_of(Datatype::Float64, &[1.0, 3.0, f64::NAN], None);
         assert!(f64::of(&stats.min).is_nan() && f64::of(&stats.max).is_nan());
         let stats = stats_of(Datatype::Float64, &[f64::NAN, 3.0, 1.0], None);

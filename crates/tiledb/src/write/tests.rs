@@ -1,4 +1,4 @@
-//! Statistics are recomputed for every fragment that the original engine wrote, and compared with what it stored.
+//! Statistics are recomputed for every fragment written by the original engine, and compared with the stored ones.
 //!
 //! The fixtures are found through `TESSELLE_FIXTURES`; without it nothing is compared.
 
@@ -103,13 +103,13 @@ fn statistics_are_those_of_the_original_engine() {
                 let sums =
                     |present: bool| if present { stats.iter().map(|s| s.sum).collect() } else { Vec::new() };
                 check("sums", sums(presence.sum), &stored.sums);
-                // The engine counts no nulls of texts without extremes, nor of other variable-length fields.
+                // The engine does not count nulls of strings without min and max, nor of other variable-length fields.
                 let uncounted = kind.is_var() || (kind.datatype.is_string() && kind.cell_val_num == 1);
-                if presence.nulls && (presence.extremes || !uncounted) {
+                if presence.nulls && (presence.min_max || !uncounted) {
                     check("nulls", stats.iter().map(|s| s.nulls).collect(), &stored.null_counts);
                 }
-                // And it mixes up the variable-length extremes of dense tiles.
-                if presence.extremes && !(dense && kind.is_var()) {
+                // It also mixes up the variable-length min and max of dense tiles.
+                if presence.min_max && !(dense && kind.is_var()) {
                     for (tile, own) in stats.iter().enumerate() {
                         let (min, max) = if kind.is_var() {
                             (stored.mins.var_at(tile), stored.maxs.var_at(tile))
@@ -136,9 +136,9 @@ fn statistics_are_those_of_the_original_engine() {
                     let own = summarize(&stats, kind, presence);
                     let slot = fragment.slots.index(field).unwrap();
                     compared += 1;
-                    // A tile of nulls only counts as zero there, for characters and texts; here it does not count.
-                    let texts = kind.datatype.size() == 1 && !kind.datatype.is_integer();
-                    if texts && stats.iter().any(|s| s.nulls == s.cells) {
+                    // The engine counts a tile of only nulls as zero for characters and strings; we do not count it.
+                    let strings = kind.datatype.size() == 1 && !kind.datatype.is_integer();
+                    if strings && stats.iter().any(|s| s.nulls == s.cells) {
                         continue;
                     }
                     if own != summary[slot] {

@@ -1,4 +1,4 @@
-//! Vacuuming: removing what a consolidation has superseded. Reads as of an earlier time no longer find it.
+//! Vacuuming: removal of files superseded by a consolidation. Reads as of an earlier time no longer find them.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +13,12 @@ use crate::meta::name::TimestampedName;
 use crate::vanished::{entries, is_missing, opened};
 use crate::{Error, Result, copy};
 
-/// What to vacuum.
+/// The kind of files to vacuum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vacuum {
     /// Fragments that were consolidated.
     Fragments,
-    /// Commit files that a consolidated list holds.
+    /// Commit files listed in a consolidated commits file.
     Commits,
     /// Copies of footers but the newest.
     FragmentMetadata,
@@ -29,16 +29,16 @@ pub enum Vacuum {
 /// Files and folders to remove.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Removal {
-    /// Their paths, relative to the array, in the order in which they go.
+    /// Their paths, relative to the array, in order of removal.
     pub paths: Vec<String>,
     /// Their bytes.
     pub bytes: u64,
-    /// Commits that a list names and that are ignored from then on.
+    /// Commits in a list that are ignored from then on.
     ignored: Vec<String>,
 }
 
 impl ArrayWriter {
-    /// Removes what is superseded; gives what it removed.
+    /// Removes superseded files; returns what it removed.
     pub fn vacuum(&self, what: Vacuum) -> Result<Removal> {
         let removal = self.plan_vacuum(what)?;
         self.remove(&removal)?;
@@ -57,7 +57,7 @@ impl ArrayWriter {
         Ok(removal)
     }
 
-    /// Removes the fragments that were written in these times, both included, for good; gives what it removed.
+    /// Permanently removes the fragments written in this time range, both ends included; returns what it removed.
     pub fn delete_fragments(&self, between: (u64, u64)) -> Result<Removal> {
         let removal = self.plan_delete_fragments(between)?;
         self.remove(&removal)?;
@@ -78,7 +78,8 @@ impl ArrayWriter {
             .map(|entry| entry.name.name.as_str())
             .collect();
         let mut removal = self.removal_of(&directory, &inside)?;
-        // What a removed fragment superseded stays so: its list goes only with the fragments that it names.
+        // A fragment superseded by a removed fragment remains superseded: its list is removed only with the fragments
+        // it names.
         let gone = |names: &BTreeSet<String>| names.iter().all(|name| inside.contains(name.as_str()));
         let lists = directory.vacuums.iter().filter(|vacuum| gone(&vacuum.names));
         removal.paths.extend(lists.map(|vacuum| vacuum.path.clone()));
@@ -148,13 +149,13 @@ impl ArrayWriter {
     /// fragment is damage.
     fn removal_of(&self, directory: &ArrayDirectory, names: &BTreeSet<&str>) -> Result<Removal> {
         let listed = self.listed()?;
-        // Commits in a list cannot be removed from it; they are named to be ignored instead.
+        // Commits in a list cannot be removed from it; they are added to an ignore file instead.
         let in_list = |path: &String| listed.iter().any(|(_, paths)| paths.contains(path));
         let ignored = names.iter().map(|name| marker_path(name)).filter(in_list).collect();
         let mut paths: Vec<String> = names.iter().map(|name| marker_path(name)).collect();
         let known = directory.fragments.iter().filter(|entry| names.contains(entry.name.name.as_str()));
         paths.extend(known.map(|entry| entry.path.clone()));
-        // What was vacuumed halfway has lost its marker already.
+        // A half-vacuumed fragment has already lost its marker.
         let left = directory.uncommitted.iter();
         paths.extend(
             left.filter(|path| names.contains(stem(path)) && fragment_path(stem(path)) == **path).cloned(),
@@ -166,7 +167,7 @@ impl ArrayWriter {
         let directory = self.directory()?;
         let superseded: BTreeSet<&str> =
             directory.vacuums.iter().flat_map(|vacuum| vacuum.names.iter().map(String::as_str)).collect();
-        // A line may say anything; only what has the name of a fragment is one.
+        // A line may contain anything; only names of fragments count.
         let superseded =
             superseded.into_iter().filter(|name| TimestampedName::parse(name).is_some()).collect();
         let mut removal = self.removal_of(&directory, &superseded)?;
@@ -185,7 +186,7 @@ impl ArrayWriter {
                 out.push(path);
             }
         }
-        // A list whose every line is in another one is not needed; of equal ones the last stays.
+        // A list whose every line is in another one is not needed; of equal lists the last is kept.
         let mut kept: Vec<&(String, BTreeSet<String>)> = Vec::new();
         for (i, list) in listed.iter().enumerate() {
             let others = kept.iter().copied().chain(listed.iter().skip(i + 1));
@@ -221,7 +222,7 @@ impl ArrayWriter {
         let mut out = Vec::new();
         for list in self.entries("__meta")?.into_iter().filter(|name| has_suffix(name, "vac")) {
             let path = format!("__meta/{list}");
-            // A line may say anything; only what has the name of such a file is one.
+            // A line may contain anything; only names of metadata files count.
             for name in parse_lines(&read(&self.location.join(&path))?).iter().map(|line| stem(line)) {
                 if TimestampedName::parse(name).is_some() {
                     out.push(format!("__meta/{name}"));

@@ -1,4 +1,4 @@
-//! Fixtures and the comparison of what is read with what their `expected.json` says.
+//! Fixtures, and the comparison of read values with their `expected.json`.
 
 #![allow(dead_code, clippy::panic, clippy::unwrap_used, reason = "shared by several test binaries")]
 
@@ -15,7 +15,7 @@ use tesselle_core::driver::{Order, scan};
 use tesselle_core::{Container, Driver, DriverOptions, Format, Location, OpenOptions, Result, Scan, Secret};
 use tesselle_tiledb::TileDb;
 
-/// The folders of all fixtures: those beside the tests, and those that `TESSELLE_FIXTURES` leads to.
+/// The folders of all fixtures: those next to the tests, and those in `TESSELLE_FIXTURES`.
 pub(crate) fn cases() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/libtiledb-2.30.0");
     let root = std::env::var_os("TESSELLE_FIXTURES").map(PathBuf::from);
@@ -43,7 +43,7 @@ pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Contain
     TileDb.open(&Location::local(path)?, options)
 }
 
-/// Options with the key that a fixture names.
+/// Options with the key of a fixture.
 pub(crate) fn options(expected: &Json) -> OpenOptions {
     let key = expected.pointer("/encryption/key_utf8").and_then(Json::as_str);
     OpenOptions { key: key.map(|key| Secret::new(key.as_bytes())), ..OpenOptions::default() }

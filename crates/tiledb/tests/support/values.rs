@@ -1,4 +1,4 @@
-//! One plain form for cells, so that Arrow columns and `expected.json` can be compared.
+//! A common form for cells, so that Arrow columns and `expected.json` can be compared.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -61,7 +61,7 @@ pub(crate) fn cell(array: &dyn Array, row: usize) -> Json {
             let key = dictionary.normalized_keys()[row];
             cell(&**dictionary.values(), key)
         }
-        other => panic!("no plain form for {other}"),
+        other => panic!("no common form for {other}"),
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn wanted(kind: &str, value: &Json, raw: bool) -> Json {
     value.clone()
 }
 
-/// Whether an expected text is not UTF-8.
+/// Whether an expected string is not UTF-8.
 pub(crate) fn not_utf8(value: &Json) -> bool {
     let digits = value.get("hex").and_then(Json::as_str).unwrap_or_default();
     let bytes: Vec<u8> = digits

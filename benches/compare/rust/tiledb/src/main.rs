@@ -16,7 +16,7 @@ use tesselle_core::{
 };
 use tesselle_tiledb::filter::Filter;
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, Consolidation, SchemaBuilder, SparseOptions};
-use tesselle_tiledb::{Attribute, Datatype, Dimension, Range, TileDb};
+use tesselle_tiledb::{Attribute, Datatype, Dimension, Bounds, TileDb};
 
 fn open(path: &Path) -> Arc<dyn Container> {
     TileDb.open(&Location::local(path).unwrap(), &OpenOptions::default()).expect("the array opens")
@@ -59,7 +59,7 @@ fn create(path: &Path, kind: &str) -> ArrayWriter {
         }
         None => {
             let attribute = Attribute::new("a", Datatype::Int64);
-            SchemaBuilder::sparse().dimension(Dimension::text("key")).attribute(attribute)
+            SchemaBuilder::sparse().dimension(Dimension::string("key")).attribute(attribute)
         }
     };
     let schema = schema.build().expect("the schema is sound");
@@ -68,7 +68,7 @@ fn create(path: &Path, kind: &str) -> ArrayWriter {
 
 fn write(array: &ArrayWriter, kind: &str, batch: &RecordBatch) {
     if kind.starts_with("dense") {
-        let all = Range { low: 0.into(), high: (SIDE - 1).into() };
+        let all = Bounds { low: 0.into(), high: (SIDE - 1).into() };
         array.write_dense(&[all.clone(), all], batch, CellOrder::RowMajor, None).expect("the box is written");
     } else {
         let batches = std::slice::from_ref(batch);

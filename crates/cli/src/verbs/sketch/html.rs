@@ -12,7 +12,7 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The colours, in the order of their numbers on the page.
+/// The colors, in the order of their numbers on the page.
 const ROLES: [Role; 7] =
     [Role::Header, Role::Metadata, Role::Index, Role::Statistics, Role::Data, Role::Padding, Role::Gap];
 

@@ -144,8 +144,8 @@ fn wrong_calls_are_refused_without_secrets() {
     for url in ["ftp://host/file", "no url", "s3:///key"] {
         assert!(CloudStorage::from_url(url, &none).is_err(), "{url}");
     }
-    let unknown = CloudStorage::from_url("s3://bucket/key", &options(&[("colour", "red")])).unwrap_err();
-    assert!(unknown.to_string().contains("colour"), "{unknown}");
+    let unknown = CloudStorage::from_url("s3://bucket/key", &options(&[("color", "red")])).unwrap_err();
+    assert!(unknown.to_string().contains("color"), "{unknown}");
     let bad =
         CloudStorage::from_url("gs://b/k", &options(&[("google_service_account_key", "{\"hunter22\": 1")]));
     assert!(!bad.unwrap_err().to_string().contains("hunter22"));

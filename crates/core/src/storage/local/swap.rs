@@ -116,7 +116,7 @@ fn sync_inner(path: &Path, old: Option<&Metadata>) -> io::Result<()> {
     sync(&file)
 }
 
-/// Gives the owner, where that is possible: only privileged users may.
+/// Returns the owner, where that is possible: only privileged users may.
 #[cfg(unix)]
 fn keep_owner(file: &File, old: Option<&Metadata>) {
     use std::os::unix::fs::{MetadataExt, fchown};

@@ -91,7 +91,7 @@ fn checked(block: Block, footer: u64) -> Result<Block> {
     };
     match end {
         Some(end) if end <= footer => Ok(block),
-        _ => Err(Error::corrupt("a record batch of the footer lies outside of the file")
+        _ => Err(Error::corrupt("a record batch of the footer lies outside the file")
             .class("bad_offset")
             .offset(footer)),
     }

@@ -24,7 +24,7 @@ impl Syntax for JsonText {
     }
 
     fn end_of_records(&self, window: &[u8], _place: &mut (), _first: bool) -> Option<usize> {
-        // Inside of a value a line end is always escaped.
+        // Inside a value a line end is always escaped.
         memrchr(b'\n', window).map(|at| at + 1)
     }
 

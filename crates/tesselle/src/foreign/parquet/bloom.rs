@@ -77,7 +77,7 @@ fn stored(value: &Scalar, kind: &DataType, physical: Type) -> Option<Stored> {
         (Scalar::Int(v), DataType::UInt64, Type::INT64) => {
             u64::try_from(*v).ok().map(|v| Stored::Int64(v as i64))
         }
-        (Scalar::Text(v), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, Type::BYTE_ARRAY) => {
+        (Scalar::String(v), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, Type::BYTE_ARRAY) => {
             Some(Stored::Bytes(v.as_bytes().to_vec()))
         }
         (Scalar::Bytes(v), DataType::Binary | DataType::LargeBinary, Type::BYTE_ARRAY) => {

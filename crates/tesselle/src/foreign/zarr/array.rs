@@ -134,7 +134,7 @@ impl ZarrArray {
     /// Puts a decoded chunk in row-major order and little-endian, clipped to the array.
     fn arrange(&self, cells: &[u8], chain: &Chain, clipped: &[u64], dst: &mut [u8]) -> Result<()> {
         let (size, rank) = (self.dtype().size(), self.tile.len());
-        // Bytes between neighbours along each axis of the array, in the stored chunk.
+        // Bytes between neighbors along each axis of the array, in the stored chunk.
         let order: Vec<usize> = chain.order.clone().unwrap_or_else(|| (0..rank).collect());
         let mut strides = vec![0; rank];
         let mut stride = size;

@@ -7,7 +7,7 @@ use tesselle_core::{Action, Error, Result};
 use super::MAX_DEPTH;
 use super::meta::FILE;
 
-/// Checks that each column can be an array of one hierarchy; gives the groups between it and the root. A name with
+/// Checks that each column can be an array of one hierarchy; returns the groups between it and the root. A name with
 /// slashes is a path through groups, for so such an array is named when it is read.
 pub(super) fn groups<'a>(columns: impl IntoIterator<Item = &'a str>) -> Result<BTreeSet<&'a str>> {
     let mut arrays = BTreeSet::new();

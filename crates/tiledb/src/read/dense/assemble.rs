@@ -1,10 +1,10 @@
-//! Putting the tiles of one piece together, column by column.
+//! Assembly of the tiles of one block, column by column.
 //!
-//! Later fragments overwrite earlier ones box by box; no cell is looked at on its own.
+//! Later fragments overwrite earlier ones box by box, never cell by cell.
 
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
-use tesselle_core::Region as Selected;
+use tesselle_core::Region;
 use tesselle_core::array::fill;
 
 use super::plan::{Composition, DenseScan, Part};
@@ -17,33 +17,29 @@ use crate::{Error, Result};
 
 pub(super) struct Assembler<'a> {
     scan: &'a DenseScan,
-    piece: &'a Selected,
+    block: &'a Region,
     composition: &'a Composition,
     runs: Vec<Option<Runs>>,
     rows: usize,
     scratch: Vec<u8>,
-    /// For each row where it comes from: part + 1 (0 is unwritten) and cell. Made for the first variable-length column.
+    /// The origin of each row: part + 1 (0 is unwritten) and cell. Computed for the first variable-length column.
     origins: Option<Vec<(u32, u32)>>,
 }
 
 impl<'a> Assembler<'a> {
-    pub(super) fn new(
-        scan: &'a DenseScan,
-        piece: &'a Selected,
-        composition: &'a Composition,
-    ) -> Result<Self> {
-        let rows = piece.cells().and_then(|cells| usize::try_from(cells).ok());
-        let rows = rows.ok_or_else(|| Error::limit("a piece has too many cells for this machine"))?;
-        let runs = |part: &Part| scan.grid.runs(&part.index, &part.region, piece);
+    pub(super) fn new(scan: &'a DenseScan, block: &'a Region, composition: &'a Composition) -> Result<Self> {
+        let rows = block.cells().and_then(|cells| usize::try_from(cells).ok());
+        let rows = rows.ok_or_else(|| Error::limit("a block has too many cells for this machine"))?;
+        let runs = |part: &Part| scan.grid.runs(&part.index, &part.region, block);
         let runs = composition.parts.iter().map(runs).collect();
-        Ok(Self { scan, piece, composition, runs, rows, scratch: Vec::new(), origins: None })
+        Ok(Self { scan, block, composition, runs, rows, scratch: Vec::new(), origins: None })
     }
 
     /// The coordinates along one axis.
     pub(super) fn coordinates(&self, column: &Column, axis: usize) -> Result<ArrayRef> {
         let misfit = || Error::internal("a dense array lacks an axis");
         let grid_axis = self.scan.grid.axes.get(axis).ok_or_else(misfit)?;
-        let span = self.piece.spans.get(axis).ok_or_else(misfit)?;
+        let span = self.block.spans.get(axis).ok_or_else(misfit)?;
         let size = column.datatype.size();
         let mut values = Vec::new();
         for i in 0..span.len() {
@@ -51,7 +47,7 @@ impl<'a> Assembler<'a> {
             let coordinate = grid_axis.low.saturating_add(i128::from(position));
             values.extend_from_slice(coordinate.to_le_bytes().get(..size).ok_or_else(misfit)?);
         }
-        let later = self.piece.spans.iter().skip(axis + 1);
+        let later = self.block.spans.iter().skip(axis + 1);
         let inner = later.fold(1_usize, |product, span| product.saturating_mul(span.len() as usize));
         let mut data = MutableBuffer::from_len_zeroed(self.rows.saturating_mul(size));
         spread(&values, size, inner, data.as_slice_mut());
@@ -71,7 +67,7 @@ impl<'a> Assembler<'a> {
             return build::array(column, Cells { data, offsets: Some(offsets), validity, rows: self.rows });
         }
         let size = self.rows.checked_mul(column.cell_size());
-        let size = size.ok_or_else(|| Error::limit("a piece has too many bytes for this machine"))?;
+        let size = size.ok_or_else(|| Error::limit("a block has too many bytes for this machine"))?;
         let mut data = MutableBuffer::from_len_zeroed(size);
         self.fixed(at, &column.fill, stored, data.as_slice_mut())?;
         build::array(column, Cells { data, offsets: None, validity, rows: self.rows })
@@ -81,7 +77,7 @@ impl<'a> Assembler<'a> {
         self.scan.fields.get(&part.fragment).and_then(|fields| fields.get(at)?.as_ref())
     }
 
-    /// Fixed cells, decoded straight into place where a tile is one run of the piece.
+    /// Fixed-size cells, decoded directly into the output if a tile is one run of the block.
     fn fixed(
         &mut self,
         at: usize,
@@ -105,7 +101,7 @@ impl<'a> Assembler<'a> {
                 && runs.len * width == len
             {
                 let place = dst.get_mut(run.target * width..run.target * width + len);
-                let place = place.ok_or_else(|| Error::internal("a tile lies outside of its piece"))?;
+                let place = place.ok_or_else(|| Error::internal("a tile lies outside its block"))?;
                 field.decode_fixed(tile, part.tile, place)?;
                 continue;
             }
@@ -133,7 +129,7 @@ impl<'a> Assembler<'a> {
         Ok(out)
     }
 
-    /// Cells of a tile, refused where the stored bytes cannot hold that many.
+    /// Cells of a tile; an error if the stored bytes cannot decode to that many.
     fn tile_cells(&self, field: &FieldTiles, tile: &StoredTile, part: &Part) -> Result<usize> {
         let cells = self.scan.cells_per_tile;
         field.validity_len(tile, cells).map_err(|error| field.place(&error, part.tile, 2))
@@ -158,7 +154,7 @@ impl<'a> Assembler<'a> {
         let mut data = MutableBuffer::new(0);
         let mut offsets = Vec::with_capacity(self.rows.saturating_add(1));
         offsets.push(0);
-        let too_long = || Error::limit(format!("column '{}' exceeds 2 GiB in one piece", column.name));
+        let too_long = || Error::limit(format!("column '{}' exceeds 2 GiB in one block", column.name));
         for (part, cell) in origins {
             let source = (*part as usize).checked_sub(1).and_then(|part| decoded.get(part)?.as_ref());
             let bytes = source.map_or(column.fill.as_slice(), |cells| cells.get(*cell as usize));
@@ -175,7 +171,7 @@ impl<'a> Assembler<'a> {
         let mut origins = vec![(0_u32, 0_u32); self.rows];
         for (i, runs) in self.runs.iter().enumerate() {
             let Some(runs) = runs else { continue };
-            let part = u32::try_from(i + 1).map_err(|_| Error::limit("a piece has too many tiles"))?;
+            let part = u32::try_from(i + 1).map_err(|_| Error::limit("a block has too many tiles"))?;
             for run in &runs.starts {
                 let places = origins.get_mut(run.target..run.target + runs.len).unwrap_or_default();
                 for (j, place) in places.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Reading dense arrays: pieces of the row-major order, each with the tiles that make it up.
+//! Reading dense arrays: blocks of the row-major order, each with the tiles that contribute to it.
 
 mod assemble;
 mod plan;

@@ -1,30 +1,30 @@
-//! Which tiles of which fragments make up each piece of a dense read. No I/O.
+//! Planning of dense reads: the tiles of each block. No I/O.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use tesselle_core::array::narrow;
-use tesselle_core::{ColumnBounds, Plan, Region as Selected, Scalar, Scan, Span, Task, Verdict};
+use tesselle_core::{ColumnBounds, Plan, Region, Scalar, Scan, Span, Task, Verdict};
 
 use super::task::DenseTask;
 use crate::fragment::Fragment;
 use crate::meta::slots::Field;
 use crate::open::Array;
-use crate::order::grid::{Grid, Region};
+use crate::order::grid::{CellBox, Grid};
 use crate::read::bounds::tile_bounds;
 use crate::read::projection::Projection;
 use crate::read::schema::{Column, Source};
 use crate::read::tile::FieldTiles;
 use crate::{Error, Result};
 
-/// Cells per piece: enough to keep a thread busy, few enough to run many at once.
-const PIECE_CELLS: u64 = 1 << 19;
-/// Bytes per piece, for wide rows.
-const PIECE_BYTES: u64 = 32 << 20;
-/// Most pieces of a plan.
-const MOST_PIECES: usize = 1 << 20;
+/// Cells per block: enough to keep a thread busy, few enough to run many at once.
+const BLOCK_CELLS: u64 = 1 << 19;
+/// Bytes per block, for wide rows.
+const BLOCK_BYTES: u64 = 32 << 20;
+/// Most blocks of a plan.
+const MAX_BLOCKS: usize = 1 << 20;
 
-/// What all tasks of a dense read share.
+/// State shared by all tasks of a dense read.
 pub(crate) struct DenseScan {
     pub(crate) array: Arc<Array>,
     pub(crate) grid: Grid,
@@ -34,7 +34,7 @@ pub(crate) struct DenseScan {
     pub(crate) fields: HashMap<usize, Vec<Option<FieldTiles>>>,
 }
 
-/// A tile that contributes to a piece.
+/// A tile that contributes to a block.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
     /// The fragment, by position.
@@ -44,10 +44,10 @@ pub(crate) struct Part {
     /// The tile's place on the grid.
     pub(crate) index: Vec<u64>,
     /// The cells it contributes.
-    pub(crate) region: Region,
+    pub(crate) region: CellBox,
 }
 
-/// The tiles of one piece, oldest first.
+/// The tiles of one block, oldest first.
 #[derive(Debug, Clone)]
 pub(crate) struct Composition {
     pub(crate) parts: Vec<Part>,
@@ -72,46 +72,46 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     };
     let fields = fields_of(array, &projection, &bounds)?;
     let row_bytes: u64 = projection.columns.iter().map(|column| column.cell_size().max(16) as u64).sum();
-    let wanted = scan.batch_rows.map_or(PIECE_CELLS, |rows| rows as u64);
-    let cells = wanted.min(PIECE_BYTES / row_bytes.max(1)).max(1);
-    let mut pieces = grid.split(&selected, cells, MOST_PIECES)?;
+    let wanted = scan.batch_rows.map_or(BLOCK_CELLS, |rows| rows as u64);
+    let cells = wanted.min(BLOCK_BYTES / row_bytes.max(1)).max(1);
+    let mut blocks = grid.split(&selected, cells, MAX_BLOCKS)?;
     if let Some(limit) = scan.limit.filter(|_| scan.predicate.is_none()) {
-        truncate(&mut pieces, limit);
+        truncate(&mut blocks, limit);
     }
     let scan = Arc::new(DenseScan { array: Arc::clone(array), grid, cells_per_tile, projection, fields });
-    let mut tasks: Vec<Box<dyn Task>> = Vec::with_capacity(pieces.len());
+    let mut tasks: Vec<Box<dyn Task>> = Vec::with_capacity(blocks.len());
     let mut read = std::collections::HashSet::new();
-    for piece in pieces {
-        let composition = scan.compose(&piece);
-        if scan.verdict(&piece, &composition)? == Verdict::Never {
+    for block in blocks {
+        let composition = scan.compose(&block);
+        if scan.verdict(&block, &composition)? == Verdict::Never {
             continue;
         }
         read.extend(composition.parts.iter().map(|part| (part.fragment, part.tile)));
-        tasks.push(Box::new(DenseTask::new(Arc::clone(&scan), piece, composition)));
+        tasks.push(Box::new(DenseTask::new(Arc::clone(&scan), block, composition)));
     }
     Ok(Plan { tasks, pieces: all_tiles, pruned: all_tiles.saturating_sub(read.len() as u64) })
 }
 
 /// The positions that the scan selects.
-pub(crate) fn selection(array: &Array, grid: &Grid, scan: &Scan) -> Result<Selected> {
+pub(crate) fn selection(array: &Array, grid: &Grid, scan: &Scan) -> Result<Region> {
     let rows = array.row_box(grid)?;
     let Some(selection) = &scan.selection else {
         let Some(rows) = rows else {
-            return Ok(Selected { spans: vec![Span { start: 0, stop: 0, step: 1 }; grid.axes.len()] });
+            return Ok(Region { spans: vec![Span { start: 0, stop: 0, step: 1 }; grid.axes.len()] });
         };
         let spans = rows.low.iter().zip(&rows.high);
         let spans = spans.map(|(low, high)| Span { start: *low, stop: high.saturating_add(1), step: 1 });
-        return Ok(Selected { spans: spans.collect() });
+        return Ok(Region { spans: spans.collect() });
     };
-    // The selection names coordinates of the domain; bounds that it leaves open are those of the rows.
+    // The selection is in domain coordinates; its open bounds are those of the rows.
     let (first, shape) = corner_and_shape(grid, rows.as_ref());
     let bounded = selection.bounded(&coordinates(grid, &first), &shape);
     let (first, shape) = corner_and_shape(grid, Some(&grid.domain()));
     bounded.resolve(&coordinates(grid, &first), &shape)
 }
 
-/// The first position and the shape of a box; without one the corner of the domain and no cells.
-pub(crate) fn corner_and_shape(grid: &Grid, region: Option<&Region>) -> (Vec<u64>, Vec<u64>) {
+/// The first position and the shape of a box; without a box, the corner of the domain and zero cells.
+pub(crate) fn corner_and_shape(grid: &Grid, region: Option<&CellBox>) -> (Vec<u64>, Vec<u64>) {
     let axes = 0..grid.axes.len();
     match region {
         Some(region) => (region.low.clone(), axes.map(|axis| region.len(axis)).collect()),
@@ -125,25 +125,25 @@ pub(crate) fn coordinates(grid: &Grid, position: &[u64]) -> Vec<i128> {
     axes.map(|(axis, position)| axis.low.saturating_add(i128::from(*position))).collect()
 }
 
-/// Drops pieces beyond the first `limit` rows.
-fn truncate(pieces: &mut Vec<Selected>, limit: u64) {
+/// Drops blocks after the first `limit` rows.
+fn truncate(blocks: &mut Vec<Region>, limit: u64) {
     let mut rows = 0_u64;
     let mut keep = 0;
-    for piece in pieces.iter() {
+    for block in blocks.iter() {
         if rows >= limit {
             break;
         }
-        rows = rows.saturating_add(piece.cells().unwrap_or(u64::MAX));
+        rows = rows.saturating_add(block.cells().unwrap_or(u64::MAX));
         keep += 1;
     }
-    pieces.truncate(keep);
+    blocks.truncate(keep);
 }
 
-/// The tiles of the wanted attributes in every fragment that meets `bounds`.
+/// The tiles of the selected attributes in every fragment that intersects `bounds`.
 fn fields_of(
     array: &Array,
     projection: &Projection,
-    bounds: &Region,
+    bounds: &CellBox,
 ) -> Result<HashMap<usize, Vec<Option<FieldTiles>>>> {
     let mut out = HashMap::new();
     for (position, fragment) in array.fragments.iter().enumerate() {
@@ -166,7 +166,7 @@ pub(crate) fn field_of(array: &Array, fragment: &Fragment, column: &Column) -> R
         && attribute.nullable == column.nullable;
     if !same {
         return Err(Error::unsupported(format!(
-            "attribute '{}' has another type in an older fragment",
+            "attribute '{}' has a different type in an older fragment",
             column.name
         ))
         .file(fragment.path.clone()));
@@ -175,11 +175,11 @@ pub(crate) fn field_of(array: &Array, fragment: &Fragment, column: &Column) -> R
 }
 
 impl DenseScan {
-    /// The tiles that make up `piece`.
-    pub(crate) fn compose(&self, piece: &Selected) -> Composition {
+    /// The tiles that make up `block`.
+    pub(crate) fn compose(&self, block: &Region) -> Composition {
         let none = Composition { parts: Vec::new(), covered: false };
-        let Some(bounds) = Grid::bounds_of(piece) else { return Composition { covered: true, ..none } };
-        let mut fragments: Vec<(usize, &Fragment, &Region)> = Vec::new();
+        let Some(bounds) = Grid::bounds_of(block) else { return Composition { covered: true, ..none } };
+        let mut fragments: Vec<(usize, &Fragment, &CellBox)> = Vec::new();
         for (position, fragment) in self.array.fragments.iter().enumerate() {
             if let Some(dense) = fragment.dense.as_ref().filter(|_| self.fields.contains_key(&position))
                 && dense.region.intersect(&bounds).is_some()
@@ -191,15 +191,15 @@ impl DenseScan {
             return none;
         }
         let tiles = self.grid.tiles_of(&bounds);
-        // Only tiles that some fragment holds are visited: a domain can be far larger than what was written.
-        let mut visited: Option<Region> = None;
+        // Only tiles that some fragment stores are visited: the domain can be far larger than the written part.
+        let mut visited: Option<CellBox> = None;
         for (_, fragment, _) in &fragments {
-            let Some(held) = fragment.dense.as_ref().and_then(|dense| dense.tiles.intersect(&tiles)) else {
+            let Some(stored) = fragment.dense.as_ref().and_then(|dense| dense.tiles.intersect(&tiles)) else {
                 continue;
             };
             match &mut visited {
-                None => visited = Some(held),
-                Some(all) => all.include(&held),
+                None => visited = Some(stored),
+                Some(all) => all.include(&stored),
             }
         }
         let Some(visited) = visited else { return none };
@@ -207,25 +207,25 @@ impl DenseScan {
         let mut parts = Vec::new();
         let mut index = visited.low.clone();
         loop {
-            covered &= self.compose_tile(&index, piece, &bounds, &fragments, &mut parts);
+            covered &= self.compose_tile(&index, block, &bounds, &fragments, &mut parts);
             if !advance(&mut index, &visited) {
                 return Composition { parts, covered };
             }
         }
     }
 
-    /// Adds the parts of one tile, oldest first; says whether they cover it.
+    /// Adds the parts of one tile, oldest first; returns whether they cover it.
     fn compose_tile(
         &self,
         index: &[u64],
-        piece: &Selected,
-        bounds: &Region,
-        fragments: &[(usize, &Fragment, &Region)],
+        block: &Region,
+        bounds: &CellBox,
+        fragments: &[(usize, &Fragment, &CellBox)],
         parts: &mut Vec<Part>,
     ) -> bool {
         let Some(wanted) = self.grid.tile_region(index).intersect(bounds) else { return true };
         // With steps, whole tiles may lie between selected positions.
-        let hits = piece.spans.iter().zip(wanted.low.iter().zip(&wanted.high));
+        let hits = block.spans.iter().zip(wanted.low.iter().zip(&wanted.high));
         if hits.into_iter().any(|(span, (low, high))| span.within(*low, high.saturating_add(1)).is_none()) {
             return true;
         }
@@ -246,13 +246,13 @@ impl DenseScan {
         covered
     }
 
-    /// Whether any row of the piece can match, from coordinates and tile statistics.
-    fn verdict(&self, piece: &Selected, composition: &Composition) -> Result<Verdict> {
+    /// Whether any row of the block can match, from coordinates and tile statistics.
+    fn verdict(&self, block: &Region, composition: &Composition) -> Result<Verdict> {
         let Some(predicate) = &self.projection.predicate else { return Ok(Verdict::Maybe) };
         let mut bounds: HashMap<&str, ColumnBounds> = HashMap::new();
         for (at, column) in self.projection.tested().iter().enumerate() {
             let found = match column.source {
-                Source::Dimension(axis) => self.axis_bounds(column, axis, piece),
+                Source::Dimension(axis) => self.axis_bounds(column, axis, block),
                 Source::Attribute(_) => self.attribute_bounds(at, column, composition)?,
             };
             if let Some(found) = found {
@@ -262,12 +262,12 @@ impl DenseScan {
         Ok(predicate.verdict(&|name| bounds.get(name).cloned()))
     }
 
-    fn axis_bounds(&self, column: &Column, axis: usize, piece: &Selected) -> Option<ColumnBounds> {
+    fn axis_bounds(&self, column: &Column, axis: usize, block: &Region) -> Option<ColumnBounds> {
         // Dates can be null, and then compare with nothing.
         if column.field.is_nullable() {
             return None;
         }
-        let (grid_axis, bounds) = (self.grid.axes.get(axis)?, Grid::bounds_of(piece)?);
+        let (grid_axis, bounds) = (self.grid.axes.get(axis)?, Grid::bounds_of(block)?);
         let at = |position: &u64| Scalar::Int(grid_axis.low.saturating_add(i128::from(*position)));
         Some(ColumnBounds {
             min: Some(at(bounds.low.get(axis)?)),
@@ -277,7 +277,7 @@ impl DenseScan {
         })
     }
 
-    /// The bounds of an attribute over whole, undisputed tiles.
+    /// The bounds of an attribute over tiles that are used entirely and not overwritten.
     fn attribute_bounds(
         &self,
         at: usize,
@@ -306,13 +306,13 @@ impl DenseScan {
                 },
             });
         }
-        // Null counts cover whole tiles, of which the piece may take a part; only their absence is sure.
+        // Null counts cover whole tiles, of which the block may use a part, so only a count of zero is exact.
         Ok(all.map(|all| ColumnBounds { nulls: all.nulls.filter(|n| *n == 0), ..all }))
     }
 }
 
 /// The next grid position of a box, the last axis fastest; `false` at the end.
-pub(crate) fn advance(index: &mut [u64], within: &Region) -> bool {
+pub(crate) fn advance(index: &mut [u64], within: &CellBox) -> bool {
     for (axis, position) in index.iter_mut().enumerate().rev() {
         let (Some(low), Some(high)) = (within.low.get(axis), within.high.get(axis)) else { return false };
         if *position < *high {

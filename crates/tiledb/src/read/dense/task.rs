@@ -1,10 +1,10 @@
-//! One piece of a dense read: first the columns that the predicate tests, then, if a row passes, the others.
+//! One block of a dense read: first the columns that the predicate tests, then, if a row passes, the others.
 
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
 use bytes::Bytes;
-use tesselle_core::{ByteRange, Cost, Region as Selected, Step, Task};
+use tesselle_core::{ByteRange, Cost, Region, Step, Task};
 
 use super::assemble::Assembler;
 use super::plan::{Composition, DenseScan};
@@ -21,14 +21,14 @@ enum State {
 
 pub(crate) struct DenseTask {
     scan: Arc<DenseScan>,
-    piece: Selected,
+    block: Region,
     composition: Composition,
     state: State,
 }
 
 impl DenseTask {
-    pub(crate) fn new(scan: Arc<DenseScan>, piece: Selected, composition: Composition) -> Self {
-        Self { scan, piece, composition, state: State::Start }
+    pub(crate) fn new(scan: Arc<DenseScan>, block: Region, composition: Composition) -> Self {
+        Self { scan, block, composition, state: State::Start }
     }
 
     /// The ranges of the tiles of columns `from..to` of the projection.
@@ -46,7 +46,7 @@ impl DenseTask {
 
     fn decode(&self, columns: std::ops::Range<usize>, fetched: Vec<Bytes>) -> Result<Vec<ArrayRef>> {
         let mut fetched = fetched.into_iter();
-        let mut assembler = Assembler::new(&self.scan, &self.piece, &self.composition)?;
+        let mut assembler = Assembler::new(&self.scan, &self.block, &self.composition)?;
         let decode = |at: usize, column: &Column| match column.source {
             Source::Dimension(axis) => assembler.coordinates(column, axis),
             Source::Attribute(_) => {
@@ -76,7 +76,7 @@ impl DenseTask {
         self.state = State::Done;
         let projection = &self.scan.projection;
         let all: Vec<ArrayRef> = tested.iter().cloned().chain(others).collect();
-        let rows = usize::try_from(self.piece.cells().unwrap_or(0)).unwrap_or(0);
+        let rows = usize::try_from(self.block.cells().unwrap_or(0)).unwrap_or(0);
         let Some(picks) = passing else { return projection.batch(&all, rows).map(Step::Batch) };
         let indices = UInt32Array::from(picks.to_vec());
         let taken = all.iter().map(|array| arrow_select::take::take(array, &indices, None));
@@ -101,7 +101,7 @@ impl Task for DenseTask {
         }
         let row: u64 =
             self.scan.projection.columns.iter().map(|column| column.cell_size().max(16) as u64).sum();
-        let out = self.piece.cells().unwrap_or(u64::MAX).saturating_mul(row);
+        let out = self.block.cells().unwrap_or(u64::MAX).saturating_mul(row);
         Cost {
             pieces: self.composition.parts.len() as u64,
             bytes_in,
@@ -115,7 +115,7 @@ impl Task for DenseTask {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Start if tested_columns.is_empty() => {
                 // A predicate without columns is a constant.
-                let rows = usize::try_from(self.piece.cells().unwrap_or(0)).unwrap_or(0);
+                let rows = usize::try_from(self.block.cells().unwrap_or(0)).unwrap_or(0);
                 let passing = self.scan.projection.passing(&[], rows)?;
                 if passing.as_ref().is_some_and(Vec::is_empty) {
                     return Ok(Step::Done);
@@ -129,7 +129,7 @@ impl Task for DenseTask {
             }
             State::Tested => {
                 let tested = self.decode(tested_columns, fetched)?;
-                let rows = usize::try_from(self.piece.cells().unwrap_or(0)).unwrap_or(0);
+                let rows = usize::try_from(self.block.cells().unwrap_or(0)).unwrap_or(0);
                 let passing = self.scan.projection.passing(&tested, rows)?;
                 if passing.as_ref().is_some_and(Vec::is_empty) {
                     return Ok(Step::Done);

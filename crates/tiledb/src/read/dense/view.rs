@@ -1,4 +1,4 @@
-//! The array face of a dense, fixed-size, numeric attribute.
+//! The array view of a dense, fixed-size, numeric attribute.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tesselle_core::array::{Place, fill};
-use tesselle_core::{ArrayView, DType, Region as Selected, Scan, Span, Storage};
+use tesselle_core::{ArrayView, DType, Region, Scan, Span, Storage};
 
 use super::plan::{DenseScan, Part, coordinates, corner_and_shape, field_of};
 use crate::open::Array;
@@ -16,7 +16,7 @@ use crate::read::schema::{Column, Source};
 use crate::read::tile::FieldTiles;
 use crate::{Datatype, Physical, Result};
 
-/// A dense attribute as a grid of numbers: the box of rows or the whole domain, cut along the tile grid.
+/// A dense attribute as a grid of numbers over the row box or the whole domain, divided along the tile grid.
 pub(crate) struct DenseView {
     scan: DenseScan,
     dtype: DType,
@@ -40,7 +40,7 @@ impl DenseView {
             && dtype_of(column.datatype).is_some()
     }
 
-    /// The view of a column, if it can have one: of its rows, or of the whole `domain`.
+    /// The view of a column, if it has one: over its rows, or over the whole `domain`.
     pub(crate) fn try_new(array: &Arc<Array>, name: &str, domain: bool) -> Result<Option<Self>> {
         let column = array.column(name)?;
         let Some(dtype) = dtype_of(column.datatype).filter(|_| Self::suits(array, column)) else {
@@ -65,7 +65,7 @@ impl DenseView {
     }
 
     /// The positions of the rows `rows` of a tile of the view.
-    fn piece(&self, tile: &[u64], rows: &Range<u64>) -> Selected {
+    fn block(&self, tile: &[u64], rows: &Range<u64>) -> Region {
         let axes = tile.iter().zip(&self.tile_shape).zip(self.first.iter().zip(&self.shape)).enumerate();
         let spans = axes.map(|(axis, ((index, extent), (first, shape)))| {
             let low = index.saturating_mul(*extent);
@@ -77,24 +77,24 @@ impl DenseView {
             };
             Span { start: first.saturating_add(low), stop: first.saturating_add(high), step: 1 }
         });
-        Selected { spans: spans.collect() }
+        Region { spans: spans.collect() }
     }
 
-    /// The tiles of a field that make up a part; `None` where its fragment lacks the field.
+    /// The tiles of a field in a part; `None` if its fragment does not have the field.
     fn field(&self, part: &Part) -> Option<&FieldTiles> {
         self.scan.fields.get(&part.fragment).and_then(|fields| fields.first()?.as_ref())
     }
 
-    fn compose(&self, piece: &Selected, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
+    fn compose(&self, block: &Region, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
         let scan = &self.scan;
-        let composition = scan.compose(piece);
+        let composition = scan.compose(block);
         if !composition.covered {
             fill(dst, &self.fill);
         }
         let width = self.dtype.size();
         let (mut fetched, mut scratch) = (fetched.iter().cloned(), Vec::new());
         for part in &composition.parts {
-            let runs = scan.grid.runs(&part.index, &part.region, piece);
+            let runs = scan.grid.runs(&part.index, &part.region, block);
             let tile = self.field(part).map(|field| (field, field.take(&mut fetched)));
             let Some(runs) = runs else { continue };
             let Some((field, tile)) = tile else {
@@ -142,7 +142,7 @@ impl ArrayView for DenseView {
     }
 
     fn locate(&self, tile: &[u64], rows: &Range<u64>) -> Result<Place> {
-        let composition = self.scan.compose(&self.piece(tile, rows));
+        let composition = self.scan.compose(&self.block(tile, rows));
         if composition.parts.is_empty() {
             return Ok(Place::Fill);
         }
@@ -156,7 +156,7 @@ impl ArrayView for DenseView {
     }
 
     fn decode(&self, tile: &[u64], rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
-        self.compose(&self.piece(tile, &rows), fetched, dst)
+        self.compose(&self.block(tile, &rows), fetched, dst)
     }
 
     fn decodes_rows(&self) -> bool {

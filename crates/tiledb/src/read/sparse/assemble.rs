@@ -1,4 +1,4 @@
-//! One output column of a group of sparse tiles: whole tiles straight into the buffer, others cell by cell.
+//! One output column of a group of sparse tiles: whole tiles are decoded directly into the buffer, others cell by cell.
 
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
@@ -13,7 +13,7 @@ use crate::read::schema::Column;
 use crate::read::tile::VarCells;
 use crate::{Error, Result};
 
-/// The chosen rows of a column. Tiles that are not decoded yet take their bytes from `fetched`.
+/// The selected rows of a column. Tiles that are not decoded yet take their bytes from `fetched`.
 pub(super) fn assemble(
     scan: &SparseScan,
     at: usize,
@@ -100,7 +100,7 @@ impl Output<'_> {
         Err(Error::limit(format!("column '{}' exceeds 2 GiB in one batch", self.column.name)))
     }
 
-    /// Appends the chosen cells of a decoded tile.
+    /// Appends the selected cells of a decoded tile.
     fn push(&mut self, decoded: &Decoded, tile: &Chosen) -> Result<()> {
         if let Some(all) = &mut self.validity {
             let validity = decoded.validity().unwrap_or_default();

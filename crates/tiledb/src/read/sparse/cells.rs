@@ -1,4 +1,4 @@
-//! The cells of one field in one sparse tile, decoded.
+//! The decoded cells of one field in one sparse tile.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::fragment::Fragment;
 use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::dimension::Dimension;
 use crate::meta::slots::Field;
-use crate::meta::value::{Range, parse_scalar, text_or_bytes};
+use crate::meta::value::{Bounds, parse_scalar, string_or_bytes};
 use crate::open::Array;
 use crate::read::tile::{FieldTiles, StoredTile, VarCells};
 use crate::{Error, Result};
 
-/// Most bytes of fill values that one tile is given.
+/// Maximum bytes of fill values for one tile.
 const MOST_FILLED: usize = 1 << 28;
 
-/// Where the cells of a column come from in one fragment.
+/// The source of a column's cells in one fragment.
 #[derive(Debug, Clone)]
 pub(crate) enum ColumnTiles {
-    /// A field of its own.
+    /// A separate field.
     Field(Arc<FieldTiles>),
     /// One dimension of the joint coordinates of old fragments.
     Coords { field: Arc<FieldTiles>, dim: usize, dims: usize, zipped: bool },
@@ -36,7 +36,7 @@ impl ColumnTiles {
             return Ok(Self::Field(Arc::new(FieldTiles::new(array, fragment, Field::Dimension(dim))?)));
         }
         let field = Arc::new(FieldTiles::new(array, fragment, Field::Coords)?);
-        // Version 1 kept coordinates together, unless they went through a compressor.
+        // Version 1 interleaved coordinates unless they were compressed.
         let compressed = fragment.schema.coords_filters.filters.iter().any(is_compressor);
         let zipped = fragment.version() == 1 && !compressed;
         Ok(Self::Coords { field, dim, dims: fragment.schema.dimensions.len(), zipped })
@@ -100,11 +100,9 @@ impl ColumnTiles {
                 Ok(Decoded::Fixed { bytes, width, validity: None })
             }
             Self::Fill { value, valid, is_var } => {
-                // Nothing on disk vouches for the number of cells here.
+                // No stored bytes limit the number of cells here.
                 if count.saturating_mul(value.len().max(8)) > MOST_FILLED {
-                    return Err(Error::limit(format!(
-                        "a tile of {count} cells has no values to show for it"
-                    )));
+                    return Err(Error::limit(format!("a tile of {count} cells has no stored values")));
                 }
                 let validity = valid.map(|valid| vec![u8::from(valid); count]);
                 if *is_var {
@@ -165,7 +163,7 @@ impl Decoded {
         }
     }
 
-    /// Numbers that order and equal as the values do; `None` for variable length.
+    /// Integers that order and compare equal as the values do; `None` for variable length.
     pub(crate) fn order_keys(&self, datatype: Datatype) -> Option<Vec<u64>> {
         match self {
             Self::Fixed { bytes, .. } => Some(order_keys(datatype.physical(), bytes)),
@@ -173,9 +171,9 @@ impl Decoded {
         }
     }
 
-    /// The least and the greatest coordinate, as engines put them into rectangles: texts by their unsigned bytes, whatever
-    /// the order of cells.
-    pub(crate) fn range(&self, dim: &Dimension) -> Option<Range> {
+    /// The min and max coordinate as engines store them in MBRs: strings compare by unsigned bytes, regardless of the
+    /// cell order.
+    pub(crate) fn range(&self, dim: &Dimension) -> Option<Bounds> {
         match self {
             Self::Fixed { bytes, width, .. } => {
                 let keys = order_keys(dim.datatype.physical(), bytes);
@@ -184,11 +182,11 @@ impl Decoded {
                 };
                 let low = keys.iter().enumerate().min_by_key(|(_, key)| **key)?.0;
                 let high = keys.iter().enumerate().max_by_key(|(_, key)| **key)?.0;
-                Some(Range { low: at(low)?, high: at(high)? })
+                Some(Bounds { low: at(low)?, high: at(high)? })
             }
             Self::Var { cells, .. } => {
                 let all = || (0..cells.offsets.len().saturating_sub(1)).map(|cell| cells.get(cell));
-                Some(Range { low: text_or_bytes(all().min()?), high: text_or_bytes(all().max()?) })
+                Some(Bounds { low: string_or_bytes(all().min()?), high: string_or_bytes(all().max()?) })
             }
         }
     }
@@ -202,7 +200,7 @@ impl Decoded {
     }
 }
 
-/// Maps values to numbers in the same order; both zeros of floats to one.
+/// Maps values to integers in the same order; both float zeros map to one integer.
 pub(crate) fn order_keys(physical: Physical, bytes: &[u8]) -> Vec<u64> {
     macro_rules! map {
         ($type:ty, $width:literal, $key:expr) => {

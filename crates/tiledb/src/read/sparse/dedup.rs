@@ -1,4 +1,4 @@
-//! Among cells with equal coordinates, the newest one (spec §12).
+//! Deduplication: the newest of the cells with equal coordinates (spec §12).
 
 use std::cmp::Ordering;
 
@@ -33,7 +33,7 @@ pub(crate) fn newest(dims: &[Dimension], tiles: &[Candidate<'_>]) -> Result<Vec<
         let tile = u32::try_from(tile).map_err(|_| Error::limit("too many tiles overlap"))?;
         cells.extend(candidate.picks.iter().map(|cell| Cell { tile, cell: *cell }));
     }
-    // Fixed dimensions compare by number, made once per tile.
+    // Fixed-size dimensions compare by integer keys, computed once per tile.
     let keys: Vec<Vec<Option<Vec<u64>>>> = tiles
         .iter()
         .map(|tile| {
@@ -104,7 +104,7 @@ fn winners<E>(
             let mut best = cell(group.first()?);
             for entry in group.iter().skip(1) {
                 let challenger = cell(entry);
-                // Versions of a cell in one fragment are stored newest first, so a tie stays with the earlier.
+                // Versions of a cell in one fragment are stored newest first, so the earlier one wins a tie.
                 if age(challenger) > age(best) {
                     best = challenger;
                 }

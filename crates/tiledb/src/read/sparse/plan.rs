@@ -1,7 +1,8 @@
-//! Which tiles a sparse read needs, and how they are grouped. No I/O.
+//! Planning of sparse reads: tile selection and grouping. No I/O.
 //!
-//! Where cells of several fragments, or several versions in one fragment, can share coordinates, tiles that may hold
-//! equal coordinates go into one task, which keeps the newest. Tiles of which nobody disputes a cell are read alone.
+//! Where cells of several fragments, or several versions in one fragment, can share coordinates, tiles that may contain
+//! equal coordinates go into one task, which keeps the newest. Tiles that no other fragment overlaps are read
+//! independently.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use super::task::SparseTask;
 use crate::fragment::Fragment;
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::Field;
-use crate::meta::value::{Range, write_scalar};
+use crate::meta::value::{Bounds, write_scalar};
 use crate::open::{Array, overlap};
 use crate::read::bounds::tile_bounds;
 use crate::read::dense::field_of;
@@ -27,10 +28,10 @@ use crate::{Error, Result};
 const TASK_CELLS: u64 = 1 << 18;
 /// Decoded bytes per task.
 const TASK_BYTES: u64 = 64 << 20;
-/// Tasks' worth of tiles that must be looked at together before their space is cut.
+/// Number of tasks' worth of overlapping tiles above which their space is split.
 const SLAB_TASKS: u64 = 8;
 
-/// A field that is read before rows are chosen.
+/// A field that is read before rows are selected.
 pub(crate) struct KeyField {
     pub(crate) name: String,
     pub(crate) datatype: Datatype,
@@ -42,7 +43,7 @@ pub(crate) struct FragmentFields {
     pub(crate) fragment: Arc<Fragment>,
     /// Per column of the projection.
     pub(crate) columns: Vec<ColumnTiles>,
-    /// What the predicate, deduplication and delete conditions look at.
+    /// Fields needed by the predicate, deduplication and delete conditions.
     pub(crate) keys: Vec<KeyField>,
     pub(crate) timestamps: Option<ColumnTiles>,
     pub(crate) delete_timestamps: Option<ColumnTiles>,
@@ -50,11 +51,11 @@ pub(crate) struct FragmentFields {
     pub(crate) deletes: Vec<usize>,
 }
 
-/// What all tasks of a sparse read share.
+/// State shared by all tasks of a sparse read.
 pub(crate) struct SparseScan {
     pub(crate) array: Arc<Array>,
     pub(crate) projection: Projection,
-    /// By position of the fragment; only those in use.
+    /// By fragment position; only the fragments in use.
     pub(crate) fragments: HashMap<usize, FragmentFields>,
 }
 
@@ -66,14 +67,14 @@ pub(crate) struct TileRef {
     pub(crate) cells: u64,
 }
 
-/// A value on one dimension that cuts space.
+/// A value on one dimension that splits space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cut {
     Key(u64),
-    Text(Vec<u8>),
+    String(Vec<u8>),
 }
 
-/// A slice of space along one dimension: from `low`, up to before `high`.
+/// A slice of space along one dimension: from `low`, up to but excluding `high`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Slab {
     pub(crate) dim: usize,
@@ -84,7 +85,7 @@ pub(crate) struct Slab {
 /// Plans a sparse read.
 pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     if scan.selection.is_some() {
-        return Err(Error::invalid("a sparse array has no grid to take a slice of")
+        return Err(Error::invalid("a sparse array has no grid, so it cannot be sliced")
             .suggest("use {} with the dimensions, as in \"x\" BETWEEN 0 AND 9", [Action::Filter]));
     }
     let projection = Projection::new(array, scan)?;
@@ -126,7 +127,8 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     Ok(Plan { tasks, pieces: all, pruned: all.saturating_sub(read as u64) })
 }
 
-/// For each fragment whether another one, or a version in itself, may hold a cell with the same coordinates.
+/// For each fragment, whether another fragment, or another version in the same one, may contain a cell with the same
+/// coordinates.
 fn contested(array: &Array) -> Vec<bool> {
     let fragments = &array.fragments;
     if array.schema.allows_dups {
@@ -148,7 +150,7 @@ fn contested(array: &Array) -> Vec<bool> {
     out
 }
 
-/// The tiles of a fragment that can hold a matching row.
+/// The tiles of a fragment that can contain a matching row.
 fn tiles_of(
     array: &Array,
     fragment: &Fragment,
@@ -163,7 +165,7 @@ fn tiles_of(
         fragment.rtree()?;
         return Ok((0..usize::try_from(fragment.tiles).unwrap_or(usize::MAX)).collect());
     };
-    let by_box = |mbr: &[Range], attribute: &dyn Fn(&str) -> Option<ColumnBounds>| {
+    let by_box = |mbr: &[Bounds], attribute: &dyn Fn(&str) -> Option<ColumnBounds>| {
         predicate.verdict(&|name| match array.schema.dimension(name) {
             Some((index, _)) => mbr.get(index).and_then(|range| range_bounds(array, name, range)),
             None => attribute(name),
@@ -171,7 +173,7 @@ fn tiles_of(
     };
     let tree = fragment.rtree()?;
     let mut found = tree.search(dims, &|mbr| by_box(mbr, &|_| None) != Verdict::Never)?;
-    // A tile whose cells may shadow older ones must be read even where its own values cannot match.
+    // A tile whose cells may shadow older ones must be read even if its values cannot match.
     let tests_attributes =
         projection.tested().iter().any(|column| matches!(column.source, Source::Attribute(_)));
     if contested || !tests_attributes {
@@ -189,9 +191,9 @@ fn tiles_of(
     failed.map_or(Ok(found), Err)
 }
 
-type ByBox<'a> = dyn Fn(&[Range], &dyn Fn(&str) -> Option<ColumnBounds>) -> Verdict + 'a;
+type ByBox<'a> = dyn Fn(&[Bounds], &dyn Fn(&str) -> Option<ColumnBounds>) -> Verdict + 'a;
 
-/// Whether a tile stays, by its rectangle and its statistics together.
+/// Whether a tile is kept, by its MBR and its statistics together.
 fn prune_tile(
     fragment: &Fragment,
     projection: &Projection,
@@ -213,9 +215,9 @@ fn prune_tile(
     Ok(by_box(&mbr, &|name| bounds.get(name).cloned()) != Verdict::Never)
 }
 
-/// A range of a dimension as bounds of its column: in both, texts compare by their unsigned bytes. `None` where the
-/// column shows something else than what is stored.
-fn range_bounds(array: &Array, name: &str, range: &Range) -> Option<ColumnBounds> {
+/// A range of a dimension as bounds of its column; strings compare by unsigned bytes in both. `None` if the column does
+/// not show the stored values.
+fn range_bounds(array: &Array, name: &str, range: &Bounds) -> Option<ColumnBounds> {
     let column = array.columns.iter().find(|column| column.name == name)?;
     if column.field.is_nullable() {
         return None;
@@ -289,7 +291,7 @@ fn fields_of(
     })
 }
 
-/// Fragments name conditions by a path relative to the array; only the last component is sure.
+/// Fragments refer to conditions by a path relative to the array, of which only the last component is reliable.
 fn same_commit(a: &str, b: &str) -> bool {
     a.rsplit('/').next() == b.rsplit('/').next()
 }
@@ -308,7 +310,7 @@ fn column_tiles(array: &Array, fragment: &Fragment, column: &Column) -> Result<C
     }
 }
 
-/// Consecutive tiles in groups of a decent size.
+/// Consecutive tiles in groups of a suitable size.
 fn grouped(scan: &SparseScan, tiles: &[TileRef], task_cells: u64) -> Vec<Vec<TileRef>> {
     let mut out: Vec<Vec<TileRef>> = Vec::new();
     let (mut cells, mut bytes) = (0_u64, 0_u64);
@@ -336,13 +338,13 @@ fn grouped(scan: &SparseScan, tiles: &[TileRef], task_cells: u64) -> Vec<Vec<Til
     out
 }
 
-/// A tile with its rectangle.
+/// A tile with its MBR.
 struct Boxed {
     tile: TileRef,
-    mbr: Vec<Range>,
+    mbr: Vec<Bounds>,
 }
 
-/// Groups of tiles that may hold equal coordinates, with the slab of space that each group answers for.
+/// Groups of tiles that may contain equal coordinates, each with the slab of space it covers.
 fn disputed_groups(
     array: &Array,
     tiles: Vec<TileRef>,
@@ -358,11 +360,11 @@ fn disputed_groups(
         let fragment =
             array.fragments.get(tile.fragment).ok_or_else(|| Error::internal("there is no such fragment"))?;
         let tree = fragment.rtree()?;
-        let leaves = tree.leaves().ok_or_else(|| Error::corrupt("a sparse fragment has no rectangles"))?;
+        let leaves = tree.leaves().ok_or_else(|| Error::corrupt("a sparse fragment has no MBRs"))?;
         let at = usize::try_from(tile.tile).unwrap_or(usize::MAX);
         boxed.push(Boxed { tile, mbr: leaves.get(at, dims)? });
     }
-    // The dimension along which tiles fall apart best.
+    // The dimension that separates the tiles best.
     let mut best: Option<(usize, Vec<Vec<usize>>)> = None;
     for dim in 0..dims.len() {
         let groups = components(&boxed, dim);
@@ -399,7 +401,7 @@ fn disputed_groups(
     Ok(out)
 }
 
-/// Groups whose ranges along `dim` do not touch each other.
+/// Groups whose ranges along `dim` do not touch.
 fn components(boxed: &[Boxed], dim: usize) -> Vec<Vec<usize>> {
     let low = |i: &usize| boxed.get(*i).and_then(|b| b.mbr.get(dim)).map(|range| &range.low);
     let mut order: Vec<usize> = (0..boxed.len()).collect();
@@ -420,7 +422,7 @@ fn components(boxed: &[Boxed], dim: usize) -> Vec<Vec<usize>> {
     out
 }
 
-/// Cuts the space of one large group; a tile belongs to every slab that it reaches into.
+/// Splits the space of one large group; a tile belongs to every slab that it intersects.
 fn slabs(
     array: &Array,
     boxed: &[Boxed],
@@ -430,9 +432,9 @@ fn slabs(
 ) -> Result<Vec<(Vec<TileRef>, Option<Slab>)>> {
     let datatype = array.schema.dimensions.get(dim).map(|dim| dim.datatype);
     let datatype = datatype.ok_or_else(|| Error::internal("there is no such dimension"))?;
-    let members: Vec<(&Boxed, &Range)> =
+    let members: Vec<(&Boxed, &Bounds)> =
         group.iter().filter_map(|i| boxed.get(*i)).filter_map(|b| Some((b, b.mbr.get(dim)?))).collect();
-    // The group is in the order of its lower ends; a cut is a lower end after enough cells.
+    // The group is sorted by lower ends; a cut is a lower end after enough cells.
     let mut cuts: Vec<&Scalar> = Vec::new();
     let mut cells = 0_u64;
     for (member, range) in &members {
@@ -447,8 +449,8 @@ fn slabs(
     let cut_of = |value: &Scalar| -> Result<Cut> {
         let mut bytes = Vec::new();
         write_scalar(value, datatype, &mut bytes)?;
-        if datatype.is_text() {
-            return Ok(Cut::Text(bytes));
+        if datatype.is_byte_string() {
+            return Ok(Cut::String(bytes));
         }
         let keys = order_keys(datatype.physical(), &bytes);
         keys.first().copied().map(Cut::Key).ok_or_else(|| Error::internal("a cut has no value"))
@@ -457,7 +459,7 @@ fn slabs(
     for i in 0..=cuts.len() {
         let low = i.checked_sub(1).and_then(|i| cuts.get(i)).copied();
         let high = cuts.get(i).copied();
-        let reaches = |range: &Range| {
+        let reaches = |range: &Bounds| {
             low.is_none_or(|low| range.high.compare(low) != Some(Ordering::Less))
                 && high.is_none_or(|high| range.low.compare(high) == Some(Ordering::Less))
         };

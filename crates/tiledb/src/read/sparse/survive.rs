@@ -1,7 +1,7 @@
-//! Evaluating delete conditions over the cells of a tile (spec §13).
+//! Evaluation of delete conditions over the cells of a tile (spec §13).
 //!
-//! Conditions are stored negated: a cell survives where the tree is true. A comparison with a null cell is false, so a
-//! condition that tests an attribute deletes its nulls; interoperability asks for just that.
+//! Conditions are stored negated: a cell survives if the tree is true. A comparison with a null cell is false, so a
+//! condition on an attribute deletes its null cells; interoperability requires this.
 
 use std::cmp::Ordering;
 
@@ -10,13 +10,13 @@ use crate::meta::condition::{Combination, Condition, Op};
 use crate::meta::datatype::{Datatype, Physical};
 use crate::{Error, Result};
 
-/// A field as a condition sees it.
+/// A field tested by a condition.
 pub(crate) struct Tested<'a> {
     pub(crate) datatype: Datatype,
     pub(crate) cells: &'a Decoded,
 }
 
-/// For each cell whether `condition` is true.
+/// For each cell, whether `condition` is true.
 pub(crate) fn evaluate<'a>(
     condition: &Condition,
     cells: usize,
@@ -69,19 +69,19 @@ fn fold(
 fn compare(tested: &Tested<'_>, op: Op, values: &[&[u8]], cells: usize) -> Result<Vec<bool>> {
     let validity = tested.cells.validity();
     let is_valid = |cell: usize| validity.is_none_or(|validity| validity.get(cell).is_some_and(|v| *v != 0));
-    // An empty value with EQ or NE asks for null, where there can be one.
+    // An empty value with EQ or NE is a null test on nullable fields.
     if let (Op::Eq | Op::Ne, [[]], Some(_)) = (op, values, validity) {
         return Ok((0..cells).map(|cell| is_valid(cell) == (op == Op::Ne)).collect());
     }
     let mut out = match tested.cells {
         Decoded::Var { cells: var, .. } => (0..cells)
-            .map(|cell| holds(op, values.iter().map(|value| var.get(cell).cmp(value))))
+            .map(|cell| matches_op(op, values.iter().map(|value| var.get(cell).cmp(value))))
             .collect::<Vec<_>>(),
         Decoded::Fixed { bytes, width, .. }
-            if *width != tested.datatype.size() || is_text(tested.datatype) =>
+            if *width != tested.datatype.size() || is_byte_string(tested.datatype) =>
         {
             let stored = bytes.chunks_exact((*width).max(1));
-            stored.map(|cell| holds(op, values.iter().map(|value| cell.cmp(value)))).collect()
+            stored.map(|cell| matches_op(op, values.iter().map(|value| cell.cmp(value)))).collect()
         }
         Decoded::Fixed { bytes, .. } => numbers(tested.datatype, bytes, op, values)?,
     };
@@ -92,12 +92,12 @@ fn compare(tested: &Tested<'_>, op: Op, values: &[&[u8]], cells: usize) -> Resul
     Ok(out)
 }
 
-fn is_text(datatype: Datatype) -> bool {
-    datatype.is_text() || datatype == Datatype::Char
+fn is_byte_string(datatype: Datatype) -> bool {
+    datatype.is_byte_string() || datatype == Datatype::Char
 }
 
-/// Whether a cell that compares so with each value satisfies the comparison.
-fn holds(op: Op, mut orders: impl Iterator<Item = Ordering>) -> bool {
+/// Whether a cell with these comparison results satisfies the operator.
+fn matches_op(op: Op, mut orders: impl Iterator<Item = Ordering>) -> bool {
     match op {
         Op::In => orders.any(Ordering::is_eq),
         Op::NotIn => !orders.any(Ordering::is_eq),

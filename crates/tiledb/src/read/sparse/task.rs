@@ -1,4 +1,4 @@
-//! One group of sparse tiles: choose the rows, then decode the rest of their columns.
+//! One group of sparse tiles: selects the rows, then decodes the remaining columns.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ enum State {
     Done,
 }
 
-/// A tile with what is known of it so far.
+/// A tile with its state so far.
 pub(super) struct Chosen {
     pub(super) tile: TileRef,
     /// Decoded key fields, in the order of the fragment's list.
     pub(super) keys: Vec<Decoded>,
-    /// The rows that are wanted; `None` is all.
+    /// The selected rows; `None` is all.
     pub(super) picks: Option<Vec<u32>>,
 }
 
@@ -45,12 +45,12 @@ pub(crate) struct SparseTask {
 }
 
 impl SparseTask {
-    /// A task over tiles of which nobody disputes a cell.
+    /// A task over tiles that no other fragment overlaps.
     pub(super) fn alone(scan: Arc<SparseScan>, tiles: Vec<TileRef>) -> Self {
         Self { scan, tiles, disputed: false, slab: None, state: State::Start }
     }
 
-    /// A task over tiles that may share coordinates; it answers for the cells in `slab`.
+    /// A task over tiles that may share coordinates; it returns the cells in `slab`.
     pub(super) fn disputed(scan: Arc<SparseScan>, tiles: Vec<TileRef>, slab: Option<Slab>) -> Self {
         let first = tiles.first().map(|tile| tile.fragment);
         let versions = |tile: &TileRef| {
@@ -67,7 +67,7 @@ impl SparseTask {
             .ok_or_else(|| Error::internal("a tile belongs to no fragment"))
     }
 
-    /// What must be read before rows can be chosen.
+    /// The ranges to read before rows can be selected.
     fn key_ranges(&self) -> Result<Vec<ByteRange>> {
         let mut out = Vec::new();
         for tile in &self.tiles {
@@ -80,7 +80,7 @@ impl SparseTask {
         Ok(out)
     }
 
-    /// Decodes the key fields and chooses rows by time, slab, age and delete conditions.
+    /// Decodes the key fields and selects rows by time, slab, age and delete conditions.
     fn choose(&self, fetched: Vec<Bytes>) -> Result<Vec<Chosen>> {
         let mut fetched = fetched.into_iter();
         let mut chosen = Vec::with_capacity(self.tiles.len());
@@ -117,7 +117,7 @@ impl SparseTask {
         Ok(chosen)
     }
 
-    /// Cells written outside of the times of the read do not exist.
+    /// Drops cells written outside the time range of the read.
     fn by_time(&self, tile: &mut Chosen, times: Option<&[u64]>) {
         let range = &self.scan.array.range;
         if let Some(times) = times.filter(|times| times.iter().any(|time| !range.contains(time))) {
@@ -144,7 +144,7 @@ impl SparseTask {
                 .collect()
         } else {
             let bound = |cut: &Option<Cut>| match cut {
-                Some(Cut::Text(text)) => Some(text.clone()),
+                Some(Cut::String(text)) => Some(text.clone()),
                 _ => None,
             };
             let (low, high) = (bound(&slab.low), bound(&slab.high));
@@ -187,11 +187,11 @@ impl SparseTask {
         Ok(())
     }
 
-    /// Cells that a consolidated fragment marks as deleted, or that a condition deletes.
+    /// Drops cells that a consolidated fragment marks as deleted, or that a condition deletes.
     fn by_deletion(&self, tile: &mut Chosen, times: Option<&[u64]>, deletions: Option<&[u64]>) -> Result<()> {
         if let Some(deletions) = deletions {
             let end = *self.scan.array.range.end();
-            // The mark of a living cell is the greatest number, also where reads have no end.
+            // A live cell is marked with the maximum value, even if the read has no end time.
             let alive = |time: u64| time == u64::MAX || time > end;
             retain(tile, |cell| deletions.get(cell).is_some_and(|time| alive(*time)));
         }

@@ -1,4 +1,4 @@
-//! Dense fragments into one: tile by tile, the newest cell of each position.
+//! Consolidation of dense fragments: tile by tile, the newest cell of each position.
 
 use std::ops::Range as Span;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::fragment::Fragment;
 use crate::meta::attribute::Attribute;
 use crate::meta::layout::Layout;
 use crate::open::Array;
-use crate::order::grid::{Grid, Region};
+use crate::order::grid::{CellBox, Grid};
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::write::array::ArrayWriter;
 use crate::write::cells::TileCells;
@@ -23,12 +23,12 @@ use crate::{Error, Result};
 const GROUP: usize = 16;
 
 /// The box of several fragments.
-fn union(fragments: &[Arc<Fragment>]) -> Option<Region> {
+fn union(fragments: &[Arc<Fragment>]) -> Option<CellBox> {
     written_box(fragments.iter().map(AsRef::as_ref))
 }
 
-/// The new fragment holds fill values wherever the chosen ones leave gaps in their common box; they must not hide cells
-/// of an older fragment that is not consolidated along.
+/// Fails if the new fragment would hide cells. It contains fill values where the chosen fragments leave gaps in their
+/// common box, which must not hide cells of an older fragment that is not consolidated.
 pub(super) fn refuse_hiding(array: &Array, chosen: &[Arc<Fragment>]) -> Result<()> {
     let (Some(all), Some(first)) = (union(chosen), chosen.first()) else { return Ok(()) };
     let older = array.fragments.iter().take_while(|fragment| fragment.name < first.name);
@@ -40,13 +40,16 @@ pub(super) fn refuse_hiding(array: &Array, chosen: &[Arc<Fragment>]) -> Result<(
     let last = chosen.last().map(|fragment| &fragment.name);
     if let Some((old, _)) = hidden {
         return Err(Error::invalid(format!(
-            "fragment '{}' is older and lies below the chosen ones",
+            "fragment '{}' is older and overlaps the selected fragments",
             old.name.name
         ))
-        .hint("consolidate it along with them"));
+        .hint("include it in the consolidation"));
     }
     if let Some(other) = between.into_iter().find(|fragment| Some(&fragment.name) < last) {
-        return Err(Error::invalid(format!("fragment '{}' lies between the chosen ones", other.name.name)));
+        return Err(Error::invalid(format!(
+            "fragment '{}' is between the selected fragments",
+            other.name.name
+        )));
     }
     Ok(())
 }
@@ -65,7 +68,7 @@ impl ArrayWriter {
         timestamps: (u64, u64),
     ) -> Result<(FinishedFragment, u64)> {
         let grid = self.schema.grid()?;
-        let region = union(chosen).ok_or_else(|| Error::invalid("the fragments hold no cells"))?;
+        let region = union(chosen).ok_or_else(|| Error::invalid("the fragments have no cells"))?;
         let sources: Vec<Source<'_>> = chosen
             .iter()
             .map(|fragment| {
@@ -79,7 +82,7 @@ impl ArrayWriter {
         let cells =
             usize::try_from(grid.cells_per_tile()?).map_err(|_| Error::limit("a tile has too many cells"))?;
         let mut writer = FragmentWriter::create(self.plan(timestamps))?;
-        // A tile is held as it is read from its sources, merged and filtered.
+        // A tile is in memory as read from its sources, as merged and as filtered.
         let widest = self.schema.attributes.iter().map(|attribute| attribute.cell_size().unwrap_or(16)).sum();
         let at_once =
             self.affordable((sources.len() + 2).saturating_mul(cells).saturating_mul(widest), GROUP);
@@ -109,13 +112,13 @@ impl ArrayWriter {
         &self,
         array: &Array,
         grid: &Grid,
-        region: &Region,
+        region: &CellBox,
         sources: &[Source<'_>],
         index: &[u64],
         cells: usize,
     ) -> Result<TileSet> {
         let tile = grid.tile_region(index);
-        // For each cell the source it comes from; the last one is the newest.
+        // For each cell, the index of its source; the last source is the newest.
         let mut owners: Vec<Option<usize>> = vec![None; cells];
         for (number, source) in sources.iter().enumerate() {
             let part = source.fragment.dense.as_ref().and_then(|dense| dense.region.intersect(&tile));
@@ -146,7 +149,7 @@ impl ArrayWriter {
     }
 }
 
-/// Each cell from its owner; the fill value where nobody wrote.
+/// Takes each cell from its source, or the fill value if it was not written.
 fn pick(attribute: &Attribute, owners: &[Option<usize>], decoded: &[Option<Decoded>]) -> TileCells {
     let owner = |owner: &Option<usize>| owner.and_then(|number| decoded.get(number)?.as_ref());
     let validity = attribute.nullable.then(|| {
@@ -174,7 +177,7 @@ fn pick(attribute: &Attribute, owners: &[Option<usize>], decoded: &[Option<Decod
 }
 
 /// The cells of a box within a tile, as runs in the tile's order.
-pub(in crate::write) fn runs_in_tile(grid: &Grid, tile: &Region, part: &Region) -> Vec<Span<usize>> {
+pub(in crate::write) fn runs_in_tile(grid: &Grid, tile: &CellBox, part: &CellBox) -> Vec<Span<usize>> {
     let dims = grid.axes.len();
     let col = grid.cell_order == Layout::ColMajor;
     let inner = if col { 0 } else { dims.saturating_sub(1) };

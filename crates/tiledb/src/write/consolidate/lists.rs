@@ -1,4 +1,4 @@
-//! Commits, footers and metadata files into one of each.
+//! Consolidation of commits, footers and metadata files.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::write::commit::{marker_path, put, put_lines};
 use crate::write::metadata::write_metadata;
 use crate::write::name::{WRITE_VERSION, fresh_versioned};
 
-/// The times that a set of names spans; `None` for no names.
+/// The time range of a set of names; `None` for no names.
 fn span<'a>(names: impl IntoIterator<Item = &'a TimestampedName>) -> Option<(u64, u64)> {
     let fold = |span: Option<(u64, u64)>, name: &TimestampedName| {
         let (start, end) = span.unwrap_or((name.start, name.end));
@@ -28,7 +28,7 @@ fn span<'a>(names: impl IntoIterator<Item = &'a TimestampedName>) -> Option<(u64
 }
 
 impl ArrayWriter {
-    /// Lists all commits in one file, so that opening reads one file instead of many. Gives how many there are.
+    /// Lists all commits in one file, so that opening reads one file instead of many. Returns how many there are.
     pub fn consolidate_commits(&self) -> Result<usize> {
         let limit = Limits::default().metadata_bytes;
         let directory = ArrayDirectory::load(&self.location, limit)?;
@@ -56,7 +56,7 @@ impl ArrayWriter {
         Ok(commits.len())
     }
 
-    /// Copies the footers of all fragments into one file. Gives how many there are.
+    /// Copies the footers of all fragments into one file. Returns how many there are.
     pub fn consolidate_fragment_metadata(&self) -> Result<usize> {
         let limit = Limits::default().metadata_bytes;
         let directory = ArrayDirectory::load(&self.location, limit)?;
@@ -85,8 +85,7 @@ impl ArrayWriter {
         Ok(footers.len())
     }
 
-    /// Merges the metadata files into one that holds what they come to. Gives how many there were, or 0 where there was
-    /// nothing to merge.
+    /// Merges the metadata files into one. Returns how many there were, or 0 if there was nothing to merge.
     pub fn consolidate_metadata(&self) -> Result<usize> {
         let limit = Limits::default().metadata_bytes;
         let directory = ArrayDirectory::load(&self.location, limit)?;

@@ -1,6 +1,6 @@
 //! Consolidation: many fragments, commits or metadata files into one, in bounded memory (spec §11, §12.1, §14, §16).
 //!
-//! What is consolidated stays until it is vacuumed: readers of an earlier time still need it.
+//! The consolidated files are kept until they are vacuumed: reads as of an earlier time still need them.
 
 mod dense;
 mod lists;
@@ -25,9 +25,9 @@ use crate::{Error, Result};
 /// Which fragments to consolidate, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Consolidation {
-    /// Only fragments inside of these times, both included.
+    /// Only fragments inside this time range, both ends included.
     pub between: Option<(u64, u64)>,
-    /// Leaves deleted cells out for good, so that no time travel finds them.
+    /// Removes deleted cells permanently, so that time travel does not find them.
     pub purge: bool,
 }
 
@@ -45,8 +45,8 @@ pub struct PlannedFragment {
 }
 
 impl ArrayWriter {
-    /// Consolidates fragments into one. Does nothing where there are fewer than two, or where a purge leaves no cell:
-    /// the format knows no fragment without cells.
+    /// Consolidates fragments into one. Does nothing if there are fewer than two, or if a purge leaves no cell: the
+    /// format has no empty fragments.
     pub fn consolidate(&self, consolidation: &Consolidation) -> Result<Written> {
         let array = self.open_for_reading()?;
         let chosen = self.choose(&array, consolidation)?;

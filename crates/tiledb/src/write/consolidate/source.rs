@@ -1,4 +1,4 @@
-//! Fields of old fragments as cells of the newest schema.
+//! Fields of older fragments as cells of the newest schema.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(super) fn read(array: &Array, tiles: &ColumnTiles, tile: u64, cells: u64) ->
     tiles.decode(&stored, tile, cells)
 }
 
-/// Decoded cells in the form that writing takes.
+/// Decoded cells in the form for writing.
 pub(super) fn cells_of(decoded: Decoded, count: usize, value_size: usize) -> Cells {
     match decoded {
         Decoded::Fixed { bytes, width, validity } => {

@@ -1,4 +1,4 @@
-//! Sparse fragments into one: all versions of every cell in global order, each with its timestamp (spec §12.1).
+//! Consolidation of sparse fragments: all versions of every cell in global order, each with its timestamp (spec §12.1).
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -24,11 +24,11 @@ use crate::{Error, Result};
 
 /// Tiles that are filtered at once.
 const GROUP: usize = 16;
-/// The delete timestamp of a living cell, and the number of no condition.
+/// The delete timestamp of a live cell, and the index of no condition.
 const NEVER: u64 = u64::MAX;
-/// From this version on readers see a part of a fragment whose cells have timestamps.
+/// From this version on, readers can use a part of a fragment whose cells have timestamps.
 const HAS_TIMESTAMPS: u32 = 15;
-/// From this version on fragments name the delete conditions that their cells carry.
+/// From this version on, fragments list the delete conditions applied to their cells.
 const HAS_CONDITIONS: u32 = 16;
 
 /// A fragment that is read from front to back.
@@ -51,11 +51,11 @@ struct Tile {
     conditions: Vec<u64>,
 }
 
-/// A cell that waits for its turn.
+/// The next cell of a source.
 struct Head {
     tile: Arc<Tile>,
     row: usize,
-    /// Up to here the cells of the tile follow in order.
+    /// The end of the sorted run that contains the cell.
     end: usize,
     /// Whether the next tile of the source follows.
     goes_on: bool,
@@ -68,8 +68,8 @@ impl Head {
         Self { row: 0, end: tile.timestamps.len(), tile, goes_on: true, source }
     }
 
-    /// The stretches of a tile that are in order, each for itself.
-    fn of_stretches(tile: &Arc<Tile>, source: usize) -> Vec<Self> {
+    /// The sorted runs of a tile.
+    fn of_runs(tile: &Arc<Tile>, source: usize) -> Vec<Self> {
         let mut out = Vec::new();
         let (mut row, count) = (0, tile.timestamps.len());
         for end in 1..=count {
@@ -88,7 +88,7 @@ impl Head {
 
 impl Ord for Head {
     fn cmp(&self, other: &Self) -> Ordering {
-        // The heap gives the greatest: the first cell in order, the newest among equals.
+        // The heap returns its maximum: the first cell in order, the newest among equals.
         let place = self.tile.order.compare_across(self.row, &other.tile.order, other.row);
         place
             .reverse()
@@ -136,7 +136,7 @@ impl ArrayWriter {
             }
         }
         let version = self.merged_version(chosen, &conditions);
-        // Without timestamps of cells only the newest version of each can be kept.
+        // Without cell timestamps only the newest version of each cell can be kept.
         let with_timestamps = version >= HAS_TIMESTAMPS;
         let with_deletes = !conditions.is_empty() && !purge;
         let plan = FragmentPlan { version, with_timestamps, with_deletes, ..self.plan(timestamps) };
@@ -162,10 +162,10 @@ impl ArrayWriter {
                     heap.push(Head::of_stream(tile, number));
                     break;
                 }
-                heap.extend(Head::of_stretches(&tile, number));
+                heap.extend(Head::of_runs(&tile, number));
             }
         }
-        // The cell whose older versions must not come back: it was purged, or it is kept without its history.
+        // The cell whose older versions must not reappear: it was purged, or it is kept without its history.
         let mut hides: Option<(Arc<Tile>, usize)> = None;
         while let Some(mut head) = heap.peek_mut() {
             let (tile, row) = (Arc::clone(&head.tile), head.row);
@@ -173,7 +173,7 @@ impl ArrayWriter {
             let shadowed = |(gone, at): &(Arc<Tile>, usize)| gone.order.same_across(*at, &tile.order, row);
             let hidden = !self.schema.allows_dups && hides.as_ref().is_some_and(shadowed);
             let purged = purge && deleted;
-            // The head takes its next cell and finds its place in the heap anew.
+            // The head advances to its next cell and is pushed onto the heap again.
             if row + 1 < head.end {
                 head.row += 1;
             } else if !head.goes_on {
@@ -198,7 +198,7 @@ impl ArrayWriter {
 }
 
 impl ArrayWriter {
-    /// The version of a merged fragment: that of the array, unless what is merged has what only newer ones can hold.
+    /// The version of a merged fragment: that of the array, unless a source has features of a newer version.
     fn merged_version(&self, chosen: &[Arc<Fragment>], conditions: &[String]) -> u32 {
         let needed = if !conditions.is_empty() {
             HAS_CONDITIONS
@@ -211,7 +211,7 @@ impl ArrayWriter {
     }
 }
 
-/// Fragments name conditions by paths of which only the last component is sure.
+/// Fragments refer to conditions by paths of which only the last component is reliable.
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -232,8 +232,8 @@ impl<'a> Source<'a> {
         Ok(Self { fragment, columns, timestamps, deletes, processed, next: 0 })
     }
 
-    /// Whether the cells come in the order that we write. Texts beyond ASCII may not: engines merge them by another order
-    /// than they sort them by, and versions of a cell must meet.
+    /// Whether the cells are in the order that we write. Non-ASCII strings may not be: engines merge them in a
+    /// different order than they sort them, and versions of a cell must be adjacent.
     fn is_in_order(&self, array: &Array, schema: &ArraySchema) -> Result<bool> {
         if !schema.dimensions.iter().any(Dimension::is_var) {
             return Ok(true);
@@ -260,7 +260,7 @@ impl<'a> Source<'a> {
         Ok(true)
     }
 
-    /// The next tile with cells, all deletes applied.
+    /// The next non-empty tile, with all deletes applied.
     fn next_tile(
         &mut self,
         array: &Array,
@@ -296,7 +296,7 @@ impl<'a> Source<'a> {
         let (mut delete_timestamps, mut numbers) = (vec![NEVER; count], vec![NEVER; count]);
         if let Some((times, indexes)) = &self.deletes {
             delete_timestamps = read(times)?.numbers();
-            // Conditions are numbered anew.
+            // Conditions are renumbered.
             let renumber = |index: u64| -> u64 {
                 let old = usize::try_from(index).ok().and_then(|index| self.processed.get(index));
                 let new = old
@@ -395,7 +395,7 @@ impl Output<'_> {
         self.writer.append(&std::mem::take(&mut self.tiles))
     }
 
-    /// Completes the fragment; `None` where it would hold nothing.
+    /// Completes the fragment; `None` if it would be empty.
     fn finish(mut self) -> Result<Option<(FinishedFragment, u64)>> {
         if self.cells == 0 {
             return Ok(None);

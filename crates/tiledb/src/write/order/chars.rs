@@ -1,8 +1,8 @@
-//! The characters of texts, of which engines differ whether they are signed (spec §8.3).
+//! String bytes compare signed in some engines and unsigned in others (spec §8.3).
 //!
-//! Engines sort what they write by the `char` of their machine, which is signed on most, so that bytes beyond ASCII come
-//! first. They merge fragments by unsigned bytes, though, which mixes both orders; and some have unsigned characters.
-//! Rectangles and non-empty domains are always those of unsigned bytes. We write as the engine with signed characters.
+//! Engines sort written cells by the `char` of their platform, which is signed on most, so that non-ASCII bytes come
+//! first. They merge fragments by unsigned bytes, which mixes both orders, and on some platforms `char` is unsigned.
+//! MBRs and non-empty domains always use unsigned bytes. We write as an engine with signed characters does.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use crate::Result;
 use crate::meta::schema::ArraySchema;
 use crate::write::cells::Cells;
 
-/// What a byte of a text counts as.
+/// How a byte of a string compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chars {
     Signed,
@@ -29,16 +29,16 @@ impl Chars {
         }
     }
 
-    /// The byte that comes before all others.
-    pub(super) fn least(self) -> u8 {
+    /// The byte that sorts before all others.
+    pub(super) fn lowest(self) -> u8 {
         match self {
             Self::Signed => 0x80,
             Self::Unsigned => 0,
         }
     }
 
-    /// The first eight bytes of a text as a number. Signed characters are widened with their sign, which overwrites all
-    /// that came before.
+    /// The first eight bytes of a string as a number. Signed characters are sign-extended, which overwrites all earlier
+    /// ones.
     pub(super) fn head(self, text: &[u8]) -> u64 {
         (0..8).fold(0, |head, place| {
             let widened = match (text.get(place), self) {
@@ -51,7 +51,7 @@ impl Chars {
     }
 }
 
-/// The cells as they come, or the first that comes before its predecessor whichever way an engine compares texts.
+/// The cells in their given order, or the first one that precedes its predecessor in every engine's string order.
 pub(crate) fn checked_by_any(
     schema: &ArraySchema,
     coords: &[Cells],
@@ -73,7 +73,7 @@ pub(crate) fn checked_by_any(
     let mut ordered = Ordered { indexes: (0..order.checked_count()?).collect(), repeats: Vec::new() };
     for place in 1..order.checked_count()? {
         let cell = place as usize;
-        // Neighbours in a merged fragment are in the order of the fragment that both come from, or in that of the merge.
+        // Adjacent cells of a merged fragment are in the order of their common source fragment, or in merge order.
         if orders.iter().all(|order| order.compare_across(cell - 1, order, cell).is_gt()) {
             return Ok(Err(cell));
         }
@@ -93,7 +93,7 @@ mod tests {
     use crate::{Datatype, write::SchemaBuilder};
 
     #[test]
-    fn signed_characters_put_bytes_beyond_ascii_first() {
+    fn signed_characters_sort_non_ascii_bytes_first() {
         assert!(
             Chars::Signed.compare(b"\xff", b"a").is_lt() && Chars::Unsigned.compare(b"\xff", b"a").is_gt()
         );
@@ -104,32 +104,32 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_overwrites_the_head_of_a_text() {
+    fn the_sign_overwrites_the_head_of_a_string() {
         assert_eq!(Chars::Signed.head(b"ab"), 0x6162_0000_0000_0000);
         assert_eq!(Chars::Signed.head(b"a\x80b"), 0xff80_6200_0000_0000);
         assert_eq!(Chars::Unsigned.head(b"a\x80b"), 0x6180_6200_0000_0000);
         assert_eq!(Chars::Signed.head(b"12345678\xff"), Chars::Unsigned.head(b"12345678"));
     }
 
-    fn check(order: Layout, texts: &[&[u8]]) -> std::result::Result<Vec<u32>, usize> {
-        let new = SchemaBuilder::sparse().dimension(Dimension::text("s"));
+    fn check(order: Layout, strings: &[&[u8]]) -> std::result::Result<Vec<u32>, usize> {
+        let new = SchemaBuilder::sparse().dimension(Dimension::string("s"));
         let new = new.attribute(Attribute::new("a", Datatype::Int8)).cell_order(order).build().unwrap();
-        let offsets = texts.iter().scan(0, |at, text| {
+        let offsets = strings.iter().scan(0, |at, text| {
             *at += text.len() as u64;
             Some(*at - text.len() as u64)
         });
         let cells = Cells {
-            count: texts.len(),
+            count: strings.len(),
             size: 1,
             offsets: Some(offsets.collect()),
-            data: arrow_buffer::Buffer::from_vec(texts.concat()),
+            data: arrow_buffer::Buffer::from_vec(strings.concat()),
             validity: None,
         };
         checked_by_any(&new.schema, &[cells]).unwrap().map(|ordered| ordered.repeats)
     }
 
     #[test]
-    fn neighbours_in_any_order_of_an_engine_are_in_order() {
+    fn neighbors_in_any_order_of_an_engine_are_in_order() {
         let row = Layout::RowMajor;
         assert_eq!(check(row, &[b"\x80", b"\xff", b"a", b"b"]), Ok(vec![]));
         assert_eq!(check(row, &[b"a", b"b", b"\x80", b"\xff"]), Ok(vec![]));

@@ -11,16 +11,16 @@ use tesselle_core::driver::parallel;
 
 use self::chars::Chars;
 pub(crate) use self::chars::checked_by_any;
-use self::numbers::{Coordinate, Numbers, STRETCH, by_type, typed};
+use self::numbers::{Coordinate, Numbers, STRIDE_CELLS, by_type, typed};
 use super::cells::Cells;
 use crate::meta::dimension::Dimension;
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArraySchema;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::order::hilbert;
 use crate::{Error, Physical, Result};
 
-/// One criterion of the order.
+/// One sort key of the order.
 #[derive(Debug)]
 enum Key {
     Words(Vec<u64>),
@@ -29,7 +29,7 @@ enum Key {
 }
 
 impl Key {
-    /// Shows the words of some cells, in order. Texts have none.
+    /// Passes the words of some cells to `put`, in order. Strings have none.
     fn each(&self, cells: Span<usize>, put: impl FnMut(u64)) {
         match self {
             Self::Words(words) => words.get(cells).unwrap_or_default().iter().copied().for_each(put),
@@ -38,23 +38,24 @@ impl Key {
         }
     }
 
-    /// The least and the greatest word.
-    fn extremes(&self, count: usize) -> (u64, u64) {
+    /// The min and max word.
+    fn min_max(&self, count: usize) -> (u64, u64) {
         let of = |i: usize| {
             let (mut low, mut high) = (u64::MAX, 0);
-            let start = i * STRETCH;
-            self.each(start..(start + STRETCH).min(count), |word| {
+            let start = i * STRIDE_CELLS;
+            self.each(start..(start + STRIDE_CELLS).min(count), |word| {
                 low = low.min(word);
                 high = high.max(word);
             });
             (low, high)
         };
         let wider = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
-        parallel::map(0..count.div_ceil(STRETCH), of).into_iter().fold((u64::MAX, 0), wider)
+        parallel::map(0..count.div_ceil(STRIDE_CELLS), of).into_iter().fold((u64::MAX, 0), wider)
     }
 }
 
-/// The order of some cells: criteria from the most significant on. Cells that agree in all have the same coordinates.
+/// The order of some cells: sort keys from the most significant on. Cells that agree in all keys have the same
+/// coordinates.
 #[derive(Debug)]
 pub(crate) struct GlobalOrder {
     keys: Vec<Key>,
@@ -66,12 +67,13 @@ pub(crate) struct GlobalOrder {
 pub(crate) struct Ordered {
     /// The cells; equal ones as they came.
     pub(crate) indexes: Vec<u32>,
-    /// The places in `indexes` whose cell has the coordinates of the one before.
+    /// The positions in `indexes` whose cell has the coordinates of the previous one.
     pub(crate) repeats: Vec<u32>,
 }
 
 impl GlobalOrder {
-    /// The order of the cells with these coordinates, one column per dimension. Refuses what lies outside of the domain.
+    /// The order of the cells with these coordinates, one column per dimension. Fails on coordinates outside the
+    /// domain.
     pub(crate) fn new(schema: &ArraySchema, coords: &[Cells]) -> Result<Self> {
         for (i, (dimension, column)) in schema.dimensions.iter().zip(coords).enumerate() {
             let current = schema.current_domain.as_ref().and_then(|ranges| ranges.get(i));
@@ -89,7 +91,7 @@ impl GlobalOrder {
         }
     }
 
-    /// All criteria in one word per cell, where the domain of the array leaves room for them: the same for all cells of
+    /// All sort keys in one word per cell, if the domain of the array leaves room for them: the same for all cells of
     /// the array.
     fn joined(&self) -> Option<Vec<u64>> {
         let limits = self.keys.iter().map(|key| match key {
@@ -105,7 +107,7 @@ impl GlobalOrder {
         for (key, limit) in self.keys.iter().zip(&limits) {
             let bits = bits_of(limit);
             let mut slots = words.iter_mut();
-            // What lies outside of the domain is damage; it must not spill into other criteria.
+            // Coordinates outside the domain are damage; they must not spill into other keys.
             key.each(0..self.count, |word| {
                 if let Some(slot) = slots.next() {
                     let within = word.max(limit.0).min(limit.1.max(limit.0)) - limit.0;
@@ -116,7 +118,7 @@ impl GlobalOrder {
         Some(words)
     }
 
-    /// The order by an engine that takes the characters of texts so along a Hilbert curve, and so between cells.
+    /// The global order when string bytes compare as `on_curve` along the Hilbert curve and as `between` for ties.
     fn of(schema: &ArraySchema, coords: &[Cells], on_curve: Chars, between: Chars) -> Self {
         let count = coords.first().map_or(0, |column| column.count);
         let columns = || schema.dimensions.iter().zip(coords);
@@ -144,7 +146,7 @@ impl GlobalOrder {
         Self { keys, count }
     }
 
-    /// The same order with its words made, for cells that are compared one by one.
+    /// The same order with precomputed words, for cells that are compared one by one.
     pub(crate) fn explicit(mut self) -> Self {
         for key in &mut self.keys {
             if let Key::Numbers(numbers) = key {
@@ -175,7 +177,7 @@ impl GlobalOrder {
         Ordering::Equal
     }
 
-    /// How cell `a` lies to cell `b` of `other`; both orders must be comparable ones.
+    /// Compares cell `a` with cell `b` of `other`; both orders must be comparable ones.
     pub(crate) fn compare_across(&self, a: usize, other: &Self, b: usize) -> Ordering {
         self.compare_with(0, a, other, b)
     }
@@ -192,12 +194,12 @@ impl GlobalOrder {
         let number_bits = u32::BITS - count.leading_zeros();
         if taken < self.keys.len() {
             let order = self.explicit();
-            let beyond = |i: u32, j: u32| order.compare_with(taken, i as usize, &order, j as usize);
+            let rest = |i: u32, j: u32| order.compare_with(taken, i as usize, &order, j as usize);
             let mut pairs: Vec<(u64, u32)> = words.into_iter().zip(0..count).collect();
             parallel::sort_unstable_by(&mut pairs, |(a, i), (b, j)| {
-                a.cmp(b).then_with(|| beyond(*i, *j)).then(i.cmp(j))
+                a.cmp(b).then_with(|| rest(*i, *j)).then(i.cmp(j))
             });
-            let same = |a: &(u64, u32), b: &(u64, u32)| a.0 == b.0 && beyond(a.1, b.1).is_eq();
+            let same = |a: &(u64, u32), b: &(u64, u32)| a.0 == b.0 && rest(a.1, b.1).is_eq();
             return Ok(Ordered {
                 repeats: repeats(&pairs, same),
                 indexes: pairs.into_iter().map(|(_, index)| index).collect(),
@@ -211,7 +213,7 @@ impl GlobalOrder {
                 indexes: pairs.into_iter().map(|(_, index)| index).collect(),
             });
         }
-        // The place and the number of a cell in one word: half the bytes to move.
+        // The key and the index of a cell in one word: half the bytes to move.
         let mut words = words;
         words.iter_mut().zip(0..u64::from(count)).for_each(|(word, index)| {
             *word = word.checked_shl(number_bits).unwrap_or(0) | index;
@@ -225,7 +227,7 @@ impl GlobalOrder {
         })
     }
 
-    /// The cells as they come, or the first that comes before its predecessor.
+    /// The cells in their given order, or the first one that precedes its predecessor.
     pub(crate) fn checked(self) -> Result<std::result::Result<Ordered, usize>> {
         let count = self.checked_count()?;
         let Packed { words, taken, .. } = self.packed();
@@ -245,18 +247,18 @@ impl GlobalOrder {
     }
 
     fn checked_count(&self) -> Result<u32> {
-        u32::try_from(self.count).map_err(|_| Error::limit("a write takes at most 2^32 cells"))
+        u32::try_from(self.count).map_err(|_| Error::limit("a write accepts at most 2^32 cells"))
     }
 
-    /// As many criteria as fit one word per cell: mostly all, so that sorting looks no further.
+    /// As many sort keys as fit one word per cell: usually all, so that sorting needs nothing else.
     fn packed(&self) -> Packed {
         let mut packed = Packed { words: vec![0; self.count], taken: 0, bits: 0 };
         for key in &self.keys {
             if let Key::Texts(cells, chars) = key {
-                packed.take_texts(cells, *chars);
+                packed.take_strings(cells, *chars);
                 break;
             }
-            let (low, high) = key.extremes(self.count);
+            let (low, high) = key.min_max(self.count);
             let bits = u64::BITS - high.saturating_sub(low).leading_zeros();
             if packed.bits + bits > u64::BITS {
                 break;
@@ -266,10 +268,10 @@ impl GlobalOrder {
             if bits == 0 {
                 continue;
             }
-            parallel::for_each(packed.words.chunks_mut(STRETCH).enumerate(), |(i, words)| {
+            parallel::for_each(packed.words.chunks_mut(STRIDE_CELLS).enumerate(), |(i, words)| {
                 let mut slots = words.iter_mut();
-                let start = i * STRETCH;
-                key.each(start..(start + STRETCH).min(self.count), |word| {
+                let start = i * STRIDE_CELLS;
+                key.each(start..(start + STRIDE_CELLS).min(self.count), |word| {
                     if let Some(slot) = slots.next() {
                         *slot = slot.checked_shl(bits).unwrap_or(0) | (word - low);
                     }
@@ -280,27 +282,27 @@ impl GlobalOrder {
     }
 }
 
-/// The first criteria of an order in one word per cell.
+/// The first sort keys of an order in one word per cell.
 struct Packed {
     words: Vec<u64>,
-    /// How many criteria they hold.
+    /// How many sort keys the words contain.
     taken: usize,
     /// How many bits of the words are in use.
     bits: u32,
 }
 
 impl Packed {
-    /// Fills the rest of the words with the first bytes of texts in which they differ. Words that differ decide; those
-    /// that do not leave it to the texts, unless these are in the words as a whole.
-    fn take_texts(&mut self, cells: &Cells, chars: Chars) {
+    /// Fills the remaining bits of the words with the first bytes in which strings differ. Words that differ decide;
+    /// equal words are resolved by comparing the strings, unless the words contain them entirely.
+    fn take_strings(&mut self, cells: &Cells, chars: Chars) {
         let room = ((u64::BITS - self.bits) / 8) as usize;
         if room == 0 || cells.count == 0 {
             return;
         }
         let first = cells.cell(0);
         let agree = |text: &[u8]| first.iter().zip(text).take_while(|(a, b)| a == b).count();
-        let shared = parallel::map((0..cells.count).step_by(STRETCH), |start| {
-            let places = start..(start + STRETCH).min(cells.count);
+        let shared = parallel::map((0..cells.count).step_by(STRIDE_CELLS), |start| {
+            let places = start..(start + STRIDE_CELLS).min(cells.count);
             places.map(|i| agree(cells.cell(i))).min().unwrap_or(0)
         });
         let shared = shared.into_iter().min().unwrap_or(0);
@@ -309,44 +311,45 @@ impl Packed {
             for (word, i) in words.iter_mut().zip(start..) {
                 let rest = cells.cell(i).get(shared..).unwrap_or_default();
                 let taken = rest.get(..room).unwrap_or(rest);
-                // The least byte is what missing ones count as.
-                whole &= rest.len() == taken.len() && !taken.contains(&chars.least());
+                // Missing bytes count as the lowest byte.
+                whole &= rest.len() == taken.len() && !taken.contains(&chars.lowest());
                 for place in 0..room {
-                    // Counted from the least one, the order of characters is that of the bytes.
-                    let byte = taken.get(place).map_or(0, |byte| byte ^ chars.least());
+                    // Relative to the lowest byte, the order of characters is that of the bytes.
+                    let byte = taken.get(place).map_or(0, |byte| byte ^ chars.lowest());
                     *word = *word << 8 | u64::from(byte);
                 }
             }
             whole
         };
-        let chunks = self.words.chunks_mut(STRETCH).enumerate();
-        let whole = parallel::map(chunks, |(i, words)| whole(words, i * STRETCH)).into_iter().all(|all| all);
+        let chunks = self.words.chunks_mut(STRIDE_CELLS).enumerate();
+        let whole =
+            parallel::map(chunks, |(i, words)| whole(words, i * STRIDE_CELLS)).into_iter().all(|all| all);
         self.bits += 8 * room as u32;
         self.taken += usize::from(whole);
     }
 }
 
-/// The places of entries that equal the one before.
+/// The positions of entries that equal the previous one.
 fn repeats<E>(sorted: &[E], same: impl Fn(&E, &E) -> bool) -> Vec<u32> {
     let pairs = sorted.iter().zip(sorted.iter().skip(1)).zip(1..);
     pairs.filter(|((a, b), _)| same(a, b)).map(|(_, place)| place).collect()
 }
 
-fn check_inside(dimension: &Dimension, limit: Option<&Range>, column: &Cells) -> Result<()> {
-    fn outside<T: Coordinate>(column: &Cells, limit: &Range) -> Option<usize> {
+fn check_inside(dimension: &Dimension, limit: Option<&Bounds>, column: &Cells) -> Result<()> {
+    fn outside<T: Coordinate>(column: &Cells, limit: &Bounds) -> Option<usize> {
         let (low, high) = (T::from_scalar(&limit.low)?, T::from_scalar(&limit.high)?);
         // Written so that NaN is outside.
-        let stretch = STRETCH * T::SIZE;
+        let stride = STRIDE_CELLS * T::SIZE;
         let outside = |value: T| !(low <= value && value <= high);
-        let found = parallel::map(column.data.chunks(stretch).enumerate(), |(i, bytes)| {
-            Some(i * STRETCH + typed::<T>(bytes).position(outside)?)
+        let found = parallel::map(column.data.chunks(stride).enumerate(), |(i, bytes)| {
+            Some(i * STRIDE_CELLS + typed::<T>(bytes).position(outside)?)
         });
         found.into_iter().flatten().next()
     }
     let Some(limit) = limit else { return Ok(()) };
     let row = if dimension.is_var() {
         let bytes = |end: &Scalar| match end {
-            Scalar::Text(text) => text.as_bytes().to_vec(),
+            Scalar::String(text) => text.as_bytes().to_vec(),
             Scalar::Bytes(bytes) => bytes.clone(),
             _ => Vec::new(),
         };
@@ -359,18 +362,18 @@ fn check_inside(dimension: &Dimension, limit: Option<&Range>, column: &Cells) ->
     let Some(row) = row else { return Ok(()) };
     let cell = column.cell(row);
     let value = if dimension.is_var() {
-        crate::meta::value::text_or_bytes(cell)
+        crate::meta::value::string_or_bytes(cell)
     } else {
         crate::meta::value::parse_scalar(dimension.datatype, cell)?
     };
     Err(Error::invalid(format!(
-        "row {row} has the coordinate {value} in dimension '{}', outside of [{}, {}]",
+        "row {row} has the coordinate {value} in dimension '{}', outside [{}, {}]",
         dimension.name, limit.low, limit.high
     )))
 }
 
 fn hilbert_positions(schema: &ArraySchema, coords: &[Cells], chars: Chars) -> Vec<u64> {
-    fn buckets<T: Coordinate>(column: &Cells, domain: &Range, bits: u32) -> Vec<u64> {
+    fn buckets<T: Coordinate>(column: &Cells, domain: &Bounds, bits: u32) -> Vec<u64> {
         let bound = |end: &Scalar| T::from_scalar(end).map_or(0.0, T::float);
         let (low, high) = (bound(&domain.low), bound(&domain.high));
         typed::<T>(&column.data)
@@ -385,15 +388,15 @@ fn hilbert_positions(schema: &ArraySchema, coords: &[Cells], chars: Chars) -> Ve
         .map(|(dimension, column)| match &dimension.domain {
             Some(domain) => by_type!(dimension.datatype.physical(), buckets(column, domain, bits)),
             None => (0..column.count)
-                .map(|row| hilbert::bucket_text(chars.head(column.cell(row)), bits))
+                .map(|row| hilbert::bucket_string(chars.head(column.cell(row)), bits))
                 .collect(),
         })
         .collect();
     let count = coords.first().map_or(0, |column| column.count);
     let mut positions = vec![0; count];
-    parallel::for_each(positions.chunks_mut(STRETCH).enumerate(), |(i, positions)| {
+    parallel::for_each(positions.chunks_mut(STRIDE_CELLS).enumerate(), |(i, positions)| {
         let mut axes = Vec::new();
-        for (position, row) in positions.iter_mut().zip(i * STRETCH..) {
+        for (position, row) in positions.iter_mut().zip(i * STRIDE_CELLS..) {
             axes.clear();
             axes.extend(columns.iter().map(|column| column.get(row).copied().unwrap_or_default()));
             *position = hilbert::position(&mut axes, bits);

@@ -1,4 +1,4 @@
-//! Coordinates as words whose order is theirs, made when they are looked at.
+//! Coordinates as order-preserving words, computed on access.
 
 use std::ops::Range as Span;
 
@@ -10,8 +10,8 @@ use crate::Physical;
 use crate::meta::dimension::Dimension;
 use crate::write::cells::Cells;
 
-/// Cells that a thread looks at in one go.
-pub(super) const STRETCH: usize = 1 << 16;
+/// Cells that a thread processes at once.
+pub(super) const STRIDE_CELLS: usize = 1 << 16;
 
 /// Calls `$f::<T>` for the machine type of a dimension.
 macro_rules! by_type {
@@ -40,9 +40,9 @@ pub(super) trait Coordinate: Copy + PartialOrd + Send + Sync {
     fn from_scalar(value: &Scalar) -> Option<Self>;
     /// A number with the same order.
     fn rank(self) -> u64;
-    /// The tile of the coordinate; it is not below `low`.
+    /// The tile of the coordinate, which is not below `low`.
     fn tile(self, low: Self, extent: Self) -> u64;
-    /// A number with the order of coordinates inside of one tile.
+    /// A number that preserves the order of coordinates inside one tile.
     fn within(self, low: Self, extent: Self) -> u64;
     fn float(self) -> f64;
 }
@@ -115,7 +115,7 @@ macro_rules! float_coordinate {
             #[inline]
             fn tile(self, low: Self, extent: Self) -> u64 {
                 let tile = (self - low) / extent;
-                // Far from the low end of an endless tile; the engine's machine makes this of it.
+                // Far from the low end of an unbounded tile; the engine's platform produces this value.
                 if tile.is_nan() { 1 << 63 } else { tile as u64 }
             }
             #[inline]
@@ -139,14 +139,14 @@ pub(super) fn typed<T: Coordinate>(bytes: &[u8]) -> impl Iterator<Item = T> {
     bytes.chunks_exact(T::SIZE).map(T::of)
 }
 
-/// What a word says of its coordinate.
+/// The meaning of a word.
 #[derive(Debug, Clone)]
 enum What {
-    /// Where it lies.
+    /// The position of the coordinate.
     Rank,
-    /// Which tile it lies in.
+    /// The tile of the coordinate.
     Tile { low: Scalar, extent: Scalar },
-    /// Where it lies in its tile: fewer bits than its rank has.
+    /// The position in its tile: fewer bits than the rank.
     Within { low: Scalar, extent: Scalar },
 }
 
@@ -156,7 +156,7 @@ pub(super) struct Numbers {
     data: Buffer,
     physical: Physical,
     what: What,
-    /// The least and the greatest word that a coordinate of the domain can have.
+    /// The min and max word of a coordinate inside the domain.
     pub(super) limits: Option<(u64, u64)>,
 }
 
@@ -167,7 +167,8 @@ impl Numbers {
         Some(Self::new(dimension, column, What::Tile { low, extent }))
     }
 
-    /// The place of each coordinate. With `tiled` the tiles are compared first, so the place in the tile is enough.
+    /// The position of each coordinate. With `tiled` the tiles are compared first, so the position in the tile is
+    /// enough.
     pub(super) fn places(dimension: &Dimension, column: &Cells, tiled: bool) -> Self {
         let what = match grid(dimension).filter(|_| tiled) {
             Some((low, extent)) => What::Within { low, extent },
@@ -207,10 +208,10 @@ impl Numbers {
     /// All words.
     pub(super) fn words(&self, count: usize) -> Vec<u64> {
         let mut words = vec![0; count];
-        parallel::for_each(words.chunks_mut(STRETCH).enumerate(), |(i, words)| {
+        parallel::for_each(words.chunks_mut(STRIDE_CELLS).enumerate(), |(i, words)| {
             let mut slots = words.iter_mut();
-            let start = i * STRETCH;
-            self.each(start..(start + STRETCH).min(count), |word| {
+            let start = i * STRIDE_CELLS;
+            self.each(start..(start + STRIDE_CELLS).min(count), |word| {
                 if let Some(slot) = slots.next() {
                     *slot = word;
                 }
@@ -233,7 +234,7 @@ fn limits<T: Coordinate>(dimension: &Dimension, what: &What) -> Option<(u64, u64
     })
 }
 
-/// The start of the first tile and the size of tiles. One tile that exceeds its type holds all coordinates.
+/// The start of the first tile and the tile size. A single tile larger than its type contains all coordinates.
 fn grid(dimension: &Dimension) -> Option<(Scalar, Scalar)> {
     fn fits<T: Coordinate>(low: &Scalar, extent: &Scalar) -> bool {
         T::from_scalar(low).is_some() && T::from_scalar(extent).is_some()

@@ -1,10 +1,10 @@
-//! Settings that follow from the source: dimensions stay dimensions, a time becomes one, tiles keep their extents.
+//! Default settings from the source: dimensions remain dimensions, a time becomes one, tiles keep their extents.
 
 use arrow_schema::Schema;
 use tesselle_core::{ColumnRole, Grid, GridAxis, GridKind, Scalar, Settings, TableFacts};
 
-/// Fills what the caller left open. Returns the axes whose domain and extent hold for the dimensions of these names;
-/// none where the caller chose dimensions or the kind of array.
+/// Fills settings that the caller did not give. Returns the axes whose domain and extent apply to the dimensions of
+/// these names; none if the caller chose dimensions or the kind of array.
 pub(super) fn fill(
     settings: &mut Settings,
     schema: &Schema,
@@ -48,7 +48,7 @@ fn times(settings: &mut Settings, schema: &Schema, facts: &TableFacts) {
     }
 }
 
-/// The axes with a domain of numbers; tiles are no larger than that.
+/// The axes with a numeric domain; tiles are no larger than that.
 fn bounded(grid: &Grid, dense: bool) -> Vec<GridAxis> {
     let numbers = |(low, high): &(Scalar, Scalar)| {
         let number = |value: &Scalar| matches!(value, Scalar::Int(_) | Scalar::Float(_));

@@ -6,8 +6,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::Schema;
 use tesselle_core::array::read_region;
 use tesselle_core::{
-    ArrayRequest, ArrayView, DType, Driver, Error, Fitted, Region as Positions, Result, Scalar, Span,
-    Summary, Written,
+    ArrayRequest, ArrayView, DType, Driver, Error, Fitted, Region, Result, Scalar, Span, Summary, Written,
 };
 
 use super::Target;
@@ -16,14 +15,14 @@ use crate::filter::Filter;
 use crate::meta::attribute::Attribute;
 use crate::meta::dimension::Dimension;
 use crate::meta::schema::ArrayKind;
-use crate::order::grid::Region;
+use crate::order::grid::CellBox;
 use crate::write::cells::Cells;
 use crate::write::dense::{CellOrder, Tiler};
 use crate::write::fragment::{FragmentEnd, FragmentWriter};
 use crate::write::schema::{NewSchema, SchemaBuilder};
 use crate::{Datatype, NAME};
 
-/// Tiles of more cells than this are cut, so that memory stays bounded.
+/// Larger tiles, in cells, are split to bound memory.
 const LARGEST_TILE: u64 = 16 << 20;
 
 /// Writes a whole array as a dense one with a single attribute.
@@ -34,11 +33,11 @@ pub fn write_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<Written
     let name = options.table.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| "value".to_owned());
     let settings = SinkSettings::parse(&options.settings, &Schema::empty(), Vec::new())?;
     if settings.kind == ArrayKind::Sparse {
-        return Err(Error::invalid("an array is written as a dense array")
-            .hint("select columns, so that it is read as rows, and name dims for a sparse one"));
+        return Err(Error::invalid("an array can be written only as a dense array")
+            .hint("select columns to read it as rows, and set dims for a sparse array"));
     }
     if source.shape().contains(&0) || source.shape().is_empty() {
-        return Err(Error::invalid("an array without cells has no place in a dense array"));
+        return Err(Error::invalid("an empty array cannot be written as a dense array"));
     }
     let location = target.location(NAME)?;
     let (target, staged) = Target::new(location, options.overwrite, &facts.attributes, &settings)?;
@@ -52,7 +51,7 @@ pub fn write_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<Written
     loop {
         driver.check_canceled()?;
         let part = grid.tile_region(&index).intersect(&domain);
-        let part = part.ok_or_else(|| Error::internal("a tile lies outside of its array"))?;
+        let part = part.ok_or_else(|| Error::internal("a tile lies outside its array"))?;
         let cells = read(source, &part, driver)?;
         let tiler = Tiler { schema: &schema, grid: &grid, region: &part, order: CellOrder::RowMajor };
         driver.install(|| tiler.write(&[cells], &mut writer))?;
@@ -109,10 +108,10 @@ fn schema_for(source: &dyn ArrayView, name: &str, settings: &SinkSettings) -> Re
 }
 
 /// The cells of a box, row-major.
-fn read(source: &dyn ArrayView, part: &Region, driver: &Driver) -> Result<Cells> {
+fn read(source: &dyn ArrayView, part: &CellBox, driver: &Driver) -> Result<Cells> {
     let spans = part.low.iter().zip(&part.high);
     let region =
-        Positions { spans: spans.map(|(low, high)| Span { start: *low, stop: high + 1, step: 1 }).collect() };
+        Region { spans: spans.map(|(low, high)| Span { start: *low, stop: high + 1, step: 1 }).collect() };
     let count = part.cells().and_then(|cells| usize::try_from(cells).ok());
     let count = count.ok_or_else(|| Error::limit("a tile has too many cells"))?;
     let size = source.dtype().size();
@@ -121,7 +120,7 @@ fn read(source: &dyn ArrayView, part: &Region, driver: &Driver) -> Result<Cells>
     if source.dtype() != DType::F16 {
         return Ok(Cells { count, size, data: Buffer::from_vec(bytes), offsets: None, validity: None });
     }
-    // The format has no half floats; singles hold them all.
+    // The format has no half floats; single floats represent them exactly.
     let halves = bytes.as_chunks::<2>().0.iter().map(|half| arrow_half(*half));
     let data = Buffer::from_vec(halves.collect::<Vec<f32>>());
     Ok(Cells { count, size: 4, data, offsets: None, validity: None })

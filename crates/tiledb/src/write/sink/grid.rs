@@ -10,13 +10,13 @@ use super::schema::{ColumnPlan, DimensionPlan};
 use super::{Cells as Rows, Target, schema_of};
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArraySchema;
-use crate::meta::value::{Range, parse_scalar};
-use crate::order::grid::{Grid, Region};
+use crate::meta::value::{Bounds, parse_scalar};
+use crate::order::grid::{CellBox, Grid};
 use crate::write::cells::Cells;
 use crate::write::dense::{CellOrder, Tiler, checked_region};
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter};
 
-/// Extent of a dimension's tiles unless a setting says otherwise.
+/// Default tile extent of a dimension.
 const EXTENT: i128 = 100;
 
 /// Collects a row of tiles at a time.
@@ -24,7 +24,7 @@ pub(super) struct GridCells {
     schema: Arc<ArraySchema>,
     grid: Grid,
     /// The box that the rows fill.
-    rows: Region,
+    rows: CellBox,
     dims: Vec<DimensionPlan>,
     pending: Vec<Vec<Cells>>,
     pending_rows: u64,
@@ -44,15 +44,12 @@ impl GridCells {
     ) -> Result<Self> {
         for plan in &mut dims {
             let dimension = &mut plan.dimension;
-            let Some(Range { low: Scalar::Int(low), high: Scalar::Int(high) }) = &dimension.domain else {
+            let Some(Bounds { low: Scalar::Int(low), high: Scalar::Int(high) }) = &dimension.domain else {
                 return Err(Error::invalid(format!(
                     "dimension '{}' of a dense array needs a domain",
                     dimension.name
                 ))
-                .hint(format!(
-                    "add domain.{}=low:high, or make the array sparse with kind=sparse",
-                    dimension.name
-                )));
+                .hint(format!("add domain.{}=low:high, or set kind=sparse", dimension.name)));
             };
             let size = (high - low + 1).max(1);
             dimension.extent.get_or_insert(Scalar::Int(size.min(EXTENT)));
@@ -86,23 +83,23 @@ impl GridCells {
                 let found = parse_scalar(plan.dimension.datatype, cells.cell(row))?;
                 if found != Scalar::Int(expected) {
                     return Err(Error::invalid(format!(
-                        "row {number} has the coordinate {found} in dimension '{}', where {expected} belongs",
+                        "row {number} has the coordinate {found} in dimension '{}', expected {expected}",
                         plan.dimension.name
                     ))
-                    .hint("rows must fill the domain in row-major order; make the array sparse otherwise"));
+                    .hint("rows must fill the domain in row-major order; otherwise set kind=sparse"));
                 }
             }
         }
         Ok(())
     }
 
-    /// Writes the tiles of the positions along the first dimension that are complete.
+    /// Writes the tiles of the complete positions along the first dimension.
     fn flush(&mut self, last: bool) -> Result<()> {
         let extent = self.grid.axes.first().map_or(1, |axis| axis.extent);
         let first = self.rows.low.first().copied().unwrap_or(0) + self.done / self.row;
         let mut positions = self.pending_rows / self.row;
         if !last {
-            // Up to a border of the tile grid, on which the box need not start.
+            // Up to a border of the tile grid, where the box need not start.
             positions = ((first + positions) / extent * extent).saturating_sub(first);
         }
         if positions == 0 {
@@ -129,13 +126,13 @@ impl GridCells {
     }
 }
 
-/// The box that the settings name, or the whole domain.
+/// The box given by the settings, or the whole domain.
 fn row_box(
     schema: &ArraySchema,
     grid: &Grid,
     dims: &[DimensionPlan],
     settings: &SinkSettings,
-) -> Result<Region> {
+) -> Result<CellBox> {
     let mut ranges = Vec::with_capacity(dims.len());
     for DimensionPlan { dimension, .. } in dims {
         let given = settings.row_range(&dimension.name, dimension.datatype)?;
@@ -167,7 +164,7 @@ impl Rows for GridCells {
         self.flush(true)?;
         if self.pending_rows > 0 {
             return Err(Error::invalid(format!(
-                "the rows end in the middle of a line: {} of {} cells",
+                "the rows end in the middle of a grid line: {} of {} cells",
                 self.pending_rows, self.row
             )));
         }

@@ -1,4 +1,4 @@
-//! Metadata that comes along with the rows of another source.
+//! Metadata of another source.
 
 use serde_json::Value;
 use tesselle_core::{Attribute, Result};
@@ -6,8 +6,8 @@ use tesselle_core::{Attribute, Result};
 use crate::Datatype;
 use crate::meta::key_value::{Entries, MetadataValue};
 
-/// The attributes of a source as entries of an array: with their exact type where that is one of TileDB, else as the
-/// type that holds the value.
+/// The attributes of a source as metadata entries: with their exact type if TileDB has it, else as a type that can
+/// represent the value.
 pub(super) fn entries(attributes: &[Attribute]) -> Result<Entries> {
     attributes
         .iter()
@@ -25,9 +25,9 @@ fn entry(attribute: &Attribute) -> Result<MetadataValue> {
         Value::Number(n) => match (n.as_i64(), n.as_f64()) {
             (Some(n), _) => MetadataValue::of(Datatype::Int64, n.to_le_bytes().to_vec()),
             (None, Some(n)) => MetadataValue::of(Datatype::Float64, n.to_le_bytes().to_vec()),
-            (None, None) => MetadataValue::text(&attribute.text()),
+            (None, None) => MetadataValue::string(&attribute.text()),
         },
-        _ => MetadataValue::text(&attribute.text()),
+        _ => MetadataValue::string(&attribute.text()),
     }
 }
 

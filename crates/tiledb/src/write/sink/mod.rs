@@ -1,17 +1,18 @@
-//! Arrays from streams of rows: the seam that conversions use.
+//! Arrays from streams of rows, used by conversions.
 //!
-//! The array appears whole or not at all: tiles are written as rows come, and the schema, without which there is no
-//! array, last. Rows with `dims` become cells of a sparse array, or of a dense one where they fill its domain in
-//! row-major order; rows without become a dense array along a dimension `row`.
+//! The array appears atomically: tiles are written as rows arrive, and the schema, which makes it an array, last. Rows
+//! with `dims` become cells of a sparse array, or of a dense one if they fill its domain in row-major order; rows
+//! without `dims` become a dense array along a dimension `row`.
 
 mod defaults;
 mod from_array;
 mod grid;
 mod metadata;
-pub(super) mod options;
+mod options;
 mod rows;
 mod schema;
 mod sparse;
+mod typed;
 
 use arrow_array::RecordBatch;
 pub use from_array::write_array;
@@ -20,6 +21,7 @@ use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
     Attribute, Created, Driver, Error, Fitted, Location, Result, Sink, Summary, WriteRequest,
 };
+pub use typed::WriteOptions;
 
 use self::options::SinkSettings;
 use self::schema::{ColumnPlan, DimensionPlan};
@@ -33,8 +35,8 @@ use crate::NAME;
 use crate::meta::key_value::Entries;
 use crate::meta::schema::{ArrayKind, ArraySchema};
 
-/// Starts a new array for rows. The settings are those of [`SETTINGS`]; what they leave open follows from the facts about
-/// the source.
+/// Starts a new array for rows. The settings are those of [`SETTINGS`]; defaults follow from the facts about the
+/// source.
 pub fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let WriteRequest { target, schema, facts, mut options, whole, .. } = request;
     let axes = defaults::fill(&mut options.settings, &schema, &facts, whole);
@@ -65,18 +67,18 @@ pub fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
 /// The names of the settings that do not belong to a single column.
 pub use options::SETTINGS;
 
-/// What the kinds of arrays differ in: how rows become tiles.
+/// The difference between kinds of arrays: how rows become tiles.
 trait Cells: Send {
     /// Takes the columns of a batch, attributes in order. `batch` is for the dimensions.
     fn write(&mut self, batch: &RecordBatch, attributes: Vec<super::cells::Cells>) -> Result<()>;
-    /// Writes what is pending and gives the fragments and the final schema.
+    /// Writes what is pending and returns the fragments and the final schema.
     fn finish(self: Box<Self>) -> Result<(Vec<FinishedFragment>, ArraySchema)>;
 }
 
 /// The staged array.
 #[derive(Debug, Clone)]
 struct Target {
-    /// Beside the place where it will be.
+    /// The staging location next to the target.
     location: Location,
     schema_name: String,
     key: Option<crate::filter::Key>,
@@ -120,7 +122,7 @@ impl Target {
         }
     }
 
-    /// Writes what makes fragments an array, and puts it where it belongs.
+    /// Writes the files that turn fragments into an array, and moves it to its target.
     fn complete(&self, fragments: &[FinishedFragment], new: &NewSchema, staged: StagedFolder) -> Result<()> {
         check(&new.schema, &new.enumerations)?;
         make_folders(&self.location)?;
@@ -134,14 +136,14 @@ impl Target {
     }
 }
 
-/// Takes batches and makes an array of them.
+/// Converts batches to an array.
 struct ArraySink {
     target: Target,
     columns: Vec<ColumnPlan>,
     inner: Box<dyn Cells>,
     driver: Driver,
     rows: u64,
-    // The last field, for it is dropped last: the files inside of the folder are closed by then.
+    // The last field, so that it is dropped last: the files inside the folder are closed by then.
     staged: StagedFolder,
 }
 
@@ -200,7 +202,7 @@ fn schema_of(settings: &SinkSettings, dims: &[DimensionPlan], columns: &[ColumnP
         }
     }
     if schema.attributes.is_empty() && settings.kind == ArrayKind::Dense {
-        return Err(Error::invalid("a dense array needs a column beside its dimensions"));
+        return Err(Error::invalid("a dense array needs a column besides its dimensions"));
     }
     Ok(schema)
 }

@@ -4,14 +4,14 @@ use arrow_schema::Schema;
 use tesselle_core::{Error, GridAxis, Location, Result, Scalar, Secret, Settings};
 
 use crate::Datatype;
-use crate::filter::{Filter, Key, Pipeline, filters_from_text};
+use crate::filter::{Filter, Key, Pipeline, filters_from_str};
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArrayKind;
-use crate::meta::value::{Range, write_scalar};
+use crate::meta::value::{Bounds, write_scalar};
 use crate::write::schema::DEFAULT_CAPACITY;
 
 /// The settings of the whole array. Columns have `filters.NAME`, attributes also `fill.NAME`, dimensions `domain.NAME`,
-/// `extent.NAME` and, where rows fill only a part of a dense domain, `box.NAME`.
+/// `extent.NAME` and, if rows fill only a part of a dense domain, `box.NAME`.
 pub const SETTINGS: [&str; 15] = [
     "kind",
     "dims",
@@ -32,24 +32,24 @@ pub const SETTINGS: [&str; 15] = [
 
 /// Parsed settings.
 #[derive(Debug, Clone)]
-pub(in crate::write) struct SinkSettings {
-    pub(in crate::write) kind: ArrayKind,
-    pub(in crate::write) dims: Vec<String>,
-    pub(in crate::write) capacity: u64,
-    pub(in crate::write) cell_order: Layout,
-    pub(in crate::write) tile_order: Layout,
-    pub(in crate::write) dups: bool,
-    pub(in crate::write) extent: Option<u64>,
-    pub(in crate::write) timestamp: Option<u64>,
-    pub(in crate::write) key: Option<Key>,
+pub(super) struct SinkSettings {
+    pub(super) kind: ArrayKind,
+    pub(super) dims: Vec<String>,
+    pub(super) capacity: u64,
+    pub(super) cell_order: Layout,
+    pub(super) tile_order: Layout,
+    pub(super) dups: bool,
+    pub(super) extent: Option<u64>,
+    pub(super) timestamp: Option<u64>,
+    pub(super) key: Option<Key>,
     filters: Vec<Filter>,
-    /// Domains and extents that hold where no setting says otherwise.
+    /// Default domains and extents.
     axes: Vec<GridAxis>,
     raw: Settings,
 }
 
 impl SinkSettings {
-    pub(in crate::write) fn parse(raw: &Settings, schema: &Schema, axes: Vec<GridAxis>) -> Result<Self> {
+    pub(super) fn parse(raw: &Settings, schema: &Schema, axes: Vec<GridAxis>) -> Result<Self> {
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
         let of_columns: Vec<String> = names
             .iter()
@@ -72,7 +72,9 @@ impl SinkSettings {
             None if dims.is_empty() => ArrayKind::Dense,
             None | Some("sparse") => ArrayKind::Sparse,
             Some("dense") => ArrayKind::Dense,
-            Some(other) => return Err(Error::invalid(format!("kind={other} is neither dense nor sparse"))),
+            Some(other) => {
+                return Err(Error::invalid(format!("kind={other} is not known; use dense or sparse")));
+            }
         };
         Ok(Self {
             kind,
@@ -84,27 +86,27 @@ impl SinkSettings {
             extent: raw.parse("extent", "a number of cells")?,
             timestamp: raw.parse("timestamp", "milliseconds since the epoch")?,
             key: key(raw)?,
-            filters: raw.get("filters").map_or_else(|| Ok(vec![Filter::zstd(3)]), filters_from_text)?,
+            filters: raw.get("filters").map_or_else(|| Ok(vec![Filter::zstd(3)]), filters_from_str)?,
             axes,
             raw: raw.clone(),
         })
     }
 
     /// The filters of a column.
-    pub(in crate::write) fn filters(&self, column: &str) -> Result<Vec<Filter>> {
-        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(self.filters.clone()), filters_from_text)
+    pub(super) fn filters(&self, column: &str) -> Result<Vec<Filter>> {
+        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(self.filters.clone()), filters_from_str)
     }
 
-    /// The filters of `name`, one of coords, offsets and validity, where they are set.
-    pub(in crate::write) fn common_filters(&self, name: &str) -> Result<Option<Pipeline>> {
+    /// The filters of `name`, one of coords, offsets and validity, if set.
+    pub(super) fn common_filters(&self, name: &str) -> Result<Option<Pipeline>> {
         let text = self.raw.get(&format!("{name}_filters"));
-        text.map(|text| filters_from_text(text).map(Pipeline::new)).transpose()
+        text.map(|text| filters_from_str(text).map(Pipeline::new)).transpose()
     }
 
-    /// The fill value of an attribute, where it is set.
-    pub(in crate::write) fn fill(&self, column: &str, datatype: Datatype) -> Result<Option<Vec<u8>>> {
+    /// The fill value of an attribute, if set.
+    pub(super) fn fill(&self, column: &str, datatype: Datatype) -> Result<Option<Vec<u8>>> {
         let Some(text) = self.raw.get(&format!("fill.{column}")) else { return Ok(None) };
-        let value = if datatype.is_text() || datatype.is_bytes() {
+        let value = if datatype.is_byte_string() || datatype.is_bytes() {
             Some(Scalar::from(text))
         } else {
             scalar(text, datatype)
@@ -115,20 +117,20 @@ impl SinkSettings {
         Ok(Some(bytes))
     }
 
-    /// The filters of a dimension, where it has its own.
-    pub(in crate::write) fn dimension_filters(&self, column: &str) -> Result<Vec<Filter>> {
-        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(Vec::new()), filters_from_text)
+    /// The filters of a dimension, if set.
+    pub(super) fn dimension_filters(&self, column: &str) -> Result<Vec<Filter>> {
+        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(Vec::new()), filters_from_str)
     }
 
     /// The domain of a dimension: `low:high`, both included.
-    pub(in crate::write) fn domain(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
+    pub(super) fn domain(&self, column: &str, datatype: Datatype) -> Result<Option<Bounds>> {
         let range = self.range("domain", column, datatype)?;
         let own = || self.axis(column)?.domain.as_ref();
         Ok(range.or_else(|| own().and_then(|ends| range_of(ends, datatype))))
     }
 
     /// The part of the domain of a dimension that the rows of a dense array fill.
-    pub(in crate::write) fn row_range(&self, column: &str, datatype: Datatype) -> Result<Option<Range>> {
+    pub(super) fn row_range(&self, column: &str, datatype: Datatype) -> Result<Option<Bounds>> {
         let range = self.range("box", column, datatype)?;
         let own = || self.axis(column)?.rows.as_ref();
         Ok(range.or_else(|| own().and_then(|ends| range_of(ends, datatype))))
@@ -138,18 +140,18 @@ impl SinkSettings {
         self.axes.iter().find(|axis| axis.name == column)
     }
 
-    fn range(&self, what: &str, column: &str, datatype: Datatype) -> Result<Option<Range>> {
+    fn range(&self, what: &str, column: &str, datatype: Datatype) -> Result<Option<Bounds>> {
         let Some(text) = self.raw.get(&format!("{what}.{column}")) else { return Ok(None) };
         let ends = text
             .split_once(':')
             .and_then(|(low, high)| Some((scalar(low, datatype)?, scalar(high, datatype)?)));
         let (low, high) =
             ends.ok_or_else(|| Error::invalid(format!("{what}.{column}={text} is not low:high")))?;
-        Ok(Some(Range { low, high }))
+        Ok(Some(Bounds { low, high }))
     }
 
     /// The tile extent of a dimension.
-    pub(in crate::write) fn extent(&self, column: &str, datatype: Datatype) -> Result<Option<Scalar>> {
+    pub(super) fn extent(&self, column: &str, datatype: Datatype) -> Result<Option<Scalar>> {
         // The extent of one dimension, else that of all.
         let own = self.raw.get(&format!("extent.{column}"));
         let Some(text) = own.or_else(|| self.raw.get("extent")) else {
@@ -161,11 +163,11 @@ impl SinkSettings {
     }
 }
 
-fn range_of((low, high): &(Scalar, Scalar), datatype: Datatype) -> Option<Range> {
-    Some(Range { low: number(low, datatype)?, high: number(high, datatype)? })
+fn range_of((low, high): &(Scalar, Scalar), datatype: Datatype) -> Option<Bounds> {
+    Some(Bounds { low: number(low, datatype)?, high: number(high, datatype)? })
 }
 
-/// A coordinate of another source as one of this datatype.
+/// A coordinate of another source in this datatype.
 fn number(value: &Scalar, datatype: Datatype) -> Option<Scalar> {
     match value {
         Scalar::Int(int) if datatype.is_float() => Some(Scalar::Float(*int as f64)),
@@ -182,14 +184,14 @@ fn scalar(text: &str, datatype: Datatype) -> Option<Scalar> {
     text.trim().parse().ok().map(Scalar::Int)
 }
 
-/// The key of the new array: given as such, or in a file, which no list of processes shows.
+/// The key of the new array: given directly, or in a file, which process listings do not show.
 fn key(raw: &Settings) -> Result<Option<Key>> {
     let text = match (raw.get("key"), raw.get("key-file")) {
-        (Some(_), Some(_)) => return Err(Error::invalid("both key and key-file are set; one is enough")),
+        (Some(_), Some(_)) => return Err(Error::invalid("both key and key-file are set; use one of them")),
         (Some(text), None) => Some(text.as_bytes().to_vec()),
         (None, Some(path)) => {
             let bytes = Location::local(path)?.read_all(LONGEST_KEY)?.to_vec();
-            // Editors end files with a newline; a raw key of 32 bytes is taken as it is.
+            // Editors end files with a newline; a raw key of 32 bytes is used as it is.
             Some(if bytes.len() == 32 { bytes } else { bytes.trim_ascii_end().to_vec() })
         }
         (None, None) => None,
@@ -199,7 +201,7 @@ fn key(raw: &Settings) -> Result<Option<Key>> {
         (Some("none"), Some(_)) => return Err(Error::invalid("encryption=none takes no key")),
         (Some("aes-256-gcm"), None) => {
             return Err(
-                Error::invalid("encryption needs a key").hint("set key-file to the file that holds it")
+                Error::invalid("encryption needs a key").hint("set key-file to the file that contains it")
             );
         }
         (Some(other), _) => {
@@ -220,6 +222,6 @@ fn layout(raw: &Settings, name: &str) -> Result<Layout> {
         None | Some("row" | "row-major") => Ok(Layout::RowMajor),
         Some("col" | "col-major") => Ok(Layout::ColMajor),
         Some("hilbert") => Ok(Layout::Hilbert),
-        Some(other) => Err(Error::invalid(format!("{name}={other} is none of row, col and hilbert"))),
+        Some(other) => Err(Error::invalid(format!("{name}={other} is not known; use row, col or hilbert"))),
     }
 }

@@ -1,4 +1,4 @@
-//! Rows as a dense array along one dimension, `row`; without a row the array is sparse.
+//! Rows as a dense array along one dimension, `row`; an empty table becomes a sparse array.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use super::{Cells as Rows, Target, schema_of};
 use crate::Datatype;
 use crate::meta::dimension::Dimension;
 use crate::meta::schema::{ArrayKind, ArraySchema};
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::write::cells::Cells;
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, TileSet};
 
-/// Cells per tile unless a setting says otherwise.
+/// Default cells per tile.
 const EXTENT: u64 = 50_000;
 
 /// Fills tile after tile.
@@ -91,7 +91,7 @@ impl Rows for RowCells {
     }
 
     fn finish(mut self: Box<Self>) -> Result<(Vec<FinishedFragment>, ArraySchema)> {
-        // An array with fewer rows than a tile would have has one tile of just these.
+        // An array with fewer rows than one tile gets a tile of just these rows.
         let cells = if self.writer.is_none() { self.extent.min(self.pending_rows) } else { self.extent };
         if self.rows == 0 {
             // A dense array has at least one cell, which would read as a row.
@@ -103,11 +103,11 @@ impl Rows for RowCells {
         }
         let extent = if self.rows == 0 { 1 } else { cells.max(1).min(self.rows as usize) };
         if let Some(dimension) = self.schema.dimensions.first_mut() {
-            dimension.domain = Some(Range { low: Scalar::Int(0), high: Scalar::from(last) });
+            dimension.domain = Some(Bounds { low: Scalar::Int(0), high: Scalar::from(last) });
             dimension.extent = Some(Scalar::from(extent as u64));
         }
         let end = FragmentEnd {
-            domain: Some(vec![Range { low: Scalar::Int(0), high: Scalar::from(last) }]),
+            domain: Some(vec![Bounds { low: Scalar::Int(0), high: Scalar::from(last) }]),
             last_tile_cells: extent as u64,
             ..FragmentEnd::default()
         };

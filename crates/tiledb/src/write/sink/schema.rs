@@ -27,7 +27,7 @@ pub(super) struct ColumnPlan {
     dictionary: Option<Growing>,
 }
 
-/// A column that becomes a dimension. Where its domain is not given, it follows from the data.
+/// A column that becomes a dimension. A missing domain follows from the data.
 #[derive(Debug, Clone)]
 pub(super) struct DimensionPlan {
     pub(super) dimension: Dimension,
@@ -35,7 +35,7 @@ pub(super) struct DimensionPlan {
     pub(super) cast: Option<DataType>,
 }
 
-/// An enumeration that grows with the values that come.
+/// An enumeration that grows with new values.
 #[derive(Debug)]
 struct Growing {
     kind: CellType,
@@ -43,7 +43,7 @@ struct Growing {
     values: Vec<Vec<u8>>,
 }
 
-/// What a column is stored as: datatype, values per cell, and the Arrow type to cast to first.
+/// The stored form of a column: datatype, values per cell, and the Arrow type to cast to first.
 type Stored = (Datatype, u32, Option<DataType>);
 
 pub(super) fn plan(
@@ -67,7 +67,7 @@ pub(super) fn plan(
     Ok((dims, columns))
 }
 
-/// What becomes of a column of this type. A dictionary is an enumeration, where its values are held as they are.
+/// How a column of this type is stored. A dictionary becomes an enumeration if its values can be stored unchanged.
 pub(super) fn fit(data_type: &DataType) -> Fit {
     use DataType as D;
     match data_type {
@@ -86,17 +86,21 @@ pub(super) fn fit(data_type: &DataType) -> Fit {
 }
 
 fn misfit(field: &Field) -> Error {
-    Error::invalid(format!("column '{}' is {}, which arrays cannot hold", field.name(), field.data_type()))
-        .hint("leave the column out or convert it first")
+    Error::invalid(format!(
+        "column '{}' is {}, which TileDB arrays cannot store",
+        field.name(),
+        field.data_type()
+    ))
+    .hint("exclude the column or convert it first")
 }
 
 fn dimension(index: usize, field: &Field, settings: &SinkSettings) -> Result<DimensionPlan> {
     let (datatype, cell_val_num, cast) = stored(field).ok_or_else(|| misfit(field))?;
     let name = field.name();
     let filters = Pipeline::new(settings.dimension_filters(name)?);
-    let is_text = cell_val_num == VAR && datatype.size() == 1;
+    let is_byte_string = cell_val_num == VAR && datatype.size() == 1;
     let is_number = cell_val_num == 1 && (datatype.is_integer() || datatype.is_float() || datatype.is_time());
-    if !is_text && !is_number {
+    if !is_byte_string && !is_number {
         return Err(Error::invalid(format!(
             "column '{name}' is {} and cannot be a dimension",
             field.data_type()
@@ -104,11 +108,11 @@ fn dimension(index: usize, field: &Field, settings: &SinkSettings) -> Result<Dim
     }
     let dimension = Dimension {
         name: name.clone(),
-        datatype: if is_text { Datatype::StringAscii } else { datatype },
+        datatype: if is_byte_string { Datatype::StringAscii } else { datatype },
         cell_val_num,
         filters,
-        domain: if is_text { None } else { settings.domain(name, datatype)? },
-        extent: if is_text { None } else { settings.extent(name, datatype)? },
+        domain: if is_byte_string { None } else { settings.domain(name, datatype)? },
+        extent: if is_byte_string { None } else { settings.extent(name, datatype)? },
     };
     if dimension.extent.is_some() && dimension.domain.is_none() {
         return Err(Error::invalid(format!("dimension '{name}' has a tile extent, but no domain"))
@@ -138,7 +142,7 @@ fn column(index: usize, field: &Field, settings: &SinkSettings) -> Result<Column
         Attribute::new(name, datatype).with_values(cell_val_num).with_filters(settings.filters(name)?);
     let mut attribute = if field.is_nullable() { attribute.nullable() } else { attribute };
     if let Some(fill) = settings.fill(name, datatype)? {
-        // One value stands for each of several per cell.
+        // One value is repeated for several values per cell.
         let repeat =
             if cell_val_num == VAR || fill.len() > datatype.size() { 1 } else { cell_val_num as usize };
         attribute = attribute.with_fill(fill.repeat(repeat), true);
@@ -148,13 +152,13 @@ fn column(index: usize, field: &Field, settings: &SinkSettings) -> Result<Column
 
 fn stored(field: &Field) -> Option<Stored> {
     let hint = field.metadata().get(TYPE_KEY).and_then(|name| Datatype::from_name(name));
-    let text = |datatype| hint.filter(|hint| hint.is_text()).unwrap_or(datatype);
+    let text = |datatype| hint.filter(|hint| hint.is_byte_string()).unwrap_or(datatype);
     let bytes = |datatype| hint.filter(|hint| hint.is_bytes()).unwrap_or(datatype);
     Some(match field.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => (text(Datatype::StringUtf8), VAR, None),
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => (bytes(Datatype::Blob), VAR, None),
         DataType::FixedSizeBinary(n) => {
-            let datatype = hint.filter(|hint| hint.size() == 1 && (hint.is_bytes() || hint.is_text()));
+            let datatype = hint.filter(|hint| hint.size() == 1 && (hint.is_bytes() || hint.is_byte_string()));
             (datatype.unwrap_or(Datatype::Char), u32::try_from(*n).ok().filter(|n| *n > 0)?, None)
         }
         DataType::FixedSizeList(inner, n) => {
@@ -184,8 +188,9 @@ fn renamed(inner: &Arc<Field>, to: DataType) -> Arc<Field> {
 
 /// The datatype of one value, and what to cast it to first.
 fn element(data_type: &DataType, hint: Option<Datatype>) -> Option<(Datatype, Option<DataType>)> {
-    let fits =
-        |hint: &Datatype| !hint.is_text() && !hint.is_bytes() && element_type(*hint, false) == *data_type;
+    let fits = |hint: &Datatype| {
+        !hint.is_byte_string() && !hint.is_bytes() && element_type(*hint, false) == *data_type
+    };
     if let Some(hint) = hint.filter(fits) {
         return Some((hint, None));
     }
@@ -259,7 +264,7 @@ impl ColumnPlan {
         from_arrow(name, &array, CellType::of_attribute(&self.attribute))
     }
 
-    /// The enumeration that the column's values made.
+    /// The enumeration built from the column's values.
     pub(super) fn enumeration(&self) -> Result<Option<Enumeration>> {
         let Some(growing) = &self.dictionary else { return Ok(None) };
         let (mut data, mut offsets) = (Vec::new(), Vec::new());
@@ -302,7 +307,7 @@ impl Growing {
             )));
         }
         let nulls = array.logical_nulls();
-        // Keys of a dictionary without values cannot be normalized; all of them are null.
+        // Keys of an empty dictionary cannot be normalized; all of them are null.
         let keys = if values.is_empty() { vec![0; array.len()] } else { dictionary.normalized_keys() };
         let keys = keys.into_iter().enumerate();
         let out: Int64Array = keys

@@ -12,13 +12,13 @@ use super::{Cells as Rows, Target, schema_of};
 use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArraySchema;
-use crate::meta::value::Range;
+use crate::meta::value::Bounds;
 use crate::write::array::ArrayWriter;
 use crate::write::cells::{Cells, TileCells};
 use crate::write::fragment::{FinishedFragment, mbr_of};
 use crate::write::sparse::{OnDuplicate, SparseOptions};
 
-/// Sorts what fits into memory into one fragment after the other.
+/// Sorts as many rows as fit into memory into one fragment after the other.
 pub(super) struct SparseCells {
     array: ArrayWriter,
     target: Target,
@@ -28,7 +28,7 @@ pub(super) struct SparseCells {
     pending: Vec<Vec<Cells>>,
     pending_bytes: usize,
     most_bytes: usize,
-    box_of_all: Option<Vec<Range>>,
+    box_of_all: Option<Vec<Bounds>>,
     fragments: Vec<FinishedFragment>,
     on_duplicate: OnDuplicate,
 }
@@ -129,7 +129,7 @@ impl Rows for SparseCells {
         let ranges = self.box_of_all.take().unwrap_or_default();
         for (i, (dimension, open)) in schema.dimensions.iter_mut().zip(&self.open).enumerate() {
             if *open {
-                // Without a cell to go by, the cells to come may lie anywhere.
+                // Without cells, later ones may be anywhere.
                 let widest = || widest_domain(dimension.datatype);
                 dimension.domain = Some(ranges.get(i).cloned().unwrap_or_else(widest));
             }
@@ -138,19 +138,19 @@ impl Rows for SparseCells {
     }
 }
 
-/// The widest domain that engines take: an integer one leaves out a value of its type, and the least time is none.
-fn widest_domain(datatype: Datatype) -> Range {
+/// The widest domain that engines accept: for integers one value less than the type, and without not-a-time.
+fn widest_domain(datatype: Datatype) -> Bounds {
     match whole_range(datatype) {
-        Range { low: Scalar::Int(low), high: Scalar::Int(high) } => {
+        Bounds { low: Scalar::Int(low), high: Scalar::Int(high) } => {
             let low = low + i128::from(datatype.is_time());
-            Range { low: Scalar::Int(low), high: Scalar::Int(high - 1) }
+            Bounds { low: Scalar::Int(low), high: Scalar::Int(high - 1) }
         }
         range => range,
     }
 }
 
 /// All values of a type.
-fn whole_range(datatype: Datatype) -> Range {
+fn whole_range(datatype: Datatype) -> Bounds {
     let (low, high) = match datatype.physical() {
         Physical::I8 => (i8::MIN.into(), i8::MAX.into()),
         Physical::I16 => (i16::MIN.into(), i16::MAX.into()),
@@ -163,5 +163,5 @@ fn whole_range(datatype: Datatype) -> Range {
         Physical::F32 => (Scalar::from(f32::MIN), Scalar::from(f32::MAX)),
         Physical::F64 => (Scalar::from(f64::MIN), Scalar::from(f64::MAX)),
     };
-    Range { low, high }
+    Bounds { low, high }
 }

@@ -79,7 +79,7 @@ fn main() {
         }
         "lookup" => {
             let file = File::open(&location(&path), &OpenOptions::default()).unwrap();
-            let keys: Vec<Scalar> = lines(&folder, "keys.txt").into_iter().map(Scalar::Text).collect();
+            let keys: Vec<Scalar> = lines(&folder, "keys.txt").into_iter().map(Scalar::String).collect();
             report_each(3, &keys, |key| f64::from(u8::from(file.lookup(key).unwrap().is_some())));
         }
         "blob" => {

@@ -1,4 +1,4 @@
-//! Readers and writers next to a process that writes, consolidates and vacuums: nobody fails, nothing is lost.
+//! Readers and writers next to a process that writes, consolidates and vacuums: none fails, and nothing is lost.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
@@ -18,10 +18,10 @@ use tesselle_tiledb::write::{ArrayWriter, Consolidation, SchemaBuilder, SparseOp
 use tesselle_tiledb::{Attribute, Datatype, Dimension};
 
 const CELLS: i32 = 60;
-/// Names the folder of the array to a test that runs as a child.
-const FOLDER: &str = "TESSELLE_BESIDE_FOLDER";
-/// What the child is to do.
-const NUMBER: &str = "TESSELLE_BESIDE_NUMBER";
+/// Passes the folder of the array to a test that runs as a child.
+const FOLDER: &str = "TESSELLE_CONCURRENT_FOLDER";
+/// Passes the task of the child.
+const NUMBER: &str = "TESSELLE_CONCURRENT_NUMBER";
 
 fn create(folder: &Path) -> ArrayWriter {
     let schema = SchemaBuilder::sparse()
@@ -98,7 +98,7 @@ fn a_reader_next_to_a_writer_opens_and_sees_whole_writes() {
                 last = values[0];
                 reads += 1;
             }
-            // What was vacuumed between opening and reading is gone; the next reader sees the new state.
+            // Files vacuumed between opening and reading are gone; the next reader sees the new state.
             Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{error}"),
         }
         if let Some(status) = ended {

@@ -1,4 +1,4 @@
-//! Dimensions of texts that hold any bytes: whatever was written, by whom and in which order, is found by its range.
+//! String dimensions with arbitrary bytes: cells are found by range, regardless of the writer and its order.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
@@ -25,7 +25,7 @@ fn bytes() -> OpenOptions {
     OpenOptions { text_as_binary: true, ..OpenOptions::default() }
 }
 
-/// Short texts of few bytes, so that they share beginnings and differ where signs matter.
+/// Short strings of few distinct bytes, so that they share prefixes and differ where signs matter.
 fn text() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         4 => prop::sample::select(vec![0, 1, b'a', b'b', 0x7e, 0x7f, 0x80, 0x81, 0xc3, 0xfe, 0xff]),
@@ -70,14 +70,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(80))]
 
     #[test]
-    fn ranges_of_texts_find_exactly_their_cells(
+    fn string_ranges_find_exactly_their_cells(
         parts in prop::collection::vec(prop::collection::btree_set((text(), text()), 1..40), 1..4),
         ranges in prop::collection::vec((text(), text()), 12),
         order in layout(), capacity in 1..5_u64, consolidate in any::<bool>(), purge in any::<bool>(),
     ) {
         let schema = SchemaBuilder::sparse()
-            .dimension(Dimension::text("s"))
-            .dimension(Dimension::text("t"))
+            .dimension(Dimension::string("s"))
+            .dimension(Dimension::string("t"))
             .attribute(Attribute::new("a", Datatype::Int32))
             .cell_order(order)
             .capacity(capacity)
@@ -117,7 +117,7 @@ proptest! {
 }
 
 #[test]
-fn ranges_leave_tiles_of_texts_beyond_ascii_out() {
+fn ranges_prune_tiles_of_non_ascii_strings() {
     let Some(case) = cases().into_iter().find(|case| case.ends_with("str_beyond_ascii")) else { return };
     let container = open(&case.join("array"), &bytes()).unwrap();
     assert_eq!(errors(&*container), Vec::<String>::new());

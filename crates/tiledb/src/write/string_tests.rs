@@ -1,5 +1,5 @@
-//! Cells with texts beyond ASCII are written as the original engine writes them: their order, their rectangles, and the
-//! non-empty domain.
+//! Cells with non-ASCII strings are written as the original engine writes them: same order, same MBRs, same non-empty
+//! domain.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::meta::slots::Field;
 use crate::open::Array;
 
 #[test]
-fn texts_beyond_ascii_lie_where_the_original_engine_puts_them() {
+fn non_ascii_strings_are_ordered_as_by_the_original_engine() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/libtiledb-2.30.0");
     for case in ["str_beyond_ascii", "hilbert_beyond_ascii"] {
         let source = Location::local(data.join(case).join("array")).unwrap();
@@ -24,7 +24,7 @@ fn texts_beyond_ascii_lie_where_the_original_engine_puts_them() {
         let table = crate::TileDb.open(&source, &options).unwrap().default_table().unwrap();
         let driver = Driver::new(&DriverOptions { threads: Some(1), ..DriverOptions::default() }).unwrap();
         let batches: Result<Vec<_>, _> = scan(&*table, &Scan::all(), &driver, Order::Plan).unwrap().collect();
-        // In another order, so that sorting has something to do.
+        // Reversed, so that sorting has work to do.
         let batches: Vec<_> = batches.unwrap().iter().map(reversed).collect();
         let theirs = Array::open(&source, &options).unwrap();
         let target = Location::new(Arc::new(MemoryStorage::new()), "array");

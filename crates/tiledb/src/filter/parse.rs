@@ -1,4 +1,4 @@
-//! Filters as people write them: `byteshuffle,zstd:5`.
+//! Parsing of filter lists: `byteshuffle,zstd:5`.
 
 use tesselle_codec::compress::Compressor;
 use tesselle_codec::digest::Digest;
@@ -6,10 +6,10 @@ use tesselle_codec::digest::Digest;
 use super::{Filter, ImageFormat};
 use crate::{Datatype, Error, Result};
 
-/// Reads a list of filters, separated by commas. Each is a name, then its options, separated by colons: the level of a
+/// Parses a comma-separated list of filters. Each is a name followed by colon-separated options: the level of a
 /// compressor, the window of `bit-width-reduction` and `positive-delta` in bytes, the type that `delta` and
-/// `double-delta` look at values as, `float-scale:FACTOR:OFFSET:BYTES`, `webp:FORMAT:QUALITY`. `none` is no filter.
-pub fn filters_from_text(text: &str) -> Result<Vec<Filter>> {
+/// `double-delta` interpret values as, `float-scale:FACTOR:OFFSET:BYTES`, `webp:FORMAT:QUALITY`. `none` is no filter.
+pub fn filters_from_str(text: &str) -> Result<Vec<Filter>> {
     text.split(',').map(str::trim).filter(|item| !item.is_empty() && *item != "none").map(filter).collect()
 }
 
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn options_follow_the_name() {
         let filters =
-            filters_from_text("float-scale:0.5:1:4, delta:int32,positive-delta:64,zstd:7,none").unwrap();
+            filters_from_str("float-scale:0.5:1:4, delta:int32,positive-delta:64,zstd:7,none").unwrap();
         assert_eq!(
             filters,
             [
@@ -110,7 +110,7 @@ mod tests {
             ]
         );
         for wrong in ["zstd:x", "zstd:1:2", "delta:cat", "webp:cmyk", "shuffle", "xor:1"] {
-            assert!(filters_from_text(wrong).is_err(), "{wrong}");
+            assert!(filters_from_str(wrong).is_err(), "{wrong}");
         }
     }
 }
