@@ -1,5 +1,5 @@
 # make demo and make test are all that is needed; the other targets are slower suites with tools of their own.
-.PHONY: demo test release setup tools lint docs bench fuzz hostile interop
+.PHONY: demo test release wheel python-test setup tools lint docs bench fuzz hostile interop
 
 CARGO ?= cargo
 
@@ -12,6 +12,12 @@ test: tools lint docs ## every check and every test
 
 release: tools ## the optimized, stripped binary: target/dist/tess
 	$(CARGO) build --profile dist -p tess
+
+wheel: tools ## the Python package: target/wheels/tesselle-*.whl
+	tools/python-wheel
+
+python-test: wheel ## the wheel in a new environment, with its test dependencies from the package index
+	tools/python-test
 
 setup: ## install what a build needs, asking before each step
 	tools/setup

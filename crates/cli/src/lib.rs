@@ -80,6 +80,11 @@ enum Outcome {
 
 /// Runs `tess` with these arguments, program name first.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    ExitCode::from(run_to_code(args))
+}
+
+/// Like [`run`], for those who end the process themselves.
+pub fn run_to_code(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
@@ -89,24 +94,24 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     signals::listen();
     tesselle::name::keep_pipes();
     match cli.verb.run() {
-        Ok(Outcome::Fine) => ExitCode::SUCCESS,
-        Ok(Outcome::BadData) => ExitCode::from(1),
-        Ok(Outcome::Code(code)) => ExitCode::from(code),
-        Err(error) if out::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Ok(Outcome::Fine) => 0,
+        Ok(Outcome::BadData) => 1,
+        Ok(Outcome::Code(code)) => code,
+        Err(error) if out::is_broken_pipe(&error) => 0,
         Err(error) => {
             report(&error, json, wording);
-            ExitCode::from(exit_code(&error))
+            exit_code(&error)
         }
     }
 }
 
 /// Help and version come this way too, and are printed. A call that is wrong is told as every other error.
-fn refuse(error: &clap::Error, args: &[OsString]) -> ExitCode {
+fn refuse(error: &clap::Error, args: &[OsString]) -> u8 {
     use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     if matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion) {
         // Nobody to tell when the terminal is gone.
         let _ = error.print();
-        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        return u8::try_from(error.exit_code()).unwrap_or(2);
     }
     let text = error.to_string();
     let told: Vec<&str> =
@@ -118,7 +123,7 @@ fn refuse(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let hint = tips.first().map_or("--help shows how it is called", |tip| tip.trim_start_matches("tip: "));
     let error = Error::invalid(facts).hint(hint.to_owned());
     report(&error, args.iter().any(|arg| arg == "--json"), words::word);
-    ExitCode::from(2)
+    2
 }
 
 /// Work that a signal ended has the exit code of the signal, whatever error it ended with.

@@ -330,7 +330,7 @@ impl Settings {
 
     /// Sets what the caller left open.
     pub fn fill(&mut self, name: &str, value: impl Into<String>) {
-        if !self.0.contains_key(name) {
+        if self.get(name).is_none() {
             self.set(name, value);
         }
     }
@@ -344,9 +344,9 @@ impl Settings {
         }
     }
 
-    /// The value of a setting.
+    /// The value of a setting. Callers may write underscores for the dots and dashes of its name.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.0.get(name).or_else(|| self.0.get(&keyword(name))).map(String::as_str)
     }
 
     /// The value of a setting, parsed.
@@ -366,9 +366,15 @@ impl Settings {
 
     /// Refuses names that are not among `known`.
     pub fn expect_only(&self, known: &[&str]) -> Result<()> {
-        let unknown = self.0.keys().find(|name| !known.contains(&name.as_str()));
+        let is_known = |name: &str| known.iter().any(|known| *known == name || keyword(known) == name);
+        let unknown = self.0.keys().find(|name| !is_known(name));
         unknown.map_or(Ok(()), |name| Err(Error::unknown_name("setting", name, known.iter().copied())))
     }
+}
+
+/// The name of a setting as a word that languages take as a keyword.
+fn keyword(name: &str) -> String {
+    name.replace(['.', '-'], "_")
 }
 
 /// The result of [`Format::rewrite`].
@@ -457,5 +463,18 @@ mod tests {
         settings.set("c", "5");
         settings.fill_share("c", 4, 64 << 20, 1 << 20);
         assert_eq!(settings.get("c"), Some("5"));
+    }
+
+    #[test]
+    fn settings_are_found_by_their_keyword() {
+        let mut settings = Settings::default();
+        settings.set("filters_a_b", "zstd");
+        assert_eq!(settings.get("filters.a-b"), Some("zstd"));
+        settings.fill("filters.a-b", "none");
+        assert_eq!(settings.get("filters.a-b"), Some("zstd"));
+        assert!(settings.expect_only(&["filters.a-b"]).is_ok());
+        assert!(settings.expect_only(&["filters.a"]).is_err());
+        settings.set("filters.a-b", "lz4");
+        assert_eq!(settings.get("filters.a-b"), Some("lz4"), "the name as it is wins");
     }
 }

@@ -32,6 +32,8 @@ mod table;
 mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+#[cfg(feature = "serde")]
+mod ticket;
 mod types;
 
 pub use array::{ArrayView, DType};
@@ -61,4 +63,6 @@ pub use stats::{ColumnStats, Known, RunStats, TableStats};
 pub use storage::{Location, Storage};
 pub use table::{Pushdown, TYPE_KEY, Table};
 pub use task::{ByteRange, Cost, Plan, Step, Task};
+#[cfg(feature = "serde")]
+pub use ticket::ScanTicket;
 pub use types::{parse_types, type_by_name, type_name};

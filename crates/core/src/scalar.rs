@@ -5,6 +5,7 @@ use std::fmt;
 
 /// A value without its storage width: integers of every width and time unit are one kind, compared exactly.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Scalar {
     /// No value.
     Null,
@@ -13,7 +14,7 @@ pub enum Scalar {
     /// An integer of any width, or a time in its column's unit.
     Int(i128),
     /// A float of any width.
-    Float(f64),
+    Float(#[cfg_attr(feature = "serde", serde(with = "crate::ticket::bits"))] f64),
     /// Text.
     String(String),
     /// Bytes.

@@ -11,6 +11,7 @@ use crate::selection::Selection;
 
 /// What is wanted of a table. The default is everything.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scan {
     /// Columns by name, in the order they shall come out; `None` is all.
     pub columns: Option<Vec<String>>,

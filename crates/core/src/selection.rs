@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 
 /// What is wanted of each axis. Axes beyond the list are taken whole.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Selection {
     /// One entry per axis, first axis first.
     pub axes: Vec<AxisSelection>,
@@ -14,6 +15,7 @@ pub struct Selection {
 
 /// What is wanted of one axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AxisSelection {
     /// `start:stop:step`, half open; a missing bound is the end of the axis.
     Range {

@@ -85,6 +85,12 @@ impl Plan {
         Self { tasks: Vec::new(), pieces: 0, pruned: 0 }
     }
 
+    /// Cuts the tasks into at most `parts` runs of about equal cost, so that row order is kept inside each.
+    pub fn runs(&self, parts: usize) -> Vec<Range<usize>> {
+        let costs: Vec<u64> = self.tasks.iter().map(|task| task.cost().bytes_in.max(1)).collect();
+        cut(&costs, parts)
+    }
+
     /// The counts of the plan, before it runs.
     pub fn stats(&self) -> RunStats {
         RunStats { pieces: self.pieces, pruned: self.pruned, ..RunStats::default() }
@@ -98,5 +104,44 @@ impl std::fmt::Debug for Plan {
             .field("pieces", &self.pieces)
             .field("pruned", &self.pruned)
             .finish()
+    }
+}
+
+fn cut(costs: &[u64], parts: usize) -> Vec<Range<usize>> {
+    let total: u128 = costs.iter().map(|cost| u128::from(*cost)).sum();
+    let mut runs = Vec::new();
+    let (mut start, mut sum) = (0, 0_u128);
+    for (i, cost) in costs.iter().enumerate() {
+        sum += u128::from(*cost);
+        let goal = total * (runs.len() as u128 + 1) / parts.max(1) as u128;
+        if sum >= goal {
+            runs.push(start..i + 1);
+            start = i + 1;
+        }
+    }
+    if start < costs.len() || runs.is_empty() {
+        runs.push(start..costs.len());
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut;
+
+    #[test]
+    fn runs_cover_all_tasks_and_cost_about_the_same() {
+        assert_eq!(cut(&[], 4), vec![0..0; 1]);
+        assert_eq!(cut(&[1, 1, 1, 1], 2), [0..2, 2..4]);
+        assert_eq!(cut(&[9, 1, 1, 1], 2), [0..1, 1..4]);
+        assert_eq!(cut(&[1, 1], 8), [0..1, 1..2]);
+        assert_eq!(cut(&[1, 1, 100], 3), vec![0..3; 1]);
+        for parts in 1..9 {
+            let costs: Vec<u64> = (0..37).map(|i| i * 7 % 11 + 1).collect();
+            let runs = cut(&costs, parts);
+            assert!(runs.len() <= parts, "{runs:?}");
+            let flat: Vec<usize> = runs.into_iter().flatten().collect();
+            assert_eq!(flat, (0..37).collect::<Vec<_>>());
+        }
     }
 }

@@ -35,6 +35,11 @@ impl Answer {
         Arc::clone(&self.schema)
     }
 
+    /// Stops the statement from another thread.
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+
     /// Reads to the end and forgets.
     pub fn finish(mut self) -> Result<()> {
         self.try_for_each(|batch| batch.map(drop))

@@ -28,7 +28,6 @@ mod provider;
 mod scan;
 mod session;
 mod statistics;
-mod union;
 mod wording;
 
 pub use answer::Answer;

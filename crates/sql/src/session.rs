@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
-use datafusion::catalog::UrlTableFactory;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion::catalog::{MemTable, UrlTableFactory};
 use datafusion::common::{DataFusionError, TableReference};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParser, Statement};
 use tesselle::driver::CancelToken;
-use tesselle::{Driver, DriverOptions, Error, OpenOptions, Result};
+use tesselle::{Driver, DriverOptions, Error, OpenOptions, Result, Table};
 use tokio::runtime::Runtime;
 
 use crate::answer::Answer;
@@ -20,6 +20,7 @@ use crate::error::ours;
 use crate::files::{FileTables, Opener, looks_like_a_file};
 use crate::functions::Function;
 use crate::interrupt::Interrupt;
+use crate::provider::TesselleTable;
 
 /// How a session is set up.
 #[derive(Debug, Clone)]
@@ -116,6 +117,20 @@ impl Session {
         let provider = provider
             .ok_or_else(|| Error::io(format!("cannot read '{uri}'"), std::io::ErrorKind::NotFound.into()))?;
         self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
+        Ok(())
+    }
+
+    /// Makes an opened table one of this name.
+    pub fn register_table(&self, name: &str, table: Arc<dyn Table>) -> Result<()> {
+        let provider = Arc::new(TesselleTable::new(table, self.driver.clone()));
+        self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
+        Ok(())
+    }
+
+    /// Makes rows in memory a table of this name.
+    pub fn register_batches(&self, name: &str, schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<()> {
+        let provider = MemTable::try_new(schema, vec![batches]).map_err(ours)?;
+        self.context.register_table(TableReference::bare(name), Arc::new(provider)).map_err(ours)?;
         Ok(())
     }
 

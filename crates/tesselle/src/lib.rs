@@ -87,7 +87,8 @@
 //! # Features
 //!
 //! All formats are on by default: `tiledb`, `tsfile`, `tet`, `tatami` (with search), `parquet`, `arrow-ipc`, `text` (CSV and JSON
-//! lines) and `zarr` (with npy). `cloud` adds object stores, `async` streams of batches for the caller's runtime.
+//! lines) and `zarr` (with npy). `async`, on by default too, adds streams of batches for the caller's
+//! runtime. `cloud` adds object stores, `serde` the plain form of read requests for other processes.
 //!
 //! This is the only crate that knows all formats; everything above it (SQL, command line, Python) goes through it.
 #![forbid(unsafe_code)]
@@ -104,6 +105,7 @@ mod run;
 mod scan;
 #[cfg(feature = "tatami")]
 pub mod search;
+mod several;
 #[cfg(feature = "async")]
 mod stream;
 mod walk;

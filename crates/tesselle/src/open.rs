@@ -116,6 +116,11 @@ impl Opener {
         self.table.as_deref()
     }
 
+    /// The format that was set.
+    pub fn format_name(&self) -> Option<&str> {
+        self.format.as_deref()
+    }
+
     /// The options that formats take.
     pub fn open_options(&self) -> &OpenOptions {
         &self.options

@@ -27,7 +27,7 @@ pub use coalesce::{fetch, sizes};
 pub use counters::Counters;
 pub use future::Spawned;
 pub use progress::{Progress, Silent};
-pub use scan::{Rows, scan};
+pub use scan::{Part, Rows, plan, scan, scan_part, split};
 pub use shared::{default_driver, set_default_driver};
 
 use crate::error::{Error, ErrorKind, Result};

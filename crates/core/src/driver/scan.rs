@@ -8,13 +8,67 @@ use arrow_schema::{ArrowError, SchemaRef};
 
 use super::batches::{Batches, Order};
 use super::{CancelToken, Driver};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::scan::{Remainder, Scan};
 use crate::stats::RunStats;
 use crate::table::{Pushdown, Table};
+use crate::task::Plan;
 
 /// Runs `scan` over `table`: exactly the rows and columns asked for.
 pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Result<Rows> {
+    Ok(run(table, prepare(table, scan)?, driver, order))
+}
+
+/// Runs the part of `scan` that [`split`] cut out, in the table's order. A table that has other tasks than when it was
+/// split is refused.
+pub fn scan_part(table: &dyn Table, scan: &Scan, part: &Part, driver: &Driver) -> Result<Rows> {
+    let mut prepared = prepare(table, scan)?;
+    let tasks = &mut prepared.plan.tasks;
+    if tasks.len() != part.of || part.end > part.of {
+        return Err(Error::invalid("the data has changed since the scan was split").hint("split it again"));
+    }
+    tasks.truncate(part.end);
+    tasks.drain(..part.start.min(part.end));
+    Ok(run(table, prepared, driver, Order::Plan))
+}
+
+/// Cuts `scan` into at most `parts` runs of consecutive tasks, of about equal cost. Together they give all rows, once.
+pub fn split(table: &dyn Table, scan: &Scan, parts: usize) -> Result<Vec<Part>> {
+    if scan.limit.is_some() {
+        return Err(Error::invalid(
+            "a scan with a limit cannot be split: its parts do not know of each other",
+        ));
+    }
+    let plan = prepare(table, scan)?.plan;
+    let of = plan.tasks.len();
+    let runs = plan.runs(parts.max(1));
+    Ok(runs.into_iter().map(|run| Part { start: run.start, end: run.end, of }).collect())
+}
+
+/// What `scan` would read: the tasks, without running any.
+pub fn plan(table: &dyn Table, scan: &Scan) -> Result<Plan> {
+    Ok(prepare(table, scan)?.plan)
+}
+
+/// A part of a scan: a run of the tasks of its plan. Plans are deterministic, so this names the same rows everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Part {
+    /// The first task.
+    pub start: usize,
+    /// The task after the last.
+    pub end: usize,
+    /// How many tasks the plan has.
+    pub of: usize,
+}
+
+/// What a table is asked for, and what it leaves to do.
+struct Prepared {
+    plan: Plan,
+    rest: Remainder,
+}
+
+fn prepare(table: &dyn Table, scan: &Scan) -> Result<Prepared> {
     let schema = table.schema();
     let wanted = Arc::new(schema.project(&scan.column_indices(&schema)?)?);
     let residual = scan.predicate.clone().filter(|p| table.pushdown(p) != Pushdown::Exact);
@@ -33,10 +87,14 @@ pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Re
     if residual.is_some() {
         inner.limit = None;
     }
-    let run = driver.for_run();
     let plan = table.plan(&inner)?;
-    let batches = run.batches(table.storage(), plan, order);
-    Ok(Rows { batches, rest: Remainder::new(wanted, residual, scan.limit), driver: run })
+    Ok(Prepared { plan, rest: Remainder::new(wanted, residual, scan.limit) })
+}
+
+fn run(table: &dyn Table, prepared: Prepared, driver: &Driver, order: Order) -> Rows {
+    let run = driver.for_run();
+    let batches = run.batches(table.storage(), prepared.plan, order);
+    Rows { batches, rest: prepared.rest, driver: run }
 }
 
 /// The rows of a scan, batch by batch: a [`RecordBatchReader`], so that they go wherever Arrow goes. An error of this library comes

@@ -15,6 +15,7 @@ use crate::scalar::Scalar;
 
 /// How two values compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Comparison {
     /// `=`
     Eq,
@@ -82,6 +83,7 @@ impl Comparison {
 
 /// A condition over the columns of a table.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Predicate {
     /// Always true or always false.
     Always(bool),

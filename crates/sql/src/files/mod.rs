@@ -9,12 +9,10 @@ use datafusion::catalog::{Session, TableProvider, TableProviderFactory, UrlTable
 use datafusion::common::Result;
 use datafusion::logical_expr::CreateExternalTable;
 use options::TableOptions;
-use tesselle::name::{expand, is_pattern};
-use tesselle::{Driver, Error, Format, Location, OpenOptions, Table, Uri};
+use tesselle::{Driver, Error, Location, OpenOptions, Table};
 
 use crate::error::external;
 use crate::provider::TesselleTable;
-use crate::union::UnionTable;
 
 /// Opens what a table name or a statement names.
 #[derive(Debug, Clone)]
@@ -33,91 +31,9 @@ impl Opener {
         Arc::new(if self.pushdown { provider } else { provider.without_pushdown() })
     }
 
-    /// What `uri` names: one file, a container that is a folder, a folder of files, or a pattern.
-    fn resolve(&self, uri: &str) -> tesselle::Result<Arc<dyn Table>> {
-        if is_pattern(uri) {
-            return self.all_of(&expand(uri)?);
-        }
-        let parsed = Uri::parse(uri)?;
-        if !Uri::is_remote(uri) && !parsed.location.exists()? {
-            return Err(missing(Uri::split(uri).0));
-        }
-        match self.open(uri) {
-            Err(error) if error.class_name() == "unknown_format" && parsed.location.is_dir()? => {
-                let known = known_files(&parsed)?;
-                if known.is_empty() { Err(error) } else { self.all_of(&known) }
-            }
-            opened => opened,
-        }
-    }
-
-    fn open(&self, uri: &str) -> tesselle::Result<Arc<dyn Table>> {
-        Ok(Arc::clone(self.opener().open_table(uri)?.table()))
-    }
-
     fn opener(&self) -> tesselle::Opener {
         let opener = tesselle::Opener::new().options(self.options.clone());
         opener.format(self.format.clone()).table(self.table.clone()).on(&self.driver)
-    }
-
-    /// Several files as one table.
-    fn all_of(&self, uris: &[String]) -> tesselle::Result<Arc<dyn Table>> {
-        let mut locations = Vec::with_capacity(uris.len());
-        let mut format: Option<(&'static dyn Format, &String)> = None;
-        for uri in uris {
-            let location = Uri::parse(uri)?.location;
-            let own = match &self.format {
-                Some(name) => tesselle::format_by_name(name)?,
-                None => tesselle::detect(&location)?,
-            };
-            match format {
-                Some((first, name)) if first.name() != own.name() => return Err(mixed(name, uri)),
-                _ => format = Some((own, format.map_or(uri, |(_, name)| name))),
-            }
-            locations.push(location);
-        }
-        let (format, _) = format.ok_or_else(|| Error::not_found("no file matches"))?;
-        if let Some(table) = format.open_many(&locations, &self.options)? {
-            return Ok(table);
-        }
-        let open = |uri: &String| Ok((uri.clone(), self.open(uri)?));
-        let mut tables = uris.iter().map(open).collect::<tesselle::Result<Vec<_>>>()?;
-        match tables.pop() {
-            Some((_, only)) if tables.is_empty() => Ok(only),
-            last => {
-                tables.extend(last);
-                Ok(Arc::new(UnionTable::new(tables)?))
-            }
-        }
-    }
-}
-
-/// The files of a folder that are of a known format: there may be a README next to the data.
-fn known_files(folder: &Uri) -> tesselle::Result<Vec<String>> {
-    let names = folder.location.list()?.into_iter().map(|entry| folder.location.join(&entry.name));
-    let known =
-        names.filter(|location| !location.name().starts_with('.') && tesselle::detect(location).is_ok());
-    let table = folder.table.as_ref().map_or_else(String::new, |table| format!("#{table}"));
-    Ok(known.map(|location| format!("{}{table}", location.path())).collect())
-}
-
-fn mixed(one: &str, other: &str) -> Error {
-    Error::invalid(format!("'{one}' and '{other}' are of different kinds, which are not read as one table"))
-        .hint("narrow the pattern, e.g. to *.tet")
-}
-
-/// The file is not there; perhaps one of a like name is.
-fn missing(path: &str) -> Error {
-    let error = Error::io(format!("cannot read '{path}'"), std::io::ErrorKind::NotFound.into());
-    let folder = Location::local(path).ok().and_then(|l| l.parent());
-    let folder = folder.map_or_else(|| Location::local("."), Ok);
-    let Ok(entries) = folder.and_then(|folder| folder.list()) else { return error };
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let known: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    let near = Error::unknown_name("file", name, known);
-    match near.hint_text().filter(|hint| hint.starts_with("did you mean")) {
-        Some(hint) => error.hint(hint),
-        None => error,
     }
 }
 
@@ -139,7 +55,7 @@ impl UrlTableFactory for FileTables {
         let opener = self.opener.clone();
         let name = url.to_owned();
         let driver = opener.driver.clone();
-        match blocking(move || driver.install(|| opener.resolve(&name))).await {
+        match blocking(move || driver.install(|| opener.opener().open_all(&name))).await {
             Ok(table) => Ok(Some(self.opener.provider(table))),
             // Names without a dot, a slash or a fragment are names of tables, unless data has that name.
             Err(error) if !looks_like_a_file(url) && !is_data(url, &error) => Ok(None),
@@ -182,8 +98,8 @@ impl TableProviderFactory for ExternalTables {
             Opener { options: open, table, format: Some(self.format.to_owned()), ..self.opener.clone() };
         let (locations, driver) = (command.locations.clone(), self.opener.driver.clone());
         let open = move || match locations.as_slice() {
-            [only] => opener.resolve(only),
-            several => opener.all_of(several),
+            [only] => opener.opener().open_all(only),
+            several => opener.opener().open_several(several),
         };
         let table = blocking(move || driver.install(open)).await;
         Ok(self.opener.provider(table.map_err(external)?))

@@ -1,7 +1,6 @@
 //! Running a scan as a physical plan: its partitions are runs of tasks.
 
 mod partition;
-mod split;
 
 use std::fmt;
 use std::ops::Range;
@@ -18,7 +17,7 @@ use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use partition::{Counts, Partition};
-use tesselle::core::Task;
+use tesselle::core::{Plan, Task};
 use tesselle::{Driver, Predicate, RunStats, Scan, Table};
 
 use crate::error::external;
@@ -62,7 +61,7 @@ impl ScanExec {
     ) -> tesselle::Result<Self> {
         let plan = table.plan(&request.scan)?;
         let planned = plan.stats();
-        let groups = split::split(&plan.tasks, partitions, driver.budget().total());
+        let groups = plan.runs(affordable(&plan, partitions, driver.budget().total()));
         let tasks = Mutex::new(plan.tasks.into_iter().map(Some).collect());
         let properties = Arc::new(PlanProperties::new(
             equivalence(&*table, &request.schema),
@@ -101,6 +100,12 @@ impl ScanExec {
         let plan = self.table.plan(&self.request.scan)?;
         Ok(plan.tasks.into_iter().skip(range.start).take(range.len()).collect())
     }
+}
+
+/// How many partitions may be under way at once within `memory`.
+fn affordable(plan: &Plan, partitions: usize, memory: u64) -> usize {
+    let largest = plan.tasks.iter().map(|task| task.cost().memory).max().unwrap_or(0).max(1);
+    partitions.min(usize::try_from(memory / largest).unwrap_or(usize::MAX)).max(1)
 }
 
 /// The order the table promises, as far as its columns are read.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use tesselle::core::{ColumnStats, Known, Plan, Pushdown, Storage, TableStats};
-use tesselle::{Error, Predicate, Result, Scalar, Scan, Table};
+use tesselle_core::{
+    ColumnStats, Error, Known, Plan, Predicate, Pushdown, Result, Scalar, Scan, Storage, Table, TableStats,
+};
 
 /// Tables of equal columns, in whatever order, one after the other.
-pub(crate) struct UnionTable {
+pub(super) struct UnionTable {
     first: Arc<dyn Table>,
     others: Vec<Arc<dyn Table>>,
     schema: SchemaRef,
@@ -15,7 +16,7 @@ pub(crate) struct UnionTable {
 
 impl UnionTable {
     /// Refuses tables that differ in their columns. The names are for the message.
-    pub(crate) fn new(tables: Vec<(String, Arc<dyn Table>)>) -> Result<Self> {
+    pub(super) fn new(tables: Vec<(String, Arc<dyn Table>)>) -> Result<Self> {
         let mut tables = tables.into_iter();
         let Some((first_name, first)) = tables.next() else {
             return Err(Error::not_found("no file matches"));
@@ -28,7 +29,7 @@ impl UnionTable {
                 |a: &Field| schema.field_with_name(a.name()).is_ok_and(|b| a.data_type() == b.data_type());
             if schema.fields().len() != fields.len() || !fields.iter().all(same) {
                 return Err(Error::invalid(format!("'{name}' has other columns than '{first_name}'"))
-                    .hint("query files of different columns one by one, and UNION or join them"));
+                    .hint("read files of different columns one by one"));
             }
             for field in &mut fields {
                 let other = schema.field_with_name(field.name())?;

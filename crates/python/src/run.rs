@@ -1,0 +1,70 @@
+//! Running work of the engine from Python: threads, memory and Ctrl-C.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use tesselle::{Driver, DriverOptions, Error, Result};
+
+use crate::error::raise;
+
+/// How long Ctrl-C may go unnoticed.
+const POLL: Duration = Duration::from_millis(50);
+
+/// The driver that all calls share.
+pub(crate) fn driver() -> PyResult<Driver> {
+    tesselle::default_driver().map_err(|error| raise(&error))
+}
+
+/// Replaces the threads and the memory that all later calls share.
+#[pyfunction]
+#[pyo3(signature = (threads=None, memory=None))]
+pub(crate) fn configure(threads: Option<usize>, memory: Option<u64>) -> PyResult<()> {
+    let driver = Driver::new(&DriverOptions { threads, memory }).map_err(|error| raise(&error))?;
+    tesselle::set_default_driver(driver);
+    Ok(())
+}
+
+/// Runs short work without the interpreter lock.
+pub(crate) fn quick<T: Send>(py: Python<'_>, work: impl FnOnce(&Driver) -> Result<T> + Send) -> PyResult<T> {
+    let driver = driver()?.for_run();
+    py.detach(|| work(&driver)).map_err(|error| raise(&error))
+}
+
+/// Runs long work on a thread of its own, without the interpreter lock. Ctrl-C cancels it.
+pub(crate) fn long<T: Send>(py: Python<'_>, work: impl FnOnce(&Driver) -> Result<T> + Send) -> PyResult<T> {
+    let driver = driver()?.for_run();
+    watched(py, || work(&driver), || driver.cancel())
+}
+
+/// Like [`long`], for work that is stopped by `stop`.
+pub(crate) fn watched<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T> + Send,
+    stop: impl Fn() + Sync,
+) -> PyResult<T> {
+    let outcome = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (send, receive) = channel();
+            scope.spawn(move || {
+                // The receiver is gone only when the call was interrupted.
+                let _ = send.send(work());
+            });
+            loop {
+                match receive.recv_timeout(POLL) {
+                    Ok(result) => return Ok(result),
+                    Err(RecvTimeoutError::Timeout) => {
+                        if let Err(interrupt) = Python::attach(|py| py.check_signals()) {
+                            stop();
+                            return Err(interrupt);
+                        }
+                    }
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Ok(Err(Error::internal("a call ended without a result")));
+                    }
+                }
+            }
+        })
+    });
+    outcome?.map_err(|error| raise(&error))
+}

@@ -1,0 +1,202 @@
+//! Read requests.
+
+use std::sync::{Arc, OnceLock};
+
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use tesselle::core::{Context, ScanTicket};
+use tesselle::driver::{self, Part};
+use tesselle::{OpenOptions, Predicate, Selection, Table};
+
+use crate::capsules;
+use crate::error::raise;
+use crate::options::{opener, secret};
+use crate::rows::Rows;
+use crate::run::{driver, long, quick};
+
+/// A table that can be opened again, here or in another process.
+#[derive(Clone)]
+pub(crate) struct Source {
+    uri: String,
+    table: Option<String>,
+    format: Option<String>,
+    options: OpenOptions,
+    opened: Arc<OnceLock<Arc<dyn Table>>>,
+}
+
+impl Source {
+    pub(crate) fn new(
+        uri: String,
+        table: Option<String>,
+        format: Option<&str>,
+        options: OpenOptions,
+    ) -> Self {
+        Self { uri, table, format: format.map(str::to_owned), options, opened: Arc::default() }
+    }
+
+    /// With the table that is open already.
+    pub(crate) fn opened(self, table: &Arc<dyn Table>) -> Self {
+        Self { opened: Arc::new(OnceLock::from(Arc::clone(table))), ..self }
+    }
+
+    /// The table; opened now if it is not.
+    pub(crate) fn table(&self, py: Python<'_>) -> PyResult<Arc<dyn Table>> {
+        if let Some(table) = self.opened.get() {
+            return Ok(Arc::clone(table));
+        }
+        let opener = opener(self.format.as_deref(), self.table.as_deref(), &self.options);
+        let table = long(py, |driver| driver.install(|| opener.open_all(&self.uri)))?;
+        Ok(Arc::clone(self.opened.get_or_init(|| table)))
+    }
+}
+
+/// What is wanted of a table: what `tesselle.Table.scan` makes of its arguments.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Request {
+    columns: Option<Vec<String>>,
+    r#where: Option<String>,
+    slice: Option<String>,
+    limit: Option<u64>,
+    batch_rows: Option<usize>,
+}
+
+impl Request {
+    pub(crate) fn scan(&self) -> tesselle::Result<tesselle::Scan> {
+        let predicate: Option<Predicate> = self.r#where.as_deref().map(str::parse).transpose()?;
+        let selection: Option<Selection> = self.slice.as_deref().map(str::parse).transpose()?;
+        Ok(tesselle::Scan {
+            columns: self.columns.clone(),
+            predicate,
+            selection,
+            limit: self.limit,
+            batch_rows: self.batch_rows,
+        })
+    }
+}
+
+/// A read request: nothing is read before its rows are wanted.
+#[pyclass(frozen, module = "tesselle._native")]
+pub(crate) struct Scan {
+    source: Source,
+    scan: tesselle::Scan,
+    part: Option<Part>,
+}
+
+impl Scan {
+    pub(crate) fn new(source: Source, request: &Request) -> PyResult<Self> {
+        let scan = request.scan().map_err(|error| raise(&error))?;
+        Ok(Self { source, scan, part: None })
+    }
+
+    fn start(&self, py: Python<'_>, scan: &tesselle::Scan) -> PyResult<Rows> {
+        let table = self.source.table(py)?;
+        let driver = driver()?.for_run();
+        let rows = py.detach(|| match &self.part {
+            Some(part) => driver::scan_part(&*table, scan, part, &driver),
+            None => driver::scan(&*table, scan, &driver, driver::Order::Plan),
+        });
+        Ok(Rows::new(rows.in_file(&self.source.uri).map_err(|error| raise(&error))?, driver))
+    }
+}
+
+#[pymethods]
+impl Scan {
+    /// A scan from its plain form; the key of an encrypted container is not in it.
+    #[staticmethod]
+    #[pyo3(signature = (plain, key))]
+    fn from_plain(plain: &str, key: Option<Vec<u8>>) -> PyResult<Self> {
+        let fail = |error: tesselle::Error| raise(&error);
+        let ticket = ScanTicket::from_text(plain).map_err(fail)?;
+        let options = OpenOptions { key: secret(key.as_deref())?, ..ticket.options().map_err(fail)? };
+        let source = Source::new(ticket.uri, ticket.table, ticket.format.as_deref(), options);
+        Ok(Self { source, scan: ticket.scan, part: ticket.part })
+    }
+
+    /// The plain form, for another process.
+    fn to_plain(&self) -> PyResult<String> {
+        let mut ticket = ScanTicket::new(&self.source.uri, self.scan.clone(), &self.source.options);
+        ticket.table.clone_from(&self.source.table);
+        ticket.format.clone_from(&self.source.format);
+        ticket.part = self.part;
+        ticket.to_text().map_err(|error| raise(&error))
+    }
+
+    /// What is wanted, for people.
+    fn describe(&self) -> String {
+        let mut parts = vec![self.source.uri.clone()];
+        parts.extend(self.source.table.as_ref().map(|table| format!("table {table:?}")));
+        parts.extend(self.scan.columns.as_ref().map(|columns| format!("columns {}", columns.join(", "))));
+        parts.extend(self.scan.predicate.as_ref().map(|predicate| format!("where {predicate}")));
+        parts.extend(self.scan.selection.as_ref().map(|_| "a slice".to_owned()));
+        parts.extend(self.scan.limit.map(|limit| format!("limit {limit}")));
+        parts.extend(self.part.map(|part| format!("tasks {}..{} of {}", part.start, part.end, part.of)));
+        parts.join("; ")
+    }
+
+    /// The schema of the rows.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = self.source.table(py)?.schema();
+        let wanted = self.scan.column_indices(&schema).map_err(|error| raise(&error))?;
+        let schema = schema.project(&wanted).map_err(|error| raise(&error.into()))?;
+        capsules::schema(py, &schema)
+    }
+
+    /// The names of the columns of the rows.
+    fn columns(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        if let Some(columns) = &self.scan.columns {
+            return Ok(columns.clone());
+        }
+        Ok(self.source.table(py)?.schema().fields().iter().map(|field| field.name().clone()).collect())
+    }
+
+    /// The table that is scanned.
+    fn table(&self, py: Python<'_>) -> PyResult<crate::table::Table> {
+        let table = self.source.table(py)?;
+        Ok(crate::table::Table::new(self.source.clone(), table))
+    }
+
+    /// Starts the scan.
+    fn rows(&self, py: Python<'_>) -> PyResult<Rows> {
+        self.start(py, &self.scan)
+    }
+
+    /// How many rows there are: from metadata where that suffices.
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        let all = tesselle::Scan { columns: None, batch_rows: None, limit: None, ..self.scan.clone() };
+        if self.part.is_none() && all == tesselle::Scan::all() {
+            let table = self.source.table(py)?;
+            if let Some(rows) = py.detach(|| table.stats().rows.exact().copied()) {
+                return Ok(self.scan.limit.map_or(rows, |limit| rows.min(limit)));
+            }
+        }
+        let scan =
+            if self.part.is_some() { self.scan.clone() } else { self.scan.clone().columns::<String>([]) };
+        self.start(py, &scan)?.count(py)
+    }
+
+    /// What the scan would read: pieces in all and pruned, tasks, bytes.
+    fn explain(&self, py: Python<'_>) -> PyResult<(u64, u64, usize, u64)> {
+        let table = self.source.table(py)?;
+        quick(py, |_| {
+            let mut plan = driver::plan(&*table, &self.scan)?;
+            if let Some(part) = &self.part {
+                plan.tasks.truncate(part.end);
+                plan.tasks.drain(..part.start.min(plan.tasks.len()));
+            }
+            let bytes = plan.tasks.iter().map(|task| task.cost().bytes_in).sum();
+            Ok((plan.pieces, plan.pruned, plan.tasks.len(), bytes))
+        })
+    }
+
+    /// The scan in at most so many parts, which together give all rows.
+    fn splits(&self, py: Python<'_>, parts: usize) -> PyResult<Vec<Self>> {
+        if self.part.is_some() {
+            return Err(raise(&tesselle::Error::invalid("a part of a scan cannot be split again")));
+        }
+        let table = self.source.table(py)?;
+        let parts = quick(py, |_| driver::split(&*table, &self.scan, parts))?;
+        let part = |part| Self { source: self.source.clone(), scan: self.scan.clone(), part: Some(part) };
+        Ok(parts.into_iter().map(part).collect())
+    }
+}

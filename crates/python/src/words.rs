@@ -1,0 +1,48 @@
+//! Hints of errors in the words of Python.
+
+use tesselle::core::shown;
+use tesselle::{Action, type_name};
+
+/// An action as a keyword or a call.
+pub(crate) fn word(action: &Action) -> String {
+    match action {
+        Action::Setting(name, value) => format!("{}={}", keyword(name), literal(value)),
+        Action::Overwrite => "overwrite=True".to_owned(),
+        Action::Table(names) => format!("#NAME or table(NAME): {}", shown(names)),
+        Action::ArrayColumn(names) => format!("array(COLUMN): {}", shown(names)),
+        Action::Cast(casts) => {
+            let casts = casts.iter().map(|(name, to)| format!("{name:?}: {:?}", type_name(to)));
+            format!("cast={{{}}}", casts.collect::<Vec<_>>().join(", "))
+        }
+        Action::Columns => "columns=[…]".to_owned(),
+        Action::Filter => "where=…".to_owned(),
+        Action::Slice => "slice=…".to_owned(),
+        Action::Region => "region=…".to_owned(),
+        Action::Format(name) => format!("format={}", literal(name)),
+        Action::Target(name) => format!("format={}", literal(name)),
+        Action::Raw => "raw=True".to_owned(),
+        Action::StringsAsBinary => "text_as_binary=True".to_owned(),
+        Action::AsOf => "at=…".to_owned(),
+        Action::Key => "key=… or TESSELLE_KEY".to_owned(),
+        Action::SearchColumns => "text=[…]".to_owned(),
+        Action::Memory => "tesselle.configure(memory=…)".to_owned(),
+        Action::Verify => "tesselle.verify(…)".to_owned(),
+        Action::Repair => "tesselle.repair(…)".to_owned(),
+        Action::Info => "info()".to_owned(),
+        Action::Index => "tesselle.index(src, dst, text=[…])".to_owned(),
+        Action::Convert => "tesselle.convert(…)".to_owned(),
+        Action::Deleted => "deleted=True".to_owned(),
+        other => other.neutral(),
+    }
+}
+
+/// The name of a setting as a keyword.
+fn keyword(name: &str) -> String {
+    name.replace(['.', '-'], "_")
+}
+
+/// A value as Python writes it; words in capitals stand for what the caller chooses.
+fn literal(value: &str) -> String {
+    let placeholder = value.chars().all(|c| c.is_ascii_uppercase() || c == '_') && !value.is_empty();
+    if placeholder || value.parse::<f64>().is_ok() { value.to_owned() } else { format!("{value:?}") }
+}

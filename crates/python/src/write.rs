@@ -1,0 +1,102 @@
+//! Writing rows and arrays.
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tesselle::array::MemoryArray;
+use tesselle::{Attribute, DType, Error};
+
+use crate::capsules::{self, Shared};
+use crate::error::raise;
+use crate::options::settings;
+use crate::run::long;
+
+/// Where and how to write: what `tesselle._write` makes of its keywords.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Target {
+    uri: String,
+    format: Option<String>,
+    table: Option<String>,
+    overwrite: bool,
+    settings: Vec<(String, String)>,
+    /// Names, and values as JSON.
+    metadata: Vec<(String, String)>,
+}
+
+/// Names and JSON values as attributes.
+pub(crate) fn attributes(metadata: Vec<(String, String)>) -> PyResult<Vec<Attribute>> {
+    let parse = |(name, json): (String, String)| {
+        let value: serde_json::Value = serde_json::from_str(&json).map_err(|error| {
+            raise(&Error::invalid(format!("the metadata '{name}' has no JSON form")).source(error))
+        })?;
+        Ok(Attribute::new(name, value))
+    };
+    metadata.into_iter().map(parse).collect()
+}
+
+/// Applies a target to a builder of a write.
+macro_rules! build {
+    ($builder:expr, $target:expr) => {{
+        let builder = $builder;
+        let target: Target = $target;
+        let mut builder = builder.overwrite(target.overwrite).options(settings(target.settings));
+        if let Some(format) = target.format {
+            builder = builder.format(format);
+        }
+        if let Some(table) = target.table {
+            builder = builder.table(table);
+        }
+        for attribute in attributes(target.metadata)? {
+            builder = builder.attribute(attribute);
+        }
+        builder
+    }};
+}
+
+/// Writes the rows of anything that speaks Arrow; returns the report as JSON.
+#[pyfunction]
+pub(crate) fn write_rows(py: Python<'_>, data: &Bound<'_, PyAny>, target: Target) -> PyResult<String> {
+    let reader = capsules::import(data)?;
+    let builder = build!(tesselle::create(target.uri.clone(), reader.schema()), target);
+    long(py, move |driver| {
+        let mut writer = builder.on(driver).start()?;
+        for batch in reader {
+            writer.write(&batch.map_err(capsules::stream_error)?)?;
+        }
+        Ok(writer.finish()?.to_json().to_string())
+    })
+}
+
+/// Writes a C-contiguous, little-endian array from memory; returns the report as JSON.
+#[pyfunction]
+#[pyo3(signature = (data, dtype, shape, dims, target))]
+pub(crate) fn write_array(
+    py: Python<'_>,
+    data: PyBuffer<u8>,
+    dtype: &str,
+    shape: Vec<u64>,
+    dims: Option<Vec<String>>,
+    target: Target,
+) -> PyResult<String> {
+    let array = array(data, dtype, shape, dims)?;
+    let builder = build!(tesselle::create_array(target.uri.clone(), array), target);
+    long(py, move |driver| Ok(builder.on(driver).write()?.to_json().to_string()))
+}
+
+/// An array over the memory of Python.
+fn array(
+    data: PyBuffer<u8>,
+    dtype: &str,
+    shape: Vec<u64>,
+    dims: Option<Vec<String>>,
+) -> PyResult<MemoryArray> {
+    let dtype = DType::from_name(dtype)
+        .ok_or_else(|| PyValueError::new_err(format!("arrays of {dtype} cannot be written")))?;
+    let array = MemoryArray::from_bytes(dtype, shape, bytes::Bytes::from_owner(Shared::new(data)?));
+    let array = match dims {
+        Some(dims) => array.and_then(|array| array.with_axis_names(dims)),
+        None => array,
+    };
+    array.map_err(|error| raise(&error))
+}

@@ -1,0 +1,97 @@
+//! Several files as one table: patterns, folders and lists of names.
+
+mod union;
+
+use std::sync::Arc;
+
+use tesselle_core::{Error, Format, Location, Result, Table};
+
+use crate::name::{Uri, expand, is_pattern};
+use crate::open::Opener;
+use crate::registry;
+use union::UnionTable;
+
+impl Opener {
+    /// Opens the table that `uri` names: of one file, of a container that is a folder, of all files of a folder, or of all
+    /// files that match a pattern.
+    pub fn open_all(&self, uri: &str) -> Result<Arc<dyn Table>> {
+        if is_pattern(uri) {
+            return self.open_several(&expand(uri)?);
+        }
+        let parsed = Uri::parse(uri)?;
+        if !Uri::is_remote(uri) && !parsed.location.exists()? {
+            return Err(missing(Uri::split(uri).0));
+        }
+        match self.open_one(uri) {
+            Err(error) if error.class_name() == "unknown_format" && parsed.location.is_dir()? => {
+                let known = known_files(&parsed)?;
+                if known.is_empty() { Err(error) } else { self.open_several(&known) }
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens several files of one format and the same columns as one table, in this order.
+    pub fn open_several(&self, uris: &[String]) -> Result<Arc<dyn Table>> {
+        let mut locations = Vec::with_capacity(uris.len());
+        let mut format: Option<(&'static dyn Format, &String)> = None;
+        for uri in uris {
+            let location = Uri::parse(uri)?.location;
+            let own = match self.format_name() {
+                Some(name) => registry::format_by_name(name)?,
+                None => registry::detect(&location)?,
+            };
+            match format {
+                Some((first, name)) if first.name() != own.name() => return Err(mixed(name, uri)),
+                _ => format = Some((own, format.map_or(uri, |(_, name)| name))),
+            }
+            locations.push(location);
+        }
+        let (format, _) = format.ok_or_else(|| Error::not_found("no file matches"))?;
+        if let Some(table) = format.open_many(&locations, self.open_options())? {
+            return Ok(table);
+        }
+        let open = |uri: &String| Ok((uri.clone(), self.open_one(uri)?));
+        let mut tables = uris.iter().map(open).collect::<Result<Vec<_>>>()?;
+        match tables.pop() {
+            Some((_, only)) if tables.is_empty() => Ok(only),
+            last => {
+                tables.extend(last);
+                Ok(Arc::new(UnionTable::new(tables)?))
+            }
+        }
+    }
+
+    fn open_one(&self, uri: &str) -> Result<Arc<dyn Table>> {
+        Ok(Arc::clone(self.open_table(uri)?.table()))
+    }
+}
+
+/// The files of a folder that are of a known format: there may be a README next to the data.
+fn known_files(folder: &Uri) -> Result<Vec<String>> {
+    let names = folder.location.list()?.into_iter().map(|entry| folder.location.join(&entry.name));
+    let known =
+        names.filter(|location| !location.name().starts_with('.') && registry::detect(location).is_ok());
+    let table = folder.table.as_ref().map_or_else(String::new, |table| format!("#{table}"));
+    Ok(known.map(|location| format!("{}{table}", location.path())).collect())
+}
+
+fn mixed(one: &str, other: &str) -> Error {
+    Error::invalid(format!("'{one}' and '{other}' are of different kinds, which are not read as one table"))
+        .hint("narrow the pattern, e.g. to *.tet")
+}
+
+/// The file is not there; perhaps one of a like name is.
+fn missing(path: &str) -> Error {
+    let error = Error::io(format!("cannot read '{path}'"), std::io::ErrorKind::NotFound.into());
+    let folder = Location::local(path).ok().and_then(|l| l.parent());
+    let folder = folder.map_or_else(|| Location::local("."), Ok);
+    let Ok(entries) = folder.and_then(|folder| folder.list()) else { return error };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let known: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let near = Error::unknown_name("file", name, known);
+    match near.hint_text().filter(|hint| hint.starts_with("did you mean")) {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}

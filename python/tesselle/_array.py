@@ -1,0 +1,268 @@
+"""Dense arrays with numpy's indexing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._errors import InvalidCall
+from ._indexing import Index, Span, axes, boxes, length, resolve
+
+if TYPE_CHECKING:
+    import numpy
+    import xarray
+
+    from . import _native
+    from ._table import Table
+
+_DTYPES = {
+    "f16": "<f2", "f32": "<f4", "f64": "<f8", "bool": "|b1",
+    "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8",
+    "u8": "|u1", "u16": "<u2", "u32": "<u4", "u64": "<u8",
+}  # fmt: skip
+
+
+class Array:
+    """A dense array in a file. Indexing reads only the chunks it touches."""
+
+    def __init__(self, native: _native.Array, name: str, table: Table) -> None:
+        self._native, self._name, self._table = native, name, table
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self._name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extent of each axis."""
+        return tuple(self._native.shape)
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        """The type of a cell."""
+        import numpy
+
+        return numpy.dtype(_DTYPES[self._native.dtype])
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._native.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The size in memory, in bytes."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """The extents of a chunk."""
+        return tuple(self._native.chunks)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The names of the axes."""
+        return tuple(self._native.dims)
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """The coordinate of position 0 on each axis."""
+        return tuple(self._native.origin)
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes of the table and its container."""
+        return self._table.attrs
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without axes")
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        """Reads what ``key`` names: integers, slices with positive steps, an ellipsis, lists and masks.
+
+        Several lists or masks choose outer: ``array[[0, 5], :, [1, 2]]`` has two positions on two axes.
+        """
+        index = resolve(key, self.shape)
+        if not index.lists:
+            result = self._read(index.spans)
+        else:
+            result = self._gather(index)
+        if index.dropped:
+            result = result.squeeze(index.dropped)
+        return result[()] if result.ndim == 0 else result
+
+    def read(self, region: Any = None, out: Any = None) -> Any:
+        """Reads a region into a new array, or straight into ``out``.
+
+        Args:
+            region: what ``array[region]`` takes; everything by default. With ``out``, integers and slices only.
+            out: any writable, C-contiguous buffer of exactly the region's size: a numpy array, a pinned tensor, shared
+                memory. Chunks are decoded into it in parallel, without the interpreter lock.
+
+        Returns:
+            ``out``, or the new array.
+        """
+        key = () if region is None else region
+        if out is None:
+            return self[key]
+        index = resolve(key, self.shape)
+        if index.lists:
+            raise InvalidCall("lists of positions are not read into a buffer; index the array instead")
+        shape = tuple(length(span) for axis, span in enumerate(index.spans) if axis not in index.dropped)
+        self._check(out, shape)
+        self._fill(index.spans, out)
+        return out
+
+    def _check(self, out: Any, shape: tuple[int, ...]) -> None:
+        """Refuses arrays of another type or shape; of other buffers, only the size counts."""
+        import numpy
+
+        if isinstance(out, numpy.ndarray):
+            if out.dtype != self.dtype:
+                raise InvalidCall(f"the array has cells of {self.dtype}, the buffer of {out.dtype}")
+            if out.shape != shape:
+                raise InvalidCall(f"the region has the shape {shape}, the buffer {out.shape}")
+
+    def _read(self, spans: tuple[Span, ...]) -> numpy.ndarray[Any, Any]:
+        import numpy
+
+        out = numpy.empty([length(span) for span in spans], self.dtype)
+        self._fill(spans, out)
+        return out
+
+    def _fill(self, spans: tuple[Span, ...], out: Any) -> None:
+        view = memoryview(out)
+        if view.nbytes == 0 and all(map(length, spans)):
+            raise InvalidCall("the buffer is empty, the region is not")
+        if view.nbytes:
+            self._native.read_into(spans, view.cast("B"))
+
+    def _gather(self, index: Index) -> numpy.ndarray[Any, Any]:
+        """Reads positions that lists name, box by box."""
+        import numpy
+
+        parts, inverse = boxes(index, self.chunks)
+        shape = [
+            len(set(index.lists[axis].tolist())) if axis in index.lists else length(span)
+            for axis, span in enumerate(index.spans)
+        ]
+        found = numpy.empty(shape, self.dtype)
+        for box in parts:
+            block = self._read(box.spans)
+            for axis, taken in box.taken.items():
+                block = numpy.take(block, taken, axis=axis)
+            found[box.place] = block
+        for axis, place in inverse.items():
+            if not numpy.array_equal(place, numpy.arange(shape[axis])):
+                found = numpy.take(found, place, axis=axis)
+        return found
+
+    def _reduce(self, op: str, axis: int | Sequence[int] | None) -> Any:
+        import numpy
+
+        over = axes(axis if axis is None or isinstance(axis, int) else tuple(axis), self.ndim)
+        if not over and self.ndim:
+            raise InvalidCall("a reduction is over one axis at least")
+        values, shape = self._native.reduce(op, [(0, extent, 1) for extent in self.shape], over)
+        return numpy.array(values).reshape(shape)
+
+    @staticmethod
+    def _plain(result: numpy.ndarray[Any, Any]) -> Any:
+        return result[()] if result.ndim == 0 else result
+
+    def _extreme(self, op: str, axis: int | Sequence[int] | None) -> Any:
+        """The engine skips NaN; numpy does not."""
+        import numpy
+
+        result = self._reduce(op, axis).astype(self.dtype)
+        if self.dtype.kind == "f":
+            result = numpy.where(self._reduce("nan_count", axis) > 0, self.dtype.type("nan"), result)
+        return self._plain(result)
+
+    def sum(self, axis: int | Sequence[int] | None = None) -> Any:
+        """Returns the sum over some axes: exact for integers, in double precision for floats."""
+        return self._plain(self._reduce("sum", axis))
+
+    def mean(self, axis: int | Sequence[int] | None = None) -> Any:
+        """Returns the mean over some axes, in double precision."""
+        return self._plain(self._reduce("mean", axis))
+
+    def min(self, axis: int | Sequence[int] | None = None) -> Any:
+        """Returns the minimum over some axes; NaN where there is one, as numpy does."""
+        return self._extreme("min", axis)
+
+    def max(self, axis: int | Sequence[int] | None = None) -> Any:
+        """Returns the maximum over some axes; NaN where there is one, as numpy does."""
+        return self._extreme("max", axis)
+
+    def std(self, axis: int | Sequence[int] | None = None) -> Any:
+        """Returns the population standard deviation over some axes, in double precision."""
+        return self._plain(self._reduce("std", axis))
+
+    def var(self, axis: int | Sequence[int] | None = None) -> Any:
+        """Returns the population variance over some axes, in double precision."""
+        return self._plain(self._reduce("var", axis))
+
+    def median(self, axis: int | Sequence[int] | None = None) -> Any:
+        """Returns the median over some axes, by numpy on the whole array."""
+        import numpy
+
+        return numpy.median(self[...], axis=axis if axis is None or isinstance(axis, int) else tuple(axis))
+
+    def quantile(self, q: float | Sequence[float], axis: int | Sequence[int] | None = None) -> Any:
+        """Returns quantiles over some axes, by numpy on the whole array."""
+        import numpy
+
+        over = axis if axis is None or isinstance(axis, int) else tuple(axis)
+        return numpy.quantile(self[...], q, axis=over)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
+        import numpy
+
+        if copy is False:
+            raise ValueError("an array in a file cannot be had without a copy")
+        return numpy.asarray(self[...], dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.__array__().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def to_xarray(self) -> xarray.DataArray:
+        """Returns the array as xarray's, read on demand."""
+        from .xarray import data_array
+
+        return data_array(self)
+
+    def to_dask(self) -> Any:
+        """Returns the array as dask's, a chunk of it a chunk of the file."""
+        from dask.array import from_array
+
+        return from_array(  # type: ignore[no-untyped-call, unused-ignore]
+            self, chunks=self.chunks, name=False
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (self._table, self._name)
+
+    def _repr_html_(self) -> str:
+        from ._html import array
+
+        return array(self)
+
+    def __repr__(self) -> str:
+        return f"<tesselle.Array {self.name!r} {self.dtype} {self.shape}, chunks {self.chunks}>"
+
+
+def _restore(table: Table, name: str) -> Array:
+    return table.array(name)

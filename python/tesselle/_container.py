@@ -1,0 +1,143 @@
+"""Opened containers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from . import _native
+from ._options import Between, Time, Uri, opening, path, secret
+from ._table import Table
+
+
+class Container(Mapping[str, Table]):
+    """An opened file or folder: a mapping of table names to tables.
+
+    Opening reads metadata only. A container needs no closing; ``with`` is there for those who like it.
+    """
+
+    def __init__(self, uri: str, options: dict[str, Any]) -> None:
+        self._uri, self._options = uri, options
+        self._native = _native.open(uri, options)
+        self._info: dict[str, Any] | None = None
+
+    @property
+    def uri(self) -> str:
+        """The uri it was opened with."""
+        return self._uri
+
+    @property
+    def format(self) -> str:
+        """The format, e.g. ``"tsfile"``."""
+        return self._native.format
+
+    @property
+    def version(self) -> str:
+        """The version, as the format spells it."""
+        return str(self._described()["version"])
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The free metadata of the container, by name."""
+        stored = self._described()["metadata"]
+        pairs = stored.items() if isinstance(stored, dict) else stored
+        # Formats that type their metadata describe a value as an object of its type, its bytes and the value itself.
+        typed = {"type", "hex", "value"}
+        return {k: v["value"] if isinstance(v, dict) and typed <= v.keys() else v for k, v in pairs}
+
+    def info(self) -> dict[str, Any]:
+        """Returns everything that ``tess info --json`` prints."""
+        return json.loads(self._native.info())  # type: ignore[no-any-return]
+
+    def layout(self) -> list[dict[str, Any]]:
+        """Returns every byte range of the files, with its meaning."""
+        return json.loads(self._native.layout())  # type: ignore[no-any-return]
+
+    def chunks(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """Returns the chunks, pages or tiles, in the order of the file."""
+        return json.loads(self._native.chunks(limit))  # type: ignore[no-any-return]
+
+    def table(self, name: str | None = None) -> Table:
+        """Returns the table of that name, else the one the uri names, else the only one.
+
+        Raises:
+            KeyError: no such table; the message names those that exist.
+        """
+        return Table(self._native.table(name))
+
+    def _described(self) -> dict[str, Any]:
+        if self._info is None:
+            self._info = self.info()
+        return self._info
+
+    def __getitem__(self, name: str) -> Table:
+        return self.table(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._native.table_names())
+
+    def __len__(self) -> int:
+        return len(self._native.table_names())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._native.table_names()
+
+    def __enter__(self) -> Container:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (self._uri, {**self._options, "key": None})
+
+    def _repr_html_(self) -> str:
+        from ._html import container
+
+        return container(self)
+
+    def __repr__(self) -> str:
+        names = list(self)
+        shown = ", ".join(repr(name) for name in names[:4]) + (", …" if len(names) > 4 else "")
+        count = "1 table" if len(names) == 1 else f"{len(names)} tables"
+        return f"<tesselle.Container {self.uri} ({self.format}): {count}: {shown}>"
+
+
+def _restore(uri: str, options: dict[str, Any]) -> Container:
+    """Opens a container in another process. Keys do not travel: each process has its own ``TESSELLE_KEY``."""
+    return Container(uri, {**options, "key": secret(None)})
+
+
+def open(
+    uri: Uri,
+    *,
+    format: str | None = None,
+    at: Time | None = None,
+    between: Between | None = None,
+    key: bytes | str | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    raw: bool = False,
+    text_as_binary: bool = False,
+    full_domain: bool = False,
+    deleted: bool = False,
+) -> Container:
+    """Opens a file or folder of any format.
+
+    Args:
+        uri: a path, perhaps with ``#table``.
+        format: the format; by default it is detected from the content.
+        at: the state as of this time (TileDB).
+        between: only what was written between these times, both included (TileDB).
+        key: the key of an encrypted array: 32 bytes, or ``"hex:"`` and 64 digits; by default ``TESSELLE_KEY``.
+        storage_options: settings of an object store.
+        raw: stored integers instead of what they mean.
+        text_as_binary: string columns as bytes.
+        full_domain: all cells of a dense TileDB array, also those never written.
+        deleted: also rows that are marked as deleted but still stored.
+    """
+    options = opening(
+        format=format, at=at, between=between, key=key, storage_options=storage_options,
+        raw=raw, text_as_binary=text_as_binary, full_domain=full_domain, deleted=deleted,
+    )  # fmt: skip
+    return Container(path(uri), options)

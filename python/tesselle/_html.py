@@ -1,0 +1,97 @@
+"""What notebooks show. Colors follow the notebook's theme."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._array import Array
+    from ._container import Container
+    from ._table import Table
+
+_STYLE = (
+    "<style>.tesselle{font-family:system-ui,sans-serif;font-size:13px}"
+    ".tesselle h4{margin:.2em 0;font-weight:600}.tesselle p{margin:.2em 0;opacity:.7}"
+    ".tesselle table{border-collapse:collapse;margin:.4em 0}"
+    ".tesselle td,.tesselle th{padding:2px 10px;text-align:left;border-bottom:1px solid rgba(128,128,128,.3)}"
+    ".tesselle th{font-weight:600}.tesselle td.n{text-align:right;font-variant-numeric:tabular-nums}"
+    ".tesselle svg rect{fill:rgba(70,130,180,.25);stroke:rgba(70,130,180,.9)}</style>"
+)
+
+
+def _page(title: str, about: str, body: str) -> str:
+    return f'<div class="tesselle">{_STYLE}<h4>{escape(title)}</h4><p>{escape(about)}</p>{body}</div>'
+
+
+def _grid(head: list[str], lines: list[list[Any]]) -> str:
+    top = "".join(f"<th>{escape(name)}</th>" for name in head)
+    number = ' class="n"'
+
+    def cell(value: Any) -> str:
+        shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+        return f"<td{number if isinstance(value, (int, float)) else ''}>{escape(shown)}</td>"
+
+    rows = "".join(f"<tr>{''.join(cell(value) for value in line)}</tr>" for line in lines)
+    return f"<table><tr>{top}</tr>{rows}</table>"
+
+
+def container(container: Container) -> str:
+    """The tables of a container."""
+    info = container._described()
+    lines = [
+        [t["name"] or "(only table)", "" if t["rows"] is None else t["rows"], len(t["columns"])]
+        for t in info["tables"][:50]
+    ]
+    more = "" if len(info["tables"]) <= 50 else f"<p>and {len(info['tables']) - 50} more</p>"
+    about = f"{container.format}, version {container.version}"
+    return _page(container.uri, about, _grid(["table", "rows", "columns"], lines) + more)
+
+
+def table(table: Table) -> str:
+    """The columns of a table and its first rows."""
+    about = "rows unknown" if table.num_rows is None else f"{table.num_rows:,} rows"
+    try:
+        body = _rows(table.scan(limit=5).to_arrow())
+    except ImportError:
+        body = _grid(["column"], [[name] for name in table.columns])
+    return _page(table.name or "table", about, body)
+
+
+def rows(table: Any) -> str:
+    """The first rows of a pyarrow table."""
+    return _page("result", f"{table.num_rows:,} rows", _rows(table))
+
+
+def _rows(table: Any, most: int = 20) -> str:
+    head = [f"{field.name}" for field in table.schema]
+    lines = [["∅" if value is None else value for value in row.values()] for row in table.slice(0, most).to_pylist()]
+    return _grid(head, lines)
+
+
+def array(array: Array) -> str:
+    """The shape of an array and its chunks, drawn for the last two axes."""
+    facts = [
+        ["shape", " × ".join(map(str, array.shape))],
+        ["chunks", " × ".join(map(str, array.chunks))],
+        ["type", str(array.dtype)],
+        ["size", f"{array.nbytes / 2**20:,.2f} MiB"],
+        ["axes", ", ".join(array.dims)],
+    ]
+    return _page(array.name, "dense array", _grid(["", ""], facts) + _drawing(array))
+
+
+def _drawing(array: Array, width: int = 160, most: int = 24) -> str:
+    if array.ndim == 0 or 0 in array.shape:
+        return ""
+    shape = (1, *array.shape)[-2:]
+    chunk = (1, *array.chunks)[-2:]
+    counts = [min(most, -(-extent // size)) for extent, size in zip(shape, chunk)]
+    height = max(20, min(width, int(width * shape[0] / max(1, shape[1]))))
+    cells = "".join(
+        f'<rect x="{x * width / counts[1]:.1f}" y="{y * height / counts[0]:.1f}" '
+        f'width="{width / counts[1]:.1f}" height="{height / counts[0]:.1f}"/>'
+        for y in range(counts[0])
+        for x in range(counts[1])
+    )
+    return f'<svg width="{width + 2}" height="{height + 2}">{cells}</svg>'

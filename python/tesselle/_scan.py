@@ -1,0 +1,134 @@
+"""Read requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._errors import InvalidCall
+from ._options import Uri, names, opening, path, secret
+from ._rows import Rows, Schema
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class Scan(Rows):
+    """A read request: lazy, reusable and picklable.
+
+    Nothing is read before somebody asks for rows, and every ask reads again.
+    """
+
+    def __init__(self, native: _native.Scan) -> None:
+        self._native = native
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the rows."""
+        return Schema(self._native, self._native.columns())
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns of the rows."""
+        return self._native.columns()
+
+    def _collect(self) -> _native.Batches:
+        return self._native.rows().collect()
+
+    def to_batches(self) -> Iterator[pyarrow.RecordBatch]:
+        """Yields the rows as pyarrow record batches, read one by one."""
+        import pyarrow
+
+        for batch in self._native.rows():
+            yield from pyarrow.RecordBatchReader.from_stream(batch)
+
+    def count(self) -> int:
+        """Returns how many rows there are; from metadata where that suffices."""
+        return self._native.count()
+
+    def explain(self) -> dict[str, int]:
+        """Returns what the scan would read, without reading it.
+
+        ``pieces`` in all, ``pruned`` by metadata, ``read``; ``requests`` to the storage at least, and ``bytes``.
+        """
+        pieces, pruned, requests, size = self._native.explain()
+        return {"pieces": pieces, "pruned": pruned, "read": pieces - pruned, "requests": requests, "bytes": size}
+
+    def splits(self, n: int) -> list[Scan]:
+        """Cuts the scan into at most ``n`` parts of about equal size, for workers of dask, ray, spark or torch.
+
+        Together the parts give every row once, in order. A file that changes afterwards is refused.
+        """
+        if n < 1:
+            raise InvalidCall("a scan is split into one part at least")
+        return [Scan(part) for part in self._native.splits(n)]
+
+    def __arrow_c_schema__(self) -> object:
+        return self._native.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._native.rows().__arrow_c_stream__(requested_schema)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (self._native.to_plain(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scan) and self._native.to_plain() == other._native.to_plain()
+
+    def __hash__(self) -> int:
+        return hash(self._native.to_plain())
+
+    def __repr__(self) -> str:
+        return f"<tesselle.Scan {self._native.describe()}>"
+
+
+def _restore(plain: str) -> Scan:
+    """Restores a scan from another process. Keys do not travel: each process has its own ``TESSELLE_KEY``."""
+    return Scan(_native.Scan.from_plain(plain, secret(None)))
+
+
+def request(
+    columns: Sequence[str] | str | None,
+    where: str | None,
+    slice: str | None,
+    limit: int | None,
+    batch_rows: int | None,
+) -> dict[str, Any]:
+    """Returns what is wanted of a table."""
+    if limit is not None and limit < 0:
+        raise InvalidCall("a limit is not negative")
+    return {
+        "columns": names(columns),
+        "where": where,
+        "slice": slice,
+        "limit": limit,
+        "batch_rows": batch_rows,
+    }
+
+
+def scan(
+    uri: Uri,
+    columns: Sequence[str] | str | None = None,
+    where: str | None = None,
+    slice: str | None = None,
+    limit: int | None = None,
+    *,
+    table: str | None = None,
+    batch_rows: int | None = None,
+    **options: Any,
+) -> Scan:
+    """Returns a read request for what ``uri`` names.
+
+    Args:
+        uri: a file, perhaps with ``#table``; a folder of files with the same columns; or a pattern such as ``logs/*.tsfile``.
+        columns: the columns wanted, in this order; all by default.
+        where: an SQL condition, e.g. ``"speed > 3 AND time < 1700000000000"``.
+        slice: a box of a dense table, ``"lo:hi[:step]"`` for each axis.
+        limit: at most this many rows.
+        table: the table, instead of the one that the uri names.
+        batch_rows: rows of a batch, where the format can choose.
+        **options: the keywords of :func:`open`.
+    """
+    opened = _native.open_table(path(uri), table, opening(**options))
+    return Scan(opened.scan(request(columns, where, slice, limit, batch_rows)))

@@ -1,0 +1,152 @@
+"""Writing and converting."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from . import _native
+from ._options import Uri, attributes, names, opening, path, settings, types
+from ._progress import reporter
+
+_NAMES = {
+    "f2": "f16", "f4": "f32", "f8": "f64", "b1": "u8",
+    "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
+    "u1": "u8", "u2": "u16", "u4": "u32", "u8": "u64",
+}  # fmt: skip
+
+
+def write(
+    data: Any,
+    uri: Uri,
+    *,
+    format: str | None = None,
+    overwrite: bool = False,
+    table: str | None = None,
+    metadata: Mapping[str, object] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Writes data to a new file; the file appears whole or not at all.
+
+    Args:
+        data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, …), a
+            numpy array, an xarray ``DataArray`` or ``Dataset``.
+        uri: where to write; its ending determines the format.
+        format: the format, where the ending does not name it.
+        overwrite: replace what is there.
+        table: the name of the table, where the format has names.
+        metadata: attributes to store, where the format has a place for them.
+        **options: settings of the format, e.g. ``codec="zstd", chunk=(64, 64)`` or ``dims=["y", "x"]``.
+
+    Returns:
+        The report: format, rows, bytes, changed types, and what was not kept.
+    """
+    if hasattr(data, "data_vars"):
+        if len(data.data_vars) == 1:
+            (data,) = data.data_vars.values()
+        else:
+            from .xarray import rows_of
+
+            data, shape = rows_of(data)
+            options = shape | options
+    target: dict[str, Any] = {
+        "uri": path(uri), "format": format, "table": table, "overwrite": overwrite,
+        "settings": settings(options), "metadata": attributes(metadata),
+    }  # fmt: skip
+    if hasattr(data, "dims") and hasattr(data, "coords"):
+        named = None if data.name is None else str(data.name)
+        return _array(data.to_numpy(), [str(name) for name in data.dims], {**target, "table": table or named})
+    if not _speaks_arrow(data) and hasattr(data, "__array__") and not hasattr(data, "columns"):
+        return _array(data, getattr(data, "dims", None), target)
+    return json.loads(_native.write_rows(arrow_of(data), target))  # type: ignore[no-any-return]
+
+
+def _speaks_arrow(data: Any) -> bool:
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+
+
+def _array(data: Any, dims: Sequence[str] | None, target: dict[str, Any]) -> dict[str, Any]:
+    import numpy
+
+    array = numpy.asarray(data)
+    kind = f"{array.dtype.kind}{array.dtype.itemsize}"
+    if kind not in _NAMES:
+        raise TypeError(f"an array of {array.dtype} cannot be written; cast it to a number type")
+    array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    view = array.reshape(-1).view(numpy.uint8)
+    shape = list(numpy.shape(data))
+    names = None if dims is None else list(dims)
+    report = _native.write_array(view, _NAMES[kind], shape, names, target)
+    return json.loads(report)  # type: ignore[no-any-return]
+
+
+def arrow_of(data: Any) -> Any:
+    """Returns the data as something that speaks Arrow; what does not, goes through pyarrow."""
+    if _speaks_arrow(data):
+        return data
+    import pyarrow
+
+    if hasattr(data, "columns") and hasattr(data, "dtypes"):
+        return pyarrow.Table.from_pandas(data, preserve_index=False)
+    if isinstance(data, Mapping):
+        return pyarrow.table(dict(data))
+    if isinstance(data, Sequence) and all(isinstance(row, Mapping) for row in data):
+        return pyarrow.Table.from_pylist(list(data))
+    if hasattr(data, "__iter__") and not isinstance(data, (str, bytes)):
+        return pyarrow.Table.from_batches(list(data))
+    raise TypeError(
+        f"{type(data).__name__} is not tabular; pass a table of pyarrow, polars or pandas, "
+        "anything with __arrow_c_stream__, or an array"
+    )
+
+
+def convert(
+    src: Uri,
+    dst: Uri,
+    *,
+    format: str | None = None,
+    overwrite: bool = False,
+    columns: Sequence[str] | str | None = None,
+    where: str | None = None,
+    cast: Mapping[str, str] | str | None = None,
+    progress: bool | Callable[[int, int], object] | Any = None,
+    limit: int | None = None,
+    table: str | None = None,
+    into: str | None = None,
+    schema: Mapping[str, str] | str | None = None,
+    metadata: Mapping[str, object] | None = None,
+    source: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Converts a file into another format, or rewrites it with other settings.
+
+    Args:
+        src: what to read, perhaps with ``#table``.
+        dst: what to write; its ending determines the format.
+        format: the format to write, where the ending does not name it.
+        overwrite: replace what is there.
+        columns: only these columns, in this order.
+        where: only rows where this SQL condition holds.
+        cast: other types for some columns, ``{"time": "timestamp_ms"}``.
+        progress: ``True`` for a bar, a function of (bytes done, bytes in all), or an object with ``update`` and
+            ``total`` such as a tqdm bar.
+        limit: at most this many rows.
+        table: the table to read.
+        into: the name of the table to write.
+        schema: the types of columns of CSV and JSON lines; inferred by default.
+        metadata: attributes to store in addition to those of the source.
+        source: how to open the source: the keywords of :func:`open`.
+        **options: settings of the format to write.
+
+    Returns:
+        The report: format, rows, bytes, changed types, and what was not kept.
+    """
+    request = {
+        "to": format, "table": table, "into": into, "columns": names(columns), "where": where, "limit": limit,
+        "cast": types(cast), "types": types(schema), "overwrite": overwrite, "settings": settings(options),
+        "metadata": attributes(metadata),
+    }  # fmt: skip
+    with reporter(progress) as report:
+        done = _native.convert(path(src), path(dst), opening(**(source or {})), request, report)
+    return json.loads(done)  # type: ignore[no-any-return]

@@ -1,0 +1,65 @@
+"""Lazy frames of polars that push projection, predicate and limit into the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars
+
+from ._polars_predicate import to_sql
+from ._scan import Scan, request
+from ._scan import scan as _scan
+
+__all__ = ["scan"]
+
+
+def scan(
+    uri: Any, columns: Sequence[str] | str | None = None, where: str | None = None, **options: Any
+) -> polars.LazyFrame:
+    """Returns a lazy frame over the table that ``uri`` names.
+
+    Args:
+        uri: what :func:`tesselle.scan` takes.
+        columns: the columns of the frame; all by default.
+        where: an SQL condition, in addition to what the query filters by.
+        **options: the keywords of :func:`tesselle.open`.
+    """
+    base = _scan(uri, columns, where, **options)
+    schema = polars.DataFrame(_narrowed(base, None, where, 0)).schema
+
+    def source(
+        wanted: list[str] | None, predicate: polars.Expr | None, rows: int | None, batch: int | None
+    ) -> Iterator[polars.DataFrame]:
+        read = list(schema) if wanted is None else wanted
+        pushed = where
+        if predicate is not None:
+            read = read + [name for name in predicate.meta.root_names() if name not in read]
+            found = to_sql(predicate, schema)
+            if found is not None:
+                pushed = found if where is None else f"({where}) AND ({found})"
+        # Rows that are still filtered must not be counted.
+        limit = rows if predicate is None else None
+        for part in _narrowed(base, read, pushed, limit, batch)._native.rows():
+            frame = polars.DataFrame(part)
+            # What was pushed down only skips rows early; the predicate itself decides.
+            if predicate is not None:
+                frame = frame.filter(predicate)
+            if wanted is not None:
+                frame = frame.select(wanted)
+            if rows is not None:
+                frame = frame.head(rows)
+                rows -= frame.height
+            yield frame
+            if rows == 0:
+                return
+
+    return polars.io.plugins.register_io_source(source, schema=schema)
+
+
+def _narrowed(
+    base: Scan, columns: list[str] | None, where: str | None, limit: int | None, batch: int | None = None
+) -> Scan:
+    """Returns a scan of the same table."""
+    wanted = base.columns if columns is None else columns
+    return Scan(base._native.table().scan(request(wanted, where, None, limit, batch)))

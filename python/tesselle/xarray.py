@@ -1,0 +1,120 @@
+"""Arrays for xarray: ``xarray.open_dataset(uri, engine="tesselle")``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy
+from xarray import DataArray, Dataset, Variable
+from xarray.backends import BackendArray, BackendEntrypoint
+from xarray.core import indexing
+
+from ._array import Array
+from ._container import open as _open
+from ._errors import InvalidCall
+from ._table import Table
+
+__all__ = ["TesselleBackend", "data_array", "rows_of"]
+
+
+class _Lazy(BackendArray):  # type: ignore[misc, unused-ignore]
+    """An array that is read when xarray wants it."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        self.shape = array.shape
+        self.dtype = array.dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        support = indexing.IndexingSupport.OUTER
+        return indexing.explicit_indexing_adapter(key, self.shape, support, self._read)
+
+    def _read(self, key: tuple[Any, ...]) -> Any:
+        """Reads; slices that run backwards are read forwards and turned around."""
+        parts: list[Any] = []
+        flipped = []
+        for part, extent in zip(key, self.shape):
+            if isinstance(part, slice) and part.step is not None and part.step < 0:
+                positions = range(*part.indices(extent))
+                part = slice(positions[-1], positions[0] + 1, -part.step) if positions else slice(0, 0)
+                flipped.append(sum(not isinstance(earlier, (int, numpy.integer)) for earlier in parts))
+            parts.append(part)
+        found = self.array[tuple(parts)]
+        return numpy.flip(found, tuple(flipped)) if flipped else found
+
+
+def _variable(array: Array) -> Variable:
+    data = indexing.LazilyIndexedArray(_Lazy(array))
+    encoding = {"preferred_chunks": dict(zip(array.dims, array.chunks))}
+    return Variable(array.dims, data, array.attrs, encoding)
+
+
+def _coordinates(array: Array) -> dict[str, Any]:
+    """Returns the coordinates of axes that do not count from 0."""
+    axes = zip(array.dims, array.origin, array.shape)
+    return {name: numpy.arange(start, start + extent) for name, start, extent in axes if start}
+
+
+def data_array(array: Array) -> DataArray:
+    """Returns an array of this package as xarray's."""
+    return DataArray(_variable(array), coords=_coordinates(array), name=array.name)
+
+
+class TesselleBackend(BackendEntrypoint):  # type: ignore[misc, unused-ignore]
+    """Opens dense containers as datasets: each array is a variable, an array that bears the name of its axis a coordinate."""
+
+    description = "tet, dense TileDB arrays, Zarr version 3 and npy files through Tesselle"
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", "table", "at", "between", "key", "format")
+
+    def open_dataset(  # type: ignore[override, unused-ignore]
+        self,
+        filename_or_obj: Any,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        table: str | None = None,
+        **options: Any,
+    ) -> Dataset:
+        """Opens what ``filename_or_obj`` names; nothing is read before a variable is used."""
+        container = _open(filename_or_obj, **options)
+        skipped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
+        variables: dict[str, Variable] = {}
+        for name, array in _arrays(container.table(table) if table is not None else None, container):
+            if name in skipped:
+                continue
+            variables[name] = _variable(array)
+            for axis, positions in _coordinates(array).items():
+                variables.setdefault(axis, Variable((axis,), positions))
+        if not variables:
+            raise InvalidCall(f"there is no dense array in '{container.uri}'", hint="read it with tesselle.scan")
+        named = {name for name, variable in variables.items() if variable.dims == (name,)}
+        coordinates = {name: variables.pop(name) for name in named}
+        return Dataset(variables, coordinates, container.metadata)
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Whether the name says that this engine is meant."""
+        return str(filename_or_obj).lower().rstrip("/").endswith((".tet", ".tiledb"))
+
+
+def _arrays(table: Table | None, container: Any) -> Iterable[tuple[str, Array]]:
+    """Yields the arrays of a table, or of all tables, with the names of their variables."""
+    for found in [table] if table is not None else container.values():
+        columns = found.array_columns
+        for column in columns:
+            yield (found.name if found.name and len(columns) == 1 else column), found.array(column)
+
+
+def rows_of(dataset: Dataset) -> tuple[Any, dict[str, Any]]:
+    """Returns the variables of a dataset as one table of rows, and the settings that make it dense again."""
+    import pyarrow
+
+    dims = {variable.dims for variable in dataset.data_vars.values()}
+    if len(dims) != 1:
+        raise InvalidCall("the variables of the dataset have different axes", hint="write them one by one")
+    (axes,) = dims
+    shape = [dataset.sizes[axis] for axis in axes]
+    cells = numpy.arange(math.prod(shape))
+    columns: dict[str, Any] = {str(n): p for n, p in zip(axes, numpy.unravel_index(cells, shape))}
+    columns |= {str(name): variable.to_numpy().ravel() for name, variable in dataset.data_vars.items()}
+    return pyarrow.table(columns), {"axes": len(axes), "shape": shape}

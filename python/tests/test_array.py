@@ -1,0 +1,200 @@
+"""Arrays index as numpy's do."""
+
+from __future__ import annotations
+
+import pathlib
+import tempfile
+from typing import Any
+
+import numpy
+import pytest
+import tesselle as ts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+SHAPE = (7, 12, 5)
+CELLS = numpy.random.default_rng(3).integers(-1000, 1000, SHAPE).astype("i4")
+FOLDER = tempfile.TemporaryDirectory()
+ARRAYS: dict[str, ts.Array] = {}
+
+
+def array(ending: str) -> ts.Array:
+    """Returns the array in a file of this kind, written once."""
+    if ending not in ARRAYS:
+        path = pathlib.Path(FOLDER.name) / f"cells.{ending}"
+        ts.write(CELLS, path, **({} if ending == "npy" else {"chunk": (3, 5, 5)} if ending != "tiledb" else {}))
+        ARRAYS[ending] = ts.open(path).table().array()
+    return ARRAYS[ending]
+
+
+def parts(extent: int) -> st.SearchStrategy[Any]:
+    """Returns indices of one axis that do not drop it: slices, lists, masks."""
+    bound = st.none() | st.integers(-extent - 3, extent + 3)
+    slices = st.builds(slice, bound, bound, st.none() | st.integers(1, extent + 2))
+    lists = st.lists(st.integers(-extent, extent - 1), max_size=6)
+    masks = st.lists(st.booleans(), min_size=extent, max_size=extent).map(numpy.array)
+    return slices | lists | lists.map(lambda found: numpy.array(found, "i8")) | masks
+
+
+@st.composite
+def keys(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Draws an index of up to three axes, perhaps with an ellipsis."""
+    chosen = [draw(parts(extent) | st.integers(-extent, extent - 1)) for extent in SHAPE]
+    cut = draw(st.integers(0, len(SHAPE)))
+    if draw(st.booleans()):
+        end = draw(st.integers(cut, len(SHAPE)))
+        return (*chosen[:cut], Ellipsis, *chosen[end:])
+    return tuple(chosen[:cut])
+
+
+def outer(cells: Any, key: tuple[Any, ...]) -> Any:
+    """Indexes axis by axis: what numpy does with slices and integers, and outer with lists."""
+    if Ellipsis in [k for k in key if isinstance(k, type(Ellipsis))]:
+        at = next(i for i, k in enumerate(key) if k is Ellipsis)
+        rest = len(key) - 1
+        key = (*key[:at], *[slice(None)] * (cells.ndim - rest), *key[at + 1 :])
+    axis = 0
+    for part in key:
+        if isinstance(part, list):
+            part = numpy.array(part, "i8")
+        cells = cells[(slice(None),) * axis + (part,)]
+        axis += not isinstance(part, int)
+    return cells
+
+
+@pytest.mark.parametrize("ending", ["tet", "npy", "zarr", "tiledb"])
+@given(key=keys())
+@settings(max_examples=150, deadline=None)
+def test_indices_are_those_of_numpy(ending: str, key: tuple[Any, ...]) -> None:
+    found, wanted = array(ending)[key], outer(CELLS, key)
+    assert numpy.shape(found) == numpy.shape(wanted)
+    assert numpy.array_equal(found, wanted)
+    assert numpy.asarray(found).dtype == CELLS.dtype
+    assert isinstance(found, numpy.ndarray) == isinstance(wanted, numpy.ndarray)
+
+
+@given(
+    key=st.tuples(
+        *[
+            st.integers(-extent - 2, extent + 1) | st.builds(slice, st.none() | st.integers(-20, 20), st.none())
+            for extent in SHAPE
+        ]
+    )
+)
+@settings(max_examples=100, deadline=None)
+def test_plain_indices_fail_where_numpy_fails(key: tuple[Any, ...]) -> None:
+    try:
+        wanted = CELLS[key]
+    except IndexError:
+        with pytest.raises(IndexError):
+            array("tet")[key]
+    else:
+        assert numpy.array_equal(array("tet")[key], wanted)
+
+
+@pytest.mark.parametrize(
+    "key", [None, (0, None), (..., ...), (0, 0, 0, 0), slice(None, None, -1), 1.5, "x", True, [[0, 1]], [1.5], [99], [True]]
+)
+def test_what_has_no_meaning_is_refused(key: Any) -> None:
+    with pytest.raises(IndexError):
+        array("tet")[key]
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("op", ["sum", "mean", "min", "max", "std", "var", "median"])
+def test_reductions_are_those_of_numpy(op: str, axis: Any) -> None:
+    found = getattr(array("tet"), op)(axis=axis)
+    wanted = getattr(numpy, op)(CELLS, axis=axis)
+    assert numpy.shape(found) == numpy.shape(wanted)
+    assert numpy.allclose(found, wanted, rtol=1e-12)
+    if op in ("sum", "min", "max"):
+        assert numpy.array_equal(found, wanted)
+
+
+def test_reductions_of_floats_keep_nan(tmp_path: pathlib.Path) -> None:
+    cells = numpy.array([[1.0, numpy.nan], [3.0, -2.0]], "f4")
+    ts.write(cells, tmp_path / "nan.tet")
+    found = ts.open(tmp_path / "nan.tet").table().array()
+    with numpy.errstate(invalid="ignore"):
+        for op in ("sum", "mean", "min", "max"):
+            for axis in (None, 0, 1):
+                wanted = getattr(numpy, op)(cells, axis=axis)
+                assert numpy.array_equal(getattr(found, op)(axis), wanted, equal_nan=True), (op, axis)
+    assert found.min(1).dtype == numpy.float32
+    assert found.quantile(0.5, axis=1)[1] == 0.5
+
+
+def test_an_array_states_what_it_is() -> None:
+    found = array("tet")
+    assert (found.shape, found.dtype, found.ndim, found.chunks) == (SHAPE, CELLS.dtype, 3, (3, 5, 5))
+    assert (found.size, found.nbytes, len(found)) == (CELLS.size, CELLS.nbytes, 7)
+    assert found.dims == ("i0", "i1", "i2")
+    assert numpy.array_equal(numpy.asarray(found), CELLS)
+    assert numpy.array_equal(numpy.from_dlpack(found), CELLS)
+    with pytest.raises(ValueError):
+        numpy.asarray(found, copy=False)
+    assert "i4" in repr(found) or "int32" in repr(found)
+
+
+def test_regions_go_straight_into_any_buffer() -> None:
+    found = array("tet")
+    out = numpy.zeros((2, 12), "i4")
+    assert found.read((slice(1, 6, 4), slice(None), 2), out=out) is out
+    assert numpy.array_equal(out, CELLS[1:6:4, :, 2])
+    raw = bytearray(CELLS.nbytes)
+    found.read(out=raw)
+    assert bytes(raw) == CELLS.tobytes()
+    strided = numpy.zeros((7, 12, 10), "i4")[:, :, ::2]
+    with pytest.raises((BufferError, TypeError, ValueError)):
+        found.read(out=strided)
+    locked = numpy.zeros(SHAPE, "i4")
+    locked.flags.writeable = False
+    with pytest.raises(BufferError):
+        found.read(out=locked)
+    for wrong in (numpy.zeros(SHAPE, "f4"), numpy.zeros((7, 5, 12), "i4"), bytearray(8), bytearray()):
+        with pytest.raises(ValueError):
+            found.read(out=wrong)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">f8", ">i2"])
+@pytest.mark.parametrize("ending", ["tet", "npy", "zarr", "tiledb"])
+def test_types_come_back(ending: str, dtype: str, tmp_path: pathlib.Path) -> None:
+    if ending == "tet" and dtype in ("i1", "u1") or ending == "tiledb" and dtype == "f2":
+        pytest.skip("the format has no such type")
+    cells = numpy.arange(12, dtype=dtype).reshape(3, 4).T
+    path = tmp_path / f"cells.{ending}"
+    ts.write(cells, path)
+    found = ts.open(path).table().array()
+    assert found.dtype == cells.dtype.newbyteorder("<")
+    assert numpy.array_equal(found[...], cells)
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0, 2), (1,), (1, 1, 1, 1)])
+def test_odd_shapes_come_back(shape: tuple[int, ...], tmp_path: pathlib.Path) -> None:
+    cells = numpy.ones(shape, "f4")
+    for ending in ("npy", "tet", "zarr"):
+        path = tmp_path / f"cells.{ending}"
+        try:
+            ts.write(cells, path)
+        except ts.InvalidCall:
+            continue
+        found = ts.open(path).table().array()
+        assert found.shape == shape
+        assert numpy.array_equal(found[...], cells)
+
+
+def test_coordinates_that_do_not_begin_at_zero(tmp_path: pathlib.Path) -> None:
+    tiledb = pytest.importorskip("tiledb")
+    path = str(tmp_path / "moved")
+    axes = [("y", (-5, 4), 5), ("x", (1, 6), 3)]
+    domain = tiledb.Domain(*[tiledb.Dim(name=n, domain=d, tile=t, dtype="int32") for n, d, t in axes])
+    tiledb.Array.create(path, tiledb.ArraySchema(domain, [tiledb.Attr("a", dtype="f8")], sparse=False))
+    cells = numpy.random.default_rng(0).normal(size=(10, 6))
+    with tiledb.open(path, "w") as original:
+        original[:] = cells
+    found = ts.open(path).table().array("a")
+    assert found.origin == (-5, 1)
+    assert numpy.array_equal(found[...], cells)
+    assert numpy.array_equal(found[-3:, [0, 5]], cells[-3:, [0, 5]])
+    labelled = found.to_xarray()
+    assert labelled.sel(y=-5, x=6) == cells[0, 5]

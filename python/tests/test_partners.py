@@ -1,0 +1,200 @@
+"""The same tables and arrays through every partner library."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import numpy
+import pyarrow
+import pyarrow.compute as pc
+import pytest
+import tesselle as ts
+from conftest import plain
+
+
+def test_pyarrow(pages) -> None:  # type: ignore[no-untyped-def]
+    path, wanted = pages
+    table = ts.open(path).table()
+    assert plain(pyarrow.table(table)).equals(plain(wanted))
+    reader = pyarrow.RecordBatchReader.from_stream(table.scan(columns=["id"]))
+    assert reader.read_all().num_rows == 5000
+    dataset = ts.dataset(path)
+    assert isinstance(dataset, pyarrow.dataset.Dataset) and dataset.schema.names == wanted.column_names
+    assert dataset.count_rows() == 5000 and dataset.head(3).num_rows == 3
+    for condition in CONDITIONS:
+        found = dataset.to_table(columns=["id", "score"], filter=condition)
+        assert plain(found).equals(plain(wanted.filter(condition).select(["id", "score"]))), condition
+    assert dataset.to_table(columns={"twice": pc.field("id") * 2})["twice"][2].as_py() == 4
+
+
+CONDITIONS: list[Any] = [
+    pc.field("id") > 4000,
+    (pc.field("id") >= 10) & (pc.field("id") < 20),
+    (pc.field("id") < 3) | (pc.field("name") == "name 7"),
+    pc.field("name").isin(["name 1", "it's"]),
+    pc.field("score").is_null(),
+    pc.field("score").is_valid() & (pc.field("score") <= 5.5),
+    pc.field("at") >= pyarrow.scalar(4_000_000_000, pyarrow.timestamp("us")),
+    ~(pc.field("id") > 10),
+    pc.field("flag"),
+    (pc.field("id") + 1) == 5,
+    5 > pc.field("id"),
+]
+
+
+def test_filters_are_pushed_down(pages) -> None:  # type: ignore[no-untyped-def]
+    from tesselle._arrow_filter import to_sql
+
+    schema = pyarrow.schema(ts.open(pages[0]).table())
+    pushed = [to_sql(condition, schema)[0] for condition in CONDITIONS]
+    assert pushed[0] == '"id" > 4000'
+    assert pushed[1] == '("id" >= 10) AND ("id" < 20)'
+    assert pushed[3] == "\"name\" IN ('name 1', 'it''s')"
+    assert pushed[6] == '"at" >= 4000000000'
+    assert pushed[7] is None and pushed[9] is None
+    assert to_sql(CONDITIONS[9], schema)[1] == {"id"}
+    for condition, where in zip(CONDITIONS, pushed):
+        if where is not None:
+            rows = ts.scan(pages[0], where=where).to_arrow().filter(condition)
+            assert rows.num_rows == pages[1].filter(condition).num_rows
+
+
+def test_duckdb(pages, plant) -> None:  # type: ignore[no-untyped-def]
+    duckdb = pytest.importorskip("duckdb")
+    path, wanted = pages
+    for source in (ts.dataset(path), ts.open(path).table(), ts.scan(path)):
+        assert duckdb.sql("SELECT count(*), sum(id) FROM source").fetchall() == [(5000, sum(range(5000)))]
+        assert duckdb.sql("SELECT id FROM source WHERE id BETWEEN 5 AND 7 AND name = 'name 6'").fetchall() == [(6,)]
+    pages_, plant_ = ts.dataset(path), ts.dataset(plant[0])
+    joined = duckdb.sql("SELECT count(*) FROM pages_ JOIN plant_ ON pages_.id = plant_.count").fetchall()
+    assert joined == [(1000,)]
+    last = duckdb.sql('SELECT max("at") FROM pages_ WHERE "at" < TIMESTAMP \'1970-01-01 00:10:00\'').fetchall()
+    assert last[0][0].minute == 9
+
+
+def test_polars(pages) -> None:  # type: ignore[no-untyped-def]
+    import datetime
+
+    import polars as pl
+
+    path, wanted = pages
+    frame = pl.DataFrame(wanted)
+    lazy = ts.polars.scan(path)
+    assert lazy.collect().equals(frame)
+    assert pl.DataFrame(ts.open(path).table()).equals(frame)
+    for condition in [
+        pl.col("id") > 4000,
+        (pl.col("id") >= 10) & (pl.col("id") < 20),
+        (pl.col("id") < 3) | (pl.col("name") == "name 7"),
+        pl.col("score").is_null(),
+        pl.col("id").is_between(5, 9, closed="left"),
+        pl.col("at") < datetime.datetime(1970, 1, 1, 0, 1),
+        pl.col("name").str.ends_with("9"),
+        pl.col("flag") & (pl.lit(100) > pl.col("id")),
+        ~(pl.col("id") > 10),
+        pl.col("score") >= 1000,
+    ]:
+        query = lazy.filter(condition).select("name", "id")
+        assert query.collect().equals(frame.filter(condition).select("name", "id")), str(condition)
+        assert query.head(3).collect().equals(frame.filter(condition).select("name", "id").head(3))
+    assert lazy.select(pl.len()).collect().item() == 5000
+    assert lazy.head(10).collect().equals(frame.head(10))
+    assert lazy.group_by("flag").agg(pl.col("id").sum()).collect().height == 2
+    assert ts.polars.scan(path, where="id < 100").filter(pl.col("id") > 97).collect().height == 2
+
+
+def test_polars_predicates_are_pushed_down(pages) -> None:  # type: ignore[no-untyped-def]
+    import polars as pl
+    from tesselle._polars_predicate import to_sql
+
+    schema = pl.DataFrame(pages[1]).schema
+    assert to_sql((pl.col("id") > 5) & (pl.col("name") == "it's"), schema) == "(\"id\" > 5) AND (\"name\" = 'it''s')"
+    assert to_sql((pl.col("id") > 5) & pl.col("name").str.contains("x"), schema) == '("id" > 5)'
+    assert to_sql((pl.col("id") > 5) | pl.col("name").str.contains("x"), schema) is None
+    assert to_sql(~(pl.col("id") > 5), schema) is None
+    assert to_sql(pl.col("id").is_between(1, 2), schema) == '("id" >= 1) AND ("id" <= 2)'
+
+
+def test_pandas(pages) -> None:  # type: ignore[no-untyped-def]
+    import pandas
+
+    frame = ts.open(pages[0]).table().to_pandas()
+    assert frame.shape == (5000, 5) and isinstance(frame["id"].dtype, pandas.ArrowDtype)
+    assert frame["score"].isna().sum() == pages[1]["score"].null_count
+    assert frame["id"].sum() == sum(range(5000))
+
+
+def test_datafusion(pages, field) -> None:  # type: ignore[no-untyped-def]
+    datafusion = pytest.importorskip("datafusion")
+    context = datafusion.SessionContext()
+    context.register_table("pages", ts.open(pages[0]).table())
+    context.register_table("field", ts.open(field[0]).table())
+    found = context.sql("SELECT count(*) AS n, sum(id) AS s FROM pages WHERE id > 100 AND name <> 'name 3'").to_arrow_table()
+    chosen = pages[1].filter((pc.field("id") > 100) & (pc.field("name") != "name 3"))
+    assert found["n"].to_pylist() == [chosen.num_rows] and found["s"].to_pylist() == [pc.sum(chosen["id"]).as_py()]
+    plan = context.sql("EXPLAIN SELECT id FROM pages WHERE id > 4000").to_arrow_table()["plan"].to_pylist()
+    assert "pruned=" in str(plan) or "id > 4000" in str(plan) or "Tesselle" in str(plan)
+    total = context.sql("SELECT count(*) AS n FROM field JOIN pages ON field.i0 = pages.id").to_arrow_table()
+    assert total["n"].to_pylist() == [6 * 20 * 15]
+
+
+def test_xarray(field, tmp_path: pathlib.Path) -> None:  # type: ignore[no-untyped-def]
+    import xarray
+
+    path, cells = field
+    dataset = xarray.open_dataset(path, engine="tesselle")
+    (name,) = dataset.data_vars
+    variable = dataset[name]
+    assert variable.shape == cells.shape and variable.dims == ("i0", "i1", "i2")
+    assert variable.encoding["preferred_chunks"] == {"i0": 2, "i1": 8, "i2": 5}
+    assert numpy.array_equal(variable, cells)
+    assert numpy.array_equal(variable[2, ::3, [4, 1]], cells[2, ::3][:, [4, 1]])
+    assert numpy.array_equal(variable[::-1, 5, ::-2], cells[::-1, 5, ::-2])
+    assert numpy.array_equal(variable.isel(i1=slice(3, 9)).mean("i0"), cells[:, 3:9].mean(0), equal_nan=True)
+    wind = xarray.DataArray(
+        numpy.arange(12.0).reshape(3, 4), dims=["lat", "lon"], name="wind", attrs={"units": "m/s"}
+    )
+    ts.write(wind, tmp_path / "wind.zarr")
+    found = xarray.open_dataarray(tmp_path / "wind.zarr", engine="tesselle")
+    assert numpy.array_equal(found, wind) and found.dims == ("lat", "lon")
+    assert numpy.array_equal(ts.open(path).table().array().to_xarray(), cells)
+
+
+def test_dask(field, pages) -> None:  # type: ignore[no-untyped-def]
+    dask_array = pytest.importorskip("dask.array")
+    import xarray
+
+    path, cells = field
+    array = ts.open(path).table().array()
+    lazy = array.to_dask()
+    assert isinstance(lazy, dask_array.Array) and lazy.chunksize == (2, 8, 5)
+    assert numpy.array_equal(lazy[1:5, ::2].compute(), cells[1:5, ::2])
+    chunked = xarray.open_dataset(path, engine="tesselle", chunks={})
+    (name,) = chunked.data_vars
+    assert chunked[name].chunks[0] == (2, 2, 2)
+    assert numpy.allclose(chunked[name].sum().compute(), cells.sum(dtype="f8"), rtol=1e-5)
+    import dask
+
+    parts = [dask.delayed(lambda scan: scan.count())(part) for part in ts.scan(pages[0]).splits(4)]
+    assert sum(dask.compute(*parts)) == 5000
+
+
+def test_zarr_reads_what_we_write(tmp_path: pathlib.Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    cells = numpy.random.default_rng(1).normal(size=(30, 20))
+    ts.write(cells, tmp_path / "cells.zarr", chunk=(7, 7))
+    assert numpy.array_equal(zarr.open(str(tmp_path / "cells.zarr"), mode="r")[...], cells)
+
+
+def test_tsfile_of_the_original(tmp_path: pathlib.Path, plant) -> None:  # type: ignore[no-untyped-def]
+    tsfile = pytest.importorskip("tsfile")
+    path, wanted = plant
+    reader = tsfile.TsFileReader(path)
+    with reader.query_timeseries("root.fleet.truck1", ["speed", "count"], 0, 2**62) as result:
+        times, speeds = [], []
+        while result.next():
+            times.append(result.get_value_by_index(1))
+            speeds.append(result.get_value_by_index(2))
+    assert times == wanted["time"].cast(pyarrow.int64()).to_pylist()
+    assert speeds == wanted["speed"].to_pylist()

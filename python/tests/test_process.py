@@ -1,0 +1,145 @@
+"""Threads, processes and interruptions."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import multiprocessing
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy
+import pytest
+import tesselle as ts
+
+
+def test_threads_share_everything(field, pages) -> None:  # type: ignore[no-untyped-def]
+    array = ts.open(field[0]).table().array()
+    scan = ts.scan(pages[0], where="id % 2 = 0" if False else "id > 100")
+
+    def work(at: int) -> tuple[float, int]:
+        return float(array[at % 6].sum()), scan.count()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(work, range(48)))
+    assert len(set(answers)) == 6
+    assert {count for _, count in answers} == {4899}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_reads_and_queries(field, pages) -> None:  # type: ignore[no-untyped-def]
+    path, cells = field
+    array = ts.open(path).table().array()
+    scan = ts.scan(pages[0])
+    assert (array[...] == cells).all() and scan.count() == 5000
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            same = (array[...] == cells).all() and array.sum() == array.sum()
+            same = same and scan.to_arrow().num_rows == 5000
+            same = same and ts.sql(f"SELECT count(*) AS n FROM '{pages[0]}'").fetchall() == [(5000,)]
+            code = 0 if same else 2
+        finally:
+            os._exit(code)
+    for _ in range(600):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        threading.Event().wait(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        pytest.fail("the forked process does not end")
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def _total(scan: ts.Scan) -> int:
+    return scan.count()
+
+
+def test_a_spawned_process_takes_scans(pages) -> None:  # type: ignore[no-untyped-def]
+    parts = ts.scan(pages[0]).splits(3)
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert sum(pool.map(_total, parts)) == 5000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ts.scan(path, where='value > 2e9').to_arrow()",
+        "ts.open(path).table().array()[...]",
+        "ts.open(path).table().array().sum()",
+        "ts.verify(path)",
+        "ts.convert(path, path + '.csv')",
+        "ts.sql(f\"SELECT sum(a.value) FROM '{path}' a, '{path}' b\").to_arrow()",
+    ],
+)
+def test_ctrl_c_ends_every_call(call: str, tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "big.tet")
+    cells = numpy.random.default_rng(0).random((4000, 4000), "f4")
+    ts.write(cells, path, chunk=(50, 50), codec="zstd")
+    script = f"""
+        import signal, sys, threading, os
+        import tesselle as ts
+        path = {path!r}
+        threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        print("ready", flush=True)
+        try:
+            while True:
+                {call}
+                if path.endswith("tet"):
+                    try: os.remove(path + ".csv")
+                    except FileNotFoundError: pass
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.stdout.split() == ["ready", "interrupted"], run.stderr
+
+
+def test_nothing_else_is_imported() -> None:
+    script = "import sys, tesselle; print([m for m in ('numpy', 'pyarrow', 'polars', 'pandas', 'xarray') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_opening_leaks_nothing(field) -> None:  # type: ignore[no-untyped-def]
+    import resource
+
+    path, _ = field
+
+    def peak() -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    def opens(n: int) -> None:
+        for _ in range(n):
+            ts.open(path).table().array()[0, 0, 0]
+
+    opens(2000)
+    before, files = peak(), len(os.listdir("/proc/self/fd"))
+    opens(10_000)
+    assert peak() - before < 8 << 10, "kibibytes"
+    assert len(os.listdir("/proc/self/fd")) <= files + 2
+
+
+def test_a_full_read_takes_the_array_and_little_more(tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "large.tet")
+    cells = numpy.zeros((512, 512, 256), "f4")
+    ts.write(cells, path, chunk=(64, 64, 64), codec="zstd")
+    script = f"""
+        import numpy, resource
+        import tesselle as ts
+        ts.open({path!r}).table().array()[0, 0, 0]
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        found = ts.open({path!r}).table().array()[...]
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, found.nbytes)
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True)
+    grown, size = map(int, run.stdout.split())
+    assert grown * 1024 <= size + (64 << 20)

@@ -1,0 +1,149 @@
+"""Tables and scans: columns, conditions, parts, plain form."""
+
+from __future__ import annotations
+
+import pathlib
+import pickle
+
+import pyarrow
+import pyarrow.compute as pc
+import pytest
+import tesselle as ts
+from conftest import plain
+
+
+def test_a_container_is_a_mapping(field, plant) -> None:  # type: ignore[no-untyped-def]
+    with ts.open(plant[0]) as container:
+        assert list(container) == ["root.fleet.truck1"] and len(container) == 1
+        assert "root.fleet.truck1" in container and "other" not in container
+        assert [table.name for table in container.values()] == ["root.fleet.truck1"]
+        assert dict(container.items())["root.fleet.truck1"].num_rows == 1000
+        assert container.format == "tsfile" and container.uri == plant[0]
+        assert container.info()["tables"][0]["rows"] == 1000
+        assert container.version == container.info()["version"]
+        assert container.layout() and container.chunks(limit=2)
+        with pytest.raises(KeyError, match="root.fleet.truck1"):
+            container["root.fleet.truck"]
+    assert ts.open(pathlib.Path(field[0])).format == "tet"
+    assert "tet" in repr(ts.open(field[0]))
+
+
+def test_a_table_is_read_by_columns_rows_and_limit(pages) -> None:  # type: ignore[no-untyped-def]
+    path, wanted = pages
+    table = ts.open(path).table()
+    assert table.columns == wanted.column_names and table.num_rows == wanted.num_rows
+    assert plain(table.to_arrow()).equals(plain(wanted))
+    assert pyarrow.schema(table).names == wanted.column_names
+    assert table.schema.names == wanted.column_names and table.schema == table.schema.to_arrow()
+    part = table.scan(columns=["score", "id"], where="id >= 100 AND id < 200 AND name <> 'name 3'", limit=50)
+    chosen = wanted.filter((pc.field("id") >= 100) & (pc.field("id") < 200) & (pc.field("name") != "name 3"))
+    assert plain(part.to_arrow()).equals(plain(chosen.select(["score", "id"]).slice(0, 50)))
+    assert part.columns == ["score", "id"] == part.schema.names
+    assert part.count() == 50 and table.scan().count() == 5000 and table.scan(limit=7).count() == 7
+    assert table.scan(where="score IS NULL").count() == wanted["score"].null_count
+    assert part.to_polars().shape == (50, 2) and part.to_pandas().shape == (50, 2)
+    assert part.to_numpy()["id"].shape == (50,)
+    assert sum(batch.num_rows for batch in table.scan(columns="id").to_batches()) == 5000
+    assert plain(pyarrow.table(part)).equals(plain(part.to_arrow()))
+    assert table.scan(columns=[]).to_arrow().num_columns == 0
+
+
+def test_a_scan_can_be_asked_again_and_elsewhere(pages) -> None:  # type: ignore[no-untyped-def]
+    path, _ = pages
+    scan = ts.scan(path, columns=["id"], where="id > 10 AND name IN ('name 1', 'it''s')", limit=5)
+    other = pickle.loads(pickle.dumps(scan))
+    assert scan.to_arrow().equals(scan.to_arrow()) and other.to_arrow().equals(scan.to_arrow())
+    assert other == scan and hash(other) == hash(scan) and repr(other) == repr(scan)
+    assert other != ts.scan(path)
+    table = pickle.loads(pickle.dumps(ts.open(path).table()))
+    assert table.num_rows == 5000
+    container = pickle.loads(pickle.dumps(ts.open(path)))
+    assert container.table().num_rows == 5000
+
+
+def test_an_array_travels(field) -> None:  # type: ignore[no-untyped-def]
+    path, cells = field
+    array = pickle.loads(pickle.dumps(ts.open(path).table().array()))
+    assert (array[...] == cells).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 100])
+def test_parts_give_every_row_once(n: int, pages, field, plant) -> None:  # type: ignore[no-untyped-def]
+    for path, where in [(pages[0], "id > 1234"), (field[0], "value > 0"), (plant[0], "speed >= 10"), (pages[0], None)]:
+        scan = ts.scan(path, where=where)
+        split = scan.splits(n)
+        assert 1 <= len(split) <= n
+        parts = [pickle.loads(pickle.dumps(part)).to_arrow() for part in split]
+        assert pyarrow.concat_tables(parts).equals(scan.to_arrow())
+        assert sum(part.count() for part in split) == scan.count()
+        with pytest.raises(ts.InvalidCall):
+            split[0].splits(2)
+    with pytest.raises(ts.InvalidCall):
+        ts.scan(pages[0], limit=5).splits(n)
+    with pytest.raises(ts.InvalidCall):
+        ts.scan(pages[0]).splits(0)
+
+
+def test_a_part_of_a_file_that_changed_is_refused(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "changing.tatami"
+    ts.write({"id": list(range(4000))}, path, row_group_rows=1000)
+    parts = [pickle.dumps(part) for part in ts.scan(path).splits(2)]
+    ts.write({"id": list(range(9000))}, path, row_group_rows=1000, overwrite=True)
+    with pytest.raises(ts.InvalidCall, match="changed"):
+        pickle.loads(parts[1]).to_arrow()
+
+
+def test_explain_says_what_is_skipped(pages) -> None:  # type: ignore[no-untyped-def]
+    everything = ts.scan(pages[0]).explain()
+    some = ts.scan(pages[0], where="id < 500").explain()
+    assert set(everything) == {"pieces", "pruned", "read", "requests", "bytes"}
+    assert everything["pruned"] == 0 and some["pruned"] > 0 and some["bytes"] < everything["bytes"]
+
+
+def test_slices_and_axes(field) -> None:  # type: ignore[no-untyped-def]
+    path, cells = field
+    rows = ts.scan(path, slice="1:3,::4,2").to_arrow()
+    assert rows.num_rows == 2 * 5
+    assert rows["value"].to_pylist() == cells[1:3, ::4, 2].ravel().tolist()
+    assert ts.open(path).table()[1, 2, 3] == cells[1, 2, 3]
+    name = next(iter(ts.open(path)))
+    assert (ts.open(path)[name][0] == cells[0]).all()
+
+
+def test_patterns_and_folders_are_one_table(tmp_path: pathlib.Path) -> None:
+    for day in range(3):
+        ts.write({"day": [day] * 10, "v": list(range(10))}, tmp_path / f"{day}.tatami")
+    for uri in (tmp_path, f"{tmp_path}/*.tatami"):
+        scan = ts.scan(uri, where="v >= 5")
+        assert scan.count() == 15
+        assert scan.to_arrow()["day"].to_pylist() == [0] * 5 + [1] * 5 + [2] * 5
+        assert pickle.loads(pickle.dumps(scan)).count() == 15
+    with pytest.raises(ts.Error):
+        ts.scan(f"{tmp_path}/*.parquet")
+
+
+def test_a_table_is_named_after_the_sign(plant, tmp_path: pathlib.Path) -> None:  # type: ignore[no-untyped-def]
+    path, wanted = plant
+    assert ts.scan(f"{path}#root.fleet.truck1", columns=["speed"]).count() == wanted.num_rows
+    assert ts.scan(path, table="*").columns[:3] == ["device", "measurement", "time"]
+    with pytest.raises(KeyError):
+        ts.scan(f"{path}#nobody")
+
+
+def test_time_travel() -> None:
+    import conftest
+
+    case = next((c for c in conftest.cases("tiledb") if c.name == "dense_2d_multi_fragment"), None)
+    if case is None:
+        pytest.skip("the fixtures are not there")
+    counts = {at: ts.open(case / "array", at=at).info()["fragments"] for at in (10, 40)}
+    assert len(counts[10]) < len(counts[40])
+    both = ts.open(case / "array", between=("1970-01-01T00:00:00.020Z", "1970-01-01T00:00:00.030")).info()
+    assert [f["timestamps"][0] for f in both["fragments"]] == [20, 30]
+    with pytest.raises(ts.InvalidCall):
+        ts.open(case / "array", at=10, between=(1, 2))
+
+
+def test_dense_only(plant) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(TypeError, match="not a dense array"):
+        ts.open(plant[0]).table().array()

@@ -1,0 +1,56 @@
+"""The types of the package are complete, and those of the native module are true."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import tesselle
+
+PACKAGE = pathlib.Path(tesselle.__file__).parent
+CONFIG = pathlib.Path(__file__).parent.parent / "pyproject.toml"
+
+
+def run(*command: str) -> None:
+    """Runs a tool on the package that is installed."""
+    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_package_passes_the_strict_checker(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("mypy")
+    run("mypy", "--config-file", str(CONFIG), "--cache-dir", str(tmp_path), str(PACKAGE))
+
+
+def test_users_see_types(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("mypy")
+    example = tmp_path / "example.py"
+    example.write_text(
+        """
+import tesselle as ts
+
+container: ts.Container = ts.open("run.tet")
+table: ts.Table = container["temperature"]
+rows: int | None = table.num_rows
+count: int = table.scan(columns=["value"], where="value > 3").count()
+parts: list[ts.Scan] = ts.scan("run.tet").splits(4)
+shape: tuple[int, ...] = table.array().shape
+hits: list[float] = [hit.score for hit in ts.search("crawl.tatami", "river")]
+ok: bool = ts.verify("run.tet").ok
+names: list[str] = ts.sql("SELECT 1").columns
+try:
+    ts.convert("a.tet", "b.parquet", codec="zstd")
+except ts.Error as error:
+    where: int | None = error.offset
+"""
+    )
+    run("mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(example))
+
+
+def test_the_stub_of_the_native_module_is_true() -> None:
+    pytest.importorskip("mypy")
+    run("mypy.stubtest", "tesselle._native")
+    assert os.path.isfile(PACKAGE / "py.typed")

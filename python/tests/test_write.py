@@ -1,0 +1,126 @@
+"""Writing and converting."""
+
+from __future__ import annotations
+
+import datetime
+import pathlib
+from typing import Any
+
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+import tesselle as ts
+from conftest import plain
+
+ROWS = {
+    "time": pyarrow.array([1, 2, 3], pyarrow.timestamp("ms")),
+    "a": pyarrow.array([1.5, None, 2.5]),
+    "b": pyarrow.array(["x", "y", None]),
+}
+
+
+@pytest.mark.parametrize("make", [lambda t: t, lambda t: t.to_batches()[0], polars.DataFrame, lambda t: t.to_pandas()])
+@pytest.mark.parametrize("ending", ["tatami", "parquet", "arrow", "csv", "jsonl", "tsfile"])
+def test_rows_of_all_kinds(ending: str, make: Any, tmp_path: pathlib.Path) -> None:
+    table = pyarrow.table(ROWS)
+    path = tmp_path / f"rows.{ending}"
+    options = {"device": "root.d"} if ending == "tsfile" else {}
+    report = ts.write(make(table), path, **options)
+    assert report["rows"] == 3 and report["bytes"] > 0 and report["format"]
+    found = ts.open(path).table().to_arrow()
+    assert found["a"].to_pylist() == [1.5, None, 2.5]
+    assert found["b"].to_pylist() == ["x", "y", None]
+
+
+def test_plain_python(tmp_path: pathlib.Path) -> None:
+    ts.write({"a": [1, 2]}, tmp_path / "dict.tatami")
+    ts.write([{"a": 1}, {"a": 2}], tmp_path / "rows.tatami")
+    ts.write(iter(pyarrow.table({"a": [1, 2]}).to_batches()), tmp_path / "batches.tatami")
+    for name in ("dict", "rows", "batches"):
+        assert ts.scan(tmp_path / f"{name}.tatami").to_arrow()["a"].to_pylist() == [1, 2]
+
+
+def test_settings_are_keywords(tmp_path: pathlib.Path) -> None:
+    cells = numpy.arange(100.0).reshape(20, 5)
+    ts.write(cells, tmp_path / "a.tet", chunk=(10, 5), codec="zstd", level=3)
+    assert ts.open(tmp_path / "a.tet").table().array().chunks == (10, 5)
+    assert ts.open(tmp_path / "a.tet").chunks()[0]["codec"] == "zstd"
+    ts.write(cells, tmp_path / "b.tet", chunk="10,5")
+    assert ts.open(tmp_path / "b.tet").table().array().chunks == (10, 5)
+    rows = {"y": [1, 5, 9], "x": [2, 2, 8], "v": [0.5, 1.5, 2.5]}
+    ts.write(rows, tmp_path / "c.tiledb", dims=["y", "x"], filters_v="zstd")
+    info = ts.open(tmp_path / "c.tiledb").info()
+    assert info["kind"] == "sparse"
+    column = next(c for c in info["tables"][0]["columns"] if c["name"] == "v")
+    assert column["filters"][0]["name"] == "zstd"
+
+
+def test_metadata_is_kept(tmp_path: pathlib.Path) -> None:
+    for ending in ("tiledb", "tatami"):
+        path = tmp_path / f"m.{ending}"
+        ts.write({"v": [1.0, 2.0]}, path, metadata={"unit": "m"})
+        assert ts.open(path).metadata["unit"] == "m", ending
+    ts.write(numpy.zeros((2, 2), "f4"), tmp_path / "m.tet", metadata={"unit": "m"})
+    assert ts.open(tmp_path / "m.tet").table().attrs["unit"] == "m"
+
+
+def test_nothing_is_left_of_a_write_that_fails(tmp_path: pathlib.Path) -> None:
+    def rows() -> Any:
+        yield pyarrow.record_batch({"a": [1]})
+        raise RuntimeError("the source ended")
+
+    reader = pyarrow.RecordBatchReader.from_batches(pyarrow.schema([("a", pyarrow.int64())]), rows())
+    with pytest.raises((ts.Error, RuntimeError)):
+        ts.write(reader, tmp_path / "x.tatami")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_convert(plant, tmp_path: pathlib.Path) -> None:  # type: ignore[no-untyped-def]
+    path, wanted = plant
+    seen: list[tuple[int, int]] = []
+    report = ts.convert(path, tmp_path / "p.parquet", progress=lambda done, total: seen.append((done, total)))
+    assert report["rows"] == 1000 and seen and seen[-1][0] == seen[-1][1]
+    assert plain(ts.scan(tmp_path / "p.parquet").to_arrow()).equals(plain(wanted))
+    ts.convert(path, tmp_path / "q.csv", columns=["speed", "count"], where="count < 5", cast={"speed": "float32"})
+    found = ts.scan(tmp_path / "q.csv").to_arrow()
+    assert found.column_names == ["speed", "count"] and found.num_rows == sum(i % 97 < 5 for i in range(1000))
+    with pytest.raises(ts.InvalidCall):
+        ts.convert(path, tmp_path / "q.csv")
+    ts.convert(path, tmp_path / "q.csv", overwrite=True, limit=3)
+    assert ts.scan(tmp_path / "q.csv").count() == 3
+
+    class Bar:
+        total, n = 0, 0
+
+        def update(self, step: int) -> None:
+            self.n += step
+
+    bar = Bar()
+    ts.convert(path, tmp_path / "r.parquet", progress=bar)
+    assert bar.n == bar.total > 0
+    ts.convert(path, tmp_path / "s.parquet", progress=True)
+
+
+def test_times_of_python_and_pandas(tmp_path: pathlib.Path) -> None:
+    frame = pandas.DataFrame({"at": [datetime.datetime(2024, 5, 1), datetime.datetime(2024, 5, 2)], "v": [1, 2]})
+    ts.write(frame, tmp_path / "t.tatami", cast=None)
+    back = ts.scan(tmp_path / "t.tatami").to_pandas()
+    assert back["at"].astype("datetime64[us]").tolist() == frame["at"].astype("datetime64[us]").tolist()
+
+
+def test_xarray_in(tmp_path: pathlib.Path) -> None:
+    import xarray
+
+    cells = xarray.DataArray(numpy.arange(12.0).reshape(3, 4), dims=["lat", "lon"], name="wind")
+    for data in (cells, cells.to_dataset()):
+        ts.write(data, tmp_path / "x.tet", overwrite=True)
+        container = ts.open(tmp_path / "x.tet")
+        assert list(container) == ["wind"]
+        assert container["wind"].array().dims == ("lat", "lon")
+    both = xarray.Dataset({"u": cells, "v": cells * 2})
+    ts.write(both, tmp_path / "both.tet")
+    found = ts.open(tmp_path / "both.tet")
+    assert set(found) == {"u", "v"}
+    assert numpy.array_equal(found["v"][...], cells.to_numpy() * 2)
