@@ -1,7 +1,18 @@
 //! Errors of the two worlds.
 
+use arrow_schema::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use tesselle::{Action, Error, ErrorKind};
+
+/// The error as one of DataFusion, which passes it on as it is.
+pub fn to_datafusion(error: Error) -> DataFusionError {
+    external(error)
+}
+
+/// The error of this library that DataFusion passed on, or what a failure of DataFusion itself means.
+pub fn from_datafusion(error: DataFusionError) -> Error {
+    ours(error)
+}
 
 /// An error of ours on its way through DataFusion.
 pub(crate) fn external(error: Error) -> DataFusionError {
@@ -35,7 +46,7 @@ pub(crate) fn ours(error: DataFusionError) -> Error {
 fn copied(error: &DataFusionError) -> Error {
     match error {
         DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
-            Some(error) => copied_ours(error),
+            Some(error) => error.clone(),
             None => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         },
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => copied(inner),
@@ -52,30 +63,18 @@ fn copied(error: &DataFusionError) -> Error {
         DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_) => {
             Error::internal(one_line(&error.strip_backtrace()))
         }
-        DataFusionError::ArrowError(inner, _) => Error::invalid(one_line(&inner.to_string())),
+        DataFusionError::ArrowError(inner, _) => match &**inner {
+            ArrowError::ExternalError(inner) if inner.is::<Error>() => inner
+                .downcast_ref::<Error>()
+                .map_or_else(|| Error::internal("an error was lost"), Clone::clone),
+            inner => Error::invalid(one_line(&inner.to_string())),
+        },
         DataFusionError::Plan(text)
         | DataFusionError::Execution(text)
         | DataFusionError::Configuration(text)
         | DataFusionError::NotImplemented(text) => Error::invalid(one_line(text)),
         other => Error::invalid(one_line(&other.strip_backtrace())),
     }
-}
-
-fn copied_ours(error: &Error) -> Error {
-    let mut copy = Error::new(error.kind(), error.message().to_owned()).class(error.class_name());
-    if let Some(file) = error.file_name() {
-        copy = copy.file(file);
-    }
-    if let Some(offset) = error.byte_offset() {
-        copy = copy.offset(offset);
-    }
-    if let Some(piece) = error.piece_name() {
-        copy = copy.piece(piece);
-    }
-    if let Some(hint) = error.next_step() {
-        copy = copy.hint(hint.clone());
-    }
-    copy
 }
 
 fn schema_error(error: &SchemaError) -> Error {
