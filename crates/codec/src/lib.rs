@@ -42,8 +42,10 @@ pub mod varint;
 #[cfg(feature = "webp")]
 pub mod webp;
 pub mod window;
+mod within;
 pub mod word;
 pub mod zigzag;
 
 pub use error::{Error, Result};
 pub use int::IntKind;
+pub use within::Within;

@@ -3,6 +3,7 @@
 //! Nothing here indexes, overflows or allocates by a number that was read from the bytes: a length is compared
 //! with what is left first, and every refusal carries the absolute offset.
 
+use crate::Within;
 use crate::error::{Error, Result};
 
 /// Reads a slice front to back.
@@ -51,7 +52,7 @@ impl<'a> Cursor<'a> {
 
     /// The bytes left, without consuming them.
     pub fn rest(&self) -> &'a [u8] {
-        self.data.get(self.position..).unwrap_or_default()
+        self.data.within(self.position..)
     }
 
     /// An error about this structure at the current offset.

@@ -8,6 +8,7 @@
 //! This crate must not know any format, nor DataFusion, nor the command line.
 
 pub mod array;
+mod at;
 mod container;
 mod cursor;
 pub mod driver;
@@ -37,6 +38,7 @@ mod ticket;
 mod types;
 
 pub use array::{ArrayView, DType};
+pub use at::{At, Within};
 pub use container::{ColumnDescription, Container, Description, TableDescription};
 pub use cursor::Cursor;
 pub use driver::{Driver, DriverOptions};

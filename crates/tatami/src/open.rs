@@ -8,7 +8,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use tesselle_codec::compress::zstd::RawDictionary;
-use tesselle_core::{Context, Error, Location, OpenOptions, Result};
+use tesselle_core::{At, Context, Error, Location, OpenOptions, Result};
 
 use crate::meta::extension::features;
 use crate::meta::footer::{Footer, RawFooter};
@@ -72,7 +72,7 @@ impl File {
             return Err(Error::internal("a storage answered too little"));
         };
         let trailer_at = tail.len() - TRAILER_LEN as usize;
-        let trailer = Trailer::parse(tail.get(trailer_at..).unwrap_or_default(), size)?;
+        let trailer = Trailer::parse(tail.part(trailer_at..)?, size)?;
         let footer_bytes = if trailer.footer_offset >= tail_at {
             let start = (trailer.footer_offset - tail_at) as usize;
             tail.slice(start..trailer_at)

@@ -29,7 +29,7 @@ fn a_repair_of_a_flipped_bit_keeps_the_law() {
     let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
     let mut all = Mendings::default();
     for name in names {
-        let Ok(bytes) = std::fs::read(fixtures().join(name)) else { continue };
+        let bytes = std::fs::read(fixtures().join(name)).unwrap();
         let tally = mend_flips(&Tatami, &[(String::new(), bytes)], &options, &driver(), (5, 150));
         all += tally;
     }
@@ -62,7 +62,7 @@ fn footer(bytes: &[u8]) -> std::ops::Range<usize> {
 
 #[test]
 fn any_flipped_bit_of_footer_and_trailer_is_turned_back() {
-    let Ok(bytes) = std::fs::read(fixtures().join("sorted-int/data.tatami")) else { return };
+    let bytes = std::fs::read(fixtures().join("sorted-int/data.tatami")).unwrap();
     let (healthy, rows) = repair(bytes.clone());
     assert_eq!(healthy.outcome, Outcome::Healthy);
     let start = footer(&bytes).start * 8;
@@ -79,7 +79,7 @@ fn any_flipped_bit_of_footer_and_trailer_is_turned_back() {
 
 #[test]
 fn more_damage_to_a_footer_leaves_the_table_in_doubt_or_its_records() {
-    let Ok(bytes) = std::fs::read(fixtures().join("sorted-int/data.tatami")) else { return };
+    let bytes = std::fs::read(fixtures().join("sorted-int/data.tatami")).unwrap();
     let (_, rows) = repair(bytes.clone());
     let range = footer(&bytes);
     let name = rows[0].as_bytes();

@@ -1,6 +1,6 @@
 //! Search segments of the original engine: postings, hits and scores bit for bit.
 //!
-//! Runs over the fixture set that the environment variable `TESSELLE_FIXTURES` names; skipped without it.
+//! Runs over the fixture set that the environment variable `TESSELLE_FIXTURES` names, or over the cases in `tests/data`.
 #![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
 
 use std::fs;
@@ -14,15 +14,15 @@ use tesselle_tatami::search::{
     search,
 };
 
-fn fixtures() -> Option<PathBuf> {
-    std::env::var_os("TESSELLE_FIXTURES").map(|root| Path::new(&root).join("tatami"))
+fn fixtures() -> PathBuf {
+    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tatami-0.3.0");
+    std::env::var_os("TESSELLE_FIXTURES").map_or_else(own, |root| Path::new(&root).join("tatami"))
 }
 
 /// Every case that has segments, with its expected values.
 fn cases() -> Vec<(PathBuf, Value)> {
-    let Some(root) = fixtures() else { return Vec::new() };
     let mut cases = Vec::new();
-    for entry in fs::read_dir(root).unwrap() {
+    for entry in fs::read_dir(fixtures()).unwrap() {
         let case = entry.unwrap().path();
         let Ok(text) = fs::read(case.join("expected.json")) else { continue };
         let expected: Value = serde_json::from_slice(&text).unwrap();
@@ -31,7 +31,7 @@ fn cases() -> Vec<(PathBuf, Value)> {
         }
     }
     cases.sort_by(|a, b| a.0.cmp(&b.0));
-    assert!(cases.len() >= 11, "{} cases with segments", cases.len());
+    assert!(cases.len() >= 5, "{} cases with segments", cases.len());
     cases
 }
 
@@ -145,7 +145,7 @@ fn hits_and_scores_of_single_segments() {
             }
         }
     }
-    assert!(fixtures().is_none() || queries >= 100, "{queries} queries");
+    assert!(queries >= 10, "{queries} queries");
 }
 
 #[test]
@@ -169,8 +169,7 @@ fn a_folder_is_searched_as_one() {
 
 #[test]
 fn damaged_segments_are_refused_with_their_class() {
-    let Some(root) = fixtures() else { return };
-    let case = root.join("corrupt");
+    let case = fixtures().join("corrupt");
     let expected: Value = serde_json::from_slice(&fs::read(case.join("expected.json")).unwrap()).unwrap();
     let driver = driver();
     for (name, spec) in expected["files"].as_object().unwrap() {

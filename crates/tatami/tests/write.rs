@@ -154,7 +154,7 @@ fn check_layout(what: &str, chunks: &[Value], layout: &Value) {
 
 #[test]
 fn the_smallest_file_differs_from_the_original_only_in_its_zstd_frame() {
-    let Some((folder, _)) = case("minimal") else { return };
+    let (folder, _) = case("minimal");
     let original = std::fs::read(folder.join("data.tatami")).unwrap();
     let schema = Arc::new(Schema::new(vec![Field::new("v", DataType::UInt8, false)]));
     let batch =

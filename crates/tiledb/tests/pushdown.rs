@@ -9,7 +9,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use serde_json::Value as Json;
 use support::values::{cell, column};
-use support::{cases, expected, open, options, read};
+use support::{case, cases, expected, open, options, read};
 use tesselle_core::{Comparison, OpenOptions, Predicate, Scalar, Scan};
 
 /// A value of a column as a literal, if conditions support its type.
@@ -124,7 +124,7 @@ fn small_batches_contain_the_same_rows() {
 
 #[test]
 fn columns_come_in_the_requested_order() {
-    let Some(case) = cases().into_iter().find(|case| case.ends_with("sparse_2d_i64")) else { return };
+    let case = case("sparse_2d_i64");
     let container = open(&case.join("array"), &OpenOptions::default()).unwrap();
     let table = container.default_table().unwrap();
     let mut names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
@@ -141,7 +141,7 @@ fn columns_come_in_the_requested_order() {
 #[test]
 fn tiles_outside_of_a_condition_are_not_planned() {
     for (name, condition) in [("sparse_rtree_levels", 0_i128), ("sparse_rtree_string", 1)] {
-        let Some(case) = cases().into_iter().find(|case| case.ends_with(name)) else { return };
+        let case = case(name);
         let container = open(&case.join("array"), &OpenOptions::default()).unwrap();
         let table = container.default_table().unwrap();
         let dim = table.schema().field(0).name().clone();
@@ -156,7 +156,7 @@ fn tiles_outside_of_a_condition_are_not_planned() {
 #[test]
 fn the_array_face_reads_regions_as_rows_do() {
     for name in ["dense_2d_multi_fragment", "dense_3d_col", "dense_2d_partial_fill", "current_domain_dense"] {
-        let Some(case) = cases().into_iter().find(|case| case.ends_with(name)) else { return };
+        let case = case(name);
         let container = open(&case.join("array"), &OpenOptions::default()).unwrap();
         let table = container.default_table().unwrap();
         for attribute in table.array_columns() {

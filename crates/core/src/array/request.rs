@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::boxes::fill;
 use super::{Answer, ArrayView, Ask, Cut, Piece, Place};
+use crate::Within;
 use crate::driver::{Driver, fetch, sizes};
 use crate::error::{Error, Result};
 use crate::task::ByteRange;
@@ -289,7 +290,7 @@ fn room(scratch: &mut Vec<u8>, size: usize) -> &mut [u8] {
     if scratch.len() < size {
         *scratch = vec![0; size];
     }
-    scratch.get_mut(..size).unwrap_or_default()
+    scratch.within_mut(..size)
 }
 
 fn unfetched() -> Error {

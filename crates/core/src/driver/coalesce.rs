@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::counters::Counters;
+use crate::at::At;
 use crate::error::Result;
 use crate::stats::RunStats;
 use crate::storage::{IoHints, Storage};
@@ -45,7 +46,7 @@ pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -
             {
                 at += 1;
             }
-            let (Some(request), Some(bytes)) = (requests.get(at), fetched.get(at)) else { continue };
+            let (request, bytes) = (requests.at(at)?, fetched.at(at)?);
             let start = (wanted.start - request.start) as usize;
             answers[*index] = bytes.slice(start..start + (wanted.end - wanted.start) as usize);
         }

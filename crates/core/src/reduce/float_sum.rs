@@ -9,6 +9,7 @@ use super::ReduceOp;
 use super::cell::{Cell, Number};
 use super::fold::{Fold, Rows};
 use super::result::Values;
+use crate::Within;
 
 /// Cells, or rows, that are added plainly before a compensated addition.
 const BLOCK: usize = 2048;
@@ -121,9 +122,9 @@ impl<C: Cell> Fold for FloatSum<C> {
     }
 
     fn merge(&mut self, at: usize, later: &Self, from: usize, n: usize) {
-        self.add(at, later.sum.get(from..from + n).unwrap_or_default());
-        let lost = later.lost.get(from..from + n).unwrap_or_default();
-        for (mine, lost) in self.lost.get_mut(at..).unwrap_or_default().iter_mut().zip(lost) {
+        self.add(at, later.sum.within(from..from + n));
+        let lost = later.lost.within(from..from + n);
+        for (mine, lost) in self.lost.within_mut(at..).iter_mut().zip(lost) {
             *mine += lost;
         }
     }

@@ -3,6 +3,7 @@
 use super::ReduceOp;
 use super::cell::Cell;
 use super::result::Values;
+use crate::Within;
 
 /// Accumulators of one operation over one cell type, a column of each component.
 pub(super) trait Fold: Send + Sized {
@@ -65,7 +66,7 @@ impl<'a, C: Cell> Rows<'a, C> {
     #[inline]
     pub(super) fn row(&self, row: usize, first: usize, width: usize) -> &'a [C::Raw] {
         let start = row * self.distance + first * C::SIZE;
-        C::cells(self.bytes.get(start..start + width * C::SIZE).unwrap_or_default())
+        C::cells(self.bytes.within(start..start + width * C::SIZE))
     }
 
     /// The rows `block` of a strip, four at a time, so that accumulators are loaded and stored once for four cells.

@@ -7,6 +7,7 @@ use super::cell::{Cell, Number};
 use super::float_sum::{add_rows, block_sum, fold_lanes};
 use super::fold::{Fold, Rows};
 use super::result::Values;
+use crate::Within;
 
 /// A block is read twice, for its mean and for the distances to it: it stays in the cache.
 const BLOCK: usize = 2048;
@@ -43,9 +44,9 @@ impl<C: Cell> Moments<C> {
     /// Adds blocks of `cells` cells each, one per output from `at` on.
     #[inline]
     fn add(&mut self, at: usize, cells: f64, means: &[f64], squares: &[f64]) {
-        let counts = self.cells.get_mut(at..).unwrap_or_default();
-        let known = self.mean.get_mut(at..).unwrap_or_default();
-        let places = counts.iter_mut().zip(known).zip(self.squares.get_mut(at..).unwrap_or_default());
+        let counts = self.cells.within_mut(at..);
+        let known = self.mean.within_mut(at..);
+        let places = counts.iter_mut().zip(known).zip(self.squares.within_mut(at..));
         for (((n, mean), square), (block_mean, block_square)) in places.zip(means.iter().zip(squares)) {
             let total = *n + cells;
             let distance = block_mean - *mean;

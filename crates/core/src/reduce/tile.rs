@@ -2,6 +2,7 @@
 
 use super::cell::Cell;
 use super::fold::{Fold, Rows};
+use crate::Within;
 use crate::array::{CopyAxis, copy_box};
 
 /// One axis of a box of cells.
@@ -40,13 +41,13 @@ pub(super) fn fold_box<F: Fold>(
     };
     collapse(axes, F::INDEXED);
     let Some(inner) = axes.pop() else {
-        fold.run(0, F::Cell::cells(bytes.get(..size).unwrap_or_default()), index, 0);
+        fold.run(0, F::Cell::cells(bytes.within(..size)), index, 0);
         return;
     };
     if inner.reduced && F::INDEXED && inner.index != 1 {
         // The cells are a column of the array: their indices do not follow each other.
         walk(axes, &mut |src, out, offset| {
-            let bytes = bytes.get(src..).unwrap_or_default();
+            let bytes = bytes.within(src..);
             fold.rows(out, Rows::new(bytes, inner.src, inner.len, 1), index + offset, inner.index);
         });
         return;
@@ -54,7 +55,7 @@ pub(super) fn fold_box<F: Fold>(
     if inner.reduced {
         let run = inner.len * size;
         walk(axes, &mut |src, out, offset| {
-            let cells = bytes.get(src..src + run).unwrap_or_default();
+            let cells = bytes.within(src..src + run);
             fold.run(out, F::Cell::cells(cells), index + offset, inner.index);
         });
         return;
@@ -62,7 +63,7 @@ pub(super) fn fold_box<F: Fold>(
     let rows =
         axes.pop_if(|axis| axis.reduced).unwrap_or(Axis { len: 1, src: 0, out: 0, index: 0, reduced: true });
     walk(axes, &mut |src, out, offset| {
-        let bytes = bytes.get(src..).unwrap_or_default();
+        let bytes = bytes.within(src..);
         let joins = !F::INDEXED && inner.len < NARROW && rows.src == inner.len * size;
         if joins && rows.len >= 2 * (NARROW / inner.len) {
             narrow_rows(fold, out, bytes, rows.len, inner.len);
@@ -84,7 +85,7 @@ fn narrow_rows<F: Fold>(fold: &mut F, at: usize, bytes: &[u8], rows: usize, widt
     }
     let done = rows / joined * joined;
     if done < rows {
-        let rest = bytes.get(done * width * size..).unwrap_or_default();
+        let rest = bytes.within(done * width * size..);
         fold.rows(at, Rows::new(rest, width * size, rows - done, width), 0, 0);
     }
 }

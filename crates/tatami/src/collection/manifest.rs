@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use tesselle_codec::crc::crc32c;
 use tesselle_codec::varint;
-use tesselle_core::{Cursor, Error, Result};
+use tesselle_core::{At, Cursor, Error, Result, Within};
 
 use super::member::Member;
 
@@ -57,7 +57,7 @@ impl Edit {
         out.push(kind);
         varint::write(body.len() as u64, out);
         out.append(&mut body);
-        let crc = crc32c(out.get(start..).unwrap_or_default());
+        let crc = crc32c(out.within(start..));
         out.extend_from_slice(&crc.to_le_bytes());
     }
 
@@ -94,13 +94,13 @@ impl Manifest {
             return Ok(manifest);
         };
         if !header.starts_with(&MAGIC) {
-            let found = header.get(..4).unwrap_or_default().escape_ascii();
+            let found = header.part(..4)?.escape_ascii();
             return Err(Error::corrupt(format!("the manifest begins with \"{found}\", expected \"TMAN\""))
                 .class("bad_manifest")
                 .offset(0));
         }
         if header.get(4) != Some(&VERSION) {
-            let version = header.get(4).copied().unwrap_or_default();
+            let version = header.value(4);
             return Err(Error::unsupported(format!("manifest version {version} is not known"))
                 .class("unsupported_version")
                 .offset(4));
@@ -110,7 +110,7 @@ impl Manifest {
                 Some(edit) => manifest.apply(edit),
                 None => manifest.skipped += 1,
             }
-            rest = rest.get(len..).unwrap_or_default();
+            rest = rest.part(len..)?;
         }
         manifest.valid = bytes.len() - rest.len();
         manifest.torn = rest.len();
@@ -158,7 +158,7 @@ fn next_record(bytes: &[u8]) -> Option<(Option<Edit>, usize)> {
 
 /// The log that follows `log` by these edits; a torn tail is cut off, or it would hide them.
 pub(crate) fn append(log: &[u8], valid: usize, edits: &[Edit]) -> Vec<u8> {
-    let mut out = log.get(..valid).unwrap_or_default().to_vec();
+    let mut out = log.within(..valid).to_vec();
     if out.is_empty() {
         out.extend_from_slice(&MAGIC);
         out.push(VERSION);

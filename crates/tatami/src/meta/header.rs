@@ -11,7 +11,7 @@
 //! ```
 
 use tesselle_codec::crc::crc32c;
-use tesselle_core::{Cursor, Error, Result};
+use tesselle_core::{At, Cursor, Error, Result};
 
 use super::reclass;
 
@@ -84,7 +84,7 @@ impl Header {
             creator_id: cursor.u32_le()?,
         };
         let stored = cursor.u32_le()?;
-        let computed = crc32c(bytes.get(..60).unwrap_or_default());
+        let computed = crc32c(bytes.part(..60)?);
         if stored != computed {
             return Err(Error::corrupt(format!(
                 "header checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"

@@ -7,7 +7,7 @@ use arrow_buffer::Buffer;
 use bytes::Bytes;
 use tesselle_codec::compress::zstd::RawDictionary;
 use tesselle_codec::varint;
-use tesselle_core::{Context, Error, Result};
+use tesselle_core::{At, Context, Error, Result};
 
 use super::values::short;
 use crate::meta::record::{RECORD_LEN, Record};
@@ -115,7 +115,7 @@ impl BlobIndex {
     fn record<'b>(&self, run: usize, bytes: &'b [u8]) -> Result<(BlobRun, Record, &'b [u8])> {
         let entry = *self.entry(run)?;
         let record = Record::parse(bytes, entry.offset)?;
-        let stored = bytes.get(RECORD_LEN as usize..).unwrap_or_default();
+        let stored = bytes.part(RECORD_LEN as usize..)?;
         if u64::from(record.compressed) != stored.len() as u64 {
             let (stated, found) = (record.compressed, stored.len());
             return Err(Error::corrupt(format!("a blob run states {stated} bytes, the footer {found}"))
@@ -169,7 +169,7 @@ impl BlobIndex {
         for (run, bytes) in runs.iter().rev() {
             let (entry, record, stored) = self.record(*run, bytes)?;
             let start = end.saturating_sub(record.uncompressed as usize);
-            let space = values.get_mut(start..end).unwrap_or_default();
+            let space = values.part_mut(start..end)?;
             let opened =
                 file.profile().open_run_into(&record, stored, dictionary.as_deref(), entry.offset, space);
             opened.in_piece(|| self.piece(*run))?;
@@ -186,7 +186,7 @@ impl BlobIndex {
             {
                 offsets.push((start + last) as i32);
             }
-            let ours = starts.get(from..upto).unwrap_or_default();
+            let ours = starts.part(from..upto)?;
             offsets.extend(ours.iter().rev().map(|at| (start + at) as i32));
             end = start + starts.first().copied().unwrap_or(0);
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use tesselle_codec::compress::zstd::{Front, RawDictionary};
 use tesselle_codec::compress::{Compressor, decompress_into, zstd};
-use tesselle_core::{Error, Limits, Result};
+use tesselle_core::{At, Error, Limits, Result};
 
 use crate::meta::extension::{Extension, features};
 use crate::meta::record::Record;
@@ -70,7 +70,7 @@ impl Profile<'_> {
             }
             _ => {
                 let payload = self.open(record, stored, offset)?;
-                out.get_mut(..payload.len()).unwrap_or_default().copy_from_slice(&payload);
+                out.part_mut(..payload.len())?.copy_from_slice(&payload);
                 Ok(())
             }
         }

@@ -5,7 +5,7 @@ use tesselle_codec::compress::zstd::Front;
 use tesselle_codec::fsst::Decoder;
 use tesselle_codec::intpack::{Int, delta, frame, group, pfor, rle};
 use tesselle_codec::varint;
-use tesselle_core::{Error, Result};
+use tesselle_core::{At, Error, Result};
 
 use super::column::unsupported_encoding;
 use crate::meta::types::Encoding;
@@ -172,7 +172,7 @@ impl<'a> ListPage<'a> {
             offsets.push(offset(end)?);
         }
         let items = end - start;
-        let &[flags, encoding, ref rest @ ..] = body.get(pos..).unwrap_or_default() else {
+        let &[flags, encoding, ref rest @ ..] = body.part(pos..)? else {
             return Err(short("a list page ends before its elements".into()));
         };
         if flags & 1 == 0 {

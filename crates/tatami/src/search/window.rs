@@ -9,6 +9,7 @@
 //! in the lists that were not added.
 
 use tesselle_codec::Result;
+use tesselle_core::Within;
 
 use super::cursor::{END, PostingCursor};
 use super::disjunction::{Clause, Disjunction};
@@ -76,7 +77,7 @@ impl<'a> Disjunction<'a> {
         while window.base != END {
             window.end = window.base.saturating_add(size);
             if self.plan(&mut window, collector) {
-                match window.parts.get(window.unread..).unwrap_or_default() {
+                match window.parts.within(window.unread..) {
                     &[only] => self.search_one(&mut window, only, collector)?,
                     _ => self.search_many(&mut window, collector)?,
                 }
@@ -146,7 +147,7 @@ impl<'a> Disjunction<'a> {
     ) -> Result<()> {
         let Window { base, end, parts, aside, scans, adds, .. } = window;
         let Some(scan) = scans.get_mut(part.clause) else { return Ok(()) };
-        let others = parts.get(..*aside).unwrap_or_default();
+        let others = parts.within(..*aside);
         scan.above(*base, *end, part.level, |doc, freq| {
             adds.fill(0.0);
             let mut sum = 0.0;
@@ -197,7 +198,7 @@ impl<'a> Disjunction<'a> {
             }
             scan.drain(*base, *end, part.level, |docs, freqs| add(docs, freqs, *base, clause, sums))?;
             unread = others;
-            added = parts.get(others.len()..).unwrap_or_default();
+            added = parts.within(others.len()..);
         }
         for (number, word) in found.iter_mut().take(sums.len().div_ceil(64)).enumerate() {
             let mut word = std::mem::take(word);

@@ -7,7 +7,7 @@
 use tesselle_codec::compress::zstd::RawDictionary;
 use tesselle_codec::varint;
 use tesselle_core::driver::parallel;
-use tesselle_core::{Error, Result};
+use tesselle_core::{Error, Result, Within};
 
 use super::page::Packing;
 use crate::meta::record::Record;
@@ -168,7 +168,7 @@ fn candidate(lengths: &[usize], bytes: &[u8]) -> Vec<u8> {
         let mut at = 0;
         for (i, len) in lengths.iter().enumerate() {
             if i % stride == 0 {
-                let value = bytes.get(at..at + len).unwrap_or_default();
+                let value = bytes.within(at..at + len);
                 let room = DICTIONARY_MAX - out.len();
                 out.extend_from_slice(value.get(..room).unwrap_or(value));
                 if out.len() >= DICTIONARY_MAX {

@@ -1,5 +1,5 @@
 //! The fixtures' `expected.json`: what every file must read as. The whole set is found through `TESSELLE_FIXTURES`;
-//! without it, the few files in `tests/data` are used, and tests of other cases do nothing.
+//! without it, the cases in `tests/data` are used.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
@@ -31,11 +31,11 @@ pub(crate) fn cases() -> Vec<(PathBuf, Value)> {
     folders.into_iter().map(|folder| (folder.clone(), read_json(&folder.join("expected.json")))).collect()
 }
 
-/// One case; `None` where the set does not have it.
-pub(crate) fn case(name: &str) -> Option<(PathBuf, Value)> {
+/// One case by its name.
+pub(crate) fn case(name: &str) -> (PathBuf, Value) {
     let folder = fixtures().join(name);
-    let path = folder.join("expected.json");
-    path.exists().then(|| (folder, read_json(&path)))
+    let expected = read_json(&folder.join("expected.json"));
+    (folder, expected)
 }
 
 /// Parses a file.

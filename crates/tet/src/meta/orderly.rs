@@ -4,6 +4,7 @@
 //! surprise sends the reader to the walk of [`Index`](super::index::Index), which finds out what is wrong, and where.
 
 use tesselle_core::Result;
+use tesselle_core::Within;
 use tesselle_core::driver::parallel;
 
 use super::directory::MAX_RANK;
@@ -133,7 +134,7 @@ impl<'a> Odometer<'a> {
 
     #[inline]
     fn is_at(&self, row: &RowBytes) -> bool {
-        let words = row.get(8..72).unwrap_or_default().as_chunks::<8>().0;
+        let words = row.within(8..72).as_chunks::<8>().0;
         words.iter().zip(&self.tile).take(self.last + 1).all(|(word, at)| u64::from_le_bytes(*word) == *at)
     }
 

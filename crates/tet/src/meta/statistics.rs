@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use tesselle_core::{DType, hex};
+use tesselle_core::{DType, Within, hex};
 
 use crate::meta::dtype::tag_of;
 use crate::meta::geometry::Grid;
@@ -107,7 +107,7 @@ impl DatasetStatistics {
         if let (Some(postings), Some(dtype)) = (&self.postings, tag_of(grid.dtype)) {
             let size = grid.dtype.size();
             let postings = postings.iter().map(|(element, tiles)| ValuePosting {
-                value_le: hex(element.get(..size).unwrap_or_default()),
+                value_le: hex(element.within(..size)),
                 chunks: tiles.iter().map(|tile| grid.tile_at(*tile)).collect(),
             });
             entries.push(SecondaryEntry::ValuePostings { dataset_id, dtype, postings: postings.collect() });

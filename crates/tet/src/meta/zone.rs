@@ -4,7 +4,7 @@
 //! ordered by IEEE total order, so -0 lies below +0.
 
 use serde::{Deserialize, Serialize};
-use tesselle_core::{DType, Scalar, hex};
+use tesselle_core::{DType, Scalar, Within, hex};
 
 /// The version readers know.
 pub(crate) const VERSION: u32 = 1;
@@ -111,7 +111,7 @@ impl Zone {
 
     /// Its entry in the document.
     pub(crate) fn entry(&self, dtype: DType, dataset_id: u64, tile: &[u64]) -> ZoneEntry {
-        let text = |element: &Element| hex(element.get(..dtype.size()).unwrap_or_default());
+        let text = |element: &Element| hex(element.within(..dtype.size()));
         ZoneEntry {
             dataset_id,
             chunk_index: tile.to_vec(),

@@ -3,7 +3,9 @@
 //! The new state is staged and takes the name of the file at the end. Tiles that stay are copied as they are stored.
 
 use tesselle_core::array::read_region;
-use tesselle_core::{ArrayView, DType, Driver, Error, Location, OpenOptions, Region, Result, Span, Summary};
+use tesselle_core::{
+    ArrayView, At, DType, Driver, Error, Location, OpenOptions, Region, Result, Span, Summary,
+};
 
 use super::append::{Copying, merged_footer};
 use super::spec::{DatasetSpec, FooterSpec, WriterOptions};
@@ -218,7 +220,7 @@ impl Joined<'_> {
         let mut out = Vec::with_capacity(read.iter().map(Vec::len).sum());
         for row in 0..before as usize {
             for (bytes, size) in read.iter().zip(&sizes) {
-                out.extend_from_slice(bytes.get(row * size..(row + 1) * size).unwrap_or_default());
+                out.extend_from_slice(bytes.part(row * size..(row + 1) * size)?);
             }
         }
         Ok(out)

@@ -5,7 +5,7 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema};
 use tesselle_core::fit::fit_cells;
-use tesselle_core::{Action, DType, Error, Fit, Result, TYPE_KEY};
+use tesselle_core::{Action, At, DType, Error, Fit, Result, TYPE_KEY};
 
 use super::options::SinkSettings;
 use crate::meta::directory::MAX_RANK;
@@ -151,7 +151,7 @@ impl ValueColumn {
                 [Action::setting("fill", "NaN"), Action::Filter],
             ));
         };
-        let cells = out.get_mut(start..).unwrap_or_default().chunks_exact_mut(fill.len());
+        let cells = out.part_mut(start..)?.chunks_exact_mut(fill.len());
         for (row, cell) in cells.enumerate() {
             if column.is_null(row) {
                 cell.copy_from_slice(fill);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use tesselle_core::storage::Staged;
-use tesselle_core::{Driver, Error, Location, Result};
+use tesselle_core::{At, Driver, Error, Location, Result, Within};
 
 use super::encode::{Encoded, Encoder, cut};
 use super::spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions};
@@ -144,7 +144,7 @@ impl Writer {
         let zeros = [0; 8192];
         while n > 0 {
             let part = n.min(zeros.len() as u64);
-            self.staged.write(zeros.get(..part as usize).unwrap_or_default())?;
+            self.staged.write(zeros.part(..part as usize)?)?;
             n -= part;
         }
         Ok(())
@@ -265,7 +265,7 @@ impl Writer {
                 let (band, rest) = (n / per_band, n % per_band);
                 let tile = output.grid.tile_at((first + band) * per_band + rest);
                 let start = band as usize * band_bytes;
-                let rows = rows.get(start..rows.len().min(start + band_bytes)).unwrap_or_default();
+                let rows = rows.within(start..rows.len().min(start + band_bytes));
                 let encoded = output.encoder.encode(&output.grid, cut(&output.grid, &tile, rows)?)?;
                 Ok((tile, encoded))
             })?;

@@ -2,6 +2,7 @@
 
 use tesselle_codec::cipher::{self, Key};
 use tesselle_codec::{compress, difference, runs, scale, shuffle, strings, webp, window};
+use tesselle_core::At;
 
 use super::TileCodec;
 use super::stage::{PartCodec, Stage, StringCodec};
@@ -115,7 +116,7 @@ impl Parts {
                 out.extend_from_slice(rest);
                 let lengths = [whole, data.len() - whole];
                 let count = if rest.is_empty() { 1 } else { 2 };
-                self.forward_lengths(out, lengths.get(..count).unwrap_or_default())?;
+                self.forward_lengths(out, lengths.part(..count)?)?;
             }
             Stage::Xor(width) => {
                 let mut out = vec![0; data.len()];
@@ -160,7 +161,7 @@ impl Parts {
                     let start = out.len();
                     out.extend_from_slice(part);
                     let iv = random_iv()?;
-                    let tag = cipher::encrypt(key, iv, out.get_mut(start..).unwrap_or_default())?;
+                    let tag = cipher::encrypt(key, iv, out.part_mut(start..)?)?;
                     let len = short(part.len())?.to_le_bytes();
                     for field in [&len[..], &len, &iv, &tag] {
                         table.extend_from_slice(field);

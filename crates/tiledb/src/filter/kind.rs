@@ -3,7 +3,7 @@
 use tesselle_codec::compress::Compressor;
 use tesselle_codec::digest::Digest;
 use tesselle_codec::webp::Pixels;
-use tesselle_core::{Cursor, json_float};
+use tesselle_core::{Cursor, Within, json_float};
 
 use crate::{Datatype, Error, Result};
 
@@ -207,7 +207,7 @@ impl Filter {
             "webp",
             "delta",
         ];
-        NAMES.get(usize::from(self.id())).copied().unwrap_or_default()
+        NAMES.value(usize::from(self.id()))
     }
 
     /// The object of `info --json`: the name and the options that mean something.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use tesselle_codec::cipher::{self, Key};
 use tesselle_codec::{compress, difference, runs, scale, shuffle, strings, webp, window};
-use tesselle_core::{Cursor, ErrorKind};
+use tesselle_core::{At, Cursor, ErrorKind, Within};
 
 use super::bound::{Bound, bounds};
 use super::stage::{PartCodec, Stage, StringCodec};
@@ -33,8 +33,7 @@ impl TileCodec {
             };
         }
         for chunk in chunks {
-            let out =
-                dst.get_mut(chunk.start..chunk.start.saturating_add(chunk.original)).unwrap_or_default();
+            let out = dst.part_mut(chunk.start..chunk.start.saturating_add(chunk.original))?;
             self.decode_chunk(&chunk, out)?;
         }
         Ok(())
@@ -117,7 +116,7 @@ struct State<'a> {
 
 impl State<'_> {
     fn cursor(&self) -> Cursor<'_> {
-        Cursor::new(self.metadata.get(self.at..).unwrap_or_default(), 0, "filter metadata")
+        Cursor::new(self.metadata.within(self.at..), 0, "filter metadata")
     }
 
     /// Runs a stage that does not change the data.
@@ -271,7 +270,7 @@ impl State<'_> {
         &mut self,
         undo: impl FnOnce(&mut &[u8], &[u8]) -> tesselle_codec::Result<()>,
     ) -> Result<()> {
-        let mut metadata = self.metadata.get(self.at..).unwrap_or_default();
+        let mut metadata = self.metadata.part(self.at..)?;
         undo(&mut metadata, &self.data)?;
         self.at = self.metadata.len() - metadata.len();
         Ok(())
@@ -294,7 +293,7 @@ impl State<'_> {
                     return Err(Error::corrupt(format!("a filter states {end} bytes of metadata")));
                 }
                 metadata.resize(end, 0);
-                undo_part(codec, stored, metadata.get_mut(start..).unwrap_or_default())?;
+                undo_part(codec, stored, metadata.part_mut(start..)?)?;
             } else {
                 let Some((out, rest)) = dst.split_at_mut_checked(original) else {
                     return Err(Error::corrupt(format!("a part of {original} bytes exceeds its chunk")));
@@ -362,7 +361,7 @@ impl State<'_> {
                     return Err(Error::corrupt(format!("a filter states {plain} bytes of metadata")));
                 }
                 metadata.resize(start + plain, 0);
-                open(metadata.get_mut(start..).unwrap_or_default())?;
+                open(metadata.part_mut(start..)?)?;
             } else {
                 let Some((out, rest)) = dst.split_at_mut_checked(plain) else {
                     return Err(Error::corrupt(format!("a part of {plain} bytes exceeds its chunk")));

@@ -13,7 +13,7 @@
 
 use tesselle_codec::cipher::Key;
 use tesselle_codec::compress::Compressor;
-use tesselle_core::{Action, Context, ErrorKind};
+use tesselle_core::{Action, At, Context, ErrorKind};
 
 use super::datatype::Datatype;
 use crate::filter::{Filter, Pipeline, TileCodec, TileKind};
@@ -137,7 +137,7 @@ fn decode_growing(codec: &TileCodec, body: &[u8], size: u64) -> Result<Vec<u8>> 
         }
         let start = out.len();
         out.resize(start.saturating_add(chunk.original), 0);
-        codec.decode_chunk(&chunk, out.get_mut(start..).unwrap_or_default())?;
+        codec.decode_chunk(&chunk, out.part_mut(start..)?)?;
     }
     Ok(out)
 }

@@ -7,6 +7,8 @@
 //!
 //! MBRs are kept as stored bytes: an array may have millions of tiles, of which a query inspects few.
 
+use tesselle_core::At;
+
 use super::dimension::Dimension;
 use super::value::Bounds;
 use super::wire::{put_ranges, ranges};
@@ -51,7 +53,7 @@ impl Mbrs {
         }
         let end = cursor.position() - base;
         starts.push(end);
-        Ok(Self { bytes: all.get(..end).unwrap_or_default().to_vec(), starts: Some(starts), count })
+        Ok(Self { bytes: all.part(..end)?.to_vec(), starts: Some(starts), count })
     }
 
     /// Packs MBRs.

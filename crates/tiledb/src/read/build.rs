@@ -12,6 +12,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use tesselle_core::Action;
+use tesselle_core::At;
 
 use super::schema::{Column, Presentation, element_type, item_field};
 use crate::meta::datatype::Datatype;
@@ -83,9 +84,7 @@ fn elements(
         return Err(Error::internal("a column has fewer bytes than its cells need"));
     }
     match element_type(datatype, raw) {
-        DataType::Boolean => {
-            Ok(Arc::new(BooleanArray::new(bits(data.get(..len).unwrap_or_default()), nulls)))
-        }
+        DataType::Boolean => Ok(Arc::new(BooleanArray::new(bits(data.part(..len)?), nulls))),
         DataType::Date32 => days(data, len, nulls.as_ref()),
         DataType::Int8 => primitive::<Int8Type>(data, len, nulls),
         DataType::Int16 => primitive::<Int16Type>(data, len, nulls),

@@ -1,5 +1,6 @@
 //! Copying cells from tiles into a batch. One dispatch per tile, then loops over cells of a known width.
 
+use tesselle_core::Within;
 use tesselle_core::array::fill;
 
 use crate::order::grid::Runs;
@@ -100,7 +101,7 @@ pub(crate) fn spread(values: &[u8], width: usize, inner: usize, dst: &mut [u8]) 
         if inner == 1 {
             for block in dst.chunks_mut(values.len().max(1)) {
                 let len = block.len();
-                block.copy_from_slice(values.get(..len).unwrap_or_default());
+                block.copy_from_slice(values.within(..len));
             }
             return;
         }

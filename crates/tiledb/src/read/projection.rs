@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
-use tesselle_core::{Predicate, Scan};
+use tesselle_core::{At, Predicate, Scan, Within};
 
 use super::schema::Column;
 use crate::Result;
@@ -46,19 +46,19 @@ impl Projection {
                 columns.push(array.column(name)?.clone());
             }
         }
-        let fields = |positions: &mut dyn Iterator<Item = usize>| -> SchemaRef {
+        let fields = |positions: &mut dyn Iterator<Item = usize>| -> Result<SchemaRef> {
             let fields: Vec<_> =
-                positions.filter_map(|i| columns.get(i)).map(|c| Arc::clone(&c.field)).collect();
-            Arc::new(Schema::new(fields))
+                positions.map(|i| Ok(Arc::clone(&columns.at(i)?.field))).collect::<Result<_>>()?;
+            Ok(Arc::new(Schema::new(fields)))
         };
-        let schema = fields(&mut output.iter().copied());
-        let tested_schema = fields(&mut (0..tested));
+        let schema = fields(&mut output.iter().copied())?;
+        let tested_schema = fields(&mut (0..tested))?;
         Ok(Self { columns, tested, output, schema, tested_schema, predicate: scan.predicate.clone() })
     }
 
     /// The columns that the predicate needs.
     pub(crate) fn tested(&self) -> &[Column] {
-        self.columns.get(..self.tested).unwrap_or_default()
+        self.columns.within(..self.tested)
     }
 
     /// The rows that satisfy the predicate, given its columns; `None` means all.
@@ -80,7 +80,7 @@ impl Projection {
 
     /// The batch of the decoded columns, in the order of `columns`.
     pub(crate) fn batch(&self, arrays: &[ArrayRef], rows: usize) -> Result<RecordBatch> {
-        let chosen = self.output.iter().filter_map(|i| arrays.get(*i)).cloned().collect();
+        let chosen = self.output.iter().map(|i| arrays.at(*i).cloned()).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), chosen, &options)?)
     }

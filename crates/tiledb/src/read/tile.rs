@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tesselle_core::{ByteRange, Context};
+use tesselle_core::{At, ByteRange, Context, Within};
 
 use crate::filter::{Pipeline, TileCodec, TileKind};
 use crate::fragment::{Fragment, TileIndex};
@@ -49,7 +49,7 @@ impl VarCells {
     /// One cell.
     pub(crate) fn get(&self, cell: usize) -> &[u8] {
         match (self.offsets.get(cell), self.offsets.get(cell + 1)) {
-            (Some(start), Some(end)) => self.data.get(*start as usize..*end as usize).unwrap_or_default(),
+            (Some(start), Some(end)) => self.data.within(*start as usize..*end as usize),
             _ => &[],
         }
     }
@@ -198,7 +198,7 @@ impl FieldTiles {
             for chunk in self.data.chunks(&stored.data, dst.len())? {
                 let end = chunk.start.saturating_add(chunk.original);
                 if chunk.start < wanted.end && end > wanted.start {
-                    let place = dst.get_mut(chunk.start..end).unwrap_or_default();
+                    let place = dst.part_mut(chunk.start..end)?;
                     self.data.decode_chunk(&chunk, place)?;
                 }
             }
@@ -240,7 +240,7 @@ impl FieldTiles {
                     self.data.decode_chunk(&chunk, &mut edge)?;
                     &edge
                 };
-                place.copy_from_slice(whole.get(from - chunk.start..to - chunk.start).unwrap_or_default());
+                place.copy_from_slice(whole.part(from - chunk.start..to - chunk.start)?);
             }
             Ok(())
         };

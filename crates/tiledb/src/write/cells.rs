@@ -13,6 +13,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait, Primitiv
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use tesselle_core::Action;
+use tesselle_core::Within;
 
 use crate::meta::attribute::Attribute;
 use crate::meta::dimension::{Dimension, VAR};
@@ -80,7 +81,7 @@ impl Cells {
     /// The bytes of one cell.
     pub(crate) fn cell(&self, index: usize) -> &[u8] {
         let (start, end) = self.bounds(index);
-        self.data.get(start..end).unwrap_or_default()
+        self.data.within(start..end)
     }
 
     fn bounds(&self, index: usize) -> (usize, usize) {
@@ -95,9 +96,10 @@ impl Cells {
 
     /// The cells at `indexes`, in that order.
     pub(crate) fn gather(&self, indexes: &[u32]) -> TileCells {
-        let validity = self.validity.as_ref().map(|validity| {
-            indexes.iter().map(|i| validity.get(*i as usize).copied().unwrap_or_default()).collect()
-        });
+        let validity = self
+            .validity
+            .as_ref()
+            .map(|validity| indexes.iter().map(|i| validity.value(*i as usize)).collect());
         let (data, offsets) = match &self.offsets {
             Some(_) => {
                 let mut data = Vec::new();
@@ -201,7 +203,7 @@ fn gather_fixed(data: &[u8], size: usize, indexes: &[u32]) -> Vec<u8> {
             let mut out = Vec::with_capacity(indexes.len() * size);
             for index in indexes {
                 let start = *index as usize * size;
-                out.extend_from_slice(data.get(start..start + size).unwrap_or_default());
+                out.extend_from_slice(data.within(start..start + size));
             }
             out
         }

@@ -3,6 +3,7 @@
 use std::ops::Range as Span;
 
 use arrow_array::RecordBatch;
+use tesselle_core::Within;
 use tesselle_core::driver::parallel;
 
 use super::array::{ArrayWriter, Written};
@@ -344,17 +345,17 @@ fn copy_fixed(source: &[u8], size: usize, runs: &[CopyRun], cells: usize) -> Vec
     for run in runs {
         if run.step == 1 && tile.len() == run.tile * size {
             // The common case: consecutive cells.
-            let cells = source.get(run.source * size..(run.source + run.len) * size).unwrap_or_default();
+            let cells = source.within(run.source * size..(run.source + run.len) * size);
             tile.extend_from_slice(cells);
             continue;
         }
         if tile.len() < cells * size {
             tile.resize(cells * size, 0);
         }
-        let out = tile.get_mut(run.tile * size..(run.tile + run.len) * size).unwrap_or_default();
+        let out = tile.within_mut(run.tile * size..(run.tile + run.len) * size);
         match (run.step, size) {
             (1, _) => {
-                let cells = source.get(run.source * size..(run.source + run.len) * size).unwrap_or_default();
+                let cells = source.within(run.source * size..(run.source + run.len) * size);
                 if cells.len() == out.len() {
                     out.copy_from_slice(cells);
                 }

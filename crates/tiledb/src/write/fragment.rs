@@ -4,6 +4,7 @@ use std::ops::Range as Span;
 use std::sync::Arc;
 
 use tesselle_core::Location;
+use tesselle_core::Within;
 use tesselle_core::driver::parallel;
 use tesselle_core::storage::{Staged, StagedPath};
 
@@ -488,8 +489,7 @@ pub(crate) fn mbr_of(dimension: &Dimension, cells: &TileCells) -> Result<Bounds>
     use crate::meta::value::{parse_scalar, string_or_bytes};
     if let Some(offsets) = &cells.offsets {
         let ends = offsets.iter().skip(1).copied().chain([cells.data.len() as u64]);
-        let cell =
-            |(start, end): (&u64, u64)| cells.data.get(*start as usize..end as usize).unwrap_or_default();
+        let cell = |(start, end): (&u64, u64)| cells.data.within(*start as usize..end as usize);
         let mut strings = offsets.iter().zip(ends).map(cell);
         let first = strings.next().unwrap_or_default();
         let (low, high) = strings.fold((first, first), |(low, high), text| (low.min(text), high.max(text)));

@@ -1,6 +1,8 @@
 //! Sparse writes (spec §8.3): cells with their coordinates, sorted into tiles.
 
 use arrow_array::RecordBatch;
+use tesselle_core::At;
+use tesselle_core::Within;
 use tesselle_core::driver::parallel;
 
 use super::array::{ArrayWriter, Written};
@@ -138,7 +140,7 @@ impl ArrayWriter {
         options: &SparseOptions,
     ) -> Result<Option<(FinishedFragment, u64)>> {
         let attributes = self.schema.attributes.len();
-        let coords = columns.get(attributes..attributes + self.schema.dimensions.len()).unwrap_or_default();
+        let coords = columns.part(attributes..attributes + self.schema.dimensions.len())?;
         if coords.first().is_none_or(|column| column.count == 0) {
             return Ok(None);
         }
@@ -189,7 +191,7 @@ impl ArrayWriter {
         };
         match options.on_duplicate {
             OnDuplicate::Refuse => {
-                let row = |place: u32| indexes.get(place as usize).copied().unwrap_or_default();
+                let row = |place: u32| indexes.value(place as usize);
                 let (a, b) = (row(first - 1), row(*first));
                 return Err(Error::invalid(format!("rows {a} and {b} have the same coordinates"))
                     .hint("create the array with dups=true to keep both"));

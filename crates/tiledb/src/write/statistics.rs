@@ -5,6 +5,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use tesselle_core::Within;
+
 use super::cells::{CellType, TileCells};
 use crate::meta::statistics::{FieldSummary, has_min_max, has_sum};
 use crate::{Datatype, Physical};
@@ -62,11 +64,9 @@ pub(crate) fn of_tile(
         let cell = |index: usize| match &tile.offsets {
             Some(offsets) => {
                 let at = |i: usize| offsets.get(i).map_or(tile.data.len(), |offset| *offset as usize);
-                tile.data.get(at(index)..at(index + 1)).unwrap_or_default()
+                tile.data.within(at(index)..at(index + 1))
             }
-            None => {
-                tile.data.get(index * kind.cell_size()..(index + 1) * kind.cell_size()).unwrap_or_default()
-            }
+            None => tile.data.within(index * kind.cell_size()..(index + 1) * kind.cell_size()),
         };
         string_min_max(real.iter().cloned().flatten().filter(|i| is_valid(tile, *i)).map(cell), &mut stats);
         return stats;
@@ -224,7 +224,7 @@ fn widen<T: Number>((min, max): (T, T), value: T) -> (T, T) {
 fn numbers<T: Number>(tile: &TileCells, presence: Presence, real: &[Range<usize>], stats: &mut TileStats) {
     let (mut bounds, mut adding, mut seen) = ((T::HIGHEST, T::LOWEST), presence.sum, false);
     for run in real {
-        let cells = tile.data.get(run.start * T::SIZE..run.end * T::SIZE).unwrap_or_default();
+        let cells = tile.data.within(run.start * T::SIZE..run.end * T::SIZE);
         match tile.validity.as_ref().and_then(|validity| validity.get(run.clone())) {
             None => {
                 for cell in cells.chunks_exact(T::SIZE) {

@@ -31,6 +31,12 @@ pub(crate) fn cases() -> Vec<PathBuf> {
     out.into_values().collect()
 }
 
+/// One fixture by its name.
+pub(crate) fn case(name: &str) -> PathBuf {
+    let found = cases().into_iter().find(|case| case.ends_with(name));
+    found.unwrap_or_else(|| panic!("there is no fixture '{name}'"))
+}
+
 pub(crate) fn expected(case: &Path) -> Json {
     serde_json::from_slice(&std::fs::read(case.join("expected.json")).unwrap()).unwrap()
 }

@@ -2,7 +2,7 @@
 //!
 //! Reads of a file never rely on it, for the index of the file is exact; verification recomputes it.
 
-use tesselle_core::{Cursor, Result};
+use tesselle_core::{Cursor, Result, Within};
 
 use super::primitive::Primitives as _;
 use super::{PutPrimitives, Version, primitive::len32};
@@ -90,7 +90,7 @@ impl BloomFilter {
     }
 
     fn bit(&self, path: &str, function: usize) -> u32 {
-        let seed = SEEDS.get(function).copied().unwrap_or_default();
+        let seed = SEEDS.value(function);
         let mut bytes = path.as_bytes();
         if self.version == Version::V1 {
             // Version 000001 hashes as many bytes as the string has UTF-16 units.

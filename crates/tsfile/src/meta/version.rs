@@ -1,6 +1,6 @@
 //! The head and tail of a file: which of the five layouts it has, and whether it is whole.
 
-use tesselle_core::{Error, Result};
+use tesselle_core::{At, Error, Result};
 
 /// The word every file starts with.
 pub const MAGIC: &[u8; 6] = b"TsFile";
@@ -70,7 +70,7 @@ impl Version {
         if head.get(..6) != Some(MAGIC.as_slice()) {
             return Err(Error::corrupt("the file does not start with 'TsFile'").class("bad_magic").offset(0));
         }
-        let rest = head.get(6..).unwrap_or_default();
+        let rest = head.part(6..)?;
         match rest.first() {
             None => return Ok(Self::V1),
             Some(3) => return Ok(Self::V3),

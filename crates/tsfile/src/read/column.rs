@@ -1,6 +1,6 @@
 //! Decoded values of one type, and the few ways they are moved: ranges, picks, sorting.
 
-use tesselle_core::{Error, Result};
+use tesselle_core::{At, Error, Result, Within};
 
 use crate::meta::{Physical, Value};
 
@@ -126,16 +126,16 @@ impl Column {
     /// Appends a range of `other`.
     pub(crate) fn extend_range(&mut self, other: &Self, from: usize, to: usize) -> Result<()> {
         both!(self, other, a, b => {
-            a.extend_from_slice(b.get(from..to).unwrap_or_default());
+            a.extend_from_slice(b.part(from..to)?);
             Ok(())
         }, a, b => {
-            let bounds = b.offsets.get(from..=to).unwrap_or_default();
+            let bounds = b.offsets.part(from..=to)?;
             let (first, last) = (bounds.first().copied().unwrap_or(0), bounds.last().copied().unwrap_or(0));
             let base = i64::try_from(a.data.len()).unwrap_or(i64::MAX) - i64::from(first);
             if base.saturating_add(i64::from(last)) > i64::from(i32::MAX) {
                 return Err(Error::limit("the text of one batch takes more than 2 GiB").hint("read fewer rows per batch"));
             }
-            a.data.extend_from_slice(b.data.get(first as usize..last as usize).unwrap_or_default());
+            a.data.extend_from_slice(b.data.part(first as usize..last as usize)?);
             a.offsets.extend(bounds.iter().skip(1).map(|end| (i64::from(*end) + base) as i32));
             Ok(())
         })
@@ -144,7 +144,7 @@ impl Column {
     /// Appends the picked values of `other`; [`NONE`] and what lies outside give nothing.
     pub(crate) fn extend_picks(&mut self, other: &Self, picks: &[u32]) -> Result<()> {
         both!(self, other, a, b => {
-            a.extend(picks.iter().map(|p| b.get(*p as usize).copied().unwrap_or_default()));
+            a.extend(picks.iter().map(|p| b.value(*p as usize)));
             Ok(())
         }, a, b => {
             picks.iter().try_for_each(|p| a.push(if *p == NONE { &[] } else { b.get(*p as usize) }))

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tesselle_core::{Action, Context as _, Cursor, Error, Limits, Location, Result};
+use tesselle_core::{Action, At, Context as _, Cursor, Error, Limits, Location, Result};
 
 use crate::legacy;
 use crate::meta::file_metadata::FileMetadata;
@@ -146,7 +146,7 @@ impl File {
         let (found, _) = repair::scan(location, version, size)?;
         let tail = repair::tail_of(version, &found)?;
         let end = tail.len().saturating_sub(version.tail().len() + 4);
-        let length = Cursor::new(tail.get(end..).unwrap_or_default(), found.end, "tail").i32_be()?;
+        let length = Cursor::new(tail.part(end..)?, found.end, "tail").i32_be()?;
         let start = usize::try_from(length).ok().and_then(|n| end.checked_sub(n));
         let start = start.ok_or_else(|| Error::internal("a tail was written with a wrong size"))?;
         let metadata_start = found.end.saturating_add(start as u64);

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
+use tesselle_core::At;
 use tesselle_core::Result;
+use tesselle_core::Within;
 
 use super::column::NONE;
 use super::output::Output;
@@ -45,7 +47,7 @@ pub(crate) fn join_window(
     for (source, n) in sources.iter_mut().zip(parts) {
         let Some(run) = source.run.as_mut().filter(|_| n > 0) else { continue };
         let (from, to) = (run.position, run.position + n);
-        let mine = run.times.get(from..to).unwrap_or_default();
+        let mine = run.times.part(from..to)?;
         if mine.len() == times.len() {
             for (column, values) in source.columns.iter().zip(&run.columns) {
                 output.range(column.slot, values, from, to)?;
@@ -93,7 +95,7 @@ fn union(sources: &[Source], parts: &[usize]) -> Vec<i64> {
             continue;
         }
         last = Some((&run.times, run.position, *n));
-        let mine = run.rest().get(..*n).unwrap_or_default();
+        let mine = run.rest().within(..*n);
         if all.is_empty() {
             all.extend_from_slice(mine);
         } else if all != mine {

@@ -6,7 +6,7 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, NullBufferBuilder};
 use arrow_schema::SchemaRef;
-use tesselle_core::{Action, Error, Result};
+use tesselle_core::{Action, At, Error, Result, Within};
 
 use super::column::{Column, NONE};
 use super::run::{Run, RunColumn};
@@ -91,7 +91,7 @@ impl Slot {
 
     fn range(&mut self, column: &RunColumn, from: usize, to: usize) -> Result<()> {
         if let Some(picks) = &column.picks {
-            return self.picks(&column.values, picks.get(from..to).unwrap_or_default());
+            return self.picks(&column.values, picks.part(from..to)?);
         }
         if let Some(values) = &mut self.values {
             values.extend_range(&column.values, from, to)?;
@@ -184,7 +184,7 @@ impl Output {
         let from = run.position;
         let to = run.end.min(from.saturating_add(rows));
         for (column, source) in run.columns.iter().zip(sources) {
-            let times = run.times.get(from..to).unwrap_or_default();
+            let times = run.times.part(from..to)?;
             let before = self.times.len();
             match &column.picks {
                 None => {
@@ -192,7 +192,7 @@ impl Output {
                     self.range(source.slot, column, from, to)?;
                 }
                 Some(picks) => {
-                    let picks = picks.get(from..to).unwrap_or_default();
+                    let picks = picks.part(from..to)?;
                     let there = times.iter().zip(picks).filter(|(_, pick)| **pick != NONE);
                     let (times, picks): (Vec<i64>, Vec<u32>) = there.unzip();
                     self.begin_rows(&times);
@@ -296,7 +296,7 @@ fn check_text<'a>(
         nulls.is_none_or(|nulls| nulls.is_valid(*row)) && std::str::from_utf8(strings.get(*row)).is_err()
     });
     let row = bad.unwrap_or_default();
-    let time = times.get(row).copied().unwrap_or_default();
+    let time = times.value(row);
     Err(Error::corrupt(format!("the text of '{}' at time {time} is not UTF-8", name(row).escape_debug()))
         .class("not_utf8")
         .suggest("read it with {}", [Action::StringsAsBinary]))

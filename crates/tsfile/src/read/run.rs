@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tesselle_core::Result;
+use tesselle_core::Within;
 
 use super::column::{Column, NONE};
 
@@ -44,7 +45,7 @@ impl Run {
 
     /// The times that are left.
     pub(crate) fn rest(&self) -> &[i64] {
-        self.times.get(self.position..self.end).unwrap_or_default()
+        self.times.within(self.position..self.end)
     }
 
     /// Whether nothing of it is used up or another task's, and all rows have all values.
@@ -58,7 +59,7 @@ impl Run {
             return Ok(());
         }
         let mut order: Vec<u32> = (0..self.times.len() as u32).collect();
-        let at = |row: u32| self.times.get(row as usize).copied().unwrap_or_default();
+        let at = |row: u32| self.times.value(row as usize);
         order.sort_by_key(|row| at(*row));
         let kept: Vec<u32> = order
             .iter()

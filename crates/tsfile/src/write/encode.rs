@@ -6,7 +6,7 @@ use tesselle_codec::rlbe::{self, Difference};
 use tesselle_codec::sprintz::{self, Prediction, Product};
 use tesselle_codec::word::{Float, Int, Word};
 use tesselle_codec::{camel, chimp, delta_binary, dictionary, gorilla, regular, rle_hybrid, zigzag};
-use tesselle_core::{Action, Error, Result};
+use tesselle_core::{Action, At, Error, Result};
 
 use super::values::{Slice, Texts};
 use crate::meta::{Compression, DataType, Encoding, Physical, Version};
@@ -249,7 +249,7 @@ impl Coding {
         rlbe::encode(values, difference, out);
         if self.exact && difference == Difference::Value {
             let mut back = Vec::<T>::with_capacity(values.len());
-            rlbe::decode(out.get(start..).unwrap_or_default(), difference, values.len(), &mut back)?;
+            rlbe::decode(out.part(start..)?, difference, values.len(), &mut back)?;
             if back.iter().zip(values).any(|(a, b)| a.to_word() != b.to_word()) {
                 return Err(self.lossy("differences of these floats are rounded").hint(OTHER_ENCODING));
             }

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
 use tesselle_core::fit::plain_type;
-use tesselle_core::{Error, Fit, Result, TYPE_KEY};
+use tesselle_core::{Error, Fit, Result, TYPE_KEY, Within};
 
 use super::values::{Rows, Slice, Strings, Texts, Values};
 use crate::meta::{DataType, Version};
@@ -133,14 +133,17 @@ impl Converted {
     pub(crate) fn values(&self) -> Slice<'_> {
         match &self.held {
             Held::Values(values) => values.as_slice(),
-            Held::Array(array) => borrowed(array).unwrap_or(Slice::Int64(&[])),
+            Held::Array(array) => {
+                let values = borrowed(array);
+                debug_assert!(values.is_some(), "an array is held whose buffers the format cannot use");
+                values.unwrap_or(Slice::Int64(&[]))
+            }
         }
     }
 
     /// The rows at these positions.
     pub(crate) fn pick(&self, rows: &[usize]) -> Self {
-        let mask =
-            |present: &Vec<bool>| rows.iter().map(|&i| present.get(i).copied().unwrap_or(false)).collect();
+        let mask = |present: &Vec<bool>| rows.iter().map(|&i| present.value(i)).collect();
         let held = Held::Values(self.values().copy(Rows::At(rows)));
         Self { held, present: self.present.as_ref().map(mask) }
     }

@@ -7,8 +7,8 @@ use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef};
 use tesselle_core::fit::check_types;
 use tesselle_core::{
-    Action, ColumnRole, Created, Driver, Error, Fit, Fitted, Result, Sink, Summary, TableFacts, WriteOptions,
-    WriteRequest,
+    Action, At, ColumnRole, Created, Driver, Error, Fit, Fitted, Result, Sink, Summary, TableFacts,
+    WriteOptions, WriteRequest,
 };
 
 use super::buffer::Input;
@@ -422,7 +422,7 @@ fn put_rows(
         Group::Run(start, end) => {
             let inputs: Vec<Input<'_>> =
                 inputs(fields, columns).map(|input| input.range(start..end)).collect();
-            return writer.write_inputs(id, times.get(start..end).unwrap_or_default(), &inputs);
+            return writer.write_inputs(id, times.part(start..end)?, &inputs);
         }
         Group::Rows(rows) => rows,
     };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesselle_core::{Error, Result};
+use tesselle_core::{Error, Result, Within};
 
 use crate::meta::{DataType, Physical, Value};
 
@@ -51,7 +51,7 @@ impl Strings {
     pub fn get(&self, i: usize) -> &[u8] {
         let start = i.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let end = self.ends.get(i).copied().unwrap_or(start);
-        self.data.get(start..end).unwrap_or_default()
+        self.data.within(start..end)
     }
 }
 
@@ -153,7 +153,7 @@ impl<'a> Texts<'a> {
                 Self::Ends { data, first, ends: ends.get(range).unwrap_or_default() }
             }
             Self::Offsets { data, offsets } => {
-                Self::Offsets { data, offsets: offsets.get(range.start..=range.end).unwrap_or_default() }
+                Self::Offsets { data, offsets: offsets.within(range.start..=range.end) }
             }
         }
     }

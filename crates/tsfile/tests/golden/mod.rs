@@ -41,6 +41,12 @@ pub fn cases(folder: &str) -> Vec<(String, PathBuf, Value)> {
     cases
 }
 
+/// The folder of one case of the set that is always there.
+pub fn case(name: &str) -> PathBuf {
+    let found = cases("tsfile").into_iter().find(|case| case.0 == name);
+    found.unwrap_or_else(|| panic!("there is no fixture '{name}'")).1
+}
+
 pub fn open(path: &Path, text_as_binary: bool) -> tesselle_core::Result<Arc<dyn Container>> {
     let options = OpenOptions { text_as_binary, ..OpenOptions::default() };
     TsFile.open(&Location::local(path).unwrap(), &options)

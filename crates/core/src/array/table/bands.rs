@@ -3,6 +3,7 @@
 //! Tasks follow the row-major order of the result, so a band covers single positions of the leading axes, a range of
 //! one axis, and all that is wanted of the axes behind it.
 
+use crate::At;
 use crate::array::{TileAxis, TileGrid};
 use crate::error::{Error, Result};
 use crate::selection::{Region, Span};
@@ -47,7 +48,7 @@ pub(super) fn bands(tiles: &TileGrid, region: &Region, cutting: Cutting) -> Resu
     };
     let most =
         if cutting.raw { TARGET_CELLS } else { (MOST_BYTES / cutting.element.max(1)).max(TARGET_CELLS) };
-    let leading = lens.get(..axis).unwrap_or_default();
+    let leading = lens.part(..axis)?;
     let mut at = vec![0; axis];
     let (mut bands, mut cells) = (Vec::new(), 0_u64);
     loop {

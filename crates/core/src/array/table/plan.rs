@@ -8,6 +8,7 @@ use super::Grid;
 use super::bands::{Cutting, bands};
 use super::task::BandTask;
 use super::values::Values;
+use crate::At;
 use crate::array::{TileGrid, narrow, touched};
 use crate::error::{Error, Result};
 use crate::predicate::{ColumnBounds, Predicate, Verdict};
@@ -138,7 +139,7 @@ fn project(grid: &Arc<Grid>, scan: &Scan, predicate: Option<Predicate>) -> Resul
         }
         output.push(at);
     }
-    let tested_schema: Schema = grid.schema.project(columns.get(..tested).unwrap_or_default())?;
+    let tested_schema: Schema = grid.schema.project(columns.part(..tested)?)?;
     Ok(Shared {
         grid: Arc::clone(grid),
         columns,

@@ -4,6 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 
+use crate::Within;
+
 /// Shorter reads take plain memory.
 const SMALLEST: usize = 64 << 10;
 /// Bytes of free buffers that are kept for the next reads.
@@ -31,7 +33,7 @@ impl Buffer {
     }
 
     pub(super) fn as_mut(&mut self) -> &mut [u8] {
-        self.bytes.get_mut(..self.len).unwrap_or_default()
+        self.bytes.within_mut(..self.len)
     }
 
     /// The bytes, without a copy; the buffer is free again once nobody has any of them.
@@ -42,7 +44,7 @@ impl Buffer {
 
 impl AsRef<[u8]> for Buffer {
     fn as_ref(&self) -> &[u8] {
-        self.bytes.get(..self.len).unwrap_or_default()
+        self.bytes.within(..self.len)
     }
 }
 

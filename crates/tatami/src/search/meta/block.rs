@@ -6,6 +6,7 @@
 use tesselle_codec::intblock::{decode_groups, decode_patched, unpack};
 use tesselle_codec::intpack::{bits, group, pfor};
 use tesselle_codec::{Error, Result};
+use tesselle_core::Within;
 
 use super::{BLOCK, SkipTable};
 
@@ -80,7 +81,7 @@ pub(crate) fn encode_list(docs: &[u32], freqs: &[u32], payload: &mut Vec<u8>) ->
         let (Some(&first), Some(&last)) = (docs.first(), docs.last()) else { continue };
         let offset = u32::try_from(payload.len())
             .map_err(|_| Error::unencodable(WHAT, "the posting list exceeds 4 GiB"))?;
-        let gaps = gaps.get_mut(..docs.len() - 1).unwrap_or_default();
+        let gaps = gaps.within_mut(..docs.len() - 1);
         for (gap, pair) in gaps.iter_mut().zip(docs.windows(2)) {
             if let [before, after] = pair {
                 *gap = after - before;

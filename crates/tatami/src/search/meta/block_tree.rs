@@ -18,6 +18,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use tesselle_codec::compress::zstd;
 use tesselle_codec::{Error, Result, varint};
+use tesselle_core::Within;
 
 use super::{Entry, index, slice};
 
@@ -123,7 +124,7 @@ impl BlockTree {
             let len = varint::take(&body, &mut pos)?;
             let rest = slice(&body, &mut pos, len, WHAT)?;
             // The bytes after the shared ones must grow, else the terms do not ascend.
-            if shared > term.len() || (!first && term.get(shared..).unwrap_or_default() >= rest) {
+            if shared > term.len() || (!first && term.within(shared..) >= rest) {
                 return Err(Error::corrupt(WHAT, format!("block {number}: terms do not ascend")));
             }
             term.truncate(shared);
@@ -198,7 +199,7 @@ impl BlockTreeWriter {
         } else {
             self.last.iter().zip(term).take_while(|(a, b)| a == b).count()
         };
-        let rest = term.get(shared..).unwrap_or_default();
+        let rest = term.within(shared..);
         varint::write(shared as u64, &mut self.body);
         varint::write(rest.len() as u64, &mut self.body);
         self.body.extend_from_slice(rest);

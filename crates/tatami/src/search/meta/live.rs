@@ -1,6 +1,7 @@
 //! The live-docs run (spec §21.6): `uv documents`, then 64-bit words, a set bit for every live document.
 
 use tesselle_codec::{Error, Result, varint};
+use tesselle_core::Within;
 
 const WHAT: &str = "live documents";
 
@@ -31,7 +32,7 @@ impl LiveDocs {
             return Err(Error::corrupt(WHAT, format!("a set of {stated} documents in a segment of {docs}")));
         }
         let mut set = Self { docs, words: vec![0; docs.div_ceil(64) as usize] };
-        let bytes = run.get(pos..).unwrap_or_default();
+        let bytes = run.within(pos..);
         for (word, bytes) in set.words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);
         }

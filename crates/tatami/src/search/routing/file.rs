@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use tesselle_core::{Cursor, Error, Result};
+use tesselle_core::{At, Cursor, Error, Result};
 
 use super::{RoutingIndex, ShardTerm, TermRoutes};
 
@@ -160,7 +160,7 @@ impl Sections<'_> {
 
     fn read(&self, docs: u64, shards: usize, terms: usize, postings: usize) -> Result<RoutingIndex> {
         let shard_docs = (0..shards).map(|i| self.u64(0, i)).collect::<Result<Vec<_>>>()?;
-        let blob = self.bytes.get(self.offsets[7] as usize..).unwrap_or_default();
+        let blob = self.bytes.part(self.offsets[7] as usize..)?;
         let mut index = RoutingIndex { docs, shard_docs, terms: BTreeMap::new() };
         if self.u32(1, 0)? != 0 || self.u64(3, 0)? != 0 {
             return Err(bad("the first term or posting of the routing file does not begin at 0"));

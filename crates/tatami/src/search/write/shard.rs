@@ -5,6 +5,8 @@
 
 use std::hash::{BuildHasher, Hasher};
 
+use tesselle_core::Within;
+
 use super::hash::TokenHash;
 use crate::search::analyzer;
 
@@ -129,7 +131,7 @@ impl Shard {
         let start =
             number.checked_sub(1).and_then(|before| self.terms.get(before)).map_or(0, |term| term.end);
         let end = self.terms.get(number).map_or(start, |term| term.end);
-        self.arena.get(start..end).unwrap_or_default()
+        self.arena.within(start..end)
     }
 
     /// Gathers the postings by term, and the terms by part.

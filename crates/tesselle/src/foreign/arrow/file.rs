@@ -63,7 +63,8 @@ impl FileTable {
         let mut rows = 0_u64;
         for bytes in self.location.read(&ranges)? {
             let prefix = if bytes.starts_with(super::STREAM_MAGIC) { 8 } else { 4 };
-            let message = root_as_message(bytes.get(prefix..).unwrap_or_default());
+            let body = bytes.get(prefix..).ok_or_else(|| Error::corrupt("a record batch has no message"))?;
+            let message = root_as_message(body);
             let message = message.map_err(broken)?;
             let length = message.header_as_record_batch().map_or(0, |batch| batch.length());
             rows = rows.saturating_add(u64::try_from(length).unwrap_or(0));

@@ -8,6 +8,7 @@ use arrow_buffer::NullBuffer;
 use arrow_csv::reader::Decoder;
 use arrow_schema::{ArrowError, DataType};
 use memchr::memmem;
+use tesselle_core::Within;
 
 use super::read::{BYTE_ORDER_MARK, Place};
 use crate::foreign::text::Decode;
@@ -16,7 +17,7 @@ use crate::foreign::text::Decode;
 pub(super) fn may_be_in(block: &[u8]) -> bool {
     let is_edge = |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b',' | b'\n' | b'\r'));
     memmem::find_iter(block, b"\"\"").any(|at| {
-        let before = block.get(..at).unwrap_or_default();
+        let before = block.within(..at);
         is_edge(block.get(at + 2)) && (is_edge(before.last()) || before == BYTE_ORDER_MARK)
     })
 }
@@ -107,7 +108,7 @@ impl Decode for EmptyTexts {
     fn decode(&mut self, text: &[u8]) -> Result<usize, ArrowError> {
         let taken = self.parser.decode(text)?;
         let (columns, header) = (&mut self.columns, self.header);
-        self.fields.scan(text.get(..taken).unwrap_or_default(), |record, field| {
+        self.fields.scan(text.within(..taken), |record, field| {
             let Some(row) = record.checked_sub(header) else { return };
             for (_, rows) in columns.iter_mut().filter(|(own, _)| *own == Some(field)) {
                 rows.push(row);

@@ -3,6 +3,7 @@
 use arrow_array::timezone::Tz;
 use arrow_cast::parse::string_to_datetime;
 use arrow_schema::{DataType, TimeUnit};
+use tesselle_core::Within;
 
 /// The kinds of values that were met in a column.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -83,7 +84,7 @@ fn kind(field: &[u8]) -> u16 {
 /// The text behind its leading digits, and how many these are.
 fn digits(text: &[u8]) -> (&[u8], usize) {
     let n = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    (text.get(n..).unwrap_or_default(), n)
+    (text.within(n..), n)
 }
 
 fn number(field: &[u8]) -> Option<u16> {
@@ -143,7 +144,7 @@ fn time(field: &[u8]) -> Option<u16> {
 
 /// The number of two digits at `at`.
 fn two(text: &[u8], at: usize) -> u32 {
-    text.get(at..at + 2).unwrap_or_default().iter().fold(0, |n, digit| n * 10 + u32::from(digit - b'0'))
+    text.within(at..at + 2).iter().fold(0, |n, digit| n * 10 + u32::from(digit - b'0'))
 }
 
 /// Whether the calendar has the day of a text that begins like `0000-00-00`.

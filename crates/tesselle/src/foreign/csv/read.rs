@@ -4,6 +4,7 @@ use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::Decoder;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use memchr::{memchr, memrchr};
+use tesselle_core::Within;
 
 use super::empty::{EmptyTexts, Fields, is_text, may_be_in};
 use super::infer::Kinds;
@@ -50,7 +51,7 @@ impl Syntax for CsvText {
     fn end_of_records(&self, window: &[u8], place: &mut Place, first: bool) -> Option<usize> {
         // A mark at the very beginning is not part of the first field.
         let skip = if first && window.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-        let text = window.get(skip..).unwrap_or_default();
+        let text = window.within(skip..);
         let mut end = None;
         if *place == Place::Quoted || memchr(b'"', text).is_some() {
             for (at, byte) in text.iter().enumerate() {

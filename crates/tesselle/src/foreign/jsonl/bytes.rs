@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_json::reader::Decoder;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use serde_json::{Map, Value};
+use tesselle_core::Within;
 use tesselle_core::hex;
 
 use super::infer::bytes_of;
@@ -114,7 +115,7 @@ fn spell(value: &mut Value, data_type: &DataType) {
 impl Decode for BytesDecoder {
     fn decode(&mut self, text: &[u8]) -> Result<usize, ArrowError> {
         let taken = self.others.decode(text)?;
-        self.taken.extend_from_slice(text.get(..taken).unwrap_or_default());
+        self.taken.extend_from_slice(text.within(..taken));
         Ok(taken)
     }
 

@@ -10,7 +10,7 @@ use tesselle_codec::compress::Compressor;
 use tesselle_core::array::read_region_here;
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
-    Action, ArrayView, DType, Driver, Error, Location, Region, Result, Settings, Sink, Span, Summary,
+    Action, ArrayView, DType, Driver, Error, Location, Region, Result, Settings, Sink, Span, Summary, Within,
     WriteOptions,
 };
 
@@ -402,7 +402,7 @@ fn cut(cells: &[u8], height: u64, inner: &[u64], chunk: &[u64], at: &[u64], size
             cell = cell * inner[axis] + starts[axis] + within;
         }
         let from = cell as usize * size;
-        out.extend_from_slice(cells.get(from..from + run as usize * size).unwrap_or_default());
+        out.extend_from_slice(cells.within(from..from + run as usize * size));
     }
     padded(out, &shape, chunk, size)
 }

@@ -4,8 +4,8 @@
 
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
-use tesselle_core::Region;
 use tesselle_core::array::fill;
+use tesselle_core::{At, Region};
 
 use super::plan::{Composition, DenseScan, Part};
 use crate::order::grid::Runs;
@@ -173,7 +173,7 @@ impl<'a> Assembler<'a> {
             let Some(runs) = runs else { continue };
             let part = u32::try_from(i + 1).map_err(|_| Error::limit("a block has too many tiles"))?;
             for run in &runs.starts {
-                let places = origins.get_mut(run.target..run.target + runs.len).unwrap_or_default();
+                let places = origins.part_mut(run.target..run.target + runs.len)?;
                 for (j, place) in places.iter_mut().enumerate() {
                     let cell = u32::try_from(run.source + j * runs.step);
                     *place = (part, cell.map_err(|_| Error::limit("a tile has more than 2^32 cells"))?);

@@ -3,6 +3,7 @@
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 use bytes::Bytes;
+use tesselle_core::At;
 
 use super::cells::{ColumnTiles, Decoded, decode_validity};
 use super::plan::SparseScan;
@@ -57,7 +58,7 @@ pub(super) fn assemble(
                     let start = out.data.len();
                     out.check_len(start.saturating_add(len))?;
                     out.data.resize(start + len, 0);
-                    let place = out.data.as_slice_mut().get_mut(start..).unwrap_or_default();
+                    let place = out.data.as_slice_mut().part_mut(start..)?;
                     let offsets = field.decode_var_into(&stored, number, cells, place)?;
                     let shifted = offsets.iter().skip(1).map(|offset| (start as u64 + offset) as i32);
                     if let Some(all) = &mut out.offsets {

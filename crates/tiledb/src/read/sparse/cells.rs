@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tesselle_core::At;
 use tesselle_core::ByteRange;
 
 use crate::filter::Filter;
@@ -95,7 +96,7 @@ impl ColumnTiles {
                     values.collect::<Vec<_>>().concat()
                 } else {
                     let one = count * width;
-                    bytes.get(dim * one..(dim + 1) * one).unwrap_or_default().to_vec()
+                    bytes.part(dim * one..(dim + 1) * one)?.to_vec()
                 };
                 Ok(Decoded::Fixed { bytes, width, validity: None })
             }

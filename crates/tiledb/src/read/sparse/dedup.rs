@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use tesselle_core::Within;
+
 use super::cells::Decoded;
 use crate::meta::dimension::Dimension;
 use crate::{Error, Result};
@@ -42,7 +44,7 @@ pub(crate) fn newest(dims: &[Dimension], tiles: &[Candidate<'_>]) -> Result<Vec<
         .collect();
     let key = |cell: Cell, dim: usize| -> u64 {
         let tile = keys.get(cell.tile as usize).and_then(|dims| dims.get(dim)?.as_ref());
-        tile.and_then(|keys| keys.get(cell.cell as usize)).copied().unwrap_or(0)
+        tile.map_or(&[][..], Vec::as_slice).value(cell.cell as usize)
     };
     let text = |cell: Cell, dim: usize| -> &[u8] {
         let decoded = tiles.get(cell.tile as usize).and_then(|tile| tile.dims.get(dim));

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use tesselle_core::{Action, ColumnBounds, Plan, Scalar, Scan, Task, Verdict};
+use tesselle_core::{Action, At, ColumnBounds, Plan, Scalar, Scan, Task, Verdict};
 
 use super::cells::{ColumnTiles, order_keys};
 use super::task::SparseTask;
@@ -94,7 +94,7 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     let mut alone = Vec::new();
     let mut disputed = Vec::new();
     for (position, fragment) in array.fragments.iter().enumerate() {
-        let is_contested = contested.get(position).copied().unwrap_or(false);
+        let is_contested = *contested.at(position)?;
         for tile in tiles_of(array, fragment, &projection, is_contested)? {
             let tile = tile as u64;
             let entry = TileRef { fragment: position, tile, cells: fragment.cells_of(tile) };
@@ -105,7 +105,7 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     let mut fragments = HashMap::new();
     for entry in alone.iter().chain(&disputed) {
         if let Entry::Vacant(slot) = fragments.entry(entry.fragment) {
-            let is_contested = contested.get(entry.fragment).copied().unwrap_or(false);
+            let is_contested = *contested.at(entry.fragment)?;
             slot.insert(fields_of(array, entry.fragment, &projection, is_contested)?);
         }
     }
@@ -255,8 +255,8 @@ fn fields_of(
     if contested {
         names.extend(array.schema.dimensions.iter().map(|dim| dim.name.as_str()));
     }
-    for delete in deletes.iter().filter_map(|i| array.deletes.get(*i)) {
-        delete.survives.fields(&mut names);
+    for index in &deletes {
+        array.deletes.at(*index)?.survives.fields(&mut names);
     }
     let mut keys: Vec<KeyField> = Vec::new();
     for name in names {
@@ -367,7 +367,7 @@ fn disputed_groups(
     // The dimension that separates the tiles best.
     let mut best: Option<(usize, Vec<Vec<usize>>)> = None;
     for dim in 0..dims.len() {
-        let groups = components(&boxed, dim);
+        let groups = components(&boxed, dim)?;
         if best.as_ref().is_none_or(|(_, known)| groups.len() > known.len()) {
             best = Some((dim, groups));
         }
@@ -378,14 +378,13 @@ fn disputed_groups(
     let mut out: Vec<(Vec<TileRef>, Option<Slab>)> = Vec::new();
     let mut open_cells = u64::MAX;
     for group in groups {
-        let cells: u64 =
-            group.iter().filter_map(|i| boxed.get(*i)).map(|b| b.tile.cells).fold(0, u64::saturating_add);
+        let members: Vec<TileRef> = group.iter().map(|i| Ok(boxed.at(*i)?.tile)).collect::<Result<_>>()?;
+        let cells: u64 = members.iter().map(|tile| tile.cells).fold(0, u64::saturating_add);
         if cells > slab_cells {
             out.extend(slabs(array, &boxed, &group, dim, slab_cells)?);
             open_cells = u64::MAX;
             continue;
         }
-        let members = group.iter().filter_map(|i| boxed.get(*i)).map(|b| b.tile);
         // Small groups share a task.
         match out.last_mut() {
             Some((open, None)) if open_cells.saturating_add(cells) <= task_cells => {
@@ -393,7 +392,7 @@ fn disputed_groups(
                 open_cells = open_cells.saturating_add(cells);
             }
             _ => {
-                out.push((members.collect(), None));
+                out.push((members, None));
                 open_cells = cells;
             }
         }
@@ -402,14 +401,14 @@ fn disputed_groups(
 }
 
 /// Groups whose ranges along `dim` do not touch.
-fn components(boxed: &[Boxed], dim: usize) -> Vec<Vec<usize>> {
+fn components(boxed: &[Boxed], dim: usize) -> Result<Vec<Vec<usize>>> {
     let low = |i: &usize| boxed.get(*i).and_then(|b| b.mbr.get(dim)).map(|range| &range.low);
     let mut order: Vec<usize> = (0..boxed.len()).collect();
     order.sort_by(|a, b| low(a).zip(low(b)).and_then(|(a, b)| a.compare(b)).unwrap_or(Ordering::Equal));
     let mut out: Vec<Vec<usize>> = Vec::new();
     let mut reach: Option<&Scalar> = None;
     for i in order {
-        let Some(range) = boxed.get(i).and_then(|b| b.mbr.get(dim)) else { continue };
+        let range = boxed.at(i)?.mbr.at(dim)?;
         let apart = reach.is_none_or(|reach| range.low.compare(reach) == Some(Ordering::Greater));
         match out.last_mut() {
             Some(group) if !apart => group.push(i),
@@ -419,7 +418,7 @@ fn components(boxed: &[Boxed], dim: usize) -> Vec<Vec<usize>> {
             reach = Some(&range.high);
         }
     }
-    out
+    Ok(out)
 }
 
 /// Splits the space of one large group; a tile belongs to every slab that it intersects.
@@ -432,8 +431,11 @@ fn slabs(
 ) -> Result<Vec<(Vec<TileRef>, Option<Slab>)>> {
     let datatype = array.schema.dimensions.get(dim).map(|dim| dim.datatype);
     let datatype = datatype.ok_or_else(|| Error::internal("there is no such dimension"))?;
-    let members: Vec<(&Boxed, &Bounds)> =
-        group.iter().filter_map(|i| boxed.get(*i)).filter_map(|b| Some((b, b.mbr.get(dim)?))).collect();
+    let member = |i: &usize| -> Result<(&Boxed, &Bounds)> {
+        let member = boxed.at(*i)?;
+        Ok((member, member.mbr.at(dim)?))
+    };
+    let members: Vec<(&Boxed, &Bounds)> = group.iter().map(member).collect::<Result<_>>()?;
     // The group is sorted by lower ends; a cut is a lower end after enough cells.
     let mut cuts: Vec<&Scalar> = Vec::new();
     let mut cells = 0_u64;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use bytes::Bytes;
-use tesselle_core::{ByteRange, Cost, Step, Task};
+use tesselle_core::{At, ByteRange, Cost, Step, Task, Within};
 
 use super::assemble::assemble;
 use super::cells::Decoded;
@@ -157,7 +157,7 @@ impl SparseTask {
                 })
                 .collect()
         };
-        retain(tile, |cell| inside.get(cell).copied().unwrap_or(false));
+        retain(tile, |cell| inside.value(cell));
         Ok(())
     }
 
@@ -197,7 +197,8 @@ impl SparseTask {
         }
         let fields = self.fields(tile.tile)?;
         let cells = tile.tile.cells as usize;
-        for delete in fields.deletes.iter().filter_map(|i| self.scan.array.deletes.get(*i)) {
+        for index in &fields.deletes {
+            let delete = self.scan.array.deletes.at(*index)?;
             let survives = {
                 let field = |name: &str| {
                     let at = fields.keys.iter().position(|key| key.name == name)?;
@@ -208,7 +209,7 @@ impl SparseTask {
             let newer = |cell: usize| {
                 times.and_then(|times| times.get(cell)).is_some_and(|time| *time > delete.timestamp)
             };
-            retain(tile, |cell| newer(cell) || survives.get(cell).copied().unwrap_or(false));
+            retain(tile, |cell| newer(cell) || survives.value(cell));
         }
         Ok(())
     }
@@ -249,7 +250,7 @@ impl SparseTask {
             while let Some(row) = passing.next_if(|row| (*row as usize) < end) {
                 let nth = row as usize - base;
                 picks.push(match &tile.picks {
-                    Some(before) => before.get(nth).copied().unwrap_or(0),
+                    Some(before) => *before.at(nth)?,
                     None => nth as u32,
                 });
             }

@@ -3,6 +3,7 @@
 use std::ops::Range as Span;
 use std::sync::Arc;
 
+use tesselle_core::Within;
 use tesselle_core::driver::parallel;
 
 use super::source;
@@ -160,9 +161,7 @@ fn pick(attribute: &Attribute, owners: &[Option<usize>], decoded: &[Option<Decod
         owners.iter().enumerate().map(valid).collect()
     });
     let cell = |cell: usize, from: &Option<usize>| match owner(from) {
-        Some(Decoded::Fixed { bytes, width, .. }) => {
-            bytes.get(cell * width..(cell + 1) * width).unwrap_or_default()
-        }
+        Some(Decoded::Fixed { bytes, width, .. }) => bytes.within(cell * width..(cell + 1) * width),
         Some(Decoded::Var { cells, .. }) => cells.get(cell),
         None => &attribute.fill,
     };

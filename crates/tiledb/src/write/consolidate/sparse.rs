@@ -6,6 +6,8 @@ use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
+use tesselle_core::At;
+use tesselle_core::Within;
 
 use super::source;
 use crate::fragment::Fragment;
@@ -238,7 +240,7 @@ impl<'a> Source<'a> {
         if !schema.dimensions.iter().any(Dimension::is_var) {
             return Ok(true);
         }
-        let dims = self.columns.get(schema.attributes.len()..).unwrap_or_default();
+        let dims = self.columns.part(schema.attributes.len()..)?;
         let mut before: Option<(GlobalOrder, usize)> = None;
         for tile in 0..self.fragment.tiles {
             let cells = self.fragment.cells_of(tile);
@@ -331,7 +333,7 @@ impl<'a> Source<'a> {
             .zip(sizes)
             .map(|(decoded, size)| source::cells_of(decoded, count, size))
             .collect();
-        let coords = columns.get(schema.attributes.len()..).unwrap_or_default();
+        let coords = columns.part(schema.attributes.len()..)?;
         let order = GlobalOrder::comparable(schema, coords);
         Ok(Tile { order, columns, timestamps, delete_timestamps, conditions: numbers })
     }
@@ -425,7 +427,7 @@ fn gather(picks: &[(Arc<Tile>, usize)], field: usize) -> TileCells {
         }
         out.data.extend_from_slice(cells.cell(*row));
         if let (Some(all), Some(own)) = (&mut out.validity, &cells.validity) {
-            all.push(own.get(*row).copied().unwrap_or_default());
+            all.push(own.value(*row));
         }
     }
     out

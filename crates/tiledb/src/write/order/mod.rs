@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::ops::Range as Span;
 
 use tesselle_core::Scalar;
+use tesselle_core::Within;
 use tesselle_core::driver::parallel;
 
 use self::chars::Chars;
@@ -309,7 +310,7 @@ impl Packed {
         let whole = |words: &mut [u64], start: usize| {
             let mut whole = true;
             for (word, i) in words.iter_mut().zip(start..) {
-                let rest = cells.cell(i).get(shared..).unwrap_or_default();
+                let rest = cells.cell(i).within(shared..);
                 let taken = rest.get(..room).unwrap_or(rest);
                 // Missing bytes count as the lowest byte.
                 whole &= rest.len() == taken.len() && !taken.contains(&chars.lowest());
@@ -398,7 +399,7 @@ fn hilbert_positions(schema: &ArraySchema, coords: &[Cells], chars: Chars) -> Ve
         let mut axes = Vec::new();
         for (position, row) in positions.iter_mut().zip(i * STRIDE_CELLS..) {
             axes.clear();
-            axes.extend(columns.iter().map(|column| column.get(row).copied().unwrap_or_default()));
+            axes.extend(columns.iter().map(|column| column.value(row)));
             *position = hilbert::position(&mut axes, bits);
         }
     });

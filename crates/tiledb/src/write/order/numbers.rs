@@ -4,6 +4,7 @@ use std::ops::Range as Span;
 
 use arrow_buffer::Buffer;
 use tesselle_core::Scalar;
+use tesselle_core::Within;
 use tesselle_core::driver::parallel;
 
 use crate::Physical;
@@ -186,7 +187,7 @@ impl Numbers {
     /// Shows the words of some cells, in order.
     pub(super) fn each(&self, cells: Span<usize>, put: impl FnMut(u64)) {
         fn of<T: Coordinate>(numbers: &Numbers, cells: Span<usize>, mut put: impl FnMut(u64)) {
-            let bytes = numbers.data.get(cells.start * T::SIZE..cells.end * T::SIZE).unwrap_or_default();
+            let bytes = numbers.data.within(cells.start * T::SIZE..cells.end * T::SIZE);
             let ends = |low: &Scalar, extent: &Scalar| T::from_scalar(low).zip(T::from_scalar(extent));
             match &numbers.what {
                 What::Tile { low, extent } => {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use tesselle_core::At;
 use tesselle_core::Result;
 
 use super::timeline::{Timeline, ascends};
@@ -139,8 +140,8 @@ impl AlignedBuffer {
     fn write_direct(&mut self, times: &[i64], sources: &[Source<'_>], encoder: &Encoder<'_>) -> Result<()> {
         let done = self.encode(Some((times, sources)), encoder)?;
         self.used |= done > 0;
-        self.timeline.pass(times.get(..done).unwrap_or_default());
-        self.timeline.append(times.get(done..).unwrap_or_default(), Rows::All);
+        self.timeline.pass(times.part(..done)?);
+        self.timeline.append(times.part(done..)?, Rows::All);
         for (column, (values, present)) in self.columns.iter_mut().zip(sources) {
             let rest = Input { name: "", values: *values, present: *present }.range(done..times.len());
             column.append(Some(&rest), times.len() - done)?;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use tesselle_core::At;
 use tesselle_core::Result;
 
 use super::timeline::{Mark, Timeline, ascends};
@@ -145,8 +146,8 @@ pub(super) fn write(
         let Some(buffer) = series.get_mut(part.target) else { continue };
         let done = part.pages.last().map_or(0, |range| range.end);
         if let Some(values) = part.direct {
-            buffer.timeline.pass(times.get(..done).unwrap_or_default());
-            buffer.timeline.append(times.get(done..).unwrap_or_default(), Rows::All);
+            buffer.timeline.pass(times.part(..done)?);
+            buffer.timeline.append(times.part(done..)?, Rows::All);
             buffer.values.append(values.range(done..values.len()), Rows::All)?;
         } else if done > 0 {
             buffer.timeline.times.drain(..done.min(buffer.timeline.times.len()));

@@ -1,6 +1,6 @@
 //! Times in order, with what has been flushed before them.
 
-use tesselle_core::{Action, Error, Result};
+use tesselle_core::{Action, Error, Result, Within};
 
 use super::super::options::Order;
 use super::super::values::Rows;
@@ -62,7 +62,7 @@ impl Timeline {
     pub(crate) fn append(&mut self, times: &[i64], keep: Rows<'_>) {
         let from = self.times.len();
         keep.copy(times, &mut self.times);
-        let new = self.times.get(from..).unwrap_or_default();
+        let new = self.times.within(from..);
         let Some(greatest) = new.iter().copied().max() else { return };
         self.sorted &= ascends(new) && new.first().zip(self.last).is_none_or(|(first, last)| *first > last);
         self.last = Some(self.last.map_or(greatest, |last| last.max(greatest)));
