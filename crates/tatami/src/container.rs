@@ -1,4 +1,4 @@
-//! One file as a container of one table.
+//! A file as a container with one table.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Container for FileContainer {
             return Ok(Arc::new(FileTable::new(self.file.clone())?));
         }
         Err(Error::not_found(format!("table '{name}' does not exist"))
-            .hint("a tatami file has one table without a name"))
+            .hint("a tatami file has a single table with an empty name"))
     }
 
     fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>> {

@@ -1,4 +1,4 @@
-//! What `info` shows: metadata alone, nothing decoded.
+//! The description that `info` prints: from metadata alone, nothing decoded.
 
 use serde_json::{Map, Value, json};
 use tesselle_core::{ColumnDescription, ColumnRole, Description, Result, TableDescription, hex, json_bytes};
@@ -10,7 +10,7 @@ use crate::meta::zone::to_scalar;
 use crate::open::File;
 use crate::read::chunk::page_headers;
 
-/// The object of `info`, except for what `search` adds.
+/// Builds the object of `info`, except for the part that `search` adds.
 pub(crate) fn describe(file: &File) -> Description {
     let (header, footer) = (file.header(), file.footer());
     let mut out = Description::new(crate::format::NAME, format!("{}.{}", header.major, header.minor));

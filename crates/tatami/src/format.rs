@@ -1,4 +1,4 @@
-//! The format as the registry sees it.
+//! The `Format` implementation for the registry.
 
 use std::sync::Arc;
 
@@ -90,9 +90,8 @@ impl Format for Tatami {
         driver: &Driver,
     ) -> Result<Repaired> {
         if source.is_dir()? {
-            return Err(
-                Error::invalid("a collection is not repaired as a whole").hint("repair its files one by one")
-            );
+            return Err(Error::invalid("a collection cannot be repaired as a whole")
+                .hint("repair its files one by one"));
         }
         repair(source, target, options, driver)
     }

@@ -1,4 +1,4 @@
-//! Every byte range of a file with its meaning.
+//! The byte map: every byte range of a file with its meaning.
 
 use tesselle_core::{Extent, FileLayout, LayoutMap, Role};
 
@@ -10,7 +10,7 @@ use crate::meta::types::{codec_name, encoding_name};
 use crate::open::File;
 use crate::read::chunk::page_headers;
 
-/// The byte map of a file. Pages whose headers cannot be followed are shown as one piece.
+/// Builds the byte map of a file. Pages behind an unreadable header are shown as one range.
 pub(crate) fn layout(file: &File) -> LayoutMap {
     let mut extents = vec![Extent::new(0..HEADER_LEN, Role::Header, header_text(file))];
     chunks(file, &mut extents);
@@ -38,9 +38,9 @@ fn column_name(file: &File, column: u64) -> String {
     field.map_or_else(|| format!("column {column}"), super::meta::schema::Field::display_name)
 }
 
-fn record(offset: u64, len: u64, role: Role, text: String) -> Extent {
+fn record(offset: u64, len: u64, role: Role, label: String) -> Extent {
     let end = offset.saturating_add(RECORD_LEN).saturating_add(len);
-    Extent::new(offset..end, role, text)
+    Extent::new(offset..end, role, label)
 }
 
 fn chunks(file: &File, out: &mut Vec<Extent>) {
@@ -49,7 +49,7 @@ fn chunks(file: &File, out: &mut Vec<Extent>) {
             let name = column_name(file, chunk.column);
             if let Ok(pages) = page_headers(file, chunk, g) {
                 for (number, (offset, page)) in pages.into_iter().enumerate() {
-                    let text = format!(
+                    let label = format!(
                         "row group {g}, {name}, page {number}: {} rows, {}, {}, {} of {} bytes",
                         page.values,
                         encoding_name(page.encoding),
@@ -58,13 +58,13 @@ fn chunks(file: &File, out: &mut Vec<Extent>) {
                         page.uncompressed,
                     );
                     out.push(
-                        record(offset, u64::from(page.compressed), Role::Data, text).column(name.clone()),
+                        record(offset, u64::from(page.compressed), Role::Data, label).column(name.clone()),
                     );
                 }
             } else {
                 let range = chunk.offset..chunk.offset.saturating_add(chunk.stored_len());
-                let text = format!("row group {g}, {name}: pages that cannot be followed");
-                out.push(Extent::new(range, Role::Data, text).column(name.clone()));
+                let label = format!("row group {g}, {name}: unreadable pages");
+                out.push(Extent::new(range, Role::Data, label).column(name.clone()));
             }
             if let Some(offset) = chunk.page_index {
                 let len = file.record(offset).map_or(0, |(r, _)| u64::from(r.compressed));
@@ -82,22 +82,22 @@ fn regions(file: &File, out: &mut Vec<Extent>) {
     for blob in &footer.blobs {
         let name = column_name(file, blob.column);
         for (number, run) in blob.runs.iter().enumerate() {
-            let text = format!(
+            let label = format!(
                 "{name}, blob run {number}: {} values, {} of {} bytes",
                 run.values, run.compressed, run.uncompressed
             );
-            out.push(record(run.offset, run.compressed, Role::Data, text).column(name.clone()));
+            out.push(record(run.offset, run.compressed, Role::Data, label).column(name.clone()));
         }
     }
     let stored = |offset: u64| file.record(offset).map_or(0, |(r, _)| u64::from(r.compressed));
     for (number, dictionary) in footer.dictionaries.iter().enumerate() {
-        let text = format!("content dictionary {}: {} bytes", number + 1, dictionary.uncompressed);
-        out.push(record(dictionary.offset, stored(dictionary.offset), Role::Data, text));
+        let label = format!("content dictionary {}: {} bytes", number + 1, dictionary.uncompressed);
+        out.push(record(dictionary.offset, stored(dictionary.offset), Role::Data, label));
     }
     for dictionary in &footer.extension.dictionaries {
         let name = column_name(file, dictionary.column);
-        let text = format!("{name}: value dictionary of {} entries", dictionary.entries);
-        out.push(record(dictionary.offset, dictionary.stored, Role::Data, text).column(name));
+        let label = format!("{name}: value dictionary of {} entries", dictionary.entries);
+        out.push(record(dictionary.offset, dictionary.stored, Role::Data, label).column(name));
     }
     for (number, bloom) in footer.blooms.iter().enumerate() {
         out.push(record(bloom.offset, bloom.len, Role::Index, format!("bloom filter {}", number + 1)));

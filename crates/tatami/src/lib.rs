@@ -5,8 +5,8 @@
 //! header │ row group 0: column chunks of pages │ row group 1 … │ blobs │ dictionaries │ indexes │ footer │ trailer
 //! ```
 //!
-//! [`Tatami`] is the format as the rest of Tesselle sees it; [`File`] adds what only these files can do: look up a
-//! key, take single rows. The bytes are described in `docs/formats/tatami.md`.
+//! [`Tatami`] is the format for the rest of Tesselle; [`File`] adds operations specific to these files: key
+//! lookup and reading single rows. The bytes are described in `docs/formats/tatami.md`.
 //!
 //! ```
 //! use tesselle_core::{Format, Location, OpenOptions};

@@ -1,4 +1,4 @@
-//! An opened file: checked metadata, and the records that everything else reads.
+//! An opened file: checked metadata, and access to records.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -23,10 +23,10 @@ use crate::read::dictionary::ValueDictionary;
 use crate::read::payload::Profile;
 use crate::read::schema::to_arrow;
 
-/// How much of the end is read at first: footers are small, one request usually gets trailer and footer.
+/// Bytes read first from the end: footers are small, so one request usually covers trailer and footer.
 const TAIL_WINDOW: u64 = 64 << 10;
 
-/// An opened file. Clones share everything.
+/// An opened file. Clones share all state.
 #[derive(Debug, Clone)]
 pub struct File {
     inner: Arc<Inner>,
@@ -42,17 +42,17 @@ struct Inner {
     trailer: Trailer,
     schema: SchemaRef,
     options: OpenOptions,
-    /// Per row group and blob column: how many blobs lie before it.
+    /// Per row group and blob column: the number of preceding blobs.
     blob_bases: HashMap<usize, Vec<u64>>,
     dictionaries: Mutex<HashMap<u64, Arc<RawDictionary>>>,
     value_dictionaries: Mutex<HashMap<usize, Arc<ValueDictionary>>>,
     cache: OnceLock<Mutex<crate::read::cache::PageCache>>,
-    /// The rows that count, once they were asked for.
+    /// The live rows, loaded on first use.
     live: OnceLock<Option<BooleanBuffer>>,
 }
 
 impl File {
-    /// Opens a file: footer and header are read and checked, data is not touched.
+    /// Opens a file: reads and checks footer and header, but no data.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
         Self::open_checked(location, options).in_file(location.path())
     }
@@ -69,7 +69,7 @@ impl File {
         let tail_at = size - size.min(TAIL_WINDOW);
         let parts = location.read(&[0..HEADER_LEN, tail_at..size])?;
         let [head, tail] = parts.as_slice() else {
-            return Err(Error::internal("a storage answered too little"));
+            return Err(Error::internal("a storage returned too few bytes"));
         };
         let trailer_at = tail.len() - TRAILER_LEN as usize;
         let trailer = Trailer::parse(tail.part(trailer_at..)?, size)?;
@@ -84,7 +84,8 @@ impl File {
             location.read_range(trailer.footer_offset..size - TRAILER_LEN)?
         };
         trailer.check(&footer_bytes)?;
-        // The footer is judged before the header, as the original does; only the minor version is needed early.
+        // The footer is checked before the header, like the original does; only the minor version is needed
+        // early.
         let header = Header::parse(head);
         let minor = header.as_ref().map_or(1, |h| h.minor);
         let raw = RawFooter::parse(&footer_bytes, trailer.footer_offset, minor)?;
@@ -94,7 +95,8 @@ impl File {
         Ok(Self::assemble(location, options, size, header, footer, trailer))
     }
 
-    /// Opens a damaged file of which only `size` bytes count: the footer must hold together, the header need not.
+    /// Opens a damaged file of which only the first `size` bytes count: the footer must be valid, the header
+    /// need not be.
     pub(crate) fn open_overlooking(location: &Location, options: &OpenOptions, size: u64) -> Result<Self> {
         if size < MIN_FILE_LEN {
             return Err(Error::corrupt("too few bytes").class("too_small"));
@@ -105,7 +107,7 @@ impl File {
         Self::open_with_footer(location, options, size, trailer.footer_offset, &footer_bytes)
     }
 
-    /// Opens a damaged file by a footer that was found or mended; it starts at `footer_offset`.
+    /// Opens a damaged file with a located or repaired footer that starts at `footer_offset`.
     pub(crate) fn open_with_footer(
         location: &Location,
         options: &OpenOptions,
@@ -171,7 +173,7 @@ impl File {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Where the file lies.
+    /// The location of the file.
     pub fn location(&self) -> &Location {
         &self.inner.location
     }
@@ -181,7 +183,7 @@ impl File {
         Arc::clone(&self.inner.schema)
     }
 
-    /// How many rows it stores, deleted documents of a search segment included.
+    /// Number of stored rows, including deleted documents of a search segment.
     pub fn rows(&self) -> u64 {
         self.inner.header.rows
     }
@@ -222,12 +224,12 @@ impl File {
         self.inner.cache.get_or_init(Mutex::default)
     }
 
-    /// The blobs of a column before a row group.
+    /// Number of blobs of a column before a row group.
     pub(crate) fn blob_base(&self, column: usize, group: usize) -> u64 {
         self.inner.blob_bases.get(&column).and_then(|bases| bases.get(group)).copied().unwrap_or(0)
     }
 
-    /// How the pages of a column are decoded; its value dictionary must have been loaded.
+    /// The decoding parameters of a column; its value dictionary must be loaded.
     pub(crate) fn decoding(&self, column: usize) -> Decoding {
         Decoding {
             fsst: self.inner.footer.extension.has(features::FSST),
@@ -237,7 +239,7 @@ impl File {
         }
     }
 
-    /// Whether a column has a value dictionary that is not loaded yet, and where it lies.
+    /// The range of a column's value dictionary, if it is not loaded yet.
     pub(crate) fn missing_value_dictionary(&self, column: usize) -> Option<Range<u64>> {
         let extension = &self.inner.footer.extension;
         let entry = extension.dictionary(column).filter(|_| extension.has(features::DICTIONARY))?;
@@ -248,7 +250,7 @@ impl File {
         Some(entry.offset.min(self.size())..end.min(self.size()))
     }
 
-    /// Takes the fetched value dictionary of a column.
+    /// Stores the fetched value dictionary of a column.
     pub(crate) fn put_value_dictionary(&self, column: usize, bytes: &[u8]) -> Result<()> {
         let Some(entry) = self.inner.footer.extension.dictionary(column) else { return Ok(()) };
         let piece = || format!("value dictionary of column {column}");
@@ -259,7 +261,7 @@ impl File {
         Ok(())
     }
 
-    /// Loads what decoding a column needs besides its pages; for callers that may read.
+    /// Loads everything that decoding a column needs in addition to its pages; for callers that may do I/O.
     pub(crate) fn load_value_dictionary(&self, column: usize) -> Result<()> {
         match self.missing_value_dictionary(column) {
             Some(range) => {
@@ -269,8 +271,8 @@ impl File {
         }
     }
 
-    /// Whether a content dictionary (1-based) is not loaded yet, and where it lies. The footer states only its
-    /// decoded size, so the range is the most that it can take.
+    /// The range of a content dictionary (1-based), if it is not loaded yet. The footer states only its
+    /// decoded size, so the range is its maximum size.
     pub(crate) fn missing_content_dictionary(&self, number: u64) -> Result<Option<Range<u64>>> {
         let Some(index) = number.checked_sub(1) else { return Ok(None) };
         if lock(&self.inner.dictionaries).contains_key(&number) {
@@ -288,14 +290,14 @@ impl File {
         Ok(Some(entry.offset.min(self.size())..end.min(self.size())))
     }
 
-    /// Takes the fetched content dictionary.
+    /// Stores the fetched content dictionary.
     pub(crate) fn put_content_dictionary(&self, number: u64, offset: u64, bytes: &[u8]) -> Result<()> {
         let content = self.fetched_record(bytes, offset).in_piece(|| format!("dictionary {number}"))?;
         lock(&self.inner.dictionaries).insert(number, Arc::new(RawDictionary::new(content.into_owned())));
         Ok(())
     }
 
-    /// A content dictionary (1-based; 0 is none); for callers that may read where it is not loaded.
+    /// A content dictionary (1-based; 0 is none); for callers that may do I/O if it is not loaded.
     pub(crate) fn content_dictionary(&self, number: u64) -> Result<Option<Arc<RawDictionary>>> {
         if let Some(range) = self.missing_content_dictionary(number)? {
             let bytes = self.read(range.start, range.end - range.start)?;
@@ -310,14 +312,14 @@ impl File {
         self.check_inside(offset, record.stored_len())?;
         let stored = bytes.get(RECORD_LEN as usize..).and_then(|rest| rest.get(..record.compressed as usize));
         let Some(stored) = stored else {
-            return Err(Error::corrupt("a record is longer than its content can need")
+            return Err(Error::corrupt("a record is longer than its content allows")
                 .class("short_read")
                 .offset(offset));
         };
         self.profile().open(&record, stored, offset)
     }
 
-    /// Reads a record: its header and the payload as stored. The checksum is not compared yet.
+    /// Reads a record: its header and the stored payload. The checksum is not checked yet.
     pub(crate) fn record(&self, offset: u64) -> Result<(Record, Bytes)> {
         let head = self.read(offset, RECORD_LEN)?;
         let record = Record::parse(&head, offset)?;
@@ -325,15 +327,17 @@ impl File {
         Ok((record, payload))
     }
 
-    /// Reads the payload of an index record whose length the footer states.
+    /// Reads the payload of an index record with the length that the footer states.
     pub(crate) fn index_record(&self, offset: u64, len: u64) -> Result<Bytes> {
         let (record, payload) = self.record(offset)?;
         record.check(&payload, offset)?;
         if payload.len() as u64 != len {
             let found = payload.len();
-            return Err(Error::corrupt(format!("an index record has {found} bytes, the footer says {len}"))
-                .class("bad_index")
-                .offset(offset));
+            return Err(Error::corrupt(format!(
+                "an index record has {found} bytes, the footer states {len}"
+            ))
+            .class("bad_index")
+            .offset(offset));
         }
         if record.kind != RecordKind::Index.id() && record.codec != 0 {
             let opened = self.profile().open(&record, &payload, offset)?;
@@ -342,17 +346,17 @@ impl File {
         Ok(payload)
     }
 
-    /// Reads `len` bytes; beyond the end of the file is damage, not an I/O failure.
+    /// Reads `len` bytes; a range past the end of the file is damage, not an I/O failure.
     pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Bytes> {
         let end = self.check_inside(offset, len)?;
         self.inner.location.read_range(offset..end).in_file(&self.inner.path)
     }
 
-    /// Where `len` bytes at `offset` end, if they lie inside the file.
+    /// Returns the end of `len` bytes at `offset`, if they are inside the file.
     pub(crate) fn check_inside(&self, offset: u64, len: u64) -> Result<u64> {
         offset.checked_add(len).filter(|end| *end <= self.inner.size).ok_or_else(|| {
             let size = self.inner.size;
-            Error::corrupt(format!("{len} bytes at {offset} are wanted, but the file has {size}"))
+            Error::corrupt(format!("{len} bytes at {offset} needed, but the file has {size}"))
                 .class("short_read")
                 .offset(offset)
                 .file(self.inner.path.to_string())
@@ -367,11 +371,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn check_header(header: &Header, footer: &RawFooter, trailer: &Trailer) -> Result<()> {
     if header.footer_offset != trailer.footer_offset {
         let (stated, found) = (header.footer_offset, trailer.footer_offset);
-        return Err(Error::corrupt(format!(
-            "the header puts the footer at {stated}, the trailer at {found}"
-        ))
-        .class("footer_offset_mismatch")
-        .offset(40));
+        return Err(Error::corrupt(format!("the header states footer offset {stated}, the trailer {found}"))
+            .class("footer_offset_mismatch")
+            .offset(40));
     }
     let (stated, found) = (header.rows, footer.rest.stats.rows);
     if stated != found {
@@ -402,7 +404,7 @@ pub(crate) fn page_piece(group: usize, column: usize, page: usize) -> String {
     format!("row group {group}, column {column}, page {page}")
 }
 
-/// Turns the refusal of a record header that is cut off into the class of the format.
+/// Maps the error of a truncated record header to the error class of the format.
 pub(crate) fn as_short_read(error: &Error) -> Error {
     reclass(error, "short_read")
 }

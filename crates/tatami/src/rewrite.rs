@@ -1,8 +1,8 @@
-//! A file or a collection written again as tatami: everything it says stays, but for what a setting changes.
+//! Rewrites a file or a collection as tatami, preserving everything except what a setting changes.
 //!
-//! Without settings the records are copied as they are, once their checksums have been compared: pages, blob runs,
-//! dictionaries and the index of a search segment keep every byte. With settings the rows are encoded again; row groups,
-//! pages, column flags, metadata and the index stay unless a setting is about them.
+//! Without settings the records are copied after their checksums are checked: pages, blob runs, dictionaries
+//! and the index of a search segment stay byte-identical. With settings the rows are re-encoded; row groups,
+//! pages, column flags, metadata and the index are preserved unless a setting changes them.
 
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
@@ -24,10 +24,10 @@ use crate::write::writer::Writer;
 /// Bytes copied at once.
 const COPY: u64 = 8 << 20;
 
-/// Settings that change which columns there are or what they are for: rows have to be converted.
+/// Settings that change the columns or their roles: rows have to be converted.
 const STRUCTURAL: [&str; 3] = ["blob", "bloom", "sort_key"];
 
-/// Rewrites what is at `source`; `None` where its rows have to be converted.
+/// Rewrites the file or collection at `source`; `None` if its rows have to be converted.
 pub(crate) fn rewrite(
     source: &Location,
     target: &Location,
@@ -35,7 +35,7 @@ pub(crate) fn rewrite(
     write: &WriteOptions,
     driver: &Driver,
 ) -> Result<Option<Rewritten>> {
-    // Stored rows, deleted ones included: the index knows them by their numbers.
+    // Stored rows, including deleted ones: the index refers to them by number.
     let open = OpenOptions { text_as_binary: true, deleted: true, ..open.clone() };
     let structural = STRUCTURAL.iter().find(|name| write.settings.get(name).is_some());
     if source.is_dir()? || source.name().ends_with(".manifest") {
@@ -58,7 +58,7 @@ pub(crate) fn rewrite(
     Ok(Some(rewritten))
 }
 
-/// Rewrites all members under their paths, and a manifest that names them.
+/// Rewrites all members under their paths, and a manifest that lists them.
 fn rewrite_collection(
     collection: &Collection,
     target: &Location,
@@ -91,7 +91,7 @@ fn rewrite_collection(
     Ok(all)
 }
 
-/// The names of the metadata pairs that are the user's.
+/// The keys of the user's metadata pairs.
 fn attributes(file: &File) -> Vec<String> {
     let names = file.footer().key_value.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned());
     let own =
@@ -107,7 +107,7 @@ fn rewrite_file(file: &File, target: &Location, write: &WriteOptions, driver: &D
     }
 }
 
-/// Copies a file whose checksums hold.
+/// Copies a file with valid checksums.
 fn copy(file: &File, target: &Location, overwrite: bool, driver: &Driver) -> Result<Summary> {
     target.refuse_existing(overwrite)?;
     let mut report = Report::new(Depth::Pieces);
@@ -121,7 +121,7 @@ fn copy(file: &File, target: &Location, overwrite: bool, driver: &Driver) -> Res
         if let Some(piece) = &finding.piece {
             error = error.piece(piece.clone());
         }
-        return Err(error.suggest("{} saves what is whole", [Action::Repair]));
+        return Err(error.suggest("{} recovers the intact parts", [Action::Repair]));
     }
     let mut staged = target.create(overwrite)?;
     let mut at = 0;
@@ -143,7 +143,7 @@ fn pages(file: &File) -> u64 {
     chunks(file).fold(0, |n, chunk| n.saturating_add(chunk.pages))
 }
 
-/// Encodes all rows again, with what the settings say and else with what the file says.
+/// Re-encodes all rows with the given settings, and otherwise with those of the file.
 fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver) -> Result<Summary> {
     let given = |name: &str| write.settings.get(name).is_some();
     let own_groups = given("row_group_rows") || given("row_group_bytes");
@@ -151,8 +151,8 @@ fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver)
     if !own_groups {
         (options.row_group_rows, options.row_group_bytes) = (usize::MAX, u64::MAX);
     }
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    options.metadata = file.footer().key_value.iter().map(|(k, v)| (text(k), text(v))).collect();
+    let string = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    options.metadata = file.footer().key_value.iter().map(|(k, v)| (string(k), string(v))).collect();
     let schema = file.footer().schema.clone();
     let mut writer = Writer::with_schema(target, schema, &file.schema(), options, write.overwrite, driver)?
         .minor_version(file.header().minor.min(1));
@@ -169,7 +169,7 @@ fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver)
     Box::new(writer).finish()
 }
 
-/// The settings that describe the file, where none are given.
+/// The settings that describe the file, as defaults.
 fn with_facts(file: &File, given: &Settings) -> Settings {
     let header = file.header();
     let mut facts = given.clone();

@@ -1,4 +1,4 @@
-//! Scalars of Arrow arrays: the values of a column as zone maps, key indexes and bloom filters see them.
+//! Scalars of Arrow arrays: the values of a column for zone maps, key indexes and bloom filters.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -94,11 +94,11 @@ fn present<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> impl Iterator<It
     (0..array.len()).filter(|row| array.is_valid(*row)).map(|row| array.value(row))
 }
 
-/// The smallest and largest present value; NaN is left out, for it bounds nothing.
+/// The min and max of the non-null values, ignoring NaN, which is not a bound.
 pub(crate) fn zone_of(array: &dyn Array, logical: LogicalType) -> Option<Zone> {
     macro_rules! numbers {
         ($type:ty) => {
-            extremes(array.as_primitive_opt::<$type>()?)
+            min_max(array.as_primitive_opt::<$type>()?)
                 .map(|(min, max)| Zone { min: min.to_le_bytes().to_vec(), max: max.to_le_bytes().to_vec() })
         };
     }
@@ -126,12 +126,12 @@ pub(crate) fn zone_of(array: &dyn Array, logical: LogicalType) -> Option<Zone> {
     )
 }
 
-fn extremes<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> Option<(T::Native, T::Native)>
+fn min_max<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> Option<(T::Native, T::Native)>
 where
     T::Native: PartialOrd,
 {
     // Only a NaN is not equal to itself.
-    #[expect(clippy::eq_op, reason = "the test for NaN that works for every type")]
+    #[expect(clippy::eq_op, reason = "a NaN check that works for every type")]
     let mut values = present(array).filter(|value| value == value);
     let first = values.next()?;
     Some(values.fold((first, first), |(min, max), value| {
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zones_leave_nulls_and_nan_out() {
+    fn zones_ignore_nulls_and_nan() {
         let floats = Float64Array::from(vec![Some(f64::NAN), None, Some(2.0), Some(-1.0)]);
         let zone = zone_of(&floats, LogicalType::Float64).unwrap();
         assert_eq!(zone, Zone { min: (-1.0f64).to_le_bytes().to_vec(), max: 2.0f64.to_le_bytes().to_vec() });
@@ -154,12 +154,12 @@ mod tests {
         assert_eq!(zone_of(&Int16Array::from(vec![None, None]), LogicalType::Int16), None);
         let bools = BooleanArray::from(vec![Some(true), None]);
         assert_eq!(zone_of(&bools, LogicalType::Bool), Some(Zone { min: vec![1], max: vec![1] }));
-        let texts = StringArray::from(vec!["b", "", "a"]);
-        assert_eq!(zone_of(&texts, LogicalType::String), Some(Zone { min: vec![], max: b"b".to_vec() }));
+        let strings = StringArray::from(vec!["b", "", "a"]);
+        assert_eq!(zone_of(&strings, LogicalType::String), Some(Zone { min: vec![], max: b"b".to_vec() }));
     }
 
     #[test]
-    fn scalars_of_every_present_row() {
+    fn scalars_of_every_non_null_row() {
         let mut seen = Vec::new();
         for_each(&Int16Array::from(vec![Some(1), None, Some(-1)]), LogicalType::Int16, |s| {
             seen.push(s.to_vec());

@@ -1,4 +1,4 @@
-//! The one table of a file.
+//! The table of a file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,14 +25,14 @@ pub(crate) struct FileTable {
 }
 
 impl FileTable {
-    /// Reads which rows count, where some do not.
+    /// Loads the live rows, if some are deleted.
     pub(crate) fn new(file: File) -> Result<Self> {
         let rows = file.live_rows()?;
         Ok(Self { file, rows })
     }
 }
 
-/// What is known of some rows of a table, given what is known of all of them.
+/// Statistics of some rows of a table, given those of all rows.
 fn loosened<T>(known: Known<T>, all: bool) -> Known<T> {
     match known {
         Known::Exact(value) if !all => Known::Bound(value),
@@ -40,7 +40,7 @@ fn loosened<T>(known: Known<T>, all: bool) -> Known<T> {
     }
 }
 
-/// Whether rows can be filtered by these columns while they are read: blobs and lists are left to the driver.
+/// Whether rows can be filtered by these columns during the read: blobs and lists are left to the driver.
 pub(crate) fn is_exact(file: &File, predicate: &Predicate) -> bool {
     let fields = &file.footer().schema.fields;
     let schema = file.schema();
@@ -50,15 +50,17 @@ pub(crate) fn is_exact(file: &File, predicate: &Predicate) -> bool {
     })
 }
 
-/// What the footer states of the table: a note of an earlier conversion, keys, bloom filters, key/value pairs.
+/// The facts that the footer states about the table: a note of an earlier conversion, keys, bloom filters,
+/// key/value pairs.
 pub(crate) fn facts(file: &File) -> TableFacts {
     let footer = file.footer();
     let pairs = footer.key_value.iter();
-    let mut pairs: Vec<(String, Value)> = pairs.map(|(key, value)| (text(key), json_bytes(value))).collect();
+    let mut pairs: Vec<(String, Value)> =
+        pairs.map(|(key, value)| (string(key), json_bytes(value))).collect();
     let note = pairs.iter().find(|(key, _)| key == TableFacts::NOTE_KEY).and_then(|(_, note)| note.as_str());
     let mut facts = note.map_or_else(|| own_facts(file), TableFacts::from_note);
     facts.format = NAME;
-    // What Tesselle notes for itself is not the user's.
+    // Tesselle's own notes are not user metadata.
     pairs.retain(|(key, _)| !key.starts_with("tesselle:"));
     for (key, value) in pairs {
         if let Some(known) = facts.attributes.iter_mut().find(|known| known.name == key) {
@@ -79,7 +81,7 @@ fn own_facts(file: &File) -> TableFacts {
     TableFacts { sort_key, bloom, ..TableFacts::default() }
 }
 
-fn text(bytes: &[u8]) -> String {
+fn string(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
@@ -103,11 +105,11 @@ impl Table for FileTable {
             if whole {
                 stats.nulls = Known::Exact(nulls);
             }
-            // Every chunk with a present value must have bounds, or those of the others say nothing.
+            // Every chunk with a value must have bounds, otherwise there are none for the column.
             let bounded = whole && chunks.iter().all(|c| c.zone.is_some() || c.nulls == c.values);
             let zone = Zone::merge_all(field.logical, chunks.iter().map(|c| c.zone.as_ref()));
             if let Some(zone) = zone.filter(|z| bounded && z.is_usable(field.logical)) {
-                // Float bounds leave NaN out, which sorts last: only the smallest is certain.
+                // Float bounds ignore NaN, which sorts last: only the min is exact.
                 let float = matches!(field.logical, LogicalType::Float32 | LogicalType::Float64);
                 let known =
                     |bound: &[u8]| to_scalar(field.logical, bound).map_or(Known::Absent, Known::Exact);
@@ -120,7 +122,7 @@ impl Table for FileTable {
                     stats.max = known(&zone.max);
                 }
             }
-            // Bounds of chunks count deleted rows too.
+            // Bounds of chunks include deleted rows.
             let all = self.rows == self.file.rows();
             stats.nulls = loosened(stats.nulls, all || nulls == 0);
             stats.min = loosened(stats.min, all);

@@ -1,4 +1,4 @@
-//! Collections: the original's manifests read, edited and written; scans and merges over several files.
+//! Collections: manifests of the original read, edited and written; scans and merges over several files.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -45,7 +45,7 @@ fn check_members(path: &Path, want: &Value) {
 }
 
 #[test]
-fn manifests_of_the_original_list_their_members() {
+fn manifests_of_the_original_are_read() {
     let (folder, expected) = case("collection");
     check_members(&folder, &expected["members"]);
     check_members(&folder.join("compacted.manifest"), &expected["members"]);
@@ -203,7 +203,7 @@ fn sorted_members_merge_by_key_and_are_swapped_in_the_manifest() {
 }
 
 #[test]
-fn merging_the_shards_gives_the_rows_of_the_original() {
+fn merged_shards_match_the_rows_of_the_original() {
     let (folder, expected) = case("collection");
     let work = tempfile::tempdir().unwrap();
     let mut names: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! The suites that every format passes: tables, sinks, writes that stop midway.
+//! The conformance suites of all formats: tables, sinks, aborted writes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failing helper is a failing test")]
 
 mod expected;
@@ -49,7 +49,7 @@ fn options(pairs: &[(&str, &str)]) -> WriteOptions {
 }
 
 #[test]
-fn files_follow_the_rules_of_sinks_and_tables() {
+fn files_pass_the_sink_and_table_conformance_suites() {
     let small = [("row_group_rows", "60"), ("page_rows", "25")];
     let indexed = [
         small.as_slice(),
@@ -64,7 +64,7 @@ fn files_follow_the_rules_of_sinks_and_tables() {
 }
 
 #[test]
-fn a_stopped_write_leaves_the_old_state_or_the_new() {
+fn an_aborted_write_leaves_the_old_state_or_the_new() {
     let settings = [
         ("row_group_rows", "60"),
         ("sort_key", "id"),
@@ -77,12 +77,12 @@ fn a_stopped_write_leaves_the_old_state_or_the_new() {
 }
 
 #[test]
-fn tables_of_the_original_follow_the_rules() {
+fn tables_of_the_original_pass_the_conformance_suite() {
     let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
     let driver = driver();
     for (folder, expected) in cases() {
         for (name, layout) in expected["layout"].as_object().unwrap() {
-            // Every rule reads the whole table again: the small files say enough.
+            // Every check rereads the whole table: the small files are enough.
             if layout["header"]["row_count"].as_u64().unwrap() > 100 {
                 continue;
             }

@@ -23,7 +23,7 @@ fn verify(container: &dyn Container) -> Report {
 }
 
 #[test]
-fn every_damaged_fixture_gives_its_class_at_its_stage() {
+fn every_damaged_fixture_is_refused_with_its_class_at_its_stage() {
     let (folder, expected) = case("corrupt");
     let files = expected["files"].as_object().unwrap();
     let options = OpenOptions::default();
@@ -99,7 +99,7 @@ fn the_byte_map_covers_every_file_without_overlap() {
     }
 }
 
-/// Everything that can be done with a file; only panics and hangs count.
+/// Runs every operation on a file; only panics and hangs fail.
 fn survives(bytes: &[u8]) -> Result<()> {
     let answer = exercise(&Tatami, bytes, &shared_driver());
     let storage = MemoryStorage::new();
@@ -148,7 +148,8 @@ fn flipped_bits_never_panic() {
     }
 }
 
-/// Damage behind a sound checksum: the footer is changed and sealed again, so every count and offset in it is hostile.
+/// Damage with a valid checksum: the footer is changed and its checksum recomputed, so every count and offset
+/// in it is hostile.
 #[test]
 fn a_resealed_footer_with_flipped_bytes_never_panics() {
     let mut random = Random::new(2);

@@ -1,4 +1,4 @@
-//! Deleted documents are no rows: not in scans, counts, limits, single rows, merges or collections.
+//! Deleted documents are not rows: not in scans, counts, limits, single rows, merges or collections.
 #![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
 
 mod documents;
@@ -42,7 +42,7 @@ fn table(location: &Location, deleted: bool) -> Arc<dyn Table> {
     Tatami.open(location, &options).unwrap().default_table().unwrap()
 }
 
-/// The numbers and bodies of the rows that a scan gives.
+/// The numbers and bodies of the rows that a scan returns.
 fn rows(table: &dyn Table, request: &Scan) -> Vec<(i64, String)> {
     let request = request.clone().columns(["n", "body"]);
     let mut out = Vec::new();
@@ -78,7 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn scans_see_the_live_documents_alone(
+    fn scans_return_only_live_documents(
         docs in 1usize..50,
         gone in prop::collection::vec(0usize..50, 0..40),
         from in 0i64..50,
@@ -142,7 +142,7 @@ proptest! {
 }
 
 #[test]
-fn bounds_of_a_column_are_not_exact_where_a_row_is_deleted() {
+fn bounds_of_a_column_are_not_exact_if_a_row_is_deleted() {
     let place = Place::new();
     place.index("a.tatami", &documents(0..5), &options());
     let location = place.location("a.tatami");
@@ -154,7 +154,7 @@ fn bounds_of_a_column_are_not_exact_where_a_row_is_deleted() {
 }
 
 #[test]
-fn a_deletion_keeps_the_manifest_true_and_reaches_all_segments_of_a_collection() {
+fn a_deletion_updates_the_manifest_and_all_segments_of_a_collection() {
     let place = Place::new();
     place.make_folder("c");
     let folder = place.location("c");
@@ -206,7 +206,7 @@ fn a_merge_that_would_lose_an_index_is_refused() {
 }
 
 #[test]
-fn a_merge_replaces_a_file_only_if_asked_and_never_a_member() {
+fn a_merge_replaces_a_file_only_on_request_and_never_a_member() {
     let place = Place::new();
     place.make_folder("c");
     let folder = place.location("c");
@@ -246,7 +246,7 @@ fn a_repair_without_the_index_drops_deleted_documents() {
     assert_eq!(rows(&*table(&target, true), &Scan::all()), wanted([0, 1, 4, 5].into_iter()));
 }
 
-/// The last place of some bytes: the dictionary lies behind the rows.
+/// The last occurrence of some bytes: the dictionary follows the rows.
 fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     (0..bytes.len()).rev().find(|at| bytes[*at..].starts_with(wanted))
 }
@@ -281,7 +281,7 @@ fn strings_in_blobs_are_strings() {
     assert_eq!(strings.column(0).as_ref(), batch.column(0).as_ref());
     assert_eq!(strings.column(1).as_ref(), batch.column(1).as_ref());
     let bytes = read(true);
-    // A cast looks at every byte of the buffer: nothing but values may be in it.
+    // A cast checks every byte of the buffer: it may contain only values.
     let cast = arrow_cast::cast(bytes.column(0), &arrow_schema::DataType::Utf8).unwrap();
     assert_eq!(cast.as_ref(), batch.column(0).as_ref());
     let file = File::open(&location, &OpenOptions::default()).unwrap();
@@ -290,9 +290,9 @@ fn strings_in_blobs_are_strings() {
 }
 
 #[test]
-fn the_value_buffer_of_blobs_holds_nothing_but_values() {
+fn the_value_buffer_of_blobs_contains_only_values() {
     let place = Place::new();
-    // Bodies as bytes: no note says that they are strings.
+    // Bodies as bytes: no note marks them as strings.
     let long: ArrayRef = Arc::new(arrow_array::BinaryArray::from_iter_values(
         (0..40).map(|row| "word ".repeat(40 + row).into_bytes()),
     ));

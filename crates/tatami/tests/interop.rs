@@ -1,6 +1,7 @@
-//! Live round trips with the original engine's command line: what we write it reads, what it writes we read.
+//! Live round trips with the original engine's command line: each engine reads what the other writes.
 //!
-//! Ignored by default. `interop/tatami/run.sh` runs it; `TATAMI_BIN` names the original's `tatami` program.
+//! Ignored by default. `interop/tatami/run.sh` runs it; `TATAMI_BIN` is the path of the original's `tatami`
+//! program.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,7 +26,7 @@ use tesselle_core::{Location, OpenOptions, Scan, Sink};
 use tesselle_tatami::{Codec, Collection, MANIFEST_NAME, Writer, WriterOptions};
 
 fn original(arguments: &[&str]) -> String {
-    let program = std::env::var_os("TATAMI_BIN").expect("TATAMI_BIN names the original's program");
+    let program = std::env::var_os("TATAMI_BIN").expect("TATAMI_BIN is the path of the original's program");
     let output = Command::new(program).args(arguments).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "tatami {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -66,7 +67,7 @@ fn printed(array: &dyn Array, row: usize, got: &Value, line: &str, name: &str) -
     if array.is_null(row) {
         return got.is_null();
     }
-    // The JSON parser may be off by the last bit of a float: those are read from the text itself.
+    // The JSON parser may be off by the last bit of a float: floats are parsed from the raw output.
     let digits = || {
         let from = line.split(&format!("\"{name}\":")).nth(1).unwrap_or_default();
         from.split([',', '}']).next().unwrap_or_default().to_owned()
@@ -130,7 +131,7 @@ fn has_odd_floats(batches: &[RecordBatch]) -> bool {
 
 #[test]
 #[ignore = "needs the original engine: interop/tatami/run.sh"]
-fn the_original_reads_every_fixture_that_we_write_again() {
+fn the_original_reads_every_rewritten_fixture() {
     let work = tempfile::tempdir().unwrap();
     let mut files = 0;
     for (folder, expected) in cases() {
@@ -190,7 +191,8 @@ fn documents(rows: usize) -> (SchemaRef, RecordBatch) {
     (schema, batch)
 }
 
-/// A column of any type of the format: constant, repeating, rising or wild values, with nulls or without.
+/// A column of any type of the format: constant, repeating, ascending or random values, with or without
+/// nulls.
 fn random_column(kind: u64, rows: usize, nullable: bool, random: &mut Random) -> ArrayRef {
     let shape = random.below(4);
     let start = random.below(1 << 40);
@@ -231,7 +233,7 @@ fn random_column(kind: u64, rows: usize, nullable: bool, random: &mut Random) ->
     }
 }
 
-/// How many random schemas are tried: few in a quick run.
+/// Number of random schemas: few in a quick run.
 fn random_cases() -> u64 {
     std::env::var("INTEROP_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60)
 }
@@ -334,7 +336,7 @@ fn manifests_of_both_engines_are_the_same_bytes() {
 
 #[test]
 #[ignore = "needs the original engine: interop/tatami/run.sh"]
-fn files_that_the_original_converts_read_equal() {
+fn files_converted_by_the_original_read_the_same() {
     let (folder, expected) = case("convert");
     let work = tempfile::tempdir().unwrap();
     let out = work.path().join("out.tatami");

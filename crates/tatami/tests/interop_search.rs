@@ -1,4 +1,4 @@
-//! Live round trips with the original engine; `interop/tatami/search/README.md` says what is needed.
+//! Live round trips with the original engine; `interop/tatami/search/README.md` lists the requirements.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failing helper is a failing test")]
 
 mod documents;
@@ -68,14 +68,14 @@ fn json_lines(rows: &RecordBatch) -> String {
 }
 
 fn original(arguments: &[&str]) -> String {
-    let program =
-        std::env::var_os("TESSELLE_TATAMI_ORIGINAL").expect("TESSELLE_TATAMI_ORIGINAL names a program");
+    let program = std::env::var_os("TESSELLE_TATAMI_ORIGINAL")
+        .expect("TESSELLE_TATAMI_ORIGINAL is the path of a program");
     let output = Command::new(Path::new(&program)).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Our answers in the form that the other program prints.
+/// Our results in the output format of the other program.
 fn ours(place: &Place, name: &str) -> String {
     let mut lines = String::new();
     for query in QUERIES {
@@ -129,7 +129,7 @@ fn both_engines_find_the_same_in_segments_of_either() {
     }
 }
 
-/// The original's server over a folder; it ends with the value.
+/// The original's server over a folder; stopped on drop.
 struct Server {
     process: std::process::Child,
     port: u16,
@@ -137,7 +137,8 @@ struct Server {
 
 impl Server {
     fn start(folder: &str) -> Self {
-        let program = std::env::var_os("TATAMI_BIN").expect("TATAMI_BIN names the original's command line");
+        let program =
+            std::env::var_os("TATAMI_BIN").expect("TATAMI_BIN is the path of the original's command line");
         // A port that was free a moment ago.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let address = format!("127.0.0.1:{port}");
@@ -151,7 +152,7 @@ impl Server {
         server
     }
 
-    /// The body of an answer; `None` while nobody listens.
+    /// The body of a response; `None` while the server does not listen.
     fn get(&self, target: &str) -> Option<String> {
         let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port)).ok()?;
         write!(stream, "GET {target} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
@@ -204,7 +205,7 @@ fn a_folder_of_our_segments_is_served_by_the_original() {
             .collect();
         let scores = |hits: &[(u32, String)]| hits.iter().map(|hit| hit.0).collect::<Vec<_>>();
         assert_eq!(scores(&ours), scores(&theirs), "{query}");
-        // Among documents that tie at the end the original may show others: it looks at the first few only.
+        // Among documents that tie at the end the original may show others: it only checks the first few.
         let last = ours.last().map_or(0, |hit| hit.0);
         let sure =
             |hits: &[(u32, String)]| hits.iter().filter(|hit| hit.0 != last).cloned().collect::<Vec<_>>();

@@ -185,7 +185,7 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Equal as files see it: NaN bits are kept, so arrays are compared by their data.
+/// Bitwise equality: NaN bits are kept, so arrays are compared by their data.
 fn same(a: &RecordBatch, b: &RecordBatch) -> bool {
     a.num_rows() == b.num_rows()
         && a.columns()
@@ -198,7 +198,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn what_is_written_is_read_whatever_is_asked(case in cases()) {
+    fn written_files_match_the_model_for_any_request(case in cases()) {
         let location = Location::new(Arc::new(MemoryStorage::new()), "m.tatami");
         let schema = case.batch.schema();
         let mut writer = Box::new(Writer::create(&location, &schema, case.options.clone(), false, &shared()).unwrap());

@@ -138,7 +138,7 @@ fn sql(p: &Value) -> String {
 }
 
 #[test]
-fn scans_give_the_rows_of_the_original_and_skip_as_many_groups() {
+fn scans_match_the_original_and_skip_as_many_groups() {
     for (folder, expected) in cases().into_iter().filter(|(_, e)| e.get("members").is_none()) {
         for wanted in expected["scans"].as_array().unwrap_or(&Vec::new()) {
             let name = expected["files"].as_object().unwrap().keys().next().unwrap();
@@ -155,7 +155,7 @@ fn scans_give_the_rows_of_the_original_and_skip_as_many_groups() {
             }
             let table = open(&path, &OpenOptions::default()).unwrap().default_table().unwrap();
             let tasks = table.plan(&request).unwrap().tasks.len() as u64;
-            // Float bounds leave NaN out, which is above every number here: they cannot refute `>`.
+            // Float bounds ignore NaN, which is above every number here: they cannot refute `>`.
             if text.contains("\"score\" >") {
                 continue;
             }
@@ -185,7 +185,7 @@ fn scalar(value: &Value) -> Scalar {
 }
 
 #[test]
-fn lookups_find_the_row_that_the_original_finds() {
+fn lookups_match_the_original() {
     for (folder, expected) in cases().into_iter().filter(|(_, e)| e.get("members").is_none()) {
         let lookups = match &expected["lookups"] {
             Value::Array(list) => {
@@ -221,7 +221,7 @@ fn lookups_find_the_row_that_the_original_finds() {
 }
 
 #[test]
-fn single_rows_and_blobs_are_taken_in_any_order() {
+fn single_rows_and_blobs_are_read_in_any_order() {
     for case_name in ["blob-many", "blob-dict", "types-nulls", "row-groups", "crafted-blob-dict"] {
         let (folder, expected) = case(case_name);
         for (name, spec) in expected["files"].as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! Repair: whole row groups are kept, indexes are rebuilt, the source is not touched.
+//! Repair: intact row groups are kept, indexes are rebuilt, the source is not changed.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,7 +21,7 @@ fn repair(source: &Path, target: &Path) -> Repaired {
     let repaired = Tatami
         .repair(&from, &to, &OpenOptions::default(), &driver())
         .unwrap_or_else(|e| panic!("{}: {e}", source.display()));
-    assert_eq!(std::fs::read(source).unwrap(), before, "the source is not touched");
+    assert_eq!(std::fs::read(source).unwrap(), before, "the source is not changed");
     assert_eq!(repaired.kept_bytes + repaired.dropped_bytes, before.len() as u64);
     let mut report = Report::new(Depth::Deep);
     open(target, &OpenOptions::default()).unwrap().verify(Depth::Deep, &driver(), &mut report).unwrap();
@@ -30,7 +30,7 @@ fn repair(source: &Path, target: &Path) -> Repaired {
 }
 
 #[test]
-fn every_damaged_fixture_becomes_a_sound_file() {
+fn every_damaged_fixture_becomes_a_valid_file() {
     let (folder, expected) = case("corrupt");
     let work = tempfile::tempdir().unwrap();
     for name in expected["files"].as_object().unwrap().keys() {
@@ -40,7 +40,7 @@ fn every_damaged_fixture_becomes_a_sound_file() {
 }
 
 #[test]
-fn a_damaged_index_or_header_costs_no_rows() {
+fn a_damaged_index_or_header_loses_no_rows() {
     let (folder, expected) = case("corrupt");
     let work = tempfile::tempdir().unwrap();
     let intact = expected["files"]["intact.tatami"]["columns"].as_object().unwrap();
@@ -64,7 +64,7 @@ fn a_damaged_index_or_header_costs_no_rows() {
 }
 
 #[test]
-fn a_damaged_page_costs_its_row_group_alone() {
+fn a_damaged_page_loses_only_its_row_group() {
     let (folder, expected) = case("corrupt");
     let work = tempfile::tempdir().unwrap();
     let target = work.path().join("out.tatami");
@@ -84,7 +84,7 @@ fn a_damaged_page_costs_its_row_group_alone() {
 }
 
 #[test]
-fn the_records_of_a_file_without_footer_are_saved() {
+fn the_records_of_a_file_without_a_footer_are_recovered() {
     let (folder, _) = case("corrupt");
     let work = tempfile::tempdir().unwrap();
     let target = work.path().join("out.tatami");
@@ -95,7 +95,7 @@ fn the_records_of_a_file_without_footer_are_saved() {
 }
 
 #[test]
-fn old_versions_and_search_segments_stay_what_they_are() {
+fn old_versions_and_search_segments_are_preserved() {
     let root = fixtures();
     let work = tempfile::tempdir().unwrap();
     for name in [

@@ -1,6 +1,6 @@
 //! Search segments of the original engine: postings, hits and scores bit for bit.
 //!
-//! Runs over the fixture set that the environment variable `TESSELLE_FIXTURES` names, or over the cases in `tests/data`.
+//! Runs over the fixture set in the directory `TESSELLE_FIXTURES`, or over the cases in `tests/data`.
 #![allow(clippy::unwrap_used, reason = "a failing helper is a failing test")]
 
 use std::fs;

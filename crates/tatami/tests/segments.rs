@@ -1,4 +1,4 @@
-//! Segments built here: found again, filtered, highlighted, deleted from.
+//! Segments built here: searched, filtered, highlighted, deleted from.
 
 mod documents;
 
@@ -13,7 +13,7 @@ use tesselle_tatami::search::{
 use tesselle_tatami::{Collection, Tatami};
 
 #[test]
-fn stored_columns_come_back_with_the_hits() {
+fn hits_include_stored_columns() {
     let place = Place::new();
     let options = IndexOptions::text(["title", "body"]).stored(["url", "title", "stars"]);
     place.index("a.tatami", &corpus(), &options);
@@ -22,7 +22,7 @@ fn stored_columns_come_back_with_the_hits() {
     assert_eq!(hits.hits[0].fields.title, b"River stones");
     assert_eq!(hits.hits[0].fields.url, b"https://example.com/a");
     assert_eq!(hits.hits[0].fields.snippet, b"The river carries stones. The river is long.");
-    // Ids are the SHA-256 of the URL where none are given.
+    // Ids are the SHA-256 of the URL if none are given.
     assert_eq!(hits.hits[0].fields.doc_id.len(), 64);
     assert_eq!(place.segment("a.tatami").shape(), Shape::Snippet);
 }
@@ -64,7 +64,7 @@ fn phrases_are_checked_in_the_stored_text() {
     assert_eq!(docs("bridge -\"stone bridge\""), [3]);
     assert_eq!(docs("\"bridge stone\""), [3]);
     assert!(docs("\"stones river\"").is_empty(), "a phrase does not reach from one field into the next");
-    // A snippet of two words hides the rest of the text.
+    // A snippet of two words omits the rest of the text.
     let options = IndexOptions { snippet_chars: 12, ..IndexOptions::text(["body"]).stored(["url"]) };
     place.index("lead.tatami", &corpus(), &options);
     let hits = place.search("lead.tatami", "\"bridge over\"", &SearchOptions::default());
@@ -74,7 +74,7 @@ fn phrases_are_checked_in_the_stored_text() {
 }
 
 #[test]
-fn highlights_show_the_words_found() {
+fn highlights_show_the_matched_words() {
     let place = Place::new();
     place.index("a.tatami", &corpus(), &IndexOptions::text(["title", "body"]));
     let options = SearchOptions { highlight: Some(80), ..Default::default() };
@@ -175,7 +175,7 @@ fn a_merge_drops_deleted_documents_for_good() {
     delete(&a, &a, &Deletion::Docs(vec![1]), false, &driver()).unwrap();
     let summary = merge_segments(&[a.clone(), b], &merged, false, &driver()).unwrap();
     assert_eq!(summary.rows, 5);
-    // The same as if the document had never been there.
+    // The same as if the document had never existed.
     let kept = arrow_select::concat::concat_batches(
         &corpus().schema(),
         [&corpus().slice(0, 1), &corpus().slice(2, 4)],
@@ -190,7 +190,7 @@ fn a_merge_drops_deleted_documents_for_good() {
 }
 
 #[test]
-fn a_manifest_says_which_segments_count() {
+fn only_segments_in_the_manifest_are_searched() {
     let place = Place::new();
     let folder = place.location("");
     for name in ["a.tatami", "b.tatami"] {
@@ -217,7 +217,7 @@ fn wrong_calls_are_refused() {
     };
     assert!(refuse(IndexOptions::default()).contains("the columns to search in"));
     assert!(refuse(IndexOptions::text(["titel"])).contains("did you mean 'title'"));
-    assert!(refuse(IndexOptions::text(["stars"])).contains("not text"));
+    assert!(refuse(IndexOptions::text(["stars"])).contains("not a string"));
     assert!(refuse(IndexOptions::text(["title"]).stored(["norm_url"])).contains("norm_url"));
     assert!(!place.location("x.tatami").exists().unwrap());
     let empty = search(&place.location(""), "x", &SearchOptions::default(), &OpenOptions::default(), &driver)
@@ -239,7 +239,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_token_is_found_where_it_was_put(
+    fn every_token_is_found_in_its_documents(
         bodies in prop::collection::vec(prop::option::of("([a-dé日]{1,4}[ .-]){0,12}"), 0..60),
         flat in any::<bool>(),
         memory in prop::option::of(0usize..2000),
@@ -270,7 +270,7 @@ proptest! {
 }
 
 #[test]
-fn the_bytes_depend_on_the_documents_alone() {
+fn the_bytes_depend_only_on_the_documents() {
     let place = Place::new();
     let rows = many(900);
     let options = |memory| IndexOptions { memory, ..IndexOptions::text(["body"]) };
@@ -280,7 +280,7 @@ fn the_bytes_depend_on_the_documents_alone() {
 }
 
 #[test]
-fn any_single_flip_is_noticed_or_harmless() {
+fn any_single_flip_is_detected_or_harmless() {
     let place = Place::new();
     place.index("a.tatami", &many(40), &IndexOptions::text(["body"]).stored(["body"]));
     let sound = place.bytes("a.tatami");

@@ -1,4 +1,5 @@
-//! Files we write: equal to the original's wherever the format determines the bytes, and readable in every profile.
+//! Written files: equal to the original's wherever the format determines the bytes, and readable in every
+//! profile.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -47,7 +48,7 @@ fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> RecordBatch {
     arrow_select::concat::concat_batches(schema, batches).unwrap()
 }
 
-/// The options that the original was given, as far as the layout tells.
+/// The options of the original's writer, as far as the layout shows.
 fn options_of(layout: &Value) -> WriterOptions {
     let names = |bit: u64| -> Vec<String> {
         let fields = layout["schema"].as_array().unwrap().iter();
@@ -128,7 +129,7 @@ fn check_layout(what: &str, chunks: &[Value], layout: &Value) {
             assert_eq!(got[key], want[key], "{here}: {key}");
         }
         let zone = |key: &str| want.get(key).cloned().unwrap_or(Value::Null);
-        // The original lets a leading NaN stand as both bounds; here it is left out.
+        // The original keeps a leading NaN as both bounds; here it is ignored.
         let nan = zone("zone_min").as_str().is_some_and(|z| z.ends_with("f87f") || z.ends_with("c07f"));
         if !nan {
             assert_eq!(
@@ -197,7 +198,7 @@ fn sample(rows: usize) -> (SchemaRef, RecordBatch) {
 }
 
 #[test]
-fn the_extended_profile_reads_back_with_every_codec() {
+fn the_extended_profile_round_trips_with_every_codec() {
     let (schema, batch) = sample(3000);
     for codec in [Codec::Zstd, Codec::Lz4, Codec::None] {
         let options = WriterOptions {
@@ -258,7 +259,7 @@ fn batches_of_any_size_give_the_same_file() {
 }
 
 #[test]
-fn blobs_beyond_the_buffer_are_written_between_row_groups() {
+fn blobs_larger_than_the_buffer_are_written_between_row_groups() {
     let (schema, batch) = sample(4000);
     let (schema, batch) = (Arc::new(schema.project(&[0, 4]).unwrap()), batch.project(&[0, 4]).unwrap());
     let options = WriterOptions {
@@ -277,7 +278,7 @@ fn blobs_beyond_the_buffer_are_written_between_row_groups() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_leaves_no_file() {
+fn invalid_rows_are_refused_and_leave_no_file() {
     let (schema, batch) = sample(50);
     let refuse = |options: WriterOptions, batch: &RecordBatch, schema: &SchemaRef, text: &str| {
         let (storage, location) = memory();
@@ -324,7 +325,7 @@ fn an_unfinished_write_leaves_nothing() {
 }
 
 #[test]
-fn the_plain_format_declares_lists_but_holds_no_row_of_one() {
+fn the_plain_format_declares_lists_but_stores_no_rows_of_them() {
     let list = DataType::new_list(DataType::Int64, true);
     let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("tags", list, true)]));
     let (_, location) = memory();
@@ -339,9 +340,9 @@ fn the_plain_format_declares_lists_but_holds_no_row_of_one() {
     assert!(error.contains("'tags'") && error.contains("profile=extended"), "{error}");
 }
 
-/// Few rows of text pages and of blob runs, in the middle and at the ends.
+/// A few rows of string pages and of blob runs, in the middle and at the ends.
 #[test]
-fn some_rows_are_those_of_all_rows() {
+fn selected_rows_match_a_full_read() {
     let rows = 3000usize;
     let word = |i: usize| format!("{}{}", "wörter ".repeat(i % 7), i * 7919 % 3001);
     let number = Int32Array::from_iter_values((0..rows).map(|i| (i / 10) as i32));

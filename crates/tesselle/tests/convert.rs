@@ -495,7 +495,7 @@ fn rows_of_nulls_keep_their_time_or_are_said_to_be_lost() {
         let done = done.unwrap();
         assert_eq!(done.summary.rows, rows, "{pairs:?}");
         assert_eq!(
-            done.lost.iter().any(|lost| lost.starts_with("1 rows of nulls only")),
+            done.lost.iter().any(|lost| lost.starts_with("1 rows with only nulls")),
             rows == 2,
             "{pairs:?}"
         );
@@ -650,7 +650,11 @@ fn points_of_equal_time_and_origins_are_said_to_be_lost() {
     let error = run(&source, &target, |c| c).unwrap_err();
     assert!(error.to_string().contains("order=sort"), "{error}");
     let done = run(&source, &target, |c| c.options(settings(&["order=sort"]))).unwrap();
-    assert!(done.lost.iter().any(|lost| lost.starts_with("1 points whose time")), "{:?}", done.lost);
+    assert!(
+        done.lost.iter().any(|lost| lost.starts_with("1 points (of aligned devices, rows) replaced")),
+        "{:?}",
+        done.lost
+    );
 
     let source = folder.path().join("off.csv");
     std::fs::write(&source, "k,a\n5,1.5\n6,2.5\n8,3.5\n").unwrap();

@@ -1,4 +1,4 @@
-//! The container face of an archive.
+//! The `Container` implementation of an archive.
 
 use std::sync::Arc;
 

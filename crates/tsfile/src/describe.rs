@@ -19,13 +19,13 @@ use crate::read::loaded::{ChunkRef, header_range};
 use crate::read::walk::page_headers;
 use crate::table::{self};
 
-/// Reads the headers of chunks of one series.
+/// Reads the chunk headers of one series.
 pub(crate) fn first_headers(archive: &Archive, name: &str, chunks: &[ChunkRef]) -> Result<Vec<ChunkHeader>> {
     let wanted: Vec<(&ChunkRef, &str)> = chunks.iter().map(|c| (c, name)).collect();
     Ok(read_headers(archive, &wanted)?.into_iter().map(|(header, _)| header).collect())
 }
 
-/// Reads many chunk headers with one request per file; each with the range of its pages.
+/// Reads many chunk headers with one request per file; each comes with the byte range of its pages.
 pub(crate) fn read_headers(
     archive: &Archive,
     wanted: &[(&ChunkRef, &str)],
@@ -53,7 +53,7 @@ pub(crate) fn read_headers(
     headers.into_iter().map(|h| h.ok_or_else(missing)).collect()
 }
 
-/// The answer of `info`.
+/// Builds the description that `info` prints.
 pub(crate) fn describe(archive: &Archive) -> Result<Description> {
     let mut description = Description::new(crate::format::NAME, archive.version());
     description.metadata =
@@ -79,13 +79,13 @@ pub(crate) fn describe(archive: &Archive) -> Result<Description> {
     Ok(description)
 }
 
-/// The free metadata of the files; of equal keys the last one counts.
+/// The key-value metadata of the files; for equal keys the last one wins.
 pub(crate) fn attributes(archive: &Archive) -> Vec<Attribute> {
     let mut all: Vec<Attribute> = Vec::new();
     for entry in &archive.files {
         let metadata = &entry.file.metadata;
-        let created = metadata.created_by.iter().map(|text| ("created_by", json!(text)));
-        // What every file says about encryption is no attribute of its own.
+        let created = metadata.created_by.iter().map(|value| ("created_by", json!(value)));
+        // Every file states its encryption; that is not user metadata.
         let properties = metadata.properties.iter().filter(|(key, _)| !is_about_encryption(key));
         let properties = properties.map(|(key, value)| (key.as_str(), json!(value)));
         for (key, value) in created.chain(properties) {
@@ -155,7 +155,7 @@ fn column_extra(archive: &Archive, column: &ColumnData) -> Result<Map<String, Js
 
 fn describe_model(archive: &Archive, name: &str) -> Result<TableDescription> {
     let Some(table) = archive.tables.get(name) else {
-        return Err(Error::internal("a table is described that is not there"));
+        return Err(Error::internal("a table to describe does not exist"));
     };
     let version = archive.files.first().map_or(crate::meta::Version::V4, |f| f.file.version);
     let mut columns = vec![time_column()];
@@ -181,7 +181,7 @@ fn describe_model(archive: &Archive, name: &str) -> Result<TableDescription> {
     Ok(TableDescription { name: name.to_string(), rows, columns, extra })
 }
 
-/// How many chunks [`chunks`] lists without a limit; `None` where metadata does not read.
+/// Counts the chunks that [`chunks`] lists without a limit; `None` if the metadata is not readable.
 pub(crate) fn chunk_count(archive: &Archive) -> Option<u64> {
     let mut count = 0;
     for (path, places) in &archive.devices {
@@ -230,9 +230,12 @@ pub(crate) fn chunks(archive: &Archive, limit: Option<usize>) -> Result<Vec<Json
         let Some(entry) = archive.files.get(*file) else { continue };
         let version = entry.file.version;
         if header.measurement != *name || header.data_type != *data_type {
-            let text =
-                format!("a chunk of '{}' is referred to as '{}'", header.measurement.escape_debug(), name);
-            return Err(Error::corrupt(text).class("bad_chunk").offset(*offset).file(&*entry.file.path));
+            let value = format!(
+                "the metadata lists a chunk of '{}' as '{}'",
+                header.measurement.escape_debug(),
+                name
+            );
+            return Err(Error::corrupt(value).class("bad_chunk").offset(*offset).file(&*entry.file.path));
         }
         let (pages, _) = page_headers(&entry.location, &header, version, &range).in_file(&entry.file.path)?;
         let pages: Vec<Json> =

@@ -1,4 +1,4 @@
-//! The format as the registry knows it.
+//! The `Format` implementation for the registry.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::write;
 /// The name of the format.
 pub(crate) const NAME: &str = "tsfile";
 
-/// TsFile: files of every version, and data directories of them.
+/// TsFile: files of every version, and data directories.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TsFile;
 
@@ -72,7 +72,8 @@ impl Format for TsFile {
         if folder.has("sequence") || folder.has("unsequence") {
             return FolderKind::Container;
         }
-        // A folder of TsFiles and what belongs to them is one data folder; next to other containers they stand alone.
+        // A folder of TsFiles and their side files is one data directory; next to other containers each file
+        // is its own.
         let stranger = folder.entries.iter().any(|entry| match entry.kind {
             EntryKind::Folder => true,
             EntryKind::Other => false,

@@ -1,4 +1,4 @@
-//! The byte map: every section of every file with its position and what it holds.
+//! The byte map: every section of every file with its position and contents.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -33,7 +33,7 @@ fn of_file(entry: &ArchiveFile) -> Result<FileLayout> {
     Ok(FileLayout { file: entry.label.clone(), size: file.size, extents }.close_gaps())
 }
 
-/// A chunk group in the making.
+/// A chunk group whose end is not known yet.
 #[derive(Default)]
 struct Group {
     start: u64,
@@ -46,8 +46,8 @@ impl Group {
         let group = std::mem::take(self);
         let (Some(device), false) = (group.device, group.inner.is_empty()) else { return };
         let chunks = group.inner.iter().filter(|e| e.column.is_some() && e.depth == 1).count();
-        let text = format!("chunk group of {device}, {chunks} chunks");
-        extents.push(Extent::new(group.start..end, Role::Data, text).table(&device));
+        let label = format!("chunk group of {device}, {chunks} chunks");
+        extents.push(Extent::new(group.start..end, Role::Data, label).table(&device));
         extents.extend(group.inner.into_iter().map(|e| e.table(&device)));
     }
 }
@@ -56,27 +56,27 @@ fn data_extents(entry: &ArchiveFile, statistics: &HashMap<u64, Statistics>, exte
     let file = &entry.file;
     let mut walker = Walker::new(&entry.location, file.version, file.data_end);
     let mut group = Group { start: walker.position(), ..Group::default() };
-    // Damage ends the walk; what follows shows as not referenced, and 'verify' says why.
+    // Damage ends the walk; the rest is shown as not referenced, and `verify` reports why.
     while let Ok(Some((at, record))) = walker.next() {
         let end = walker.position();
         match record {
             Record::Chunk(chunk) => {
                 let range = at..end;
-                let text = chunk_text(&chunk, statistics.get(&at), file.version);
+                let label = chunk_label(&chunk, statistics.get(&at), file.version);
                 let column = &chunk.loaded.header.measurement;
-                group.inner.push(Extent::new(range, Role::Data, text).column(column).depth(1));
+                group.inner.push(Extent::new(range, Role::Data, label).column(column).depth(1));
                 page_extents(&chunk, &mut group.inner);
             }
             Record::GroupHeader(device) => {
                 group.close(at, extents);
                 group = Group { start: at, device: Some(device.path()), inner: Vec::new() };
-                let text = format!("chunk group header of {}", device.path());
-                group.inner.push(Extent::new(at..end, Role::Metadata, text).depth(1));
+                let label = format!("chunk group header of {}", device.path());
+                group.inner.push(Extent::new(at..end, Role::Metadata, label).depth(1));
             }
             Record::GroupFooter(footer) => {
                 let (device, chunks, size) = (footer.device.path(), footer.chunks, footer.data_size);
-                let text = format!("chunk group footer of {device}, {chunks} chunks, {size} bytes");
-                group.inner.push(Extent::new(at..end, Role::Metadata, text).depth(1));
+                let label = format!("chunk group footer of {device}, {chunks} chunks, {size} bytes");
+                group.inner.push(Extent::new(at..end, Role::Metadata, label).depth(1));
                 group.device = Some(device);
                 group.close(end, extents);
                 group.start = end;
@@ -89,10 +89,10 @@ fn data_extents(entry: &ArchiveFile, statistics: &HashMap<u64, Statistics>, exte
                 ));
                 group.start = end;
             }
-            Record::OperationRange(least, most) => {
+            Record::OperationRange(min, max) => {
                 group.close(at, extents);
-                let text = format!("operation indexes {least} to {most}");
-                extents.push(Extent::new(at..end, Role::Metadata, text));
+                let label = format!("operation indexes {min} to {max}");
+                extents.push(Extent::new(at..end, Role::Metadata, label));
             }
             Record::Separator => break,
         }
@@ -106,23 +106,27 @@ fn page_extents(chunk: &WalkedChunk, out: &mut Vec<Extent>) {
     for (number, page) in chunk.loaded.pages.iter().enumerate() {
         let next = chunk.loaded.pages.get(number + 1).map(|p| p.offset);
         let end = next.unwrap_or(chunk.data_start.saturating_add(chunk.loaded.header.data_size));
-        let mut text = format!("page {number}");
+        let mut label = format!("page {number}");
         if let Some(s) = &page.header.statistics {
-            let _ = write!(text, ", {} points, times {} to {}", s.count, s.start_time, s.end_time);
+            let _ = write!(label, ", {} points, times {} to {}", s.count, s.start_time, s.end_time);
         }
-        let _ = write!(text, ", {} of {} bytes", page.header.compressed_size, page.header.uncompressed_size);
-        out.push(Extent::new(header_start..end, Role::Data, text).column(column).depth(2));
+        let _ = write!(label, ", {} of {} bytes", page.header.compressed_size, page.header.uncompressed_size);
+        out.push(Extent::new(header_start..end, Role::Data, label).column(column).depth(2));
         header_start = end;
     }
 }
 
-fn chunk_text(chunk: &WalkedChunk, statistics: Option<&Statistics>, version: crate::meta::Version) -> String {
+fn chunk_label(
+    chunk: &WalkedChunk,
+    statistics: Option<&Statistics>,
+    version: crate::meta::Version,
+) -> String {
     let header = &chunk.loaded.header;
     let what = match header.measurement.as_str() {
-        "" => "chunk of the times".to_string(),
+        "" => "time chunk".to_string(),
         name => format!("chunk of {name}"),
     };
-    let mut text = format!(
+    let mut label = format!(
         "{what}, {}, {}, {}",
         header.data_type.name(),
         header.encoding.name(version),
@@ -130,28 +134,28 @@ fn chunk_text(chunk: &WalkedChunk, statistics: Option<&Statistics>, version: cra
     );
     match statistics {
         Some(s) => {
-            let _ = write!(text, ", {} points, times {} to {}", s.count, s.start_time, s.end_time);
-            digest_text(s, header.data_type, &mut text);
+            let _ = write!(label, ", {} points, times {} to {}", s.count, s.start_time, s.end_time);
+            digest_label(s, header.data_type, &mut label);
         }
-        None => text.push_str(", not in the metadata"),
+        None => label.push_str(", not in the metadata"),
     }
-    let _ = write!(text, ", {} pages", chunk.loaded.pages.len());
-    text
+    let _ = write!(label, ", {} pages", chunk.loaded.pages.len());
+    label
 }
 
-fn digest_text(s: &Statistics, data_type: DataType, text: &mut String) {
+fn digest_label(s: &Statistics, data_type: DataType, label: &mut String) {
     let fields = [("min", &s.min), ("max", &s.max), ("first", &s.first), ("last", &s.last)];
     for (name, value) in fields {
         if let Some(value) = value {
-            let _ = write!(text, ", {name} {}", value.to_json_as(data_type));
+            let _ = write!(label, ", {name} {}", value.to_json_as(data_type));
         }
     }
     match s.sum {
         Some(Sum::Integer(sum)) => {
-            let _ = write!(text, ", sum {sum}");
+            let _ = write!(label, ", sum {sum}");
         }
         Some(Sum::Float(sum)) => {
-            let _ = write!(text, ", sum {}", Value::Double(sum).to_json());
+            let _ = write!(label, ", sum {}", Value::Double(sum).to_json());
         }
         None => {}
     }
@@ -163,17 +167,17 @@ fn metadata_extents(entry: &ArchiveFile, extents: &mut Vec<Extent>) {
     extents.push(Extent::new(start..start + 1, Role::Header, "separator"));
     if file.version.is_flat() {
         for device in &file.devices {
-            let text = format!("metadata of device {}", device.path);
+            let label = format!("metadata of device {}", device.path);
             extents
-                .push(Extent::new(device.place.0..device.place.1, Role::Metadata, text).table(&device.path));
+                .push(Extent::new(device.place.0..device.place.1, Role::Metadata, label).table(&device.path));
         }
     } else if start + 1 < file.metadata_start {
-        let text = format!("metadata of series and index, {} devices", file.devices.len());
-        extents.push(Extent::new(start + 1..file.metadata_start, Role::Index, text));
+        let label = format!("metadata of series and index, {} devices", file.devices.len());
+        extents.push(Extent::new(start + 1..file.metadata_start, Role::Index, label));
         for device in &file.devices {
-            let text = format!("index of device {}", device.path);
+            let label = format!("index of device {}", device.path);
             extents.push(
-                Extent::new(device.place.0..device.place.1, Role::Index, text).table(&device.path).depth(1),
+                Extent::new(device.place.0..device.place.1, Role::Index, label).table(&device.path).depth(1),
             );
         }
     }
@@ -182,12 +186,12 @@ fn metadata_extents(entry: &ArchiveFile, extents: &mut Vec<Extent>) {
     let bloom = file.metadata.bloom.as_ref().map_or_else(String::new, |b| {
         format!(", bloom filter of {} bits and {} functions", b.bits(), b.functions())
     });
-    let text = format!("file metadata{bloom}");
-    extents.push(Extent::new(file.metadata_start..end, Role::Metadata, text));
+    let label = format!("file metadata{bloom}");
+    extents.push(Extent::new(file.metadata_start..end, Role::Metadata, label));
     extents.push(Extent::new(
         end..end + 4,
         Role::Metadata,
         format!("size of the file metadata, {}", end - file.metadata_start),
     ));
-    extents.push(Extent::new(end + 4..file.size, Role::Header, "closing magic"));
+    extents.push(Extent::new(end + 4..file.size, Role::Header, "trailing magic"));
 }

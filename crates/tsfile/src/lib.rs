@@ -1,15 +1,17 @@
-//! TsFile: time series of devices, in the five layouts that Apache IoTDB and Apache TsFile have written since 0.8.
+//! TsFile: time series of devices, in the five file versions that Apache IoTDB and Apache TsFile have written
+//! since 0.8.
 //!
-//! [`TsFile`] opens a file or a data directory of files as a container. Each device is a table: `time`, then its
-//! measurements, joined on time. The table `*` has one row per point of the whole container, and files of the table
-//! model (version 4) show their tables with tag columns. Deletions beside a file are applied; of two points of a series
-//! at one time the later one counts.
+//! [`TsFile`] opens a file or a data directory as a container. Each device is a table: `time`, then its
+//! measurements, joined on time. The table `*` has one row per point of the whole container. Files of the
+//! table model (version 4) have tables with tag columns. Deletions stored next to a file are applied; of two
+//! points of a series at the same time the later one wins.
 //!
 //! ```text
-//! meta/    the structures on disk, parse and write side by side        legacy/  0.8 and 000001, which have no index tree
+//! meta/    on-disk structures, parse and write side by side           legacy/  0.8 and 000001, without an
+//! index tree
 //! read/    file -> assemble -> plan -> task -> source -> join -> batches
 //! write/   rows -> pages -> chunk groups -> tail
-//! rewrite/ a whole archive as another file
+//! rewrite/ rewrite of a whole archive into another file
 //! walk     the data section front to back: layout, verify, repair, tools
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! What is opened as one container: a file, or a data directory whose files are read together.
+//! An archive: the files that are opened as one container, either a single file or a data directory.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,25 +14,25 @@ use crate::read::file::{Device, File};
 use crate::read::loaded::FileFacts;
 use crate::read::schema::Show;
 
-/// Largest file of deletions that is read.
+/// Maximum size of a deletion file.
 const MAX_MODS_BYTES: u64 = 1 << 28;
-/// Deepest folder of a data directory.
+/// Maximum folder depth of a data directory.
 const MAX_FOLDER_DEPTH: usize = 8;
 
 /// A file, or the files of a data directory.
 #[derive(Debug)]
 pub(crate) struct Archive {
-    /// What was opened.
+    /// The opened location.
     pub(crate) location: Location,
-    /// The files; of two points at one time that of the later file counts.
+    /// The files; of two points at the same time that of the later file wins.
     pub(crate) files: Vec<ArchiveFile>,
-    /// Paths and facts of the files, as tasks share them.
+    /// Paths and properties of the files, shared by tasks.
     pub(crate) facts: Arc<[(Arc<str>, FileFacts)]>,
-    /// All devices by name, which is the path: file, and device in that file.
+    /// All devices by name (the path): file, and device in that file.
     pub(crate) devices: BTreeMap<String, Vec<(usize, usize)>>,
     /// The tables of the table model, by name.
     pub(crate) tables: BTreeMap<String, ModelTable>,
-    /// How values are shown.
+    /// How values map to Arrow.
     pub(crate) show: Show,
 }
 
@@ -41,27 +41,27 @@ pub(crate) struct Archive {
 pub(crate) struct ArchiveFile {
     /// The file.
     pub(crate) file: File,
-    /// Where it is.
+    /// Its location.
     pub(crate) location: Location,
     /// Its name in reports: relative to the data directory, or the last part of the path.
     pub(crate) label: String,
-    /// The deletions beside it.
+    /// The deletions stored next to it.
     pub(crate) deletions: Vec<Deletion>,
-    /// Where the file of deletions ends inside of one, which then does not count.
+    /// Offset at which the deletion file is cut off; the incomplete deletion is ignored.
     pub(crate) torn_deletion: Option<u64>,
 }
 
 /// A table of the table model.
 #[derive(Debug, Default)]
 pub(crate) struct ModelTable {
-    /// Its columns as declared; later files add theirs.
+    /// Its columns as declared; columns of later files are appended.
     pub(crate) columns: Vec<(MeasurementSchema, Category)>,
     /// The names of its devices.
     pub(crate) devices: Vec<String>,
 }
 
 impl ArchiveFile {
-    /// What decoding needs to know.
+    /// The properties of a file that decoding needs.
     pub(crate) fn facts(&self) -> FileFacts {
         FileFacts { version: self.file.version, data_end: self.file.data_end }
     }
@@ -72,7 +72,8 @@ impl ArchiveFile {
         Self::new(file, location, label)
     }
 
-    /// A database that runs has files in its directory that it still writes to: their whole chunk groups are read.
+    /// Opens one file. The directory of a running database has files that are still being written: their
+    /// complete chunk groups are read.
     fn open_in_directory(location: Location, label: String, limits: &Limits) -> Result<Self> {
         let file = match File::open(&location, location.size()?, limits) {
             Err(error) if error.class_name() == "incomplete" => File::recover(&location)?,
@@ -92,7 +93,7 @@ impl Archive {
     pub(crate) fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
         let limits = &options.limits;
         let mut files = Vec::with_capacity(1);
-        // What has a size is a file: to ask for its kind first would be one more question to the storage.
+        // A path with a size is a file: asking for its kind first would cost one more storage request.
         match location.size() {
             Ok(size) => files.push(ArchiveFile::open(location.clone(), size, limits)?),
             Err(_) if location.is_dir()? => {
@@ -152,7 +153,7 @@ impl Archive {
         self.devices.iter().filter(|(_, places)| self.table_of(places).is_none()).map(|(path, _)| path)
     }
 
-    /// A device over all files.
+    /// Returns a device over all files.
     pub(crate) fn device(&self, path: &str) -> Result<DeviceData> {
         let Some(places) = self.devices.get(path) else {
             let known = self.tree_devices().map(String::as_str).chain(self.tables.keys().map(String::as_str));
@@ -161,12 +162,12 @@ impl Archive {
         DeviceData::assemble(self, path, places)
     }
 
-    /// Refuses to read data that is encrypted; metadata may be shown.
+    /// Refuses to read encrypted data; its metadata can still be shown.
     pub(crate) fn refuse_unreadable(&self) -> Result<()> {
         if let Some(entry) = self.files.iter().find(|f| f.file.is_encrypted()) {
-            let cipher = entry.file.property("encryptType").unwrap_or("a cipher that is not named");
-            let text = format!("the pages of this file are encrypted with {}", cipher.escape_debug());
-            return Err(Error::unsupported(text)
+            let cipher = entry.file.property("encryptType").unwrap_or("an unnamed cipher");
+            let message = format!("the pages of this file are encrypted with {}", cipher.escape_debug());
+            return Err(Error::unsupported(message)
                 .class("encrypted")
                 .file(&*entry.file.path)
                 .suggest("its metadata can be shown with {}", [Action::Info]));
@@ -174,7 +175,7 @@ impl Archive {
         Ok(())
     }
 
-    /// The version as reports name it; files of several versions are named together.
+    /// The version as reports print it; the versions of several files are joined.
     pub(crate) fn version(&self) -> String {
         let mut names: Vec<&str> = self.files.iter().map(|f| f.file.version.name()).collect();
         names.sort_unstable();
@@ -182,14 +183,14 @@ impl Archive {
         names.join(", ")
     }
 
-    /// The archive behind a shared pointer, as plans need it.
+    /// The archive as a shared pointer, which plans need.
     pub(crate) fn shared(self) -> Arc<Self> {
         Arc::new(self)
     }
 }
 
-/// The name of a device among others: its path, unless that is the name of another one of a table. Tags may hold dots, or
-/// the word that stands for null.
+/// The name of a device: its path, unless another device of a table has that name. Tags may contain dots, or
+/// the word that represents null.
 fn name_of(
     device: &Device,
     devices: &BTreeMap<String, Vec<(usize, usize)>>,
@@ -213,35 +214,34 @@ fn name_of(
     name
 }
 
-/// The side file of this ending.
-pub(crate) fn beside(location: &Location, ending: &str) -> Location {
+/// The path of the side file with this ending.
+pub(crate) fn side_file(location: &Location, ending: &str) -> Location {
     let path = location.path().trim_end_matches('/');
     Location::new(Arc::clone(location.storage()), [path, ".", ending].concat())
 }
 
-/// The deletions beside a file in either form, and where those of the second end inside of one. A file has one or the
-/// other; both while the database turns the first into the second, which is then part of it.
+/// The deletions next to a file in either form, and the offset at which those of the second form are cut off.
+/// A file has one form or the other; it has both while the database converts the first into the second, which
+/// then includes the first.
 pub(crate) fn read_deletions(location: &Location, version: Version) -> Result<(Vec<Deletion>, Option<u64>)> {
-    let text = beside(location, "mods");
+    let mods = side_file(location, "mods");
     let mut deletions = Vec::new();
-    if text.is_file()? {
-        deletions = mods::parse_all(&text.read_all(MAX_MODS_BYTES)?).in_file(text.path())?;
+    if mods.is_file()? {
+        deletions = mods::parse_all(&mods.read_all(MAX_MODS_BYTES)?).in_file(mods.path())?;
     }
-    let binary = beside(location, "mods2");
+    let binary = side_file(location, "mods2");
     if !version.is_compact() || !binary.is_file()? {
         return Ok((deletions, None));
     }
     let (found, torn) =
         mods2::parse_all(&binary.read_all(MAX_MODS_BYTES)?).in_file(binary.path()).map_err(|error| {
-            error.hint(
-                "without its file of deletions a file can be read with the points that were deleted from it",
-            )
+            error.hint("to read the file including its deleted points, remove the deletion file")
         })?;
     deletions.extend(found);
     Ok((deletions, torn))
 }
 
-/// The files of a data directory, relative to it, in the order of their rank, with whether they are out of sequence.
+/// The files of a data directory, relative to it, in rank order, each with whether it is out of sequence.
 pub(crate) fn data_files(location: &Location) -> Result<Vec<(String, bool)>> {
     let mut files = find(location, ".tsfile")?;
     files.sort_by_cached_key(|file| (is_unsequence(file), numbers(file), file.clone()));
@@ -254,7 +254,7 @@ pub(crate) fn data_files(location: &Location) -> Result<Vec<(String, bool)>> {
         .collect())
 }
 
-/// All files below a folder whose names end in `ending`, relative to it, sorted.
+/// All files below a folder with this ending, relative to it, sorted.
 pub(crate) fn find(location: &Location, ending: &str) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let mut folders = vec![(String::new(), 0)];
@@ -292,15 +292,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn side_files_lie_beside_files_without_a_folder_too() {
+    fn side_files_of_files_without_a_folder_are_found() {
         let storage: Arc<dyn tesselle_core::Storage> = Arc::new(MemoryStorage::new());
-        let path = |path: &str| beside(&Location::new(Arc::clone(&storage), path), "mods").path().to_string();
+        let path =
+            |path: &str| side_file(&Location::new(Arc::clone(&storage), path), "mods").path().to_string();
         assert_eq!(path("a.tsfile"), "a.tsfile.mods");
         assert_eq!(path("d/a.tsfile"), "d/a.tsfile.mods");
     }
 
     #[test]
-    fn late_files_rank_above_all_others_and_numbers_count_as_numbers() {
+    fn unsequence_files_rank_last_and_numbers_compare_as_numbers() {
         let storage = MemoryStorage::new();
         for name in [
             "d/unsequence/g/3-1-0.tsfile",

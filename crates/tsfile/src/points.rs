@@ -7,9 +7,9 @@ use crate::read::column::{Column, NONE};
 use crate::read::loaded::Loaded;
 use crate::read::page;
 use crate::write::statistics;
-use crate::write::values::{Slice, Texts};
+use crate::write::values::{Slice, StringSlices};
 
-/// Times and values of a page; values are absent for a time column.
+/// Times and values of a page; a time column has no values.
 #[derive(Debug)]
 pub(crate) struct PagePoints {
     /// One per point.
@@ -18,8 +18,8 @@ pub(crate) struct PagePoints {
     pub(crate) values: Option<Column>,
 }
 
-/// Decodes a page of a chunk. `times` are those of the time page beside it, for a column of an aligned group;
-/// `statistics` those that stand for a page without its own.
+/// Decodes a page of a chunk. `times` are those of the matching time page, for a column of an aligned group;
+/// `statistics` apply to a page without its own.
 pub(crate) fn decode(
     loaded: &Loaded,
     number: usize,
@@ -64,7 +64,8 @@ pub(crate) fn decode(
     Ok(PagePoints { times, values: Some(values) })
 }
 
-/// The least difference between values of a page whose floats are scaled integers; 1 where some are not scaled.
+/// The smallest step between values of a page with floats stored as scaled integers; 1 if some are not
+/// scaled.
 pub(crate) fn decimals(loaded: &Loaded, number: usize) -> Option<f64> {
     let (page, header) = (loaded.pages.get(number)?, &loaded.header);
     let mut scratch = Vec::new();
@@ -80,13 +81,13 @@ pub(crate) fn decimals(loaded: &Loaded, number: usize) -> Option<f64> {
     Some(if (1..MARKED).contains(&digits) { 10f64.powi(-digits) } else { 1.0 })
 }
 
-/// From this number on the digits of a page say that some of its values are not scaled.
+/// Digit counts from this number on mark a page with unscaled values.
 const MARKED: i32 = i32::MAX - 1;
 
 impl PagePoints {
-    /// How many strings are not UTF-8; `None` where the values are not strings.
+    /// Counts the strings that are not UTF-8; `None` if the values are not strings.
     pub(crate) fn not_utf8(&self, data_type: DataType) -> Option<usize> {
-        let (Some(column), true) = (&self.values, data_type.is_text()) else { return None };
+        let (Some(column), true) = (&self.values, data_type.is_string()) else { return None };
         let Column::Binary(strings) = column else { return None };
         if std::str::from_utf8(&strings.data).is_ok_and(|all| {
             strings
@@ -103,7 +104,7 @@ impl PagePoints {
         Some((0..self.times.len()).filter(|row| is_bad(*row)).count())
     }
 
-    /// The statistics as a writer of `version` keeps them.
+    /// The statistics as a writer of `version` would store them.
     pub(crate) fn statistics(&self, data_type: DataType, version: Version) -> Statistics {
         let mut found = match &self.values {
             None => statistics::of_times(&self.times),
@@ -114,13 +115,15 @@ impl PagePoints {
                     Column::Int64(v) => Slice::Int64(v),
                     Column::Float(v) => Slice::Float(v),
                     Column::Double(v) => Slice::Double(v),
-                    Column::Binary(s) => Slice::Binary(Texts::Offsets { data: &s.data, offsets: &s.offsets }),
+                    Column::Binary(s) => {
+                        Slice::Binary(StringSlices::Offsets { data: &s.data, offsets: &s.offsets })
+                    }
                 };
                 statistics::of_points(&self.times, slice, version)
             }
         };
         if !version.is_flat() {
-            // Later versions state the bounds, whatever the order of writing.
+            // Later versions state the bounds regardless of the order of writing.
             found.start_time = self.times.iter().copied().min().unwrap_or(found.start_time);
             found.end_time = self.times.iter().copied().max().unwrap_or(found.end_time);
         }

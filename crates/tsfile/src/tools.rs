@@ -14,9 +14,9 @@ use crate::open::{data_files, find, read_deletions};
 use crate::points::{self, PagePoints};
 use crate::walk::{Record, WalkedChunk, Walker};
 
-/// The ending of resource files.
+/// The extension of resource files.
 const RESOURCE: &str = ".tsfile.resource";
-/// Largest side file that is read.
+/// Maximum size of a side file.
 const MAX_SIDE_BYTES: u64 = 1 << 28;
 
 /// The devices and times of a resource file, or of all those below a folder:
@@ -68,11 +68,11 @@ fn devices_json(devices: &BTreeMap<String, TimeRange>) -> Json {
     Json::Object(devices)
 }
 
-/// The files of a data directory in the order in which their points count, the last one most: sequence files, then
-/// those out of sequence, each with its size, version, deletions, and the devices of its resource file.
+/// The files of a data directory in order of precedence, the last one wins: sequence files, then unsequence
+/// files, each with its size, version, deletions, and the devices of its resource file.
 pub fn data_directory(location: &Location) -> Result<Json> {
     if !location.is_dir()? {
-        return Err(Error::invalid("a data directory is a folder").file(location.path()));
+        return Err(Error::invalid("a data directory must be a folder").file(location.path()));
     }
     let mut files = Vec::new();
     for (relative, unsequence) in data_files(location)? {
@@ -133,7 +133,7 @@ fn tags_json(tags: &TagCondition) -> Json {
     }
 }
 
-/// Count, bounds, sum, first and last point of series over a stretch of time, and what they cost:
+/// Count, bounds, sum, first and last point of series over a time range, and the work this took:
 /// `{"series": [{"device": ..., "measurement": ..., "count": 3, ..., "effort": {"pages_decoded": 0, ...}}]}`.
 pub fn stats(location: &Location, request: &aggregate::Request, driver: &Driver) -> Result<Json> {
     let series = aggregate::aggregate(location, request, driver)?;
@@ -154,7 +154,7 @@ pub fn stats(location: &Location, request: &aggregate::Request, driver: &Driver)
     Ok(json!({ "series": shown.collect::<Vec<_>>() }))
 }
 
-/// A part of a dump, in the order of the file.
+/// A part of a dump, in file order.
 #[derive(Debug)]
 pub enum Dumped {
     /// The version of the file.
@@ -163,14 +163,14 @@ pub enum Dumped {
     Record(Map<String, Json>),
     /// A chunk; its pages follow.
     Chunk(Map<String, Json>),
-    /// A page of the last chunk, with its points where they are asked for.
+    /// A page of the last chunk, with its points if requested.
     Page(Map<String, Json>),
-    /// The end, and why a damaged or unfinished file was read no further.
+    /// The end, and the reason if a damaged or unfinished file was not read to its end.
     End(Option<String>),
 }
 
-/// Passes every record of the data section to `each`, in the order of the file; with `points` also the points of every
-/// page. Memory holds one chunk as stored and one page decoded.
+/// Passes every record of the data section to `each`, in file order; with `points` also the points of every
+/// page. Memory use is one stored chunk and one decoded page.
 pub fn read(location: &Location, points: bool, each: &mut dyn FnMut(Dumped) -> Result<()>) -> Result<()> {
     let size = location.size()?;
     let head = location.read_range(0..size.min(12))?;
@@ -196,7 +196,7 @@ pub fn read(location: &Location, points: bool, each: &mut dyn FnMut(Dumped) -> R
 struct Dump<'a> {
     version: Version,
     points: bool,
-    /// By page of the last time column.
+    /// Times by page of the last time column.
     times: Vec<Vec<i64>>,
     each: &'a mut dyn FnMut(Dumped) -> Result<()>,
 }
@@ -271,8 +271,8 @@ impl Dump<'_> {
             shown.insert("statistics".into(), Json::Object(statistics.to_json(header.data_type)));
         }
         if self.points || header.is_time_column() {
-            let beside = self.times.get(number).map(Vec::as_slice);
-            match points::decode(&chunk.loaded, number, self.version, beside, None::<&Statistics>) {
+            let times = self.times.get(number).map(Vec::as_slice);
+            match points::decode(&chunk.loaded, number, self.version, times, None::<&Statistics>) {
                 Ok(found) => {
                     if self.points {
                         shown.insert("points".into(), points_json(&found, header.data_type));

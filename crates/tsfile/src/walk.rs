@@ -1,6 +1,6 @@
-//! The data section read front to back, record by record, without any metadata.
+//! A sequential pass over the data section, record by record, without any metadata.
 //!
-//! Recovery, verification, the byte map and the sequential dump are all this walk with different eyes.
+//! Recovery, verification, the byte map and the sequential dump all use it.
 
 use std::ops::Range;
 
@@ -11,9 +11,9 @@ use crate::meta::chunk_group::ChunkGroupFooter;
 use crate::meta::{ChunkHeader, DeviceId, Version, marker};
 use crate::read::loaded::Loaded;
 
-/// First guess at the size of a record without its pages.
+/// Initial guess for the size of a record without its pages.
 const WINDOW: u64 = 1 << 10;
-/// Longest record without its pages: names have no bound of their own.
+/// Maximum size of a record without its pages: names have no limit of their own.
 const MAX_RECORD: u64 = 1 << 26;
 
 /// A record of the data section.
@@ -25,18 +25,18 @@ pub(crate) enum Record {
     GroupFooter(ChunkGroupFooter),
     /// A chunk with its pages.
     Chunk(Box<WalkedChunk>),
-    /// The version of the groups before it (version 2).
+    /// The version of the preceding groups (version 2).
     Version(i64),
-    /// Least and greatest operation index (version 3 and later).
+    /// Min and max operation index (version 3 and later).
     OperationRange(i64, i64),
     /// The end of the data section.
     Separator,
 }
 
-/// A chunk met on the way.
+/// A chunk found by the walk.
 #[derive(Debug)]
 pub(crate) struct WalkedChunk {
-    /// Where its pages start.
+    /// Offset of its pages.
     pub(crate) data_start: u64,
     /// Its header and pages.
     pub(crate) loaded: Loaded,
@@ -57,17 +57,17 @@ impl<'a> Walker<'a> {
         Self::within(location, version, version.head().len() as u64..end)
     }
 
-    /// Walks over a part that starts with a record.
+    /// Walks over a part of the file that starts with a record.
     pub(crate) fn within(location: &'a Location, version: Version, part: Range<u64>) -> Self {
         Self { location, version, position: part.start, end: part.end }
     }
 
-    /// Where the next record starts.
+    /// Offset of the next record.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// The next record with the offset of its first byte; `None` at the very end.
+    /// The next record with the offset of its first byte; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<(u64, Record)>> {
         if self.position >= self.end {
             return Ok(None);
@@ -80,7 +80,7 @@ impl<'a> Walker<'a> {
             let mut cursor = Cursor::new(&bytes, start, "record");
             match self.parse(&mut cursor) {
                 Ok(record) => {
-                    // A chunk moves the position itself, past its pages.
+                    // A chunk advances the position itself, past its pages.
                     if !matches!(record, Record::Chunk(_)) {
                         self.position = cursor.offset();
                     }
@@ -119,8 +119,8 @@ impl<'a> Walker<'a> {
                 Ok(Record::OperationRange(cursor.i64_be()?, cursor.i64_be()?))
             }
             other => {
-                let text = format!("byte {other:#04x} stands where a record should start");
-                Err(Error::corrupt(text).class("bad_marker").offset(at))
+                let message = format!("byte {other:#04x} is not the marker of a record");
+                Err(Error::corrupt(message).class("bad_marker").offset(at))
             }
         }
     }
@@ -128,11 +128,12 @@ impl<'a> Walker<'a> {
     fn chunk(&mut self, header: ChunkHeader, data_start: u64) -> Result<Record> {
         let data_end = data_start.checked_add(header.data_size).filter(|end| *end <= self.end);
         let Some(data_end) = data_end else {
-            let text = format!("a chunk of {} bytes passes the end at {}", header.data_size, self.end);
-            return Err(Error::corrupt(text).class("cut_chunk").offset(data_start));
+            let message =
+                format!("a chunk of {} bytes extends past the end at {}", header.data_size, self.end);
+            return Err(Error::corrupt(message).class("cut_chunk").offset(data_start));
         };
         let bytes: Bytes = self.location.read_range(data_start..data_end)?;
-        // A page that does not end with its chunk is damage, not a record that wants a larger window.
+        // A page that does not end with its chunk is damage, not a record that needs a larger window.
         let loaded = Loaded::new(header, self.version, &bytes, data_start).of_class("bad_page");
         let loaded = loaded
             .map_err(|e| Error::corrupt(e.message().to_string()).class("bad_page").offset(data_start))?;
@@ -141,7 +142,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// A crashed machine can leave zeros, and zero is the marker of a group: a group has a name.
+/// A crash can leave zeros, and zero is the marker of a chunk group; but a chunk group has a device name.
 fn named(device: &DeviceId, offset: u64) -> Result<()> {
     if device.path().is_empty() {
         return Err(Error::corrupt("a chunk group has no device").class("bad_marker").offset(offset));

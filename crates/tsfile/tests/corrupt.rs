@@ -1,4 +1,5 @@
-//! Strangers' bytes: no cut and no flipped bit may panic, hang or take memory; a cut file never opens.
+//! Hostile input: no truncation and no flipped bit may panic, hang or exhaust memory; a truncated file never
+//! opens.
 
 #![allow(clippy::unwrap_used, reason = "functions of a test")]
 
@@ -25,7 +26,7 @@ const CASES: [&str; 9] = [
     "v4py-camel",
 ];
 
-/// Everything a reader can do with the bytes; errors are fine. Whether they open.
+/// Runs every read operation on the bytes; errors are fine. Returns whether they open.
 fn survives(bytes: &[u8], driver: &Driver) -> bool {
     let _ = exercise(&TsFile, bytes, driver);
     let storage = MemoryStorage::new();
@@ -73,7 +74,7 @@ fn flipped_bytes_do_not_break_the_reader() {
 }
 
 #[test]
-fn the_former_format_is_refused_by_name() {
+fn the_pre_0_8_format_is_refused_by_name() {
     for (name, path, expected) in golden::cases("tsfile-upstream") {
         if expected.get("opens").is_some_and(|opens| opens == false) {
             let error = golden::open(&path.join("data.tsfile"), false).err().unwrap();

@@ -1,4 +1,4 @@
-//! Deletions in the binary form of IoTDB 2, against what the database itself says remains.
+//! Deletions in the binary form of IoTDB 2, compared with the rows that the database itself returns.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "functions of a test")]
 
@@ -30,7 +30,7 @@ fn bytes_of(case: &Value) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
 }
 
-/// The file with these deletions beside it, if any.
+/// The file with these deletions next to it, if any.
 fn place(file: &str, mods2: &[u8]) -> Location {
     let storage = MemoryStorage::new();
     storage.put("d/f.tsfile", std::fs::read(format!("{FOLDER}/{file}")).unwrap());
@@ -63,7 +63,7 @@ fn check_device(name: &str, container: &dyn Container, device: &Value) {
         let found: Vec<_> = columns[measurement].clone().into_iter().collect();
         assert_eq!(found, want, "{name}: {path}.{measurement}");
     }
-    // A row whose other columns were null before stays as one without values.
+    // A row whose other columns were null before remains as one without values.
     assert!(rows.iter().all(|time| times.contains(time)), "{name}: {path}");
 }
 
@@ -129,7 +129,7 @@ fn check_conditions(
 }
 
 #[test]
-fn what_remains_is_what_the_database_says() {
+fn remaining_rows_match_the_database() {
     let driver = golden::driver();
     let mut cases = 0;
     for (name, case) in expected().iter().filter(|(name, _)| *name != "torn") {
@@ -166,10 +166,10 @@ fn what_remains_is_what_the_database_says() {
     assert!(cases > 30);
 }
 
-/// The database reads up to the deletion that is cut; at some places it takes what is left of that for another one, or
-/// fails. Here it never counts.
+/// The database reads up to the truncated deletion; at some offsets it parses the remainder as another
+/// deletion, or fails. Here it is always ignored.
 #[test]
-fn a_torn_deletion_does_not_count() {
+fn a_truncated_deletion_is_ignored() {
     let case = &expected()["torn"];
     let bytes = bytes_of(case);
     let (all, _) = mods2::parse_all(&bytes).unwrap();
@@ -196,13 +196,13 @@ fn a_torn_deletion_does_not_count() {
     assert!(report.ok());
 }
 
-/// Where the last deletion begins.
+/// Offset of the last deletion.
 fn last_record(bytes: &[u8]) -> u64 {
     mods2::parse_all(&bytes[..bytes.len() - 1]).unwrap().1.unwrap()
 }
 
 #[test]
-fn damaged_deletions_break_nothing() {
+fn damaged_deletions_do_not_break_the_reader() {
     let driver = golden::driver();
     for (name, case) in expected() {
         let file = case["file"].as_str().unwrap_or("tree.tsfile").to_string();
@@ -224,7 +224,7 @@ fn damaged_deletions_break_nothing() {
 }
 
 #[test]
-fn deletions_of_another_kind_are_refused() {
+fn deletions_of_an_unknown_kind_are_refused() {
     let error = open(&place("tree.tsfile", &[9, 1, 2])).err().unwrap();
     assert_eq!(error.class_name(), "unsupported_mods");
     assert_eq!(error.byte_offset(), Some(0));

@@ -1,4 +1,4 @@
-//! Files without a point: those of the original engines open, and what is written without data is what they write.
+//! Empty files: those of the original engines open, and files written without data match them.
 
 #![allow(clippy::unwrap_used, reason = "functions of a test")]
 
@@ -20,7 +20,7 @@ fn original(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/empty").join(name)
 }
 
-/// Opens a file, verifies it to the bottom and gives the names of its tables, which must have no row.
+/// Opens a file, verifies it deeply and returns the names of its tables, which must be empty.
 fn tables(location: &Location) -> Vec<String> {
     let container = TsFile.open(location, &OpenOptions::default()).unwrap();
     let mut report = Report::new(Depth::Deep);
@@ -33,7 +33,7 @@ fn tables(location: &Location) -> Vec<String> {
     container.table_names()
 }
 
-/// What a writer gives that is closed at once, a device registered or not.
+/// The bytes of a writer that is closed immediately, with or without a declared device.
 fn written(version: Version, registered: bool) -> (Location, Vec<u8>) {
     let location = Location::new(Arc::new(MemoryStorage::new()), "f.tsfile");
     let mut writer =
@@ -54,7 +54,7 @@ fn written(version: Version, registered: bool) -> (Location, Vec<u8>) {
 }
 
 #[test]
-fn files_of_the_originals_without_data_open() {
+fn empty_files_of_the_original_engines_open() {
     for (name, want) in [
         ("v2-java-0.11.4.tsfile", &[][..]),
         ("v3-java-1.0.0.tsfile", &[]),
@@ -66,7 +66,7 @@ fn files_of_the_originals_without_data_open() {
 }
 
 #[test]
-fn files_without_data_are_written_as_the_originals_write_them() {
+fn empty_files_are_written_as_by_the_original_engines() {
     for version in Version::ALL {
         for registered in [false, true] {
             let (location, bytes) = written(version, registered);
@@ -75,7 +75,7 @@ fn files_without_data_are_written_as_the_originals_write_them() {
                 Version::V3 => {
                     assert_eq!(bytes, std::fs::read(original("v3-java-1.0.0.tsfile")).unwrap());
                 }
-                // The root is the same; 0.11 closes with a version record of its own.
+                // The root is the same; 0.11 ends with a version record of its own.
                 Version::V2 => {
                     let theirs = std::fs::read(original("v2-java-0.11.4.tsfile")).unwrap();
                     assert_eq!(bytes[..30], theirs[..30]);

@@ -1,4 +1,4 @@
-//! Floats come back as they were in every encoding, or are refused, or are rounded where that is asked for and reported.
+//! Floats round-trip in every encoding, or are refused, or are rounded where requested and reported.
 
 #![allow(clippy::unwrap_used, reason = "functions of a test")]
 
@@ -73,7 +73,7 @@ fn read_bits(location: &Location) -> Vec<u64> {
     batches.iter().flat_map(bits).collect()
 }
 
-/// Bits of the values; legacy Gorilla and CAMEL keep a NaN, whichever.
+/// Bits of the values; legacy Gorilla and CAMEL preserve that a value is NaN, but not its bits.
 fn bits(values: &Values) -> Vec<u64> {
     match values {
         Values::Float(v) => v.iter().map(|v| u64::from(v.to_bits())).collect(),
@@ -99,7 +99,7 @@ fn numbers() -> impl Strategy<Value = Vec<f64>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn floats_come_back_or_are_refused(numbers in numbers()) {
+    fn floats_round_trip_or_are_refused(numbers in numbers()) {
         let singles = Values::Float(numbers.iter().map(|v| *v as f32).collect());
         let doubles = Values::Double(numbers);
         for version in Version::ALL {
@@ -127,7 +127,7 @@ proptest! {
 }
 
 #[test]
-fn the_decimals_that_hold_the_data_are_chosen() {
+fn sufficient_decimals_are_chosen() {
     let values = Values::Double(vec![0.123_456, 0.5, -17.25]);
     for version in Version::ALL {
         for encoding in [Encoding::Rle, Encoding::Ts2Diff] {
@@ -139,7 +139,7 @@ fn the_decimals_that_hold_the_data_are_chosen() {
 }
 
 #[test]
-fn what_no_decimals_hold_is_marked_or_refused_with_a_way_out() {
+fn values_without_sufficient_decimals_are_marked_or_refused_with_a_hint() {
     let values = Values::Double(vec![1.0 / 3.0, 1e300, -0.0]);
     let (location, summary) = write(Version::V4, Encoding::Ts2Diff, None, &values);
     summary.unwrap();
@@ -152,7 +152,7 @@ fn what_no_decimals_hold_is_marked_or_refused_with_a_way_out() {
 }
 
 #[test]
-fn rounding_that_was_asked_for_is_reported() {
+fn requested_rounding_is_reported() {
     let values = Values::Double(vec![0.125, 0.5]);
     for version in Version::ALL {
         let (location, summary) = write(version, Encoding::Rle, Some(2), &values);

@@ -32,7 +32,8 @@ fn compare(container: &dyn Container, table: &str, lines: &[Vec<&str>]) {
     let [batch] = batches.as_slice() else { panic!("{} batches", batches.len()) };
     let column = |name: &str| batch.column_by_name(name).unwrap();
     assert_eq!(lines.len(), batch.num_rows());
-    // A cosine may differ in its last bits; near zero what counts is the size of the waves that add up to it.
+    // A cosine may differ in its last bits; near zero the tolerance follows the amplitude of the summed
+    // waves.
     let near = |a: f64, text: &str, precision: f64, wave: f64| {
         let b: f64 = text.parse().unwrap();
         assert!((a - b).abs() <= b.abs().max(wave) * precision, "{table}: {a} {b}");
@@ -48,14 +49,14 @@ fn compare(container: &dyn Container, table: &str, lines: &[Vec<&str>]) {
 }
 
 #[test]
-fn columns_of_frequencies_read_as_the_original_reads_them() {
+fn frequency_columns_match_the_original_reader() {
     let expected = std::fs::read_to_string(format!("{FOLDER}/freq.tsv")).unwrap();
     let lines: Vec<Vec<&str>> = expected.lines().map(|line| line.split('\t').collect()).collect();
     compare(&*open("freq.tsfile"), "root.w", &lines);
 }
 
 #[test]
-fn every_ratio_and_block_size_reads_as_the_original_reads_it() {
+fn every_ratio_and_block_size_matches_the_original_reader() {
     let expected = std::fs::read_to_string(format!("{FOLDER}/freq-settings.tsv")).unwrap();
     let container = open("freq-settings.tsfile");
     for device in ["a", "b", "c", "d"] {
@@ -71,7 +72,7 @@ fn statistics_of_the_values_before_encoding_neither_prune_nor_count_as_damage() 
     let mut beyond = 0;
     for device in ["root.a", "root.b", "root.c", "root.d"] {
         let all = rows(&*container, device, &Scan::all());
-        // Stated are -348 and 345; what comes back may lie outside.
+        // The statistics state -348 and 345; decoded values may be outside.
         for predicate in ["i > 345", "i < -348", "i = 0", "d > 0.3457268777464098", "f < -348.8"] {
             let predicate: Predicate = predicate.parse().unwrap();
             let want: usize = all.iter().map(|b| predicate.filter(b).unwrap().num_rows()).sum();

@@ -29,7 +29,7 @@ fn is_whole(expected: &Value) -> bool {
 }
 
 #[test]
-fn whole_files_have_no_error() {
+fn intact_files_have_no_error() {
     for folder in ["tsfile", "tsfile-upstream"] {
         for (name, path, expected) in golden::cases(folder) {
             if is_whole(&expected) && expected.get("devices").is_some() {
@@ -41,7 +41,7 @@ fn whole_files_have_no_error() {
 }
 
 #[test]
-fn truncated_files_are_refused_and_repaired_to_their_last_whole_group() {
+fn truncated_files_are_refused_and_repaired_to_their_last_complete_group() {
     for folder in ["tsfile", "tsfile-upstream"] {
         let cases = golden::cases(folder);
         for (name, path, expected) in cases.iter().filter(|(_, _, e)| !is_whole(e)) {
@@ -69,7 +69,7 @@ fn truncated_files_are_refused_and_repaired_to_their_last_whole_group() {
     }
 }
 
-/// The series of a file cut at `end`: points lie in the order of the chunks.
+/// The series of a file cut at `end`: points are in chunk order.
 fn kept_before(end: i64, devices: &Value) -> Value {
     let mut kept = serde_json::json!({});
     for (device, series) in devices.as_object().unwrap() {

@@ -1,5 +1,5 @@
-//! Random data directories against a naive model: files in and out of sequence, of any version, aligned or not, with
-//! deletions; read whole, projected, and with conditions that prune.
+//! Random data directories against a naive model: sequence and unsequence files of any version, aligned or
+//! not, with deletions; read whole, projected, and with predicates that prune.
 
 #![allow(clippy::unwrap_used, reason = "functions of a test")]
 
@@ -80,7 +80,7 @@ fn write_file(location: &Location, file: &FileModel, driver: &Driver) {
     writer.finish().unwrap();
 }
 
-/// What all files together must read as: by time the three columns.
+/// The expected result of all files together: the three columns by time.
 fn model(files: &[FileModel]) -> BTreeMap<i64, [Option<Plain>; 3]> {
     let mut rows: BTreeMap<i64, [Option<Plain>; 3]> = BTreeMap::new();
     let mut ordered: Vec<&FileModel> = files.iter().collect();
@@ -182,7 +182,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn directories_read_as_their_model(files in prop::collection::vec(file(), 1..4)) {
+    fn directories_match_their_model(files in prop::collection::vec(file(), 1..4)) {
         let driver = golden::driver();
         let files: Vec<FileModel> = files.into_iter().filter(|f| !f.rows.is_empty()).collect();
         prop_assume!(!files.is_empty());
@@ -195,7 +195,7 @@ proptest! {
         for batch in &batches {
             for row in 0..batch.num_rows() {
                 let Some(Plain::Int(time)) = cell(batch.column(0), row) else { panic!("a row without a time") };
-                prop_assert!(time > last || last == i64::MIN, "times ascend");
+                prop_assert!(time > last || last == i64::MIN, "times must ascend");
                 last = time;
                 let cells = NAMES.map(|n| at(n).and_then(|c| cell(batch.column(c), row)));
                 got.insert(time, cells);
@@ -226,7 +226,7 @@ proptest! {
     }
 
     #[test]
-    fn aggregates_are_those_of_all_points(
+    fn aggregates_match_all_points(
         files in prop::collection::vec(file(), 1..4),
         from in -1..40_i64,
         length in 0..40_i64,
@@ -235,14 +235,14 @@ proptest! {
         let files: Vec<FileModel> = files.into_iter().filter(|f| !f.rows.is_empty()).collect();
         prop_assume!(!files.is_empty());
         let root = build(&files, &driver);
-        let stretches = [(i64::MIN, i64::MAX), (from, from + length), (from, i64::MAX), (7, 3)];
-        golden::check_aggregates("model", &root, &stretches, &driver);
+        let ranges = [(i64::MIN, i64::MAX), (from, from + length), (from, i64::MAX), (7, 3)];
+        golden::check_aggregates("model", &root, &ranges, &driver);
     }
 }
 
-/// A database that runs has not closed its last file: what is whole of it counts.
+/// A running database has not closed its last file: its complete groups are read.
 #[test]
-fn a_file_that_is_still_written_counts_up_to_its_last_whole_group() {
+fn an_unclosed_file_is_read_up_to_its_last_complete_group() {
     let driver = golden::driver();
     let row = |time: i64, a: i32| (time, Some(a), None, None);
     for version in Version::ALL {

@@ -1,4 +1,4 @@
-//! The lines of IoTDB's tools against what the originals printed.
+//! The output of IoTDB's tools compared with that of the originals.
 
 #![allow(clippy::unwrap_used, reason = "functions of a test")]
 
@@ -22,7 +22,7 @@ fn lines(tool: impl FnOnce(&mut Line<'_>) -> tesselle_core::Result<()>) -> Strin
 }
 
 #[test]
-fn sketches_are_those_of_the_original() {
+fn sketches_match_the_original() {
     for (name, path, expected) in golden::cases("tsfile") {
         let file = path.join("data.tsfile");
         let is_whole = expected.get("complete").is_none_or(|c| c == true);
@@ -40,7 +40,7 @@ fn sketches_are_those_of_the_original() {
     }
 }
 
-/// The lines of a resource printer, those of the devices of a file as a set.
+/// The lines of a resource printer, with the devices of a file as a set.
 fn blocks(text: &str, root: &Path) -> Vec<(String, BTreeSet<String>)> {
     let mut blocks: Vec<(String, BTreeSet<String>)> = Vec::new();
     for line in text.lines() {
@@ -55,7 +55,7 @@ fn blocks(text: &str, root: &Path) -> Vec<(String, BTreeSet<String>)> {
 }
 
 #[test]
-fn directories_and_resources_are_printed_as_by_the_original() {
+fn directory_and_resource_output_matches_the_original() {
     for (name, path, expected) in golden::cases("tsfile") {
         for tool in expected.get("tools").and_then(|tools| tools.as_array()).into_iter().flatten() {
             let zone = Zone::named(tool["zone"].as_str().unwrap());

@@ -1,4 +1,4 @@
-//! How rows are handed over must not show in the file, nor how a scan is cut into tasks in its rows.
+//! The batch sizes of a write must not show in the file, nor the split into tasks in the rows of a scan.
 
 #![allow(clippy::unwrap_used, reason = "functions of a test")]
 
@@ -21,7 +21,7 @@ fn driver() -> Driver {
     Driver::new(&DriverOptions { threads: Some(2), ..DriverOptions::default() }).unwrap()
 }
 
-/// Writes 3,000 rows in pieces of the given sizes, over and over.
+/// Writes 3,000 rows in batches of the given sizes, repeated.
 fn written(version: Version, aligned: bool, pieces: &[usize], nulls: bool) -> Vec<u8> {
     const ROWS: usize = 3000;
     let storage = Arc::new(MemoryStorage::new());
@@ -43,7 +43,7 @@ fn written(version: Version, aligned: bool, pieces: &[usize], nulls: bool) -> Ve
         let rows = at as i64..end as i64;
         let times: Vec<i64> = rows.clone().map(|i| i * 10).collect();
         let a = Values::Int64(rows.clone().map(|i| i * i % 97).collect());
-        // Now and then a text is larger than a page.
+        // Some strings are larger than a page.
         let text = |i: i64| "x".repeat(if i % 500 == 7 { 3000 } else { (i % 40) as usize });
         let b = Values::Binary(rows.clone().map(text).collect::<Strings>());
         let present: Vec<bool> = rows.map(|i| i % 3 != 0 && !(400..800).contains(&i)).collect();
@@ -60,7 +60,7 @@ fn written(version: Version, aligned: bool, pieces: &[usize], nulls: bool) -> Ve
 }
 
 #[test]
-fn the_file_does_not_depend_on_the_pieces_in_which_rows_came() {
+fn the_file_does_not_depend_on_batch_sizes() {
     for (version, aligned) in [
         (Version::V1, false),
         (Version::V3, false),
@@ -79,7 +79,7 @@ fn the_file_does_not_depend_on_the_pieces_in_which_rows_came() {
 }
 
 #[test]
-fn tasks_that_share_large_chunks_give_every_row_once_and_in_order() {
+fn tasks_that_share_large_chunks_return_every_row_once_and_in_order() {
     const ROWS: i64 = 1_300_000;
     for aligned in [false, true] {
         let storage = Arc::new(MemoryStorage::new());
@@ -93,7 +93,7 @@ fn tasks_that_share_large_chunks_give_every_row_once_and_in_order() {
         } else {
             writer.add_device(id.clone(), schemas.to_vec()).unwrap();
         }
-        // Most points lie at the end: stretches of time are not stretches of rows.
+        // Most points are at the end: equal time ranges are not equal numbers of rows.
         let times: Vec<i64> = (0..ROWS).map(|i| if i < 1000 { i * 5000 } else { 5_000_000 + i }).collect();
         let values = Values::Int64((0..ROWS).collect());
         let present: Vec<bool> = (0..ROWS).map(|i| i % 5 != 0).collect();
@@ -124,7 +124,7 @@ fn tasks_that_share_large_chunks_give_every_row_once_and_in_order() {
             scan(&*table, &request, &driver(), RowOrder::Plan).unwrap().map(|b| b.unwrap().num_rows()).sum()
         };
         assert_eq!(count("root.sg.d", "time BETWEEN 4000000 AND 5999999"), 200 + 999_000);
-        // Tasks agree on where they meet, whatever lies between that nobody wants.
+        // Tasks agree on their boundaries, regardless of unwanted rows between them.
         let ends = count("root.sg.d", "time < 100000 OR time >= 6000000");
         assert_eq!(ends, 20 + ROWS as usize - 1_000_000);
         assert_eq!(count("*", "time >= 5001000"), (ROWS - 1000) as usize * 9 / 5);
@@ -132,9 +132,9 @@ fn tasks_that_share_large_chunks_give_every_row_once_and_in_order() {
 }
 
 #[test]
-fn a_scan_of_a_short_time_reads_only_headers_and_the_pages_it_wants() {
+fn a_scan_of_a_short_time_range_reads_only_headers_and_the_needed_pages() {
     const ROWS: i64 = 400_000;
-    // No two values have much in common, so that pages are large.
+    // Random values, so that pages are large.
     let noise = |i: i64| (i.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ (i << 17)) as f64;
     for (version, aligned) in [
         (Version::V1, false),
@@ -196,7 +196,7 @@ fn a_scan_of_a_short_time_reads_only_headers_and_the_pages_it_wants() {
 }
 
 #[test]
-fn aggregates_decode_only_the_pages_at_the_edge_of_a_stretch() {
+fn aggregates_decode_only_the_pages_at_the_edges_of_a_time_range() {
     use tesselle_tsfile::aggregate::{Effort, Request, aggregate};
     const ROWS: i64 = 100_000;
     for aligned in [false, true] {
@@ -236,10 +236,10 @@ fn aggregates_decode_only_the_pages_at_the_edge_of_a_stretch() {
         let (count, part) = effort("a", 205_000, 604_990);
         assert_eq!((count, part.chunks_from_statistics), (40_000, 0));
         assert_eq!((part.pages_from_statistics, part.pages_decoded), (39, 2));
-        // Whole pages need no point.
+        // Whole pages need no decoding.
         let (count, part) = effort("a", 200_000, 599_990);
         assert_eq!((count, part.pages_from_statistics, part.pages_decoded), (40_000, 40, 0));
-        // Statistics hold what was given, the pages what the encoding kept of it.
+        // Statistics describe the input, the pages what a lossy encoding keeps of it.
         let (count, lossy) = effort("b", i64::MIN, i64::MAX);
         assert_eq!((count, lossy.chunks_from_statistics, lossy.pages_decoded), (100_000, 0, 100));
         let unknown = Request { series: vec!["root.sg.d.c".into()], ..Request::default() };
@@ -250,8 +250,8 @@ fn aggregates_decode_only_the_pages_at_the_edge_of_a_stretch() {
 }
 
 #[test]
-fn rows_of_several_series_are_known_where_their_times_leave_no_choice() {
-    // Two series over 1,000 moments at steps of `step`: the second one has every third point.
+fn row_counts_of_several_series_are_known_if_their_times_determine_them() {
+    // Two series over 1,000 timestamps with distance `step`: the second one has every third point.
     let stats = |step: i64| {
         let storage = Arc::new(MemoryStorage::new());
         let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
@@ -274,7 +274,7 @@ fn rows_of_several_series_are_known_where_their_times_leave_no_choice() {
     };
     let dense = stats(1);
     assert_eq!((dense.rows, &dense.columns["b"].nulls), (Known::Exact(1000), &Known::Exact(666)));
-    // Between two moments of the first series the second might have points of its own.
+    // Between two timestamps of the first series the second might have points of its own.
     let wide = stats(10);
     assert_eq!((wide.rows, &wide.columns["b"].nulls), (Known::Bound(1334), &Known::Bound(1000)));
     for stats in [&dense.columns, &wide.columns] {
@@ -287,7 +287,7 @@ fn rows_of_several_series_are_known_where_their_times_leave_no_choice() {
 }
 
 #[test]
-fn times_of_series_that_nobody_asked_for_make_rows_all_the_same() {
+fn times_of_unselected_series_still_define_rows() {
     let noise = |i: i64| i.wrapping_mul(0x5851_f42d_4c95_7f2d);
     for irregular in [false, true] {
         for compression in [Compression::Snappy, Compression::Lz4, Compression::Zstd] {

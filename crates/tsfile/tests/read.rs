@@ -1,4 +1,4 @@
-//! Files of the original engines, read completely and with conditions.
+//! Files of the original engines, read completely and with predicates.
 
 #![allow(clippy::unwrap_used, reason = "functions of a test")]
 
@@ -14,7 +14,7 @@ fn whole(folder: &str) -> impl Iterator<Item = (String, std::path::PathBuf, Valu
 }
 
 #[test]
-fn every_fixture_reads_as_the_original_engine_reads_it() {
+fn every_fixture_matches_the_original_engine() {
     for folder in ["tsfile", "tsfile-upstream"] {
         for (name, path, expected) in whole(folder).filter(|(_, _, e)| e.get("rows").is_none()) {
             golden::check_devices(&name, &path.join("data.tsfile"), &expected);
@@ -57,9 +57,9 @@ fn tables_of_the_table_model_have_their_tags() {
     }
 }
 
-/// The same rows come out whether statistics leave pieces out or a filter looks at every row.
+/// The result is the same whether statistics prune chunks and pages or a filter checks every row.
 #[test]
-fn pruning_changes_nothing_but_the_cost() {
+fn pruning_does_not_change_results() {
     for (name, path, expected) in whole("tsfile").filter(|(_, _, e)| e.get("rows").is_none()) {
         if golden::needs_binary(&expected) {
             continue;
@@ -102,7 +102,7 @@ fn pruning_changes_nothing_but_the_cost() {
 }
 
 #[test]
-fn a_data_directory_reads_as_one_with_its_deletions() {
+fn a_data_directory_is_one_container_with_deletions_applied() {
     let cases = golden::cases("tsfile");
     let bytes = |path: &std::path::Path| std::fs::read(path).unwrap();
     for (name, path, expected) in cases.iter().filter(|(_, _, e)| e.get("mods").is_some()) {
@@ -150,9 +150,9 @@ fn resource_files_name_devices_and_times() {
     }
 }
 
-/// What a table claims to know exactly is what its rows say.
+/// Exact statistics of a table match its rows.
 #[test]
-fn exact_statistics_are_those_of_the_rows() {
+fn exact_statistics_match_the_rows() {
     use tesselle_core::Scalar;
     let mut checked = 0;
     for (name, path, _) in whole("tsfile").filter(|(_, _, e)| !golden::needs_binary(e)) {
@@ -208,9 +208,10 @@ fn exact_statistics_are_those_of_the_rows() {
     assert!(checked > 0);
 }
 
-/// Aggregates of every file of the originals: from statistics where these cover the stretch, from points elsewhere.
+/// Aggregates of every file of the originals: from statistics if they cover the time range, otherwise from
+/// points.
 #[test]
-fn aggregates_are_those_of_the_points() {
+fn aggregates_match_the_points() {
     let driver = golden::driver();
     let (mut compared, mut decoded) = (0, 0);
     for (name, path, _) in whole("tsfile") {
@@ -222,12 +223,12 @@ fn aggregates_are_those_of_the_points() {
         let lo = times("start_time").into_iter().min().unwrap_or(0);
         let hi = times("end_time").into_iter().max().unwrap_or(0);
         let span = hi.saturating_sub(lo);
-        let stretches = [
+        let ranges = [
             (i64::MIN, i64::MAX),
             (lo.saturating_add(span / 4), lo.saturating_add(span / 4 * 3)),
             (lo.saturating_add(span / 2), hi),
         ];
-        let (n, pages) = golden::check_aggregates(&name, &location, &stretches, &driver);
+        let (n, pages) = golden::check_aggregates(&name, &location, &ranges, &driver);
         compared += n;
         decoded += pages;
     }
@@ -235,7 +236,7 @@ fn aggregates_are_those_of_the_points() {
 }
 
 #[test]
-fn tables_of_small_files_keep_the_rules_of_a_table() {
+fn tables_of_small_files_pass_the_table_conformance_suite() {
     let driver =
         tesselle_core::Driver::new(&tesselle_core::DriverOptions { threads: Some(2), ..Default::default() })
             .unwrap();

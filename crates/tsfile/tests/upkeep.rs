@@ -1,4 +1,4 @@
-//! Deletions that are written, and data directories that are merged.
+//! Writing deletions, and merging data directories.
 
 #![allow(clippy::unwrap_used, reason = "functions of a test")]
 
@@ -71,7 +71,7 @@ fn deletions_hide_their_points_in_every_version() {
 }
 
 #[test]
-fn a_time_range_needs_a_version_that_knows_its_start() {
+fn a_time_range_needs_a_version_that_stores_its_start() {
     let file = Location::new(Arc::new(MemoryStorage::new()), "f.tsfile");
     write(&file, Version::V1, 0..10);
     let range = Points { series: Series::Path("root.a.s".to_owned()), from: 2, to: 4 };

@@ -1,4 +1,4 @@
-//! What is written reads back: random schemas, values, versions and settings through the sink and the reader.
+//! Written files round-trip: random schemas, values, versions and settings through the sink and the reader.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "functions of a test")]
 
@@ -73,7 +73,7 @@ fn cell(array: &ArrayRef, row: usize) -> Option<String> {
 
 type Cells = BTreeMap<String, String>;
 
-/// Rows as their filled cells, in order.
+/// Rows as their non-null cells, in order.
 fn rows(batches: &[RecordBatch]) -> Vec<Cells> {
     let mut rows = Vec::new();
     for batch in batches {
@@ -180,10 +180,10 @@ impl Column {
         Field::new(&self.name, self.arrow_type(), true).with_metadata(metadata)
     }
 
-    /// Values that the encoding holds exactly.
+    /// Values that the encoding represents exactly.
     fn number(&self, row: usize, seed: u32) -> f64 {
         match self.encoding {
-            // Two decimals, or differences that floats hold exactly.
+            // Two decimals, or differences that floats represent exactly.
             "RLE" | "TS_2DIFF" | "RLBE" => f64::from(seed as i32 >> 12) / 4.0,
             "SPRINTZ" => 21.5,
             "CAMEL" => f64::from(seed as i32) / 10f64.powi((row % 6) as i32),
@@ -339,7 +339,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_device_reads_back(model in models()) {
+    fn a_device_round_trips(model in models()) {
         let location = memory();
         let mut settings = model.settings();
         settings.push(("aligned", model.aligned.to_string()));
@@ -359,7 +359,7 @@ proptest! {
 
     #[test]
     fn a_shuffled_device_is_sorted(model in models(), seed in any::<u64>()) {
-        // Whatever falls into one flush may come in any order; of equal times the later row wins.
+        // Rows within one flush may arrive in any order; of equal times the later row wins.
         let mut model = model;
         let n = model.times.len();
         let mut state = seed | 1;
@@ -395,11 +395,11 @@ proptest! {
     }
 
     #[test]
-    fn a_table_reads_back(model in models(), tags in prop::collection::vec((0usize..6, 0usize..6), 300)) {
+    fn a_table_round_trips(model in models(), tags in prop::collection::vec((0usize..6, 0usize..6), 300)) {
         let mut model = Model { version: 4, aligned: true, ..model };
         model.columns.retain(|c| c.encoding != "REGULAR");
         prop_assume!(!model.columns.is_empty());
-        // Some give the same path: null and its word, and dots in tags.
+        // Some have the same path: null and the string for null, and dots in tags.
         let pick = |i: usize| [None, Some("null"), Some("a"), Some("a.b"), Some("b.a"), Some("süd")][i];
         let n = model.times.len();
         let region: Vec<Option<&str>> = tags[..n].iter().map(|t| pick(t.0)).collect();
@@ -418,7 +418,7 @@ proptest! {
     }
 
     #[test]
-    fn devices_by_a_column_read_back(model in models(), picks in prop::collection::vec(0usize..4, 300)) {
+    fn devices_named_by_a_column_round_trip(model in models(), picks in prop::collection::vec(0usize..4, 300)) {
         let mut model = Model { aligned: false, ..model };
         model.columns.retain(|c| c.encoding != "REGULAR");
         prop_assume!(!model.columns.is_empty());
@@ -445,7 +445,7 @@ proptest! {
     }
 
     #[test]
-    fn a_whole_file_goes_through_long_rows(model in models()) {
+    fn a_whole_file_round_trips_through_long_rows(model in models()) {
         let mut model = Model { aligned: false, ..model };
         model.columns.retain(|c| !matches!(c.encoding, "REGULAR" | "SPRINTZ" | "RLBE"));
         prop_assume!(model.columns.iter().any(|c| c.seeds.iter().any(Option::is_some)));
@@ -460,7 +460,7 @@ proptest! {
 }
 
 #[test]
-fn settings_that_mean_nothing_are_refused() {
+fn invalid_settings_are_refused() {
     let schema = Arc::new(Schema::new(vec![
         Field::new("time", DataType::Int64, false),
         Field::new("a", DataType::Int32, true),
@@ -476,9 +476,9 @@ fn settings_that_mean_nothing_are_refused() {
         (&[("encoding", "GORILA")], "did you mean 'GORILLA'"),
         (&[("encodings", "b:RLE")], "column 'b' does not exist"),
         (&[("encodings", "a:CAMEL")], "CAMEL cannot encode INT32"),
-        (&[("encodings", "a:FREQ"), ("version", "3")], "FREQ is read, not written"),
+        (&[("encodings", "a:FREQ"), ("version", "3")], "FREQ can be read but not written"),
         (&[("version", "3"), ("tags", "a")], "has no tables"),
-        (&[("version", "1"), ("compression", "ZSTD")], "no compressor ZSTD"),
+        (&[("version", "1"), ("compression", "ZSTD")], "compressor ZSTD is not supported"),
         (&[("page_points", "0")], "must be positive"),
         (&[("time_encoding", "GORILLA")], "times cannot be encoded as GORILLA"),
         (&[("time", "t")], "column 't' does not exist"),
@@ -536,7 +536,7 @@ fn sample() -> Model {
 }
 
 #[test]
-fn the_sink_keeps_the_rules_of_all_sinks() {
+fn the_sink_passes_the_sink_conformance_suite() {
     let model = sample();
     let mut settings = model.settings();
     settings.push(("aligned", "true".into()));
@@ -552,7 +552,7 @@ fn the_sink_keeps_the_rules_of_all_sinks() {
 }
 
 #[test]
-fn a_write_that_is_stopped_leaves_nothing() {
+fn an_aborted_write_leaves_nothing() {
     let model = sample();
     for version in ["1", "3", "4"] {
         let mut settings = vec![("version", version.to_string()), ("group_bytes", "2000".to_string())];

@@ -1,4 +1,4 @@
-//! A collection: the manifest of a folder, read and edited.
+//! A collection: reads and edits the manifest of a folder.
 
 use std::time::Duration;
 
@@ -17,8 +17,9 @@ pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
 
 /// A folder of files with a manifest.
 ///
-/// Changes take the lock of the manifest and start from what it says then: those of several processes follow each other
-/// and none is lost. Reading needs no lock, for the manifest and its files are replaced as a whole.
+/// Changes take the lock of the manifest and start from its current contents, so changes of several processes
+/// are applied one after the other and none is lost. Reading needs no lock, because the manifest and its
+/// files are replaced atomically.
 #[derive(Debug, Clone)]
 pub struct Collection {
     root: Location,
@@ -29,8 +30,8 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Opens the collection of a folder, or a manifest file by itself. A folder without a manifest is an empty
-    /// collection.
+    /// Opens the collection of a folder, or a manifest file on its own. A folder without a manifest is an
+    /// empty collection.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
         let (root, manifest_at) = if location.is_file()? {
             let root = location.parent().unwrap_or_else(|| Location::new(location.storage().clone(), ""));
@@ -45,7 +46,7 @@ impl Collection {
         Ok(collection)
     }
 
-    /// The log as it is now.
+    /// The current log.
     fn log(&self) -> Result<Vec<u8>> {
         if self.manifest_at.exists()? {
             Ok(self.manifest_at.read_all(self.options.limits.metadata_bytes)?.to_vec())
@@ -60,7 +61,7 @@ impl Collection {
         Ok(())
     }
 
-    /// Keeps other writers out and reads what the last one wrote.
+    /// Locks out other writers and reads the current log.
     pub(crate) fn lock(&mut self) -> Result<Lock> {
         let lock = self.manifest_at.lock(LOCK_WAIT)?;
         self.reload()?;
@@ -94,7 +95,7 @@ impl Collection {
         File::open(&self.root.join(&member.path), &self.options)
     }
 
-    /// Adds files by their paths inside the folder; of a file that is a member already the summary is updated.
+    /// Adds files by their paths inside the folder; if a file is a member already, its entry is updated.
     pub fn add(&mut self, paths: &[&str]) -> Result<Vec<Member>> {
         let lock = self.lock()?;
         let (mut added, mut edits) = (Vec::with_capacity(paths.len()), Vec::new());
@@ -110,7 +111,7 @@ impl Collection {
         Ok(added)
     }
 
-    /// What the manifest shall say of a file: tier and origin of a member stay.
+    /// The new entry of a file: a member keeps its tier and origin.
     fn summary(&self, file: &File, path: &str) -> Member {
         let fresh = Member::of(file, path);
         match self.members.iter().find(|m| m.path == path) {
@@ -121,13 +122,14 @@ impl Collection {
         }
     }
 
-    /// The edits that put a member in the place of what its path had.
+    /// The edits that replace the entry of a path by a member.
     fn update(&self, member: &Member) -> Vec<Edit> {
         let old = self.members.iter().filter(|m| m.path == member.path && m.uuid != member.uuid);
         old.map(|m| Edit::Remove(m.uuid)).chain([Edit::Add(member.clone())]).collect()
     }
 
-    /// Refuses a copy of a member: the manifest knows files by their uuid, so the copy would take the member's place.
+    /// Refuses a copy of a member: the manifest identifies files by uuid, so the copy would replace the
+    /// member.
     fn refuse_twin(&self, member: &Member, added: &[Member]) -> Result<()> {
         let mut known = self.members.iter().chain(added);
         let twin = known.find(|m| m.uuid == member.uuid && m.path != member.path);
@@ -136,17 +138,17 @@ impl Collection {
             return Ok(());
         }
         Err(Error::invalid(format!("'{}' has the uuid of '{}', which is a member", member.path, twin.path))
-            .hint("write it again with a uuid of its own, or remove the other one first"))
+            .hint("rewrite it with its own uuid, or remove the other one first"))
     }
 
-    /// Updates what the manifest says of a member whose file has changed.
+    /// Updates the entry of a member whose file has changed.
     pub(crate) fn refresh(&mut self, lock: &Lock, path: &str) -> Result<()> {
         let file = File::open(&self.root.join(path), &self.options)?;
         let edits = self.update(&self.summary(&file, path));
         self.commit(lock, &edits)
     }
 
-    /// Takes files out of the collection; they stay on disk.
+    /// Removes files from the collection; they stay on disk.
     pub fn remove(&mut self, paths: &[&str]) -> Result<()> {
         let lock = self.lock()?;
         let edits =
@@ -161,14 +163,14 @@ impl Collection {
         self.commit(&lock, &[Edit::SetTier(uuid, tier)])
     }
 
-    /// Rewrites the log as one addition per live member.
+    /// Rewrites the log with one addition per live member.
     pub fn compact(&mut self) -> Result<()> {
         let _lock = self.lock()?;
         let edits: Vec<Edit> = self.members.iter().cloned().map(Edit::Add).collect();
         self.replace(&append(&[], 0, &edits))
     }
 
-    /// The log of a collection with the same members, whose files are in `folder`.
+    /// The log of a collection with the same members, with files in `folder`.
     pub(crate) fn relocated(&self, folder: &Location) -> Result<Vec<u8>> {
         let edits = self.members.iter().map(|member| {
             let file = File::open(&folder.join(&member.path), &self.options)?;
@@ -185,7 +187,7 @@ impl Collection {
             .ok_or_else(|| Error::unknown_name("member", path, known()))
     }
 
-    /// Appends edits as one write: readers see all of them or none. The lock must be that of the manifest.
+    /// Appends edits in one write: readers see all of them or none. Requires the lock of the manifest.
     pub(super) fn commit(&mut self, _lock: &Lock, edits: &[Edit]) -> Result<()> {
         let log = append(&self.log()?, self.manifest.valid, edits);
         self.replace(&log)
@@ -201,8 +203,8 @@ impl Collection {
         Ok(())
     }
 
-    /// Finds a key in the sorted members, in path order: the member's path and the row inside it. Only members
-    /// whose key range holds the key are opened.
+    /// Finds a key in the sorted members, in path order: returns the member's path and the row inside it.
+    /// Opens only members whose key range contains the key.
     pub fn lookup(&self, key: &Scalar) -> Result<Option<(String, u64)>> {
         for member in self.members.iter().filter(|m| may_hold(m, key)) {
             if let Some(row) = self.open_member(member)?.lookup(key)? {

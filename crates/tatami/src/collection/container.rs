@@ -31,7 +31,7 @@ impl Container for CollectionContainer {
     fn describe(&self) -> Result<Description> {
         let members = self.collection.members();
         let mut out = Description::new("tatami", "1");
-        // A manifest may outlive its files: what it says is shown all the same.
+        // A manifest may refer to missing files: its contents are shown anyway.
         let first = members.first().and_then(|m| self.collection.open_member(m).ok());
         let columns =
             first.map(|file| describe::describe(&file).tables).and_then(|mut t| t.pop()).map(|t| t.columns);
@@ -53,7 +53,7 @@ impl Container for CollectionContainer {
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
         if !name.is_empty() {
             return Err(Error::not_found(format!("table '{name}' does not exist"))
-                .hint("a collection has one table without a name"));
+                .hint("a collection has a single table with an empty name"));
         }
         Ok(Arc::new(CollectionTable::new(self.collection.clone())?))
     }
@@ -92,7 +92,7 @@ impl Container for CollectionContainer {
             Role::Metadata,
             format!("log of {} live members", self.collection.members().len()),
         ));
-        extents.push(Extent::new(valid..size, Role::Gap, "torn tail"));
+        extents.push(Extent::new(valid..size, Role::Gap, "incomplete record"));
         extents.retain(|e| !e.range.is_empty());
         let name = self.collection.manifest_location().name().to_owned();
         let mut map = LayoutMap { files: vec![FileLayout { file: name, size, extents }.close_gaps()] };
@@ -108,14 +108,14 @@ impl Container for CollectionContainer {
         let manifest = self.collection.manifest();
         let path = self.collection.manifest_location().path();
         if manifest.torn > 0 {
-            let message = format!("{} bytes behind the last whole record are ignored", manifest.torn);
+            let message = format!("{} bytes after the last complete record are ignored", manifest.torn);
             let finding = Finding::new(Severity::Warning, "torn_tail", message)
                 .file(path)
                 .offset(manifest.valid as u64);
             report.add(finding);
         }
         if manifest.skipped > 0 {
-            let message = format!("{} records have no known meaning", manifest.skipped);
+            let message = format!("{} records of unknown kind", manifest.skipped);
             report.add(Finding::new(Severity::Warning, "unknown_record", message).file(path));
         }
         for member in self.collection.members() {

@@ -5,7 +5,7 @@
 //! records:  u8 kind (1 add, 2 remove, 3 set tier)  uv length  body  u32 CRC-32C of all three
 //! ```
 //!
-//! The first record that is cut off or fails its checksum ends the log: what a crash tore is not there.
+//! The first record that is truncated or fails its checksum ends the log; it is the result of a crash.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use tesselle_core::{At, Cursor, Error, Result, Within};
 
 use super::member::Member;
 
-/// The first bytes.
+/// The magic.
 pub(crate) const MAGIC: [u8; 4] = *b"TMAN";
 const VERSION: u8 = 1;
 const HEADER_LEN: usize = 5;
@@ -29,7 +29,7 @@ const SET_TIER: u8 = 3;
 pub(crate) enum Edit {
     /// A new member, or a new version of one.
     Add(Member),
-    /// A member leaves; its file stays.
+    /// Removes a member; its file remains.
     Remove([u8; 16]),
     /// A member moves to another tier.
     SetTier([u8; 16], u8),
@@ -61,7 +61,7 @@ impl Edit {
         out.extend_from_slice(&crc.to_le_bytes());
     }
 
-    /// `None` for kinds that are not known and add bodies that cannot be read: both are skipped.
+    /// `None` for unknown kinds and unreadable add bodies: both are skipped.
     fn parse(kind: u8, body: &[u8]) -> Option<Self> {
         let mut cursor = Cursor::new(body, 0, "manifest record");
         match kind {
@@ -77,11 +77,11 @@ impl Edit {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
     members: BTreeMap<[u8; 16], Member>,
-    /// Bytes of the log that were believed.
+    /// Number of valid bytes of the log.
     pub(crate) valid: usize,
-    /// Bytes behind them: a torn tail.
+    /// Number of bytes after them, an incomplete record.
     pub(crate) torn: usize,
-    /// Records that were skipped because nothing is known about them.
+    /// Number of skipped records of unknown kind.
     pub(crate) skipped: usize,
 }
 
@@ -95,7 +95,7 @@ impl Manifest {
         };
         if !header.starts_with(&MAGIC) {
             let found = header.part(..4)?.escape_ascii();
-            return Err(Error::corrupt(format!("the manifest begins with \"{found}\", expected \"TMAN\""))
+            return Err(Error::corrupt(format!("the manifest starts with \"{found}\", expected \"TMAN\""))
                 .class("bad_manifest")
                 .offset(0));
         }
@@ -142,7 +142,7 @@ impl Manifest {
     }
 }
 
-/// The next record and its length; `None` at the end of what can be believed.
+/// The next record and its length; `None` at the end of the valid log.
 fn next_record(bytes: &[u8]) -> Option<(Option<Edit>, usize)> {
     let (&kind, rest) = bytes.split_first()?;
     let (body_len, varint_len) = varint::read(rest).ok()?;
@@ -156,7 +156,7 @@ fn next_record(bytes: &[u8]) -> Option<(Option<Edit>, usize)> {
     Some((Edit::parse(kind, covered.get(head..)?), end + 4))
 }
 
-/// The log that follows `log` by these edits; a torn tail is cut off, or it would hide them.
+/// Appends these edits to `log`; an incomplete record at the end is cut off, because it would hide them.
 pub(crate) fn append(log: &[u8], valid: usize, edits: &[Edit]) -> Vec<u8> {
     let mut out = log.within(..valid).to_vec();
     if out.is_empty() {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_replay_in_order_and_a_torn_tail_is_dropped() {
+    fn edits_replay_in_order_and_an_incomplete_record_is_dropped() {
         let edits = [
             Edit::Add(member(1)),
             Edit::Add(member(2)),

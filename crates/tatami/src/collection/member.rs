@@ -1,4 +1,4 @@
-//! What a manifest knows of one file.
+//! The manifest entry of one file.
 
 use serde_json::{Value, json};
 use tesselle_codec::varint;
@@ -25,13 +25,13 @@ pub struct MemberZone {
 /// One file of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Relative to the collection's folder, parts separated by `/`.
+    /// Path relative to the collection's folder, separated by `/`.
     pub path: String,
-    /// What the manifest knows it by.
+    /// The uuid that identifies it in the manifest.
     pub uuid: [u8; 16],
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// The column it is sorted by; empty if none.
     pub sort_column: String,
@@ -43,9 +43,9 @@ pub struct Member {
     pub key_max: Vec<u8>,
     /// Bounds of its columns, in schema order.
     pub zones: Vec<MemberZone>,
-    /// Where it is to be kept; free to use.
+    /// Storage tier; free to use.
     pub tier: u8,
-    /// Where its rows come from; free to use.
+    /// Origin of its rows; free to use.
     pub crawls: Vec<String>,
     /// Milliseconds since the epoch; 0 if unknown.
     pub created_ms: u64,
@@ -54,7 +54,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// Sums up a file for the manifest.
+    /// Summarizes a file for the manifest.
     pub(crate) fn of(file: &File, path: &str) -> Self {
         let footer = file.footer();
         let key = footer.schema.sort_key().and_then(|k| footer.schema.fields.get(k));
@@ -101,16 +101,16 @@ impl Member {
     }
 
     pub(super) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
-        let path = text(cursor)?;
+        let path = string(cursor)?;
         let uuid = cursor.array()?;
         let (rows, bytes) = (cursor.uvarint()?, cursor.uvarint()?);
-        let (sort_column, sort_type) = (text(cursor)?, cursor.u8()?);
+        let (sort_column, sort_type) = (string(cursor)?, cursor.u8()?);
         let (key_min, key_max) = (read_bytes(cursor)?.to_vec(), read_bytes(cursor)?.to_vec());
         let n = cursor.uvarint()?;
         let n = cursor.count(n, 4)?;
         let zones = (0..n).map(|_| {
             Ok(MemberZone {
-                column: text(cursor)?,
+                column: string(cursor)?,
                 type_id: cursor.u8()?,
                 min: read_bytes(cursor)?.to_vec(),
                 max: read_bytes(cursor)?.to_vec(),
@@ -120,7 +120,7 @@ impl Member {
         let tier = cursor.u8()?;
         let n = cursor.uvarint()?;
         let n = cursor.count(n, 1)?;
-        let crawls = (0..n).map(|_| text(cursor)).collect::<Result<_>>()?;
+        let crawls = (0..n).map(|_| string(cursor)).collect::<Result<_>>()?;
         let (created_ms, footer_crc) = (cursor.uvarint()?, cursor.u32_le()?);
         Ok(Self {
             path,
@@ -187,29 +187,27 @@ impl Member {
         }
     }
 
-    /// Refuses a path that leads out of the collection's folder.
+    /// Refuses a path outside the collection's folder.
     pub(super) fn check_path(&self) -> Result<()> {
         check_path(&self.path)
     }
 }
 
-/// Refuses a member path that is absolute, empty or climbs.
+/// Refuses a member path that is absolute, empty or contains `..`.
 pub(super) fn check_path(path: &str) -> Result<()> {
     let climbs = path.split('/').any(|part| part == ".." || part == "." || part.is_empty());
     if climbs || path.contains('\\') {
-        return Err(Error::corrupt(format!(
-            "member path '{path}' does not stay inside the collection's folder"
-        ))
-        .class("bad_manifest"));
+        return Err(Error::corrupt(format!("member path '{path}' leads outside the collection's folder"))
+            .class("bad_manifest"));
     }
     Ok(())
 }
 
-fn text(cursor: &mut Cursor<'_>) -> Result<String> {
+fn string(cursor: &mut Cursor<'_>) -> Result<String> {
     Ok(String::from_utf8_lossy(read_bytes(cursor)?).into_owned())
 }
 
-/// The uuid of a file that has none: two hashes over its path and footer.
+/// The uuid of a file that has none: two hashes of its path and footer.
 fn derived_uuid(path: &str, footer_crc: u32) -> [u8; 16] {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211);
     let first = path.bytes().fold(14_695_981_039_346_656_037, step);

@@ -1,5 +1,5 @@
-//! Merging members into one file, in bounded memory: sorted inputs are merged by key, others follow each other, and
-//! search segments become one.
+//! Merges members into one file in bounded memory: sorted inputs are merged by key, others are concatenated,
+//! and search segments are combined.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,24 +24,25 @@ use crate::table::FileTable;
 use crate::write::options::{Profile, WriterOptions};
 use crate::write::writer::Writer;
 
-/// Rows that are put together before they are handed to the writer.
+/// Rows collected before they are passed to the writer.
 const BATCH_ROWS: usize = 8192;
 
-/// What a merge produced.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
     /// The new member.
     pub member: Member,
-    /// What was written.
+    /// The summary of the write.
     pub summary: Summary,
 }
 
 impl Collection {
-    /// Merges members (`inputs`; none named: all) into the new file `output` and swaps them for it in the manifest; the
-    /// inputs stay on disk. Rows are sorted by the sort key if there is one, equal keys in the order of `inputs`.
+    /// Merges members (`inputs`; empty for all) into the new file `output` and replaces them in the manifest;
+    /// the input files stay on disk. Rows are sorted by the sort key if there is one, equal keys in the order
+    /// of `inputs`.
     ///
-    /// Search segments become one search segment without the deleted documents. Columns and their roles are those of the
-    /// inputs; metadata stays where all inputs agree on it.
+    /// Search segments become one search segment without the deleted documents. Columns and their roles are
+    /// those of the inputs; metadata is kept if all inputs agree on it.
     pub fn merge(
         &mut self,
         inputs: &[&str],
@@ -53,7 +54,7 @@ impl Collection {
         check_path(output)?;
         if options.sort_key.is_some() || !options.bloom.is_empty() || !options.blobs.is_empty() {
             return Err(Error::invalid("a merge takes sort key, bloom filters and blobs from its inputs")
-                .suggest("leave these settings out, or use {}", [Action::Convert]));
+                .suggest("omit these settings, or use {}", [Action::Convert]));
         }
         let lock = self.lock()?;
         let members = match inputs {
@@ -62,9 +63,9 @@ impl Collection {
         };
         if self.members().iter().any(|member| member.path == output) {
             return Err(Error::invalid(format!("'{output}' is a member of the collection"))
-                .hint("name a new file for the result"));
+                .hint("choose a new file for the result"));
         }
-        // A file is not changed while it is merged: what is deleted from it later would come back.
+        // Lock the inputs during the merge: documents deleted meanwhile would reappear.
         let _inputs = self.lock_files(&members)?;
         let target = self.location().join(output);
         let summary = self.write_merged(&members, &target, options, overwrite, driver)?;
@@ -76,7 +77,7 @@ impl Collection {
     }
 
     fn lock_files(&self, members: &[Member]) -> Result<Vec<Lock>> {
-        // Always in the same order, so that no two processes wait for each other.
+        // Always in the same order, to avoid deadlocks between processes.
         let paths: BTreeSet<&str> = members.iter().map(|member| member.path.as_str()).collect();
         paths.into_iter().map(|path| self.location().join(path).lock(LOCK_WAIT)).collect()
     }
@@ -117,7 +118,7 @@ impl Collection {
     }
 }
 
-/// What the inputs say of themselves and the options do not.
+/// Properties of the inputs that the options do not set.
 fn inherit(files: &[File], mut options: WriterOptions) -> WriterOptions {
     if files.iter().any(|file| file.footer().extension.features != 0) {
         options.profile = Profile::Extended;
@@ -128,14 +129,14 @@ fn inherit(files: &[File], mut options: WriterOptions) -> WriterOptions {
     options
 }
 
-/// The pairs that all files have.
+/// The pairs that all files have in common.
 pub(crate) fn common_metadata(files: &[File]) -> Vec<(String, String)> {
     let mut files = files.iter().map(|file| &file.footer().key_value);
     let Some(first) = files.next() else { return Vec::new() };
     let mut pairs = first.clone();
     files.for_each(|others| pairs.retain(|pair| others.contains(pair)));
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    pairs.into_iter().map(|(key, value)| (text(key), text(value))).collect()
+    let string = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    pairs.into_iter().map(|(key, value)| (string(key), string(value))).collect()
 }
 
 fn merge_files(files: &[File], mut sink: Box<dyn Sink>, driver: &Driver) -> Result<Summary> {
@@ -170,7 +171,7 @@ fn merge_files(files: &[File], mut sink: Box<dyn Sink>, driver: &Driver) -> Resu
     }
 }
 
-/// One sorted input: its current batch and how far it has been taken.
+/// A sorted input: its current batch and the position in it.
 struct Input {
     rows: Rows,
     column: usize,
@@ -187,7 +188,7 @@ impl Input {
         Ok(input)
     }
 
-    /// Takes the next batch once the current one is used up.
+    /// Reads the next batch once the current one is consumed.
     fn refill(&mut self) -> Result<()> {
         while self.batch.as_ref().is_none_or(|b| self.at >= b.num_rows()) {
             let Some(batch) = self.rows.next().transpose()? else {
@@ -214,7 +215,7 @@ impl Input {
 
 /// The keys of a batch in a form that compares quickly.
 enum Keys {
-    /// Numbers of every type, mapped so that their order stays.
+    /// Numbers of any type, mapped to integers of the same order.
     Numbers(Vec<i128>),
     Bytes(ArrayRef),
 }
@@ -279,7 +280,8 @@ ordered!(i8, i16, i32, i64, u8, u16, u32, u64);
 
 impl Ordered for f64 {
     fn ordered(self) -> i128 {
-        // Zeros of both signs are one key; negative numbers order against their bits.
+        // Zeros of both signs are the same key; the order of negative numbers is the reverse of that of their
+        // bits.
         let bits = (self + 0.0).to_bits() as i64;
         i128::from(if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits })
     }
@@ -307,7 +309,7 @@ fn pick(inputs: &mut [Input]) -> Vec<(usize, usize)> {
         let Some(input) = inputs.get_mut(i) else { break };
         picks.push((i, input.at));
         input.at += 1;
-        // Its next row is in the next batch: the order is not known before that is read.
+        // Its next row is in the next batch: the order is unknown until that is read.
         if input.batch.as_ref().is_some_and(|b| input.at >= b.num_rows()) {
             break;
         }
@@ -316,7 +318,7 @@ fn pick(inputs: &mut [Input]) -> Vec<(usize, usize)> {
 }
 
 fn gather(schema: &SchemaRef, inputs: &[Input], picks: &[(usize, usize)]) -> Result<RecordBatch> {
-    // Only inputs that are picked from have a batch for certain.
+    // Only inputs that rows are taken from are certain to have a batch.
     let mut slots = vec![usize::MAX; inputs.len()];
     let mut batches: Vec<&RecordBatch> = Vec::new();
     let mut places = Vec::with_capacity(picks.len());

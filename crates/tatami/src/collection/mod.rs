@@ -1,4 +1,4 @@
-//! Collections: a folder of files with a manifest that says which of them belong, and what each holds.
+//! Collections: folders of files with a manifest that lists the members and summarizes each.
 
 mod catalog;
 mod container;

@@ -21,9 +21,9 @@ use crate::table::{facts, is_exact};
 /// All rows, members in path order.
 pub(crate) struct CollectionTable {
     collection: Collection,
-    /// The first member gives the columns of all.
+    /// The first member defines the columns.
     first: Option<File>,
-    /// How many rows count, once that was asked for; `None` where only reading would say.
+    /// The number of live rows, once determined; `None` if it is unknown without reading.
     rows: OnceLock<Option<u64>>,
 }
 
@@ -33,8 +33,8 @@ impl CollectionTable {
         Ok(Self { collection, first, rows: OnceLock::new() })
     }
 
-    /// How many rows count. The manifest counts deleted documents too: only files that may be search segments are
-    /// opened to see how many there are.
+    /// The number of live rows. The manifest counts deleted documents too, so files that may be search
+    /// segments are opened to count theirs.
     fn count_rows(&self) -> Result<u64> {
         let members = self.collection.members();
         if !self.first.as_ref().is_some_and(has_segment_columns) {
@@ -43,7 +43,7 @@ impl CollectionTable {
         members.iter().try_fold(0u64, |n, member| Ok(n.saturating_add(self.open(member)?.live_rows()?)))
     }
 
-    /// A member's file, once its columns are known to be those of the collection.
+    /// A member's file, after a check that its columns match the collection.
     fn open(&self, member: &Member) -> Result<File> {
         let file = match &self.first {
             Some(first) if self.collection.members().first() == Some(member) => first.clone(),
@@ -51,7 +51,7 @@ impl CollectionTable {
         };
         if file.schema().fields() != self.schema().fields() {
             return Err(Error::corrupt(format!(
-                "member '{}' has other columns than the first one",
+                "the columns of member '{}' differ from those of the first one",
                 member.path
             ))
             .class("schema_mismatch"))
@@ -61,7 +61,7 @@ impl CollectionTable {
     }
 }
 
-/// What the manifest knows of one member: bounds, but not how many nulls.
+/// Statistics of a member from the manifest: bounds, but no null counts.
 struct MemberEvidence {
     zones: Vec<(String, LogicalType, Zone)>,
     rows: u64,
@@ -102,7 +102,7 @@ impl Table for CollectionTable {
     }
 
     fn facts(&self) -> Result<TableFacts> {
-        // Members have key/value pairs of their own; what the columns are for is the same in all.
+        // Members have key/value pairs of their own; the roles of the columns are the same in all.
         let mut facts = self.first.as_ref().map(facts).unwrap_or_default();
         facts.attributes.clear();
         facts.unkept.clear();
@@ -122,7 +122,7 @@ impl Table for CollectionTable {
                 .predicate
                 .as_ref()
                 .is_some_and(|p| verdict(p, &MemberEvidence::of(member)) == Verdict::Never);
-            // A file that is not opened counts as one piece.
+            // A file that is not opened counts as one unit.
             if refuted || left == Some(0) {
                 all.pieces += 1;
                 all.pruned += 1;

@@ -29,7 +29,7 @@ pub(crate) struct Bloom<'a> {
 }
 
 impl<'a> Bloom<'a> {
-    /// Parses the payload of the record at `offset`; what does not fit together is refused.
+    /// Parses the payload of the record at `offset`; inconsistent fields are refused.
     pub(crate) fn parse(payload: &'a [u8], offset: u64) -> Result<Self> {
         let mut cursor = Cursor::new(payload, offset, "bloom filter");
         let (probes, bits) = (cursor.u32_le()?, cursor.u32_le()?);
@@ -44,12 +44,12 @@ impl<'a> Bloom<'a> {
 
     /// Whether a key may have been added.
     pub(crate) fn may_contain(&self, key: &[u8]) -> bool {
-        // A hostile number of probes would only cost time: beyond the number of bits they repeat.
+        // A hostile number of probes only costs time: past the number of bits they repeat.
         positions(key, self.probes.min(self.bits), self.bits)
             .all(|bit| self.data.get(bit as usize / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1))
     }
 
-    /// Whether a value may be present; zeros of either sign are tested as both, for they compare equal.
+    /// Whether a value may be present; zeros of either sign are tested as both, because they compare equal.
     pub(crate) fn may_contain_value(&self, logical: LogicalType, scalar: &[u8]) -> bool {
         let float = matches!(logical, LogicalType::Float32 | LogicalType::Float64);
         let is_zero =
@@ -72,7 +72,7 @@ pub(crate) struct BloomBuilder {
 }
 
 impl BloomBuilder {
-    /// Adds one present value; duplicates count.
+    /// Adds one non-null value; duplicates count.
     pub(crate) fn add(&mut self, key: &[u8]) {
         self.hashes.push(fnv1a(key));
     }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_example() {
+    fn the_published_example_matches() {
         let bytes = filter(&[b"a", b"hello", b"tatami"]);
         assert_eq!(bytes, [7, 0, 0, 0, 64, 0, 0, 0, 0x30, 6, 0xf9, 3, 0x80, 0x18, 0x44, 0x45]);
         let bloom = Bloom::parse(&bytes, 0).unwrap();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_that_do_not_fit_together_are_refused() {
+    fn inconsistent_filters_are_refused() {
         for bad in
             [&[][..], &[7, 0, 0, 0, 0, 0, 0, 0], &[7, 0, 0, 0, 3, 0, 0, 0, 0], &[7, 0, 0, 0, 64, 0, 0, 0, 1]]
         {

@@ -1,7 +1,9 @@
-//! The extended profile: a footer section that says which features beyond the original format a file uses.
+//! The extended profile: a footer section that declares the features outside the original format that a file
+//! uses.
 //!
-//! Readers of the plain format skip the section and refuse the pages that use a feature, as their ids are reserved
-//! there. Without the section the ids are refused here as well, so damage is not read as an extension.
+//! Readers of the plain format skip the section and refuse the pages that use a feature, because their ids
+//! are reserved there. Without the section the ids are refused here as well, so that damage is not read as an
+//! extension.
 //!
 //! ```text
 //! uv  feature bits     1 DICTIONARY pages, 2 FSST pages, 4 LZ4 records, 8 LIST columns
@@ -11,14 +13,14 @@
 use tesselle_codec::varint;
 use tesselle_core::{Cursor, Result};
 
-/// The footer tag of the section, far above those of the original.
+/// The footer tag of the section, well above those of the original.
 pub(crate) const TAG: u64 = 0x7E55;
 
 /// Feature bits.
 pub(crate) mod features {
     /// Pages of codes into a value dictionary.
     pub(crate) const DICTIONARY: u64 = 1;
-    /// Pages of strings behind a symbol table.
+    /// Pages of strings coded with a symbol table.
     pub(crate) const FSST: u64 = 2;
     /// Records compressed with LZ4.
     pub(crate) const LZ4: u64 = 4;
@@ -31,7 +33,7 @@ pub(crate) mod features {
 pub(crate) struct ValueDictionary {
     pub(crate) column: u64,
     pub(crate) offset: u64,
-    /// Payload bytes as stored.
+    /// Size of the stored payload in bytes.
     pub(crate) stored: u64,
     pub(crate) entries: u64,
 }

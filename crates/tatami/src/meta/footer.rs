@@ -30,15 +30,15 @@ pub(crate) struct Stats {
     pub(crate) compressed: u64,
 }
 
-/// A footer whose schema has not been checked yet: files are refused in the order of the original reader, which
-/// looks at the header between parsing and checking.
+/// A footer with an unchecked schema: files are refused in the order of the original reader, which checks the
+/// header between parsing and checking.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RawFooter {
     pub(crate) fields: Vec<RawField>,
     pub(crate) rest: Footer,
 }
 
-/// Everything the footer says.
+/// The contents of the footer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Footer {
     pub(crate) schema: Schema,
@@ -47,11 +47,11 @@ pub(crate) struct Footer {
     pub(crate) dictionaries: Vec<DictionaryRef>,
     pub(crate) blooms: Vec<BloomRef>,
     pub(crate) inverted: Option<Inverted>,
-    /// Keys may repeat; the first one counts. Raw bytes, by convention UTF-8.
+    /// Keys may repeat; the first one wins. Raw bytes, by convention UTF-8.
     pub(crate) key_value: Vec<(Vec<u8>, Vec<u8>)>,
     pub(crate) stats: Stats,
     pub(crate) extension: Extension,
-    /// Tag, offset in the file and length of each section body, as they lie.
+    /// Tag, offset in the file and length of each section body, in file order.
     pub(crate) sections: Vec<(u64, u64, u64)>,
 }
 
@@ -65,7 +65,7 @@ impl RawFooter {
             return Err(Error::unsupported(format!("footer codec {codec} is not known"))
                 .class("unsupported_footer_codec")
                 .offset(offset)
-                .hint("known is 0; the file may come from a newer writer"));
+                .hint("supported is 0; the file may come from a newer writer"));
         }
         let mut footer = Self::default();
         let mut has_schema = false;
@@ -80,7 +80,7 @@ impl RawFooter {
         Ok(footer)
     }
 
-    /// Reads one section; true if it was the schema.
+    /// Reads one section; returns true if it was the schema.
     fn section(&mut self, cursor: &mut Cursor<'_>, minor: u16) -> Result<bool> {
         let (tag, len) = (cursor.uvarint()?, cursor.uvarint()?);
         let rest = &mut self.rest;
@@ -107,14 +107,14 @@ impl RawFooter {
         Ok(tag == tags::SCHEMA)
     }
 
-    /// Applies the rules of the schema.
+    /// Checks the rules of the schema.
     pub(crate) fn check(self) -> Result<Footer> {
         Ok(Footer { schema: Schema::check(self.fields)?, ..self.rest })
     }
 }
 
 impl Footer {
-    /// The footer bytes, sections in the order of the original writer. Minor version 0 has no indexes.
+    /// The footer bytes, with sections in the order of the original writer. Minor version 0 has no indexes.
     pub(crate) fn to_bytes(&self, minor: u16) -> Vec<u8> {
         let mut out = vec![0];
         let mut section = |tag: u64, write: &dyn Fn(&mut Vec<u8>)| {

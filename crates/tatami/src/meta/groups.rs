@@ -1,4 +1,4 @@
-//! The row-group section: where each column's pages begin, what they hold, and the indexes over them.
+//! The row-group section: offset, contents and indexes of each column chunk.
 
 use tesselle_codec::varint;
 use tesselle_core::{Cursor, Result};
@@ -16,9 +16,9 @@ const CHUNK_PAGE_INDEX: u8 = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) column: u64,
-    /// Where the first page header lies; the others follow without gaps.
+    /// Offset of the first page header; the others follow without gaps.
     pub(crate) offset: u64,
-    /// Payload bytes as stored, headers not counted.
+    /// Stored payload bytes, without headers.
     pub(crate) compressed: u64,
     /// Payload bytes before compression.
     pub(crate) uncompressed: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Chunk {
     pub(crate) values: u64,
     pub(crate) nulls: u64,
     pub(crate) pages: u64,
-    /// Of the first page only; each page header has its own.
+    /// Encoding of the first page; each page header has its own.
     pub(crate) encoding: u8,
     pub(crate) codec: u8,
     pub(crate) zone: Option<Zone>,
@@ -36,7 +36,7 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// Bytes of all pages with their headers, as the footer states them.
+    /// Bytes of all pages including headers, as the footer states them.
     pub(crate) fn stored_len(&self) -> u64 {
         self.compressed.saturating_add(self.pages.saturating_mul(RECORD_LEN))
     }
@@ -116,12 +116,12 @@ pub(crate) struct RowGroup {
 impl RowGroup {
     /// The chunk of a column, if the group has one.
     pub(crate) fn chunk(&self, column: usize) -> Option<&Chunk> {
-        // Writers list the chunks in schema order: the direct hit saves the search.
+        // Writers list the chunks in schema order: try the direct position before searching.
         let direct = self.chunks.get(column).filter(|c| c.column == column as u64);
         direct.or_else(|| self.chunks.iter().find(|c| c.column == column as u64))
     }
 
-    /// Parses the section. Format 1.0 has no group flags, and chunk flags that say nothing.
+    /// Parses the section. Format 1.0 has no group flags, and chunk flags without meaning.
     pub(crate) fn parse_all(cursor: &mut Cursor<'_>, minor: u16) -> Result<Vec<Self>> {
         let n = cursor.uvarint()?;
         let n = cursor.count(n, 4)?;

@@ -66,7 +66,7 @@ impl Header {
         let magic: [u8; 4] = cursor.array()?;
         if magic != MAGIC {
             let found = magic.escape_ascii();
-            return Err(Error::corrupt(format!("the file begins with \"{found}\", expected \"TAT1\""))
+            return Err(Error::corrupt(format!("the file starts with \"{found}\", expected \"TAT1\""))
                 .class("bad_magic")
                 .offset(0));
         }
@@ -99,7 +99,7 @@ impl Header {
             ))
             .class("unsupported_version")
             .offset(4)
-            .hint("known is version 1; the file may come from a newer writer"));
+            .hint("supported is version 1; the file may come from a newer writer"));
         }
         Ok(header)
     }
@@ -126,7 +126,7 @@ impl Header {
         bytes
     }
 
-    /// The names of the flags that are set; unknown ones by their numbers.
+    /// The names of the set flags; unknown ones by number.
     pub(crate) fn flag_names(&self) -> Vec<String> {
         const NAMES: [&str; 6] = ["sorted", "blobs", "dictionaries", "indexes", "search", "block_tree"];
         let set = (0..u16::BITS as usize).filter(|bit| self.has(1 << bit));

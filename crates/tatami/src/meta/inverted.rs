@@ -1,16 +1,16 @@
-//! The descriptor of an inverted index: where its runs lie. The runs themselves are the business of `search`.
+//! The descriptor of an inverted index: the location of its runs. `search` reads the runs themselves.
 
 use tesselle_codec::varint;
 use tesselle_core::{Cursor, Result};
 
-/// A record of the index region by its header offset and payload length.
+/// A record of the index region: header offset and payload length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Run {
     pub(crate) offset: u64,
     pub(crate) len: u64,
 }
 
-/// Where the inverted index lies.
+/// The location of the inverted index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Inverted {
     pub(crate) terms: Run,

@@ -1,6 +1,6 @@
 //! The on-disk structures, one file each, parse and write side by side.
 //!
-//! Nothing here reads a file or knows Arrow: slices in, structs out, and back.
+//! No I/O and no Arrow: slices in, structs out, and back.
 
 pub(crate) mod bloom;
 pub(crate) mod extension;
@@ -19,7 +19,7 @@ pub(crate) mod zone;
 
 use tesselle_core::Error;
 
-/// Gives the errors of one structure the class that the format has for it, whatever the cursor called them.
+/// Sets the error class of a structure, replacing that of the cursor.
 pub(crate) fn reclass(error: &Error, class: &'static str) -> Error {
     let mut new = Error::new(error.kind(), error.message().to_owned()).class(class);
     if let Some(offset) = error.byte_offset() {

@@ -1,4 +1,4 @@
-//! The page index of the sort key: first row, place and bounds of every page of one row group.
+//! The page index of the sort key: first row, offset and bounds of every page of one row group.
 
 use tesselle_codec::varint;
 use tesselle_core::{Cursor, Result};
@@ -10,9 +10,9 @@ use super::zone::Zone;
 /// One page of the sort key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PageEntry {
-    /// Within the row group.
+    /// First row within the row group.
     pub(crate) first_row: u64,
-    /// Of the page header.
+    /// Offset of the page header.
     pub(crate) offset: u64,
     pub(crate) zone: Option<Zone>,
 }

@@ -1,4 +1,4 @@
-//! The 32-byte header before every payload between header and footer. No checksum covers it.
+//! The 32-byte header before every payload between header and footer. It is not covered by a checksum.
 //!
 //! ```text
 //!  0  1  kind          4  4  values             16  4  nulls
@@ -17,7 +17,8 @@ pub(crate) const RECORD_LEN: u64 = 32;
 /// Page flag: a validity bitmap precedes the values.
 pub(crate) const NULLS_PRESENT: u8 = 2;
 
-/// A record header. Its sizes are claims: the payload is fetched within the file, the decoded size is checked.
+/// A record header. Its sizes are untrusted: the payload must be inside the file, and the decoded size is
+/// checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) kind: u8,
@@ -92,7 +93,7 @@ impl Record {
         RECORD_LEN + u64::from(self.compressed)
     }
 
-    /// Compares the checksum of a stored payload.
+    /// Checks the checksum of a stored payload.
     pub(crate) fn check(&self, payload: &[u8], offset: u64) -> Result<()> {
         let computed = crc32c(payload);
         if computed == self.crc {

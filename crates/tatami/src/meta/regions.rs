@@ -1,4 +1,4 @@
-//! The footer lists of blob columns, dictionaries and bloom filters: which records lie where.
+//! The footer lists of blob columns, dictionaries and bloom filters, with the locations of their records.
 
 use tesselle_codec::varint;
 use tesselle_core::{Cursor, Result};
@@ -12,7 +12,7 @@ pub(crate) struct BlobRun {
     pub(crate) values: u64,
 }
 
-/// Where the values of a blob column lie.
+/// The location of the values of a blob column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BlobColumn {
     pub(crate) column: u64,

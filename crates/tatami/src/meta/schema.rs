@@ -11,7 +11,7 @@ pub(crate) mod flags {
     pub(crate) const NULLABLE: u8 = 1;
     /// The file is sorted by this field.
     pub(crate) const SORT_KEY: u8 = 2;
-    /// A hint that values are large; decides nothing.
+    /// A hint that values are large; has no effect.
     pub(crate) const BLOB_SEPARATED: u8 = 4;
     /// A bloom filter is written per row group.
     pub(crate) const BLOOM: u8 = 16;
@@ -34,7 +34,7 @@ impl Field {
         self.flags & flag != 0
     }
 
-    /// The name as text; bytes that are not UTF-8 are replaced.
+    /// The name as a string; bytes that are not UTF-8 are replaced.
     pub(crate) fn display_name(&self) -> String {
         String::from_utf8_lossy(&self.name).into_owned()
     }
@@ -52,14 +52,14 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// Parses the section; the rules of [`Schema::check`] are applied later, when the header is known to be sound.
+    /// Parses the section; [`Schema::check`] applies the rules later, after the header is checked.
     pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Vec<RawField>> {
         let n = cursor.uvarint()?;
         let n = cursor.count(n, 4)?;
         (0..n).map(|_| RawField::parse(cursor)).collect()
     }
 
-    /// Applies the rules of a valid schema.
+    /// Checks the rules of a valid schema.
     pub(crate) fn check(raw: Vec<RawField>) -> Result<Self> {
         let refuse = |message: String| Err(Error::corrupt(message).class("bad_schema"));
         if raw.is_empty() {

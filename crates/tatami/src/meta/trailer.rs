@@ -10,7 +10,7 @@ pub(crate) const TRAILER_LEN: u64 = 12;
 /// The smallest file: a header and a trailer.
 pub(crate) const MIN_FILE_LEN: u64 = HEADER_LEN + TRAILER_LEN;
 
-/// Where the footer lies.
+/// The location of the footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Trailer {
     pub(crate) footer_offset: u64,
@@ -30,7 +30,7 @@ impl Trailer {
                 .class("bad_end_magic")
                 .offset(file_len.saturating_sub(4))
                 .suggest(
-                    "the file is cut off or was never finished; {} saves its intact records",
+                    "the file is truncated or was never finished; {} recovers its intact records",
                     [Action::Repair],
                 ));
         }
@@ -43,7 +43,7 @@ impl Trailer {
         Ok(Self { footer_offset, footer_len, footer_crc })
     }
 
-    /// Compares the footer's checksum.
+    /// Checks the checksum of the footer.
     pub(crate) fn check(&self, footer: &[u8]) -> Result<()> {
         let computed = crc32c(footer);
         if computed == self.footer_crc {
@@ -55,10 +55,10 @@ impl Trailer {
         ))
         .class("footer_checksum")
         .offset(self.footer_offset)
-        .suggest("{} saves what it can prove", [Action::Repair]))
+        .suggest("{} recovers the intact parts", [Action::Repair]))
     }
 
-    /// The 12 bytes behind `footer`.
+    /// The 12 bytes after `footer`.
     pub(crate) fn bytes_for(footer: &[u8]) -> [u8; 12] {
         let mut out = [0; 12];
         let words = [footer.len() as u32, crc32c(footer)].into_iter().flat_map(u32::to_le_bytes);

@@ -1,7 +1,7 @@
-//! The numbered vocabularies: logical types, page encodings, block codecs, record kinds.
+//! The numbered enumerations: logical types, page encodings, block codecs, record kinds.
 
 macro_rules! numbered {
-    ($(#[$doc:meta])* $vis:vis enum $name:ident { $($(#[$item:meta])* $variant:ident = $id:literal, $text:literal;)* }) => {
+    ($(#[$doc:meta])* $vis:vis enum $name:ident { $($(#[$item:meta])* $variant:ident = $id:literal, $shown:literal;)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -21,10 +21,10 @@ macro_rules! numbered {
                 self as u8
             }
 
-            /// The name in text output.
+            /// The name in reports.
             $vis fn name(self) -> &'static str {
                 match self {
-                    $(Self::$variant => $text,)*
+                    $(Self::$variant => $shown,)*
                 }
             }
         }
@@ -34,7 +34,7 @@ macro_rules! numbered {
 numbered! {
     /// The type of a column.
     pub enum LogicalType {
-        /// Truth values.
+        /// Booleans.
         Bool = 0, "bool";
         /// Signed, 1 byte.
         Int8 = 1, "int8";
@@ -56,7 +56,7 @@ numbered! {
         Float32 = 9, "float32";
         /// IEEE-754 double.
         Float64 = 10, "float64";
-        /// Text, by convention UTF-8.
+        /// Strings, by convention UTF-8.
         String = 11, "string";
         /// Bytes.
         Bytes = 12, "bytes";
@@ -64,7 +64,7 @@ numbered! {
         TimestampMicros = 13, "timestamp_micros";
         /// A list of values of one other type (extended profile).
         List = 14, "list";
-        /// Large values that live in the blob region.
+        /// Large values, stored in the blob region.
         BlobRef = 15, "blobref";
     }
 }
@@ -91,16 +91,16 @@ impl LogicalType {
         matches!(self.id(), 1..=8 | 13)
     }
 
-    /// Whether values are strings of bytes stored in the pages.
+    /// Whether values are byte strings stored in the pages.
     pub fn is_binary(self) -> bool {
         matches!(self, Self::String | Self::Bytes)
     }
 }
 
 numbered! {
-    /// How the values of a page are laid out before compression.
+    /// The encoding of the values of a page before compression.
     pub enum Encoding {
-        /// Values one after the other.
+        /// Values back to back.
         Plain = 0, "plain";
         /// Runs and literals.
         Rle = 1, "rle";
@@ -116,27 +116,27 @@ numbered! {
         PforDelta = 6, "pfordelta";
         /// Strings as codes of a symbol table (extended profile).
         Fsst = 7, "fsst";
-        /// Truth values as bits.
+        /// Booleans as bits.
         Bitmap = 8, "bitmap";
     }
 }
 
 numbered! {
-    /// How a payload is compressed.
+    /// The compression of a payload.
     pub enum Codec {
-        /// As it is.
+        /// Uncompressed.
         None = 0, "none";
         /// One LZ4 block (extended profile).
         Lz4 = 1, "lz4";
         /// Zstandard frames.
         Zstd = 2, "zstd";
-        /// Zstandard frames against the column's content dictionary.
+        /// Zstandard frames with the column's content dictionary.
         ZstdDict = 3, "zstd_dict";
     }
 }
 
 numbered! {
-    /// What a record holds.
+    /// The contents of a record.
     pub(crate) enum RecordKind {
         /// A data page.
         Data = 0, "data page";

@@ -1,6 +1,6 @@
-//! Scalars, their order, and the smallest and largest of them.
+//! Scalars, their order, and their min and max.
 //!
-//! A scalar is one value as bytes: the little-endian number, one byte for a truth value, or the raw bytes of a
+//! A scalar is one value as bytes: the little-endian number, one byte for a boolean, or the raw bytes of a
 //! string without its length.
 
 use std::cmp::Ordering;
@@ -9,7 +9,7 @@ use tesselle_core::Scalar;
 
 use super::types::LogicalType;
 
-/// Bounds over present values.
+/// Bounds of the non-null values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Zone {
     pub(crate) min: Vec<u8>,
@@ -17,7 +17,7 @@ pub(crate) struct Zone {
 }
 
 impl Zone {
-    /// Whether both bounds are scalars of the type and order anything: a NaN bound orders nothing.
+    /// Whether both bounds are valid scalars of the type; a NaN bound is not.
     pub(crate) fn is_usable(&self, logical: LogicalType) -> bool {
         [&self.min, &self.max].into_iter().all(|bound| match to_scalar(logical, bound) {
             Some(Scalar::Float(x)) => !x.is_nan(),
@@ -25,7 +25,7 @@ impl Zone {
         })
     }
 
-    /// Widens these bounds to those of `other`; on equal scalars the earlier bytes stay.
+    /// Extends these bounds to include `other`; on equal scalars the earlier bytes are kept.
     pub(crate) fn merge(&mut self, logical: LogicalType, other: &Self) {
         if compare(logical, &other.min, &self.min) == Ordering::Less {
             self.min.clone_from(&other.min);
@@ -35,7 +35,7 @@ impl Zone {
         }
     }
 
-    /// Merges the bounds of parts, in order. Parts without bounds say nothing.
+    /// Merges the bounds of parts, in order. Parts without bounds are ignored.
     pub(crate) fn merge_all<'a>(
         logical: LogicalType,
         parts: impl IntoIterator<Item = Option<&'a Self>>,
@@ -51,8 +51,8 @@ impl Zone {
     }
 }
 
-/// The order of two scalars of one type. NaN is neither less nor greater than anything, and a scalar of a wrong
-/// width is equal to everything: neither can prove that a value is absent.
+/// The order of two scalars of one type. NaN is unordered, and a scalar of a wrong width is equal to
+/// everything: neither can prove that a value is absent.
 pub(crate) fn compare(logical: LogicalType, a: &[u8], b: &[u8]) -> Ordering {
     if logical.is_binary() {
         return a.cmp(b);
@@ -88,7 +88,7 @@ pub(crate) fn to_scalar(logical: LogicalType, bytes: &[u8]) -> Option<Scalar> {
         LogicalType::Float32 => number!(f32),
         LogicalType::Float64 => number!(f64),
         LogicalType::String => match std::str::from_utf8(bytes) {
-            Ok(text) => Scalar::String(text.to_owned()),
+            Ok(string) => Scalar::String(string.to_owned()),
             Err(_) => Scalar::Bytes(bytes.to_vec()),
         },
         LogicalType::Bytes => Scalar::Bytes(bytes.to_vec()),
@@ -96,7 +96,7 @@ pub(crate) fn to_scalar(logical: LogicalType, bytes: &[u8]) -> Option<Scalar> {
     })
 }
 
-/// The bytes of a value in a column of this type; `None` when no value of the column can equal it.
+/// The bytes of a value in a column of this type; `None` if no value of the column can equal it.
 pub(crate) fn from_scalar(logical: LogicalType, value: &Scalar) -> Option<Vec<u8>> {
     macro_rules! integer {
         ($type:ty) => {
@@ -127,7 +127,7 @@ pub(crate) fn from_scalar(logical: LogicalType, value: &Scalar) -> Option<Vec<u8
         }
         LogicalType::Float64 => as_float(value)?.to_le_bytes().to_vec(),
         LogicalType::String | LogicalType::Bytes => match value {
-            Scalar::String(text) => text.as_bytes().to_vec(),
+            Scalar::String(string) => string.as_bytes().to_vec(),
             Scalar::Bytes(bytes) => bytes.clone(),
             _ => return None,
         },
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_merge_and_nan_makes_them_useless() {
+    fn bounds_merge_and_nan_invalidates_them() {
         let mut all = zone([5, 0, 0, 0], [9, 0, 0, 0]);
         all.merge(LogicalType::Int32, &zone((-2i32).to_le_bytes(), [7, 0, 0, 0]));
         assert_eq!(all, zone((-2i32).to_le_bytes(), [9, 0, 0, 0]));

@@ -1,4 +1,4 @@
-//! Blob runs: which run holds which value, and the values of a decoded run.
+//! Blob runs: the run of each value, and the values of a decoded run.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::meta::record::{RECORD_LEN, Record};
 use crate::meta::regions::{BlobColumn, BlobRun};
 use crate::open::File;
 
-/// The runs of one column by the ordinals they hold.
+/// The runs of one column by ordinal.
 #[derive(Debug, Clone)]
 pub(crate) struct BlobIndex {
     runs: Vec<BlobRun>,
@@ -45,24 +45,24 @@ impl BlobIndex {
         Self { runs: blob.runs.clone(), starts, dictionary: blob.dictionary, column }
     }
 
-    /// The run that holds an ordinal.
+    /// The run with this ordinal.
     pub(crate) fn run_of(&self, ordinal: u64) -> Result<usize> {
         let total = self.starts.last().copied().unwrap_or(0);
         if ordinal >= total {
             return Err(short(format!(
-                "blob {ordinal} of column {} is wanted, its runs hold {total}",
+                "blob {ordinal} of column {} is out of range, its runs have {total}",
                 self.column
             )));
         }
         Ok(self.starts.partition_point(|start| *start <= ordinal).saturating_sub(1))
     }
 
-    /// How many values all runs hold.
+    /// Number of values of all runs.
     pub(crate) fn total(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Bytes of memory it takes.
+    /// Memory use in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.runs.len() * size_of::<BlobRun>() + self.starts.len() * size_of::<u64>()
     }
@@ -77,7 +77,7 @@ impl BlobIndex {
         self.runs.get(run).map_or(0, |r| r.uncompressed)
     }
 
-    /// The bytes to fetch for a run.
+    /// The byte range of a run.
     pub(crate) fn range(&self, run: usize, file: &File) -> Result<Range<u64>> {
         let entry = self.entry(run)?;
         let len = entry.compressed.saturating_add(RECORD_LEN);
@@ -97,13 +97,13 @@ impl BlobIndex {
         format!("column {}, blob run {run}", self.column)
     }
 
-    /// Compares the number of values in a decoded run with what the footer states.
+    /// Compares the number of values in a decoded run with the footer.
     pub(crate) fn check_count(&self, run: usize, found: usize) -> Result<()> {
         let stated = self.entry(run)?.values;
         if stated == found as u64 {
             return Ok(());
         }
-        Err(short(format!("a blob run holds {found} values, the footer states {stated}")))
+        Err(short(format!("a blob run has {found} values, the footer states {stated}")))
     }
 
     /// The content dictionary of the column, loaded on first use.
@@ -111,7 +111,7 @@ impl BlobIndex {
         file.content_dictionary(self.dictionary)
     }
 
-    /// The record of a run and its payload as stored.
+    /// The record of a run and its stored payload.
     fn record<'b>(&self, run: usize, bytes: &'b [u8]) -> Result<(BlobRun, Record, &'b [u8])> {
         let entry = *self.entry(run)?;
         let record = Record::parse(bytes, entry.offset)?;
@@ -137,11 +137,12 @@ impl BlobIndex {
         DecodedRun::parse(payload.into_owned()).at_offset(entry.offset)
     }
 
-    /// The values `wanted`, which lie in the consecutive `runs`, decoded into one buffer without a copy: each run ends
-    /// where the values of the next one start, over the lengths of that. Gives offsets and the bytes of these values
-    /// alone: a cast to text looks at all of them.
+    /// Decodes the values `wanted`, which are in the consecutive `runs`, into one buffer without a copy: each
+    /// run is decoded so that it ends where the values of the next one start, overwriting the lengths of that
+    /// one. Returns offsets and the bytes of only these values, because a cast to string checks all bytes.
     ///
-    /// `None` where a run is not what the footer says or has more than its values: then there would be gaps.
+    /// Returns `None` if a run differs from the footer or has other bytes after its values: then there would
+    /// be gaps.
     pub(crate) fn decode_joined(
         &self,
         runs: &[(usize, Bytes)],
@@ -165,7 +166,7 @@ impl BlobIndex {
         let mut values = vec![0; total];
         let mut offsets: Vec<i32> = Vec::with_capacity((wanted.end - wanted.start) as usize + 1);
         let mut end = total;
-        // From the last run to the first; the offsets are turned round at the end.
+        // From the last run to the first; the offsets are reversed at the end.
         for (run, bytes) in runs.iter().rev() {
             let (entry, record, stored) = self.record(*run, bytes)?;
             let start = end.saturating_sub(record.uncompressed as usize);
@@ -204,23 +205,23 @@ impl BlobIndex {
 #[derive(Debug, Clone)]
 pub(crate) struct DecodedRun {
     bytes: Vec<u8>,
-    /// Where each value starts in `bytes`, and one past the last.
+    /// Start of each value in `bytes`, and one past the last.
     starts: Vec<usize>,
 }
 
 impl DecodedRun {
-    /// Reads the lengths in front of the values.
+    /// Reads the lengths before the values.
     pub(crate) fn parse(payload: Vec<u8>) -> Result<Self> {
         let starts = value_starts(&payload)?;
         Ok(Self { bytes: payload, starts })
     }
 
-    /// Bytes of memory it takes.
+    /// Memory use in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.bytes.len() + self.starts.len() * size_of::<usize>()
     }
 
-    /// How many values it holds.
+    /// Number of values.
     pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -231,16 +232,16 @@ impl DecodedRun {
         let bounds = self.starts.get(at).zip(self.starts.get(at.saturating_add(1)));
         bounds
             .and_then(|(start, end)| self.bytes.get(*start..*end))
-            .ok_or_else(|| short(format!("blob {index} is wanted of a run of {}", self.len())))
+            .ok_or_else(|| short(format!("blob {index} is out of range, the run has {}", self.len())))
     }
 }
 
-/// Where each value of a run starts in its payload, and one past the last.
+/// Start of each value of a run in its payload, and one past the last.
 fn value_starts(payload: &[u8]) -> Result<Vec<usize>> {
     let mut pos = 0;
     let take = |pos: &mut usize| varint::take(payload, pos).map_err(|e| Error::from(e).class("short_values"));
     let count = take(&mut pos)?;
-    // A value takes at least a byte of length: a count that cannot be there is refused before space is made.
+    // A value takes at least one byte of length: an impossible count is refused before allocation.
     let count = usize::try_from(count).ok().filter(|n| *n <= payload.len() - pos);
     let Some(count) = count else {
         return Err(short("a blob run states more values than it has bytes".into()));
@@ -270,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_lie_behind_their_lengths() {
+    fn values_follow_their_lengths() {
         let run = DecodedRun::parse(b"\x03\x01\x00\x02abc".to_vec()).unwrap();
         assert_eq!(run.len(), 3);
         assert_eq!(run.value(0).unwrap(), b"a");

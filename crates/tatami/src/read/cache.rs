@@ -1,4 +1,4 @@
-//! What is kept of the last reads of single rows.
+//! A cache for reads of single rows.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,7 +12,7 @@ use super::blob::{BlobIndex, DecodedRun};
 use crate::meta::page_index::PageEntry;
 use crate::meta::record::Record;
 
-/// Where a page lies and which rows of its group it holds.
+/// The location of a page and its rows in the row group.
 #[derive(Debug, Clone)]
 pub(crate) struct PageAt {
     pub(crate) offset: u64,
@@ -20,8 +20,8 @@ pub(crate) struct PageAt {
     pub(crate) rows: Range<u64>,
 }
 
-/// Decoded pages and blob runs, and what is needed to find others. Each kind has its own budget, so that large blobs
-/// do not displace the pages that lookups walk over.
+/// Decoded pages and blob runs, and the locations of others. Each kind has its own budget, so that large
+/// blobs do not evict the pages that lookups use.
 #[derive(Debug)]
 pub(crate) struct PageCache {
     /// By row group, column and page.
@@ -51,7 +51,7 @@ impl Default for PageCache {
     }
 }
 
-/// About how much memory a cached thing takes.
+/// Approximate memory use of a cached entry.
 pub(crate) trait Weight {
     fn weight(&self) -> usize;
 }
@@ -93,7 +93,8 @@ impl Weight for Arc<DecodedRun> {
     }
 }
 
-/// The most recently used entries within a budget of bytes; the last one stays even if it alone exceeds that.
+/// The most recently used entries within a budget of bytes; the last one is kept even if it exceeds the
+/// budget.
 #[derive(Debug)]
 pub(crate) struct Recent<K, V> {
     entries: HashMap<K, Entry<V>>,
@@ -109,7 +110,7 @@ struct Entry<V> {
     used: u64,
 }
 
-/// An entry costs at least this much: tiny ones must not pile up without end.
+/// The minimum cost of an entry, so that tiny ones cannot accumulate without limit.
 const ENTRY: usize = 128;
 
 impl<K: Eq + Hash + Clone, V: Clone + Weight> Recent<K, V> {
@@ -129,7 +130,7 @@ impl<K: Eq + Hash + Clone, V: Clone + Weight> Recent<K, V> {
         let bytes = value.weight() + ENTRY;
         let old = self.entries.insert(key, Entry { value, bytes, used: self.clock });
         self.bytes = (self.bytes + bytes).saturating_sub(old.map_or(0, |old| old.bytes));
-        // What is evicted took far longer to decode than it takes to find it.
+        // A linear search is cheap compared with decoding the evicted entry.
         while self.bytes > self.budget && self.entries.len() > 1 {
             let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
             let Some(entry) = oldest.and_then(|key| self.entries.remove(&key)) else { break };
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_unused_goes_first() {
+    fn the_least_recently_used_entry_is_evicted_first() {
         let mut recent = Recent::<u32, &'static str>::new(1000);
         recent.put(1, "one");
         recent.put(2, "two");

@@ -1,7 +1,7 @@
 //! The pages of one column chunk in fetched bytes.
 //!
-//! Only the first page's place is known; each page tells where the next one starts. Its header is not covered by
-//! a checksum, so the payload's is compared before the next header is believed.
+//! Only the offset of the first page is known; each page determines the start of the next one. Its header is
+//! not covered by a checksum, so the payload's checksum is checked before the next header is trusted.
 
 use std::ops::Range;
 
@@ -16,11 +16,11 @@ use crate::open::{File, page_piece};
 #[derive(Debug, Clone)]
 pub(crate) struct Page {
     pub(crate) record: Record,
-    /// Of the page header, in the file.
+    /// Offset of the page header in the file.
     pub(crate) offset: u64,
-    /// Rows of the group that it holds.
+    /// Rows of the group in this page.
     pub(crate) rows: Range<u64>,
-    /// Of the payload, in the file.
+    /// Offset of the payload in the file.
     payload: Range<u64>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct ChunkReader {
 pub(crate) enum Located {
     /// All of them.
     All,
-    /// These bytes must replace the fetched ones: a page is longer than the footer made expect.
+    /// These bytes must replace the fetched ones: a page is longer than the footer states.
     Need(Range<u64>),
 }
 
@@ -59,31 +59,30 @@ impl ChunkReader {
         }
     }
 
-    /// The bytes to fetch first: what the footer states, cut off at the end of the file.
+    /// The bytes to fetch first: as the footer states, cut off at the end of the file.
     pub(crate) fn first_range(chunk: &Chunk, file: &File) -> Range<u64> {
         let start = chunk.offset.min(file.size());
         start..chunk.offset.saturating_add(chunk.stored_len()).clamp(start, file.size())
     }
 
-    /// Takes fetched bytes that start where the chunk starts.
+    /// Stores fetched bytes that start at the start of the chunk.
     pub(crate) fn fill(&mut self, bytes: Bytes) {
         self.bytes = bytes;
     }
 
-    /// The pages found so far, in row order.
+    /// The pages located so far, in row order.
     pub(crate) fn pages(&self) -> &[Page] {
         &self.pages
     }
 
-    /// Gives the fetched bytes back; pages stay known.
+    /// Frees the fetched bytes; the page locations are kept.
     pub(crate) fn release(&mut self) {
         self.bytes = Bytes::new();
     }
 
     /// The stored payload of a page.
     pub(crate) fn payload(&self, page: &Page) -> Result<&[u8]> {
-        self.slice(&page.payload)
-            .ok_or_else(|| Error::internal("a page is read after its bytes were given back"))
+        self.slice(&page.payload).ok_or_else(|| Error::internal("a page is read after its bytes were freed"))
     }
 
     fn slice(&self, range: &Range<u64>) -> Option<&[u8]> {
@@ -92,7 +91,7 @@ impl ChunkReader {
         self.bytes.get(start..end)
     }
 
-    /// Locates and checks the pages; call again after filling what it needs.
+    /// Locates and checks the pages; call again after fetching what it needs.
     pub(crate) fn locate(&mut self, file: &File) -> Result<Located> {
         while (self.pages.len() as u64) < self.wanted {
             let number = self.pages.len();
@@ -112,7 +111,7 @@ impl ChunkReader {
             if rows.end > self.expected_rows {
                 let expected = self.expected_rows;
                 return Err(Error::corrupt(format!(
-                    "the pages hold more rows than the {expected} of their chunk"
+                    "the pages have more rows than the {expected} of their chunk"
                 ))
                 .class("row_count_mismatch")
                 .offset(offset)
@@ -123,7 +122,7 @@ impl ChunkReader {
         let rows = self.pages.last().map_or(0, |p| p.rows.end);
         if rows != self.expected_rows {
             let expected = self.expected_rows;
-            return Err(Error::corrupt(format!("the pages hold {rows} rows, their chunk states {expected}"))
+            return Err(Error::corrupt(format!("the pages have {rows} rows, their chunk states {expected}"))
                 .class("row_count_mismatch")
                 .offset(self.start)
                 .piece(format!("row group {}, column {}", self.group, self.column)));
@@ -132,7 +131,7 @@ impl ChunkReader {
     }
 }
 
-/// Lists the page headers of a chunk without looking at payloads; what it reads grows with the number of pages.
+/// Lists the page headers of a chunk without reading payloads; the cost depends on the number of pages.
 pub(crate) fn page_headers(file: &File, chunk: &Chunk, group: usize) -> Result<Vec<(u64, Record)>> {
     let mut out = Vec::new();
     let mut offset = chunk.offset;

@@ -1,6 +1,6 @@
-//! Pages decoded straight into the buffers of one Arrow array.
+//! Decodes pages directly into the buffers of one Arrow array.
 //!
-//! The type is looked at once per page; the loops under it are monomorphic.
+//! Dispatch by type happens once per page; the inner loops are monomorphic.
 
 use std::sync::Arc;
 
@@ -20,15 +20,15 @@ use super::values::{self, short};
 use crate::meta::record::Record;
 use crate::meta::types::{Encoding, LogicalType};
 
-/// What decoding the values of a page depends on.
+/// The parameters of decoding the values of a page.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Decoding {
-    /// FSST pages and the DICTIONARY pages of `dictionary` are legal.
+    /// Whether FSST pages, and DICTIONARY pages of `dictionary`, are legal.
     pub(crate) fsst: bool,
     pub(crate) dictionary: Option<Arc<ValueDictionary>>,
-    /// Text columns as Binary.
+    /// Whether string columns are read as Binary.
     pub(crate) text_as_binary: bool,
-    /// The largest decoded page, in bytes.
+    /// The maximum size of a decoded page, in bytes.
     pub(crate) limit: u64,
 }
 
@@ -49,7 +49,7 @@ enum Values {
         offsets: Vec<i32>,
         bytes: Vec<u8>,
     },
-    /// Only validity: the values lie in the blob region.
+    /// Only validity: the values are in the blob region.
     Blob,
     List {
         offsets: Vec<i32>,
@@ -61,7 +61,7 @@ enum Values {
 pub(crate) struct ColumnBuilder {
     logical: LogicalType,
     values: Values,
-    /// Made when the first null is met.
+    /// Created at the first null.
     validity: Option<BooleanBufferBuilder>,
     len: usize,
 }
@@ -98,7 +98,7 @@ impl ColumnBuilder {
         self.len
     }
 
-    /// Decodes one page behind those before it.
+    /// Decodes one page after the preceding ones.
     pub(crate) fn append_page(&mut self, record: &Record, payload: &[u8], decoding: &Decoding) -> Result<()> {
         let rows = record.values as usize;
         let width = self.logical.scalar_width().unwrap_or(4) as u64;
@@ -120,10 +120,10 @@ impl ColumnBuilder {
         self.append(record.encoding, body, rows, validity.as_ref(), decoding)
     }
 
-    /// Decodes the rows of a PLAIN page of text without nulls that are set in `mask`.
+    /// Decodes the rows of a PLAIN page of strings without nulls that are set in `mask`.
     pub(crate) fn append_some(&mut self, front: Front<'_>, mask: &BooleanBuffer) -> Result<()> {
         let Values::Binary { offsets, bytes } = &mut self.values else {
-            return Err(Error::internal("only text is decoded in part"));
+            return Err(Error::internal("only strings are decoded in part"));
         };
         values::some_strings(front, mask, offsets, bytes)?;
         self.append_validity(mask.count_set_bits(), None);
@@ -205,21 +205,18 @@ impl ColumnBuilder {
         self.len += rows;
     }
 
-    /// The validity of all rows so far; what a blob column has in its pages.
+    /// The validity of all rows so far; the pages of a blob column have nothing else.
     pub(crate) fn into_validity(mut self) -> Option<BooleanBuffer> {
         self.validity.as_mut().map(BooleanBufferBuilder::finish)
     }
 
-    /// The array. `field` says whether nulls are legal and what text is read as.
+    /// Builds the array. `field` states whether nulls are legal and the type of strings.
     pub(crate) fn finish(mut self, field: &FieldRef, decoding: &Decoding) -> Result<ArrayRef> {
         let nulls =
             self.validity.as_mut().map(|bits| NullBuffer::new(bits.finish())).filter(|n| n.null_count() > 0);
         if nulls.is_some() && !field.is_nullable() {
-            return Err(Error::corrupt(format!(
-                "column '{}' holds nulls, but is not nullable",
-                field.name()
-            ))
-            .class("bad_values"));
+            return Err(Error::corrupt(format!("column '{}' has nulls, but is not nullable", field.name()))
+                .class("bad_values"));
         }
         Ok(match self.values {
             Values::Bool(mut bits) => Arc::new(BooleanArray::new(bits.finish(), nulls)),
@@ -270,7 +267,7 @@ pub(crate) fn blob_array(array: BinaryArray, field: &FieldRef) -> Result<ArrayRe
 }
 
 fn not_utf8(column: &str, source: arrow_schema::ArrowError) -> Error {
-    Error::corrupt(format!("text of column '{column}' is not UTF-8"))
+    Error::corrupt(format!("a string of column '{column}' is not UTF-8"))
         .class("not_utf8")
         .source(source)
         .suggest("{} reads string columns as binary", [Action::StringsAsBinary])
@@ -315,7 +312,7 @@ fn append_bools(
         return Err(unsupported_encoding(encoding));
     }
     let Some(body) = body.get(..present.div_ceil(8)) else {
-        return Err(short(format!("{present} truth values in {} bytes", body.len())));
+        return Err(short(format!("{present} booleans in {} bytes", body.len())));
     };
     match validity {
         None => bits.append_packed_range(0..rows, body),
@@ -328,7 +325,7 @@ fn append_bools(
     Ok(())
 }
 
-/// Moves the dense values at the end of `out` to the rows that are present; null rows hold zero.
+/// Moves the dense values at the end of `out` to the non-null rows; null rows become zero.
 fn spread<T: Copy + Default>(
     out: &mut Vec<T>,
     rows: usize,
@@ -340,7 +337,7 @@ fn spread<T: Copy + Default>(
     out.resize(start + rows, T::default());
     let Some(values) = out.get_mut(start..) else { return };
     let mut from = present;
-    // From the back, so that no value is overwritten before it has moved.
+    // From the end, so that no value is overwritten before it has moved.
     for row in (0..rows).rev() {
         if validity.value(row) {
             from -= 1;
@@ -358,7 +355,7 @@ fn spread_offsets(offsets: &mut Vec<i32>, rows: usize, present: usize, validity:
     let end = offsets.last().copied().unwrap_or(0);
     offsets.resize(start + rows, end);
     let Some(ends) = offsets.get_mut(start - 1..) else { return };
-    // ends[0] is where the page starts; ends[i + 1] is where row i ends.
+    // ends[0] is the start of the page; ends[i + 1] is the end of row i.
     let mut from = present;
     for row in (0..rows).rev() {
         ends[row + 1] = ends[from];

@@ -14,7 +14,7 @@ pub(crate) struct ValueDictionary {
 }
 
 impl ValueDictionary {
-    /// Reads `entries` strings, each behind its length.
+    /// Reads `entries` strings, each with a length prefix.
     pub(crate) fn parse(payload: &[u8], entries: u64) -> Result<Self> {
         let n =
             usize::try_from(entries).map_err(|_| values::short("a value dictionary is too large".into()))?;
@@ -45,8 +45,9 @@ impl ValueDictionary {
             Some(Encoding::Rle) => rle::decode(packed, n, &mut codes),
             Some(Encoding::BitpackFor) => frame::decode(packed, n, &mut codes),
             _ => {
-                return Err(Error::corrupt(format!("dictionary codes have the encoding {encoding}"))
-                    .class("bad_values"));
+                return Err(
+                    Error::corrupt(format!("dictionary codes have encoding {encoding}")).class("bad_values")
+                );
             }
         }
         .map_err(|e| Error::from(e).class("short_values"))?;
@@ -54,8 +55,10 @@ impl ValueDictionary {
         for code in codes {
             let Some(value) = self.get(code) else {
                 let entries = self.offsets.len() - 1;
-                return Err(Error::corrupt(format!("code {code} of a dictionary with {entries} entries"))
-                    .class("bad_values"));
+                return Err(Error::corrupt(format!(
+                    "code {code} is out of range, the dictionary has {entries} entries"
+                ))
+                .class("bad_values"));
             };
             bytes.extend_from_slice(value);
             offsets.push(values::offset(bytes.len())?);

@@ -1,4 +1,4 @@
-//! The sort key of a file, and keys as people write them.
+//! The sort key of a file, and parsing of key literals.
 
 use arrow_cast::parse::string_to_timestamp_nanos;
 use tesselle_core::{Action, Context, Error, Result, Scalar};
@@ -14,39 +14,39 @@ impl File {
         schema.sort_key().and_then(|key| schema.fields.get(key)).map(Field::display_name)
     }
 
-    /// Reads `text` as a value of the sort key: digits as a number where the key is one, `0x` and digits as bytes,
-    /// a time in microseconds or as ISO 8601.
-    pub fn parse_key(&self, text: &str) -> Result<Scalar> {
+    /// Parses `literal` as a value of the sort key: digits as a number if the key is numeric, `0x` and digits as
+    /// bytes, a time in microseconds or as ISO 8601.
+    pub fn parse_key(&self, literal: &str) -> Result<Scalar> {
         let schema = &self.footer().schema;
         let Some(field) = schema.sort_key().and_then(|key| schema.fields.get(key)) else {
             return Err(Error::invalid("the file has no sort key to look up")
                 .suggest("use {} to search all rows", [Action::Filter]))
             .in_file(self.path());
         };
-        parse(field.logical, text).ok_or_else(|| {
+        parse(field.logical, literal).ok_or_else(|| {
             let (name, logical) = (field.display_name(), field.logical.name());
-            Error::invalid(format!("'{text}' is not a value of the sort key '{name}' ({logical})"))
+            Error::invalid(format!("'{literal}' is not a value of the sort key '{name}' ({logical})"))
         })
     }
 }
 
-fn parse(logical: LogicalType, text: &str) -> Option<Scalar> {
+fn parse(logical: LogicalType, literal: &str) -> Option<Scalar> {
     use LogicalType as T;
     Some(match logical {
-        T::Bool => Scalar::Bool(text.parse().ok()?),
-        T::Float32 => Scalar::Float(f64::from(text.parse::<f32>().ok()?)),
-        T::Float64 => Scalar::Float(text.parse().ok()?),
-        T::TimestampMicros => match text.parse::<i64>() {
+        T::Bool => Scalar::Bool(literal.parse().ok()?),
+        T::Float32 => Scalar::Float(f64::from(literal.parse::<f32>().ok()?)),
+        T::Float64 => Scalar::Float(literal.parse().ok()?),
+        T::TimestampMicros => match literal.parse::<i64>() {
             Ok(micros) => Scalar::Int(micros.into()),
-            Err(_) => Scalar::Int(string_to_timestamp_nanos(text).ok()?.div_euclid(1000).into()),
+            Err(_) => Scalar::Int(string_to_timestamp_nanos(literal).ok()?.div_euclid(1000).into()),
         },
-        T::String => Scalar::String(text.to_owned()),
-        T::Bytes => match text.strip_prefix("0x").and_then(unhex) {
+        T::String => Scalar::String(literal.to_owned()),
+        T::Bytes => match literal.strip_prefix("0x").and_then(unhex) {
             Some(bytes) => Scalar::Bytes(bytes),
-            None => Scalar::Bytes(text.as_bytes().to_vec()),
+            None => Scalar::Bytes(literal.as_bytes().to_vec()),
         },
         T::List | T::BlobRef => return None,
-        _ => Scalar::Int(text.parse().ok()?),
+        _ => Scalar::Int(literal.parse().ok()?),
     })
 }
 
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_read_by_the_type_of_their_column() {
+    fn keys_are_parsed_by_the_type_of_their_column() {
         let cases = [
             (LogicalType::String, "17", Some(Scalar::String("17".into()))),
             (LogicalType::UInt8, "17", Some(Scalar::Int(17))),
@@ -77,8 +77,8 @@ mod tests {
             (LogicalType::TimestampMicros, "-3", Some(Scalar::Int(-3))),
             (LogicalType::Bool, "true", Some(Scalar::Bool(true))),
         ];
-        for (logical, text, want) in cases {
-            assert_eq!(parse(logical, text), want, "{text}");
+        for (logical, literal, want) in cases {
+            assert_eq!(parse(logical, literal), want, "{literal}");
         }
     }
 }

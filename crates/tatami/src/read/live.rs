@@ -1,4 +1,4 @@
-//! Which rows count: the deleted documents of a search segment are stored, but they are no rows.
+//! Live rows: the deleted documents of a search segment are stored, but they are not rows.
 
 use arrow_buffer::{BooleanBuffer, Buffer};
 use tesselle_core::{Action, Context, Error, Result};
@@ -8,7 +8,7 @@ use crate::open::File;
 use crate::search::{LiveDocs, read_live};
 
 impl File {
-    /// The rows that count, a bit each; `None` where all do, and where deleted ones were asked for.
+    /// The live rows as bits; `None` if all are live, or deleted ones are included.
     pub(crate) fn live(&self) -> Result<Option<BooleanBuffer>> {
         if self.options().deleted {
             return Ok(None);
@@ -45,13 +45,13 @@ impl File {
         }
     }
 
-    /// How many rows count.
+    /// Number of live rows.
     pub(crate) fn live_rows(&self) -> Result<u64> {
         Ok(self.live()?.map_or(self.rows(), |live| live.count_set_bits() as u64))
     }
 }
 
-/// Whether a row counts; one that does not exist does not.
+/// Whether a row is live; false if it does not exist.
 pub(crate) fn is_set(live: &BooleanBuffer, row: u64) -> bool {
     usize::try_from(row).is_ok_and(|row| row < live.len() && live.value(row))
 }

@@ -1,4 +1,4 @@
-//! Reading: open a file, plan a scan, decode pages and blob runs, look up keys and rows.
+//! Reading: opens files, plans scans, decodes pages and blob runs, looks up keys and rows.
 
 pub(crate) mod blob;
 pub(crate) mod cache;

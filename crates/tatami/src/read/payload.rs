@@ -1,4 +1,4 @@
-//! From stored bytes to page payloads: checksum, codec, size.
+//! Decodes stored bytes to page payloads: checksum, codec, size.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::meta::extension::{Extension, features};
 use crate::meta::record::Record;
 use crate::meta::types::Codec;
 
-/// What decoding a payload depends on besides its bytes.
+/// The parameters of decoding a payload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Profile<'a> {
     pub(crate) extension: &'a Extension,
@@ -40,7 +40,7 @@ impl Profile<'_> {
         Ok(Cow::Owned(out))
     }
 
-    /// The decoded size of a run, which is refused if it cannot be true.
+    /// The decoded size of a run, refused if it is impossible.
     pub(crate) fn run_size(&self, record: &Record, stored: &[u8], offset: u64) -> Result<usize> {
         if !matches!(known_codec(record, offset)?, Codec::Zstd | Codec::ZstdDict) {
             return Ok(self.open(record, stored, offset)?.len());
@@ -50,7 +50,7 @@ impl Profile<'_> {
         Ok(size)
     }
 
-    /// Checks a run and decompresses it so that it fills `out`, which has its decoded size.
+    /// Checks a run and decompresses it into `out`, which has its decoded size.
     pub(crate) fn open_run_into(
         &self,
         record: &Record,
@@ -76,7 +76,7 @@ impl Profile<'_> {
         }
     }
 
-    /// The front of a page, where it can be decompressed without the rest of it.
+    /// A prefix of a page, if it can be decompressed without the rest.
     pub(crate) fn front<'b>(
         &self,
         record: &Record,
@@ -90,7 +90,7 @@ impl Profile<'_> {
         Front::new(stored, size).map(Some).map_err(|e| bad_zstd(e, offset))
     }
 
-    /// Decompresses a payload whose checksum has been compared already.
+    /// Decompresses a payload with a checked checksum.
     pub(crate) fn decompress<'b>(
         &self,
         record: &Record,
@@ -101,11 +101,9 @@ impl Profile<'_> {
             Codec::None => {
                 if stored.len() as u64 != u64::from(record.uncompressed) {
                     let (found, stated) = (stored.len(), record.uncompressed);
-                    return Err(Error::corrupt(format!(
-                        "a payload of {found} bytes is said to have {stated}"
-                    ))
-                    .class("bad_values")
-                    .offset(offset));
+                    return Err(Error::corrupt(format!("a payload of {found} bytes, stated are {stated}"))
+                        .class("bad_values")
+                        .offset(offset));
                 }
                 Ok(Cow::Borrowed(stored))
             }
@@ -115,9 +113,9 @@ impl Profile<'_> {
             }
             Codec::Lz4 if self.extension.has(features::LZ4) => {
                 let size = self.size(record, offset)?;
-                // A block expands at most 255-fold: more is refused before space is made for it.
+                // A block expands at most 255-fold: more is refused before allocation.
                 if size as u64 > 255 * stored.len() as u64 + 64 {
-                    return Err(Error::corrupt("an lz4 block cannot hold its stated size")
+                    return Err(Error::corrupt("an lz4 block cannot decode to its stated size")
                         .class("bad_lz4")
                         .offset(offset));
                 }
@@ -147,7 +145,7 @@ fn known_codec(record: &Record, offset: u64) -> Result<Codec> {
 }
 
 fn unsupported_codec(id: u8, offset: u64) -> Error {
-    Error::unsupported(format!("block codec {id} is not known here"))
+    Error::unsupported(format!("block codec {id} is not known"))
         .class("unsupported_codec")
         .offset(offset)
         .hint("the file may come from a newer writer")

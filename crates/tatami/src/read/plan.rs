@@ -1,4 +1,4 @@
-//! From a scan to tasks: which row groups and which rows of them can match.
+//! From a scan to tasks: selects the row groups and rows that can match.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,13 +21,13 @@ use crate::table::is_exact;
 pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
     if scan.selection.is_some() {
         return Err(Error::invalid("this table has no grid to slice")
-            .suggest("use {} to choose rows", [Action::Filter]));
+            .suggest("use {} to select rows", [Action::Filter]));
     }
     let schema = file.schema();
     let projection = scan.column_indices(&schema)?;
     let tested = scan.predicate.iter().flat_map(|predicate| predicate.columns());
     let filter = Scan::all().columns(tested).column_indices(&schema)?;
-    // A predicate over blobs or lists prunes, but its rows are left to the driver.
+    // A predicate over blobs or lists prunes, but its rows are filtered by the driver.
     let exact = scan.predicate.as_ref().filter(|p| is_exact(file, p));
     let filter = if exact.is_some() { filter } else { Vec::new() };
     let wanted = Wanted { projection, filter, batch_rows: scan.batch_rows, predicate: exact.cloned() };
@@ -66,7 +66,7 @@ pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
     Ok(plan)
 }
 
-/// The rows of a group that count; `None` where all do.
+/// The live rows of a group; `None` if all are.
 pub(crate) fn live_rows(live: Option<&BooleanBuffer>, entry: &RowGroup) -> Result<Option<BooleanBuffer>> {
     let Some(live) = live else { return Ok(None) };
     let first = usize::try_from(entry.first_row).ok();
@@ -83,15 +83,14 @@ pub(crate) fn live_rows(live: Option<&BooleanBuffer>, entry: &RowGroup) -> Resul
     Ok((rows.count_set_bits() < rows.len()).then_some(rows))
 }
 
-/// What is left of a row group.
+/// The remaining part of a row group.
 struct Survivor {
     verdict: Verdict,
     rows: Range<u64>,
     pruned_pages: u64,
 }
 
-/// The row groups that can hold matching rows, by zone map, bloom filter and page index, in this order: each costs
-/// more than the one before.
+/// The row groups that can have matching rows, by zone map, bloom filter and page index, in order of cost.
 fn survivors(file: &File, predicate: Option<&Predicate>) -> HashMap<usize, Survivor> {
     let groups = file.footer().groups.iter().enumerate();
     let whole = |entry: &RowGroup, verdict| Survivor { verdict, rows: 0..entry.rows, pruned_pages: 0 };
@@ -120,7 +119,7 @@ fn survivors(file: &File, predicate: Option<&Predicate>) -> HashMap<usize, Survi
     left
 }
 
-/// What the footer and the fetched filters know of one row group.
+/// The footer and the fetched filters of one row group, for pruning.
 struct GroupEvidence<'a> {
     file: &'a File,
     entry: &'a RowGroup,
@@ -147,8 +146,8 @@ impl Evidence for GroupEvidence<'_> {
             let logical = self.file.footer().schema.fields.get(index)?.logical;
             let bytes = self.blooms?.get(&chunk.bloom?)?;
             let bloom = Bloom::parse(bytes, 0).ok()?;
-            // A value that no row of this type can equal is absent, but the comparison may still be defined for
-            // it (0.1 with a single): only exact scalars are looked up.
+            // A value that no row of this type can equal is absent, but the comparison may still be defined
+            // for it (0.1 with a float): only exact scalars are looked up.
             let scalar = from_scalar(logical, value)?;
             Some(bloom.may_contain_value(logical, &scalar))
         };
@@ -156,7 +155,7 @@ impl Evidence for GroupEvidence<'_> {
     }
 }
 
-/// Fetches the filters that could refute an equality, all in one request. One that cannot be read prunes nothing.
+/// Fetches the filters that could refute an equality, all in one request. An unreadable one prunes nothing.
 fn fetch_blooms(file: &File, predicate: &Predicate, left: &HashMap<usize, Survivor>) -> HashMap<u64, Bytes> {
     let schema = file.schema();
     let columns: Vec<usize> =
@@ -191,7 +190,7 @@ fn fetch_blooms(file: &File, predicate: &Predicate, left: &HashMap<usize, Surviv
     checked.collect()
 }
 
-/// The payload of an uncompressed index record, if its checksum holds.
+/// The payload of an uncompressed index record, if its checksum is valid.
 fn checked_payload(bytes: &Bytes, offset: u64) -> Option<Bytes> {
     let record = Record::parse(bytes, offset).ok()?;
     let payload = bytes.get(RECORD_LEN as usize..)?.get(..record.compressed as usize)?;
@@ -201,7 +200,7 @@ fn checked_payload(bytes: &Bytes, offset: u64) -> Option<Bytes> {
     Some(bytes.slice_ref(payload))
 }
 
-/// Cuts the rows of the surviving groups down to the pages of the sort key that can match.
+/// Restricts the rows of the selected groups to the pages of the sort key that can match.
 fn narrow_by_page_index(file: &File, predicate: &Predicate, left: &mut HashMap<usize, Survivor>) {
     let footer = file.footer();
     let Some(key) = footer.schema.sort_key() else { return };
@@ -245,7 +244,7 @@ fn narrow_by_page_index(file: &File, predicate: &Predicate, left: &mut HashMap<u
     left.retain(|_, survivor| !survivor.rows.is_empty());
 }
 
-/// What the page index knows: the sort key alone.
+/// Statistics of the page index: only the sort key.
 struct PageEvidence<'a> {
     key: &'a str,
     facts: Facts<'a>,

@@ -1,14 +1,14 @@
-//! Deciding from zone maps, null counts, bloom filters and page bounds which rows can match.
+//! Pruning by zone maps, null counts, bloom filters and page bounds.
 //!
-//! The core walks the predicate and judges its leaves, with two additions of this format: float bounds leave NaN out,
-//! which orders above every number, and an equality may be refuted by a bloom filter.
+//! The core evaluates the predicate, with two additions of this format: float bounds ignore NaN, which orders
+//! above every number, and a bloom filter may refute an equality.
 
 use tesselle_core::{ColumnBounds, Comparison, Leaf, Predicate, Scalar, Verdict};
 
 use crate::meta::types::LogicalType;
 use crate::meta::zone::{Zone, to_scalar};
 
-/// What is known of one column in one piece.
+/// Statistics of one column in one row group, page or file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts<'a> {
     pub(crate) logical: LogicalType,
@@ -30,19 +30,19 @@ impl Facts<'_> {
     }
 }
 
-/// What a piece tells when it is asked about its columns.
+/// The statistics of a row group, page or file, by column.
 pub(crate) trait Evidence {
-    /// What is known of a column; `None` for one without statistics.
+    /// The statistics of a column; `None` if there are none.
     fn facts(&self, column: &str) -> Option<Facts<'_>>;
 
-    /// Whether the column may hold this value. Only asked where bounds cannot tell.
+    /// Whether the column may have this value. Only called if bounds are not conclusive.
     fn may_contain(&self, column: &str, value: &Scalar) -> bool {
         let _ = (column, value);
         true
     }
 }
 
-/// The verdict on a piece.
+/// The verdict on a row group, page or file.
 pub(crate) fn verdict(predicate: &Predicate, evidence: &dyn Evidence) -> Verdict {
     predicate.verdict_by(&|column, leaf| match leaf {
         Leaf::Compare(op, value) => compare(column, op, value, evidence),
@@ -55,7 +55,7 @@ pub(crate) fn verdict(predicate: &Predicate, evidence: &dyn Evidence) -> Verdict
 fn compare(column: &str, op: Comparison, value: &Scalar, evidence: &dyn Evidence) -> Verdict {
     let Some(facts) = evidence.facts(column) else { return Verdict::Maybe };
     let float = matches!(facts.logical, LogicalType::Float32 | LogicalType::Float64);
-    // A NaN may lie above the largest bound: it can satisfy `>` and `<>` there, and spoil `<` for a whole piece.
+    // A NaN may be above the max: it can satisfy `>` and `<>` there, and invalidate `<` for all rows.
     let nan_wanted = matches!(value, Scalar::Float(x) if x.is_nan());
     let keep_max = !float || (op == Comparison::Eq && !nan_wanted);
     match facts.bounds(keep_max).verdict(Leaf::Compare(op, value)) {
@@ -67,7 +67,7 @@ fn compare(column: &str, op: Comparison, value: &Scalar, evidence: &dyn Evidence
     }
 }
 
-/// The columns whose equality with a literal could be refuted by a filter, with the literals.
+/// The columns whose equality with a literal a filter could refute, with the literals.
 pub(crate) fn equalities(predicate: &Predicate) -> Vec<(&str, &Scalar)> {
     let mut out = Vec::new();
     collect(predicate, false, &mut out);
@@ -99,14 +99,14 @@ fn collect<'a>(predicate: &'a Predicate, negated: bool, out: &mut Vec<(&'a str, 
 mod tests {
     use super::*;
 
-    struct Piece {
+    struct Known {
         logical: LogicalType,
         zone: Option<Zone>,
         nulls: Option<u64>,
         absent: bool,
     }
 
-    impl Evidence for Piece {
+    impl Evidence for Known {
         fn facts(&self, column: &str) -> Option<Facts<'_>> {
             let facts =
                 Facts { logical: self.logical, zone: self.zone.as_ref(), nulls: self.nulls, rows: Some(4) };
@@ -118,19 +118,19 @@ mod tests {
         }
     }
 
-    fn judge(text: &str, piece: &Piece) -> Verdict {
-        verdict(&text.parse().unwrap(), piece)
+    fn judge(condition: &str, known: &Known) -> Verdict {
+        verdict(&condition.parse().unwrap(), known)
     }
 
-    fn floats(min: f64, max: f64) -> Piece {
+    fn floats(min: f64, max: f64) -> Known {
         let zone = Zone { min: min.to_le_bytes().to_vec(), max: max.to_le_bytes().to_vec() };
-        Piece { logical: LogicalType::Float64, zone: Some(zone), nulls: Some(0), absent: false }
+        Known { logical: LogicalType::Float64, zone: Some(zone), nulls: Some(0), absent: false }
     }
 
     #[test]
-    fn a_nan_may_hide_above_float_bounds() {
-        let piece = floats(1.0, 5.0);
-        for (text, want) in [
+    fn a_nan_may_be_above_float_bounds() {
+        let known = floats(1.0, 5.0);
+        for (condition, want) in [
             ("x > 9", Verdict::Maybe),
             ("x < 9", Verdict::Maybe),
             ("x < 1", Verdict::Never),
@@ -139,7 +139,7 @@ mod tests {
             ("NOT x > 9", Verdict::Maybe),
             ("x IN (7, 8)", Verdict::Never),
         ] {
-            assert_eq!(judge(text, &piece), want, "{text}");
+            assert_eq!(judge(condition, &known), want, "{condition}");
         }
         assert_eq!(judge("x < 0", &floats(f64::NAN, f64::NAN)), Verdict::Maybe);
     }
@@ -147,18 +147,18 @@ mod tests {
     #[test]
     fn a_filter_refutes_equalities_only() {
         let zone = Zone { min: vec![1, 0], max: vec![9, 0] };
-        let piece = Piece { logical: LogicalType::Int16, zone: Some(zone), nulls: Some(1), absent: true };
-        assert_eq!(judge("x = 5", &piece), Verdict::Never);
-        assert_eq!(judge("NOT x <> 5", &piece), Verdict::Never);
-        assert_eq!(judge("x <> 5", &piece), Verdict::Maybe);
-        assert_eq!(judge("x < 99", &piece), Verdict::Maybe, "a null row does not match");
-        assert_eq!(judge("x = 5 OR x IS NULL", &piece), Verdict::Maybe);
+        let known = Known { logical: LogicalType::Int16, zone: Some(zone), nulls: Some(1), absent: true };
+        assert_eq!(judge("x = 5", &known), Verdict::Never);
+        assert_eq!(judge("NOT x <> 5", &known), Verdict::Never);
+        assert_eq!(judge("x <> 5", &known), Verdict::Maybe);
+        assert_eq!(judge("x < 99", &known), Verdict::Maybe, "a null row does not match");
+        assert_eq!(judge("x = 5 OR x IS NULL", &known), Verdict::Maybe);
     }
 
     #[test]
     fn unknown_null_counts_prove_nothing_about_nulls() {
-        let piece = Piece { logical: LogicalType::Int16, zone: None, nulls: None, absent: false };
-        assert_eq!(judge("x IS NULL", &piece), Verdict::Maybe);
-        assert_eq!(judge("x IS NOT NULL", &piece), Verdict::Maybe);
+        let known = Known { logical: LogicalType::Int16, zone: None, nulls: None, absent: false };
+        assert_eq!(judge("x IS NULL", &known), Verdict::Maybe);
+        assert_eq!(judge("x IS NOT NULL", &known), Verdict::Maybe);
     }
 }

@@ -1,4 +1,5 @@
-//! Single rows: by key through the sparse index, by number through the page headers, with a small cache of pages.
+//! Single rows: by key through the sparse index, by number through the page headers, with a small cache of
+//! pages.
 
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -23,8 +24,8 @@ use crate::open::{File, page_piece};
 use crate::scalars::{binary_at, bytes_at};
 
 impl File {
-    /// The row (counted over the whole file) of the first key that equals `key`, through the sparse key index: at
-    /// most one data page is decoded.
+    /// The row (counted over the whole file) of the first key that equals `key`, through the sparse key
+    /// index: decodes at most one data page.
     pub fn lookup(&self, key: &Scalar) -> Result<Option<u64>> {
         self.lookup_key(key).in_file(self.path())
     }
@@ -93,7 +94,7 @@ impl File {
         Ok(None)
     }
 
-    /// The first row from `row` on that counts and has the same key.
+    /// The first live row from `row` on with the same key.
     fn first_live(&self, row: u64, column: usize, logical: LogicalType, key: &[u8]) -> Result<Option<u64>> {
         let Some(live) = self.live()? else { return Ok(Some(row)) };
         for row in row..self.rows() {
@@ -120,9 +121,9 @@ impl File {
         Ok(entries)
     }
 
-    /// The given rows (counted over the whole file) in the given order, with these columns (`None` is all). Only
-    /// the pages and blob runs that hold them are read. A deleted document is refused, unless deleted ones were asked
-    /// for when the file was opened.
+    /// Reads the given rows (counted over the whole file) in the given order, with these columns (`None` for
+    /// all). Reads only the pages and blob runs that contain them. Fails on a deleted document, unless the
+    /// file was opened with deleted ones.
     pub fn take(&self, rows: &[u64], columns: Option<&[&str]>) -> Result<RecordBatch> {
         self.take_rows(rows, columns).in_file(self.path())
     }
@@ -220,7 +221,7 @@ impl File {
             bytes = bytes.saturating_add(value.len());
             if i32::try_from(bytes).is_err() {
                 return Err(
-                    Error::limit("the blobs of these rows exceed 2 GiB").hint("take fewer rows at once")
+                    Error::limit("the blobs of these rows exceed 2 GiB").hint("read fewer rows at once")
                 );
             }
             builder.append_value(value);
@@ -247,7 +248,7 @@ impl File {
         self.cache().lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the pages of a chunk lie, from their headers alone.
+    /// The locations of the pages of a chunk, from their headers alone.
     fn directory(&self, g: usize, column: usize, chunk: &Chunk) -> Result<Arc<Vec<PageAt>>> {
         if let Some(known) = self.locked().directories.get(&(g, column)) {
             return Ok(known);
@@ -296,7 +297,7 @@ impl File {
         Ok(array)
     }
 
-    /// Which rows of a group have a blob; `None` is all.
+    /// The rows of a group with a blob; `None` for all.
     fn blob_validity(&self, g: usize, column: usize) -> Result<Arc<Option<BooleanBuffer>>> {
         if let Some(known) = self.locked().validity.get(&(g, column)) {
             return Ok(known);
@@ -343,8 +344,8 @@ fn missing_row(g: usize, column: usize, row: u64) -> Error {
         .class("row_count_mismatch")
 }
 
-/// The pages that may hold `key`. They are sorted; where one has no bounds, which happens where keys are null, its
-/// place among them is unknown and none can be left out by halves.
+/// The pages that may contain `key`. They are sorted; if one has no bounds, because of null keys, its order
+/// is unknown and a binary search is not possible.
 fn pages_with(entries: &[PageEntry], logical: LogicalType, key: &[u8]) -> std::ops::Range<usize> {
     if entries.iter().any(|entry| entry.zone.is_none()) {
         return 0..entries.len();
@@ -356,7 +357,7 @@ fn pages_with(entries: &[PageEntry], logical: LogicalType, key: &[u8]) -> std::o
     first..end.max(first)
 }
 
-/// The first row that equals `key`: by halves where the page has no nulls, for then it is sorted.
+/// The first row that equals `key`: by binary search if the page has no nulls, because then it is sorted.
 fn first_equal(array: &dyn Array, logical: LogicalType, key: &[u8]) -> Option<usize> {
     let order = |row: usize| {
         if logical.is_binary() {

@@ -11,7 +11,7 @@ use crate::meta::types::LogicalType;
 
 /// Field metadata: the name of the element type of a list.
 pub(crate) const ELEMENT_KEY: &str = "tatami:element";
-/// Field metadata: the values of a blob column are strings, also where they are read as bytes.
+/// Field metadata: the values of a blob column are strings, even if they are read as bytes.
 pub(crate) const STRING_KEY: &str = "tatami:string";
 
 /// The Arrow schema of a file; the blobs of the columns in `strings` are strings.
@@ -42,7 +42,7 @@ fn to_field(field: &Field, text_as_binary: bool) -> ArrowField {
     ArrowField::new(field.display_name(), data_type, field.has(flags::NULLABLE)).with_metadata(metadata)
 }
 
-/// Whether lists may hold values of this type.
+/// Whether lists may have elements of this type.
 pub(crate) fn is_element(logical: LogicalType) -> bool {
     logical.has_scalars()
 }

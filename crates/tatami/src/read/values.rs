@@ -10,12 +10,12 @@ use tesselle_core::{At, Error, Result};
 use super::column::unsupported_encoding;
 use crate::meta::types::Encoding;
 
-/// The values end before the page's count is reached.
+/// An error for values that end before the page's count is reached.
 pub(crate) fn short(message: String) -> Error {
     Error::corrupt(message).class("short_values")
 }
 
-/// A kernel's refusal in the words of the format: what ends early is short, the rest is bad.
+/// Maps a codec error to the error classes of the format: truncated input is short, the rest is bad.
 fn refused(error: tesselle_codec::Error) -> Error {
     let class = match error {
         tesselle_codec::Error::Truncated { .. } => "short_values",
@@ -61,9 +61,9 @@ pub(crate) fn plain<T, const N: usize>(
     Ok(())
 }
 
-/// Appends `n` strings, each behind its length.
+/// Appends `n` strings, each with a length prefix.
 pub(crate) fn strings(body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut Vec<u8>) -> Result<()> {
-    // A string takes at least its length byte: a count that cannot be there is refused before space is made for it.
+    // A string takes at least its length byte: an impossible count is refused before allocation.
     if n > body.len() {
         return Err(short(format!("{n} strings in {} bytes", body.len())));
     }
@@ -83,10 +83,11 @@ pub(crate) fn strings(body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut
     Ok(())
 }
 
-/// Bytes of a page that are decompressed at a time when not all are needed.
+/// Bytes of a page that are decompressed at a time if not all are needed.
 const FRONT: usize = 1 << 16;
 
-/// Appends the strings, each behind its length, that are set in `mask`; nothing behind the last one is looked at.
+/// Appends the strings, each with a length prefix, that are set in `mask`; nothing after the last one is
+/// read.
 pub(crate) fn some_strings(
     mut front: Front<'_>,
     mask: &BooleanBuffer,
@@ -96,7 +97,7 @@ pub(crate) fn some_strings(
     let (mut pos, mut row) = (0usize, 0usize);
     for wanted in mask.set_indices() {
         while row <= wanted {
-            // The string at `pos`, as soon as enough is there for it.
+            // Reads the string at `pos`, as soon as enough bytes are available.
             let there = front.bytes();
             let mut start = pos;
             let len = varint::take(there, &mut start).ok().and_then(|len| usize::try_from(len).ok());
@@ -118,13 +119,13 @@ pub(crate) fn some_strings(
     Ok(())
 }
 
-/// An Arrow offset; batches are cut long before this is reached.
+/// Converts to an Arrow offset; batches are much smaller than this limit.
 pub(crate) fn offset(len: usize) -> Result<i32> {
     i32::try_from(len)
         .map_err(|_| Error::limit("the strings of one batch exceed 2 GiB").hint("read fewer rows at once"))
 }
 
-/// Appends `n` strings of an FSST page: symbol table, packed lengths behind their own length, codes.
+/// Appends `n` strings of an FSST page: symbol table, packed lengths with their own length prefix, codes.
 pub(crate) fn fsst(body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut Vec<u8>) -> Result<()> {
     let (decoder, mut pos) = Decoder::parse(body).map_err(refused)?;
     let lengths = lengths(body, &mut pos, n)?;
@@ -139,7 +140,7 @@ pub(crate) fn fsst(body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut Ve
     Ok(())
 }
 
-/// Reads `n` packed lengths behind the number of bytes they take.
+/// Reads `n` packed lengths with a length prefix.
 fn lengths(body: &[u8], pos: &mut usize, n: usize) -> Result<Vec<u32>> {
     let len = varint::take(body, pos).map_err(refused)?;
     let packed = usize::try_from(len).ok().and_then(|len| body.get(*pos..pos.checked_add(len)?));
@@ -152,8 +153,8 @@ fn lengths(body: &[u8], pos: &mut usize, n: usize) -> Result<Vec<u32>> {
     Ok(out)
 }
 
-/// The value bytes of a list page: packed lengths, a flag byte (1: element nulls), the element encoding, then the
-/// elements as a page of their own.
+/// The value bytes of a list page: packed lengths, a flag byte (1: element nulls), the element encoding, then
+/// the elements as a page of their own.
 pub(crate) struct ListPage<'a> {
     pub(crate) items: usize,
     pub(crate) validity: Option<BooleanBuffer>,

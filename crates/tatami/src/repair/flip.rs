@@ -1,19 +1,20 @@
-//! One flipped bit, found by what it does to a checksum.
+//! Locates a single flipped bit by its effect on a checksum.
 //!
-//! CRC-32C is linear: the difference between the stored and the computed checksum depends on the place of the flipped
-//! bit alone, and no two places of one footer give the same difference. So the bit can be turned back.
+//! CRC-32C is linear: the difference between the stored and the computed checksum depends only on the
+//! position of the flipped bit, and no two positions of one footer have the same difference. So the bit can
+//! be corrected.
 
 /// The polynomial of CRC-32C, lowest bit last.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-/// What one more byte of zeros makes of a difference.
+/// The effect of one more zero byte on a difference.
 fn advance(difference: u32) -> u32 {
     (0..8).fold(difference, |d, _| if d & 1 == 0 { d >> 1 } else { (d >> 1) ^ POLYNOMIAL })
 }
 
-/// The byte and the bit whose flip makes this difference between two checksums of `len` bytes.
+/// The byte and the bit whose flip causes this difference between two checksums of `len` bytes.
 pub(super) fn place(len: usize, difference: u32) -> Option<(usize, u32)> {
-    // What a flip of each bit of the last byte makes, then of the one before it.
+    // The effect of flipping each bit of the last byte, then of the one before it.
     let mut flips: [u32; 8] = std::array::from_fn(|bit| advance(1 << bit));
     for at in (0..len).rev() {
         if let Some(bit) = flips.iter().position(|flip| *flip == difference) {
@@ -31,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_flip_is_found_and_nothing_else() {
+    fn every_single_flip_is_located_and_nothing_else() {
         let bytes: Vec<u8> = (0..700_u32).map(|i| (i * 37 % 251) as u8).collect();
         let right = crc32c(&bytes);
         for at in 0..bytes.len() {

@@ -1,5 +1,5 @@
-//! Finding the footer of a damaged file: where it should be, before bytes that were appended to it, or with a bit of it
-//! turned back.
+//! Finds the footer of a damaged file: at its expected position, before appended bytes, or after correcting a
+//! bit.
 
 use bytes::Bytes;
 use tesselle_codec::crc::crc32c;
@@ -10,14 +10,14 @@ use crate::meta::header::{HEADER_LEN, Header, MAGIC};
 use crate::meta::trailer::{MIN_FILE_LEN, TRAILER_LEN, Trailer};
 use crate::open::File;
 
-/// How far from the end a trailer is searched for.
+/// How far from the end to search for a trailer.
 const WINDOW: u64 = 1 << 20;
 
-/// What is left of a file.
+/// What is readable of a file.
 pub(super) enum Located {
-    /// A footer that holds together, and what had to be overlooked.
+    /// A valid footer, and the damage that was ignored.
     File(File, Vec<(Outcome, String)>),
-    /// No footer: why the file was refused.
+    /// No footer: the reason why the file was refused.
     Lost(Error),
 }
 
@@ -34,17 +34,17 @@ pub(super) fn locate(source: &Location, options: &OpenOptions) -> Result<Located
     {
         let mut notes = vec![(Outcome::Mended, overlooked)];
         if end < size {
-            notes.push((Outcome::Mended, format!("{} bytes behind the trailer are dropped", size - end)));
+            notes.push((Outcome::Mended, format!("dropped {} bytes after the trailer", size - end)));
         }
         return Ok(Located::File(file, notes));
     }
-    if let Some((file, outcome, how)) = mend_footer(source, size, options)? {
+    if let Some((file, outcome, how)) = repair_footer(source, size, options)? {
         return Ok(Located::File(file, vec![(Outcome::Mended, overlooked), (outcome, how)]));
     }
     Ok(Located::Lost(refused))
 }
 
-/// Where the last trailer ends whose footer matches its checksum: the file's own.
+/// The end of the last trailer with a footer that matches its checksum.
 fn last_sound_trailer(source: &Location, size: u64) -> Result<Option<u64>> {
     let start = size.saturating_sub(WINDOW);
     let tail = source.read_range(start..size)?;
@@ -62,8 +62,8 @@ fn last_sound_trailer(source: &Location, size: u64) -> Result<Option<u64>> {
     Ok(None)
 }
 
-/// Tries what a little damage to a footer or a trailer at the very end can be undone by.
-fn mend_footer(
+/// Tries to correct minor damage to the footer or trailer at the end of the file.
+fn repair_footer(
     source: &Location,
     size: u64,
     options: &OpenOptions,
@@ -76,7 +76,7 @@ fn mend_footer(
     let mut cursor = Cursor::new(&trailer, end, "trailer");
     let (len, crc) = (cursor.u32_le()?, cursor.u32_le()?);
     let header = Header::parse(&source.read_range(0..HEADER_LEN)?).ok();
-    // The header says as well where the footer starts.
+    // The header also states the start of the footer.
     let stated = header.map(|header| header.footer_offset);
     let starts = [end.checked_sub(u64::from(len)), stated];
     let starts: Vec<u64> =
@@ -91,14 +91,14 @@ fn mend_footer(
         if difference == 0
             && let Some(file) = open(&stored)
         {
-            let how = "the trailer was made anew: the footer before it matches its checksum";
+            let how = "the trailer was rebuilt: the footer before it matches its checksum";
             return Ok(Some((file, Outcome::Mended, how.to_owned())));
         }
         if difference.is_power_of_two()
             && stated == Some(*start)
             && let Some(file) = open(&stored)
         {
-            let how = "one bit of the checksum of the footer was flipped";
+            let how = "corrected one bit of the footer checksum";
             return Ok(Some((file, Outcome::Mended, how.to_owned())));
         }
         if let Some((at, bit)) = flip::place(stored.len(), difference) {
@@ -106,14 +106,13 @@ fn mend_footer(
             right.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << bit);
             if let Some(file) = open(&right.into()) {
                 let at = start + at as u64;
-                let how = format!(
-                    "bit {bit} of byte {at} in the footer was flipped: its checksum told, and it is turned back"
-                );
+                let how = format!("corrected bit {bit} of byte {at} of the footer (located by its CRC)");
                 return Ok(Some((file, Outcome::Mended, how)));
             }
         }
     }
-    // More damage than that: what the footer says may be wrong, but pages that match it and their checksums are right.
+    // More damage: the contents of the footer may be wrong, but pages that match it and their checksums are
+    // correct.
     for start in starts {
         if end - start > options.limits.metadata_bytes {
             continue;
@@ -124,7 +123,7 @@ fn mend_footer(
                 .any(|g| super::for_each_batch(&file, g, None, |_| Ok(())).is_ok())
         {
             let how = "the footer does not match its checksum: names and types of columns, row counts and metadata \
-                       may be wrong, though pages read by them";
+                       may be wrong, although pages are readable with them";
             return Ok(Some((file, Outcome::Doubtful, how.to_owned())));
         }
     }

@@ -1,8 +1,9 @@
-//! Saving what is whole: row groups whose every page and blob reads are written anew, with all indexes rebuilt. A file
-//! in which a verification finds nothing is copied.
+//! Repair: rewrites the intact row groups, those whose pages and blobs are all readable, and rebuilds all
+//! indexes. A file without findings is copied.
 //!
-//! The schema is in the footer alone. One flipped bit of it is turned back; a file without a footer (cut off, never
-//! finished) cannot be read as rows any more, and its intact records are saved as they are, one row each.
+//! The schema exists only in the footer. A single flipped bit of it is corrected; a file without a footer
+//! (truncated, never finished) cannot be read as rows any more, and its intact records are recovered
+//! unchanged, one row each.
 
 mod flip;
 mod locate;
@@ -27,14 +28,14 @@ use crate::write::writer::{InvertedRuns, Writer};
 /// Bytes copied at once.
 const COPY: u64 = 8 << 20;
 
-/// Writes what can be saved of `source` to `target`.
+/// Writes what can be recovered from `source` to `target`.
 pub(crate) fn repair(
     source: &Location,
     target: &Location,
     options: &OpenOptions,
     driver: &Driver,
 ) -> Result<Repaired> {
-    // Text is copied as bytes: whether it is UTF-8 is not for a repair to judge.
+    // Strings are copied as bytes: a repair does not check UTF-8.
     let options = OpenOptions { text_as_binary: true, ..options.clone() };
     let (file, notes) = match locate::locate(source, &options)? {
         locate::Located::File(file, notes) => (file, notes),
@@ -46,8 +47,8 @@ pub(crate) fn repair(
     if notes.is_empty() && report.ok() {
         return copy(source, target);
     }
-    for (outcome, text) in notes {
-        repaired.note(outcome, text);
+    for (outcome, message) in notes {
+        repaired.note(outcome, message);
     }
     let whole = whole_groups(&file, driver, &mut repaired)?;
     let lost: u64 = whole.iter().filter(|(_, ok)| !ok).map(|(g, _)| group_bytes(&file, *g)).sum();
@@ -56,15 +57,15 @@ pub(crate) fn repair(
     let errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
     if let (Some(first), true) = (errors.clone().next(), kept.len() == whole.len()) {
         let place = first.piece.as_deref().unwrap_or("file");
-        let text = format!("indexes and statistics were made anew: {} ({place})", first.message);
-        repaired.note(Outcome::Mended, text);
+        let message = format!("indexes and statistics were rebuilt: {} ({place})", first.message);
+        repaired.note(Outcome::Mended, message);
     }
     let sorted = file.footer().schema.sort_key().is_some();
     let live = if index_whole { None } else { live_documents(&file, &mut repaired) };
     let rows = Kept { groups: kept, live };
     match write(&file, target, &rows, index_whole, sorted, driver) {
         Err(error) if sorted && error.kind() == ErrorKind::Invalid => {
-            repaired.note(Outcome::Doubtful, format!("the sort key is dropped: {}", error.message()));
+            repaired.note(Outcome::Doubtful, format!("dropped the sort key: {}", error.message()));
             write(&file, target, &rows, index_whole, false, driver)?;
         }
         other => other?,
@@ -75,7 +76,7 @@ pub(crate) fn repair(
     Ok(repaired)
 }
 
-/// Copies a file that is healthy.
+/// Copies an intact file.
 fn copy(source: &Location, target: &Location) -> Result<Repaired> {
     let size = source.size()?;
     let mut staged = target.create(true)?;
@@ -95,7 +96,7 @@ fn group_bytes(file: &File, g: usize) -> u64 {
     file.footer().groups.get(g).map_or(0, |group| group.bytes.min(file.size()))
 }
 
-/// Reads every row group once and says which of them are whole.
+/// Reads every row group once and determines which of them are intact.
 fn whole_groups(file: &File, driver: &Driver, repaired: &mut Repaired) -> Result<Vec<(usize, bool)>> {
     let mut out = Vec::new();
     for g in 0..file.footer().groups.len() {
@@ -106,8 +107,8 @@ fn whole_groups(file: &File, driver: &Driver, repaired: &mut Repaired) -> Result
                 return Err(Error::new(error.kind(), error.message().to_owned())).in_file(file.path());
             }
             let rows = file.footer().groups.get(g).map_or(0, |group| group.rows);
-            let text = format!("row group {g} with {rows} rows is dropped: {}", error.without_hint());
-            repaired.note(Outcome::Partial, text);
+            let message = format!("dropped row group {g} with {rows} rows: {}", error.without_hint());
+            repaired.note(Outcome::Partial, message);
         }
         out.push((g, read.is_ok()));
     }
@@ -139,7 +140,7 @@ pub(crate) fn for_each_batch(
     }
 }
 
-/// Whether there is an inverted index, all documents it names are kept, and its runs are intact.
+/// Whether there is an inverted index, all its documents are kept, and its runs are intact.
 fn index_is_whole(file: &File, all_rows: bool, driver: &Driver, repaired: &mut Repaired) -> Result<bool> {
     if file.footer().inverted.is_none() {
         return Ok(false);
@@ -152,35 +153,35 @@ fn index_is_whole(file: &File, all_rows: bool, driver: &Driver, repaired: &mut R
         }
     }
     let why = report.findings().first().map_or("documents are missing", |finding| &finding.message);
-    let text = format!("the search index is dropped: {why}; index it again");
-    repaired.note(Outcome::Partial, text);
+    let message = format!("dropped the search index: {why}; rebuild it");
+    repaired.note(Outcome::Partial, message);
     Ok(false)
 }
 
-/// The rows that are written.
+/// The rows to write.
 struct Kept {
     groups: Vec<usize>,
     /// `None`: all rows of the groups.
     live: Option<BooleanBuffer>,
 }
 
-/// The documents that were not deleted. Without the index nothing says any more which they are, so the others are not
-/// written.
+/// The documents that were not deleted. Without the index the result could not mark deleted ones, so they are
+/// not written.
 fn live_documents(file: &File, repaired: &mut Repaired) -> Option<BooleanBuffer> {
     match file.live() {
         Ok(live) => live,
         Err(error) => {
-            let text = format!(
-                "deleted documents are kept, for which they are cannot be read: {}",
+            let message = format!(
+                "deleted documents are kept, because the list of deleted documents is unreadable: {}",
                 error.without_hint()
             );
-            repaired.note(Outcome::Doubtful, text);
+            repaired.note(Outcome::Doubtful, message);
             None
         }
     }
 }
 
-/// The runs of an inverted index as they are stored.
+/// The stored runs of an inverted index.
 pub(crate) fn read_runs(file: &File, inverted: &Inverted) -> Result<InvertedRuns> {
     let read = |run: Run| file.index_record(run.offset, run.len).map(|bytes| bytes.to_vec());
     Ok(InvertedRuns {
@@ -207,7 +208,7 @@ fn write(
     if !sorted {
         schema.fields.iter_mut().for_each(|field| field.flags &= !flags::SORT_KEY);
     }
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let string = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let page_rows = footer.groups.first().and_then(|g| g.chunks.first()).filter(|c| c.pages > 1);
     let page_rows = page_rows.map(|c| c.values.div_ceil(c.pages)).and_then(|n| usize::try_from(n).ok());
     let defaults = WriterOptions::default();
@@ -216,7 +217,7 @@ fn write(
         row_group_bytes: u64::MAX,
         page_rows: page_rows.unwrap_or(defaults.page_rows).max(1),
         profile: if footer.extension.features == 0 { Profile::Plain } else { Profile::Extended },
-        metadata: footer.key_value.iter().map(|(k, v)| (text(k), text(v))).collect(),
+        metadata: footer.key_value.iter().map(|(k, v)| (string(k), string(v))).collect(),
         page_size_hint: header.page_size_hint,
         uuid: header.uuid,
         created_ms: header.created_ms,

@@ -1,4 +1,4 @@
-//! The last resort: intact records of a file whose footer is lost, one row each.
+//! The last resort: recovers the intact records of a file without a footer, one row each.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::read::payload::Profile;
 use crate::write::options::WriterOptions;
 use crate::write::writer::Writer;
 
-/// Bytes read at once while records are searched for.
+/// Bytes read at once while searching for records.
 const WINDOW: u64 = 8 << 20;
-/// How often the whole file may be summed up in vain before the search is given up.
+/// How many times the size of the file may be checksummed without success before the search ends.
 const PATIENCE: u64 = 16;
 
-/// Saves every record whose checksum holds.
+/// Recovers every record with a valid checksum.
 pub(super) fn salvage(
     source: &Location,
     target: &Location,
@@ -57,11 +57,11 @@ pub(super) fn salvage(
     writer.finish()?;
     let mut repaired = Repaired { kept_bytes: kept, dropped_bytes: size - kept, ..Repaired::default() };
     repaired.note(Outcome::Partial, format!("the footer with the schema is lost: {}", why.without_hint()));
-    let text = format!(
-        "the result is another table, of {found} intact records, one row each with its payload: without a schema they \
-         cannot be read as rows"
+    let message = format!(
+        "the result is another table with {found} intact records, one row with the payload each: without the schema they \
+         cannot be decoded"
     );
-    repaired.note(Outcome::Partial, text);
+    repaired.note(Outcome::Partial, message);
     Ok(repaired)
 }
 
@@ -91,18 +91,18 @@ fn row(
     Ok(RecordBatch::try_new(Arc::new(schema.clone()), columns)?)
 }
 
-/// Looks for records byte by byte.
+/// Searches for records byte by byte.
 struct Search<'a> {
     source: &'a Location,
     size: u64,
     window: std::ops::Range<u64>,
     bytes: Bytes,
-    /// Bytes summed up so far.
+    /// Bytes checksummed so far.
     spent: u64,
 }
 
 impl Search<'_> {
-    /// The record at `offset`, if there is one whose checksum holds.
+    /// The record at `offset`, if there is one with a valid checksum.
     fn record(&mut self, offset: u64) -> Result<Option<(Record, Bytes)>> {
         let head = self.read(offset, RECORD_LEN)?;
         let record = Record::parse(&head, offset)?;
@@ -114,7 +114,7 @@ impl Search<'_> {
         }
         let payload = self.read(offset + RECORD_LEN, u64::from(record.compressed))?;
         self.spent += u64::from(record.compressed) + RECORD_LEN;
-        // Zeros look like empty records: a payload that is not there proves nothing.
+        // Zeros look like empty records: an empty payload proves nothing.
         let empty = record.compressed == 0;
         Ok((!empty && record.check(&payload, offset).is_ok()).then_some((record, payload)))
     }

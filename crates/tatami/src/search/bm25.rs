@@ -1,12 +1,12 @@
-//! The scoring arithmetic, to the last bit (spec §22).
+//! BM25 scoring arithmetic, bit-exact (spec §22).
 //!
-//! No length normalisation. Operations and their order are fixed, because scores are compared as bits; the
-//! logarithm is computed here, so that they do not depend on the platform's library either.
+//! There is no length normalization. Operations and their order are fixed, because scores are compared as
+//! bits; the logarithm is computed here, so that scores do not depend on the platform's library.
 
 /// Saturation of the term frequency.
 const K1: f32 = 1.2;
 
-/// Contributions of frequencies below this are looked up.
+/// Contributions of smaller frequencies are tabulated.
 const TABLE: usize = 64;
 
 /// Weight of a term that `df` of `docs` documents contain; `df` above `docs` counts as `docs`.
@@ -15,7 +15,7 @@ pub fn idf(docs: u64, df: u64) -> f32 {
     ln(1.0 + (docs - df + 0.5) / (df + 0.5)) as f32
 }
 
-/// What a term of weight `idf` adds to a document that contains it `freq` times.
+/// The contribution of a term of weight `idf` to a document that contains it `freq` times.
 pub fn contribution(idf: f32, freq: u32) -> f32 {
     let freq = freq as f32;
     idf * freq * (K1 + 1.0) / (K1 + freq)
@@ -37,7 +37,7 @@ impl Weight {
         Self { idf, table }
     }
 
-    /// What a document that contains the term `freq` times gains.
+    /// The contribution to a document that contains the term `freq` times.
     #[inline]
     pub(crate) fn of(&self, freq: u32) -> f32 {
         match self.table.get(freq as usize) {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn more_documents_than_there_are_count_as_all() {
+    fn a_document_frequency_above_the_total_is_capped() {
         assert_eq!(idf(10, 11).to_bits(), idf(10, 10).to_bits());
         assert_eq!(contribution(2.0, 0), 0.0);
     }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn table_is_the_formula() {
+    fn the_table_matches_the_formula() {
         let weight = Weight::new(idf(1000, 17));
         for freq in [0, 1, 63, 64, 65, 70_000] {
             assert_eq!(weight.of(freq).to_bits(), contribution(idf(1000, 17), freq).to_bits());

@@ -1,7 +1,7 @@
-//! A walk over one posting list, a block at a time.
+//! A cursor over one posting list, a block at a time.
 //!
-//! Documents and frequencies of a block are decoded when one is asked for, each without the other. The skip table
-//! answers where a block ends and how large its frequencies get without decoding anything.
+//! Documents and frequencies of a block are decoded on demand, independently of each other. The skip table
+//! provides the end of a block and its max frequency without decoding.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use tesselle_codec::Result;
 
 use super::meta::{BLOCK, SkipTable, decode_docs, decode_freqs, docs_len};
 
-/// Postings that are looked at together.
+/// Number of postings processed together.
 const PART: usize = 16;
 
-/// The document of a walk that is over; no segment has that many.
+/// The document of a finished cursor; no segment has that many.
 pub(crate) const END: u32 = u32::MAX;
 
-/// Where a walk stands.
+/// The state of a cursor.
 #[derive(Debug, Clone)]
 pub(crate) struct PostingCursor<'a> {
     payload: &'a [u8],
@@ -23,25 +23,25 @@ pub(crate) struct PostingCursor<'a> {
     block: usize,
     docs: [u32; BLOCK],
     freqs: [u32; BLOCK],
-    /// Documents in the block, and the place in it.
+    /// Number of documents in the block, and the position in it.
     len: usize,
     pos: usize,
-    /// Whether `docs` holds the block: its first document is known without that.
+    /// Whether `docs` has the decoded block: its first document is known without decoding.
     has_docs: bool,
     has_freqs: bool,
-    /// Where the block's frequencies start in the payload; known once its documents are decoded.
+    /// Offset of the block's frequencies in the payload; known once its documents are decoded.
     freqs_at: usize,
-    /// Where the block whose frequencies were decoded last ends in the payload.
+    /// End of the block whose frequencies were decoded last.
     block_end: usize,
     doc: u32,
-    /// The list is one document, which is decoded from the beginning.
+    /// Whether the list is a single document, decoded from the start.
     single: bool,
-    /// The block that the last question about bounds ended in.
+    /// The block at which the last bounds query ended.
     shallow: usize,
 }
 
 impl<'a> PostingCursor<'a> {
-    /// A walk that stands before its first document; [`PostingCursor::start`] comes first.
+    /// A cursor before its first document; call [`PostingCursor::start`] first.
     pub(crate) fn new(table: Arc<SkipTable>, payload: &'a [u8]) -> Self {
         Self {
             payload,
@@ -81,12 +81,12 @@ impl<'a> PostingCursor<'a> {
         self.table.docs
     }
 
-    /// The largest frequency of the list.
+    /// The max frequency of the list.
     pub(crate) fn list_max(&self) -> u32 {
         self.table.list_max()
     }
 
-    /// A frequency that at least `n` documents of the list reach, if the skip table tells one.
+    /// A frequency that at least `n` documents of the list reach, if the skip table provides one.
     pub(crate) fn reached_by(&self, n: usize) -> Option<u32> {
         self.table.reached_by(n)
     }
@@ -95,18 +95,18 @@ impl<'a> PostingCursor<'a> {
         self.table.len()
     }
 
-    /// First and last document and largest frequency of a block.
+    /// First and last document and max frequency of a block.
     pub(crate) fn block_bounds(&self, block: usize) -> Option<(u32, u32, u32)> {
         Some((*self.table.first.get(block)?, *self.table.last.get(block)?, *self.table.max_freq.get(block)?))
     }
 
-    /// The current document, [`END`] behind the last.
+    /// The current document, or [`END`] after the last.
     #[inline]
     pub(crate) fn doc(&self) -> u32 {
         self.doc
     }
 
-    /// How often the current document contains the term.
+    /// The frequency of the term in the current document.
     #[inline]
     pub(crate) fn freq(&mut self) -> Result<u32> {
         self.decode_freqs()?;
@@ -131,7 +131,7 @@ impl<'a> PostingCursor<'a> {
         Ok(())
     }
 
-    /// Moves to the first document that is not before `target`; never back.
+    /// Moves to the first document at or after `target`; never moves back.
     #[inline]
     pub(crate) fn seek(&mut self, target: u32) -> Result<()> {
         if self.doc >= target {
@@ -149,7 +149,7 @@ impl<'a> PostingCursor<'a> {
         Ok(())
     }
 
-    /// About how many documents lie between `from` and `end`. Nothing is decoded.
+    /// Approximate number of documents between `from` and `end`. Decodes nothing.
     pub(crate) fn postings_in(&self, from: u32, end: u32) -> u64 {
         let mut block = self.block_of(self.block, from);
         let mut postings = 0.0;
@@ -163,8 +163,8 @@ impl<'a> PostingCursor<'a> {
         postings as u64
     }
 
-    /// Hands out the documents from `from` up to `end` and their frequencies, block by block, but for blocks that have
-    /// none above `least`. Questions come with rising ranges.
+    /// Passes on the documents from `from` up to `end` and their frequencies, block by block, except for
+    /// blocks without frequencies above `least`. Ranges must ascend from call to call.
     #[inline]
     pub(crate) fn drain(
         &mut self,
@@ -196,9 +196,9 @@ impl<'a> PostingCursor<'a> {
         Ok(())
     }
 
-    /// Hands out every document from `from` up to `end` that contains the term more than `least` times. Questions
-    /// come with rising ranges. A block whose frequencies are too small is not decoded; if all of them turn out to
-    /// be, its documents are not.
+    /// Passes on every document from `from` up to `end` with a frequency above `least`. Ranges must ascend
+    /// from call to call. A block with lower frequencies is not decoded; if all decoded frequencies turn out
+    /// to be lower, its documents are not decoded.
     #[inline]
     pub(crate) fn above(
         &mut self,
@@ -236,7 +236,7 @@ impl<'a> PostingCursor<'a> {
     ) -> Result<()> {
         let range = part * PART..(part * PART + PART).min(self.len);
         let freqs = self.freqs.get(range.clone()).unwrap_or_default();
-        // Counting runs on whole vectors; most parts have none.
+        // Counting vectorizes; most parts have none.
         if freqs.iter().map(|&freq| u32::from(freq > least)).sum::<u32>() == 0 {
             return Ok(());
         }
@@ -251,16 +251,16 @@ impl<'a> PostingCursor<'a> {
         Ok(())
     }
 
-    /// The first block from `from` on that does not end before `target`.
+    /// The first block from `from` on that ends at or after `target`.
     fn block_of(&self, from: usize, target: u32) -> usize {
         let rest = self.table.last.get(from..).unwrap_or_default();
-        // Most steps are short: look at a few blocks before halving the rest.
+        // Most steps are short: check a few blocks before a binary search of the rest.
         let near = rest.iter().take(4).position(|&last| last >= target);
         from + near.unwrap_or_else(|| rest.partition_point(|&last| last < target))
     }
 
-    /// The largest frequency among the blocks that may hold documents from `from` up to `end`, and the first
-    /// document at or after `from` that there can be. Nothing is decoded; questions come with rising `from`.
+    /// The max frequency of the blocks that may contain documents from `from` up to `end`, and the first
+    /// possible document at or after `from`. Decodes nothing; `from` must ascend from call to call.
     #[inline]
     pub(crate) fn bounds_in(&mut self, from: u32, end: u32) -> (u32, u32) {
         self.shallow = self.block_of(self.shallow.max(self.block), from);
@@ -271,8 +271,8 @@ impl<'a> PostingCursor<'a> {
         (inside.map(|(_, freq)| *freq).max().unwrap_or(0), first.max(from))
     }
 
-    /// The largest frequency of the block that may hold `doc`; 0 if none does. Nothing is decoded; questions come
-    /// with rising documents.
+    /// The max frequency of the block that may contain `doc`; 0 if none does. Decodes nothing; documents must
+    /// ascend from call to call.
     #[inline]
     pub(crate) fn most_at(&mut self, doc: u32) -> u32 {
         self.shallow = self.block_of(self.shallow.max(self.block), doc);
@@ -282,7 +282,7 @@ impl<'a> PostingCursor<'a> {
         }
     }
 
-    /// Stands on the first document of `block`, which the skip table knows.
+    /// Moves to the first document of `block`, which the skip table has.
     fn enter(&mut self, block: usize) {
         self.block = block;
         self.pos = 0;
@@ -333,7 +333,7 @@ impl<'a> PostingCursor<'a> {
         Ok(())
     }
 
-    /// Where the block that was read last begins and ends in the payload.
+    /// Start and end of the last read block in the payload.
     pub(crate) fn block_bytes(&self, block: usize) -> (usize, usize) {
         let start = self.table.offset.get(block).copied().unwrap_or(0) as usize;
         (start, self.block_end)
@@ -352,9 +352,9 @@ impl<'a> PostingCursor<'a> {
     }
 }
 
-/// How many of some ascending documents come before `target`.
+/// The number of ascending documents before `target`.
 #[inline]
 fn before(docs: &[u32], target: u32) -> usize {
-    // Counting has no branches to mispredict and runs on whole vectors.
+    // Counting has no branches to mispredict and vectorizes.
     docs.iter().map(|&doc| u32::from(doc < target)).sum::<u32>() as usize
 }

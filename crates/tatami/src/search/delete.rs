@@ -1,8 +1,8 @@
-//! Deleting documents for good: the segment is rewritten with a live-docs run.
+//! Permanent deletion of documents: rewrites the segment with a live-docs run.
 //!
-//! Everything between header and footer stays where it is, byte for byte, so all offsets keep their meaning. Behind
-//! it comes the new run, then a footer that names it. Scores do not change: statistics count deleted documents, as
-//! in the original engine, until a merge drops them.
+//! Everything between header and footer stays in place, byte for byte, so all offsets remain valid. The new
+//! run and a footer that refers to it follow. Scores do not change: statistics count deleted documents, as in
+//! the original engine, until a merge drops them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -27,31 +27,32 @@ use crate::meta::types::{Codec, RecordKind};
 use crate::open::File;
 use crate::table::FileTable;
 
-/// Which documents to delete.
+/// The documents to delete.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Deletion {
     /// Those with these numbers.
     Docs(Vec<u32>),
     /// Those with these `doc_id`s.
     Ids(Vec<Vec<u8>>),
-    /// Those whose stored columns fulfil this.
+    /// Those whose stored columns match this predicate.
     Where(Predicate),
 }
 
-/// What a deletion did.
+/// The result of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deleted {
-    /// Documents that were live before and are not now.
+    /// Number of newly deleted documents.
     pub deleted: u32,
-    /// Documents that still are.
+    /// Number of remaining live documents.
     pub live: u32,
 }
 
 /// Writes the segment at `source` without the given documents to `target`.
 ///
-/// Where `target` is the same place the segment is changed there, one process at a time: deletions of several processes
-/// follow each other and none is lost. If the segment is a member of a collection in its folder, so is the manifest.
-/// A collection, a folder with a manifest, is changed in all its segments.
+/// If `target` is the same location the segment is changed in place, one process at a time: deletions of
+/// several processes are applied one after the other and none is lost. If the segment is a member of a
+/// collection in its folder, the manifest is updated. For a collection, a folder with a manifest, all
+/// segments are changed.
 pub fn delete(
     source: &Location,
     target: &Location,
@@ -83,13 +84,11 @@ pub fn delete(
 
 fn delete_in_collection(folder: &Location, deletion: &Deletion, driver: &Driver) -> Result<Deleted> {
     if matches!(deletion, Deletion::Docs(_)) {
-        return Err(
-            Error::invalid("documents of a collection have no numbers").hint("name them by their ids")
-        );
+        return Err(Error::invalid("documents of a collection have no numbers").hint("specify them by id"));
     }
     if !folder.join(MANIFEST_NAME).exists()? {
         return Err(Error::invalid(format!("'{}' is not a collection", folder.path()))
-            .hint("name a segment, or a folder with tatami.manifest"));
+            .hint("specify a segment, or a folder with tatami.manifest"));
     }
     let mut collection = Collection::open(folder, &OpenOptions::default())?;
     let lock = collection.lock()?;
@@ -117,7 +116,7 @@ fn delete_in_place(location: &Location, deletion: &Deletion, driver: &Driver) ->
     Ok(deleted)
 }
 
-/// The documents of a segment that stay.
+/// The documents of a segment that remain.
 fn remaining(segment: &Segment, deletion: &Deletion, driver: &Driver) -> Result<(Deleted, LiveDocs)> {
     let mut live = segment.live().cloned().unwrap_or_else(|| LiveDocs::all(segment.docs()));
     let before = live.count();
@@ -161,7 +160,7 @@ fn delete_ids(segment: &Segment, ids: &[Vec<u8>], live: &mut LiveDocs, driver: &
     Ok(())
 }
 
-/// How much is copied at once.
+/// Bytes copied at once.
 const COPY: u64 = 4 << 20;
 
 fn rewrite(file: &File, live: &LiveDocs, mut out: Box<dyn Staged>) -> Result<()> {
@@ -192,14 +191,14 @@ fn rewrite(file: &File, live: &LiveDocs, mut out: Box<dyn Staged>) -> Result<()>
     out.commit()
 }
 
-/// Where the bytes that stay end: before the footer, and before a live-docs run that lies right in front of it.
+/// End of the bytes to keep: before the footer, and before a live-docs run directly in front of it.
 fn data_end(file: &File, inverted: &Inverted) -> u64 {
     let footer = file.header().footer_offset;
     let live_end = inverted.live.offset.saturating_add(RECORD_LEN).saturating_add(inverted.live.len);
     if inverted.live.len > 0 && live_end == footer { inverted.live.offset } else { footer }
 }
 
-/// The footer with another descriptor; all other sections, known or not, as they are.
+/// The footer with another descriptor; all other sections, known or not, unchanged.
 fn footer(file: &File, inverted: &Inverted) -> Result<Vec<u8>> {
     let mut out = vec![0];
     for (tag, offset, len) in &file.footer().sections {

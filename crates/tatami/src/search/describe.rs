@@ -1,4 +1,4 @@
-//! What `info` says about a segment.
+//! The part of `info` about a segment.
 
 use serde_json::{Value, json};
 use tesselle_core::Result;

@@ -1,7 +1,7 @@
-//! Documents that contain any of some terms, best first, without looking at those that cannot win.
+//! Documents that contain any of some terms, best first, skipping those that cannot win.
 //!
-//! One term is walked block by block, several window by window (`window.rs`). What is collected equals scoring every
-//! document (spec §22).
+//! A single term is evaluated block by block, several window by window (`window.rs`). The result equals
+//! scoring every document (spec §22).
 
 use tesselle_codec::Result;
 
@@ -15,9 +15,9 @@ use super::top::Collector;
 pub(crate) struct Clause<'a> {
     pub(crate) cursor: PostingCursor<'a>,
     pub(crate) weight: Weight,
-    /// How often the query names it.
+    /// How often the query contains it.
     pub(crate) times: u32,
-    /// The most it can add to any document, once.
+    /// Its max contribution to any document, per occurrence in the query.
     pub(crate) list_bound: f32,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Disjunction<'a> {
 }
 
 impl Disjunction<'_> {
-    /// Hands every document that may be kept to `collector`, in ascending order.
+    /// Passes every document that may be kept to `collector`, in ascending order.
     pub(crate) fn run(&mut self, collector: &mut impl Collector) -> Result<()> {
         if self.live.is_none() {
             collector.expect(self.sure(collector.wanted()));
@@ -43,25 +43,26 @@ impl Disjunction<'_> {
         }
     }
 
-    /// The most that any document of the segment can score.
+    /// Upper bound of the score of any document of the segment.
     pub(crate) fn bound(&self) -> f32 {
         let sum = self.clauses.iter().map(|clause| clause.list_bound * clause.times as f32).sum();
         self.loosen(sum)
     }
 
-    /// A score that at least `k` documents reach by one term alone: adding the others cannot make it smaller. Lists are
-    /// pruned by it from their first document on.
+    /// A score that at least `k` documents reach by one term alone: the other terms cannot lower it. Prunes
+    /// lists from their first document on.
     fn sure(&self, k: usize) -> f32 {
         let of = |clause: &Clause<'_>| clause.cursor.reached_by(k).map_or(0.0, |freq| clause.weight.of(freq));
         self.clauses.iter().map(of).fold(0.0, f32::max)
     }
 
-    /// Scores are sums of rounded numbers in query order, bounds are added in another; this much covers both.
+    /// Scores are sums of rounded numbers in query order, bounds are summed in another order; this factor
+    /// covers both.
     pub(super) fn loosen(&self, sum: f32) -> f32 {
         sum * (1.0 + (2 * self.tokens.len() + 8) as f32 * f32::EPSILON)
     }
 
-    /// One list: whole blocks are skipped or scored.
+    /// Evaluates one list: whole blocks are skipped or scored.
     fn run_single(&mut self, collector: &mut impl Collector) -> Result<()> {
         let (live, tokens) = (self.live, self.tokens.len());
         let slack = self.loosen(1.0);
@@ -84,7 +85,7 @@ impl Disjunction<'_> {
     }
 }
 
-/// The score of `doc`, contributions added in query order, from the clauses that stand on it.
+/// The score of `doc`, contributions summed in query order, from the clauses positioned on it.
 pub(crate) fn score(clauses: &mut [Clause<'_>], tokens: &[usize], doc: u32) -> Result<f32> {
     let mut sum = 0.0;
     for &token in tokens {

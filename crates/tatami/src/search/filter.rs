@@ -1,4 +1,4 @@
-//! Conditions on stored columns.
+//! Predicates on stored columns.
 
 use tesselle_core::driver::Order;
 use tesselle_core::{Driver, Predicate, Result, Scan, Table};
@@ -7,13 +7,13 @@ use super::meta::LiveDocs;
 use super::segment::Segment;
 use crate::table::FileTable;
 
-/// The live documents of a segment that fulfil `predicate`; only the columns it names are read.
+/// The live documents of a segment that match `predicate`; reads only its columns.
 pub(crate) fn allowed(segment: &Segment, predicate: &Predicate, driver: &Driver) -> Result<LiveDocs> {
     let table = FileTable::new(segment.file().clone())?;
     let mut columns: Vec<&str> = predicate.columns().into_iter().collect();
     let schema = table.schema();
     if columns.is_empty() {
-        // A constant still has to be said once per row.
+        // Expand a constant to one value per row.
         columns.extend(schema.fields().first().map(|field| field.name().as_str()));
     }
     let scan = Scan::all().columns(columns);

@@ -1,14 +1,14 @@
-//! The part of a text that shows best why it was found.
+//! The excerpt of a text that best shows the matches.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::analyzer;
 
-/// A piece of a text with the places of the words that were looked for.
+/// An excerpt of a text with the positions of the matched words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Highlight {
-    /// One line; `…` where the text goes on.
+    /// One line; `…` where the text continues.
     pub text: String,
     /// Byte ranges of `text`, ascending.
     pub marks: Vec<Range<usize>>,
@@ -38,7 +38,7 @@ struct Match {
     token: usize,
 }
 
-/// Cuts about `limit` characters out of `text` where most different `tokens` stand together.
+/// Cuts about `limit` characters out of `text` where the most distinct `tokens` occur together.
 pub fn highlight(text: &[u8], tokens: &[&str], limit: usize) -> Highlight {
     let text = String::from_utf8_lossy(text);
     let mut known: HashMap<&str, usize> = HashMap::new();
@@ -56,8 +56,8 @@ pub fn highlight(text: &[u8], tokens: &[&str], limit: usize) -> Highlight {
     render(&text, shown, &matches)
 }
 
-/// The bytes to show: the run of matches with most different tokens, then most matches, then the first; widened
-/// to both sides and to whole words.
+/// The bytes to show: the run of matches with the most distinct tokens, then the most matches, then the
+/// first; extended on both sides to whole words.
 fn window(text: &str, matches: &[Match], tokens: usize, limit: usize) -> Range<usize> {
     let mut count = vec![0usize; tokens];
     let (mut distinct, mut from) = (0, 0);
@@ -67,7 +67,7 @@ fn window(text: &str, matches: &[Match], tokens: usize, limit: usize) -> Range<u
             *n += 1;
             distinct += usize::from(*n == 1);
         }
-        // Bytes stand for characters here: the window is only a little shorter in other scripts.
+        // Bytes approximate characters here: the window is slightly shorter in other scripts.
         while from < to && last.range.end - matches[from].range.start > limit {
             if let Some(n) = count.get_mut(matches[from].token) {
                 *n -= 1;
@@ -82,7 +82,7 @@ fn window(text: &str, matches: &[Match], tokens: usize, limit: usize) -> Range<u
     widen(text, best.2, limit)
 }
 
-/// Adds characters on both sides, more behind than before, without cutting words.
+/// Adds characters on both sides, more after than before, without cutting words.
 fn widen(text: &str, core: Range<usize>, limit: usize) -> Range<usize> {
     let mut room = limit.saturating_sub(text.get(core.clone()).map_or(0, |s| s.chars().count()));
     let before = text.get(..core.start).unwrap_or_default();
@@ -92,7 +92,7 @@ fn widen(text: &str, core: Range<usize>, limit: usize) -> Range<usize> {
     let after = text.get(core.end..).unwrap_or_default();
     let mut end = core.end + after.char_indices().nth(room).map_or(after.len(), |(i, _)| i);
     if start > 0 {
-        // The first word may be cut: go on to the next one, but never past the core.
+        // The first word may be cut: skip to the next one, but never past the core.
         let cut = text.get(start..core.start).and_then(|s| s.find(char::is_whitespace));
         start = cut.map_or(if core.is_empty() { start } else { core.start }, |i| start + i);
     }
@@ -103,7 +103,7 @@ fn widen(text: &str, core: Range<usize>, limit: usize) -> Range<usize> {
     start..end
 }
 
-/// Copies the window on one line, white space collapsed, and moves the marks along.
+/// Copies the window on one line with collapsed white space, and adjusts the marks.
 fn render(text: &str, shown: Range<usize>, matches: &[Match]) -> Highlight {
     let mut out = Highlight::default();
     if shown.start > 0 {
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_text_is_shown_whole() {
+    fn a_short_body_is_shown_whole() {
         let shown = highlight("The River,\n the  stone".as_bytes(), &["stone", "river"], 100);
         assert_eq!(shown.marked("[", "]"), "The [River], the [stone]");
     }
@@ -167,14 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn text_without_a_match_shows_its_beginning() {
+    fn a_body_without_a_match_shows_its_beginning() {
         assert_eq!(highlight(b"one two three four", &["zebra"], 9).text, "one two…");
         assert_eq!(highlight(b"", &["zebra"], 9), Highlight::default());
     }
 
     proptest! {
         #[test]
-        fn marks_are_the_words_looked_for(text in "([a-cé日 \n.]{0,9}|river|Stone){0,30}", limit in 1usize..80) {
+        fn marks_are_the_query_words(text in "([a-cé日 \n.]{0,9}|river|Stone){0,30}", limit in 1usize..80) {
             let shown = highlight(text.as_bytes(), &["river", "stone"], limit);
             for mark in &shown.marks {
                 let word = shown.text[mark.clone()].to_lowercase();

@@ -1,4 +1,4 @@
-//! What a search answers.
+//! The result of a search.
 
 use serde_json::{Map, Value, json};
 use tesselle_core::json_bytes;
@@ -12,26 +12,26 @@ pub struct Hit {
     pub segment: String,
     /// Its number in the segment.
     pub doc: u32,
-    /// How well it matches.
+    /// Its score.
     pub score: f32,
-    /// What the segment stores of it.
+    /// Its stored fields.
     pub fields: Fields,
-    /// Where the words of the query stand, if that was asked for.
+    /// The positions of the query words, if requested.
     pub highlight: Option<Highlight>,
 }
 
-/// The stored fields of a document, as bytes: text is not always UTF-8.
+/// The stored fields of a document, as bytes: strings are not always UTF-8.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fields {
     /// The stable external id.
     pub doc_id: Vec<u8>,
-    /// Where the document comes from.
+    /// The URL of the document.
     pub url: Vec<u8>,
     /// Its title.
     pub title: Vec<u8>,
-    /// The lead of its body; empty in segments that store whole bodies.
+    /// The start of its body; empty in segments that store whole bodies.
     pub snippet: Vec<u8>,
-    /// Columns beyond those that every segment has.
+    /// Additional columns, after those that every segment has.
     pub extra: Vec<(String, Value)>,
 }
 
@@ -65,26 +65,26 @@ fn json_score(score: f32) -> Value {
     score.to_string().parse::<f64>().map_or(Value::Null, Value::from)
 }
 
-/// The answer to a query.
+/// The result of a query.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Hits {
     /// Best first.
     pub hits: Vec<Hit>,
-    /// Documents that contain the words of a phrase, but of whose text too little is stored to tell whether they
-    /// stand next to each other. They are not among the hits.
+    /// Number of documents with all words of a phrase, but without enough stored text to check that they are
+    /// adjacent. They are not among the hits.
     pub unverified: u64,
-    /// Segments that were searched, and how many of them could hold a hit.
+    /// Number of segments searched, and how many of them could have a hit.
     pub segments: SegmentCounts,
 }
 
 /// How much of a collection a query touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SegmentCounts {
-    /// Segments in all.
+    /// All segments.
     pub total: usize,
-    /// Those that hold a word of the query.
+    /// Segments with a word of the query.
     pub candidates: usize,
-    /// Those whose postings were walked.
+    /// Segments whose postings were read.
     pub visited: usize,
 }
 

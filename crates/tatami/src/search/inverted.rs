@@ -1,4 +1,4 @@
-//! The inverted index of one segment, ready to be asked.
+//! The inverted index of one segment, ready for queries.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use super::meta::{Dictionary, DictionaryKind, Entry, LiveDocs, Postings, SkipTab
 
 const WHAT: &str = "inverted index";
 
-/// The runs of a segment as they are stored.
+/// The stored runs of a segment.
 #[derive(Debug, Clone)]
 pub(crate) struct Runs {
     pub(crate) kind: DictionaryKind,
@@ -30,9 +30,10 @@ pub(crate) struct InvertedIndex {
     postings: Postings,
     skips: Skips,
     live: Option<LiveDocs>,
-    /// What was looked up lately: a query asks for each of its terms more than once, people ask for the same terms.
+    /// Cache of recent lookups: a query looks up each of its terms more than once, and terms recur between
+    /// queries.
     known: Mutex<HashMap<Box<[u8]>, Option<Entry>>>,
-    /// The skip tables of lists that were walked lately.
+    /// Cache of the skip tables of recent lists.
     tables: Mutex<Tables>,
 }
 
@@ -43,14 +44,15 @@ struct Tables {
     blocks: usize,
 }
 
-/// Most blocks of the tables that are remembered; a block takes 17 bytes, a table as much as some blocks.
+/// Maximum number of blocks of cached tables; a block takes 17 bytes, the overhead of a table equals some
+/// blocks.
 const TABLE_BLOCKS: usize = 1 << 20;
 
-/// Most terms that are remembered.
+/// Maximum number of cached terms.
 const KNOWN: usize = 4096;
 
 impl InvertedIndex {
-    /// Parses the dictionary, finds all lists; their blocks are decoded when a query needs them.
+    /// Parses the dictionary and locates all lists; blocks are decoded on demand.
     pub(crate) fn parse(runs: Runs, docs: u32) -> Result<Self> {
         let dictionary = Dictionary::parse(runs.kind, runs.terms)?;
         let postings = Postings::parse(runs.postings)?;
@@ -73,7 +75,7 @@ impl InvertedIndex {
         })
     }
 
-    /// Documents, deleted ones included.
+    /// Number of documents, including deleted ones.
     pub(crate) fn docs(&self) -> u32 {
         self.docs
     }
@@ -82,7 +84,7 @@ impl InvertedIndex {
         &self.dictionary
     }
 
-    /// Posting lists; terms of one document have none.
+    /// Number of posting lists; terms of one document have none.
     pub(crate) fn lists(&self) -> usize {
         self.postings.len()
     }
@@ -96,7 +98,7 @@ impl InvertedIndex {
         self.live.as_ref().map_or(self.docs, LiveDocs::count)
     }
 
-    /// What the dictionary says about `term`.
+    /// The dictionary entry of `term`.
     pub(crate) fn lookup(&self, term: &[u8]) -> Result<Option<Entry>> {
         if let Some(entry) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(term) {
             return Ok(*entry);
@@ -110,7 +112,7 @@ impl InvertedIndex {
         Ok(entry)
     }
 
-    /// The postings that `entry` names.
+    /// The postings of `entry`.
     pub(crate) fn cursor(&self, entry: Entry) -> Result<PostingCursor<'_>> {
         let cursor = match entry {
             Entry::Singleton { doc, freq, .. } => PostingCursor::singleton(doc, freq),
@@ -122,13 +124,13 @@ impl InvertedIndex {
         match cursor.last() {
             Some(last) if last >= self.docs => Err(Error::corrupt(
                 WHAT,
-                format!("a posting list names document {last}, the segment has {}", self.docs),
+                format!("a posting list contains document {last}, the segment has {}", self.docs),
             )),
             _ => Ok(cursor),
         }
     }
 
-    /// The skip table of list `i`, parsed once as long as it is remembered.
+    /// The skip table of list `i`, parsed once while it is cached.
     fn table(&self, i: u32) -> Result<Arc<SkipTable>> {
         if let Some(table) = self.tables.lock().unwrap_or_else(PoisonError::into_inner).by_list.get(&i) {
             return Ok(Arc::clone(table));
@@ -148,10 +150,10 @@ impl InvertedIndex {
     }
 
     fn no_list(&self, i: u32) -> Error {
-        Error::corrupt(WHAT, format!("posting list {i} of {}", self.postings.len()))
+        Error::corrupt(WHAT, format!("posting list {i} is out of range, there are {}", self.postings.len()))
     }
 
-    /// Skip table and payload of list `i`; neither is remembered.
+    /// Skip table and payload of list `i`, not cached.
     pub(crate) fn list(&self, i: u32) -> Result<(SkipTable, &[u8])> {
         Ok((self.skips.table(i)?.ok_or_else(|| self.no_list(i))?, self.payload(i)?))
     }

@@ -1,8 +1,8 @@
-//! Which documents match a query with required, excluded or grouped parts.
+//! Matches documents against a query with required, excluded or grouped parts.
 //!
-//! Document sets are sorted lists. Required parts are intersected from the rarest on, by seeking in the others, so
-//! the work follows the rarest part. A phrase is the intersection of its words here; whether they stand next to each
-//! other only the stored text can tell.
+//! Document sets are sorted lists. Required parts are intersected starting with the rarest, by seeking in the
+//! others, so the cost depends on the rarest part. A phrase is the intersection of its words here; only the
+//! stored text shows whether they are adjacent.
 
 use tesselle_codec::Result;
 
@@ -39,7 +39,7 @@ pub(crate) fn candidates(index: &InvertedIndex, group: &Group) -> Result<Vec<u32
     Ok(docs)
 }
 
-/// Whether `doc` matches `group`; `phrase` answers for phrases.
+/// Whether `doc` matches `group`; `phrase` decides phrases.
 pub(crate) fn accepts<E: From<tesselle_codec::Error>>(
     index: &InvertedIndex,
     group: &Group,
@@ -86,7 +86,7 @@ fn node_accepts<E: From<tesselle_codec::Error>>(
     }
 }
 
-/// The postings of a term, standing on the first document.
+/// The postings of a term, positioned on the first document.
 fn postings<'a>(index: &'a InvertedIndex, term: &str) -> Result<Option<PostingCursor<'a>>> {
     let Some(entry) = index.lookup(term.as_bytes())? else { return Ok(None) };
     let mut cursor = index.cursor(entry)?;
@@ -155,7 +155,8 @@ fn intersect(index: &InvertedIndex, docs: &mut Vec<u32>, node: &Node) -> Result<
     Ok(())
 }
 
-/// Takes away what `node` matches; a part whose phrases only the text can decide takes away nothing yet.
+/// Removes the documents that `node` matches; a part with phrases, which only the text can decide, removes
+/// nothing yet.
 fn subtract(index: &InvertedIndex, docs: &mut Vec<u32>, node: &Node) -> Result<()> {
     match node {
         Node::Term(term) => match postings(index, term)? {
@@ -172,7 +173,7 @@ fn subtract(index: &InvertedIndex, docs: &mut Vec<u32>, node: &Node) -> Result<(
     }
 }
 
-/// Keeps the documents that the walk does (or does not) visit.
+/// Keeps the documents that the cursor visits, or those that it does not.
 fn retain(docs: &mut Vec<u32>, mut cursor: PostingCursor<'_>, visited: bool) -> Result<()> {
     let mut result = Ok(());
     docs.retain(|&doc| {

@@ -1,8 +1,9 @@
 //! Keyword search over search segments: files whose rows are documents, with an inverted index over their words.
 //!
-//! [`search`] answers a query from one segment or a folder of them; [`index`] makes a segment from record batches;
-//! [`delete`] takes documents out of one for good, [`merge_segments`] makes several one. Hits and scores are those of the original engine, to the last
-//! bit. `docs/formats/tatami-search.md` describes the bytes.
+//! [`search`] runs a query on one segment or a folder of them; [`index`] builds a segment from record
+//! batches; [`delete`] permanently deletes documents from a segment, [`merge_segments`] combines several.
+//! Hits and scores equal those of the original engine, bit for bit. `docs/formats/tatami-search.md` describes
+//! the bytes.
 //!
 //! ```text
 //! query ─ parse ─> tokens ─ dictionary ─> lists ─ block-max walk ─> best documents ─ forward columns ─> hits

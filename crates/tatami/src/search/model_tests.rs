@@ -129,7 +129,7 @@ fn found(index: &InvertedIndex, query: &Query, k: usize, phrases: &mut impl Phra
 /// Documents whose words get rarer along [`WORDS`], up to several blocks of 128.
 fn documents(max: usize) -> impl Strategy<Value = Vec<Document>> {
     let word = (0usize..8).prop_perturb(|i, mut rng| WORDS[i.min(rng.random_range(0..8))]);
-    // Long stretches without documents worth mentioning, as rare words have them.
+    // Long ranges without relevant documents, as for rare words.
     let some = prop::collection::vec(word, 0..12);
     let run = prop_oneof![3 => (some, Just(1usize)), 1 => (Just(Vec::new()), 1usize..200)];
     prop::collection::vec(run, 0..max).prop_map(move |runs| {
@@ -194,7 +194,7 @@ proptest! {
         );
     }
 
-    /// Past the checksums: damage that somebody took the trouble to sign.
+    /// Damage with valid checksums.
     #[test]
     fn damaged_runs_are_refused_or_answer_something(
         documents in documents(300),

@@ -1,14 +1,14 @@
-//! Words next to each other in a text.
+//! Phrases: adjacent words in a text.
 
 use super::analyzer;
 
-/// Whether the tokens of `text` contain `words` one after the other.
+/// Whether the tokens of `text` contain `words` consecutively.
 pub(crate) fn contains_phrase(text: &[u8], words: &[String]) -> bool {
     if words.is_empty() {
         return true;
     }
     let fallback = fallback(words);
-    // How many words the latest tokens match.
+    // The number of words that the latest tokens match.
     let (mut matched, mut found) = (0, false);
     analyzer::tokenize(text, |token, _| {
         if found {
@@ -60,7 +60,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equals_looking_at_every_window(text in "([ab] ){0,20}", phrase in "([ab] ){1,5}") {
+        fn matches_a_check_of_every_window(text in "([ab] ){0,20}", phrase in "([ab] ){1,5}") {
             let (tokens, phrase) = (words(&text), words(&phrase));
             let naive = tokens.windows(phrase.len()).any(|window| window == phrase);
             prop_assert_eq!(contains_phrase(text.as_bytes(), &phrase), naive);

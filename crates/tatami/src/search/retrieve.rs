@@ -1,4 +1,4 @@
-//! From a query to scored documents of one segment.
+//! Evaluates a query to scored documents of one segment.
 
 use std::collections::{BinaryHeap, HashMap};
 
@@ -13,7 +13,7 @@ use super::query::Query;
 use super::statistics::Statistics;
 use super::top::{Collector, Scored};
 
-/// Says whether a document contains a phrase.
+/// Decides whether a document contains a phrase.
 pub(crate) trait Phrases {
     fn contains(&mut self, doc: u32, words: &[String]) -> Result<bool>;
 }
@@ -63,12 +63,12 @@ impl<'a> Retrieval<'a> {
         Ok(Self { index, query, terms: Disjunction { clauses, tokens, live } })
     }
 
-    /// The most that any document of the segment can score.
+    /// Upper bound of the score of any document of the segment.
     pub(crate) fn bound(&self) -> f32 {
         self.terms.bound()
     }
 
-    /// Hands every hit that may be kept to `collector`.
+    /// Passes every hit that may be kept to `collector`.
     pub(crate) fn run(mut self, collector: &mut impl Collector, phrases: &mut impl Phrases) -> Result<()> {
         if self.query.is_disjunction() {
             return Ok(self.terms.run(collector)?);
@@ -80,7 +80,7 @@ impl<'a> Retrieval<'a> {
         if !self.query.has_phrase() {
             return self.score_all(&docs, |hit| collector.collect(hit.doc, hit.score));
         }
-        // Reading text is dear: the best candidates first, until no other can be kept.
+        // Reading stored text is expensive: check the best candidates first, until no other can be kept.
         let mut heap = BinaryHeap::with_capacity(docs.len());
         self.score_all(&docs, |hit| heap.push(hit))?;
         while let Some(hit) = heap.pop() {

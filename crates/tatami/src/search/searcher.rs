@@ -1,4 +1,4 @@
-//! Searching one segment, or a folder of them as one.
+//! Searches one segment, or a folder of segments as one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -17,16 +17,16 @@ use super::stored::StoredPhrases;
 use super::top::{Collector, Floor, Scored, TopDocs, TopScores};
 use crate::collection::{Collection, MANIFEST_NAME};
 
-/// How a search is done.
+/// Options of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchOptions {
-    /// Hits wanted.
+    /// Number of hits.
     pub k: usize,
-    /// How the query is read.
+    /// The query syntax.
     pub syntax: Syntax,
-    /// Only documents whose stored columns fulfil this.
+    /// Only documents whose stored columns match this predicate.
     pub filter: Option<Predicate>,
-    /// Characters of text to show around the words found; `None`: none.
+    /// Number of characters of text to show around matches; `None`: no highlights.
     pub highlight: Option<usize>,
 }
 
@@ -36,7 +36,7 @@ impl Default for SearchOptions {
     }
 }
 
-/// Opens what is at `location`, a segment or a folder of segments, and searches it.
+/// Opens the segment or folder of segments at `location`, and searches it.
 pub fn search(
     location: &Location,
     text: &str,
@@ -44,7 +44,7 @@ pub fn search(
     open: &OpenOptions,
     driver: &Driver,
 ) -> Result<Hits> {
-    // The query is judged first: a wrong call should not depend on the data.
+    // The query is checked first: a usage error must not depend on the data.
     let query = Query::parse(text, options.syntax)?;
     Searcher::open(location, open)?.search(&query, options, driver)
 }
@@ -56,7 +56,7 @@ pub struct Ranked {
     pub segment: usize,
     /// Its number in the segment.
     pub doc: u32,
-    /// How well it matches.
+    /// Its score.
     pub score: f32,
 }
 
@@ -64,14 +64,14 @@ pub struct Ranked {
 #[derive(Debug)]
 pub struct Searcher {
     segments: Vec<Segment>,
-    /// A folder has statistics over all its segments and orders equal scores by document id.
+    /// Whether statistics span all segments of a folder, with equal scores ordered by document id.
     folder: bool,
 }
 
 impl Searcher {
-    /// Opens a segment, or all segments of a folder: the members of its collection where it has a manifest, else
-    /// the files named `*.tatami` directly inside it. Files without an index are left alone, unless there is nothing
-    /// else.
+    /// Opens a segment, or all segments of a folder: the members of its collection if it has a manifest,
+    /// otherwise the files named `*.tatami` directly inside it. Files without an index are skipped, unless
+    /// there are no others.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
         let is_manifest = location.name().ends_with(".manifest");
         if !is_manifest && !location.is_dir()? {
@@ -98,15 +98,15 @@ impl Searcher {
         }
         if segments.is_empty() {
             return Err(other.unwrap_or_else(|| {
-                Error::not_found("there is no search segment in the folder")
+                Error::not_found("the folder has no search segment")
                     .file(location.path())
-                    .suggest("segments are files named *.tatami; {} makes them", [Action::Index])
+                    .suggest("segments are files named *.tatami; {} builds them", [Action::Index])
             }));
         }
         Ok(Self { segments, folder: true })
     }
 
-    /// Segments that are searched as one, in this order.
+    /// Combines segments that are searched as one, in this order.
     pub fn of(segments: Vec<Segment>) -> Self {
         Self { segments, folder: true }
     }
@@ -118,8 +118,9 @@ impl Searcher {
 
     /// The best documents.
     ///
-    /// One segment: score descending, then document ascending. A folder: score descending, then `doc_id` ascending,
-    /// and of equal `doc_id`s only the best; its segments are searched in parallel, the most promising first.
+    /// One segment: score descending, then document ascending. A folder: score descending, then `doc_id`
+    /// ascending, and of equal `doc_id`s only the best; its segments are searched in parallel, the most
+    /// promising first.
     pub fn search(&self, query: &Query, options: &SearchOptions, driver: &Driver) -> Result<Hits> {
         let mut allowed = Vec::with_capacity(self.segments.len());
         for segment in &self.segments {
@@ -183,17 +184,17 @@ impl Searcher {
     }
 }
 
-/// One query under way.
+/// The state of one query.
 struct Run<'a> {
     searcher: &'a Searcher,
     query: &'a Query,
     /// Per segment: the documents that pass the filter and are live.
     allowed: &'a [Option<LiveDocs>],
-    /// Where segments are searched in parallel; `None`: they are not.
+    /// The driver for searching segments in parallel; `None` for sequential search.
     driver: Option<&'a Driver>,
 }
 
-/// A query on one segment, and the most that a document there can score.
+/// A query on one segment, and the upper bound of its scores.
 struct Candidate<'a> {
     segment: usize,
     bound: f32,
@@ -247,7 +248,7 @@ impl<'a> Run<'a> {
                 Error::from(error).class("bad_dictionary").file(segment.file().path().to_string())
             })?;
         }
-        // Documents that occur twice leave room behind them: ask for more until k different ones are found.
+        // Duplicate documents take up places: request more until k distinct ones are found.
         let mut wanted = k;
         loop {
             *answer = Hits {
@@ -265,7 +266,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Everything that reaches the `k`-th best score over all segments.
+    /// All hits that reach the `k`-th best score over all segments.
     fn best_scores(
         &self,
         k: usize,
@@ -286,7 +287,7 @@ impl<'a> Run<'a> {
         candidates.sort_by(|a, b| b.bound.total_cmp(&a.bound).then(a.segment.cmp(&b.segment)));
         let floor = Floor::default();
         let threads = self.driver.map_or(1, Driver::threads).min(candidates.len());
-        // How many phrases could not be checked depends on the order; one thread keeps it the same every time.
+        // The number of unchecked phrases depends on the order; one thread makes it deterministic.
         if let Some(driver) = self.driver.filter(|_| threads > 1 && !self.query.has_phrase()) {
             return self.in_parallel(k, candidates, &floor, threads, driver, answer);
         }
@@ -301,7 +302,7 @@ impl<'a> Run<'a> {
         Ok(top.into_hits())
     }
 
-    /// Threads take the most promising segment that is left; what one of them finds prunes the others' work.
+    /// Threads take the most promising remaining segment; the hits of one prune the work of the others.
     fn in_parallel(
         &self,
         k: usize,
@@ -337,7 +338,7 @@ impl<'a> Run<'a> {
         Ok(top.into_hits())
     }
 
-    /// Score descending, then `doc_id` ascending; the first of equal `doc_id`s stays.
+    /// Sorts by score descending, then `doc_id` ascending; keeps the first of equal `doc_id`s.
     fn distinct(&self, hits: Vec<(usize, Scored)>) -> Result<Vec<(usize, Scored)>> {
         let mut keyed = Vec::with_capacity(hits.len());
         let numbers: BTreeSet<usize> = hits.iter().map(|(number, _)| *number).collect();

@@ -13,12 +13,12 @@ use crate::meta::header::flags;
 use crate::meta::inverted::{Inverted, Run};
 use crate::open::File;
 
-/// Places of the forward columns; names do not matter.
+/// Positions of the forward columns; names do not matter.
 pub(crate) mod columns {
     pub(crate) const DOC_ID: usize = 0;
     pub(crate) const URL: usize = 1;
     pub(crate) const TITLE: usize = 2;
-    /// The body as a blob, or in search-only segments a snippet.
+    /// The body as a blob, or a snippet in search-only segments.
     pub(crate) const TEXT: usize = 3;
     pub(crate) const NORM_BODY: usize = 4;
     pub(crate) const NORM_ANCHOR: usize = 6;
@@ -26,12 +26,12 @@ pub(crate) mod columns {
     pub(crate) const COUNT: usize = 8;
 }
 
-/// What a segment keeps of its documents' bodies.
+/// How a segment stores the bodies of its documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// All of them.
+    /// Whole bodies.
     Body,
-    /// A short lead.
+    /// A short snippet.
     Snippet,
 }
 
@@ -44,18 +44,19 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Opens a segment: the runs of its inverted index are read and their checksums compared.
+    /// Opens a segment: reads the runs of its inverted index and checks their checksums.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
         Self::of(File::open(location, &Self::options(options))?)
     }
 
-    /// How the file of a segment is opened: documents may hold bytes that are not UTF-8, and as hits they are shown,
-    /// not refused. Documents are known by their row, so deleted ones are rows too; the index says which they are.
+    /// The options for opening the file of a segment: documents may contain bytes that are not UTF-8, and are
+    /// shown as hits instead of refused. Documents are identified by row, so deleted ones are rows too; the
+    /// index marks them.
     pub(crate) fn options(options: &OpenOptions) -> OpenOptions {
         OpenOptions { text_as_binary: true, deleted: true, ..options.clone() }
     }
 
-    /// The segment in an open file, which reads text as bytes.
+    /// The segment in an open file, which must read strings as bytes.
     pub(crate) fn of(file: File) -> Result<Self> {
         let path = file.path().to_string();
         Self::read(file).in_file(&path)
@@ -104,7 +105,7 @@ impl Segment {
         self.index.dictionary().len()
     }
 
-    /// What it keeps of the bodies.
+    /// How it stores bodies.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -117,7 +118,7 @@ impl Segment {
         &self.file
     }
 
-    /// Documents and frequencies of a term, ascending; empty where no document contains it.
+    /// Documents and frequencies of a term, ascending; empty if no document contains it.
     pub fn postings(&self, term: &str) -> Result<Vec<(u32, u32)>> {
         let Some(entry) = self.index.lookup(term.as_bytes()).in_file(self.file.path())? else {
             return Ok(Vec::new());
@@ -151,13 +152,13 @@ impl Segment {
         self.file.take(&rows, Some(&names))
     }
 
-    /// Columns beyond those that every segment has.
+    /// Columns after those that every segment has.
     pub(crate) fn extra_columns(&self) -> Range<usize> {
         columns::COUNT..self.file.schema().fields().len().max(columns::COUNT)
     }
 }
 
-/// The bytes of row `row` of a text or blob column.
+/// The bytes of row `row` of a string or blob column.
 pub(crate) fn bytes_at(batch: &RecordBatch, column: usize, row: usize) -> &[u8] {
     match batch.columns().get(column).and_then(|array| array.as_binary_opt::<i32>()) {
         Some(array) if row < array.len() && array.is_valid(row) => array.value(row),
@@ -165,12 +166,12 @@ pub(crate) fn bytes_at(batch: &RecordBatch, column: usize, row: usize) -> &[u8] 
     }
 }
 
-/// Whether a file says that it is a search segment.
+/// Whether the header marks a file as a search segment.
 pub(crate) fn is_segment(file: &File) -> bool {
     file.header().has(flags::SEARCH)
 }
 
-/// Whether a file has the columns of a search segment, whatever it says of itself.
+/// Whether a file has the columns of a search segment, regardless of its header.
 pub(crate) fn has_segment_columns(file: &File) -> bool {
     shape(file).is_ok()
 }
@@ -180,10 +181,10 @@ pub(crate) fn descriptor(file: &File) -> Result<Inverted> {
     if !is_segment(file) {
         return Err(Error::unsupported("the file is not a search segment")
             .class("not_search_segment")
-            .suggest("{} makes one", [Action::Index]));
+            .suggest("{} builds one", [Action::Index]));
     }
     file.footer().inverted.ok_or_else(|| {
-        Error::corrupt("the header says search segment, but the footer describes no inverted index")
+        Error::corrupt("the header marks a search segment, but the footer has no inverted index")
             .class("missing_inverted")
             .offset(file.trailer().footer_offset)
     })

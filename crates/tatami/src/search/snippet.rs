@@ -1,11 +1,11 @@
-//! The lead of a document's body that a search-only segment keeps instead of it (spec §20).
+//! The start of a document's body that a search-only segment stores instead of the whole (spec §20).
 
-/// Code points of a snippet when nothing else is asked for.
+/// Default number of code points of a snippet.
 pub const DEFAULT_SNIPPET_CHARS: usize = 200;
 
 /// Cuts `body` to at most `limit` code points: white space collapsed, whole words, three dots when cut.
 ///
-/// Bytes that are not UTF-8 count as U+FFFD, one each.
+/// Each byte that is not UTF-8 counts as one U+FFFD.
 pub fn snippet(body: &[u8], limit: usize) -> String {
     let limit = if limit == 0 { DEFAULT_SNIPPET_CHARS } else { limit };
     let mut out = String::new();
@@ -51,13 +51,13 @@ mod tests {
     use super::snippet;
 
     #[test]
-    fn short_text_stays_and_spaces_collapse() {
+    fn a_short_body_is_kept_and_spaces_collapse() {
         assert_eq!(snippet(b"  a \n b\tc  ", 200), "a b c");
         assert_eq!(snippet(b"", 5), "");
     }
 
     #[test]
-    fn text_of_exactly_the_limit_is_cut_and_dotted() {
+    fn a_body_of_exactly_the_limit_is_cut_and_dotted() {
         assert_eq!(snippet(b"abc de", 6), "abc...");
         assert_eq!(snippet(b"abc de", 7), "abc de");
         assert_eq!(snippet(b"abcdefgh", 3), "abc...");

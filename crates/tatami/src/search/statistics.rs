@@ -1,4 +1,4 @@
-//! The numbers that weights are made of: how many documents there are, and how many contain each token.
+//! Collection statistics for term weights: the number of documents, and how many contain each token.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(crate) struct Statistics {
 }
 
 impl Statistics {
-    /// The statistics of one segment for itself: deleted documents still count.
+    /// The statistics of one segment on its own: deleted documents count.
     pub(crate) fn of_segment(index: &InvertedIndex, tokens: &[&str]) -> Result<Self> {
         let mut statistics = Self { docs: u64::from(index.docs()), ..Self::default() };
         statistics.add_frequencies(index, tokens)?;

@@ -1,4 +1,4 @@
-//! Stored fields of hits, and the texts that phrases are checked in.
+//! Stored fields of hits, and the stored text in which phrases are checked.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -18,7 +18,7 @@ use super::retrieve::Phrases;
 use super::segment::{Segment, Shape, bytes_at, columns};
 
 impl Segment {
-    /// The stored fields of `docs`, in the given order; only the pages that hold them are read.
+    /// The stored fields of `docs`, in the given order; reads only the pages that contain them.
     pub(crate) fn fields(&self, docs: &[u32]) -> Result<Vec<Fields>> {
         let mut wanted = vec![columns::DOC_ID, columns::URL, columns::TITLE];
         if self.shape() == Shape::Snippet {
@@ -43,7 +43,7 @@ impl Segment {
         Ok((0..docs.len()).map(|row| bytes_at(&batch, 0, row).to_vec()).collect())
     }
 
-    /// Where the tokens stand in the documents' bodies, or else in their titles.
+    /// Highlights of the tokens in the documents' bodies, or else in their titles.
     pub(crate) fn highlights(&self, docs: &[u32], tokens: &[&str], limit: usize) -> Result<Vec<Highlight>> {
         let batch = self.take(docs, &[columns::TEXT, columns::TITLE])?;
         let row = |row: usize| {
@@ -98,9 +98,9 @@ fn json_at(array: &dyn Array, row: usize) -> Value {
 /// Checks phrases in the stored text of a segment's documents.
 pub(crate) struct StoredPhrases<'a> {
     segment: &'a Segment,
-    /// The document read last: a query may ask for several phrases of it.
+    /// The last read document: a query may check several phrases of it.
     last: Option<(u32, RecordBatch)>,
-    /// Documents whose stored text was too short to tell.
+    /// Number of documents without enough stored text.
     pub(crate) unverified: u64,
 }
 
@@ -129,7 +129,7 @@ impl Phrases for StoredPhrases<'_> {
     }
 }
 
-/// Whether the row holds every word that was indexed: anchor texts never are stored, bodies sometimes in part.
+/// Whether the row stores every indexed word: anchor texts are never stored, bodies sometimes only in part.
 fn is_complete(shape: Shape, batch: &RecordBatch) -> bool {
     let norm = |column: usize| {
         let array = batch.columns().get(column).and_then(|array| array.as_primitive_opt::<UInt16Type>());

@@ -1,4 +1,4 @@
-//! Keeping the best hits.
+//! Collectors of the best hits.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -26,22 +26,22 @@ impl Ord for Scored {
     }
 }
 
-/// Takes hits and says which scores still matter.
+/// Collects hits and determines which scores can still be kept.
 pub(crate) trait Collector {
-    /// Whether a document not yet seen, whose score is at most `bound`, could be kept.
+    /// Whether an unseen document with a score of at most `bound` could be kept.
     ///
-    /// Documents come in ascending order; the walk may skip whatever is not admitted.
+    /// Documents arrive in ascending order; the caller may skip documents that are not admitted.
     fn admits(&self, bound: f32) -> bool;
 
-    /// The smallest score that is admitted.
+    /// The smallest admitted score.
     fn least(&self) -> f32;
 
     fn collect(&mut self, doc: u32, score: f32);
 
-    /// How many hits are wanted.
+    /// The number of requested hits.
     fn wanted(&self) -> usize;
 
-    /// Says that as many documents as are wanted, none of them collected yet, will reach `score`.
+    /// Records that as many documents as requested, none of them collected yet, will reach `score`.
     fn expect(&mut self, score: f32);
 }
 
@@ -49,7 +49,7 @@ pub(crate) trait Collector {
 #[derive(Debug)]
 pub(crate) struct TopDocs {
     k: usize,
-    /// What the worst hit will have at least.
+    /// A lower bound of the score of the worst hit.
     least: f32,
     heap: BinaryHeap<Reverse<Scored>>,
 }
@@ -101,9 +101,9 @@ impl Collector for TopDocs {
     }
 }
 
-/// A score that `k` documents are known to reach, shared by all who look for better ones.
+/// A score that `k` documents are known to reach, shared by concurrent searches.
 ///
-/// It only rises. Whoever reads an old value looks at a few documents more, never at fewer.
+/// It only increases. A stale value causes a few more documents to be evaluated, never fewer.
 #[derive(Debug, Default)]
 pub(crate) struct Floor(AtomicU32);
 
@@ -113,12 +113,12 @@ impl Floor {
     }
 
     fn raise(&self, score: f32) {
-        // The bits of non-negative floats are ordered as they are.
+        // The bits of non-negative floats have the order of the floats.
         self.0.fetch_max(score.to_bits(), Memory::Relaxed);
     }
 }
 
-/// Everything whose score reaches the k-th best: ties at the end are all kept, for somebody else to break.
+/// All hits that reach the k-th best score: ties at the end are all kept, for the caller to break.
 #[derive(Debug)]
 pub(crate) struct TopScores<'f> {
     k: usize,
@@ -135,7 +135,7 @@ impl<'f> TopScores<'f> {
         Self { k, floor, best: BinaryHeap::new(), segment: 0, hits: Vec::new(), prune_at: 1024 }
     }
 
-    /// Hits collected from here on belong to this segment.
+    /// Sets the segment of the hits collected from now on.
     pub(crate) fn enter(&mut self, segment: usize) {
         self.segment = segment;
     }
@@ -146,7 +146,7 @@ impl<'f> TopScores<'f> {
         self.hits
     }
 
-    /// Adds the hits of somebody who shared the floor.
+    /// Merges the hits of a collector that shared the floor.
     pub(crate) fn absorb(&mut self, hits: Vec<(usize, Scored)>) {
         for (segment, hit) in hits {
             self.segment = segment;

@@ -1,8 +1,8 @@
-//! Checking the inverted index of a segment.
+//! Verification of the inverted index of a segment.
 //!
-//! Quick looks at the descriptor, the next depth at the checksums and the structure of the runs, the deepest decodes
-//! every list and compares what is stored twice: document frequencies with skip tables, skip tables with blocks,
-//! frequencies with the token counts of the documents.
+//! The quick depth checks the descriptor, the next depth the checksums and the structure of the runs. The
+//! deepest decodes every list and compares redundant data: document frequencies with skip tables, skip tables
+//! with blocks, frequencies with the token counts of the documents.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt16Type;
@@ -19,7 +19,7 @@ use crate::table::FileTable;
 const DICTIONARY: &str = "bad_dictionary";
 const POSTINGS: &str = "bad_postings";
 
-/// Checks the search part of `file`; nothing happens for files that are not segments.
+/// Checks the search part of `file`; does nothing for files that are not segments.
 pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
     if !file.header().has(flags::SEARCH) {
         return Ok(());
@@ -91,7 +91,7 @@ impl Check<'_> {
         self.add(kind, Error::from(error).message().to_owned(), piece);
     }
 
-    /// Decodes every list, term by term; gives the number of tokens of each document.
+    /// Decodes every list, term by term; returns the number of tokens of each document.
     fn lists(&mut self, index: &InvertedIndex, postings_offset: u64) -> Vec<u64> {
         let dictionary = index.dictionary();
         if let Dictionary::BlockTree(tree) = dictionary {
@@ -114,7 +114,7 @@ impl Check<'_> {
             if let Entry::List { list, .. } = entry {
                 if list != lists {
                     let piece = format!("term '{term}'");
-                    self.add(DICTIONARY, format!("list {list} is named where {lists} is next"), piece);
+                    self.add(DICTIONARY, format!("refers to list {list}, expected {lists}"), piece);
                 }
                 lists = list.saturating_add(1);
             }
@@ -124,7 +124,7 @@ impl Check<'_> {
             let found = index.lists();
             self.add(
                 POSTINGS,
-                format!("the terms name {lists} posting lists, there are {found}"),
+                format!("the terms refer to {lists} posting lists, found {found}"),
                 "postings",
             );
         }
@@ -133,7 +133,7 @@ impl Check<'_> {
             Err(error) => self.failed(DICTIONARY, error, "term dictionary"),
             Ok(()) if terms != dictionary.len() => {
                 let stated = dictionary.len();
-                self.add(DICTIONARY, format!("{stated} terms stated, {terms} there"), "term dictionary");
+                self.add(DICTIONARY, format!("{stated} terms stated, found {terms}"), "term dictionary");
             }
             Ok(()) => {}
         }
@@ -150,7 +150,7 @@ impl Check<'_> {
             let (found, stated) = (cursor.docs(), entry.df());
             self.add(
                 DICTIONARY,
-                format!("document frequency {stated}, but {found} documents are listed"),
+                format!("document frequency {stated}, but the list has {found} documents"),
                 piece(),
             );
         }
@@ -171,7 +171,7 @@ impl Check<'_> {
             if largest != max_freq {
                 self.add(
                     POSTINGS,
-                    format!("block {block}: largest frequency {largest}, the skip table says {max_freq}"),
+                    format!("block {block}: max frequency {largest}, the skip table states {max_freq}"),
                     piece(),
                 );
             }
@@ -186,7 +186,7 @@ impl Check<'_> {
             if start != end {
                 self.add(
                     POSTINGS,
-                    format!("block {block} begins at byte {start} of its list, expected {end}"),
+                    format!("block {block} starts at byte {start} of its list, expected {end}"),
                     piece(),
                 );
             }
@@ -198,8 +198,8 @@ impl Check<'_> {
         }
     }
 
-    /// Compares the frequencies of each document with its token counts. Writers other than the original may count
-    /// differently, so a difference is only worth knowing.
+    /// Compares the frequencies of each document with its token counts. Other writers may count differently,
+    /// so a difference is only a notice.
     fn norms(&mut self, segment: &Segment, totals: &[u64], driver: &Driver) -> Result<()> {
         let table = FileTable::new(segment.file().clone())?;
         let schema = table.schema();
@@ -207,14 +207,14 @@ impl Check<'_> {
         let plan = table.plan(&Scan::all().columns(names))?;
         let (mut row, mut differing) = (0, 0u64);
         for batch in driver.for_run().batches(table.storage(), plan, Order::Plan) {
-            // Damaged pages are found where pages are checked.
+            // Damaged pages are reported by the page checks.
             let Ok(batch) = batch else { return Ok(()) };
             for i in 0..batch.num_rows() {
                 let norms =
                     batch.columns().iter().filter_map(|column| column.as_primitive_opt::<UInt16Type>());
                 let norms: Vec<u64> = norms.map(|norms| norms.value(i).into()).collect();
                 let sum: u64 = norms.iter().sum();
-                // A count that reached its cap says nothing.
+                // A count at its cap is not conclusive.
                 let capped = norms.contains(&u64::from(u16::MAX));
                 let total = totals.get(row).copied().unwrap_or(0);
                 differing += u64::from(if capped { total < sum } else { total != sum });
@@ -222,8 +222,9 @@ impl Check<'_> {
             }
         }
         if differing > 0 {
-            let message =
-                format!("{differing} documents have other token counts than their frequencies add up to");
+            let message = format!(
+                "{differing} documents have token counts that differ from the sums of their frequencies"
+            );
             let finding = self.finding(Severity::Warning, "norms", message, "postings");
             self.report.add(finding);
         }

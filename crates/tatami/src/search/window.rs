@@ -1,12 +1,12 @@
-//! Several terms, a window of documents at a time.
+//! Evaluates several terms, a window of documents at a time.
 //!
-//! A document has no length here: what a term adds depends on its frequency alone, and the skip tables say how large
-//! that gets inside a window. Lists that even together could not be admitted are left aside (MaxScore).
+//! Documents have no length here: the contribution of a term depends only on its frequency, and the skip
+//! tables bound that inside a window. Lists that cannot be admitted even together are set aside (MaxScore).
 //!
-//! Where one list remains, a frequency can be given that a document must exceed in it. Postings above it are looked up
-//! in the lists left aside, as long as the blocks there promise enough. Where that would be too many, or several lists
-//! remain, lists are added up into one sum per document, and only documents whose sums get large enough are looked up
-//! in the lists that were not added.
+//! If one list remains, there is a frequency that a document must exceed in it. Postings above it are looked
+//! up in the lists set aside, as long as the blocks there promise enough. If that would be too many, or
+//! several lists remain, lists are summed into one sum per document, and only documents with large enough
+//! sums are looked up in the lists that were not summed.
 
 use tesselle_codec::Result;
 use tesselle_core::Within;
@@ -15,26 +15,26 @@ use super::cursor::{END, PostingCursor};
 use super::disjunction::{Clause, Disjunction};
 use super::top::Collector;
 
-/// Documents of the first window, and of the largest: small as long as little is known of the scores to beat. Few in
-/// tests, so that small corpora have many windows.
+/// Documents of the first window, and of the largest: small while little is known of the scores to beat. Few
+/// in tests, so that small corpora have many windows.
 const FIRST: u32 = if cfg!(test) { 32 } else { 128 };
 const LARGEST: u32 = if cfg!(test) { 128 } else { 8192 };
 
-/// Looking a document up costs as much as adding about this many postings.
+/// A lookup of a document costs as much as summing about this many postings.
 const LOOKUP: u64 = 8;
 
-/// Levels above this are not told apart.
+/// Higher levels are not distinguished.
 const TOP_LEVEL: u32 = 64;
 
-/// What the skip table of a clause promises inside a window.
+/// The bounds of a clause inside a window, from its skip table.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     clause: usize,
     max_freq: u32,
-    /// The most it adds, and what all before it add together.
+    /// Its max contribution, and that of all preceding ones together.
     bound: f32,
     before: f32,
-    /// Documents that contain it up to this often cannot be admitted, or are not looked for.
+    /// Documents up to this frequency cannot be admitted, or are not searched.
     level: u32,
 }
 
@@ -45,17 +45,17 @@ struct Window<'a> {
     end: u32,
     /// Ascending by bound.
     parts: Vec<Part>,
-    /// How many of them are left aside.
+    /// How many of them are set aside.
     aside: usize,
-    /// Per clause, a walk that only looks for large frequencies.
+    /// Per clause, a cursor that only visits large frequencies.
     scans: Vec<PostingCursor<'a>>,
-    /// Per clause, what it adds to the document that is scored.
+    /// Per clause, its contribution to the current document.
     adds: Vec<f32>,
-    /// How many of those left aside, counted from the least, are not added up either.
+    /// How many of those set aside, counted from the smallest, are not summed either.
     unread: usize,
-    /// What the lists that are added up give each document.
+    /// The sums of the summed lists by document.
     sums: Vec<f32>,
-    /// Documents whose sums are large enough.
+    /// Documents with large enough sums.
     found: [u64; LARGEST as usize / 64],
 }
 
@@ -88,12 +88,12 @@ impl<'a> Disjunction<'a> {
         Ok(())
     }
 
-    /// The first document from `from` on that any list can hold.
+    /// The first document from `from` on that any list can contain.
     fn next_from(&mut self, from: u32) -> u32 {
         self.clauses.iter_mut().map(|clause| clause.cursor.bounds_in(from, from).1).min().unwrap_or(END)
     }
 
-    /// Says which frequencies matter inside the window; false if none does.
+    /// Determines which frequencies matter inside the window; returns false if none does.
     fn plan(&mut self, window: &mut Window<'_>, collector: &impl Collector) -> bool {
         window.parts.clear();
         for (i, clause) in self.clauses.iter_mut().enumerate() {
@@ -116,7 +116,7 @@ impl<'a> Disjunction<'a> {
         let single = aside + 1 == window.parts.len();
         for (i, part) in window.parts.iter_mut().enumerate() {
             let Some(clause) = self.clauses.get(part.clause) else { continue };
-            // Of a list that is looked at alone, documents that come from others are no matter.
+            // If a list is evaluated alone, documents of other lists do not matter.
             let others = if single && i == aside { rest } else { sum - part.bound };
             while part.level < part.max_freq.min(TOP_LEVEL)
                 && !collector.admits(self.loosen(others + adds(clause, part.level + 1)))
@@ -126,7 +126,7 @@ impl<'a> Disjunction<'a> {
         }
         let Some(part) = window.parts.get(aside).filter(|_| single) else { return true };
         let Some(clause) = self.clauses.get(part.clause) else { return true };
-        // Every further occurrence is taken to halve the documents.
+        // Assume that every further occurrence halves the number of documents.
         let lookups = clause.cursor.docs() >> part.level.min(63);
         for part in window.parts.iter().take(aside).rev() {
             let postings = self.clauses.get(part.clause).map_or(0, |clause| clause.cursor.docs());
@@ -162,7 +162,7 @@ impl<'a> Disjunction<'a> {
         })
     }
 
-    /// Adds lists up, then scores the documents whose sums are large enough.
+    /// Sums lists, then scores the documents with large enough sums.
     fn search_many(&mut self, window: &mut Window<'a>, collector: &mut impl Collector) -> Result<()> {
         let Window { base, end, parts, aside, unread, scans, adds, sums, found } = window;
         let (mut unread, mut added) = parts.split_at_checked(*unread).unwrap_or_default();
@@ -175,8 +175,8 @@ impl<'a> Disjunction<'a> {
             else {
                 continue;
             };
-            // Documents of the lists left aside alone are not wanted; those of the others are, once they are large
-            // enough, and the list that is added last to a document makes the whole sum known.
+            // Documents that are only in lists set aside are not needed; those of the others are, once their
+            // sums are large enough, and the last list summed into a document completes the sum.
             let wanted = unread.len() + i >= *aside;
             scan.drain(*base, *end, part.level, |docs, freqs| {
                 if wanted {
@@ -186,7 +186,7 @@ impl<'a> Disjunction<'a> {
                 }
             })?;
         }
-        // Where many documents would have to be looked up, the list is added, too.
+        // If many documents would have to be looked up, the list is summed, too.
         while let Some((part, others)) = unread.split_last() {
             let (Some(scan), Some(clause)) = (scans.get_mut(part.clause), self.clauses.get(part.clause))
             else {
@@ -224,8 +224,9 @@ impl<'a> Disjunction<'a> {
         Ok(())
     }
 
-    /// Looks a document up in the lists of `parts`, the most promising first, as long as it could be admitted; says
-    /// whether it still could. `sum` is what the other lists add, `found` takes what these do.
+    /// Looks a document up in the lists of `parts`, the most promising first, as long as it could be
+    /// admitted; returns whether it still could. `sum` is the contribution of the other lists, `found`
+    /// receives those of these.
     #[inline]
     fn could_be_admitted(
         &mut self,
@@ -265,7 +266,7 @@ impl<'a> Disjunction<'a> {
 }
 
 impl Clause<'_> {
-    /// What it adds to a document once, if it contains that. Questions come with rising documents.
+    /// Its contribution to a document, if it contains the term. Documents must ascend from call to call.
     #[inline]
     fn look_up(&mut self, doc: u32) -> Result<Option<f32>> {
         self.cursor.seek(doc)?;
@@ -276,7 +277,8 @@ impl Clause<'_> {
     }
 }
 
-/// Adds what a clause gives some documents to their sums, and marks those that reach `least` with what is not added yet.
+/// Adds the contributions of a clause to the sums of some documents, and marks those that reach `least`
+/// together with what is not summed yet.
 #[inline(never)]
 fn add_and_mark(
     docs: &[u32],
@@ -300,7 +302,7 @@ fn add_and_mark(
     }
 }
 
-/// Adds what a clause gives some documents to their sums.
+/// Adds the contributions of a clause to the sums of some documents.
 #[inline(never)]
 fn add(docs: &[u32], freqs: &[u32], base: u32, clause: &Clause<'_>, sums: &mut [f32]) {
     let (weight, times) = (&clause.weight, clause.times as f32);
@@ -310,7 +312,7 @@ fn add(docs: &[u32], freqs: &[u32], base: u32, clause: &Clause<'_>, sums: &mut [
     }
 }
 
-/// The most a clause can add to documents that contain it up to `freq` times.
+/// The max contribution of a clause to documents that contain it up to `freq` times.
 fn adds(clause: &Clause<'_>, freq: u32) -> f32 {
     clause.weight.of(freq) * clause.times as f32
 }

@@ -24,7 +24,7 @@ use crate::write::order::OrderCheck;
 /// Checks all chunks of a row group.
 pub(super) fn check_group(file: &File, g: usize, depth: Depth, out: &mut Findings) {
     let Some(group) = file.footer().groups.get(g) else { return };
-    // Text is compared as bytes: that it is not UTF-8 is for the reader to decide.
+    // Strings are compared as bytes: the reader checks UTF-8.
     let schema = to_arrow(&file.footer().schema, &[], true);
     for (column, field) in schema.fields().iter().enumerate() {
         let Some(chunk) = group.chunk(column) else { continue };
@@ -69,7 +69,7 @@ impl Part<'_> {
             if found != stated {
                 out.wrong(
                     "chunk_totals",
-                    format!("{what} of the pages add up to {found}, the footer states {stated}"),
+                    format!("{what} of the pages sum to {found}, the footer states {stated}"),
                     self.piece(),
                 );
             }
@@ -86,7 +86,7 @@ impl Part<'_> {
             if u64::from(record.first_row) != row {
                 out.wrong(
                     "page_header",
-                    format!("it states first row {}, expected {row}", record.first_row),
+                    format!("the page states first row {}, expected {row}", record.first_row),
                     &piece,
                 );
             }
@@ -111,8 +111,8 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// The page headers. Where their sizes do not add up to what the footer states, one of them is damaged: then
-    /// each payload must match its checksum before the next header is believed.
+    /// The page headers. If their sizes do not sum to what the footer states, one of them is damaged: then
+    /// each payload must match its checksum before the next header is trusted.
     fn pages(&self, out: &mut Findings) -> Vec<(u64, Record)> {
         if let Ok(pages) = page_headers(self.file, self.chunk, self.g)
             && pages.iter().map(|(_, p)| u64::from(p.compressed)).sum::<u64>() == self.chunk.compressed
@@ -141,7 +141,7 @@ impl Part<'_> {
         pages
     }
 
-    /// Compares the checksum of a page; with `Deep`, decodes it.
+    /// Checks the checksum of a page; with `Deep`, decodes it.
     fn page(&self, offset: u64, record: &Record, number: usize) -> Result<Option<ArrayRef>> {
         let piece = || page_piece(self.g, self.column, number);
         let stored =
@@ -242,7 +242,7 @@ impl Part<'_> {
             if entry.offset != *at || entry.first_row != u64::from(record.first_row) {
                 out.wrong(
                     "page_index",
-                    "an entry points elsewhere than to its page",
+                    "an entry does not refer to its page",
                     page_piece(self.g, self.column, number),
                 );
             }
@@ -278,7 +278,7 @@ fn null_count(found: usize, record: &Record) -> Result<()> {
         .class("null_count"))
 }
 
-/// Reports values outside stated bounds; bounds that are merely wide are legal.
+/// Reports values outside the stated bounds; bounds that are wider than needed are legal.
 fn outside(
     stated: &Zone,
     found: &Zone,
@@ -306,7 +306,7 @@ fn outside(
     }
 }
 
-/// With `Deep`, walks the sort key over the whole file: the flag promises an order that nothing else checks.
+/// With `Deep`, reads the sort key of the whole file: nothing else checks the promised order.
 pub(super) fn check_order(file: &File, depth: Depth, report: &mut Report) {
     let schema = &file.footer().schema;
     let Some((column, field)) = schema.sort_key().and_then(|c| Some((c, schema.fields.get(c)?))) else {
@@ -328,7 +328,7 @@ pub(super) fn check_order(file: &File, depth: Depth, report: &mut Report) {
                 let finding = Finding::new(
                     Severity::Warning,
                     "sort_order",
-                    "the sort key holds nulls, which lookups cannot find",
+                    "the sort key has nulls, which lookups cannot find",
                 );
                 report.add(finding.file(file.path().to_string()).piece(page_piece(part.g, column, number)));
                 return;

@@ -1,4 +1,4 @@
-//! Checking a file at three depths: what the footer says, every checksum, every value.
+//! Verification of a file at three depths: the footer, every checksum, every value.
 
 mod chunk;
 mod regions;
@@ -9,7 +9,7 @@ use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
 use crate::open::File;
 use crate::search;
 
-/// Collects what is wrong with one part of a file.
+/// Collects the findings about one part of a file.
 pub(crate) struct Findings {
     file: String,
     list: Vec<Finding>,
@@ -21,12 +21,12 @@ impl Findings {
         Self { file: file.path().to_string(), list: Vec::new(), pieces: 0 }
     }
 
-    /// A failure met while reading, under its own class.
+    /// Adds an error from reading under its own class.
     fn error(&mut self, error: &Error) {
         self.kind(error.class_name(), error);
     }
 
-    /// A failure met while reading, as damage of this kind.
+    /// Adds an error from reading as damage of this kind.
     fn kind(&mut self, kind: &'static str, error: &Error) {
         let mut finding = Finding::from_error(kind, error);
         finding.file.get_or_insert_with(|| self.file.clone());
@@ -43,7 +43,7 @@ impl Findings {
         self.list.push(Finding::new(severity, kind, message).file(self.file.clone()).piece(piece));
     }
 
-    /// What contradicts the format.
+    /// Adds a violation of the format.
     fn wrong(&mut self, kind: &'static str, message: impl Into<String>, piece: impl Into<String>) {
         self.add(Severity::Error, kind, message, piece);
     }
@@ -54,7 +54,7 @@ impl Findings {
     }
 }
 
-/// Checks a file; damage goes into the report.
+/// Checks a file; adds damage to the report.
 pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
     let mut findings = Findings::new(file);
     structure::check(file, &mut findings);

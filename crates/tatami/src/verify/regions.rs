@@ -1,4 +1,4 @@
-//! Blob runs and dictionaries. The inverted index is checked by `search`.
+//! Checks blob runs and dictionaries. `search` checks the inverted index.
 
 use tesselle_core::{Context, Depth, Driver, Result};
 

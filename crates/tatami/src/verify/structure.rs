@@ -1,4 +1,4 @@
-//! What the footer says about itself, without reading any record.
+//! Checks the consistency of the footer, without reading any record.
 
 use tesselle_core::{Severity, hex};
 
@@ -25,7 +25,7 @@ fn groups(file: &File, out: &mut Findings) {
         if group.first_row != row {
             out.wrong(
                 "row_count_mismatch",
-                format!("it starts at row {}, expected {row}", group.first_row),
+                format!("the row group starts at row {}, expected {row}", group.first_row),
                 &piece,
             );
         }
@@ -36,7 +36,7 @@ fn groups(file: &File, out: &mut Findings) {
         if let Some(chunk) = group.chunks.iter().find(|c| c.column >= footer.schema.fields.len() as u64) {
             out.wrong(
                 "bad_footer",
-                format!("a chunk of column {} that the schema does not have", chunk.column),
+                format!("a chunk of column {}, which is not in the schema", chunk.column),
                 &piece,
             );
         }
@@ -45,7 +45,7 @@ fn groups(file: &File, out: &mut Findings) {
     if row != file.rows() {
         out.wrong(
             "no_row_groups",
-            format!("the row groups hold {row} rows, the file states {}", file.rows()),
+            format!("the row groups have {row} rows, the file states {}", file.rows()),
             "footer",
         );
     }
@@ -76,9 +76,9 @@ fn chunk(file: &File, g: usize, group: &RowGroup, column: usize, out: &mut Findi
                 &piece,
             );
         } else if !zone.is_usable(field.logical) {
-            out.add(Severity::Warning, "zone_map", "a bound is NaN, it prunes nothing", &piece);
+            out.add(Severity::Warning, "zone_map", "a bound is NaN and cannot prune", &piece);
         } else if compare(field.logical, &zone.min, &zone.max).is_gt() {
-            out.wrong("zone_map", "the smallest value is above the largest", &piece);
+            out.wrong("zone_map", "the minimum is above the maximum", &piece);
         }
     }
     if let Some(number) = chunk.bloom {
@@ -127,11 +127,11 @@ fn blobs(file: &File, out: &mut Findings) {
         if index.total() < wanted {
             out.wrong(
                 "short_values",
-                format!("the runs hold {} values, the rows {wanted}", index.total()),
+                format!("the runs have {} values, the rows {wanted}", index.total()),
                 &piece,
             );
         } else if index.total() > wanted {
-            let message = format!("the runs hold {} values, the rows only {wanted}", index.total());
+            let message = format!("the runs have {} values, the rows only {wanted}", index.total());
             out.add(Severity::Warning, "blob_count", message, &piece);
         }
         if let Some(blob) = footer.blob_column(column)
@@ -152,7 +152,7 @@ fn totals(file: &File, out: &mut Findings) {
         let sum = sum.fold(dictionaries, u64::saturating_add);
         if sum != footer.stats.uncompressed {
             let message = format!(
-                "uncompressed bytes add up to {sum}, the statistics state {}",
+                "uncompressed bytes sum to {sum}, the statistics state {}",
                 footer.stats.uncompressed
             );
             out.add(Severity::Warning, "stats", message, "footer");
@@ -163,7 +163,7 @@ fn totals(file: &File, out: &mut Findings) {
 fn header(file: &File, out: &mut Findings) {
     let (header, footer) = (file.header(), file.footer());
     if header.flags & !flags::KNOWN != 0 {
-        let message = format!("header flags {:#06x} have no known meaning", header.flags & !flags::KNOWN);
+        let message = format!("header flags {:#06x} are unknown", header.flags & !flags::KNOWN);
         out.add(Severity::Warning, "unknown_flags", message, "header");
     }
     let expected = [

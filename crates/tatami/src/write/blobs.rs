@@ -1,8 +1,9 @@
-//! Blob columns while a file is written: values are packed into runs, runs are compressed with or without a shared
+//! Blob columns during a write: values are packed into runs, and runs are compressed with or without a shared
 //! content dictionary.
 //!
-//! A column that fits the buffer is decided as a whole when the file is closed, as the original does. A larger one
-//! is decided by what has been buffered, and from then on its runs are written between row groups.
+//! For a column that fits the buffer the choice is made for all of it when the file is closed, like the
+//! original does. For a larger one it is made from the buffered values, and from then on its runs are written
+//! between row groups.
 
 use tesselle_codec::compress::zstd::RawDictionary;
 use tesselle_codec::varint;
@@ -13,12 +14,12 @@ use super::page::Packing;
 use crate::meta::record::Record;
 use crate::meta::types::{Codec, RecordKind};
 
-/// Most bytes of a content dictionary, and the fewest that make one worth trying.
+/// Max size of a content dictionary, and the min size worth trying.
 const DICTIONARY_MAX: usize = 65_536;
 const DICTIONARY_MIN: usize = 256;
-/// Runs that are compressed both ways to decide about a column that does not fit the buffer.
+/// Runs that are compressed both ways to choose for a column that does not fit the buffer.
 const SAMPLED_RUNS: usize = 6;
-/// The id that frames name; the original applies its dictionary only to frames that name it.
+/// The dictionary id in frames; the original applies its dictionary only to frames with it.
 const DICTIONARY_ID: u8 = 1;
 
 /// One blob column.
@@ -52,7 +53,7 @@ impl BlobSpool {
         self.lengths.push(value.len());
     }
 
-    /// Bytes that wait in memory.
+    /// Buffered bytes.
     pub(crate) fn buffered(&self) -> u64 {
         self.bytes.len() as u64
     }
@@ -62,7 +63,7 @@ impl BlobSpool {
         !matches!(self.state, State::Undecided)
     }
 
-    /// The dictionary its runs refer to.
+    /// The dictionary of its runs.
     pub(crate) fn dictionary(&self) -> Option<&[u8]> {
         match &self.state {
             State::Dictionary(dictionary) => Some(dictionary.content()),
@@ -82,7 +83,7 @@ impl BlobSpool {
         let runs = match &self.state {
             State::Undecided if all => self.decide(&payloads, 1, packing)?,
             State::Undecided => {
-                // More is to come, so this is a guess in any case: some of the runs are enough for it.
+                // More values follow, so this is an estimate in any case: some of the runs are enough for it.
                 let step = payloads.len().div_ceil(SAMPLED_RUNS).max(1);
                 let sample: Vec<_> = payloads.iter().step_by(step).cloned().collect();
                 self.decide(&sample, step, packing)?;
@@ -97,7 +98,7 @@ impl BlobSpool {
         Ok(runs)
     }
 
-    /// How many values each run takes.
+    /// Number of values of each run.
     fn cut(&self, all: bool) -> Vec<usize> {
         let (mut cuts, mut values, mut bytes) = (Vec::new(), 0usize, 0u64);
         for len in &self.lengths {
@@ -133,8 +134,8 @@ impl BlobSpool {
         payloads.collect()
     }
 
-    /// Compresses plainly and against a candidate dictionary, and keeps the smaller of both. Each run stands for
-    /// `times` like it.
+    /// Compresses with and without a candidate dictionary, and keeps the smaller result. Each run represents
+    /// `times` runs.
     fn decide(
         &mut self,
         payloads: &[(u32, Vec<u8>)],

@@ -1,11 +1,11 @@
-//! The encoding cascade: of all forms of a page of integers, the smallest one is made.
+//! The encoding cascade: encodes a page of integers in the smallest of all forms.
 
 use tesselle_codec::intpack::{Int, delta, frame, group, pfor, rle};
 use tesselle_core::Result;
 
 use crate::meta::types::Encoding;
 
-/// Appends `values` in their smallest form and says which it is. On equal size the earlier one wins, PLAIN first.
+/// Appends `values` in their smallest form and returns it. On ties the earlier one wins, PLAIN first.
 pub(crate) fn integers<T: Int>(values: &[T], out: &mut Vec<u8>) -> Result<Encoding> {
     let mut best = (values.len() * T::BYTES, Encoding::Plain);
     let mut offer = |len: Option<usize>, encoding: Encoding| {

@@ -1,4 +1,4 @@
-//! Value dictionaries of the extended profile: the distinct strings of a column, as long as they are few.
+//! Value dictionaries of the extended profile: the distinct strings of a column, while they are few.
 
 use std::collections::HashMap;
 
@@ -7,22 +7,22 @@ use arrow_array::Array;
 use crate::meta::schema::write_bytes;
 use crate::scalars::binary_at;
 
-/// Most entries and bytes of a dictionary; beyond them pages fall back to the other forms.
+/// Max entries and bytes of a dictionary; larger columns use the other forms.
 const MAX_ENTRIES: usize = 1 << 16;
 const MAX_BYTES: usize = 1 << 20;
 
-/// Collects the distinct strings of a column in the order they appear.
+/// Collects the distinct strings of a column in order of appearance.
 #[derive(Debug, Default)]
 pub(crate) struct DictionaryBuilder {
     codes: HashMap<Vec<u8>, u32>,
     payload: Vec<u8>,
-    /// Given up: the values do not repeat.
+    /// Abandoned: the values do not repeat.
     closed: bool,
     used: bool,
 }
 
 impl DictionaryBuilder {
-    /// The codes of the present strings; `None` when they do not repeat enough or do not fit.
+    /// The codes of the non-null strings; `None` if they do not repeat enough or do not fit.
     pub(crate) fn encode(&mut self, array: &dyn Array) -> Option<Vec<u32>> {
         if self.closed {
             return None;
@@ -52,7 +52,7 @@ impl DictionaryBuilder {
         Some(out)
     }
 
-    /// A page refers to the dictionary: it must be written.
+    /// Records that a page refers to the dictionary, so that it is written.
     pub(crate) fn mark_used(&mut self) {
         self.used = true;
     }

@@ -1,4 +1,4 @@
-//! Encoding a row group: all pages of all columns in parallel, then laid out one after the other.
+//! Encodes a row group: all pages of all columns in parallel, then laid out in order.
 
 use std::ops::Range;
 
@@ -14,27 +14,27 @@ use crate::meta::schema::{Schema, flags};
 use crate::meta::types::LogicalType;
 use crate::scalars::for_each;
 
-/// The rows of one column in the row group that is being filled, in the pieces they came in.
+/// The rows of one column in the current row group, in the arrays of their batches.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Pending {
-    pieces: Vec<ArrayRef>,
+    arrays: Vec<ArrayRef>,
 }
 
 impl Pending {
-    pub(crate) fn push(&mut self, piece: ArrayRef) {
-        self.pieces.push(piece);
+    pub(crate) fn push(&mut self, array: ArrayRef) {
+        self.arrays.push(array);
     }
 
-    /// Some rows as one array; copied only where they span pieces.
+    /// Some rows as one array; copied only if they span several arrays.
     fn rows(&self, rows: Range<usize>) -> Result<ArrayRef> {
         let mut parts = Vec::new();
         let mut at = 0;
-        for piece in &self.pieces {
-            let (start, end) = (rows.start.max(at), rows.end.min(at + piece.len()));
+        for array in &self.arrays {
+            let (start, end) = (rows.start.max(at), rows.end.min(at + array.len()));
             if start < end {
-                parts.push(piece.slice(start - at, end - start));
+                parts.push(array.slice(start - at, end - start));
             }
-            at += piece.len();
+            at += array.len();
         }
         if let [only] = parts.as_slice() {
             return Ok(ArrayRef::clone(only));
@@ -65,7 +65,7 @@ pub(crate) fn encode_group(
 ) -> Result<Vec<EncodedChunk>> {
     let pages: Vec<Range<usize>> =
         (0..rows).step_by(page_rows).map(|start| start..rows.min(start + page_rows)).collect();
-    // Codes are given in row order: the columns are coded in parallel, the pages of one are not.
+    // Codes are assigned in row order: columns are coded in parallel, the pages of one column are not.
     let coded = dictionaries.iter_mut().zip(columns);
     let codes: Vec<Vec<Option<Vec<u32>>>> = parallel::try_map(coded, |(dictionary, pending)| {
         let Some(dictionary) = dictionary else { return Ok(Vec::new()) };
@@ -96,6 +96,6 @@ pub(crate) fn encode_group(
 
 fn bloom_of(pending: &Pending, logical: LogicalType) -> Option<Vec<u8>> {
     let mut builder = BloomBuilder::default();
-    pending.pieces.iter().for_each(|piece| for_each(piece.as_ref(), logical, |key| builder.add(key)));
+    pending.arrays.iter().for_each(|array| for_each(array.as_ref(), logical, |key| builder.add(key)));
     builder.finish()
 }

@@ -1,4 +1,4 @@
-//! Writing: batches in, one file out, with memory for one row group and a bounded stretch of blobs.
+//! Writing: batches in, one file out, with memory for one row group and a bounded amount of blobs.
 
 pub(crate) mod blobs;
 pub(crate) mod cascade;

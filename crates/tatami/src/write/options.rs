@@ -1,27 +1,27 @@
-//! How a file is written.
+//! Options of the writer.
 
 use tesselle_core::{Action, Error, Result, Settings};
 
 use crate::meta::types::Codec;
 
-/// Which features a file may use.
+/// The features that a file may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
-    /// What the original engine reads.
+    /// The features of the original engine.
     #[default]
     Plain,
-    /// Also LIST columns, DICTIONARY and FSST pages and LZ4, declared in a footer section of their own.
+    /// In addition LIST columns, DICTIONARY and FSST pages and LZ4, declared in a separate footer section.
     Extended,
 }
 
-/// How a file is written. The default is what the original engine's writer does.
+/// Options of a file to write. The defaults are those of the original engine's writer.
 #[derive(Debug, Clone)]
 pub struct WriterOptions {
-    /// Most rows of a row group.
+    /// Maximum number of rows of a row group.
     pub row_group_rows: usize,
     /// A row group is closed once its values are estimated at this many bytes.
     pub row_group_bytes: u64,
-    /// Most rows of a page.
+    /// Maximum number of rows of a page.
     pub page_rows: usize,
     /// A blob run is closed before its values exceed this many bytes.
     pub blob_run_bytes: u64,
@@ -37,9 +37,9 @@ pub struct WriterOptions {
     pub sort_key: Option<String>,
     /// Columns that get a bloom filter per row group.
     pub bloom: Vec<String>,
-    /// Text and binary columns whose values go to the blob region.
+    /// String and binary columns with values in the blob region.
     pub blobs: Vec<String>,
-    /// Key/value pairs of the footer, after those of the format.
+    /// Key/value pairs of the footer, after those of the format itself.
     pub metadata: Vec<(String, String)>,
     /// Informational, stored in the header.
     pub page_size_hint: u32,
@@ -146,13 +146,13 @@ impl WriterOptions {
 }
 
 fn names(settings: &Settings, name: &str) -> Vec<String> {
-    let text = settings.get(name).unwrap_or_default();
-    text.split(',').map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned).collect()
+    let value = settings.get(name).unwrap_or_default();
+    value.split(',').map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned).collect()
 }
 
-fn uuid(text: &str) -> Result<[u8; 16]> {
-    let refuse = || Error::invalid(format!("uuid={text} is not 32 hexadecimal digits"));
-    let digits: Vec<u8> = text.bytes().filter(|b| *b != b'-').collect();
+fn uuid(value: &str) -> Result<[u8; 16]> {
+    let refuse = || Error::invalid(format!("uuid={value} is not 32 hexadecimal digits"));
+    let digits: Vec<u8> = value.bytes().filter(|b| *b != b'-').collect();
     if digits.len() != 32 {
         return Err(refuse());
     }

@@ -1,4 +1,4 @@
-//! Checking that rows come in the order of the sort key: a file that says so and is not makes lookups lie.
+//! Checks that rows arrive in the order of the sort key: a wrong order would break lookups.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -9,7 +9,7 @@ use crate::meta::types::LogicalType;
 use crate::meta::zone::compare;
 use crate::scalars::{binary_at, bytes_at, dispatch};
 
-/// Remembers the last key.
+/// Keeps the last key.
 #[derive(Debug)]
 pub(crate) struct OrderCheck {
     column: String,
@@ -29,7 +29,7 @@ impl OrderCheck {
             return Ok(());
         }
         if keys.null_count() > 0 {
-            return Err(Error::invalid(format!("sort key '{}' holds a null", self.column))
+            return Err(Error::invalid(format!("sort key '{}' has a null", self.column))
                 .hint("drop the null keys, or write without a sort key"));
         }
         let first = bytes_at(keys, self.logical, 0);
@@ -49,7 +49,7 @@ impl OrderCheck {
     }
 }
 
-/// The first row whose key is below the one before, or is a NaN.
+/// The first row with a key below the previous one, or a NaN.
 fn first_descent(keys: &dyn Array, logical: LogicalType) -> Option<usize> {
     macro_rules! numbers {
         ($type:ty) => {
@@ -71,10 +71,10 @@ fn first_descent(keys: &dyn Array, logical: LogicalType) -> Option<usize> {
 
 fn descent<T: ArrowPrimitiveType>(keys: &PrimitiveArray<T>) -> Option<usize> {
     let values = keys.values();
-    // Written so that a NaN, which compares with nothing, counts as a descent.
-    #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "the negation is the point")]
+    // Written so that a NaN, which is unordered, counts as a descent.
+    #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "the negation handles NaN")]
     let bad = values.windows(2).position(|pair| matches!(pair, [a, b] if !(a <= b)));
-    #[expect(clippy::eq_op, reason = "the test for NaN that works for every type")]
+    #[expect(clippy::eq_op, reason = "a NaN check that works for every type")]
     let lone = values.first().filter(|v| v != v).map(|_| 0);
     lone.or(bad.map(|at| at + 1))
 }
@@ -93,8 +93,8 @@ mod tests {
         let error = ints.check(&Int32Array::from(vec![8])).unwrap_err();
         assert!(error.to_string().contains("row 5"), "{error}");
         assert!(ints.check(&Int32Array::from(vec![Some(9), None])).is_err());
-        let mut texts = OrderCheck::new("k".into(), LogicalType::String);
-        assert!(texts.check(&StringArray::from(vec!["a", "b", "ab"])).is_err());
+        let mut strings = OrderCheck::new("k".into(), LogicalType::String);
+        assert!(strings.check(&StringArray::from(vec!["a", "b", "ab"])).is_err());
         for keys in [vec![f64::NAN], vec![1.0, f64::NAN], vec![f64::NAN, 1.0]] {
             assert!(
                 OrderCheck::new("k".into(), LogicalType::Float64).check(&Float64Array::from(keys)).is_err()

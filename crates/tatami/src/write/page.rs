@@ -1,4 +1,4 @@
-//! Encoding one page: pure, on any thread.
+//! Encodes one page; independent of other pages, on any thread.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -20,7 +20,7 @@ use crate::scalars::zone_of;
 /// The frame of an empty payload, as the original writes it.
 const EMPTY_FRAME: [u8; 9] = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
 
-/// How pages are compressed.
+/// The compression of pages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packing {
     pub(crate) codec: Codec,
@@ -42,7 +42,7 @@ impl Packing {
     }
 }
 
-/// An encoded page, before its place is known.
+/// An encoded page without a position.
 pub(crate) struct EncodedPage {
     pub(crate) record: Record,
     pub(crate) payload: Vec<u8>,
@@ -90,7 +90,7 @@ pub(crate) fn encode(
     Ok(EncodedPage { record, payload, zone, uses_dictionary: encoding == Encoding::Dictionary })
 }
 
-/// Appends one bit per row, set where it is present, padded with zeros.
+/// Appends one bit per row, set for non-null rows, padded with zeros.
 fn validity(array: &dyn Array, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + array.len().div_ceil(8), 0);
@@ -104,7 +104,7 @@ fn validity(array: &dyn Array, out: &mut Vec<u8>) {
     }
 }
 
-/// The forms of the values that compete; all but strings of the extended profile have one.
+/// The candidate forms of the values; only strings of the extended profile have several.
 fn candidates(
     array: &dyn Array,
     logical: LogicalType,
@@ -131,7 +131,7 @@ fn candidates(
     Ok(vec![(encoding, out)])
 }
 
-/// Appends the present values in their smallest form.
+/// Appends the non-null values in their smallest form.
 fn values(array: &dyn Array, logical: LogicalType, out: &mut Vec<u8>) -> Result<Encoding> {
     let wrong = || Error::internal(format!("a {} column was given {}", logical.name(), array.data_type()));
     macro_rules! integers {
@@ -196,8 +196,8 @@ where
     present(array).collect::<Vec<_>>().into()
 }
 
-/// Appends a list page: packed lengths behind their own length, a flag byte (1: element nulls), the element
-/// encoding, element validity, elements.
+/// Appends a list page: packed lengths with their own length prefix, a flag byte (1: element nulls), the
+/// element encoding, element validity, elements.
 fn list(array: &dyn Array, out: &mut Vec<u8>) -> Result<()> {
     let rows = (0..array.len()).filter(|row| array.is_valid(*row));
     let lists: Vec<ArrayRef> = match array.data_type() {

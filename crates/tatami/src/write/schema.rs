@@ -1,4 +1,4 @@
-//! From Arrow columns to the types of the format.
+//! Mapping of Arrow columns to the types of the format.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn to_field(field: &ArrowField, options: &WriterOptions) -> Result<Field> {
     let has = |names: &[String]| names.iter().any(|n| n == field.name());
     let (mut logical, mut element) = (to_logical(field.data_type(), field.name())?, 0);
     let mut bits = if field.is_nullable() { flags::NULLABLE } else { 0 };
-    // Text that may not be UTF-8 travels as Binary and is text again in the file.
+    // Strings that may not be UTF-8 are passed as Binary and become strings in the file.
     let was_text = field.metadata().get(TYPE_KEY).is_some_and(|t| t == LogicalType::String.name());
     if was_text && logical == LogicalType::Bytes {
         logical = LogicalType::String;
@@ -58,7 +58,7 @@ fn to_field(field: &ArrowField, options: &WriterOptions) -> Result<Field> {
     let was_blob = field.metadata().get(TYPE_KEY).is_some_and(|t| t == LogicalType::BlobRef.name());
     if has(&options.blobs) && !logical.is_binary() {
         return Err(Error::invalid(format!(
-            "column '{}' is not text or binary, it cannot hold blobs",
+            "column '{}' is neither string nor binary and cannot store blobs",
             field.name()
         )));
     }
@@ -67,7 +67,7 @@ fn to_field(field: &ArrowField, options: &WriterOptions) -> Result<Field> {
         bits |= flags::BLOB_SEPARATED;
     }
     if logical == LogicalType::List {
-        // The plain format may declare a list; the writer refuses rows of it.
+        // The plain format may declare a list; the writer refuses its rows.
         element = list_element(field)?.id();
     }
     if has(&options.bloom) {
@@ -105,8 +105,8 @@ fn list_element(field: &ArrowField) -> Result<LogicalType> {
 }
 
 fn misfit(data_type: &DataType, name: &str) -> Error {
-    Error::invalid(format!("column '{name}' of type {data_type} has no place in a tatami file"))
-        .hint("cast it to a number, text or binary first")
+    Error::invalid(format!("column '{name}' of type {data_type} cannot be stored in a tatami file"))
+        .hint("cast it to a number, string or binary first")
 }
 
 fn to_logical(data_type: &DataType, name: &str) -> Result<LogicalType> {
@@ -135,7 +135,8 @@ fn to_logical(data_type: &DataType, name: &str) -> Result<LogicalType> {
     })
 }
 
-/// The array with the Arrow type that the encoder of `logical` takes. Nothing is rounded: what does not fit is refused.
+/// The array with the Arrow type that the encoder of `logical` takes. Nothing is rounded: values that do not
+/// fit are refused.
 pub(crate) fn normalize(array: &ArrayRef, name: &str) -> Result<ArrayRef> {
     Ok(match array.data_type() {
         DataType::Dictionary(_, _) => {
@@ -159,7 +160,7 @@ pub(crate) fn normalize(array: &ArrayRef, name: &str) -> Result<ArrayRef> {
             let nanos = array.as_primitive::<TimestampNanosecondType>();
             if nanos.iter().flatten().any(|n| n % 1000 != 0) {
                 return Err(Error::invalid(format!(
-                    "column '{name}' holds nanoseconds, the format counts microseconds"
+                    "column '{name}' has nanoseconds, but the format stores microseconds"
                 ))
                 .hint("round the column to microseconds, or cast it to a whole number"));
             }
@@ -199,7 +200,7 @@ fn scaled<T: ArrowPrimitiveType<Native = i64>>(
     let values = array.as_primitive::<T>();
     if values.iter().flatten().any(|v| v.checked_mul(factor).is_none()) {
         return Err(Error::invalid(format!(
-            "column '{name}' holds a time that does not fit 64 bits of microseconds"
+            "column '{name}' has a time that does not fit 64 bits of microseconds"
         )));
     }
     Ok(Arc::new(values.unary::<_, TimestampMicrosecondType>(|v| v.wrapping_mul(factor))))

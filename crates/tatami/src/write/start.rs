@@ -1,4 +1,4 @@
-//! Starting a file for the rows of another source: types, settings and metadata that follow from it.
+//! Starts a file for the rows of another source, with types, settings and metadata derived from it.
 
 use arrow_schema::{DataType, TimeUnit};
 use tesselle_core::fit::check_types;
@@ -8,7 +8,8 @@ use super::options::WriterOptions;
 use super::writer::Writer;
 use crate::format::NAME;
 
-/// Starts a file. Settings that are not given follow from the facts about the source and the memory of the driver.
+/// Starts a file. Settings that are not given are derived from facts about the source and the memory of the
+/// driver.
 pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let WriteRequest { target, schema, facts, mut options, .. } = request;
     let defaults = WriterOptions::default();
@@ -31,7 +32,7 @@ pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     Ok(Created { sink: Box::new(sink), fitted: Fitted::keeping(&facts).with_types(types) })
 }
 
-/// The key/value pairs of the footer, by name: attributes, and a note of what the columns are for.
+/// The key/value pairs of the footer, by name: attributes, and a note of the roles of the columns.
 fn metadata(facts: &TableFacts) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> =
         facts.attributes.iter().map(|attribute| (attribute.name.clone(), attribute.text())).collect();
@@ -40,7 +41,7 @@ fn metadata(facts: &TableFacts) -> Vec<(String, String)> {
     pairs
 }
 
-/// What becomes of a column of this type.
+/// The fate of a column of this type.
 fn fit(data_type: &DataType) -> Fit {
     use DataType as D;
     let micros = D::Timestamp(TimeUnit::Microsecond, None);

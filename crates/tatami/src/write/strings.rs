@@ -1,4 +1,5 @@
-//! Pages of strings. The plain format has one form; the extended profile offers three and takes the smallest.
+//! Encodes pages of strings. The plain format has one form; the extended profile has three and uses the
+//! smallest.
 
 use arrow_array::Array;
 use tesselle_codec::fsst::Encoder;
@@ -9,14 +10,15 @@ use crate::meta::schema::write_bytes;
 use crate::meta::types::Encoding;
 use crate::scalars::binary_at;
 
-/// Appends the present strings, each behind its length.
+/// Appends the non-null strings, each with a length prefix.
 pub(crate) fn plain(array: &dyn Array, out: &mut Vec<u8>) {
     for row in (0..array.len()).filter(|row| array.is_valid(*row)) {
         write_bytes(binary_at(array, row), out);
     }
 }
 
-/// Appends the present strings behind a symbol table: table, packed lengths behind their own length, codes.
+/// Appends the non-null strings with a symbol table: table, packed lengths with their own length prefix,
+/// codes.
 pub(crate) fn fsst(array: &dyn Array, out: &mut Vec<u8>) {
     let values: Vec<&[u8]> =
         (0..array.len()).filter(|r| array.is_valid(*r)).map(|r| binary_at(array, r)).collect();

@@ -1,4 +1,4 @@
-//! The writer: cuts batches into row groups, writes their records, and closes the file with its footer.
+//! The writer: splits batches into row groups, writes their records, and closes the file with its footer.
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema as ArrowSchema};
@@ -29,10 +29,10 @@ use crate::meta::zone::Zone;
 use crate::scalars::binary_at;
 use crate::search::RunBytes;
 
-/// Bloom filters held in memory before they are written out between row groups.
+/// Bloom filters held in memory before they are written between row groups.
 const BLOOM_BUFFER: usize = 32 << 20;
 
-/// The runs of an inverted index, as `search` builds them.
+/// The runs of an inverted index, built by `search`.
 #[derive(Debug, Default)]
 pub(crate) struct InvertedRuns {
     pub(crate) terms: RunBytes,
@@ -42,7 +42,7 @@ pub(crate) struct InvertedRuns {
     pub(crate) live: RunBytes,
     pub(crate) term_count: u64,
     pub(crate) documents: u64,
-    /// The terms are a block tree rather than a flat list.
+    /// Whether the terms are a block tree instead of a flat list.
     pub(crate) block_tree: bool,
 }
 
@@ -77,7 +77,7 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Writer {
-    /// Starts a new file that takes batches of `schema`.
+    /// Starts a new file that accepts batches of `schema`.
     pub fn create(
         location: &Location,
         schema: &ArrowSchema,
@@ -95,7 +95,7 @@ impl Writer {
         Self::with_schema(location, meta, schema, options, overwrite, driver)
     }
 
-    /// Like [`Writer::create`], with the columns as the file shall have them.
+    /// Like [`Writer::create`], with the schema of the file.
     pub(crate) fn with_schema(
         location: &Location,
         meta: Schema,
@@ -105,7 +105,7 @@ impl Writer {
         driver: &Driver,
     ) -> Result<Self> {
         let mut out = location.create(overwrite)?;
-        // The place of the header: a file that was never finished has zeros there.
+        // Placeholder of the header: an unfinished file has zeros there.
         out.write(&[0; HEADER_LEN as usize])?;
         let order = meta.sort_key().and_then(|key| meta.fields.get(key));
         let order = order.map(|field| OrderCheck::new(field.display_name(), field.logical));
@@ -159,7 +159,7 @@ impl Writer {
         self
     }
 
-    /// Closes the row group that is being filled.
+    /// Closes the current row group.
     pub(crate) fn end_group(&mut self) -> Result<()> {
         self.flush_group()
     }
@@ -191,19 +191,19 @@ impl Writer {
             let room = self.options.row_group_rows.saturating_sub(self.rows).max(1);
             let take = room.min(batch.num_rows() - at);
             for (index, column) in columns.iter().enumerate() {
-                let piece = column.slice(at, take);
+                let slice = column.slice(at, take);
                 if let Some(field) = self.footer.schema.fields.get(index) {
-                    self.bytes = self.bytes.saturating_add(estimate(piece.as_ref(), field.logical));
+                    self.bytes = self.bytes.saturating_add(estimate(slice.as_ref(), field.logical));
                 }
                 if let Some(Some(spool)) = self.blobs.get_mut(index) {
-                    (0..piece.len())
-                        .filter(|row| piece.is_valid(*row))
-                        .for_each(|row| spool.push(binary_at(piece.as_ref(), row)));
+                    (0..slice.len())
+                        .filter(|row| slice.is_valid(*row))
+                        .for_each(|row| spool.push(binary_at(slice.as_ref(), row)));
                 }
                 if let Some(pending) = self.columns.get_mut(index) {
-                    // Blob values are in the spool already: only their validity is needed from here on.
+                    // Blob values are in the spool already: only their validity is still needed.
                     let blob = matches!(self.blobs.get(index), Some(Some(_)));
-                    pending.push(if blob { validity_only(piece.as_ref()) } else { piece });
+                    pending.push(if blob { validity_only(slice.as_ref()) } else { slice });
                 }
             }
             self.rows += take;
@@ -216,7 +216,8 @@ impl Writer {
         Ok(())
     }
 
-    /// The columns of a batch in the types of the encoder; what does not fit the file's schema is refused.
+    /// The columns of a batch in the types of the encoder; columns that do not match the file's schema are
+    /// refused.
     fn check(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let expected = self.arrow.fields();
         if batch.num_columns() != expected.len() {
@@ -230,7 +231,7 @@ impl Writer {
         let columns = batch.columns().iter().zip(expected).map(|(array, field)| {
             if plain && matches!(field.data_type(), DataType::List(_)) {
                 return Err(Error::invalid(format!(
-                    "column '{}' is a list, of which the plain format cannot hold a row",
+                    "column '{}' is a list, and the plain format cannot store rows of lists",
                     field.name()
                 ))
                 .suggest(
@@ -247,7 +248,7 @@ impl Writer {
             }
             if !field.is_nullable() && array.logical_null_count() > 0 {
                 return Err(Error::invalid(format!(
-                    "column '{}' is not nullable, but holds a null",
+                    "column '{}' is not nullable, but has a null",
                     field.name()
                 )));
             }
@@ -366,8 +367,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Keeps the buffered blobs within their bound. Runs are written between row groups, so the pages of the group
-    /// that is being filled come after them: it is not in the file yet.
+    /// Keeps the buffered blobs within their limit. Runs are written between row groups, before the pages of
+    /// the current group, which is not in the file yet.
     fn spill(&mut self) -> Result<()> {
         let buffered: u64 = self.blobs.iter().flatten().map(BlobSpool::buffered).sum();
         let over = buffered > self.options.blob_buffer_bytes;
@@ -444,7 +445,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes an index record whose payload comes in pieces; its header is filled in behind them.
+    /// Writes an index record with a payload that arrives in parts; its header is filled in afterwards.
     fn write_run(&mut self, run: &RunBytes) -> Result<Run> {
         let (offset, len) = (self.out.position(), run.len());
         let size = u32::try_from(len).map_err(|_| {
@@ -453,9 +454,9 @@ impl Writer {
         let mut record = Record::new(RecordKind::Index, Codec::None, 0, size, &[]);
         record.compressed = size;
         self.out.write(&record.to_bytes())?;
-        run.for_each(|piece| {
-            record.crc = crc32c_append(record.crc, piece);
-            self.out.write(piece)
+        run.for_each(|bytes| {
+            record.crc = crc32c_append(record.crc, bytes);
+            self.out.write(bytes)
         })?;
         self.out.write_at(offset, &record.to_bytes())?;
         Ok(Run { offset, len })
@@ -533,7 +534,7 @@ impl Sink for Writer {
     }
 }
 
-/// The size of values as the rule of the format counts it, to decide when a row group is full.
+/// The size of values by the rule of the format, to decide when a row group is full.
 fn estimate(array: &dyn Array, logical: LogicalType) -> u64 {
     let rows = array.len() as u64;
     match logical {

@@ -64,7 +64,7 @@ pub(crate) fn many(docs: usize) -> RecordBatch {
     texts(&(0..docs).map(|doc| Some(body(doc))).collect::<Vec<_>>())
 }
 
-/// A folder that goes away with the test.
+/// A folder that is removed with the test.
 pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
@@ -105,7 +105,7 @@ impl Place {
         self.try_search(name, query, options).unwrap()
     }
 
-    /// A deep verification finds nothing.
+    /// Asserts that a deep verification has no findings.
     pub(crate) fn verify(&self, name: &str) {
         let container = Tatami.open(&self.location(name), &OpenOptions::default()).unwrap();
         let mut report = Report::new(Depth::Deep);

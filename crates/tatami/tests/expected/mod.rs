@@ -1,5 +1,5 @@
-//! The fixtures' `expected.json`: what every file must read as. The whole set is found through `TESSELLE_FIXTURES`;
-//! without it, the cases in `tests/data` are used.
+//! The expected contents of every fixture, from `expected.json`. `TESSELLE_FIXTURES` is the directory of the whole
+//! set; without it, the cases in `tests/data` are used.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
@@ -53,7 +53,7 @@ pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Contain
     Tatami.open(&Location::local(path).unwrap(), options)
 }
 
-/// Reads rows; with text as binary where the file's text is not UTF-8.
+/// Reads rows; with strings as binary if they are not UTF-8.
 pub(crate) fn read(path: &Path, request: &Scan, options: &OpenOptions) -> Result<Vec<RecordBatch>> {
     let table = open(path, options)?.default_table()?;
     scan(table.as_ref(), request, &driver(), Order::Plan)?.read_all()
@@ -75,7 +75,7 @@ fn matches_bytes(got: &[u8], want: &Value) -> bool {
     }
 }
 
-/// Whether one value of an array is the rendered one.
+/// Whether one value of an array equals the rendered one.
 pub(crate) fn matches(array: &dyn Array, row: usize, want: &Value) -> bool {
     if want.is_null() || array.is_null(row) {
         return want.is_null() && array.is_null(row);

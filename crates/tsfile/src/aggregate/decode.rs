@@ -1,4 +1,4 @@
-//! The points that statistics do not answer for, decoded and added up.
+//! Decodes and aggregates the points that statistics cannot answer for.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,12 +21,13 @@ use crate::read::prune::Pruner;
 /// Points per batch.
 const BATCH_POINTS: usize = 64 << 10;
 
-/// The points of one column in `stretches`, which are disjoint and ascending; with the bytes that were fetched.
-pub(super) fn stretches(
+/// Aggregates the points of one column in `ranges`, which are disjoint and ascending; also returns the bytes
+/// fetched.
+pub(super) fn time_ranges(
     archive: &Arc<Archive>,
     data: &DeviceData,
     at: usize,
-    stretches: &[(i64, i64)],
+    ranges: &[(i64, i64)],
     driver: &Driver,
 ) -> Result<(Aggregates, u64)> {
     let column = data.columns.get(at).ok_or_else(|| Error::internal("a column is missing"))?;
@@ -42,7 +43,7 @@ pub(super) fn stretches(
         show,
         batch_rows: BATCH_POINTS,
     };
-    let parts = stretches.iter().map(|(lo, hi)| Predicate::between(TIME, *lo, *hi));
+    let parts = ranges.iter().map(|(lo, hi)| Predicate::between(TIME, *lo, *hi));
     let request = Request {
         shape: Arc::new(shape),
         mode: Mode::Points,
@@ -58,7 +59,7 @@ pub(super) fn stretches(
         let batch = batch?;
         let times: &[i64] = batch.column(0).as_primitive::<Int64Type>().values();
         let (Some(first), Some(last)) = (times.first(), times.last()) else { continue };
-        for (lo, hi) in stretches.iter().filter(|(lo, hi)| lo <= last && first <= hi) {
+        for (lo, hi) in ranges.iter().filter(|(lo, hi)| lo <= last && first <= hi) {
             let from = times.partition_point(|time| time < lo);
             let to = times.partition_point(|time| time <= hi).max(from);
             let (times, values) = (&times[from..to], batch.column(1).slice(from, to - from));

@@ -1,11 +1,11 @@
-//! Count, bounds, sum, first and last point of series over a stretch of time, from statistics where these cover it.
+//! Count, bounds, sum, first and last point of series over a time range, from statistics where they cover it.
 //!
-//! A chunk that lies in the stretch as a whole, that no other chunk of its series overlaps, from which nothing is
-//! deleted and whose encoding keeps the values answers with its statistics. Of the other chunks the same is asked page
-//! by page, and only the pages that are left are decoded.
+//! A chunk is answered by its statistics if the time range contains it, no other chunk of its series overlaps
+//! it, no point of it is deleted and its encoding is lossless. The other chunks are checked the same way page
+//! by page, and only the remaining pages are decoded.
 
 mod decode;
-mod pieces;
+mod spans;
 mod total;
 
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::meta::DataType;
 use crate::open::Archive;
 use crate::read::assemble::{ColumnData, DeviceData};
 
-/// What is asked for.
+/// An aggregate query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Series or devices by their dotted paths; all where it is empty.
+    /// Series or devices by their dotted paths; empty for all.
     pub series: Vec<String>,
-    /// The first time that counts.
+    /// The first time of the range.
     pub from: i64,
-    /// The last time that counts.
+    /// The last time of the range, inclusive.
     pub to: i64,
 }
 
@@ -35,7 +35,7 @@ impl Default for Request {
     }
 }
 
-/// The points of one series in a few numbers.
+/// Aggregates of one series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesAggregates {
     /// The device.
@@ -44,30 +44,30 @@ pub struct SeriesAggregates {
     pub measurement: String,
     /// The type of its values.
     pub data_type: DataType,
-    /// The numbers.
+    /// The aggregates.
     pub values: Aggregates,
-    /// What they cost.
+    /// The work done.
     pub effort: Effort,
 }
 
-/// What an answer cost.
+/// The work that a query took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Effort {
-    /// Chunks of the series that have points in the stretch.
+    /// Chunks of the series with points in the time range.
     pub chunks: u64,
-    /// Those that answered with their statistics.
+    /// Chunks answered by their statistics.
     pub chunks_from_statistics: u64,
-    /// Pages of other chunks that answered with their statistics.
+    /// Pages of other chunks answered by their statistics.
     pub pages_from_statistics: u64,
-    /// Pages that were decoded.
+    /// Pages decoded.
     pub pages_decoded: u64,
-    /// Bytes of headers and pages that were fetched.
+    /// Bytes of headers and pages fetched.
     pub bytes_fetched: u64,
 }
 
-/// The numbers of each series that is asked for, in the order of devices and of the columns in them.
+/// Computes the aggregates of each requested series, in the order of devices and of their columns.
 pub fn aggregate(location: &Location, request: &Request, driver: &Driver) -> Result<Vec<SeriesAggregates>> {
-    // Values as they are stored: those of statistics are.
+    // Use stored values, as statistics do.
     let options = OpenOptions { raw: true, text_as_binary: true, ..OpenOptions::default() };
     let archive = Archive::open(location, &options)?.shared();
     archive.refuse_unreadable()?;
@@ -111,9 +111,9 @@ fn one(
     range: (i64, i64),
     driver: &Driver,
 ) -> Result<SeriesAggregates> {
-    let mut found = pieces::from_statistics(archive, column, range)?;
+    let mut found = spans::from_statistics(archive, column, range)?;
     if !found.left.parts().is_empty() {
-        let (values, bytes) = decode::stretches(archive, data, at, found.left.parts(), driver)?;
+        let (values, bytes) = decode::time_ranges(archive, data, at, found.left.parts(), driver)?;
         found.values.merge(values);
         found.effort.bytes_fetched += bytes;
     }

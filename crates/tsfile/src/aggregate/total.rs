@@ -1,4 +1,4 @@
-//! Points in a few numbers, from statistics or from the points themselves.
+//! Aggregates of points, from statistics or from the points themselves.
 
 use std::cmp::Ordering;
 
@@ -12,14 +12,14 @@ use crate::meta::statistics::Sum;
 use crate::meta::{DataType, Statistics, Value, Version};
 use crate::read::prune::bounds_of;
 
-/// Some points in a few numbers.
+/// Aggregates of some points.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Aggregates {
-    /// How many there are.
+    /// Number of points.
     pub count: u64,
-    /// Smallest value, NaN left out; numbers, times and dates have one.
+    /// Minimum value, ignoring NaN; for numbers, times and dates.
     pub min: Option<Value>,
-    /// Greatest value, NaN left out.
+    /// Maximum value, ignoring NaN.
     pub max: Option<Value>,
     /// Sum of numbers: exact for INT32, for the others a double, rounded as in the statistics of the format.
     pub sum: Option<Sum>,
@@ -38,7 +38,8 @@ fn has_sum(data_type: DataType) -> bool {
 }
 
 impl Aggregates {
-    /// What statistics say; `None` where they leave something open: NaN among the values, no first and last value.
+    /// The aggregates that statistics state; `None` if they are incomplete: NaN among the values, no first
+    /// and last value.
     pub(super) fn of_statistics(statistics: &Statistics, data_type: DataType) -> Option<Self> {
         let mut all = Self {
             count: statistics.count,
@@ -56,7 +57,7 @@ impl Aggregates {
         Some(all)
     }
 
-    /// Of points in the order of time, as scans give stored values.
+    /// Aggregates points in time order, as scans return stored values.
     pub(super) fn of_points(times: &[i64], values: &ArrayRef, data_type: DataType) -> Result<Self> {
         let mut all = Self { count: times.len() as u64, ..Self::default() };
         let (Some(first), Some(last)) = (times.first(), times.last()) else { return Ok(all) };
@@ -95,7 +96,7 @@ impl Aggregates {
         Ok(all)
     }
 
-    /// Takes in other points of the same series.
+    /// Merges the aggregates of other points of the same series.
     pub(super) fn merge(&mut self, other: Self) {
         if other.count == 0 {
             return;
@@ -121,7 +122,7 @@ impl Aggregates {
         }
     }
 
-    /// The numbers as reports print them; what values of this type do not have is left out.
+    /// The aggregates as reports print them; those that this type does not have are omitted.
     pub fn to_json(&self, data_type: DataType) -> Map<String, Json> {
         let mut object = Map::new();
         object.insert("count".into(), json!(self.count));
@@ -146,7 +147,7 @@ impl Aggregates {
     }
 }
 
-/// Keeps the value that comes first in `order`; one that cannot be compared never does.
+/// Keeps the value that comes first in `order`; a value that cannot be compared never does.
 fn keep(kept: &mut Option<Value>, other: Option<Value>, order: Ordering) {
     let Some(other) = other else { return };
     let better = kept.as_ref().is_none_or(|kept| other.compare(kept, Version::V4) == Some(order));
@@ -155,7 +156,7 @@ fn keep(kept: &mut Option<Value>, other: Option<Value>, order: Ordering) {
     }
 }
 
-/// The smallest and the greatest value, NaN left out.
+/// The minimum and maximum value, ignoring NaN.
 fn bounds<T: Copy + PartialOrd>(values: &[T], wrap: impl Fn(T) -> Value) -> (Option<Value>, Option<Value>) {
     let mut numbers = values.iter().copied().filter(|v| v.partial_cmp(v).is_some());
     let Some(first) = numbers.next() else { return (None, None) };

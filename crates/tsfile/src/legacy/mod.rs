@@ -1,4 +1,4 @@
-//! 0.8 and 000001, whose metadata is one block per device instead of an index tree.
+//! Versions 0.8 and 000001, with one metadata block per device instead of an index tree.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(crate) fn device_metadata(file: &File, device: &Device) -> Result<DeviceMeta
     DeviceMetadata::parse(&mut file.metadata_part(from, to, "device metadata")?, file.version)
 }
 
-/// The series of a device, gathered over its chunk groups, by name.
+/// The series of a device, collected over its chunk groups, by name.
 pub(crate) fn series(file: &File, device: &Device) -> Result<Vec<Series>> {
     let metadata = device_metadata(file, device)?;
     let mut series: BTreeMap<String, Series> = BTreeMap::new();
@@ -40,8 +40,9 @@ pub(crate) fn series(file: &File, device: &Device) -> Result<Vec<Series>> {
             });
             if entry.data_type != chunk.data_type {
                 let (a, b) = (entry.data_type.name(), chunk.data_type.name());
-                let text = format!("measurement '{}' is {a} and {b} in one file", entry.name.escape_debug());
-                return Err(Error::corrupt(text).class("bad_schema"));
+                let message =
+                    format!("measurement '{}' is {a} and {b} in one file", entry.name.escape_debug());
+                return Err(Error::corrupt(message).class("bad_schema"));
             }
             entry.chunks.push(Chunk {
                 offset: chunk.offset,

@@ -1,6 +1,6 @@
-//! The filter over `device.measurement` that tells which series a file certainly lacks.
+//! The bloom filter over `device.measurement`, which rules out series that a file does not have.
 //!
-//! Reads of a file never rely on it, for the index of the file is exact; verification recomputes it.
+//! Reads never rely on it, because the index of the file is exact; verification recomputes it.
 
 use tesselle_core::{Cursor, Result, Within};
 
@@ -9,10 +9,10 @@ use super::{PutPrimitives, Version, primitive::len32};
 
 const SEEDS: [u64; 8] = [5, 7, 11, 19, 31, 37, 43, 59];
 const MIN_BITS: u32 = 256;
-/// The share of false answers the original aims at.
+/// The false positive rate of the original.
 const ERROR_RATE: f64 = 0.05;
 
-/// A bloom filter as the file holds it: trailing zero bytes are cut.
+/// A bloom filter as stored: trailing zero bytes are cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BloomFilter {
     bytes: Vec<u8>,
@@ -49,7 +49,7 @@ impl BloomFilter {
         }
     }
 
-    /// Whether the series may be there; `false` is certain.
+    /// Whether the series may exist; `false` is certain.
     pub fn may_contain(&self, path: &str) -> bool {
         (0..self.functions as usize).all(|i| {
             let bit = self.bit(path, i);
@@ -57,34 +57,34 @@ impl BloomFilter {
         })
     }
 
-    /// Bits of the filter.
+    /// Number of bits.
     pub fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// Hash functions of the filter.
+    /// Number of hash functions.
     pub fn functions(&self) -> u32 {
         self.functions
     }
 
-    /// Bytes that are stored.
+    /// Stored bytes.
     pub fn stored_bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// A filter of the same size without a series.
+    /// An empty filter of the same size.
     #[must_use]
     pub fn cleared(&self) -> Self {
         Self { bytes: Vec::new(), ..self.clone() }
     }
 
-    /// How many bits are set here and not in `other`, a filter of the same size.
+    /// Counts the bits that are set here and not in `other`, a filter of the same size.
     pub fn surplus(&self, other: &Self) -> u32 {
         let there = other.bytes.iter().copied().chain(std::iter::repeat(0));
         self.bytes.iter().zip(there).map(|(mine, there)| (mine & !there).count_ones()).sum()
     }
 
-    /// Bytes up to the last bit that is set.
+    /// Number of bytes up to the last set bit.
     pub fn used_bytes(&self) -> usize {
         self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
     }
@@ -93,16 +93,16 @@ impl BloomFilter {
         let seed = SEEDS.value(function);
         let mut bytes = path.as_bytes();
         if self.version == Version::V1 {
-            // Version 000001 hashes as many bytes as the string has UTF-16 units.
+            // Version 000001 hashes as many bytes as the string has UTF-16 code units.
             let units = path.encode_utf16().count();
             bytes = bytes.get(..units).unwrap_or(bytes);
         }
         let h = (murmur(bytes, seed) as u32).cast_signed();
-        // The absolute value of the least number overflows in Java; newer releases take 0.
+        // The absolute value of the minimum integer overflows in Java; newer releases use 0.
         h.checked_abs().unwrap_or(0).cast_unsigned() % self.bits.max(1)
     }
 
-    /// Reads the filter; `None` when there are no bytes for one.
+    /// Reads the filter; `None` if it has no bytes.
     pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Option<Self>> {
         if cursor.is_empty() {
             return Ok(None);
@@ -120,11 +120,11 @@ impl BloomFilter {
         let mut number = || if compact { cursor.uvar() } else { cursor.len32().map(|n| n as u32) };
         let (bits, functions) = (number()?, number()?);
         if bits == 0 || functions as usize > SEEDS.len() || bytes.len() as u64 > u64::from(bits).div_ceil(8) {
-            let text = format!(
+            let message = format!(
                 "a bloom filter of {} bytes, {bits} bits and {functions} functions is not possible",
                 bytes.len()
             );
-            return Err(cursor.corrupt(text).class("bad_bloom_filter"));
+            return Err(cursor.corrupt(message).class("bad_bloom_filter"));
         }
         Ok(Some(Self { bytes, bits, functions, version }))
     }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inserted_is_found_after_a_round_trip() {
+    fn inserted_series_are_found_after_a_round_trip() {
         for version in [Version::V1, Version::V2, Version::V3, Version::V4] {
             let mut filter = BloomFilter::with_capacity(100, version);
             let names: Vec<String> = (0..100).map(|i| format!("root.βeta.d{i}.温度{i}")).collect();

@@ -1,4 +1,4 @@
-//! The chunk header: one series' pages in one chunk group follow it.
+//! The chunk header, followed by the pages of one series in one chunk group.
 //!
 //! | version | layout |
 //! |---|---|
@@ -26,12 +26,12 @@ pub struct ChunkHeader {
     pub pages: Option<u32>,
     /// The compressor of every page.
     pub compression: Compression,
-    /// The encoding of the values; for a time column, of the times.
+    /// The encoding of the values or, for a time column, of the times.
     pub encoding: Encoding,
 }
 
 impl ChunkHeader {
-    /// The most bytes a header takes when its measurement has `name` bytes.
+    /// The maximum size of a header with a measurement name of `name` bytes.
     pub fn max_size(name: usize, version: Version) -> u64 {
         let fixed = if version.is_compact() { 1 + 5 + 5 + 3 } else { 27 };
         name as u64 + fixed
@@ -57,8 +57,8 @@ impl ChunkHeader {
         let at = cursor.offset();
         let marker = cursor.u8()?;
         if !marker::is_chunk(marker, version) {
-            let text = format!("byte {marker:#04x} stands where a chunk should start");
-            return Err(tesselle_core::Error::corrupt(text).class("bad_marker").offset(at));
+            let message = format!("byte {marker:#04x} is not the marker of a chunk");
+            return Err(tesselle_core::Error::corrupt(message).class("bad_marker").offset(at));
         }
         Self::parse_after(cursor, marker, version)
     }
@@ -67,7 +67,7 @@ impl ChunkHeader {
     pub(crate) fn parse_encoding(cursor: &mut Cursor<'_>, version: Version) -> Result<Encoding> {
         let marker = cursor.u8()?;
         if !version.is_compact() || !marker::is_chunk(marker, version) {
-            return Err(cursor.corrupt("no chunk of this version starts here").class("bad_marker"));
+            return Err(cursor.corrupt("not a chunk marker of this version").class("bad_marker"));
         }
         cursor.vstr()?;
         cursor.uvar()?;
@@ -98,14 +98,14 @@ impl ChunkHeader {
                 encoding,
             });
         }
-        let measurement = cursor.text()?.to_string();
+        let measurement = cursor.string()?.to_string();
         let data_size = cursor.len32()?;
         let data_type = DataType::from_code(i32::from(cursor.i16_be()?))?;
         let pages = Some(cursor.len32()? as u32);
         let compression = Compression::from_code(i32::from(cursor.i16_be()?))?;
         let encoding = Encoding::from_code(i32::from(cursor.i16_be()?))?;
         if version != Version::V2 {
-            // The tombstone is always 0 and means nothing.
+            // The tombstone is always 0 and has no meaning.
             cursor.i64_be()?;
         }
         Ok(Self { marker, measurement, data_size, data_type, pages, compression, encoding })
@@ -121,7 +121,7 @@ impl ChunkHeader {
             out.extend([self.data_type.code(), self.compression.code(), self.encoding.code()]);
             return Ok(());
         }
-        out.put_text(&self.measurement)?;
+        out.put_string(&self.measurement)?;
         out.put_i32(data_size);
         out.put_i16(i16::from(self.data_type.code()));
         out.put_i32(len32(self.pages.unwrap_or_default() as usize)?);
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_read_back_and_keep_to_their_bound() {
+    fn headers_round_trip_within_their_maximum_size() {
         for version in Version::ALL {
             let header = ChunkHeader {
                 marker: marker::CHUNK,
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn another_marker_is_refused() {
+    fn a_wrong_marker_is_refused() {
         let error = ChunkHeader::parse(&mut Cursor::new(&[9], 40, "chunk"), Version::V3).unwrap_err();
         assert_eq!((error.class_name(), error.byte_offset()), ("bad_marker", Some(40)));
     }

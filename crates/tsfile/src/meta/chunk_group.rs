@@ -8,9 +8,9 @@ use super::{DeviceId, PutPrimitives, Version, marker, primitive::len32};
 /// The footer that closes a chunk group up to version 2.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkGroupFooter {
-    /// The device all chunks before it belong to.
+    /// The device of all preceding chunks.
     pub device: DeviceId,
-    /// Bytes from the first chunk's marker up to the footer's.
+    /// Bytes from the first chunk's marker up to the footer's marker.
     pub data_size: u64,
     /// Chunks in the group.
     pub chunks: u32,

@@ -3,10 +3,10 @@
 use tesselle_codec::compress::Compressor;
 use tesselle_core::{Error, Result};
 
-/// How the pages of a chunk are compressed.
+/// The compression of the pages of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Compression {
-    /// As they are.
+    /// Uncompressed.
     Uncompressed,
     /// A raw Snappy block.
     Snappy,
@@ -21,7 +21,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Every compressor that exists.
+    /// All compressors.
     pub const ALL: [Self; 6] =
         [Self::Uncompressed, Self::Snappy, Self::Gzip, Self::Lz4, Self::Zstd, Self::Lzma2];
 
@@ -43,13 +43,13 @@ impl Compression {
             let hint = if (3..=6).contains(&code) {
                 "codes 3 to 6 (LZO, SDT, PAA, PLA) were never implemented by any writer"
             } else {
-                "known are 0, 1, 2, 7, 8 and 9; the file may come from a newer writer"
+                "supported are 0, 1, 2, 7, 8 and 9; the file may come from a newer writer"
             };
             Error::corrupt(format!("compressor {code} is not known")).class("unsupported_codec").hint(hint)
         })
     }
 
-    /// The name the format uses.
+    /// The name in the format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Uncompressed => "UNCOMPRESSED",
@@ -66,7 +66,7 @@ impl Compression {
         Self::ALL.into_iter().find(|c| c.name() == name)
     }
 
-    /// The kernel.
+    /// The codec kernel.
     pub fn compressor(self) -> Compressor {
         match self {
             Self::Uncompressed => Compressor::None,

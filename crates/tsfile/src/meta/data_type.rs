@@ -15,9 +15,9 @@ pub enum DataType {
     Float,
     /// Double.
     Double,
-    /// Bytes that are meant as UTF-8.
+    /// Bytes, meant to be UTF-8.
     Text,
-    /// The time column of an aligned device; holds no values.
+    /// The time column of an aligned device, without values.
     Vector,
     /// 64-bit time in the file's unit (version 4).
     Timestamp,
@@ -25,11 +25,11 @@ pub enum DataType {
     Date,
     /// Bytes (version 4).
     Blob,
-    /// UTF-8 text (version 4).
+    /// UTF-8 string (version 4).
     String,
 }
 
-/// How a type is laid out in pages and statistics: several types share one form.
+/// The physical form of a type in pages and statistics; several types share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Physical {
     /// One byte.
@@ -47,7 +47,7 @@ pub enum Physical {
 }
 
 impl DataType {
-    /// Every type.
+    /// All types.
     pub const ALL: [Self; 11] = [
         Self::Boolean,
         Self::Int32,
@@ -84,11 +84,11 @@ impl DataType {
         Self::ALL.into_iter().find(|t| i32::from(t.code()) == code).ok_or_else(|| {
             Error::corrupt(format!("data type {code} is not known"))
                 .class("unsupported_type")
-                .hint("known are 0 to 6 and 8 to 11")
+                .hint("supported are 0 to 6 and 8 to 11")
         })
     }
 
-    /// The name the format uses.
+    /// The name in the format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Boolean => "BOOLEAN",
@@ -110,7 +110,7 @@ impl DataType {
         Self::ALL.into_iter().find(|t| t.name() == name)
     }
 
-    /// The stored form; `None` for the time column.
+    /// The physical form; `None` for the time column.
     pub fn physical(self) -> Option<Physical> {
         Some(match self {
             Self::Boolean => Physical::Boolean,
@@ -123,8 +123,8 @@ impl DataType {
         })
     }
 
-    /// Whether values are meant as text.
-    pub fn is_text(self) -> bool {
+    /// Whether values are strings.
+    pub fn is_string(self) -> bool {
         matches!(self, Self::Text | Self::String)
     }
 }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_and_names_lead_back() {
+    fn codes_and_names_round_trip() {
         for t in DataType::ALL {
             assert_eq!(DataType::from_code(i32::from(t.code())).unwrap(), t);
             assert_eq!(DataType::from_name(t.name()), Some(t));

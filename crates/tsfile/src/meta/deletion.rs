@@ -1,47 +1,48 @@
-//! What a deletion beside a file is about, whichever form it is stored in: [`super::mods`] or [`super::mods2`].
+//! A deletion stored next to a file, in either form: [`super::mods`] or [`super::mods2`].
 
 use super::{DeviceId, Version, tag_condition::TagCondition};
 
-/// A deletion of a range of time.
+/// A deletion of a time range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deletion {
     /// The series.
     pub target: Target,
-    /// Only chunks before it are concerned: a version, or from version 3 on an offset in the file. `None` concerns all.
+    /// Only earlier chunks are affected: a version, or from version 3 on an offset in the file. `None`
+    /// affects all.
     pub before: Option<i64>,
-    /// First time that is deleted.
+    /// First deleted time.
     pub start: i64,
-    /// Last time that is deleted.
+    /// Last deleted time, inclusive.
     pub end: i64,
 }
 
-/// The series that a deletion is about.
+/// The series that a deletion applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// Those whose path is this one, or matches it: `*` stands for one node, `**` for one or more, and a node that
-    /// begins or ends with a star for all names that have the rest.
+    /// Series with this path, or matching it: `*` matches one node, `**` one or more, and a node that starts
+    /// or ends with a star all names with the rest.
     Path(String),
     /// Columns of a table of the table model.
     Table {
         /// The table.
         table: String,
-        /// Which of its devices.
+        /// The devices of the table.
         tags: TagCondition,
-        /// Which of its columns; none stands for whole rows.
+        /// The columns; empty means whole rows.
         columns: Vec<String>,
     },
 }
 
 impl Deletion {
-    /// Whether it concerns a chunk at `offset` whose group has the version `chunk_version`.
+    /// Whether it affects a chunk at `offset` in a group of version `chunk_version`.
     pub fn covers_chunk(&self, version: Version, chunk_version: i64, offset: u64) -> bool {
         self.before.is_none_or(|before| {
             if version.is_compact() { offset.cast_signed() < before } else { chunk_version < before }
         })
     }
 
-    /// Whether it is about a measurement of the device with this path; the empty one is the time column, with which
-    /// rows vanish.
+    /// Whether it applies to a measurement of the device with this path. The empty measurement is the time
+    /// column, deleted with whole rows.
     pub fn matches(&self, device: &DeviceId, path: &str, measurement: &str) -> bool {
         match &self.target {
             Target::Path(pattern) => matches_path(pattern, path, measurement),
@@ -65,7 +66,7 @@ fn matches_path(pattern: &str, device: &str, measurement: &str) -> bool {
     matches_nodes(&pattern, &nodes)
 }
 
-/// The nodes of a path: a dot between back quotes does not part.
+/// Splits a path into nodes, except at dots between back quotes.
 fn nodes(path: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     path.split(move |c| {
@@ -74,7 +75,7 @@ fn nodes(path: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The usual two-pointer match: on a mismatch the last `**`, which has one node already, takes one more.
+/// Two-pointer match: on a mismatch the last `**`, which has one node already, takes one more.
 fn matches_nodes(pattern: &[&str], nodes: &[&str]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
@@ -97,7 +98,7 @@ fn matches_nodes(pattern: &[&str], nodes: &[&str]) -> bool {
     p == pattern.len()
 }
 
-/// Whether a node has the name, or the parts between the stars in their order.
+/// Whether a node equals the name, or contains the parts between the stars in order.
 fn matches_node(wanted: &str, node: &str) -> bool {
     if !wanted.starts_with('*') && !wanted.ends_with('*') {
         return wanted == node;
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn two_stars_are_one_node_at_least() {
+    fn two_stars_match_at_least_one_node() {
         assert!(!matches_path("root.a.**.s", "root.a", "s"));
         assert!(!matches_path("root.a.s.**", "root.a", "s"));
         assert!(!matches_path("root.**.**.**", "root.a", "s"));
@@ -141,17 +142,17 @@ mod tests {
     }
 
     #[test]
-    fn stars_in_nodes_stand_for_any_letters() {
+    fn stars_in_nodes_match_any_letters() {
         assert!(matches_path("root.d*.*p*r*", "root.d1", "temperature"));
         assert!(!matches_path("root.d*.*r*p*", "root.d1", "temper"));
         assert!(!matches_path("root.*dd*.s", "root.d", "s"));
         assert!(!matches_path("root.*.a*a", "root.d", "a"));
-        // A star inside of a name is one of its letters.
+        // A star inside a name is a literal character.
         assert!(!matches_path("root.*.a*b", "root.d", "axb"));
     }
 
     #[test]
-    fn quoted_dots_do_not_part_nodes() {
+    fn quoted_dots_do_not_separate_nodes() {
         assert!(matches_path("root.`a.b`.*", "root.`a.b`", "s"));
         assert!(!matches_path("root.*.*.s", "root.`a.b`", "s"));
         assert!(matches_path("root.*.`s 1`", "root.`a.b`", "`s 1`"));

@@ -1,4 +1,4 @@
-//! Names of devices. Up to version 3 a device is one string; version 4 cuts it into segments.
+//! Device names. Up to version 3 a device is one string; version 4 splits it into segments.
 
 use tesselle_core::{Cursor, Result};
 
@@ -7,19 +7,19 @@ use super::{PutPrimitives, Version, primitive::len32};
 
 /// A device.
 ///
-/// Trailing null segments do not count: one library of version 4 writes them, the other does not.
+/// Trailing null segments are ignored: one library of version 4 writes them, the other does not.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceId {
     segments: Vec<Option<String>>,
 }
 
 impl DeviceId {
-    /// A device named by one string, as in the versions before 4.
+    /// A device named by one string, as in versions before 4.
     pub fn plain(name: impl Into<String>) -> Self {
         Self { segments: vec![Some(name.into())] }
     }
 
-    /// A device of the given segments.
+    /// A device with the given segments.
     pub fn from_segments(mut segments: Vec<Option<String>>) -> Self {
         while segments.len() > 1 && segments.last().is_some_and(Option::is_none) {
             segments.pop();
@@ -27,8 +27,8 @@ impl DeviceId {
         Self { segments }
     }
 
-    /// The device of a dotted path as version 4 cuts it: the first three nodes are one segment; of fewer than four
-    /// nodes all but the last.
+    /// The device of a dotted path, split as in version 4: the first three nodes are one segment; of fewer
+    /// than four nodes all but the last.
     pub fn from_path(path: &str) -> Self {
         let nodes: Vec<&str> = path.split('.').collect();
         let head = match nodes.len() {
@@ -47,12 +47,12 @@ impl DeviceId {
         &self.segments
     }
 
-    /// The first segment: in the table model the name of the table.
+    /// The first segment: in the table model the table name.
     pub fn table_name(&self) -> &str {
         self.segments.first().and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// Whether it is named as devices of the table model are: those of the tree model are below `root`.
+    /// Whether its name is one of the table model; devices of the tree model start with `root`.
     pub fn is_of_table_model(&self) -> bool {
         !self.table_name().starts_with("root.")
     }
@@ -73,14 +73,14 @@ impl DeviceId {
         path
     }
 
-    /// The same with back quotes around segments that would read as others do: those with a dot, and the word `null`.
+    /// The same with back quotes around ambiguous segments: those with a dot, and the word `null`.
     pub fn quoted_path(&self) -> String {
         let quoted = |segment: &Option<String>| match segment.as_deref() {
             None => "null".to_string(),
-            Some(text) if text == "null" || text.contains(['.', '`']) => {
-                format!("`{}`", text.replace('`', "``"))
+            Some(segment) if segment == "null" || segment.contains(['.', '`']) => {
+                format!("`{}`", segment.replace('`', "``"))
             }
-            Some(text) => text.to_string(),
+            Some(segment) => segment.to_string(),
         };
         self.segments.iter().map(quoted).collect::<Vec<_>>().join(".")
     }
@@ -88,7 +88,7 @@ impl DeviceId {
     /// Reads a device.
     pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         match version {
-            Version::V08 | Version::V1 | Version::V2 => Ok(Self::plain(cursor.text()?)),
+            Version::V08 | Version::V1 | Version::V2 => Ok(Self::plain(cursor.string()?)),
             Version::V3 => Ok(Self::plain(cursor.vstr()?)),
             Version::V4 => {
                 let n = cursor.uvar()?;
@@ -107,7 +107,7 @@ impl DeviceId {
     /// Writes what [`DeviceId::parse`] reads.
     pub fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
         match version {
-            Version::V08 | Version::V1 | Version::V2 => out.put_text(&self.path()),
+            Version::V08 | Version::V1 | Version::V2 => out.put_string(&self.path()),
             Version::V3 => out.put_vstr(Some(&self.path())),
             Version::V4 => {
                 out.put_uvar(len32(self.segments.len())?.cast_unsigned());
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_cut_as_version_4_cuts_them() {
+    fn paths_are_split_as_in_version_4() {
         let cut = |path: &str| {
             let id = DeviceId::from_path(path);
             id.segments().iter().map(|s| s.clone().unwrap()).collect::<Vec<_>>()
@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn trailing_nulls_do_not_count() {
-        let text = |s: &str| Some(s.to_string());
-        let kept = DeviceId::from_segments(vec![text("weather"), text("north"), None]);
-        assert_eq!(kept, DeviceId::from_segments(vec![text("weather"), text("north")]));
+    fn trailing_nulls_are_ignored() {
+        let segment = |s: &str| Some(s.to_string());
+        let kept = DeviceId::from_segments(vec![segment("weather"), segment("north"), None]);
+        assert_eq!(kept, DeviceId::from_segments(vec![segment("weather"), segment("north")]));
         assert_eq!(kept.tag(1), None);
-        let inner = DeviceId::from_segments(vec![text("weather"), None, text("x")]);
+        let inner = DeviceId::from_segments(vec![segment("weather"), None, segment("x")]);
         assert_eq!(inner.path(), "weather.null.x");
-        let word = DeviceId::from_segments(vec![text("weather"), text("null"), text("x.y")]);
+        let word = DeviceId::from_segments(vec![segment("weather"), segment("null"), segment("x.y")]);
         assert_eq!(word.quoted_path(), "weather.`null`.`x.y`");
         let mut out = Vec::new();
         inner.write(&mut out, Version::V4).unwrap();

@@ -16,7 +16,7 @@ use super::{DataType, PutPrimitives, Statistics, Version, primitive::len32};
 pub struct DeviceMetadata {
     /// Smallest start time of a chunk.
     pub start_time: i64,
-    /// Greatest end time of a chunk.
+    /// Largest end time of a chunk.
     pub end_time: i64,
     /// In file order.
     pub groups: Vec<ChunkGroupMetadata>,
@@ -51,7 +51,7 @@ pub struct ChunkMetadata {
 }
 
 impl DeviceMetadata {
-    /// Reads the metadata of a device; it fills the cursor.
+    /// Reads the metadata of a device, which fills the cursor.
     pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         let (start_time, end_time) = (cursor.i64_be()?, cursor.i64_be()?);
         let n = cursor.len32()?;
@@ -71,7 +71,7 @@ impl DeviceMetadata {
         self.groups.iter().try_for_each(|group| group.write(out, version))
     }
 
-    /// A device of these groups, with the times taken from their chunks.
+    /// A device with these groups, with times taken from their chunks.
     pub fn of_groups(groups: Vec<ChunkGroupMetadata>) -> Self {
         let chunks = || groups.iter().flat_map(|g| &g.chunks);
         let start_time = chunks().map(|c| c.statistics.start_time).min().unwrap_or(i64::MAX);
@@ -82,7 +82,7 @@ impl DeviceMetadata {
 
 impl ChunkGroupMetadata {
     fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
-        let device = cursor.text()?.to_string();
+        let device = cursor.string()?.to_string();
         let (start_offset, end_offset) = (cursor.offset64()?, cursor.offset64()?);
         let group_version = cursor.i64_be()?;
         let n = cursor.len32()?;
@@ -94,7 +94,7 @@ impl ChunkGroupMetadata {
     }
 
     fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
-        out.put_text(&self.device)?;
+        out.put_string(&self.device)?;
         out.put_i64(self.start_offset.cast_signed());
         out.put_i64(self.end_offset.cast_signed());
         out.put_i64(self.version);
@@ -105,7 +105,7 @@ impl ChunkGroupMetadata {
 
 impl ChunkMetadata {
     fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
-        let measurement = cursor.text()?.to_string();
+        let measurement = cursor.string()?.to_string();
         let offset = cursor.offset64()?;
         let count = cursor.offset64()?;
         let (start_time, end_time) = (cursor.i64_be()?, cursor.i64_be()?);
@@ -115,7 +115,7 @@ impl ChunkMetadata {
     }
 
     fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
-        out.put_text(&self.measurement)?;
+        out.put_string(&self.measurement)?;
         out.put_i64(self.offset.cast_signed());
         out.put_i64(self.statistics.count.cast_signed());
         out.put_i64(self.statistics.start_time);
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_reads_back() {
+    fn a_device_round_trips() {
         for version in [Version::V08, Version::V1] {
             let chunk = ChunkMetadata {
                 measurement: "s".into(),

@@ -4,20 +4,20 @@ use tesselle_core::{Error, Result};
 
 use super::{DataType, Version};
 
-/// How the values of a page are encoded.
+/// The encoding of the values of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Encoding {
-    /// As they are.
+    /// Unencoded.
     Plain,
-    /// Distinct values, then indexes. Before 0.13 only the name existed (`PLAIN_DICTIONARY`).
+    /// Distinct values, then indexes. Before 0.13 only a name (`PLAIN_DICTIONARY`).
     Dictionary,
     /// Runs and bit-packed groups.
     Rle,
-    /// Only a name.
+    /// A name without an implementation.
     Diff,
-    /// Differences to the smallest difference, bit-packed.
+    /// Differences relative to the smallest difference, bit-packed.
     Ts2Diff,
-    /// An encoder exists in the original, but nothing selects it.
+    /// Implemented in the original, but never selected.
     Bitmap,
     /// The first form of the XOR encoding.
     GorillaV1,
@@ -35,12 +35,12 @@ pub enum Encoding {
     Sprintz,
     /// Differences with run lengths of their bit widths.
     Rlbe,
-    /// Integer and decimal parts apart.
+    /// Integer and decimal parts, stored separately.
     Camel,
 }
 
 impl Encoding {
-    /// Every encoding, by code.
+    /// All encodings, by code.
     pub const ALL: [Self; 15] = [
         Self::Plain,
         Self::Dictionary,
@@ -69,7 +69,7 @@ impl Encoding {
         usize::try_from(code).ok().and_then(|i| Self::ALL.get(i)).copied().ok_or_else(|| {
             Error::corrupt(format!("encoding {code} is not known"))
                 .class("unsupported_encoding")
-                .hint("known are 0 to 14; the file may come from a newer writer")
+                .hint("supported are 0 to 14; the file may come from a newer writer")
         })
     }
 
@@ -96,12 +96,12 @@ impl Encoding {
         }
     }
 
-    /// The encoding that files of `version` call `name`.
+    /// The encoding called `name` in files of `version`.
     pub fn from_name(name: &str, version: Version) -> Option<Self> {
         Self::ALL.into_iter().find(|e| e.name(version) == name)
     }
 
-    /// Whether the first values of a page can be decoded without those behind them.
+    /// Whether the first values of a page can be decoded without the later ones.
     pub(crate) fn is_sequential(self, data_type: DataType) -> bool {
         let float = matches!(data_type, DataType::Float | DataType::Double);
         match self {
@@ -111,8 +111,8 @@ impl Encoding {
         }
     }
 
-    /// Whether values of this type may come back changed, so that statistics, which hold the values as they were
-    /// given to the writer, say nothing certain about the data.
+    /// Whether the encoding may change values of this type. Statistics, computed from the writer's input,
+    /// then do not describe the decoded data exactly.
     pub fn is_lossy(self, data_type: DataType) -> bool {
         let float = matches!(data_type, DataType::Float | DataType::Double);
         match self {
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_six_changes_its_name() {
+    fn code_six_has_two_names() {
         assert_eq!(Encoding::from_code(6).unwrap().name(Version::V1), "GORILLA");
         assert_eq!(Encoding::from_code(6).unwrap().name(Version::V3), "GORILLA_V1");
         assert_eq!(Encoding::from_name("GORILLA", Version::V1), Some(Encoding::GorillaV1));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_lead_back() {
+    fn codes_round_trip() {
         for e in Encoding::ALL {
             assert_eq!(Encoding::from_code(i32::from(e.code())).unwrap(), e);
         }

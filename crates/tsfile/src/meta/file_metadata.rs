@@ -1,4 +1,4 @@
-//! `TsFileMetaData`, the block at the end of a whole file: where everything else is.
+//! `TsFileMetaData`, the block at the end of a complete file, which locates everything else.
 
 use tesselle_core::{Cursor, Result};
 
@@ -13,15 +13,16 @@ const CURRENT_VERSION_08: i32 = 3;
 /// The metadata block of any version; parts that a version lacks are empty.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FileMetadata {
-    /// 0.8 and 000001: where the metadata of each device lies.
+    /// 0.8 and 000001: location of the metadata of each device.
     pub devices: Vec<DeviceLocation>,
-    /// 0.8 and 000001: what each measurement name means.
+    /// 0.8 and 000001: schema of each measurement name.
     pub measurements: Vec<MeasurementSchema>,
-    /// 0.8 and 000001: keys of the map of measurements that are not the names of their schemas, with those names.
+    /// 0.8 and 000001: keys of the map of measurements that differ from the names of their schemas, with
+    /// those names.
     pub misnamed: Vec<(String, String)>,
-    /// 0.8 and 000001: free text of the writer.
+    /// 0.8 and 000001: free-form string of the writer.
     pub created_by: Option<String>,
-    /// 000001 and 000002: all chunks, and those that a merge dropped from the metadata.
+    /// 000001 and 000002: number of all chunks, and of those that a merge dropped from the metadata.
     pub chunk_counts: Option<(u32, u32)>,
     /// 000002: position and version of the version records.
     pub versions: Vec<(u64, i64)>,
@@ -31,7 +32,7 @@ pub struct FileMetadata {
     pub tables: Vec<TableSchema>,
     /// 000002 and later: position of the separator.
     pub meta_offset: Option<u64>,
-    /// The filter over all series.
+    /// The bloom filter over all series.
     pub bloom: Option<BloomFilter>,
     /// Version 4: properties of the file.
     pub properties: Vec<(String, Option<String>)>,
@@ -42,23 +43,23 @@ pub(crate) fn is_about_encryption(key: &str) -> bool {
     matches!(key, "encryptLevel" | "encryptType" | "encryptKey")
 }
 
-/// Where the metadata of a device lies in 0.8 and 000001.
+/// The location of the metadata of a device in 0.8 and 000001.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceLocation {
     /// The device.
     pub device: String,
-    /// Where its metadata starts.
+    /// Offset of its metadata.
     pub offset: u64,
     /// Bytes of its metadata.
     pub len: u64,
     /// Smallest start time of a chunk.
     pub start_time: i64,
-    /// Greatest end time of a chunk.
+    /// Largest end time of a chunk.
     pub end_time: i64,
 }
 
 impl FileMetadata {
-    /// Reads the metadata block; it fills the cursor.
+    /// Reads the metadata block, which fills the cursor.
     pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         match version {
             Version::V08 | Version::V1 => Self::parse_flat(cursor, version),
@@ -72,7 +73,7 @@ impl FileMetadata {
         let mut meta = Self::default();
         let n = cursor.len32()?;
         for _ in 0..cursor.count(n, 32)? {
-            let device = cursor.text()?.to_string();
+            let device = cursor.string()?.to_string();
             let (offset, len) = (cursor.offset64()?, cursor.len32()?);
             let (start_time, end_time) = (cursor.i64_be()?, cursor.i64_be()?);
             meta.devices.push(DeviceLocation { device, offset, len, start_time, end_time });
@@ -89,7 +90,7 @@ impl FileMetadata {
             cursor.i32_be()?;
         }
         if cursor.u8()? != 0 {
-            meta.created_by = Some(cursor.text()?.to_string());
+            meta.created_by = Some(cursor.string()?.to_string());
         }
         if version == Version::V1 {
             meta.chunk_counts = Some((cursor.len32()? as u32, cursor.len32()? as u32));
@@ -183,7 +184,7 @@ impl FileMetadata {
     fn write_flat(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
         out.put_i32(len32(self.devices.len())?);
         for device in &self.devices {
-            out.put_text(&device.device)?;
+            out.put_string(&device.device)?;
             out.put_i64(device.offset.cast_signed());
             out.put_i32(len32(usize::try_from(device.len).unwrap_or(usize::MAX))?);
             out.put_i64(device.start_time);
@@ -195,8 +196,8 @@ impl FileMetadata {
             out.put_i32(CURRENT_VERSION_08);
         }
         out.push(u8::from(self.created_by.is_some()));
-        if let Some(text) = &self.created_by {
-            out.put_text(text)?;
+        if let Some(value) = &self.created_by {
+            out.put_string(value)?;
         }
         if version == Version::V1 {
             let (total, invalid) = self.chunk_counts.unwrap_or_default();
@@ -229,8 +230,8 @@ impl FileMetadata {
     }
 }
 
-/// The root of version 000002 and 3. That of a file without data is a node without entries; a lone `i32` 0 is taken
-/// for one, too: where the offset of a node would end, it has zeros.
+/// The root of versions 000002 and 3. The root of a file without data is a node without entries; a single
+/// `i32` 0 is accepted as one, too: the bytes where the offset of a node would end are zeros.
 fn parse_root(cursor: &mut Cursor<'_>, version: Version) -> Result<Option<(String, IndexNode)>> {
     let zeros = if version.is_compact() { 1 + 8 } else { 4 + 8 };
     if cursor.rest().get(..zeros).is_some_and(|bytes| bytes.iter().all(|b| *b == 0)) {

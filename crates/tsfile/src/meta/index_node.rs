@@ -1,4 +1,4 @@
-//! `MetadataIndexNode` of version 000002 and later: names and where their part of the metadata starts.
+//! `MetadataIndexNode` of version 000002 and later: names, and the offset of the metadata of each.
 //!
 //! ```text
 //! 000002  i32 n, n x (str name, i64 offset), i64 end, u8 type
@@ -11,7 +11,7 @@ use tesselle_core::{Cursor, Error, Result};
 use super::primitive::Primitives as _;
 use super::{DeviceId, PutPrimitives, Version, primitive::len32};
 
-/// What the entries of a node are.
+/// The type of the entries of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeType {
     /// Devices; children are device nodes.
@@ -42,7 +42,7 @@ impl NodeType {
     }
 }
 
-/// Whether a node stands on the level of devices; version 4 names them otherwise there.
+/// Whether a node is on the device level, where version 4 encodes names differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// Entries are devices.
@@ -56,18 +56,18 @@ pub enum Level {
 pub struct IndexNode {
     /// Names and offsets, ascending.
     pub entries: Vec<IndexEntry>,
-    /// Where the last child ends.
+    /// Offset of the end of the last child.
     pub end_offset: u64,
-    /// What the entries are.
+    /// The type of the entries.
     pub node_type: NodeType,
 }
 
-/// A name and the offset of its part.
+/// A name and the offset of its child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexEntry {
     /// The device or measurement.
     pub name: DeviceId,
-    /// Where its child starts.
+    /// Offset of its child.
     pub offset: u64,
 }
 
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_read_back() {
+    fn nodes_round_trip() {
         for version in [Version::V2, Version::V3, Version::V4] {
             for (level, node_type) in
                 [(Level::Device, NodeType::LeafDevice), (Level::Measurement, NodeType::LeafMeasurement)]

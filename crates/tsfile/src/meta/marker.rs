@@ -1,4 +1,4 @@
-//! The bytes that tell the records of the data section apart.
+//! The marker bytes of the records of the data section.
 
 use super::Version;
 
@@ -12,7 +12,7 @@ pub const SEPARATOR: u8 = 0x02;
 pub const VERSION: u8 = 0x03;
 /// A range of operation indexes (version 3 and later).
 pub const OPERATION_RANGE: u8 = 0x04;
-/// A chunk of at most one page, whose header carries no statistics (version 3 and later).
+/// A chunk of at most one page, without statistics in the page header (version 3 and later).
 pub const ONE_PAGE_CHUNK: u8 = 0x05;
 /// Set on the chunk marker of an aligned group's time column.
 pub const TIME_COLUMN: u8 = 0x80;

@@ -1,6 +1,6 @@
-//! The structures of the file, one per module, each with its reader and its writer side by side.
+//! The structures of the file, one per module, each with its parser and writer side by side.
 //!
-//! Knows nothing of storage, tasks or Arrow: slices in, structs out, and back.
+//! Independent of storage, tasks and Arrow: slices in, structs out, and back.
 
 pub mod bloom;
 pub mod chunk;

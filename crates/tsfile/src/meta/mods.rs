@@ -1,10 +1,10 @@
-//! `.mods`: deletions beside a file, one a line.
+//! `.mods`: deletions stored next to a file, one per line.
 //!
 //! ```text
 //! DELETION,<path>,<version>,<time>              0.8 to 0.10: points up to <time>
 //! DELETION,<path>,<version>,<start>,<end>       0.11
 //! DELETION,<path>,<file offset>,<start>,<end>   0.12 to 1.3
-//! aborted                                       cancels the line before
+//! aborted                                       cancels the previous line
 //! ```
 
 use tesselle_core::{Error, Result};
@@ -12,11 +12,11 @@ use tesselle_core::{Error, Result};
 use super::Version;
 use super::deletion::{Deletion, Target};
 
-/// Reads all deletions of a file that are in force. `offset` in errors is that of the line.
-pub fn parse_all(text: &[u8]) -> Result<Vec<Deletion>> {
+/// Reads all deletions of a file that are in effect. `offset` in errors is that of the line.
+pub fn parse_all(lines: &[u8]) -> Result<Vec<Deletion>> {
     let mut deletions = Vec::new();
     let mut offset = 0_u64;
-    for line in text.split(|b| *b == b'\n') {
+    for line in lines.split(|b| *b == b'\n') {
         let at = offset;
         offset = offset.saturating_add(line.len() as u64 + 1);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -37,7 +37,7 @@ pub fn parse_all(text: &[u8]) -> Result<Vec<Deletion>> {
 
 fn parse(line: &str) -> Option<Deletion> {
     let rest = line.strip_prefix("DELETION,")?;
-    // A path may hold commas: the numbers are taken from the right.
+    // A path may contain commas, so the numbers are parsed from the right.
     let (rest, end) = rest.rsplit_once(',')?;
     let end = end.trim().parse().ok()?;
     let (rest, second) = rest.rsplit_once(',')?;
@@ -51,8 +51,8 @@ fn parse(line: &str) -> Option<Deletion> {
     Some(Deletion { target: Target::Path(path.to_string()), before: Some(before), start, end })
 }
 
-/// Writes the line of a deletion of one series. `before` is the version, from version 3 on the position, before which
-/// chunks are concerned; files before 000002 delete all points up to the second time.
+/// Writes the line of a deletion of one series. Only chunks before `before` (a version, from version 3 on an
+/// offset) are affected; files before 000002 delete all points up to the second time.
 pub fn write(
     path: &str,
     before: i64,
@@ -61,8 +61,10 @@ pub fn write(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     if path.contains(['\n', '\r']) {
-        return Err(Error::unsupported("a deletion is a line, and the name of this series has several")
-            .piece(format!("'{}'", path.escape_debug())));
+        return Err(Error::unsupported(
+            "a deletion is stored as one line, and the name of this series has several lines",
+        )
+        .piece(format!("'{}'", path.escape_debug())));
     }
     let line = if version.is_flat() {
         format!("DELETION,{path},{before},{end}\n")
@@ -78,8 +80,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_aborted_deletion_is_none() {
-        let text =
+    fn an_aborted_deletion_is_ignored() {
+        let lines =
             b"DELETION,root.a.s,1,200\nDELETION,root.b.s,2,150\naborted\nDELETION,root.c,d.s,9,10,1000\n";
         let of = |path: &str, before, start, end| Deletion {
             target: Target::Path(path.into()),
@@ -88,11 +90,11 @@ mod tests {
             end,
         };
         let expected = [of("root.a.s", 1, i64::MIN, 200), of("root.c,d.s", 9, 10, 1000)];
-        assert_eq!(parse_all(text).unwrap(), expected);
+        assert_eq!(parse_all(lines).unwrap(), expected);
     }
 
     #[test]
-    fn another_line_is_refused_with_its_offset() {
+    fn an_unknown_line_is_refused_with_its_offset() {
         let error = parse_all(b"DELETION,a.s,1,2\nnonsense\n").unwrap_err();
         assert_eq!(error.byte_offset(), Some(17));
     }

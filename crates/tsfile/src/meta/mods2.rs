@@ -1,12 +1,13 @@
-//! `.mods2`: deletions beside a file in the binary form of IoTDB 2, one after the other to the end of the file.
+//! `.mods2`: deletions stored next to a file in the binary form of IoTDB 2, back to back up to the end of the
+//! file.
 //!
 //! ```text
 //! u8 1, i64 start, i64 end, vstr path                                            of the tree model
 //! u8 0, i64 start, i64 end, vstr table, tag condition, svar n, n x vstr column   of the table model
 //! ```
 //!
-//! They are appended while the database runs: a file may end inside of the last one. The original then has those before
-//! it; so it is here.
+//! They are appended while the database runs, so a file may end in the middle of the last one. Like the
+//! original, the reader then returns those before it.
 
 use tesselle_core::{Cursor, Error, Result};
 
@@ -18,7 +19,7 @@ use super::tag_condition::{TagCondition, natural};
 const TABLE: u8 = 0;
 const TREE: u8 = 1;
 
-/// Reads all deletions of a file, and the offset of the last one where the file ends inside of it.
+/// Reads all deletions of a file, and the offset of the last one if the file ends inside it.
 pub fn parse_all(bytes: &[u8]) -> Result<(Vec<Deletion>, Option<u64>)> {
     let mut cursor = Cursor::new(bytes, 0, "deletions");
     let mut deletions = Vec::new();
@@ -26,7 +27,7 @@ pub fn parse_all(bytes: &[u8]) -> Result<(Vec<Deletion>, Option<u64>)> {
         let at = cursor.offset();
         match parse(&mut cursor) {
             Ok(deletion) => deletions.push(deletion),
-            // A length or a count reaches behind the end.
+            // A length or a count extends past the end.
             Err(error) if matches!(error.class_name(), "truncated" | "bad_count") => {
                 return Ok((deletions, Some(at)));
             }
@@ -40,14 +41,14 @@ fn parse(cursor: &mut Cursor<'_>) -> Result<Deletion> {
     let at = cursor.offset();
     let kind = cursor.u8()?;
     if kind != TABLE && kind != TREE {
-        return Err(Error::unsupported(format!("deletions of the kind {kind} are not known"))
+        return Err(Error::unsupported(format!("deletion kind {kind} is not known"))
             .class("unsupported_mods")
             .offset(at));
     }
     let (start, end) = (cursor.i64_be()?, cursor.i64_be()?);
     if start > end {
-        let text = format!("a deletion begins at {start}, after its end at {end}");
-        return Err(Error::corrupt(text).class("bad_deletion").offset(at));
+        let message = format!("a deletion starts at {start}, after its end at {end}");
+        return Err(Error::corrupt(message).class("bad_deletion").offset(at));
     }
     let target = if kind == TREE {
         Target::Path(cursor.vstr()?.to_string())
@@ -63,7 +64,7 @@ fn parse(cursor: &mut Cursor<'_>) -> Result<Deletion> {
     Ok(Deletion { target, before: None, start, end })
 }
 
-/// Writes what [`parse_all`] reads; what a deletion says of chunks has no place here.
+/// Writes what [`parse_all`] reads. The position of affected chunks is not stored in this form.
 pub fn write(deletion: &Deletion, out: &mut Vec<u8>) -> Result<()> {
     let kind = if matches!(deletion.target, Target::Path(_)) { TREE } else { TABLE };
     out.push(kind);
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_kind_is_refused_by_its_number() {
+    fn an_unknown_kind_is_refused_by_its_number() {
         let error = parse_all(&[7, 0]).unwrap_err();
         assert_eq!((error.class_name(), error.byte_offset()), ("unsupported_mods", Some(0)));
         let mut bytes = vec![TABLE];
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_an_order() {
+    fn a_reversed_range_is_refused() {
         let path = Target::Path("root.a.s".into());
         let mut bytes = Vec::new();
         write(&Deletion { target: path, before: None, start: 2, end: 1 }, &mut bytes).unwrap();

@@ -1,4 +1,4 @@
-//! The page header: sizes, and statistics where the layout has them.
+//! The page header: sizes, and statistics if the version has them.
 
 use tesselle_core::{Cursor, Result};
 
@@ -8,11 +8,11 @@ use super::{ChunkHeader, PutPrimitives, Statistics, Version, primitive::len32};
 /// A page header. `compressed_size` bytes of page data follow it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageHeader {
-    /// Bytes before compression; 0 is a page without a value.
+    /// Bytes before compression; 0 for a page without values.
     pub uncompressed_size: u32,
-    /// Bytes that are stored.
+    /// Stored bytes.
     pub compressed_size: u32,
-    /// What the header says about the points; absent in one-page chunks from version 3 on.
+    /// Statistics of the points; absent in one-page chunks from version 3 on.
     pub statistics: Option<Statistics>,
 }
 

@@ -1,4 +1,4 @@
-//! The primitives of the format over the checked cursor, and their mirror that writes.
+//! The primitives of the format: reading through the checked cursor, and writing.
 //!
 //! | name | bytes |
 //! |---|---|
@@ -9,7 +9,7 @@
 
 use tesselle_core::{Cursor, Error, Result};
 
-/// Reads the format's primitives. Implemented for the core's cursor only.
+/// Reads the format's primitives. Implemented only for the cursor of `tesselle_core`.
 pub trait Primitives<'a> {
     /// A big-endian 32-bit length or count that must not be negative.
     fn len32(&mut self) -> Result<u64>;
@@ -18,14 +18,14 @@ pub trait Primitives<'a> {
     /// `bin`.
     fn bin(&mut self) -> Result<&'a [u8]>;
     /// `str`.
-    fn text(&mut self) -> Result<&'a str>;
+    fn string(&mut self) -> Result<&'a str>;
     /// `uvar`.
     fn uvar(&mut self) -> Result<u32>;
     /// `svar`.
     fn svar(&mut self) -> Result<i32>;
-    /// `vstr`, which may be null.
+    /// `vstr`, nullable.
     fn vstr_or_null(&mut self) -> Result<Option<&'a str>>;
-    /// `vstr` that must be there.
+    /// `vstr`, not null.
     fn vstr(&mut self) -> Result<&'a str>;
 }
 
@@ -47,7 +47,7 @@ impl<'a> Primitives<'a> for Cursor<'a> {
         self.bytes_u64(n)
     }
 
-    fn text(&mut self) -> Result<&'a str> {
+    fn string(&mut self) -> Result<&'a str> {
         let n = self.len32()?;
         self.utf8(n)
     }
@@ -81,10 +81,10 @@ impl<'a> Primitives<'a> for Cursor<'a> {
 }
 
 fn negative(n: i64, offset: u64) -> Error {
-    Error::corrupt(format!("a length of {n} is not possible")).class("bad_length").offset(offset)
+    Error::corrupt(format!("length {n} is invalid")).class("bad_length").offset(offset)
 }
 
-/// Writes the format's primitives. Implemented for byte vectors only.
+/// Writes the format's primitives. Implemented only for byte vectors.
 pub trait PutPrimitives {
     /// A big-endian 16-bit number.
     fn put_i16(&mut self, n: i16);
@@ -94,16 +94,16 @@ pub trait PutPrimitives {
     fn put_i64(&mut self, n: i64);
     /// A big-endian double.
     fn put_f64(&mut self, n: f64);
-    /// `bin`; a length beyond 31 bits is refused.
+    /// `bin`; a length over 31 bits is refused.
     fn put_bin(&mut self, bytes: &[u8]) -> Result<()>;
     /// `str`.
-    fn put_text(&mut self, text: &str) -> Result<()>;
+    fn put_string(&mut self, value: &str) -> Result<()>;
     /// `uvar`.
     fn put_uvar(&mut self, n: u32);
     /// `svar`.
     fn put_svar(&mut self, n: i32);
     /// `vstr`.
-    fn put_vstr(&mut self, text: Option<&str>) -> Result<()>;
+    fn put_vstr(&mut self, value: Option<&str>) -> Result<()>;
 }
 
 impl PutPrimitives for Vec<u8> {
@@ -129,8 +129,8 @@ impl PutPrimitives for Vec<u8> {
         Ok(())
     }
 
-    fn put_text(&mut self, text: &str) -> Result<()> {
-        self.put_bin(text.as_bytes())
+    fn put_string(&mut self, value: &str) -> Result<()> {
+        self.put_bin(value.as_bytes())
     }
 
     fn put_uvar(&mut self, mut n: u32) {
@@ -145,12 +145,12 @@ impl PutPrimitives for Vec<u8> {
         self.put_uvar(((n << 1) ^ (n >> 31)).cast_unsigned());
     }
 
-    fn put_vstr(&mut self, text: Option<&str>) -> Result<()> {
-        match text {
+    fn put_vstr(&mut self, value: Option<&str>) -> Result<()> {
+        match value {
             None => self.put_svar(-1),
-            Some(text) => {
-                self.put_svar(len32(text.len())?);
-                self.extend_from_slice(text.as_bytes());
+            Some(value) => {
+                self.put_svar(len32(value.len())?);
+                self.extend_from_slice(value.as_bytes());
             }
         }
         Ok(())
@@ -159,7 +159,7 @@ impl PutPrimitives for Vec<u8> {
 
 /// A length or count as the format's 32-bit number.
 pub fn len32(n: usize) -> Result<i32> {
-    i32::try_from(n).map_err(|_| Error::limit(format!("a length of {n} does not fit the format's 32 bits")))
+    i32::try_from(n).map_err(|_| Error::limit(format!("length {n} does not fit the format's 32 bits")))
 }
 
 #[cfg(test)]
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn varints_are_those_of_the_format() {
+    fn varints_match_the_format() {
         for (n, bytes) in [(0, &[0x00][..]), (-1, &[0x01]), (1, &[0x02]), (-2, &[0x03]), (300, &[0xd8, 0x04])]
         {
             let mut out = Vec::new();

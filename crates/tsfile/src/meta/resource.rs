@@ -21,14 +21,14 @@ pub type TimeRange = (Option<i64>, Option<i64>);
 pub struct Resource {
     /// By device path.
     pub devices: BTreeMap<String, TimeRange>,
-    /// All devices together, where only that is stored.
+    /// The time range of all devices together, if only that is stored.
     pub whole_file: Option<(i64, i64)>,
     /// Versions of the files that were merged into this one (0.10, 0.11).
     pub historical_versions: Vec<i64>,
 }
 
 impl Resource {
-    /// Reads a resource file of any version. The layouts are told apart by their first byte: a version, or the high
+    /// Reads a resource file of any version. The first byte distinguishes the layouts: a version, or the high
     /// byte of a count that never reaches 2^24.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, 0, "resource");
@@ -43,12 +43,12 @@ impl Resource {
         let mut resource = Self::default();
         let n = cursor.len32()?;
         for _ in 0..cursor.count(n, 12)? {
-            let device = cursor.text()?.to_string();
+            let device = cursor.string()?.to_string();
             resource.devices.entry(device).or_default().0 = Some(cursor.i64_be()?);
         }
         let n = cursor.len32()?;
         for _ in 0..cursor.count(n, 12)? {
-            let device = cursor.text()?.to_string();
+            let device = cursor.string()?.to_string();
             resource.devices.entry(device).or_default().1 = Some(cursor.i64_be()?);
         }
         if !cursor.is_empty() {
@@ -71,8 +71,8 @@ impl Resource {
                 return Ok(resource);
             }
             other => {
-                let text = format!("time index type {other} is not known");
-                return Err(cursor.corrupt(text).class("unsupported_version"));
+                let message = format!("time index type {other} is not known");
+                return Err(cursor.corrupt(message).class("unsupported_version"));
             }
         }
         let n = cursor.len32()?;
@@ -90,10 +90,10 @@ impl Resource {
             let index = usize::try_from(cursor.i32_be()?).ok();
             let range = index.and_then(|i| times.get(i)).copied();
             let (start, end) =
-                range.ok_or_else(|| cursor.corrupt("a device refers to times that are not there"))?;
+                range.ok_or_else(|| cursor.corrupt("a device refers to a missing time range"))?;
             resource.devices.insert(device, (Some(start), Some(end)));
         }
-        // Plan indexes, the name of the modification file and the progress index are of no use to a reader.
+        // Plan indexes, the name of the modification file and the progress index are not needed by a reader.
         Ok(resource)
     }
 
@@ -114,7 +114,7 @@ impl Resource {
             device.write(out, if by_segments { Version::V4 } else { Version::V1 })?;
             out.put_i32(len32(index)?);
         }
-        // No plan index: the greatest is the least number, the least the greatest.
+        // No plan index: the max is the smallest number, the min the largest.
         out.put_i64(i64::MIN);
         out.put_i64(i64::MAX);
         Ok(())
@@ -127,7 +127,7 @@ impl Resource {
                 self.devices.iter().filter_map(|(d, r)| Some((d, pick(r)?))).collect();
             out.put_i32(len32(times.len())?);
             for (device, time) in times {
-                out.put_text(device)?;
+                out.put_string(device)?;
                 out.put_i64(time);
             }
         }
@@ -135,7 +135,7 @@ impl Resource {
     }
 }
 
-/// Releases differ in what stands before the two times; only the plain form is read.
+/// Releases differ in what precedes the two times; only the plain form is supported.
 fn parse_file_level(cursor: &mut Cursor<'_>) -> Result<Option<(i64, i64)>> {
     if cursor.remaining() < 16 {
         return Err(Error::corrupt("the resource ends before its times")
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_plain_layout_reads_back() {
+    fn the_plain_layout_round_trips() {
         let mut resource = Resource::default();
         resource.devices.insert("root.a".into(), (Some(0), Some(595)));
         resource.devices.insert("root.b".into(), (Some(-5), None));

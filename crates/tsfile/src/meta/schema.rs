@@ -1,23 +1,23 @@
-//! Schemas that files state: measurements in 0.8 and 000001, tables in version 4.
+//! Stored schemas: measurements in 0.8 and 000001, tables in version 4.
 
 use tesselle_core::{ColumnRole, Cursor, Error, Result};
 
 use super::primitive::Primitives as _;
 use super::{Compression, DataType, Encoding, PutPrimitives, primitive::len32};
 
-/// Keys and values that a schema carries, in file order.
+/// Key-value properties of a schema, in file order.
 pub type Properties = Vec<(String, String)>;
 
-/// What a file says about a measurement name (0.8 and 000001: for every device that has it).
+/// The schema of a measurement name (0.8 and 000001: shared by every device that has it).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeasurementSchema {
     /// The measurement.
     pub name: String,
     /// The type of its values.
     pub data_type: DataType,
-    /// How they are encoded.
+    /// The encoding of its values.
     pub encoding: Encoding,
-    /// How pages are compressed.
+    /// The compression of its pages.
     pub compression: Compression,
     /// Settings of the encoder, e.g. `max_point_number`.
     pub properties: Properties,
@@ -26,8 +26,8 @@ pub struct MeasurementSchema {
 impl MeasurementSchema {
     /// Reads one entry of the map in 0.8 and 000001: the key, which repeats the name, and the schema itself.
     pub fn parse_entry(cursor: &mut Cursor<'_>) -> Result<(String, Self)> {
-        let key = cursor.text()?.to_string();
-        let name = cursor.text()?.to_string();
+        let key = cursor.string()?.to_string();
+        let name = cursor.string()?.to_string();
         let data_type = DataType::from_code(i32::from(cursor.i16_be()?))?;
         let encoding = Encoding::from_code(i32::from(cursor.i16_be()?))?;
         let compression = Compression::from_code(i32::from(cursor.i16_be()?))?;
@@ -37,8 +37,8 @@ impl MeasurementSchema {
 
     /// Writes what [`MeasurementSchema::parse_entry`] reads.
     pub fn write_entry(&self, out: &mut Vec<u8>) -> Result<()> {
-        out.put_text(&self.name)?;
-        out.put_text(&self.name)?;
+        out.put_string(&self.name)?;
+        out.put_string(&self.name)?;
         out.put_i16(i16::from(self.data_type.code()));
         out.put_i16(i16::from(self.encoding.code()));
         out.put_i16(i16::from(self.compression.code()));
@@ -46,23 +46,23 @@ impl MeasurementSchema {
     }
 }
 
-/// What a column of a table is for.
+/// The category of a column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Category {
     /// Part of the device.
     Tag,
     /// A measurement.
     Field,
-    /// A property of the device that is kept outside the file.
+    /// A property of the device, stored outside the file.
     Attribute,
-    /// The time column, which is never stored.
+    /// The time column, never stored.
     Time,
 }
 
 impl Category {
     const ALL: [Self; 4] = [Self::Tag, Self::Field, Self::Attribute, Self::Time];
 
-    /// What its columns are for.
+    /// The category of a column.
     pub fn role(self) -> ColumnRole {
         match self {
             Self::Tag => ColumnRole::Tag,
@@ -89,7 +89,7 @@ impl TableSchema {
         let n = cursor.uvar()?;
         let mut columns = Vec::with_capacity(cursor.count(u64::from(n), 15)?);
         for _ in 0..n {
-            let name = cursor.text()?.to_string();
+            let name = cursor.string()?.to_string();
             let data_type = DataType::from_code(i32::from(cursor.u8()?))?;
             let encoding = Encoding::from_code(i32::from(cursor.u8()?))?;
             let compression = Compression::from_code(i32::from(cursor.u8()?))?;
@@ -111,7 +111,7 @@ impl TableSchema {
         out.put_vstr(Some(&self.name))?;
         out.put_uvar(len32(self.columns.len())?.cast_unsigned());
         for (column, category) in &self.columns {
-            out.put_text(&column.name)?;
+            out.put_string(&column.name)?;
             out.extend([column.data_type.code(), column.encoding.code(), column.compression.code()]);
             write_properties(&column.properties, out)?;
             out.put_i32(Category::ALL.iter().position(|c| c == category).unwrap_or_default() as i32);
@@ -124,7 +124,7 @@ fn parse_properties(cursor: &mut Cursor<'_>) -> Result<Properties> {
     let n = cursor.len32()?;
     let mut properties = Vec::with_capacity(cursor.count(n, 8)?);
     for _ in 0..n {
-        properties.push((cursor.text()?.to_string(), cursor.text()?.to_string()));
+        properties.push((cursor.string()?.to_string(), cursor.string()?.to_string()));
     }
     Ok(properties)
 }
@@ -132,8 +132,8 @@ fn parse_properties(cursor: &mut Cursor<'_>) -> Result<Properties> {
 fn write_properties(properties: &Properties, out: &mut Vec<u8>) -> Result<()> {
     out.put_i32(len32(properties.len())?);
     for (key, value) in properties {
-        out.put_text(key)?;
-        out.put_text(value)?;
+        out.put_string(key)?;
+        out.put_string(value)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a page, chunk or series says about its points.
+//! Statistics of the points of a page, chunk or series.
 //!
 //! Five layouts share one struct. A field that a layout lacks is `None`.
 //!
@@ -16,27 +16,27 @@ use tesselle_core::{Cursor, Error, Result};
 use super::primitive::Primitives as _;
 use super::{DataType, Physical, PutPrimitives, Value, Version};
 
-/// A sum, in the form the layout keeps it.
+/// A sum, in the form the version stores it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sum {
     /// Exact; BOOLEAN counts its true values (versions 3 and 4).
     Integer(i64),
-    /// Added value by value.
+    /// A double, summed value by value.
     Float(f64),
 }
 
-/// The points of a page, chunk or series in a few numbers.
+/// Statistics of a page, chunk or series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistics {
-    /// Points.
+    /// Number of points.
     pub count: u64,
     /// Smallest time; in the first two versions the time of the first point written.
     pub start_time: i64,
-    /// Greatest time; in the first two versions the time of the last point written.
+    /// Largest time; in the first two versions the time of the last point written.
     pub end_time: i64,
     /// Smallest value.
     pub min: Option<Value>,
-    /// Greatest value.
+    /// Largest value.
     pub max: Option<Value>,
     /// First value.
     pub first: Option<Value>,
@@ -47,7 +47,7 @@ pub struct Statistics {
 }
 
 impl Default for Statistics {
-    /// Of no points, as the original writes it.
+    /// Statistics of no points, as the original writes them.
     fn default() -> Self {
         let (start_time, end_time) = (i64::MAX, i64::MIN);
         Self { count: 0, start_time, end_time, min: None, max: None, first: None, last: None, sum: None }
@@ -56,7 +56,7 @@ impl Default for Statistics {
 
 /// The fields of a digest by index, with the names 0.8 uses.
 const DIGEST: [&str; 5] = ["min_value", "max_value", "first", "last", "sum"];
-/// The order in which the 0.8 library's hash map gives the fields.
+/// The order of the fields in the 0.8 library's hash map.
 const DIGEST_ORDER_08: [usize; 5] = [0, 3, 4, 2, 1];
 
 impl Statistics {
@@ -84,7 +84,7 @@ impl Statistics {
         Ok(())
     }
 
-    /// Reads a digest of the first two versions; count and times stand before it in the chunk metadata.
+    /// Reads a digest of the first two versions; count and times precede it in the chunk metadata.
     pub fn parse_digest(
         cursor: &mut Cursor<'_>,
         data_type: DataType,
@@ -96,7 +96,7 @@ impl Statistics {
         let n = cursor.len32()?;
         for _ in 0..cursor.count(n, 6)? {
             let field = if version == Version::V08 {
-                let key = cursor.text()?;
+                let key = cursor.string()?;
                 DIGEST.iter().position(|name| *name == key)
             } else {
                 usize::try_from(cursor.i16_be()?).ok().filter(|i| *i < DIGEST.len())
@@ -115,7 +115,7 @@ impl Statistics {
                     }
                 }
                 None => {
-                    return Err(Error::corrupt("a digest has a field that is not known")
+                    return Err(Error::corrupt("a digest has an unknown field")
                         .offset(offset)
                         .class("bad_digest"));
                 }
@@ -133,7 +133,7 @@ impl Statistics {
         for i in order {
             if let Some(value) = fields[i] {
                 if version == Version::V08 {
-                    out.put_text(DIGEST[i])?;
+                    out.put_string(DIGEST[i])?;
                 } else {
                     out.put_i16(i as i16);
                 }
@@ -226,8 +226,8 @@ impl Statistics {
         Ok(())
     }
 
-    /// Takes in the statistics of the piece that follows. The first two versions keep first and last times as
-    /// written, the others the true bounds.
+    /// Merges the statistics of the following page or chunk. The first two versions keep first and last times
+    /// as written, the others the true bounds.
     pub fn merge(&mut self, next: &Self, version: Version) {
         if next.count == 0 {
             return;
@@ -250,7 +250,7 @@ impl Statistics {
         if version.is_flat() || next.end_time >= after {
             self.last.clone_from(&next.last);
         }
-        // A value that cannot be compared (NaN) never replaces the one that is there.
+        // A value that cannot be compared (NaN) never replaces the current one.
         keep(&mut self.min, next.min.as_ref(), std::cmp::Ordering::Less, version);
         keep(&mut self.max, next.max.as_ref(), std::cmp::Ordering::Greater, version);
         self.sum = match (self.sum, next.sum) {
@@ -260,7 +260,7 @@ impl Statistics {
         };
     }
 
-    /// The object reports show; fields that the file lacks are left out.
+    /// The object that reports show; fields that the file lacks are omitted.
     pub fn to_json(&self, data_type: DataType) -> Map<String, Json> {
         let mut object = Map::new();
         object.insert("count".into(), json!(self.count));
@@ -312,10 +312,10 @@ fn keep(mine: &mut Option<Value>, other: Option<&Value>, when: std::cmp::Orderin
 }
 
 fn valued(cursor: &Cursor<'_>, data_type: DataType) -> Result<Physical> {
-    data_type.physical().ok_or_else(|| cursor.corrupt(format!("{} has no values here", data_type.name())))
+    data_type.physical().ok_or_else(|| cursor.corrupt(format!("{} has no values", data_type.name())))
 }
 
-/// The value, or what the original writes for a field that was never set.
+/// The value, or the original's placeholder for a field that was never set.
 fn or_zero(value: Option<&Value>, data_type: DataType) -> Value {
     value.cloned().unwrap_or_else(|| match data_type.physical() {
         Some(Physical::Boolean) => Value::Boolean(false),
@@ -348,14 +348,14 @@ mod tests {
             if flat || !matches!(data_type, DataType::Boolean | DataType::Text) {
                 (stats.min, stats.max) = (value(3), value(4));
             }
-            let text = matches!(data_type, DataType::Text | DataType::String);
+            let is_string = matches!(data_type, DataType::Text | DataType::String);
             if flat {
                 stats.sum = Some(Sum::Float(1.5));
             } else if version.is_compact()
                 && matches!(data_type, DataType::Boolean | DataType::Int32 | DataType::Date)
             {
                 stats.sum = Some(Sum::Integer(7));
-            } else if data_type != DataType::Boolean && !text {
+            } else if data_type != DataType::Boolean && !is_string {
                 stats.sum = Some(Sum::Float(1.5));
             }
         }
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn every_layout_reads_back() {
+    fn every_layout_round_trips() {
         for data_type in DataType::ALL {
             for version in [Version::V2, Version::V3, Version::V4] {
                 let stats = sample(data_type, version);

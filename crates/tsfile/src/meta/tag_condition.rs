@@ -1,4 +1,4 @@
-//! Which devices of a table a deletion of IoTDB 2 is about.
+//! The devices of a table that a deletion of IoTDB 2 applies to.
 //!
 //! ```text
 //! u8 kind:  0 all of them
@@ -9,7 +9,7 @@
 //!           5 segment not null: svar segment
 //! ```
 //!
-//! A device is that of version 4. The kinds 4 and 5 are those of development versions since July 2026.
+//! A device is encoded as in version 4. Kinds 4 and 5 exist in development versions since July 2026.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use tesselle_core::{Cursor, Error, Result};
 use super::primitive::Primitives as _;
 use super::{DeviceId, PutPrimitives as _, Version, primitive::len32};
 
-/// Deepest nesting that is followed; the original nests once.
+/// Maximum nesting depth; the original nests once.
 const MAX_DEPTH: usize = 32;
 
 /// A condition on the segments of a device.
@@ -28,9 +28,9 @@ pub enum TagCondition {
     Any,
     /// These devices.
     Devices(BTreeSet<DeviceId>),
-    /// Devices with this segment; one that is not there is null.
+    /// Devices with this segment; a missing segment is null.
     Segment {
-        /// Its index; the name of the table has 0.
+        /// Its index; 0 is the table name.
         index: usize,
         /// Its value.
         value: Option<String>,
@@ -40,12 +40,12 @@ pub enum TagCondition {
         /// Its index.
         index: usize,
     },
-    /// Devices for which all of these hold.
+    /// Devices that match all of these conditions.
     All(Vec<TagCondition>),
 }
 
 impl TagCondition {
-    /// Whether it holds for a device.
+    /// Whether a device matches.
     pub fn holds(&self, device: &DeviceId) -> bool {
         let segment = |index: &usize| device.segments().get(*index).and_then(Option::as_deref);
         match self {
@@ -78,7 +78,7 @@ impl TagCondition {
                 let mut parts = Vec::new();
                 for _ in 0..natural(cursor)? {
                     match Self::parse_nested(cursor, depth + 1)? {
-                        // It changes nothing, and would take much more room here than in the file.
+                        // Has no effect, and would take much more memory than file space.
                         Self::Any => {}
                         part => parts.push(part),
                     }
@@ -93,7 +93,7 @@ impl TagCondition {
                 Ok(Self::Devices(devices))
             }
             5 => Ok(Self::Present { index: natural(cursor)? }),
-            kind => Err(Error::unsupported(format!("conditions on tags of the kind {kind} are not known"))
+            kind => Err(Error::unsupported(format!("tag condition kind {kind} is not known"))
                 .class("unsupported_mods")
                 .offset(at)),
         }
@@ -136,7 +136,9 @@ pub(super) fn natural(cursor: &mut Cursor<'_>) -> Result<usize> {
     let at = cursor.offset();
     let n = cursor.svar()?;
     usize::try_from(n).map_err(|_| {
-        Error::corrupt(format!("{n} is no count or index of a deletion")).class("bad_deletion").offset(at)
+        Error::corrupt(format!("{n} is not a valid count or index in a deletion"))
+            .class("bad_deletion")
+            .offset(at)
     })
 }
 
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn all_kinds_read_back_and_hold_as_they_say() {
+    fn all_kinds_round_trip_and_match_as_documented() {
         let (a, b) = (device(&[Some("t"), None, Some("x")]), device(&[Some("t"), Some("y")]));
         let segment =
             |index, value: Option<&str>| TagCondition::Segment { index, value: value.map(str::to_string) };
@@ -173,9 +175,9 @@ mod tests {
         }
     }
 
-    /// Bytes and answers of the development version of August 2026; its releases do not have these kinds yet.
+    /// Bytes and results of the development version of August 2026; releases do not have these kinds yet.
     #[test]
-    fn the_newer_kinds_are_those_of_the_database() {
+    fn the_newer_kinds_match_the_database() {
         let devices =
             [device(&[Some("t"), None, Some("x")]), device(&[Some("t"), Some("y")]), device(&[Some("t")])];
         for (hex, holds) in [
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_has_an_end() {
+    fn deep_nesting_is_refused() {
         let bytes = [3, 2].repeat(1 << 16);
         let error = TagCondition::parse(&mut Cursor::new(&bytes, 0, "deletion")).unwrap_err();
         assert_eq!(error.class_name(), "bad_deletion");

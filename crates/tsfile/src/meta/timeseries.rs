@@ -1,6 +1,6 @@
 //! `TimeseriesMetadata` of version 000002 and later: one series of one device with its chunks.
 //!
-//! Version 000002 keeps the list of chunks elsewhere in the file and says where; later versions append it.
+//! Version 000002 stores the chunk list elsewhere in the file and refers to it; later versions append it.
 
 use tesselle_core::{Cursor, Result};
 
@@ -14,7 +14,8 @@ const TIME_COLUMN: u8 = 0x80;
 /// Set by the Java library for the value columns of an aligned device.
 const VALUE_COLUMN: u8 = 0x40;
 
-/// Whether each chunk of the list has statistics of its own: any bit but those of aligned columns says so.
+/// Whether each chunk of the list has statistics of its own: true if any bit other than those of aligned
+/// columns is set.
 fn has_many_chunks(kind: u8) -> bool {
     kind & !(TIME_COLUMN | VALUE_COLUMN) != 0
 }
@@ -39,25 +40,25 @@ pub struct TimeseriesMetadata {
 pub struct TimeseriesChunk {
     /// Offset of the chunk header's marker.
     pub offset: u64,
-    /// What the chunk holds.
+    /// Statistics of the chunk.
     pub statistics: Statistics,
 }
 
-/// A series with one chunk, whose statistics are those of the series.
+/// A series with one chunk, which shares the statistics of the series.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OneChunk<'a> {
     /// The measurement; empty for the time column of an aligned device.
     pub(crate) measurement: &'a str,
     /// The type of the values.
     pub(crate) data_type: DataType,
-    /// What the chunk holds.
+    /// Statistics of the chunk.
     pub(crate) statistics: Statistics,
     /// Offset of the chunk header's marker.
     pub(crate) offset: u64,
 }
 
 impl<'a> OneChunk<'a> {
-    /// Reads a series of version 3 and later; `None` where it has another number of chunks.
+    /// Reads a series of version 3 and later; `None` unless it has exactly one chunk.
     pub(crate) fn parse(cursor: &mut Cursor<'a>, version: Version) -> Result<Option<Self>> {
         let kind = cursor.u8()?;
         let measurement = cursor.vstr()?;
@@ -80,7 +81,7 @@ impl TimeseriesMetadata {
         many | if time_column { TIME_COLUMN } else { 0 } | if value_column { VALUE_COLUMN } else { 0 }
     }
 
-    /// Whether the file says that this is a value column of an aligned device; one library never does.
+    /// Whether the file marks this as a value column of an aligned device; one library never does.
     pub fn is_marked_value_column(&self) -> bool {
         self.kind & VALUE_COLUMN != 0
     }
@@ -96,7 +97,7 @@ impl TimeseriesMetadata {
         let mut chunks = Vec::new();
         while !list.is_empty() {
             let offset = list.offset64()?;
-            // With a single chunk the statistics of the series stand for it.
+            // The statistics of the series are those of its only chunk.
             let statistics = if has_many_chunks(kind) {
                 Statistics::parse(&mut list, data_type, version)?
             } else {
@@ -125,26 +126,26 @@ impl TimeseriesMetadata {
         Ok(())
     }
 
-    /// Reads a series of version 000002. `at` gives the bytes of the metadata section from an absolute range.
+    /// Reads a series of version 000002. `at` returns the bytes of an absolute range of the metadata section.
     pub fn parse_v2<'a>(
         cursor: &mut Cursor<'a>,
         at: impl FnOnce(u64, u64) -> Result<Cursor<'a>>,
     ) -> Result<Self> {
-        let measurement = cursor.text()?.to_string();
+        let measurement = cursor.string()?.to_string();
         let data_type = DataType::from_code(i32::from(cursor.i16_be()?))?;
         let (list_offset, list_size) = (cursor.offset64()?, cursor.len32()?);
         let statistics = Statistics::parse(cursor, data_type, Version::V2)?;
         let mut list = at(list_offset, list_size)?;
         let mut chunks = Vec::new();
         while !list.is_empty() {
-            let name = list.text()?;
+            let name = list.string()?;
             if name != measurement {
-                let text = format!(
+                let message = format!(
                     "a chunk of '{}' is listed under '{}'",
                     name.escape_debug(),
                     measurement.escape_debug()
                 );
-                return Err(list.corrupt(text).class("bad_chunk_list"));
+                return Err(list.corrupt(message).class("bad_chunk_list"));
             }
             let offset = list.offset64()?;
             let chunk_type = DataType::from_code(i32::from(list.i16_be()?))?;
@@ -157,7 +158,7 @@ impl TimeseriesMetadata {
     /// Writes the chunk list of version 000002.
     pub fn write_chunk_list_v2(&self, out: &mut Vec<u8>) -> Result<()> {
         for chunk in &self.chunks {
-            out.put_text(&self.measurement)?;
+            out.put_string(&self.measurement)?;
             out.put_i64(chunk.offset.cast_signed());
             out.put_i16(i16::from(self.data_type.code()));
             chunk.statistics.write(out, self.data_type, Version::V2)?;
@@ -165,9 +166,9 @@ impl TimeseriesMetadata {
         Ok(())
     }
 
-    /// Writes a series of version 000002 whose chunk list lies at `list_offset`.
+    /// Writes a series of version 000002 with a chunk list at `list_offset`.
     pub fn write_v2(&self, out: &mut Vec<u8>, list_offset: u64, list_size: usize) -> Result<()> {
-        out.put_text(&self.measurement)?;
+        out.put_string(&self.measurement)?;
         out.put_i16(i16::from(self.data_type.code()));
         out.put_i64(list_offset.cast_signed());
         out.put_i32(len32(list_size)?);
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn one_and_many_chunks_read_back() {
+    fn one_and_many_chunks_round_trip() {
         for chunks in [1, 3] {
             let series = series(chunks);
             let mut out = Vec::new();
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_keeps_its_list_elsewhere() {
+    fn version_2_stores_its_chunk_list_elsewhere() {
         let series = TimeseriesMetadata { kind: 0, measurement: "s".into(), ..series(2) };
         let (mut list, mut out) = (Vec::new(), Vec::new());
         series.write_chunk_list_v2(&mut list).unwrap();

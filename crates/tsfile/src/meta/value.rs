@@ -1,4 +1,4 @@
-//! One value in metadata: a bound, a first or a last value.
+//! One value in metadata: min, max, first or last.
 
 use std::cmp::Ordering;
 
@@ -26,7 +26,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Reads a value in its big-endian form; text has a length before it.
+    /// Reads a value in its big-endian form; strings have a length prefix.
     pub fn parse(cursor: &mut Cursor<'_>, physical: Physical) -> Result<Self> {
         Ok(match physical {
             Physical::Boolean => Self::Boolean(cursor.u8()? != 0),
@@ -49,7 +49,7 @@ impl Value {
         }
     }
 
-    /// Writes the value without any length, as digests hold it.
+    /// Writes the value without a length, as in digests.
     pub fn write_bare(&self, out: &mut Vec<u8>) {
         match self {
             Self::Boolean(v) => out.push(u8::from(*v)),
@@ -72,8 +72,8 @@ impl Value {
         Ok(value)
     }
 
-    /// The order of the format: numbers by value (NaN has no place), text by bytes, a prefix first. The bytes count as
-    /// signed in the first two versions.
+    /// The order of the format: numbers by value (NaN is unordered), strings by bytes, a prefix first. In the
+    /// first two versions bytes compare as signed.
     pub fn compare(&self, other: &Self, version: Version) -> Option<Ordering> {
         match (self, other) {
             (Self::Boolean(a), Self::Boolean(b)) => Some(a.cmp(b)),
@@ -81,12 +81,12 @@ impl Value {
             (Self::Int64(a), Self::Int64(b)) => Some(a.cmp(b)),
             (Self::Float(a), Self::Float(b)) => a.partial_cmp(b),
             (Self::Double(a), Self::Double(b)) => a.partial_cmp(b),
-            (Self::Binary(a), Self::Binary(b)) => Some(compare_text(a, b, version)),
+            (Self::Binary(a), Self::Binary(b)) => Some(compare_strings(a, b, version)),
             _ => None,
         }
     }
 
-    /// Whether both are the same, by their bits; every NaN counts as one.
+    /// Whether both have the same bits; all NaNs are equal.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
@@ -116,24 +116,24 @@ impl Value {
     }
 }
 
-/// Text as it is, other bytes in hexadecimal.
+/// A string as it is, other bytes in hexadecimal.
 pub(crate) fn bytes_json(bytes: &[u8]) -> Json {
     match std::str::from_utf8(bytes) {
-        Ok(text) => json!(text),
+        Ok(value) => json!(value),
         Err(_) => json!({ "hex": hex(bytes) }),
     }
 }
 
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, b| {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut value, b| {
         // Writing to a string cannot fail.
-        let _ = write!(text, "{b:02x}");
-        text
+        let _ = write!(value, "{b:02x}");
+        value
     })
 }
 
-/// A number that parses back to the same bits; what JSON lacks as text.
+/// A number that parses back to the same bits; values that JSON lacks become strings.
 pub(crate) fn float_json(v: f64, shortest: impl FnOnce() -> String) -> Json {
     if v.is_nan() {
         return json!("NaN");
@@ -141,13 +141,13 @@ pub(crate) fn float_json(v: f64, shortest: impl FnOnce() -> String) -> Json {
     if v.is_infinite() {
         return json!(if v > 0.0 { "Infinity" } else { "-Infinity" });
     }
-    // The shortest text of a single is not that of the double next to it.
+    // The shortest decimal form of a float differs from that of the same value as a double.
     json!(shortest().parse::<f64>().unwrap_or(v))
 }
 
-/// The order of text in statistics: 0.8 and 000001 compare bytes as Java has them, signed; version 4 (no version
-/// between keeps bounds of text) as they are.
-pub fn compare_text(a: &[u8], b: &[u8], version: Version) -> Ordering {
+/// The order of strings in statistics: 0.8 and 000001 compare bytes as signed, like Java; version 4 as
+/// unsigned. The versions in between store no bounds of strings.
+pub fn compare_strings(a: &[u8], b: &[u8], version: Version) -> Ordering {
     if !version.is_flat() {
         return a.cmp(b);
     }
@@ -160,15 +160,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_ordered_by_signed_bytes_in_the_first_versions() {
-        assert_eq!(compare_text("β".as_bytes(), b"a", Version::V1), Ordering::Less);
-        assert_eq!(compare_text("β".as_bytes(), b"a", Version::V4), Ordering::Greater);
-        assert_eq!(compare_text(b"ab", b"abc", Version::V1), Ordering::Less);
-        assert_eq!(compare_text(b"", b"", Version::V1), Ordering::Equal);
+    fn strings_are_ordered_by_signed_bytes_in_the_first_versions() {
+        assert_eq!(compare_strings("β".as_bytes(), b"a", Version::V1), Ordering::Less);
+        assert_eq!(compare_strings("β".as_bytes(), b"a", Version::V4), Ordering::Greater);
+        assert_eq!(compare_strings(b"ab", b"abc", Version::V1), Ordering::Less);
+        assert_eq!(compare_strings(b"", b"", Version::V1), Ordering::Equal);
     }
 
     #[test]
-    fn singles_keep_their_shortest_text() {
+    fn floats_keep_their_shortest_decimal_form() {
         assert_eq!(Value::Float(1.1).to_json().to_string(), "1.1");
         assert_eq!(Value::Double(f64::NEG_INFINITY).to_json(), json!("-Infinity"));
         assert_eq!(Value::Double(-0.0).to_json().to_string(), "-0.0");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn values_read_back() {
+    fn values_round_trip() {
         let values = [
             (Physical::Boolean, Value::Boolean(true)),
             (Physical::Int32, Value::Int32(-2)),

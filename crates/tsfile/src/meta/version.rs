@@ -1,11 +1,11 @@
-//! The head and tail of a file: which of the five layouts it has, and whether it is whole.
+//! The first and last bytes of a file: its version, and whether it is complete.
 
 use tesselle_core::{At, Error, Result};
 
-/// The word every file starts with.
+/// The magic at the start of every file.
 pub const MAGIC: &[u8; 6] = b"TsFile";
 
-/// A layout of the file.
+/// A version of the file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Version {
     /// `TsFilev0.8.0`: `IoTDB` 0.8.
@@ -21,7 +21,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// Every version, oldest first.
+    /// All versions, oldest first.
     pub const ALL: [Self; 5] = [Self::V08, Self::V1, Self::V2, Self::V3, Self::V4];
 
     /// The version as reports name it.
@@ -35,7 +35,7 @@ impl Version {
         }
     }
 
-    /// The bytes the file starts with.
+    /// The first bytes of a file.
     pub fn head(self) -> &'static [u8] {
         match self {
             Self::V08 => b"TsFilev0.8.0",
@@ -46,7 +46,7 @@ impl Version {
         }
     }
 
-    /// The bytes a whole file ends with.
+    /// The last bytes of a complete file.
     pub fn tail(self) -> &'static [u8] {
         match self {
             Self::V08 => b"TsFilev0.8.0",
@@ -54,7 +54,7 @@ impl Version {
         }
     }
 
-    /// Whether chunks, pages and names use the compact integers that version 3 brought.
+    /// Whether chunks, pages and names use the variable-length integers introduced with version 3.
     pub fn is_compact(self) -> bool {
         self >= Self::V3
     }
@@ -64,8 +64,8 @@ impl Version {
         self <= Self::V1
     }
 
-    /// Recognises the first bytes of a file (twelve are enough). A bare `TsFile`, which the recovery of 0.9
-    /// leaves behind, counts as an empty file of that version.
+    /// Determines the version from the first bytes of a file (twelve are enough). A bare `TsFile`, left
+    /// behind by the recovery of 0.9, counts as an empty file of that version.
     pub fn recognise(head: &[u8]) -> Result<Self> {
         if head.get(..6) != Some(MAGIC.as_slice()) {
             return Err(Error::corrupt("the file does not start with 'TsFile'").class("bad_magic").offset(0));
@@ -87,13 +87,13 @@ impl Version {
             Some(b"000001") => Ok(Self::V1),
             Some(b"000002") => Ok(Self::V2),
             other => {
-                let text = String::from_utf8_lossy(other.unwrap_or_default()).into_owned();
+                let found = String::from_utf8_lossy(other.unwrap_or_default()).into_owned();
                 let error =
-                    Error::unsupported(format!("TsFile version '{}' is not known", text.escape_debug()));
-                let hint = if text.starts_with('v') {
-                    "files from before 0.8 have another, Thrift-based layout; convert them with the IoTDB release that wrote them"
+                    Error::unsupported(format!("TsFile version '{}' is not known", found.escape_debug()));
+                let hint = if found.starts_with('v') {
+                    "files from before 0.8 have a different, Thrift-based layout; convert them with the IoTDB release that wrote them"
                 } else {
-                    "known are v0.8.0, 000001, 000002, 3 and 4; the file may come from a newer writer"
+                    "supported are v0.8.0, 000001, 000002, 3 and 4; the file may come from a newer writer"
                 };
                 Err(error.class("unsupported_version").offset(6).hint(hint))
             }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_head_is_recognised() {
+    fn every_version_is_recognized() {
         for version in Version::ALL {
             assert_eq!(Version::recognise(version.head()).unwrap(), version);
         }

@@ -12,7 +12,8 @@ pub(super) fn float(value: f32) -> String {
     decimal(value.is_nan(), value.is_infinite(), value.is_sign_negative(), &format!("{:e}", value.abs()))
 }
 
-/// Lays out the shortest digits that lead back to the number: plain from 10^-3 to 10^7, else with an exponent.
+/// Formats the shortest digits that parse back to the number: plain from 10^-3 to 10^7, otherwise with an
+/// exponent.
 fn decimal(is_nan: bool, is_infinite: bool, is_negative: bool, scientific: &str) -> String {
     if is_nan {
         return "NaN".to_owned();
@@ -42,7 +43,7 @@ fn decimal(is_nan: bool, is_infinite: bool, is_negative: bool, scientific: &str)
     format!("{sign}{integer}.{}", fraction(rest))
 }
 
-/// A value as string concatenation shows it.
+/// A value in Java string concatenation.
 pub(super) fn value(value: &Value) -> String {
     match value {
         Value::Boolean(v) => v.to_string(),
@@ -54,7 +55,7 @@ pub(super) fn value(value: &Value) -> String {
     }
 }
 
-/// The order in which Java sorts strings: by UTF-16 code units.
+/// Java's string order: by UTF-16 code units.
 pub(super) fn compare(a: &str, b: &str) -> std::cmp::Ordering {
     a.encode_utf16().cmp(b.encode_utf16())
 }
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles_look_as_in_java() {
+    fn doubles_print_as_in_java() {
         let cases = [
             (0.0, "0.0"),
             (-0.0, "-0.0"),
@@ -81,8 +82,8 @@ mod tests {
             (9.007_199_254_740_992e15, "9.007199254740992E15"),
             (f64::MAX, "1.7976931348623157E308"),
         ];
-        for (value, text) in cases {
-            assert_eq!(double(value), text);
+        for (value, printed) in cases {
+            assert_eq!(double(value), printed);
         }
         assert_eq!(float(0.1), "0.1");
         assert_eq!(float(f32::MAX), "3.4028235E38");

@@ -8,12 +8,12 @@ use super::resource::{device_line, read};
 use super::{Line, Zone};
 
 const FRAME: &str = "|==============================================================";
-/// What a data directory consists of.
+/// The folders of a data directory.
 const PARTS: [&str; 2] = ["sequence", "unsequence"];
-/// Folders below `sequence` and `unsequence`: storage group, and one or two levels of partitions.
+/// Levels below `sequence` and `unsequence`: storage group, and one or two levels of partitions.
 const MAX_DEPTH: usize = 8;
 
-/// Prints data directories, each with the name it is shown by.
+/// Prints data directories, each under its display name.
 pub fn overview(directories: &[(Location, String)], zone: &Zone, line: &mut Line<'_>) -> Result<()> {
     for (location, _) in directories {
         check(location)?;
@@ -29,10 +29,10 @@ pub fn overview(directories: &[(Location, String)], zone: &Zone, line: &mut Line
     line(FRAME)
 }
 
-/// Refuses a folder that has other entries than a data directory.
+/// Refuses a folder with entries other than those of a data directory.
 fn check(location: &Location) -> Result<()> {
     let irregular = || {
-        Error::corrupt("a data directory consists of the folders sequence and unsequence")
+        Error::corrupt("a data directory must consist of the folders sequence and unsequence")
             .class("bad_data_directory")
             .file(location.path())
     };
@@ -50,7 +50,7 @@ fn check(location: &Location) -> Result<()> {
     if names == PARTS { Ok(()) } else { Err(irregular()) }
 }
 
-/// The entries of a folder by name, with what is below them.
+/// The entries of a folder by name, with their children.
 fn tree(folder: &Location, indent: &str, depth: usize, zone: &Zone, line: &mut Line<'_>) -> Result<()> {
     let mut entries = folder.list()?;
     entries.sort_by(|a, b| java::compare(&a.name, &b.name));

@@ -6,15 +6,15 @@ use tesselle_core::{Context as _, Location, Result};
 use super::{Line, Zone};
 use crate::meta::resource::{Resource, TimeRange};
 
-/// The ending of resource files next to data files.
+/// The extension of resource files next to data files.
 const ENDING: &str = ".tsfile.resource";
-/// What a resource file adds to the name of its data file.
+/// The suffix of a resource file after the name of its data file.
 const SUFFIX: &str = ".resource";
-/// Largest resource file that is read.
+/// Maximum size of a resource file.
 const MAX_BYTES: u64 = 1 << 28;
 
-/// Prints a resource file, or those of a folder ordered by the number that their names start with. `shown` is the
-/// absolute path of `location`.
+/// Prints a resource file, or those of a folder ordered by the number at the start of their names. `shown` is
+/// the absolute path of `location`.
 pub fn print_resources(location: &Location, shown: &str, zone: &Zone, line: &mut Line<'_>) -> Result<()> {
     if location.is_dir()? {
         let folder = shown.trim_end_matches('/');
@@ -27,7 +27,7 @@ pub fn print_resources(location: &Location, shown: &str, zone: &Zone, line: &mut
     line("analyzing the resource file finished.")
 }
 
-/// The resource files of a folder; those without a number come last.
+/// The resource files of a folder; those without a number last.
 fn resource_files(folder: &Location) -> Result<Vec<String>> {
     let entries = folder.list()?.into_iter();
     let mut names: Vec<String> = entries

@@ -1,7 +1,7 @@
 //! The sketch of a file: its structures with their positions.
 //!
-//! The flat metadata of 0.8 and 000001 is printed as IoTDB 0.9 does. Later layouts are printed in the same frame with
-//! their own structures.
+//! The flat metadata of 0.8 and 000001 is printed as in IoTDB 0.9. Later versions are printed in the same
+//! frame with their own structures.
 
 use std::collections::HashMap;
 
@@ -16,10 +16,10 @@ use crate::meta::{ChunkHeader, DataType, Statistics, Sum, Value};
 use crate::read::file::{Device, File, Series};
 use crate::walk::{Record, Walker};
 
-/// The line before and after a chunk group starts with these.
+/// Prefix of the lines before and after a chunk group.
 const BARS: &str = "|||||||||||||||||||||";
 
-/// Prints the sketch of a whole file, which is shown as `shown`.
+/// Prints the sketch of a complete file, displayed as `shown`.
 pub fn sketch(
     location: &Location,
     shown: &str,
@@ -43,18 +43,18 @@ struct Sketch<'a, 'l> {
 }
 
 impl Sketch<'_, '_> {
-    fn put(&mut self, text: &str) -> Result<()> {
-        (self.line)(text)
+    fn put(&mut self, line: &str) -> Result<()> {
+        (self.line)(line)
     }
 
     /// A structure at its position.
-    fn at(&mut self, position: u64, text: &str) -> Result<()> {
-        self.put(&format!("{position:>20}|\t{text}"))
+    fn at(&mut self, position: u64, line: &str) -> Result<()> {
+        self.put(&format!("{position:>20}|\t{line}"))
     }
 
-    /// A part of the structure above.
-    fn part(&mut self, text: &str) -> Result<()> {
-        self.put(&format!("{:20}|\t\t{text}", ""))
+    /// A part of the preceding structure.
+    fn part(&mut self, line: &str) -> Result<()> {
+        self.put(&format!("{:20}|\t\t{line}", ""))
     }
 
     fn head(&mut self, shown: &str) -> Result<()> {
@@ -100,8 +100,8 @@ impl Sketch<'_, '_> {
         self.at(self.file.data_end, "[marker] 2")?;
         for (device, start, end, groups) in summaries {
             let path = &device.path;
-            let text = format!("[TsDeviceMetadata] of {path}, startTime:{start}, endTime:{end}");
-            self.at(device.place.0, &text)?;
+            let line = format!("[TsDeviceMetadata] of {path}, startTime:{start}, endTime:{end}");
+            self.at(device.place.0, &line)?;
             self.part(&format!("[startTime] {start}"))?;
             self.part(&format!("[endTime] {end}"))?;
             self.part(&format!("[num of ChunkGroupMetaData] {groups}"))?;
@@ -152,7 +152,7 @@ impl Sketch<'_, '_> {
         )
     }
 
-    /// The header of a chunk and where its pages start.
+    /// The header of a chunk and the offset of its pages.
     fn header(&self, offset: u64, name: &str) -> Result<(ChunkHeader, u64)> {
         let version = self.file.version;
         let end = offset.saturating_add(ChunkHeader::max_size(name.len(), version));
@@ -215,8 +215,8 @@ impl Sketch<'_, '_> {
         devices.sort_by_key(|(device, _)| device.place.0);
         for (device, series) in devices {
             self.driver.check_canceled()?;
-            let text = format!("[MetadataIndexNode] of {}, {} series", device.path, series.len());
-            self.at(device.place.0, &text)?;
+            let line = format!("[MetadataIndexNode] of {}, {} series", device.path, series.len());
+            self.at(device.place.0, &line)?;
             for one in &series {
                 let name = if one.is_time_column() { "the time column" } else { &one.name };
                 let chunks = one.chunks.len();
@@ -291,7 +291,7 @@ impl Sketch<'_, '_> {
     }
 }
 
-/// The digest of a chunk; what it lacks is `null`.
+/// The digest of a chunk; missing fields are `null`.
 fn digest(found: &Statistics) -> String {
     let sum = found.sum.map(|sum| match sum {
         Sum::Integer(sum) => Value::Int64(sum),

@@ -8,16 +8,16 @@ use tesselle_core::{Error, Result};
 use super::TIME;
 use super::file::{Chunk, Device, File, Series};
 use super::loaded::ChunkRef;
-use super::prune::Stretches;
+use super::prune::TimeRanges;
 use crate::meta::{DataType, Deletion, Statistics};
 use crate::open::{Archive, ArchiveFile};
 
-/// A device ready to be planned.
+/// A device, ready to be planned.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceData {
     /// Its dotted path.
     pub(crate) path: String,
-    /// Its columns; those of one file in the order of the file, later files add theirs.
+    /// Its columns in file order; columns of later files are appended.
     pub(crate) columns: Vec<ColumnData>,
     /// The time chunks of aligned groups.
     pub(crate) times: Vec<ChunkRef>,
@@ -30,14 +30,14 @@ pub(crate) struct ColumnData {
     pub(crate) name: Arc<str>,
     /// Its type.
     pub(crate) data_type: DataType,
-    /// All chunks with a point.
+    /// All chunks with at least one point.
     pub(crate) chunks: Vec<ChunkRef>,
-    /// The statistics of the series, where one file alone states them.
+    /// The statistics of the series, if a single file states them.
     pub(crate) statistics: Option<Statistics>,
 }
 
 impl DeviceData {
-    /// Gathers a device from the files that have it: (file, device in that file).
+    /// Collects a device from the files that have it: (file, device in that file).
     pub(crate) fn assemble(archive: &Archive, path: &str, places: &[(usize, usize)]) -> Result<Self> {
         let mut data = Self { path: path.to_string(), ..Self::default() };
         let mut by_name: BTreeMap<Arc<str>, usize> = BTreeMap::new();
@@ -70,11 +70,11 @@ impl DeviceData {
         };
         let in_force = |deletions: &[&Deletion], chunk: &Chunk| {
             let covers = |d: &&&Deletion| d.covers_chunk(entry.file.version, chunk.version, chunk.offset);
-            Stretches::new(deletions.iter().filter(covers).map(|d| (d.start, d.end)).collect())
+            TimeRanges::new(deletions.iter().filter(covers).map(|d| (d.start, d.end)).collect())
         };
-        let mut shared: Option<Stretches> = None;
+        let mut shared: Option<TimeRanges> = None;
         let nothing: Arc<[(i64, i64)]> = Arc::default();
-        let parts = |deleted: &Stretches| match deleted.parts() {
+        let parts = |deleted: &TimeRanges| match deleted.parts() {
             [] => Arc::clone(&nothing),
             parts => parts.into(),
         };
@@ -90,9 +90,9 @@ impl DeviceData {
                 known.statistics = None;
                 if known.data_type != column.data_type {
                     let (a, b) = (known.data_type.name(), column.data_type.name());
-                    let text =
+                    let message =
                         format!("'{path}.{}' is {a} and {b} in different files", column.name.escape_debug());
-                    return Err(Error::unsupported(text).class("mixed_types").file(&*entry.file.path));
+                    return Err(Error::unsupported(message).class("mixed_types").file(&*entry.file.path));
                 }
             }
             let deletions = matching(&column.name);
@@ -100,7 +100,7 @@ impl DeviceData {
             for chunk in column.chunks.into_iter().filter(|c| c.statistics.count > 0) {
                 let deleted = in_force(&deletions, &chunk);
                 if deleted.parts().is_empty() {
-                    shared = Some(Stretches::default());
+                    shared = Some(TimeRanges::default());
                 } else {
                     target.statistics = None;
                     shared = Some(shared.map_or(deleted.clone(), |s| s.intersect(&deleted)));
@@ -112,8 +112,8 @@ impl DeviceData {
                 target.chunks.push(reference(index, &entry.file, chunk, time_chunk, parts(&deleted)));
             }
         }
-        // In the tree model a row is there for its values: it vanishes where all columns are deleted. In the table model
-        // it vanishes where whole rows are.
+        // In the tree model a row exists through its values: it is deleted when all columns are. In the table
+        // model it is deleted when whole rows are.
         let shared = shared.filter(|_| device.table.is_none());
         let whole_rows = if shared.is_none() { matching("") } else { Vec::new() };
         for chunk in times.into_iter().flat_map(|s| s.chunks).filter(|c| c.statistics.count > 0) {
@@ -123,8 +123,8 @@ impl DeviceData {
         Ok(())
     }
 
-    /// The names of its columns in a table. A measurement that is called like the time column gets a number, for
-    /// columns are asked for by name.
+    /// The column names of the table. A measurement with the name of the time column gets a number, because
+    /// columns are selected by name.
     pub(crate) fn shown_names(&self) -> Arc<[Arc<str>]> {
         let taken = |name: &str| name == TIME || self.columns.iter().any(|c| *c.name == *name);
         let free = |name: &str| {
@@ -143,8 +143,8 @@ impl DeviceData {
         !self.times.is_empty()
     }
 
-    /// Whether the chunks of each column (and of the time column) are disjoint in time and nothing is deleted, so
-    /// that counts and bounds of statistics are those of the rows.
+    /// Whether the chunks of each column (and of the time column) are disjoint in time and nothing is
+    /// deleted, so that counts and bounds of statistics apply to the rows.
     pub(crate) fn is_plain(&self) -> bool {
         let lists = self.columns.iter().map(|c| &c.chunks).chain(std::iter::once(&self.times));
         lists.into_iter().all(|chunks| {
@@ -163,8 +163,8 @@ fn reference(
     deleted: Arc<[(i64, i64)]>,
 ) -> ChunkRef {
     let (start, end) = (chunk.statistics.start_time, chunk.statistics.end_time);
-    // The first two versions state the times of the first and last point written; where these show that points
-    // were not written in order, they bound nothing.
+    // The first two versions state the times of the first and last point written; if these show that points
+    // were written out of order, they are not bounds.
     let (lo, hi) = if start <= end { (start, end) } else { (i64::MIN, i64::MAX) };
     ChunkRef {
         file: index,

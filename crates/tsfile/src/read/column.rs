@@ -1,10 +1,10 @@
-//! Decoded values of one type, and the few ways they are moved: ranges, picks, sorting.
+//! Decoded values of one type, and how they are moved: ranges, picks, sorting.
 
 use tesselle_core::{At, Error, Result, Within};
 
 use crate::meta::{Physical, Value};
 
-/// Stands for "no value" among picks.
+/// Marks a missing value among picks.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Values of one type.
@@ -21,7 +21,7 @@ pub(crate) enum Column {
 /// Byte strings in the two buffers of an Arrow array.
 #[derive(Debug, Clone)]
 pub(crate) struct Strings {
-    /// Ends of the strings, after a leading 0.
+    /// End offsets of the strings, after a leading 0.
     pub(crate) offsets: Vec<i32>,
     /// All bytes.
     pub(crate) data: Vec<u8>,
@@ -44,7 +44,7 @@ impl Strings {
 
     fn push(&mut self, bytes: &[u8]) -> Result<()> {
         let end = i32::try_from(self.data.len() + bytes.len()).map_err(|_| {
-            Error::limit("the text of one batch takes more than 2 GiB").hint("read fewer rows per batch")
+            Error::limit("the strings of one batch take more than 2 GiB").hint("read fewer rows per batch")
         })?;
         self.data.extend_from_slice(bytes);
         self.offsets.push(end);
@@ -52,30 +52,30 @@ impl Strings {
     }
 }
 
-/// Runs `$body` with `$v` bound to the vector of a fixed-width column, or `$text` with the strings.
+/// Runs `$body` with `$v` bound to the vector of a fixed-width column, or `$strings` with the strings.
 macro_rules! each {
-    ($column:expr, $v:ident => $body:expr, $s:ident => $text:expr) => {
+    ($column:expr, $v:ident => $body:expr, $s:ident => $strings:expr) => {
         match $column {
             Column::Boolean($v) => $body,
             Column::Int32($v) => $body,
             Column::Int64($v) => $body,
             Column::Float($v) => $body,
             Column::Double($v) => $body,
-            Column::Binary($s) => $text,
+            Column::Binary($s) => $strings,
         }
     };
 }
 
 /// Runs `$body` for two columns of the same type.
 macro_rules! both {
-    ($a:expr, $b:expr, $x:ident, $y:ident => $body:expr, $s:ident, $t:ident => $text:expr) => {
+    ($a:expr, $b:expr, $x:ident, $y:ident => $body:expr, $s:ident, $t:ident => $strings:expr) => {
         match ($a, $b) {
             (Column::Boolean($x), Column::Boolean($y)) => $body,
             (Column::Int32($x), Column::Int32($y)) => $body,
             (Column::Int64($x), Column::Int64($y)) => $body,
             (Column::Float($x), Column::Float($y)) => $body,
             (Column::Double($x), Column::Double($y)) => $body,
-            (Column::Binary($s), Column::Binary($t)) => $text,
+            (Column::Binary($s), Column::Binary($t)) => $strings,
             _ => Err(Error::internal("columns of different types are joined")),
         }
     };
@@ -110,12 +110,12 @@ impl Column {
         }
     }
 
-    /// Bytes of the buffers.
+    /// Size of the buffers in bytes.
     pub(crate) fn bytes(&self) -> usize {
         each!(self, v => size_of_val(v.as_slice()), s => s.data.len() + s.offsets.len() * 4)
     }
 
-    /// Appends `n` values that stand for nothing.
+    /// Appends `n` placeholder values for nulls.
     pub(crate) fn extend_nothing(&mut self, n: usize) {
         each!(self, v => v.resize(v.len() + n, Default::default()), s => {
             let end = s.offsets.last().copied().unwrap_or_default();
@@ -133,7 +133,7 @@ impl Column {
             let (first, last) = (bounds.first().copied().unwrap_or(0), bounds.last().copied().unwrap_or(0));
             let base = i64::try_from(a.data.len()).unwrap_or(i64::MAX) - i64::from(first);
             if base.saturating_add(i64::from(last)) > i64::from(i32::MAX) {
-                return Err(Error::limit("the text of one batch takes more than 2 GiB").hint("read fewer rows per batch"));
+                return Err(Error::limit("the strings of one batch take more than 2 GiB").hint("read fewer rows per batch"));
             }
             a.data.extend_from_slice(b.data.part(first as usize..last as usize)?);
             a.offsets.extend(bounds.iter().skip(1).map(|end| (i64::from(*end) + base) as i32));
@@ -141,7 +141,7 @@ impl Column {
         })
     }
 
-    /// Appends the picked values of `other`; [`NONE`] and what lies outside give nothing.
+    /// Appends the picked values of `other`; [`NONE`] and positions out of range append a placeholder.
     pub(crate) fn extend_picks(&mut self, other: &Self, picks: &[u32]) -> Result<()> {
         both!(self, other, a, b => {
             a.extend(picks.iter().map(|p| b.value(*p as usize)));
@@ -179,11 +179,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_moves_with_its_offsets() {
+    fn strings_move_with_their_offsets() {
         let mut a = Column::new(Physical::Binary);
         if let Column::Binary(s) = &mut a {
-            for text in ["x", "", "yz"] {
-                s.push(text.as_bytes()).unwrap();
+            for value in ["x", "", "yz"] {
+                s.push(value.as_bytes()).unwrap();
             }
         }
         let mut b = Column::new(Physical::Binary);
@@ -191,7 +191,7 @@ mod tests {
         b.extend_nothing(1);
         b.extend_picks(&a, &[2, NONE, 0]).unwrap();
         let Column::Binary(s) = &b else { panic!() };
-        let texts: Vec<&[u8]> = (0..s.len()).map(|i| s.get(i)).collect();
-        assert_eq!(texts, [b"".as_slice(), b"yz", b"", b"yz", b"", b"x"]);
+        let strings: Vec<&[u8]> = (0..s.len()).map(|i| s.get(i)).collect();
+        assert_eq!(strings, [b"".as_slice(), b"yz", b"", b"yz", b"", b"x"]);
     }
 }

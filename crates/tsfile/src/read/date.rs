@@ -1,6 +1,6 @@
-//! DATE: the decimal number yyyymmdd, and days since 1970-01-01.
+//! DATE: conversion between the decimal number yyyymmdd and days since 1970-01-01.
 
-/// Days since the epoch; `None` for a number that is no date.
+/// Days since the epoch; `None` for a number that is not a date.
 pub(crate) fn days(date: i32) -> Option<i32> {
     let (year, month, day) = (date / 10_000, date / 100 % 100, date % 100);
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -13,7 +13,7 @@ pub(crate) fn days(date: i32) -> Option<i32> {
     if date < 0 || !(1..=length).contains(&day) {
         return None;
     }
-    // Years that start in March put the leap day at the end.
+    // With years that start in March, the leap day is the last day.
     let y = if month <= 2 { year - 1 } else { year };
     let era = y.div_euclid(400);
     let year_of_era = y.rem_euclid(400);

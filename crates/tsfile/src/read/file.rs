@@ -1,7 +1,7 @@
-//! One opened file: its metadata section, its devices, and their series on demand.
+//! An opened file: its metadata section, its devices, and their series on demand.
 //!
-//! Opening reads the metadata section (which a local storage maps) and parses the names of the devices; the series
-//! of a device are parsed when they are asked for. No data is touched.
+//! Opening reads the metadata section (memory-mapped by a local storage) and parses the device names; the
+//! series of a device are parsed on first use. No data is read.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -17,25 +17,26 @@ use crate::meta::timeseries::OneChunk;
 use crate::meta::{DataType, DeviceId, Statistics, TimeseriesMetadata, Version, marker};
 use crate::repair;
 
-/// Deepest index tree that is followed; with the original's node sizes four levels hold billions of series.
+/// Maximum depth of the index tree; with the original's node sizes four levels index billions of series.
 const MAX_TREE_DEPTH: usize = 64;
 
-/// The ending of a file that is read first is what the storage would rather read than ask twice for, within bounds.
+/// The size of the first read from the end of a file is the storage's preferred request size, within these
+/// bounds.
 const LEAST_ENDING: u64 = 4 << 10;
 const MOST_ENDING: u64 = 256 << 10;
 
 /// An opened file.
 #[derive(Debug)]
 pub(crate) struct File {
-    /// The path, as the storage knows it.
+    /// The path in the storage.
     pub(crate) path: Arc<str>,
-    /// Its layout.
+    /// Its version.
     pub(crate) version: Version,
     /// Its size.
     pub(crate) size: u64,
-    /// The position of the separator: chunks lie before it.
+    /// The position of the separator: chunks precede it.
     pub(crate) data_end: u64,
-    /// Where the metadata block at the end starts.
+    /// Offset of the metadata block at the end.
     pub(crate) metadata_start: u64,
     /// The metadata block at the end.
     pub(crate) metadata: FileMetadata,
@@ -56,7 +57,7 @@ pub(crate) struct Device {
     pub(crate) path: String,
     /// The index of its table among the file's, in the table model.
     pub(crate) table: Option<usize>,
-    /// Where its part of the metadata lies.
+    /// Location of its metadata.
     pub(crate) place: (u64, u64),
 }
 
@@ -67,7 +68,7 @@ pub(crate) struct Series {
     pub(crate) name: String,
     /// The type of the values.
     pub(crate) data_type: DataType,
-    /// Over all chunks, where the file states it.
+    /// Statistics over all chunks, if the file states them.
     pub(crate) statistics: Option<Statistics>,
     /// In file order.
     pub(crate) chunks: Vec<Chunk>,
@@ -80,12 +81,12 @@ pub(crate) struct Chunk {
     pub(crate) offset: u64,
     /// Compared with the versions of deletions.
     pub(crate) version: i64,
-    /// What it holds.
+    /// Statistics of the chunk.
     pub(crate) statistics: Statistics,
 }
 
 impl File {
-    /// Opens a whole file of `size` bytes.
+    /// Opens a complete file of `size` bytes.
     pub(crate) fn open(location: &Location, size: u64, limits: &Limits) -> Result<Self> {
         Self::open_parts(location, size, limits).in_file(location.path())
     }
@@ -100,11 +101,11 @@ impl File {
         let data_end = data_end(&metadata, version, metadata_start)?;
         let length = metadata_end.saturating_sub(data_end);
         if length > limits.metadata_bytes {
-            let text = format!(
+            let message = format!(
                 "the metadata takes {length} bytes, more than the limit of {}",
                 limits.metadata_bytes
             );
-            return Err(Error::limit(text).offset(data_end));
+            return Err(Error::limit(message).offset(data_end));
         }
         let section = end.range(location, data_end..metadata_end)?;
         let mut file = Self {
@@ -122,7 +123,7 @@ impl File {
         Ok(file)
     }
 
-    /// The metadata block alone, where nothing else of a tail can be read.
+    /// Reads only the metadata block, for a file whose other metadata is damaged.
     pub(crate) fn metadata_alone(location: &Location, size: u64, limits: &Limits) -> Result<FileMetadata> {
         let (head, end) = Ending::read(location, size)?;
         let version = Version::recognise(&head)?;
@@ -134,7 +135,7 @@ impl File {
         FileMetadata::parse(&mut Cursor::new(&bytes, start, "file metadata"), version)
     }
 
-    /// Opens a file that was not closed, as its repair would read: the whole chunk groups.
+    /// Opens an unclosed file as its repair would: with its complete chunk groups.
     pub(crate) fn recover(location: &Location) -> Result<Self> {
         Self::recover_parts(location).in_file(location.path())
     }
@@ -148,7 +149,8 @@ impl File {
         let end = tail.len().saturating_sub(version.tail().len() + 4);
         let length = Cursor::new(tail.part(end..)?, found.end, "tail").i32_be()?;
         let start = usize::try_from(length).ok().and_then(|n| end.checked_sub(n));
-        let start = start.ok_or_else(|| Error::internal("a tail was written with a wrong size"))?;
+        let start =
+            start.ok_or_else(|| Error::internal("a metadata section was written with a wrong size"))?;
         let metadata_start = found.end.saturating_add(start as u64);
         let bytes = tail.slice(start..end);
         let metadata =
@@ -174,8 +176,8 @@ impl File {
             if self.version.is_flat() { legacy::devices(&self.metadata) } else { self.walk_devices()? };
         devices.sort_by(|a, b| a.path.cmp(&b.path));
         if let Some(pair) = devices.windows(2).find(|pair| pair[0].id == pair[1].id) {
-            let text = format!("device '{}' is listed twice", pair[0].path.escape_debug());
-            return Err(Error::corrupt(text).class("duplicate_device").offset(self.metadata_start));
+            let message = format!("device '{}' is listed twice", pair[0].path.escape_debug());
+            return Err(Error::corrupt(message).class("duplicate_device").offset(self.metadata_start));
         }
         Ok(devices)
     }
@@ -185,7 +187,8 @@ impl File {
         let mut devices = Vec::new();
         for (key, root) in &self.metadata.roots {
             let table = self.metadata.tables.iter().position(|t| t.name == *key);
-            // The small root of version 2 bears the type of a measurement node, though its entries are devices.
+            // The small root of version 2 has the type of a measurement node, although its entries are
+            // devices.
             let top = match root.node_type {
                 NodeType::InternalDevice => NodeType::InternalDevice,
                 _ => NodeType::LeafDevice,
@@ -195,7 +198,7 @@ impl File {
         Ok(devices)
     }
 
-    /// The series of a device as the tail has them, wherever it says that their chunks are.
+    /// The series of a device as listed in the metadata, without a check of the chunk offsets.
     pub(crate) fn series_unchecked(&self, device: &Device) -> Result<Vec<Series>> {
         let piece = || format!("device '{}'", device.path.escape_debug());
         let series = if self.version.is_flat() {
@@ -209,23 +212,25 @@ impl File {
         series.in_piece(piece).in_file(&self.path)
     }
 
-    /// The series of a device in the order of the file, the time column of an aligned device among them.
+    /// The series of a device in file order, including the time column of an aligned device.
     pub(crate) fn series(&self, device: &Device) -> Result<Vec<Series>> {
         let piece = || format!("device '{}'", device.path.escape_debug());
         let series = self.series_unchecked(device)?;
         let head = self.version.head().len() as u64;
         for chunk in series.iter().flat_map(|s| &s.chunks) {
             if chunk.offset < head || chunk.offset >= self.data_end {
-                let text =
-                    format!("a chunk at {} lies outside the data, {head} to {}", chunk.offset, self.data_end);
-                return Err(Error::corrupt(text).class("bad_offset").piece(piece()).file(&*self.path));
+                let message = format!(
+                    "the chunk at {} is outside the data section, {head} to {}",
+                    chunk.offset, self.data_end
+                );
+                return Err(Error::corrupt(message).class("bad_offset").piece(piece()).file(&*self.path));
             }
         }
         Ok(series)
     }
 
-    /// Calls `visit` with the series of a device, in the order of the file, while all have one chunk and `visit` says
-    /// so. Whether that was so to the end.
+    /// Calls `visit` with the series of a device, in file order, while each has one chunk and `visit` returns
+    /// true. Returns whether all series were visited.
     pub(crate) fn visit_series(
         &self,
         device: &Device,
@@ -240,11 +245,9 @@ impl File {
         let inside = |n: u64| n.checked_sub(self.data_end).and_then(|n| usize::try_from(n).ok());
         let bytes = inside(from).zip(inside(to)).and_then(|(from, to)| self.section.get(from..to));
         bytes.map(|bytes| Cursor::new(bytes, from, what)).ok_or_else(|| {
-            let text = format!(
-                "bytes {from} to {to} do not lie in the metadata, {} to {}",
-                self.data_end, self.size
-            );
-            Error::corrupt(text).class("bad_offset").piece(what)
+            let message =
+                format!("bytes {from} to {to} are outside the metadata, {} to {}", self.data_end, self.size);
+            Error::corrupt(message).class("bad_offset").piece(what)
         })
     }
 
@@ -259,33 +262,33 @@ impl File {
         self.property("encryptLevel").is_some_and(|level| level != "0")
     }
 
-    /// The version of a chunk at `offset` (version 2): that of the first version record behind it.
+    /// The version of a chunk at `offset` (version 2): that of the first version record after it.
     fn version_at(&self, offset: u64) -> i64 {
         let record = self.metadata.versions.iter().filter(|(position, _)| *position > offset).min();
         record.map_or(0, |(_, version)| *version)
     }
 }
 
-/// The last bytes of a file, read in one go with the first ones: in small files they hold all metadata.
+/// The last bytes of a file, read together with the first ones: in small files they contain all metadata.
 struct Ending {
     start: u64,
     bytes: Bytes,
 }
 
 impl Ending {
-    /// Reads the head and the ending of a file.
+    /// Reads the start and the end of a file.
     fn read(location: &Location, size: u64) -> Result<(Bytes, Self)> {
         let guess = location.storage().hints().gap / 4;
         let guess = guess.clamp(LEAST_ENDING, MOST_ENDING);
         let start = size.saturating_sub(guess);
         let mut parts = location.read(&[0..size.min(12), start..size])?.into_iter();
         let (Some(head), Some(bytes)) = (parts.next(), parts.next()) else {
-            return Err(Error::internal("a storage answered too little"));
+            return Err(Error::internal("a storage returned too few bytes"));
         };
         Ok((head, Self { start, bytes }))
     }
 
-    /// A range of the file, from what is there or else read.
+    /// A range of the file, from the cached bytes or read.
     fn range(&self, location: &Location, range: Range<u64>) -> Result<Bytes> {
         let inside = |n: u64| n.checked_sub(self.start).and_then(|n| usize::try_from(n).ok());
         match inside(range.start).zip(inside(range.end)) {
@@ -295,12 +298,12 @@ impl Ending {
     }
 }
 
-/// Where the metadata block lies, from the tail of a whole file.
+/// The location of the metadata block, from the end of a complete file.
 fn tail(ending: &Ending, version: Version, size: u64) -> Result<(u64, u64)> {
     let incomplete = |message: &'static str| {
         Error::corrupt(message)
             .class("incomplete")
-            .suggest("the file was not closed; {} saves its whole chunk groups", [Action::Repair])
+            .suggest("the file was not closed; {} recovers its complete chunk groups", [Action::Repair])
     };
     let (head, magic) = (version.head().len() as u64, version.tail());
     let end = size.checked_sub(magic.len() as u64 + 4).filter(|end| *end > head);
@@ -315,14 +318,14 @@ fn tail(ending: &Ending, version: Version, size: u64) -> Result<(u64, u64)> {
     }
     let start = u64::try_from(length).ok().and_then(|n| end.checked_sub(n)).filter(|start| *start > head);
     let start = start.ok_or_else(|| {
-        Error::corrupt(format!("a metadata size of {length} bytes is not possible"))
+        Error::corrupt(format!("a metadata size of {length} bytes is invalid"))
             .class("bad_length")
             .offset(end)
     })?;
     Ok((start, end))
 }
 
-/// Where the data section ends: at the separator.
+/// The end of the data section: the offset of the separator.
 fn data_end(metadata: &FileMetadata, version: Version, metadata_start: u64) -> Result<u64> {
     let end = if version.is_flat() {
         let first = metadata.devices.iter().map(|d| d.offset).min().unwrap_or(metadata_start);
@@ -332,13 +335,14 @@ fn data_end(metadata: &FileMetadata, version: Version, metadata_start: u64) -> R
     };
     let head = version.head().len() as u64;
     end.filter(|end| (head..metadata_start).contains(end)).ok_or_else(|| {
-        let text = format!("the metadata cannot start at {}", end.unwrap_or_default());
-        Error::corrupt(text).class("bad_offset").offset(metadata_start)
+        let message = format!("the metadata cannot start at {}", end.unwrap_or_default());
+        Error::corrupt(message).class("bad_offset").offset(metadata_start)
     })
 }
 
-/// A walk over the index tree that strangers' bytes can neither trap nor make long: children lie before their
-/// parents, no node is visited twice, and all nodes and series together take no more bytes than there are.
+/// A traversal of the index tree that hostile bytes can neither trap nor prolong: children precede their
+/// parents, no node is visited twice, and all nodes and series together take no more bytes than the metadata
+/// has.
 struct Walk<'a> {
     file: &'a File,
     visited: HashSet<u64>,
@@ -351,12 +355,12 @@ impl<'a> Walk<'a> {
     }
 
     fn node(&mut self, from: u64, to: u64, parent: u64, level: Level, depth: usize) -> Result<IndexNode> {
-        let bad = |text: &'static str| Error::corrupt(text).class("bad_index_node").offset(from);
+        let bad = |message: &'static str| Error::corrupt(message).class("bad_index_node").offset(from);
         if to > parent || depth > MAX_TREE_DEPTH {
-            return Err(bad("an index node does not lie before its parent"));
+            return Err(bad("an index node does not precede its parent"));
         }
         if !self.visited.insert(from) {
-            return Err(bad("an index node is referred to twice"));
+            return Err(bad("an index node is referenced twice"));
         }
         let mut cursor = self.file.metadata_part(from, to, "index node")?;
         let node = IndexNode::parse(&mut cursor, level, self.file.version)?;
@@ -368,7 +372,7 @@ impl<'a> Walk<'a> {
     fn spend(&mut self, bytes: u64, offset: u64) -> Result<()> {
         let left = self.budget.checked_sub(bytes);
         self.budget = left.ok_or_else(|| {
-            Error::corrupt("the index refers to the same bytes again and again")
+            Error::corrupt("the index refers to the same bytes repeatedly")
                 .class("bad_index_node")
                 .offset(offset)
         })?;
@@ -389,8 +393,8 @@ impl<'a> Walk<'a> {
                 let child = self.node(from, to, parent, Level::Device, depth)?;
                 let child_type = child.node_type;
                 if !matches!(child_type, NodeType::InternalDevice | NodeType::LeafDevice) {
-                    let text = "a device node has children that are not devices";
-                    return Err(Error::corrupt(text).class("bad_index_node").offset(from));
+                    let message = "a device node has children that are not devices";
+                    return Err(Error::corrupt(message).class("bad_index_node").offset(from));
                 }
                 self.devices(&child, child_type, from, table, depth + 1, out)?;
             } else {
@@ -480,7 +484,7 @@ impl Series {
     }
 }
 
-/// Whether `byte` is what the data section must end with.
+/// Whether `byte` is the separator that ends the data section.
 pub(crate) fn is_separator(byte: Option<&u8>) -> bool {
     byte == Some(&marker::SEPARATOR)
 }

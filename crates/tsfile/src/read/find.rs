@@ -1,5 +1,5 @@
-//! Which pages the chunks of a task have, found in a few rounds of reads: chunk headers, then page headers or whole
-//! chunks.
+//! Locates the pages of the chunks of a task in a few rounds of reads: chunk headers, then page headers or
+//! whole chunks.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,15 +9,15 @@ use tesselle_core::{ByteRange, Result};
 
 use super::loaded::{Loaded, header_range, parse_header};
 use super::prune::Pruner;
-use super::source::{Material, TaskChunk};
+use super::source::{TaskChunk, TaskInput};
 use super::units;
 use super::walk::{HeaderWalk, Walk};
 use crate::meta::{ChunkHeader, DataType};
 
-/// The header of a chunk and where its pages lie; `None` for one that is left out.
+/// The header of a chunk and the range of its pages; `None` for a skipped chunk.
 pub(crate) type Header = Option<(ChunkHeader, Range<u64>)>;
 
-/// Finds the pages of the chunks of a task.
+/// Locates the pages of the chunks of a task.
 pub(crate) struct PageFinder {
     phase: Phase,
     round: Round,
@@ -26,7 +26,8 @@ pub(crate) struct PageFinder {
     walks: Vec<Option<HeaderWalk>>,
     /// The pages found so far, by chunk.
     found: Vec<Option<Loaded>>,
-    /// Whether page headers are worth a walk: the scan may leave pages out, and small reads cost little.
+    /// Whether reading page headers one by one can pay off: the scan may skip pages, and small reads are
+    /// cheap.
     may_walk: bool,
 }
 
@@ -38,12 +39,12 @@ enum Phase {
     Chunks,
 }
 
-/// Which chunks are cut into pages.
+/// The chunks that are split into pages in this round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Round {
     /// All at once.
     All,
-    /// Time columns first: they tell how far the others are of interest.
+    /// Time columns first: they determine how far the others are needed.
     Times,
     /// The others.
     Values,
@@ -65,13 +66,13 @@ impl PageFinder {
         Self { phase: Phase::Start, round: Round::All, headers, walks, found, may_walk }
     }
 
-    /// Takes what was asked for last and asks for more; `None` when all pages are found. `leave_out` sees the headers of
-    /// the chunks once they are there.
+    /// Takes the bytes requested last and requests more; `None` when all pages are located. `skip`
+    /// receives the headers of the chunks once they are read.
     pub(crate) fn advance(
         &mut self,
-        material: &Material,
+        input: &TaskInput,
         pruner: &Pruner,
-        leave_out: impl Fn(&mut [Header]),
+        skip: impl Fn(&mut [Header]),
         mut given: Vec<Bytes>,
     ) -> Result<Option<Vec<ByteRange>>> {
         loop {
@@ -79,34 +80,34 @@ impl PageFinder {
             let wanted = match self.phase {
                 Phase::Start => {
                     self.phase = Phase::Headers;
-                    need_headers(material)?
+                    need_headers(input)?
                 }
                 Phase::Headers => {
-                    self.take_headers(material, &given)?;
-                    leave_out(&mut self.headers);
-                    self.prepare_walks(material);
+                    self.take_headers(input, &given)?;
+                    skip(&mut self.headers);
+                    self.prepare_walks(input);
                     self.phase = Phase::PageHeaders;
-                    self.need_page_headers(material)?
+                    self.need_page_headers(input)?
                 }
                 Phase::PageHeaders => {
-                    self.take_page_headers(material, given);
-                    let wanted = self.need_page_headers(material)?;
+                    self.take_page_headers(input, given);
+                    let wanted = self.need_page_headers(input)?;
                     if wanted.is_empty() {
                         self.phase = Phase::Chunks;
-                        self.need_chunks(material)?
+                        self.need_chunks(input)?
                     } else {
                         wanted
                     }
                 }
                 Phase::Chunks => {
-                    self.take_chunks(material, given)?;
+                    self.take_chunks(input, given)?;
                     if self.round != Round::Times {
                         return Ok(None);
                     }
                     self.round = Round::Values;
-                    self.limit_walks(material, pruner);
+                    self.limit_walks(input, pruner);
                     self.phase = Phase::PageHeaders;
-                    self.need_page_headers(material)?
+                    self.need_page_headers(input)?
                 }
             };
             if !wanted.is_empty() {
@@ -115,46 +116,45 @@ impl PageFinder {
         }
     }
 
-    /// The pages by chunk, once all are found.
+    /// The pages by chunk, once all are located.
     pub(crate) fn take(&mut self) -> Vec<Option<Loaded>> {
         std::mem::take(&mut self.found)
     }
 
-    fn take_headers(&mut self, material: &Material, fetched: &[Bytes]) -> Result<()> {
-        for (i, (task, bytes)) in material.chunks.iter().zip(fetched).enumerate() {
-            let (_, facts) = material.file(task)?;
+    fn take_headers(&mut self, input: &TaskInput, fetched: &[Bytes]) -> Result<()> {
+        for (i, (task, bytes)) in input.chunks.iter().zip(fetched).enumerate() {
+            let (_, facts) = input.file(task)?;
             let parsed = parse_header(&task.chunk, (&task.name, task.data_type), facts, bytes);
-            self.headers.push(Some(parsed.map_err(|e| material.place((i, 0), e))?));
+            self.headers.push(Some(parsed.map_err(|e| input.place((i, 0), e))?));
         }
         Ok(())
     }
 
-    fn prepare_walks(&mut self, material: &Material) {
+    fn prepare_walks(&mut self, input: &TaskInput) {
         let walk = |range: &Range<u64>| HeaderWalk::new(range).filter(|_| self.may_walk);
         self.walks = self.headers.iter().map(|header| walk(&header.as_ref()?.1)).collect();
         self.found = self.headers.iter().map(|_| None).collect();
-        let mut chunks = material.chunks.iter().zip(&self.walks);
+        let mut chunks = input.chunks.iter().zip(&self.walks);
         if chunks.any(|(task, walk)| task.chunk.time_chunk.is_some() && walk.is_some()) {
             self.round = Round::Times;
         }
     }
 
-    /// The page headers that the walks of this round want next; empty when all have ended.
-    fn need_page_headers(&self, material: &Material) -> Result<Vec<ByteRange>> {
-        let walks = material.chunks.iter().zip(&self.walks).filter(|(task, _)| self.round.has(task));
+    /// The page headers that the walks of this round need next; empty when all have ended.
+    fn need_page_headers(&self, input: &TaskInput) -> Result<Vec<ByteRange>> {
+        let walks = input.chunks.iter().zip(&self.walks).filter(|(task, _)| self.round.has(task));
         let wanted = walks.filter_map(|(task, walk)| Some((task, walk.as_ref()?.need())));
         let going = wanted.filter(|(_, range)| !range.is_empty());
-        going.map(|(task, range)| material.bytes(task, range)).collect()
+        going.map(|(task, range)| input.bytes(task, range)).collect()
     }
 
-    fn take_page_headers(&mut self, material: &Material, fetched: Vec<Bytes>) {
+    fn take_page_headers(&mut self, input: &TaskInput, fetched: Vec<Bytes>) {
         let mut fetched = fetched.into_iter();
         let round = self.round;
-        let chunks = material.chunks.iter().zip(&self.headers);
+        let chunks = input.chunks.iter().zip(&self.headers);
         for ((task, header), place) in chunks.zip(&mut self.walks).filter(|((task, _), _)| round.has(task)) {
             let Some(walk) = place.as_mut().filter(|walk| !walk.need().is_empty()) else { continue };
-            let (Some((header, _)), Ok((_, facts)), Some(bytes)) =
-                (header, material.file(task), fetched.next())
+            let (Some((header, _)), Ok((_, facts)), Some(bytes)) = (header, input.file(task), fetched.next())
             else {
                 continue;
             };
@@ -165,24 +165,24 @@ impl PageFinder {
     }
 
     /// The chunks of this round that are read whole.
-    fn need_chunks(&self, material: &Material) -> Result<Vec<ByteRange>> {
+    fn need_chunks(&self, input: &TaskInput) -> Result<Vec<ByteRange>> {
         let mut ranges = Vec::new();
-        for ((task, header), walk) in material.chunks.iter().zip(&self.headers).zip(&self.walks) {
+        for ((task, header), walk) in input.chunks.iter().zip(&self.headers).zip(&self.walks) {
             if let (Some((_, range)), None) = (header, walk)
                 && !range.is_empty()
                 && self.round.has(task)
             {
-                ranges.push(material.bytes(task, range.clone())?);
+                ranges.push(input.bytes(task, range.clone())?);
             }
         }
         Ok(ranges)
     }
 
     /// Takes the pages of the chunks of this round.
-    fn take_chunks(&mut self, material: &Material, fetched: Vec<Bytes>) -> Result<()> {
+    fn take_chunks(&mut self, input: &TaskInput, fetched: Vec<Bytes>) -> Result<()> {
         let mut fetched = fetched.into_iter();
         let places = self.headers.iter_mut().zip(&mut self.walks).zip(&mut self.found);
-        for (i, (task, ((header, walk), place))) in material.chunks.iter().zip(places).enumerate() {
+        for (i, (task, ((header, walk), place))) in input.chunks.iter().zip(places).enumerate() {
             if !self.round.has(task) {
                 continue;
             }
@@ -192,25 +192,25 @@ impl PageFinder {
                 Loaded { header, pages, headers_only: true, cut: !all }
             } else {
                 let bytes = if range.is_empty() { Bytes::new() } else { fetched.next().unwrap_or_default() };
-                let (_, facts) = material.file(task)?;
+                let (_, facts) = input.file(task)?;
                 let loaded = Loaded::new(header, facts.version, &bytes, range.start);
-                loaded.map_err(|e| material.place((i, 0), e))?
+                loaded.map_err(|e| input.place((i, 0), e))?
             };
             *place = Some(loaded);
         }
         Ok(())
     }
 
-    /// No walk has to go further than the pages whose times are of interest, which the time columns tell.
-    fn limit_walks(&mut self, material: &Material, pruner: &Pruner) {
+    /// Limits each walk to the pages in the needed time range, which the time columns determine.
+    fn limit_walks(&mut self, input: &TaskInput, pruner: &Pruner) {
         let mut limits: HashMap<(usize, u64), usize> = HashMap::new();
-        for (task, loaded) in material.chunks.iter().zip(&self.found) {
+        for (task, loaded) in input.chunks.iter().zip(&self.found) {
             if let Some(loaded) = loaded {
                 let pages = units::pages_of_interest(task, loaded, pruner);
                 limits.insert((task.chunk.file, task.chunk.offset), pages);
             }
         }
-        for (task, walk) in material.chunks.iter().zip(&mut self.walks) {
+        for (task, walk) in input.chunks.iter().zip(&mut self.walks) {
             let limit = task.chunk.time_chunk.and_then(|time| limits.get(&(task.chunk.file, time)));
             if let (Some(walk), Some(limit)) = (walk, limit) {
                 walk.limit(*limit);
@@ -219,10 +219,10 @@ impl PageFinder {
     }
 }
 
-fn need_headers(material: &Material) -> Result<Vec<ByteRange>> {
+fn need_headers(input: &TaskInput) -> Result<Vec<ByteRange>> {
     let range = |task: &TaskChunk| {
-        let (_, facts) = material.file(task)?;
-        material.bytes(task, header_range(&task.chunk, &task.name, facts))
+        let (_, facts) = input.file(task)?;
+        input.bytes(task, header_range(&task.chunk, &task.name, facts))
     };
-    material.chunks.iter().map(range).collect()
+    input.chunks.iter().map(range).collect()
 }

@@ -1,8 +1,9 @@
-//! Rows of a device: its sources joined on time.
+//! Joins the sources of a device on time into rows.
 //!
-//! The join goes window by window. A window ends where the first of the decoded runs ends, so every source knows
-//! all its times in it. Most devices write their series together: then all runs have equal times and values are
-//! copied in bulk; otherwise the times are merged and each source says which of its rows, if any, is at each time.
+//! The join goes window by window. A window ends where the first of the decoded runs ends, so every source
+//! knows all its times in it. Most devices write their series together: then all runs have equal times and
+//! values are copied in bulk; otherwise the times are merged and each source is mapped to its row, if any, at
+//! each time.
 
 use std::sync::Arc;
 
@@ -13,20 +14,20 @@ use tesselle_core::Within;
 use super::column::NONE;
 use super::output::Output;
 use super::run::Run;
-use super::source::{Material, Source};
+use super::source::{Source, TaskInput};
 use super::times::Buffers;
 
-/// Appends the next window of rows. `false` when all sources are used up.
+/// Appends the next window of rows. Returns `false` when all sources are exhausted.
 pub(crate) fn join_window(
     sources: &mut [Source],
-    material: &Material,
+    input: &TaskInput,
     buffers: &mut Buffers,
     output: &mut Output,
 ) -> Result<bool> {
     let most = output.batch_rows().max(1);
     let mut end: Option<i64> = None;
     for source in sources.iter_mut() {
-        source.fill(material, buffers)?;
+        source.fill(input, buffers)?;
         let rest = source.run.as_ref().map(Run::rest).unwrap_or_default();
         let last = rest.get(most.min(rest.len()).saturating_sub(1));
         end = match (end, last) {
@@ -64,7 +65,7 @@ pub(crate) fn join_window(
     Ok(true)
 }
 
-/// Makes a batch of the decoded runs as they are, where each is a page of equal times and good for a batch.
+/// Turns the decoded runs into a batch without copying, if they are pages with equal times and large enough.
 fn make_one_batch(sources: &mut [Source], output: &mut Output) -> bool {
     let mut runs = sources.iter().map(|source| source.run.as_ref());
     let Some(Some(first)) = runs.next() else { return false };
@@ -119,7 +120,7 @@ fn merge(a: &[i64], b: &[i64]) -> Vec<i64> {
     out
 }
 
-/// For each of `times` the row that has it, counted from `first`, or [`NONE`].
+/// For each of `times` the row at that time, counted from `first`, or [`NONE`].
 fn place(mine: &[i64], first: usize, times: &[i64]) -> Vec<u32> {
     let mut next = mine.iter().zip(first as u32..).peekable();
     times.iter().map(|time| next.next_if(|(mine, _)| *mine == time).map_or(NONE, |(_, row)| row)).collect()
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_merge_and_rows_find_their_place() {
+    fn times_merge_and_rows_are_matched() {
         let all = merge(&[1, 3, 5], &[2, 3, 9]);
         assert_eq!(all, [1, 2, 3, 5, 9]);
         assert_eq!(place(&[2, 3, 9], 10, &all), [NONE, 10, 11, NONE, 12]);

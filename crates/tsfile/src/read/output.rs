@@ -1,4 +1,4 @@
-//! Rows in the making: growing buffers that become one record batch.
+//! Buffers that collect rows and turn them into record batches.
 
 use std::sync::Arc;
 
@@ -14,47 +14,47 @@ use super::schema::Show;
 use super::source::SourceColumn;
 use crate::meta::DataType;
 
-/// Text of one batch is kept below this, far from where 32-bit offsets end.
+/// Maximum bytes of strings in one batch, well below the limit of 32-bit offsets.
 const MAX_TEXT: usize = 1 << 28;
 
-/// What the columns of the output are made of. Plain data, shared by the tasks of a plan.
+/// The definition of the output columns. Plain data, shared by the tasks of a plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     /// The columns of every batch.
     pub(crate) schema: SchemaRef,
-    /// How each of them comes about.
+    /// The origin of each column.
     pub(crate) columns: Vec<Part>,
     /// The slots that sources fill: name and type.
     pub(crate) slots: Vec<(Arc<str>, DataType)>,
-    /// How values are shown.
+    /// How values map to Arrow.
     pub(crate) show: Show,
     /// Rows per batch.
     pub(crate) batch_rows: usize,
 }
 
-/// Where a column of the output comes from.
+/// The origin of an output column.
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
     /// The time.
     Time,
     /// A slot.
     Slot(usize),
-    /// The same text in every row, or null.
+    /// The same string in every row, or null.
     Constant(Option<Arc<str>>),
     /// The measurement that each row belongs to (long table).
     Measurement,
 }
 
-/// Growing rows.
+/// Rows collected so far.
 #[derive(Debug)]
 pub(crate) struct Output {
     shape: Arc<Shape>,
-    /// Shared with the decoded page where a batch is one.
+    /// Shared with the decoded page if a batch is exactly one page.
     times: Arc<Vec<i64>>,
     slots: Vec<Slot>,
     /// Measurement and rows, for the long table.
     measurements: Vec<(Arc<str>, usize)>,
-    /// Whether the rows are to be a batch as they are.
+    /// Whether the rows form a complete batch as they are.
     closed: bool,
 }
 
@@ -102,7 +102,7 @@ impl Slot {
 }
 
 impl Output {
-    /// No rows yet.
+    /// Starts without rows.
     pub(crate) fn new(shape: Arc<Shape>) -> Self {
         let slots = shape.slots.iter().map(|(_, data_type)| Slot::new(*data_type)).collect();
         Self { shape, times: Arc::default(), slots, measurements: Vec::new(), closed: false }
@@ -113,24 +113,25 @@ impl Output {
         self.times.len()
     }
 
-    /// Rows a batch should have.
+    /// Target number of rows of a batch.
     pub(crate) fn batch_rows(&self) -> usize {
         self.shape.batch_rows
     }
 
-    /// Whether it is time for a batch.
+    /// Whether the batch is full.
     pub(crate) fn is_full(&self) -> bool {
-        let text = |slot: &Slot| matches!(&slot.values, Some(v @ Column::Binary(_)) if v.bytes() > MAX_TEXT);
-        self.closed || self.rows() >= self.shape.batch_rows || self.slots.iter().any(text)
+        let is_full =
+            |slot: &Slot| matches!(&slot.values, Some(v @ Column::Binary(_)) if v.bytes() > MAX_TEXT);
+        self.closed || self.rows() >= self.shape.batch_rows || self.slots.iter().any(is_full)
     }
 
-    /// Whether a run of so many rows makes a batch of its own.
+    /// Whether a run of this many rows forms a batch of its own.
     pub(crate) fn is_batch(&self, rows: usize) -> bool {
         self.rows() == 0 && rows <= self.shape.batch_rows && rows >= self.shape.batch_rows / 2
     }
 
-    /// Makes a batch of whole runs at the same times, all of whose rows have values, without copying them. Each comes
-    /// with the columns of its source.
+    /// Forms a batch from whole runs at the same times, with a value in every row, without copying. Each run
+    /// comes with the columns of its source.
     pub(crate) fn adopt<'a>(&mut self, runs: impl Iterator<Item = (Run, &'a [SourceColumn])>) {
         for (run, columns) in runs {
             for (column, source) in run.columns.into_iter().zip(columns) {
@@ -150,12 +151,12 @@ impl Output {
         Arc::make_mut(&mut self.times).extend_from_slice(times);
     }
 
-    /// Gives the new rows of a slot: a range of a run's column.
+    /// Fills the new rows of a slot from a range of a run's column.
     pub(crate) fn range(&mut self, slot: usize, column: &RunColumn, from: usize, to: usize) -> Result<()> {
         self.slots.get_mut(slot).map_or(Ok(()), |slot| slot.range(column, from, to))
     }
 
-    /// Gives the new rows of a slot: for each row one of the run's, or [`NONE`].
+    /// Fills the new rows of a slot: for each row one of the run's, or [`NONE`].
     pub(crate) fn picks(&mut self, slot: usize, column: &RunColumn, rows: &[u32]) -> Result<()> {
         let Some(slot) = self.slots.get_mut(slot) else { return Ok(()) };
         match &column.picks {
@@ -168,7 +169,7 @@ impl Output {
         }
     }
 
-    /// Fills slots that got nothing for the new rows.
+    /// Fills the slots that received no values for the new rows with nulls.
     pub(crate) fn end_rows(&mut self) {
         let rows = self.times.len();
         for slot in &mut self.slots {
@@ -179,7 +180,7 @@ impl Output {
         }
     }
 
-    /// Appends the points that are left in a run as rows of the long table, at most `rows` of them.
+    /// Appends the remaining points of a run as rows of the long table, at most `rows`.
     pub(crate) fn points(&mut self, run: &mut Run, sources: &[SourceColumn], rows: usize) -> Result<()> {
         let from = run.position;
         let to = run.end.min(from.saturating_add(rows));
@@ -209,7 +210,7 @@ impl Output {
         Ok(())
     }
 
-    /// The rows so far as a batch; nothing is left.
+    /// Takes the rows collected so far as a batch.
     pub(crate) fn take(&mut self) -> Result<RecordBatch> {
         let fresh = Self::new(Arc::clone(&self.shape));
         let Self { shape, times, slots, measurements, .. } = std::mem::replace(self, fresh);
@@ -225,7 +226,7 @@ impl Output {
             check_text(&values, *data_type, shape.show, nulls.as_ref(), named, &times)?;
             finished.push(Some(shape.show.array(values, *data_type, nulls)?));
         }
-        // The times make the rows even where nobody asked for them.
+        // The times define the rows even if the time column is not selected.
         let wants_time = shape.columns.iter().any(|part| matches!(part, Part::Time));
         let time = wants_time.then(|| shape.show.times(times));
         let mut columns = Vec::with_capacity(shape.columns.len());
@@ -236,7 +237,7 @@ impl Output {
                     Some(array) => array,
                     None => new_null_array(field.data_type(), rows),
                 },
-                Part::Constant(text) => constant(text.as_deref(), rows, field.data_type())?,
+                Part::Constant(value) => constant(value.as_deref(), rows, field.data_type())?,
                 Part::Measurement => {
                     let bytes = measurements.iter().map(|(name, n)| name.len() * n).sum();
                     let mut names = StringBuilder::with_capacity(rows, bytes);
@@ -262,21 +263,21 @@ fn measurement_at(measurements: &[(Arc<str>, usize)], row: usize) -> Option<&str
     found.map(|(name, _)| &**name)
 }
 
-/// The same text in every row.
-fn constant(text: Option<&str>, rows: usize, data_type: &arrow_schema::DataType) -> Result<ArrayRef> {
-    let Some(text) = text else { return Ok(new_null_array(data_type, rows)) };
-    if text.len().checked_mul(rows).is_none_or(|bytes| bytes > i32::MAX as usize) {
+/// The same string in every row.
+fn constant(value: Option<&str>, rows: usize, data_type: &arrow_schema::DataType) -> Result<ArrayRef> {
+    let Some(value) = value else { return Ok(new_null_array(data_type, rows)) };
+    if value.len().checked_mul(rows).is_none_or(|bytes| bytes > i32::MAX as usize) {
         return Err(
             Error::limit("the tags of one batch take more than 2 GiB").hint("read fewer rows per batch")
         );
     }
     Ok(match data_type {
-        arrow_schema::DataType::Binary => Arc::new(BinaryArray::new_repeated(text.as_bytes(), rows)),
-        _ => Arc::new(StringArray::new_repeated(text, rows)),
+        arrow_schema::DataType::Binary => Arc::new(BinaryArray::new_repeated(value.as_bytes(), rows)),
+        _ => Arc::new(StringArray::new_repeated(value, rows)),
     })
 }
 
-/// Refuses text that is not UTF-8, naming the point.
+/// Refuses strings that are not UTF-8; the error names the point.
 fn check_text<'a>(
     values: &Column,
     data_type: DataType,
@@ -286,9 +287,9 @@ fn check_text<'a>(
     times: &[i64],
 ) -> Result<()> {
     let Column::Binary(strings) = values else { return Ok(()) };
-    if !data_type.is_text()
+    if !data_type.is_string()
         || show.text_as_binary
-        || std::str::from_utf8(&strings.data).is_ok_and(|text| cuts_whole(text, &strings.offsets))
+        || std::str::from_utf8(&strings.data).is_ok_and(|value| cuts_whole(value, &strings.offsets))
     {
         return Ok(());
     }
@@ -297,12 +298,12 @@ fn check_text<'a>(
     });
     let row = bad.unwrap_or_default();
     let time = times.value(row);
-    Err(Error::corrupt(format!("the text of '{}' at time {time} is not UTF-8", name(row).escape_debug()))
+    Err(Error::corrupt(format!("the string of '{}' at time {time} is not UTF-8", name(row).escape_debug()))
         .class("not_utf8")
         .suggest("read it with {}", [Action::StringsAsBinary]))
 }
 
-/// Whether every offset lies between two characters.
-fn cuts_whole(text: &str, offsets: &[i32]) -> bool {
-    text.is_ascii() || offsets.iter().all(|at| text.is_char_boundary(*at as usize))
+/// Whether every offset is a character boundary.
+fn cuts_whole(value: &str, offsets: &[i32]) -> bool {
+    value.is_ascii() || offsets.iter().all(|at| value.is_char_boundary(*at as usize))
 }

@@ -1,4 +1,4 @@
-//! One page: decompressed, split, decoded.
+//! A page: decompressed, split, decoded.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::column::{Column, NONE};
 use super::values;
 use crate::meta::{ChunkHeader, Compression, Encoding, PageHeader, Physical, Statistics, Version};
 
-/// Largest page that is unfolded, whatever its header claims. The original aims at 64 KiB.
+/// Maximum decompressed size of a page, regardless of its header. The original aims at 64 KiB.
 const MAX_PAGE_BYTES: u64 = 1 << 29;
 
 /// A page in the bytes of its chunk.
@@ -22,11 +22,11 @@ pub(crate) struct Page {
     pub(crate) offset: u64,
     /// The absolute offset of the compressed bytes.
     pub(crate) start: u64,
-    /// The compressed bytes; empty where only the header was read.
+    /// The compressed bytes; empty if only the header was read.
     pub(crate) data: Bytes,
 }
 
-/// Cuts the bytes of a chunk, which start at `offset`, into its pages.
+/// Splits the bytes of a chunk, which start at `offset`, into its pages.
 pub(crate) fn split(header: &ChunkHeader, version: Version, bytes: &Bytes, offset: u64) -> Result<Vec<Page>> {
     let mut cursor = Cursor::new(bytes, offset, "page header");
     let mut pages = Vec::new();
@@ -38,20 +38,20 @@ pub(crate) fn split(header: &ChunkHeader, version: Version, bytes: &Bytes, offse
         pages.push(Page { header: page, offset: at, start, data: bytes.slice(from..cursor.position()) });
     }
     if header.pages.is_some_and(|n| n as usize != pages.len()) {
-        let text =
+        let message =
             format!("a chunk states {} pages and has {}", header.pages.unwrap_or_default(), pages.len());
-        return Err(Error::corrupt(text).class("bad_count").offset(offset));
+        return Err(Error::corrupt(message).class("bad_count").offset(offset));
     }
     Ok(pages)
 }
 
 impl Page {
-    /// Where the compressed bytes lie.
+    /// The range of the compressed bytes.
     pub(crate) fn range(&self) -> Range<u64> {
         self.start..self.start.saturating_add(u64::from(self.header.compressed_size))
     }
 
-    /// The bytes before compression; `scratch` holds them where they are not those that are stored.
+    /// The bytes before compression; stored in `scratch` unless the page is uncompressed.
     pub(crate) fn unfold<'a>(
         &'a self,
         compression: Compression,
@@ -62,12 +62,12 @@ impl Page {
 
     fn unfold_bytes<'a>(&'a self, compression: Compression, scratch: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         let (size, stored) = (u64::from(self.header.uncompressed_size), self.data.len() as u64);
-        // How many times larger the output of each compressor can be at most.
+        // The maximum expansion ratio of each compressor.
         let ratio = match compression {
             Compression::Uncompressed => {
                 if size != stored {
-                    let text = format!("an uncompressed page has {stored} bytes and states {size}");
-                    return Err(Error::corrupt(text).class("bad_length"));
+                    let message = format!("an uncompressed page has {stored} bytes and states {size}");
+                    return Err(Error::corrupt(message).class("bad_length"));
                 }
                 return Ok(&self.data);
             }
@@ -77,10 +77,11 @@ impl Page {
             Compression::Zstd | Compression::Lzma2 => u64::MAX,
         };
         if size > MAX_PAGE_BYTES || size > stored.saturating_mul(ratio).saturating_add(64) {
-            let text = format!("a page of {stored} bytes cannot unfold to {size}");
-            return Err(Error::corrupt(text).class("bad_length"));
+            let message = format!("a page of {stored} bytes cannot decompress to {size}");
+            return Err(Error::corrupt(message).class("bad_length"));
         }
-        // What an earlier page left is overwritten: a page that unfolds to less than it states is an error.
+        // The bytes of an earlier page are overwritten completely: a page that decompresses to less than
+        // stated is an error.
         scratch.resize(size as usize, 0);
         compress::decompress_into(compression.compressor(), &self.data, scratch)?;
         Ok(scratch)
@@ -92,13 +93,13 @@ pub(crate) fn split_columns(bytes: &[u8], offset: u64) -> Result<(&[u8], &[u8])>
     let mut cursor = Cursor::new(bytes, 0, "page");
     let length = cursor.uvarint().at_offset(offset)?;
     let times = cursor.bytes_u64(length).map_err(|_| {
-        let text = format!("the time column of a page takes {length} bytes, the page has {}", bytes.len());
-        Error::corrupt(text).class("bad_length").offset(offset)
+        let message = format!("the time column of a page takes {length} bytes, the page has {}", bytes.len());
+        Error::corrupt(message).class("bad_length").offset(offset)
     })?;
     Ok((times, cursor.rest()))
 }
 
-/// The points of an ordinary page, appended to `times` and `column` (which is `None` when only times are wanted).
+/// Appends the points of an ordinary page to `times` and `column` (`None` if only times are needed).
 pub(crate) fn decode_points(
     page: &Page,
     header: &ChunkHeader,
@@ -136,8 +137,8 @@ pub(crate) fn decode_time_page(
     }
     let bytes = page.unfold(header.compression, scratch)?;
     let statistics = page.header.statistics.as_ref().or(statistics);
-    // A time column of an encoding that was never built for times is one of the usual encoding: some writers leave
-    // the field at PLAIN.
+    // A time column with an encoding that never applies to times uses the default encoding: some writers
+    // leave the field at PLAIN.
     values::decode_times(bytes, Some(header.encoding), statistics)
         .or_else(|error| match header.encoding {
             Encoding::Ts2Diff => Err(error),
@@ -146,16 +147,16 @@ pub(crate) fn decode_time_page(
         .at_offset(page.offset)
 }
 
-/// The values of a page of an aligned column: one row per time of the time page beside it.
+/// The values of a page of an aligned column: one row per time of the matching time page.
 #[derive(Debug)]
 pub(crate) struct AlignedValues {
-    /// The values that are there.
+    /// The stored values.
     pub(crate) values: Column,
-    /// For each row the index among them, or [`NONE`]; absent when every row has a value.
+    /// For each row the index of its value, or [`NONE`]; absent if every row has a value.
     pub(crate) picks: Option<Vec<u32>>,
 }
 
-/// Decodes a page of an aligned value column with `rows` rows, of which the first `wanted` are wanted.
+/// Decodes the first `wanted` of the `rows` rows of a page of an aligned value column.
 pub(crate) fn decode_aligned(
     page: &Page,
     header: &ChunkHeader,
@@ -173,8 +174,8 @@ pub(crate) fn decode_aligned(
     let mut cursor = Cursor::new(bytes, 0, "aligned page");
     let stated = cursor.i32_be().at_offset(page.offset)?;
     if usize::try_from(stated).ok() != Some(rows) {
-        let text = format!("a page of an aligned column has {stated} rows, the time column {rows}");
-        return Err(Error::corrupt(text).class("bad_count").offset(page.offset));
+        let message = format!("a page of an aligned column has {stated} rows, the time column {rows}");
+        return Err(Error::corrupt(message).class("bad_count").offset(page.offset));
     }
     let bitmap = cursor.bytes(rows.div_ceil(8)).at_offset(page.offset)?;
     let (picks, present) = unpack(bitmap, rows.min(wanted));
@@ -184,9 +185,9 @@ pub(crate) fn decode_aligned(
     Ok(AlignedValues { values, picks })
 }
 
-/// Which value each row has, and how many there are; `None` when all rows have one.
+/// The value index of each row, and the number of values; `None` if all rows have one.
 fn unpack(bitmap: &[u8], rows: usize) -> (Option<Vec<u32>>, usize) {
-    // Bits behind the last row do not count.
+    // Bits after the last row are ignored.
     let bits = bitmap.iter().take(rows.div_ceil(8)).enumerate().map(|(i, byte)| {
         let real = rows.saturating_sub(i * 8).min(8);
         byte & !(0xff_u16 >> real) as u8

@@ -1,7 +1,7 @@
-//! Planning a device: which chunks a scan needs, cut into tasks along the axis of time.
+//! Plans a device: selects the chunks that a scan needs and splits them into tasks along the time axis.
 //!
-//! Chunks that overlap in time form a component; components are disjoint, so tasks give rows in the order of time
-//! and need nothing of each other. Small components share a task.
+//! Chunks that overlap in time form a component; components are disjoint, so tasks return rows in time order
+//! and are independent. Small components share a task.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use tesselle_core::{Plan, Task};
 use super::assemble::{ColumnData, DeviceData};
 use super::loaded::ChunkRef;
 use super::output::Shape;
-use super::prune::{Piece, Pruner};
+use super::prune::{Pruner, Span};
 use super::source::TaskChunk;
-use super::task::{Component, ScanTask, Share, Strand};
+use super::task::{Component, ScanTask, Strand, TimeWindow};
 use crate::meta::DataType;
 use crate::open::Archive;
 
-/// Values a task should have; less is joined with the next component.
+/// Target number of values per task; a smaller component is joined with the next one.
 const TASK_VALUES: u64 = 1 << 18;
 
-/// Values a task may have; chunks with more are shared by several tasks.
+/// Maximum number of values per task; larger components are shared by several tasks.
 const SHARED_VALUES: u64 = 1 << 18;
-/// Tasks that share chunks; each of them looks at all page headers.
-const MAX_SHARES: u64 = 64;
+/// Maximum number of tasks that share chunks; each of them reads all page headers.
+const MAX_WINDOWS: u64 = 64;
 
-/// What the rows of a scan are.
+/// The rows of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// A row per time.
@@ -36,19 +36,19 @@ pub(crate) enum Mode {
 
 /// A scan of one device.
 pub(crate) struct Request {
-    /// What comes out.
+    /// The output columns.
     pub(crate) shape: Arc<Shape>,
     /// Rows or points.
     pub(crate) mode: Mode,
     /// For each column of the device the slot it fills.
     pub(crate) slots: Vec<Option<usize>>,
-    /// For each column of the device what the predicate calls it.
+    /// For each column of the device its name in the predicate.
     pub(crate) names: Arc<[Arc<str>]>,
-    /// What statistics can rule out.
+    /// Pruning by statistics.
     pub(crate) pruner: Arc<Pruner>,
 }
 
-/// A chunk that is kept, with the column it belongs to; `None` is the time column.
+/// A selected chunk with its column; `None` is the time column.
 struct Kept {
     column: Option<usize>,
     chunk: ChunkRef,
@@ -73,20 +73,21 @@ pub(crate) fn plan_device(archive: &Arc<Archive>, data: &DeviceData, request: &R
         pending.push(component);
         if size >= TASK_VALUES || components.is_empty() {
             let parts = std::mem::take(&mut pending);
-            for share in shares(archive, &request.pruner, &parts, size) {
-                plan.tasks.push(task(archive, data, request, &parts, &share));
+            for window in time_windows(archive, &request.pruner, &parts, size) {
+                plan.tasks.push(task(archive, data, request, &parts, &window));
             }
             size = 0;
         }
     }
 }
 
-/// The tasks that read these components. One component of many values is read by several tasks, each for a stretch of
-/// time; that takes pages whose bounds can be trusted, and a storage where asking again for the same bytes is free.
-fn shares(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) -> Vec<Share> {
+/// The tasks that read these components. A component with many values is read by several tasks, each for a
+/// time range; this requires pages with reliable bounds, and a storage where reading the same bytes again is
+/// free.
+fn time_windows(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) -> Vec<TimeWindow> {
     let loaded = Arc::default();
-    let whole = vec![Share { window: None, parts: 1, first: true, loaded: Arc::clone(&loaded) }];
-    let count = (values / SHARED_VALUES).min(MAX_SHARES);
+    let whole = vec![TimeWindow { times: None, parts: 1, first: true, loaded: Arc::clone(&loaded) }];
+    let count = (values / SHARED_VALUES).min(MAX_WINDOWS);
     let ([component], true) = (parts, count > 1) else { return whole };
     let one_each = {
         let mut columns: Vec<_> = component.iter().map(|k| k.column).collect();
@@ -105,7 +106,7 @@ fn shares(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) 
     if count == 1 {
         return whole;
     }
-    // As many slices for each. Those that nobody wants may lie between: they are the task's before them.
+    // The same number of slices for each. Slices without wanted rows belong to the preceding task.
     let groups = slices.chunks(slices.len().div_ceil(count as usize).max(1));
     let starts: Vec<i64> = groups.filter_map(|group| group.first()).map(|slice| slice.0).skip(1).collect();
     let firsts = std::iter::once(i64::MIN).chain(starts.iter().copied());
@@ -113,8 +114,8 @@ fn shares(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) 
     let windows = firsts.zip(lasts);
     windows
         .enumerate()
-        .map(|(i, window)| Share {
-            window: Some(window),
+        .map(|(i, times)| TimeWindow {
+            times: Some(times),
             parts: count,
             first: i == 0,
             loaded: Arc::clone(&loaded),
@@ -122,10 +123,10 @@ fn shares(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) 
         .collect()
 }
 
-/// Slices of time in which it is looked for rows before the work is shared out.
+/// Time slices probed when a component is split into tasks.
 const SLICES: u64 = 64;
 
-/// The slices of the stretch from `lo` to `hi` that may have wanted rows, the outer ones open.
+/// The slices of the range from `lo` to `hi` that may have matching rows, the outer ones open.
 fn wanted_slices(pruner: &Pruner, lo: i64, hi: i64) -> Vec<(i64, i64)> {
     let span = i128::from(hi) - i128::from(lo);
     let start = |i: u64| (i128::from(lo) + span * i128::from(i) / i128::from(SLICES)) as i64;
@@ -139,23 +140,23 @@ fn wanted_slices(pruner: &Pruner, lo: i64, hi: i64) -> Vec<(i64, i64)> {
     (0..SLICES).map(slice).filter(is_wanted).collect()
 }
 
-/// The chunks that may hold what the scan asks for.
+/// The chunks that may have rows of the scan.
 fn choose(data: &DeviceData, request: &Request, plan: &mut Plan) -> Vec<Kept> {
     let pruner = &request.pruner;
     let mentioned = pruner.columns();
     let is_mentioned = |i: usize| request.names.get(i).is_some_and(|name| mentioned.contains(&&**name));
-    // A row that lacks a value in a column where the predicate needs one never matches: the times of columns that
-    // nobody asked for are then of no interest.
+    // A row without a value in a column that the predicate requires never matches, so the times of columns
+    // that are not selected are not needed.
     let needed = request.mode == Mode::Rows
         && (0..data.columns.len())
             .any(|i| is_mentioned(i) && request.names.get(i).is_some_and(|n| pruner.rejects_null(n)));
-    // Where a column has no chunk it has no value. What bounds of values rule out is judged once the encodings are
-    // known, which stand in the headers of the chunks: some keep values only roughly.
+    // A column has no values where it has no chunk. Pruning by value bounds happens once the encodings are
+    // known from the chunk headers, because some encodings are lossy.
     let excluded = if request.mode == Mode::Rows {
         let columns = data.columns.iter().enumerate().filter(|(i, _)| is_mentioned(*i));
-        pruner.excluded(columns.filter_map(|(i, column)| Some((&**request.names.get(i)?, pieces(column)))))
+        pruner.excluded(columns.filter_map(|(i, column)| Some((&**request.names.get(i)?, spans(column)))))
     } else {
-        super::prune::Stretches::default()
+        super::prune::TimeRanges::default()
     };
     let mut kept = Vec::new();
     let mut consider = |column: Option<usize>, chunk: &ChunkRef, values: bool| {
@@ -199,11 +200,11 @@ fn choose(data: &DeviceData, request: &Request, plan: &mut Plan) -> Vec<Kept> {
     kept
 }
 
-fn pieces(column: &ColumnData) -> Vec<Piece> {
-    column.chunks.iter().map(|c| Piece { lo: c.lo, hi: c.hi, bounds: None }).collect()
+fn spans(column: &ColumnData) -> Vec<Span> {
+    column.chunks.iter().map(|c| Span { lo: c.lo, hi: c.hi, bounds: None }).collect()
 }
 
-/// Cuts chunks into components that are disjoint in time, the last one first.
+/// Splits chunks into components that are disjoint in time, the last one first.
 fn cut(mut kept: Vec<Kept>) -> Vec<Vec<Kept>> {
     kept.sort_by_key(|k| (k.chunk.lo, k.chunk.hi));
     let mut components: Vec<Vec<Kept>> = Vec::new();
@@ -229,7 +230,7 @@ fn task(
     data: &DeviceData,
     request: &Request,
     parts: &[Vec<Kept>],
-    share: &Share,
+    window: &TimeWindow,
 ) -> Box<dyn Task> {
     let mut chunks = Vec::new();
     let mut components = Vec::with_capacity(parts.len());
@@ -272,6 +273,6 @@ fn task(
         names,
         chunks,
         components,
-        share,
+        window,
     ))
 }

@@ -1,8 +1,9 @@
-//! What statistics tell about a predicate: which stretches of time can hold no matching row.
+//! Pruning: the time ranges in which, by statistics, no row can match a predicate.
 //!
-//! Rows of a device are joined over its series. A piece (chunk or page) of column X whose bounds rule the predicate
-//! out rules it out for every row in its stretch of time, because X is there either one of its values or null; but
-//! only if no other piece of X reaches into that stretch. Such stretches are left out for all columns.
+//! Rows of a device are joined over its series. If the bounds of a span (chunk or page) of column X rule the
+//! predicate out, they rule it out for every row in its time range, because X is there either one of its
+//! values or null; but only if no other span of X overlaps that time range. Such time ranges are skipped for
+//! all columns.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +11,18 @@ use tesselle_core::{ColumnBounds, Comparison, Predicate, Scalar, Verdict};
 
 use crate::meta::{DataType, Statistics, Sum, Value};
 
-/// The predicate of a scan with what is known beforehand about some columns (tags, the device).
+/// The predicate of a scan with what is known in advance about some columns (tags, the device).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pruner {
     predicate: Option<Predicate>,
     constants: BTreeMap<String, ColumnBounds>,
-    /// The first and last wanted time, where the predicate is about nothing else; the first may be behind the last.
+    /// The first and last matching time, if the predicate is only about time; an empty range has first >
+    /// last.
     interval: Option<(i128, i128)>,
 }
 
-/// The first and last time of the rows that match, where the predicate asks for one stretch of time and nothing else.
+/// The first and last time of the matching rows, if the predicate selects a single time range and nothing
+/// else.
 pub(crate) fn interval_of(predicate: &Predicate) -> Option<(i128, i128)> {
     let all = (i128::from(i64::MIN), i128::from(i64::MAX));
     match predicate {
@@ -39,20 +42,20 @@ pub(crate) fn interval_of(predicate: &Predicate) -> Option<(i128, i128)> {
     }
 }
 
-/// A piece of a column: its stretch of time and what is known of its values.
+/// A chunk or page of a column: its time range and the bounds of its values.
 #[derive(Debug, Clone)]
-pub(crate) struct Piece {
+pub(crate) struct Span {
     pub(crate) lo: i64,
     pub(crate) hi: i64,
     pub(crate) bounds: Option<ColumnBounds>,
 }
 
-/// Stretches of time, disjoint and ascending.
+/// Disjoint, ascending time ranges.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Stretches(Vec<(i64, i64)>);
+pub(crate) struct TimeRanges(Vec<(i64, i64)>);
 
-impl Stretches {
-    /// Joins what touches.
+impl TimeRanges {
+    /// Merges overlapping and adjacent ranges.
     pub(crate) fn new(mut parts: Vec<(i64, i64)>) -> Self {
         parts.sort_unstable();
         let mut joined: Vec<(i64, i64)> = Vec::with_capacity(parts.len());
@@ -65,24 +68,24 @@ impl Stretches {
         Self(joined)
     }
 
-    /// Whether all of `[lo, hi]` lies in one stretch.
+    /// Whether one range contains all of `[lo, hi]`.
     pub(crate) fn covers(&self, lo: i64, hi: i64) -> bool {
         let at = self.0.partition_point(|(_, end)| *end < lo);
         self.0.get(at).is_some_and(|(from, to)| *from <= lo && hi <= *to)
     }
 
-    /// The stretches.
+    /// The ranges.
     pub(crate) fn parts(&self) -> &[(i64, i64)] {
         &self.0
     }
 
-    /// What lies in both.
+    /// The intersection.
     pub(crate) fn intersect(&self, other: &Self) -> Self {
         let pairs = self.0.iter().flat_map(|a| other.0.iter().map(move |b| (a.0.max(b.0), a.1.min(b.1))));
         Self::new(pairs.filter(|(lo, hi)| lo <= hi).collect())
     }
 
-    /// Everything else.
+    /// The complement.
     fn complement(&self) -> Vec<(i64, i64)> {
         let mut parts = Vec::with_capacity(self.0.len() + 1);
         let mut next = Some(i64::MIN);
@@ -106,7 +109,7 @@ impl Pruner {
         Self { predicate, constants, interval }
     }
 
-    /// Whether every row in `[lo, hi]` is wanted, as far as can be told at no cost.
+    /// Whether every row in `[lo, hi]` matches, as far as can be determined cheaply.
     pub(crate) fn wants_all(&self, lo: i64, hi: i64) -> bool {
         let inside = |(from, to): (i128, i128)| from <= i128::from(lo) && i128::from(hi) <= to;
         self.predicate.is_none() || self.interval.is_some_and(inside)
@@ -135,7 +138,7 @@ impl Pruner {
         self.is_never(Some((lo, hi)), None)
     }
 
-    /// Whether no row of a piece can match in which column `name` is as `bounds` says.
+    /// Whether no row of a span can match if column `name` has these `bounds`.
     pub(crate) fn rules_out(&self, name: &str, lo: i64, hi: i64, bounds: &ColumnBounds) -> bool {
         self.is_never(Some((lo, hi)), Some((name, bounds)))
     }
@@ -150,24 +153,24 @@ impl Pruner {
         self.predicate.as_ref().map(|p| p.columns().into_iter().collect()).unwrap_or_default()
     }
 
-    /// The stretches in which no row can match, judged by the pieces of the columns it mentions.
-    pub(crate) fn excluded<'a>(&self, columns: impl Iterator<Item = (&'a str, Vec<Piece>)>) -> Stretches {
+    /// The time ranges in which no row can match, by the spans of the columns that the predicate mentions.
+    pub(crate) fn excluded<'a>(&self, columns: impl Iterator<Item = (&'a str, Vec<Span>)>) -> TimeRanges {
         let mut out = Vec::new();
-        for (name, mut pieces) in columns {
-            pieces.sort_by_key(|p| (p.lo, p.hi));
-            let disjoint = pieces.windows(2).all(|pair| pair[0].hi < pair[1].lo);
+        for (name, mut spans) in columns {
+            spans.sort_by_key(|p| (p.lo, p.hi));
+            let disjoint = spans.windows(2).all(|pair| pair[0].hi < pair[1].lo);
             if self.rejects_null(name) {
-                let there = Stretches::new(pieces.iter().map(|p| (p.lo, p.hi)).collect());
+                let there = TimeRanges::new(spans.iter().map(|p| (p.lo, p.hi)).collect());
                 out.extend(there.complement());
             }
             if disjoint {
-                let hopeless = pieces.iter().filter(|p| {
+                let hopeless = spans.iter().filter(|p| {
                     p.bounds.as_ref().is_some_and(|bounds| self.rules_out(name, p.lo, p.hi, bounds))
                 });
                 out.extend(hopeless.map(|p| (p.lo, p.hi)));
             }
         }
-        Stretches::new(out)
+        TimeRanges::new(out)
     }
 }
 
@@ -176,10 +179,10 @@ pub(crate) fn all_null() -> ColumnBounds {
     ColumnBounds { nulls: Some(1), rows: Some(1), ..ColumnBounds::default() }
 }
 
-/// What statistics say about the values of a piece; `None` when nothing that a predicate could use.
+/// The bounds of the values of a span from its statistics; `None` if they are unusable for a predicate.
 ///
-/// Text has none: the format orders it by signed bytes. Floats that may hold a NaN have none either, for bounds
-/// leave NaN out while predicates place it above all numbers; a NaN always shows in the sum.
+/// Strings have none: the format orders them by signed bytes. Floats that may include NaN have none either,
+/// because bounds ignore NaN while predicates order it above all numbers; a NaN always shows in the sum.
 pub(crate) fn bounds_of(statistics: &Statistics, data_type: DataType) -> Option<ColumnBounds> {
     let scalar = |value: &Value| match value {
         Value::Boolean(v) => Some(Scalar::Bool(*v)),
@@ -203,27 +206,27 @@ pub(crate) fn bounds_of(statistics: &Statistics, data_type: DataType) -> Option<
 mod tests {
     use super::*;
 
-    fn pruner(text: &str) -> Pruner {
-        Pruner::new(Some(text.parse().unwrap()), BTreeMap::new())
+    fn pruner(condition: &str) -> Pruner {
+        Pruner::new(Some(condition.parse().unwrap()), BTreeMap::new())
     }
 
-    fn piece(lo: i64, hi: i64, min: i64, max: i64) -> Piece {
+    fn span(lo: i64, hi: i64, min: i64, max: i64) -> Span {
         let bounds = ColumnBounds { nulls: None, ..ColumnBounds::range(min, max) };
-        Piece { lo, hi, bounds: Some(bounds) }
+        Span { lo, hi, bounds: Some(bounds) }
     }
 
     #[test]
-    fn stretches_join_and_complement() {
-        let s = Stretches::new(vec![(5, 9), (0, 3), (4, 4), (20, i64::MAX)]);
+    fn time_ranges_merge_and_complement() {
+        let s = TimeRanges::new(vec![(5, 9), (0, 3), (4, 4), (20, i64::MAX)]);
         assert_eq!(s.parts(), [(0, 9), (20, i64::MAX)]);
         assert_eq!(s.complement(), [(i64::MIN, -1), (10, 19)]);
         assert!(s.covers(2, 9) && !s.covers(2, 10) && s.covers(30, 40));
     }
 
     #[test]
-    fn intervals_of_time_rule_out_what_the_predicate_rules_out() {
+    fn time_intervals_agree_with_the_predicate() {
         let i64s = (i128::from(i64::MIN), i128::from(i64::MAX));
-        let of = |text: &str| interval_of(&text.parse().unwrap());
+        let of = |condition: &str| interval_of(&condition.parse().unwrap());
         assert_eq!(of("time BETWEEN 3 AND 9 AND time > 4"), Some((5, 9)));
         assert_eq!(of("time < 7"), Some((i64s.0, 6)));
         assert_eq!(of("time = 7 AND time >= 9"), Some((9, 7)));
@@ -233,36 +236,36 @@ mod tests {
             assert_eq!(of(other), None, "{other}");
         }
         assert_eq!(of("time < 7.5"), None);
-        for text in ["time BETWEEN 3 AND 9", "time > 5 AND time < 6", "time = 9223372036854775807"] {
-            let quick = pruner(text);
+        for condition in ["time BETWEEN 3 AND 9", "time > 5 AND time < 6", "time = 9223372036854775807"] {
+            let quick = pruner(condition);
             let slow = Pruner { interval: None, ..quick.clone() };
             let times = [i64::MIN, 2, 3, 5, 6, 9, 10, i64::MAX];
             for (i, lo) in times.into_iter().enumerate() {
                 for hi in times.into_iter().skip(i) {
                     let out = quick.rules_out_time(lo, hi);
-                    assert!(out || !slow.rules_out_time(lo, hi), "{text} {lo} {hi}");
-                    assert!(!(out && quick.wants_all(lo, hi)), "{text} {lo} {hi}");
+                    assert!(out || !slow.rules_out_time(lo, hi), "{condition} {lo} {hi}");
+                    assert!(!(out && quick.wants_all(lo, hi)), "{condition} {lo} {hi}");
                 }
             }
         }
     }
 
     #[test]
-    fn a_hopeless_piece_excludes_its_time_for_every_column() {
-        let pieces = vec![piece(0, 9, 1, 5), piece(10, 19, 50, 60)];
-        let excluded = pruner("x > 40").excluded([("x", pieces.clone())].into_iter());
+    fn a_pruned_span_excludes_its_time_for_every_column() {
+        let spans = vec![span(0, 9, 1, 5), span(10, 19, 50, 60)];
+        let excluded = pruner("x > 40").excluded([("x", spans.clone())].into_iter());
         assert!(excluded.covers(0, 9) && !excluded.covers(10, 11));
-        // Rows outside the pieces have a null x and cannot match either.
+        // Rows outside the spans have a null x and cannot match either.
         assert!(excluded.covers(20, 30));
-        let excluded = pruner("x > 40 OR y = 1").excluded([("x", pieces)].into_iter());
+        let excluded = pruner("x > 40 OR y = 1").excluded([("x", spans)].into_iter());
         assert!(!excluded.covers(0, 9));
     }
 
     #[test]
-    fn overlapping_pieces_exclude_nothing() {
-        // The newer piece hides values of the older one: leaving it out would bring them back.
-        let pieces = vec![piece(0, 9, 50, 60), piece(5, 9, 1, 2)];
-        let excluded = pruner("x > 40").excluded([("x", pieces)].into_iter());
+    fn overlapping_spans_exclude_nothing() {
+        // The newer span hides values of the older one: skipping it would bring them back.
+        let spans = vec![span(0, 9, 50, 60), span(5, 9, 1, 2)];
+        let excluded = pruner("x > 40").excluded([("x", spans)].into_iter());
         assert!(!excluded.covers(5, 9));
     }
 }

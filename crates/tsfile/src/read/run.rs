@@ -1,4 +1,4 @@
-//! A stretch of decoded points with ascending, distinct times.
+//! A run of decoded points with ascending, distinct times.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use super::column::{Column, NONE};
 /// Points of one or more columns at common times.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
-    /// Ascending and distinct once [`Run::normalise`] has run.
+    /// Ascending and distinct once [`Run::normalize`] has run.
     pub(crate) times: Arc<Vec<i64>>,
     /// The columns.
     pub(crate) columns: Vec<RunColumn>,
-    /// Rows before this one are used up.
+    /// Rows before this one are consumed.
     pub(crate) position: usize,
-    /// Rows from this one on are another task's.
+    /// Rows from this one on belong to another task.
     pub(crate) end: usize,
-    /// Whether the times are known to ascend and to be distinct.
+    /// Whether the times are known to be ascending and distinct.
     pub(crate) ordered: bool,
 }
 
@@ -27,11 +27,11 @@ pub(crate) struct Run {
 pub(crate) struct RunColumn {
     /// The values.
     pub(crate) values: Column,
-    /// For each row the index among the values, or [`NONE`]; absent when they are one to one.
+    /// For each row the index of its value, or [`NONE`]; absent if they are one to one.
     pub(crate) picks: Option<Vec<u32>>,
 }
 
-/// Whether times ascend and are distinct. Counted rather than searched for: almost always they are.
+/// Whether times are ascending and distinct. Counts instead of stopping early: almost always they are.
 pub(crate) fn is_ascending(times: &[i64]) -> bool {
     times.iter().zip(times.iter().skip(1)).filter(|(a, b)| a >= b).count() == 0
 }
@@ -43,17 +43,17 @@ impl Run {
         Self { times, columns, position: 0, end, ordered: false }
     }
 
-    /// The times that are left.
+    /// The remaining times.
     pub(crate) fn rest(&self) -> &[i64] {
         self.times.within(self.position..self.end)
     }
 
-    /// Whether nothing of it is used up or another task's, and all rows have all values.
+    /// Whether no row is consumed or another task's, and all rows have all values.
     pub(crate) fn is_whole(&self) -> bool {
         self.position == 0 && self.end == self.times.len() && self.columns.iter().all(|c| c.picks.is_none())
     }
 
-    /// Puts the rows in the order of time; of rows at one time the last counts.
+    /// Sorts the rows by time; of rows at the same time the last one wins.
     pub(crate) fn normalise(&mut self) -> Result<()> {
         if self.ordered || is_ascending(&self.times) {
             return Ok(());
@@ -70,7 +70,7 @@ impl Run {
         self.keep(&kept)
     }
 
-    /// Drops the rows in `deleted`, which lie in ascending order.
+    /// Drops the rows in `deleted`, which is ascending.
     pub(crate) fn delete(&mut self, deleted: &[(i64, i64)]) -> Result<()> {
         let hits = |time: i64| deleted.iter().any(|(from, to)| (*from..=*to).contains(&time));
         if deleted.is_empty() || !self.times.iter().any(|t| hits(*t)) {
@@ -100,7 +100,7 @@ impl Run {
 }
 
 impl RunColumn {
-    /// The column without the values at deleted times; the rows stay.
+    /// The column without the values at deleted times; the rows remain.
     pub(crate) fn hide(&mut self, times: &[i64], deleted: &[(i64, i64)]) {
         let hits = |time: i64| deleted.iter().any(|(from, to)| (*from..=*to).contains(&time));
         if deleted.is_empty() || !times.iter().any(|t| hits(*t)) {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_times_the_last_counts() {
+    fn of_equal_times_the_last_wins() {
         let mut run = run(&[50, 40, 60, 40, 10], &[0, 1, 2, 3, 4]);
         run.normalise().unwrap();
         assert_eq!(*run.times, [10, 40, 50, 60]);

@@ -1,4 +1,4 @@
-//! How types and columns appear in Arrow.
+//! Mapping of types and columns to Arrow.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use super::column::{Column, Strings};
 use super::date;
 use crate::meta::DataType;
 
-/// How values are shown.
+/// How values map to Arrow.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Show {
-    /// Text as bytes.
+    /// Strings as binary.
     pub(crate) text_as_binary: bool,
     /// Stored integers instead of times and dates.
     pub(crate) raw: bool,
 }
 
 impl Show {
-    /// As the options of an open say.
+    /// The mapping that the open options select.
     pub(crate) fn new(options: &OpenOptions) -> Self {
         Self { text_as_binary: options.text_as_binary, raw: options.raw }
     }
@@ -55,7 +55,7 @@ impl Show {
         Field::new(name, self.arrow_type(data_type), nullable).with_metadata(metadata)
     }
 
-    /// The array of a time column; times that others hold, too, are shared with them.
+    /// The array of a time column; shared if other columns have the same times.
     pub(crate) fn times(self, times: Arc<Vec<i64>>) -> ArrayRef {
         let values = match Arc::try_unwrap(times) {
             Ok(times) => ScalarBuffer::from(times),
@@ -71,7 +71,7 @@ impl Show {
         }
     }
 
-    /// The array of a column; text that is not UTF-8 is an error that gives the row.
+    /// The array of a column; a string that is not UTF-8 is an error that names the row.
     pub(crate) fn array(
         self,
         column: Column,
@@ -97,11 +97,11 @@ impl Show {
                 let Strings { offsets, data } = strings;
                 let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
                 let data = Buffer::from(data);
-                if data_type.is_text() && !self.text_as_binary {
+                if data_type.is_string() && !self.text_as_binary {
                     return StringArray::try_new(offsets, data, nulls)
                         .map(|a| Arc::new(a) as ArrayRef)
                         .map_err(|e| {
-                            Error::corrupt("text is not UTF-8")
+                            Error::corrupt("a string is not UTF-8")
                                 .class("not_utf8")
                                 .suggest("read it with {}", [Action::StringsAsBinary])
                                 .source(e)
@@ -128,7 +128,7 @@ fn days(dates: &[i32], nulls: Option<&NullBuffer>) -> Result<ScalarBuffer<i32>> 
             return Ok(0);
         }
         date::days(*stored).ok_or_else(|| {
-            Error::corrupt(format!("{stored} is no date"))
+            Error::corrupt(format!("{stored} is not a date"))
                 .class("bad_date")
                 .suggest("read it with {}", [Action::Raw])
         })

@@ -1,4 +1,4 @@
-//! Sources: what a stretch of time is read from, unit by unit, each unit decoded when its turn comes.
+//! Sources: sequences of units that cover a time range, each unit decoded on demand.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -17,46 +17,46 @@ use super::times::{Buffers, TimeBytes, Times};
 use super::values;
 use crate::meta::DataType;
 
-/// All that the units of a task refer to.
-pub(crate) struct Material {
+/// The chunks of a task and everything that its units refer to.
+pub(crate) struct TaskInput {
     /// The chunks of the task.
     pub(crate) chunks: Vec<TaskChunk>,
-    /// Their pages; `None` for chunks that were left out.
+    /// Their pages; `None` for skipped chunks.
     pub(crate) loaded: Arc<Vec<Option<Loaded>>>,
-    /// The bytes of wanted pages of chunks of which only the headers were read.
+    /// The bytes of selected pages, for chunks of which only the headers were read.
     pub(crate) fetched: HashMap<PageId, Bytes>,
     /// The files of the archive.
     pub(crate) files: Arc<[(Arc<str>, FileFacts)]>,
     /// The device, for messages.
     pub(crate) device: String,
-    /// The times whose rows are this task's, where chunks are shared by several.
+    /// The time range of this task, if several tasks share the chunks.
     pub(crate) window: Option<(i64, i64)>,
-    /// What times alone can rule out; `None` when the scan has no condition on them.
+    /// Pruning by times alone; `None` if the scan has no condition on time.
     pub(crate) times: Option<Arc<Pruner>>,
 }
 
 /// A chunk of a task.
 #[derive(Debug, Clone)]
 pub(crate) struct TaskChunk {
-    /// Where it is.
+    /// Its location.
     pub(crate) chunk: ChunkRef,
     /// Its measurement; empty for a time column.
     pub(crate) name: Arc<str>,
     /// Its type.
     pub(crate) data_type: DataType,
-    /// Whether values are wanted, not only times.
+    /// Whether values are needed, not only times.
     pub(crate) values: bool,
 }
 
 /// A page by chunk and number.
 pub(crate) type PageId = (usize, usize);
 
-/// A page that gives points of one column.
+/// A page with points of one column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PointPage {
     /// Times and values together.
     Ordinary(PageId),
-    /// A value page and the time page beside it.
+    /// A value page and the matching time page.
     Aligned {
         /// The time page.
         time: PageId,
@@ -67,10 +67,10 @@ pub(crate) enum PointPage {
     Times(PageId),
 }
 
-/// What is decoded in one go.
+/// The unit of decoding.
 #[derive(Debug)]
 pub(crate) enum Unit {
-    /// Points of one column; several pages, lowest rank first, where their times are mixed.
+    /// Points of one column; several pages, lowest rank first, if their times are mixed.
     Points(Vec<PointPage>),
     /// Rows of an aligned group: a time page and the value page of each column.
     Rows {
@@ -81,23 +81,23 @@ pub(crate) enum Unit {
     },
 }
 
-/// A sequence of units in the order of time.
+/// A sequence of units in time order.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Where its columns go; empty when it only says that rows exist.
+    /// Its columns; empty if it only contributes rows.
     pub(crate) columns: Vec<SourceColumn>,
-    /// Still to be decoded.
+    /// Units still to be decoded.
     pub(crate) units: VecDeque<Unit>,
-    /// Decoded and not used up.
+    /// Decoded and not consumed.
     pub(crate) run: Option<Run>,
-    /// The last time of the runs before.
+    /// The last time of the preceding runs.
     pub(crate) last: Option<i64>,
 }
 
 /// A column of a source.
 #[derive(Debug, Clone)]
 pub(crate) struct SourceColumn {
-    /// Which of the output's columns it is.
+    /// The output slot it fills.
     pub(crate) slot: usize,
     /// Its measurement.
     pub(crate) name: Arc<str>,
@@ -106,37 +106,36 @@ pub(crate) struct SourceColumn {
 }
 
 impl Source {
-    /// Makes sure that there is a run with rows left, unless all units are used up.
-    pub(crate) fn fill(&mut self, material: &Material, buffers: &mut Buffers) -> Result<()> {
+    /// Decodes until a run has rows left, or all units are consumed.
+    pub(crate) fn fill(&mut self, input: &TaskInput, buffers: &mut Buffers) -> Result<()> {
         while self.run.as_ref().is_none_or(|run| run.rest().is_empty()) {
             self.last = self.run.take().and_then(|run| run.times.last().copied()).or(self.last);
             let last = self.last;
             let Some(unit) = self.units.pop_front() else { return Ok(()) };
             let mut run = match &unit {
-                Unit::Points(pages) => self.decode_points(pages, material, buffers)?,
-                Unit::Rows { time, values } => self.decode_rows(*time, values, material, buffers)?,
+                Unit::Points(pages) => self.decode_points(pages, input, buffers)?,
+                Unit::Rows { time, values } => self.decode_rows(*time, values, input, buffers)?,
             };
             run.normalise()?;
             if let (Some(last), Some(first)) = (last, run.times.first())
                 && *first <= last
             {
-                let text =
-                    format!("the times of a page start at {first}, though the page before ends at {last}");
-                return Err(material.place(unit.first_page(), Error::corrupt(text).class("bad_statistics")));
+                let message = format!(
+                    "the times of a page start at {first}, although the previous page ends at {last}"
+                );
+                return Err(input.place(unit.first_page(), Error::corrupt(message).class("bad_statistics")));
             }
-            let rows = material.wanted_rows(&run.times);
+            let rows = input.wanted_rows(&run.times);
             (run.position, run.end) = (rows.start, rows.end);
             self.run = Some(run);
         }
         Ok(())
     }
 
-    fn decode_points(&self, pages: &[PointPage], material: &Material, buffers: &mut Buffers) -> Result<Run> {
+    fn decode_points(&self, pages: &[PointPage], input: &TaskInput, buffers: &mut Buffers) -> Result<Run> {
         let wanted = self.columns.first();
         let one = |page: PointPage, first_rows: bool, buffers: &mut Buffers| {
-            material
-                .decode_page(page, wanted, first_rows, buffers)
-                .map_err(|e| material.place(page.data_page(), e))
+            input.decode_page(page, wanted, first_rows, buffers).map_err(|e| input.place(page.data_page(), e))
         };
         if let [only] = pages {
             return one(*only, true, buffers);
@@ -158,32 +157,32 @@ impl Source {
         &self,
         time: PageId,
         values: &[Option<PageId>],
-        material: &Material,
+        input: &TaskInput,
         buffers: &mut Buffers,
     ) -> Result<Run> {
         let scratch = &mut buffers.unfolded;
-        let times = material.decode_time_page(time, scratch).map_err(|e| material.place(time, e))?;
-        let last = material.wanted_rows(&times).end;
+        let times = input.decode_time_page(time, scratch).map_err(|e| input.place(time, e))?;
+        let last = input.wanted_rows(&times).end;
         let mut columns = Vec::with_capacity(self.columns.len());
         for (column, page) in self.columns.iter().zip(values) {
             let mut decoded = match page {
                 Some(page) => {
-                    let decoded = material.aligned_page(*page, times.len(), last, scratch);
-                    decoded.map_err(|e| material.place(*page, e))?
+                    let decoded = input.aligned_page(*page, times.len(), last, scratch);
+                    decoded.map_err(|e| input.place(*page, e))?
                 }
                 None => RunColumn {
                     values: Column::new(physical(column.data_type)?),
                     picks: Some(vec![NONE; times.len()]),
                 },
             };
-            if let Some(chunk) = page.and_then(|page| material.chunks.get(page.0)) {
+            if let Some(chunk) = page.and_then(|page| input.chunks.get(page.0)) {
                 decoded.hide(&times, &chunk.chunk.deleted);
             }
             columns.push(decoded);
         }
         let mut run = Run::new(times, columns);
-        // The deletions of a time chunk are those that all columns share: such rows vanish whole.
-        if let Some(chunk) = material.chunks.get(time.0) {
+        // The deletions of a time chunk are those that all columns share: such rows are dropped.
+        if let Some(chunk) = input.chunks.get(time.0) {
             run.delete(&chunk.chunk.deleted)?;
         }
         Ok(run)
@@ -191,7 +190,7 @@ impl Source {
 }
 
 impl Unit {
-    /// All pages that it is decoded from.
+    /// All pages it is decoded from.
     fn pages(&self) -> Vec<PageId> {
         match self {
             Self::Points(pages) => {
@@ -225,8 +224,8 @@ impl PointPage {
     }
 }
 
-impl Material {
-    /// The chunk, its bytes and the facts of its file.
+impl TaskInput {
+    /// The chunk, its bytes and the properties of its file.
     pub(crate) fn get(&self, chunk: usize) -> Result<(&TaskChunk, &Loaded, FileFacts)> {
         let task = self.chunks.get(chunk);
         let facts = task.and_then(|t| self.files.get(t.chunk.file)).map(|(_, facts)| *facts);
@@ -237,13 +236,13 @@ impl Material {
         }
     }
 
-    /// The path and the facts of the file of a chunk.
+    /// The path and the properties of the file of a chunk.
     pub(crate) fn file(&self, task: &TaskChunk) -> Result<(&Arc<str>, FileFacts)> {
         let file = self.files.get(task.chunk.file);
-        file.map(|(path, facts)| (path, *facts)).ok_or_else(|| Error::internal("a chunk is of no file"))
+        file.map(|(path, facts)| (path, *facts)).ok_or_else(|| Error::internal("a chunk has no file"))
     }
 
-    /// A range of the file of a chunk, as it is asked for.
+    /// A byte range of the file of a chunk, as a request.
     pub(crate) fn bytes(&self, task: &TaskChunk, range: Range<u64>) -> Result<ByteRange> {
         Ok(ByteRange::new(Arc::clone(self.file(task)?.0), range))
     }
@@ -259,7 +258,7 @@ impl Material {
         Ok(Cow::Owned(Page { data: data.clone(), ..page.clone() }))
     }
 
-    /// The pages of these sources whose bytes are still to be fetched, each once, with where they lie.
+    /// The pages of these sources that are still to be fetched, each once, with their ranges.
     pub(crate) fn missing<'a>(&self, sources: impl Iterator<Item = &'a Source>) -> Vec<(PageId, Range<u64>)> {
         if !self.loaded.iter().flatten().any(|loaded| loaded.headers_only) {
             return Vec::new();
@@ -274,7 +273,7 @@ impl Material {
         ids.into_iter().filter_map(range).collect()
     }
 
-    /// Adds to an error where it happened.
+    /// Adds the location to an error.
     pub(crate) fn place(&self, (chunk, page): PageId, error: Error) -> Error {
         let Some(task) = self.chunks.get(chunk) else { return error };
         let file = self.files.get(task.chunk.file).map(|(path, _)| path.to_string()).unwrap_or_default();
@@ -285,7 +284,7 @@ impl Material {
         error.piece(format!("{series}, chunk at {}, page {page}", task.chunk.offset)).file(file)
     }
 
-    /// The points of a page; where `first_rows` is set, values behind those that are wanted may be missing.
+    /// The points of a page; with `first_rows`, values after the needed ones may be missing.
     fn decode_page(
         &self,
         page: PointPage,
@@ -357,7 +356,7 @@ impl Material {
         }
     }
 
-    /// The times of a page of a time column, for one reader: no other column has them.
+    /// The times of a page of a time column, not shared with other columns.
     fn decode_time_page(&self, (chunk, number): PageId, scratch: &mut Vec<u8>) -> Result<Arc<Vec<i64>>> {
         let (task, loaded, _) = self.get(chunk)?;
         let page = self.page((chunk, number))?;
@@ -375,12 +374,12 @@ impl Material {
         })
     }
 
-    /// The rows that the scan and this task may want: the values behind them need not be decoded. All, where times do
-    /// not ascend.
+    /// The number of rows that the scan and this task may need: the values after them are not decoded. All
+    /// rows, if times are not ascending.
     fn wanted_rows(&self, times: &[i64]) -> Range<usize> {
         let all = 0..times.len();
         let (Some(first), Some(last)) = (times.first(), times.last()) else { return all };
-        // Whatever the order of times inside: where both ends are wanted, all rows are.
+        // If both ends match, all rows do, regardless of the order of the times between them.
         let inside = |time: &i64| self.window.is_none_or(|(from, to)| (from..=to).contains(time));
         let wants = |lo: i64, hi: i64| self.times.as_ref().is_none_or(|pruner| pruner.wants_all(lo, hi));
         if wants(*first, *last) && inside(first) && inside(last) || !is_ascending(times) {
@@ -392,7 +391,7 @@ impl Material {
             rows.end = times.partition_point(|time| *time <= to);
         }
         if let Some(pruner) = &self.times {
-            // Of a run that can be ruled out every shorter one can be, too.
+            // If a run can be pruned, so can every shorter one.
             rows.start = rows.start.max(times.partition_point(|time| pruner.rules_out_time(*first, *time)));
             rows.end = rows.end.min(times.partition_point(|time| !pruner.rules_out_time(*time, *last)));
         }

@@ -1,4 +1,4 @@
-//! The task that reads a stretch of time of one device: headers, then pages, then batches.
+//! The task that reads a time range of one device: headers, then pages, then batches.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use super::loaded::Loaded;
 use super::output::{Output, Shape};
 use super::plan::Mode;
 use super::prune::Pruner;
-use super::source::{Material, PageId, Source, TaskChunk};
+use super::source::{PageId, Source, TaskChunk, TaskInput};
 use super::times::Buffers;
 use super::units;
 use crate::open::Archive;
@@ -31,40 +31,40 @@ pub(crate) struct Component {
 pub(crate) struct Strand {
     /// The column of the device.
     pub(crate) column: usize,
-    /// The slot it fills; `None` when only its times count.
+    /// The slot it fills; `None` if only its times are needed.
     pub(crate) slot: Option<usize>,
     /// Its chunks.
     pub(crate) chunks: Vec<usize>,
 }
 
-/// What part of its chunks a task reads: large chunks are shared by tasks that take a stretch of time each.
+/// The part of its chunks that a task reads: tasks that share large chunks take one time range each.
 #[derive(Debug, Clone)]
-pub(crate) struct Share {
-    /// The times of its rows; `None` is all.
-    pub(crate) window: Option<(i64, i64)>,
-    /// How many tasks share the chunks.
+pub(crate) struct TimeWindow {
+    /// The times of its rows; `None` for all.
+    pub(crate) times: Option<(i64, i64)>,
+    /// Number of tasks that share the chunks.
     pub(crate) parts: u64,
-    /// Whether it is the first of them, which counts the chunks as its pieces.
+    /// Whether it is the first of them, which counts the chunks in the statistics of the scan.
     pub(crate) first: bool,
-    /// The chunks once one of them has cut them into pages.
+    /// The chunks once one of the tasks has split them into pages.
     pub(crate) loaded: Arc<OnceLock<Arc<Vec<Option<Loaded>>>>>,
 }
 
 /// Reads a few components of one device.
 pub(crate) struct ScanTask {
-    material: Material,
+    input: TaskInput,
     pruner: Arc<Pruner>,
     names: Arc<[Arc<str>]>,
     mode: Mode,
     components: VecDeque<Component>,
-    /// The sources of the components, in the order of time.
+    /// The sources of the components, in time order.
     ready: VecDeque<Vec<Source>>,
     sources: Vec<Source>,
     buffers: Buffers,
     output: Output,
     state: State,
     finder: PageFinder,
-    /// The pages that were asked for.
+    /// The requested pages.
     asked: Vec<PageId>,
     shared: Arc<OnceLock<Arc<Vec<Option<Loaded>>>>>,
     cost: Cost,
@@ -88,21 +88,21 @@ impl ScanTask {
         names: Arc<[Arc<str>]>,
         chunks: Vec<TaskChunk>,
         components: Vec<Component>,
-        share: &Share,
+        time_window: &TimeWindow,
     ) -> Self {
-        let cells =
-            chunks.iter().fold(0_u64, |n, c| n.saturating_add(c.chunk.statistics.count)) / share.parts.max(1);
-        // A chunk's size stands only in its header; a value takes a few bytes with its time.
+        let cells = chunks.iter().fold(0_u64, |n, c| n.saturating_add(c.chunk.statistics.count))
+            / time_window.parts.max(1);
+        // A chunk's size is only in its header; a value takes a few bytes with its time.
         let bytes_in = cells.saturating_mul(4).saturating_add(chunks.len() as u64 * 64);
         let memory = cells.saturating_mul(16).saturating_add(bytes_in);
-        let pieces = if share.first { chunks.len() as u64 } else { 0 };
+        let pieces = if time_window.first { chunks.len() as u64 } else { 0 };
         let cost = Cost { pieces, bytes_in, memory };
         let files = Arc::clone(&archive.facts);
-        let window = share.window;
+        let window = time_window.times;
         let times = pruner.columns().contains(&super::TIME).then(|| Arc::clone(&pruner));
         let device = device.to_string();
         let fetched = HashMap::new();
-        let material = Material { loaded: Arc::default(), fetched, files, device, chunks, window, times };
+        let input = TaskInput { loaded: Arc::default(), fetched, files, device, chunks, window, times };
         let may_walk = !pruner.columns().is_empty() && archive.location.storage().hints().concurrency == 1;
         let series = components.iter().map(|component| component.strands.len()).max().unwrap_or(0);
         let buffers = match mode {
@@ -110,7 +110,7 @@ impl ScanTask {
             Mode::Points => Buffers::in_turn(),
         };
         Self {
-            material,
+            input,
             pruner,
             names,
             mode,
@@ -122,20 +122,20 @@ impl ScanTask {
             state: State::Find,
             finder: PageFinder::new(may_walk),
             asked: Vec::new(),
-            shared: Arc::clone(&share.loaded),
+            shared: Arc::clone(&time_window.loaded),
             cost,
         }
     }
 
-    /// Asks for what is needed to find all pages; `None` when they are found.
+    /// Requests what is needed to locate all pages; `None` when they are located.
     fn find(&mut self, given: Vec<Bytes>) -> Result<Option<Vec<ByteRange>>> {
-        // Another task that shares the chunks may have been faster.
+        // Another task that shares the chunks may have done it already.
         if let Some(loaded) = self.shared.get() {
-            self.material.loaded = Arc::clone(loaded);
+            self.input.loaded = Arc::clone(loaded);
             return Ok(None);
         }
         let leave_out = |headers: &mut [Header]| {
-            let chunks = &self.material.chunks;
+            let chunks = &self.input.chunks;
             match self.mode {
                 Mode::Rows => {
                     units::drop_hopeless_chunks(chunks, &self.components, &self.names, &self.pruner, headers);
@@ -145,28 +145,27 @@ impl ScanTask {
                 }
             }
         };
-        let wanted = self.finder.advance(&self.material, &self.pruner, leave_out, given)?;
+        let wanted = self.finder.advance(&self.input, &self.pruner, leave_out, given)?;
         if wanted.is_none() {
             let found = Arc::new(self.finder.take());
-            self.material.loaded = Arc::clone(self.shared.get_or_init(|| found));
+            self.input.loaded = Arc::clone(self.shared.get_or_init(|| found));
         }
         Ok(wanted)
     }
 
-    /// Chooses the pages, now that all headers are there, and says which are still to be fetched.
+    /// Selects the pages, now that all headers are read, and returns those still to be fetched.
     fn need_pages(&mut self) -> Result<Vec<ByteRange>> {
-        if let (Some(window), Some(component)) = (self.material.window, self.components.front()) {
-            self.material.window = Some(units::at_pages(window, component, &self.material));
+        if let (Some(window), Some(component)) = (self.input.window, self.components.front()) {
+            self.input.window = Some(units::at_pages(window, component, &self.input));
         }
         while let Some(component) = self.components.pop_front() {
-            let sources = units::sources(&component, &self.material, self.mode, &self.names, &self.pruner)?;
+            let sources = units::sources(&component, &self.input, self.mode, &self.names, &self.pruner)?;
             self.ready.push_back(sources);
         }
         let mut ranges = Vec::new();
-        for (id, range) in self.material.missing(self.ready.iter().flatten()) {
-            let task =
-                self.material.chunks.get(id.0).ok_or_else(|| Error::internal("a page is of no chunk"))?;
-            ranges.push(self.material.bytes(task, range)?);
+        for (id, range) in self.input.missing(self.ready.iter().flatten()) {
+            let task = self.input.chunks.get(id.0).ok_or_else(|| Error::internal("a page has no chunk"))?;
+            ranges.push(self.input.bytes(task, range)?);
             self.asked.push(id);
         }
         Ok(ranges)
@@ -179,7 +178,7 @@ impl ScanTask {
             }
             let more = match self.mode {
                 Mode::Rows => {
-                    join_window(&mut self.sources, &self.material, &mut self.buffers, &mut self.output)?
+                    join_window(&mut self.sources, &self.input, &mut self.buffers, &mut self.output)?
                 }
                 Mode::Points => self.next_points()?,
             };
@@ -197,9 +196,9 @@ impl ScanTask {
 
     fn next_points(&mut self) -> Result<bool> {
         while let Some(source) = self.sources.first_mut() {
-            source.fill(&self.material, &mut self.buffers)?;
+            source.fill(&self.input, &mut self.buffers)?;
             if let Some(run) = &mut source.run {
-                // Each column of an aligned group gives so many rows in turn.
+                // Each column of an aligned group returns this many rows in turn.
                 let rows = (self.output.batch_rows() / source.columns.len().max(1)).max(64);
                 self.output.points(run, &source.columns, rows)?;
                 return Ok(true);
@@ -210,8 +209,8 @@ impl ScanTask {
     }
 
     fn name_device(&self, error: Error) -> Error {
-        let file = self.material.chunks.first().and_then(|c| self.material.files.get(c.chunk.file));
-        let error = error.piece(format!("'{}'", self.material.device));
+        let file = self.input.chunks.first().and_then(|c| self.input.files.get(c.chunk.file));
+        let error = error.piece(format!("'{}'", self.input.device));
         match file {
             Some((path, _)) => error.file(&**path),
             None => error,
@@ -236,7 +235,7 @@ impl Task for ScanTask {
             }
         }
         if self.state == State::Pages {
-            self.material.fetched = std::mem::take(&mut self.asked).into_iter().zip(fetched).collect();
+            self.input.fetched = std::mem::take(&mut self.asked).into_iter().zip(fetched).collect();
             self.state = State::Rows;
         }
         self.next_batch()

@@ -1,4 +1,4 @@
-//! What decoding keeps from page to page: times that were decoded, and the buffer that pages are unfolded into.
+//! State that decoding keeps from page to page: decoded times, and the decompression buffer.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use tesselle_core::Result;
 
 use super::run::is_ascending;
 
-/// What the pages of a task are decoded with, one after the other.
+/// The buffers that the pages of a task are decoded with.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    /// Times that were decoded.
+    /// Decoded times.
     pub(crate) times: TimeCache,
-    /// The page at hand, decompressed.
+    /// The current page, decompressed.
     pub(crate) unfolded: Vec<u8>,
 }
 
 impl Buffers {
-    /// For series that are decoded side by side, so many of them: the times of the pages at hand are kept, in memory that
-    /// is used again soon.
+    /// For this many series decoded in parallel: keeps the times of the current pages, in memory that is soon
+    /// reused.
     pub(crate) fn side_by_side(series: usize) -> Self {
         Self {
             times: TimeCache { most: series.saturating_add(1), ..TimeCache::default() },
@@ -25,7 +25,7 @@ impl Buffers {
         }
     }
 
-    /// For series that are decoded one after the other: the times of many pages are kept.
+    /// For series decoded one after the other: keeps the times of many pages.
     pub(crate) fn in_turn() -> Self {
         Self::side_by_side(MOST_KEPT)
     }
@@ -36,11 +36,11 @@ impl Buffers {
 pub(crate) struct TimeCache {
     entries: Vec<CachedTimes>,
     next: usize,
-    /// Pages whose times are kept.
+    /// Cached pages.
     most: usize,
 }
 
-/// What the bytes are, the bytes, and the times they stand for.
+/// Kind of the bytes, the bytes, and the times decoded from them.
 type CachedTimes = (TimeBytes, Box<[u8]>, Times);
 
 /// Decoded times.
@@ -48,11 +48,11 @@ type CachedTimes = (TimeBytes, Box<[u8]>, Times);
 pub(crate) struct Times {
     /// The times.
     pub(crate) values: Arc<Vec<i64>>,
-    /// Whether they ascend and are distinct.
+    /// Whether they are ascending and distinct.
     pub(crate) ordered: bool,
 }
 
-/// What the bytes of a cached column are: the same bytes mean different times as one or the other.
+/// The kind of the bytes of a cached column: the same bytes decode differently by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeBytes {
     /// The time column inside an ordinary page, decompressed.
@@ -61,11 +61,11 @@ pub(crate) enum TimeBytes {
     Page,
 }
 
-/// Most pages whose times are kept.
+/// Maximum number of cached pages.
 const MOST_KEPT: usize = 64;
 
 impl TimeCache {
-    /// The times that `bytes` stand for, decoded unless they are known.
+    /// The times of `bytes`, decoded unless they are cached.
     pub(crate) fn times(
         &mut self,
         kind: TimeBytes,
@@ -73,7 +73,7 @@ impl TimeCache {
         decode: impl FnOnce() -> Result<Vec<i64>>,
     ) -> Result<Times> {
         let n = self.entries.len();
-        // Columns are asked for in the same order again and again: the search starts after the last hit.
+        // Columns are requested in the same order each time: the search starts after the last hit.
         let order = (self.next..n).chain(0..self.next.min(n));
         for i in order {
             if let Some((known_kind, known, times)) = self.entries.get(i)

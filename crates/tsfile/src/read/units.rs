@@ -1,4 +1,4 @@
-//! From the loaded chunks of a component to sources: which pages are decoded, and in what order.
+//! From the loaded chunks of a component to sources: selects the pages to decode and their order.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -8,12 +8,12 @@ use tesselle_core::{Error, Result};
 
 use super::loaded::Loaded;
 use super::plan::Mode;
-use super::prune::{Piece, Pruner, Stretches, bounds_of};
-use super::source::{Material, PageId, PointPage, Source, SourceColumn, TaskChunk, Unit};
+use super::prune::{Pruner, Span, TimeRanges, bounds_of};
+use super::source::{PageId, PointPage, Source, SourceColumn, TaskChunk, TaskInput, Unit};
 use super::task::{Component, Strand};
 use crate::meta::{ChunkHeader, DataType, Statistics};
 
-/// Leaves out chunks that statistics rule out now that their encodings are known.
+/// Skips chunks that statistics rule out now that their encodings are known.
 pub(crate) fn drop_hopeless_chunks(
     chunks: &[TaskChunk],
     components: &VecDeque<Component>,
@@ -25,12 +25,12 @@ pub(crate) fn drop_hopeless_chunks(
     for component in components {
         let columns = component.strands.iter().filter_map(|strand| {
             let name = names.get(strand.column).filter(|name| mentioned.contains(&&***name))?;
-            let pieces = strand.chunks.iter().filter_map(|i| {
+            let spans = strand.chunks.iter().filter_map(|i| {
                 let (task, (header, _)) = (chunks.get(*i)?, headers.get(*i)?.as_ref()?);
                 let bounds = safe_bounds(&task.chunk.statistics, header);
-                Some(Piece { lo: task.chunk.lo, hi: task.chunk.hi, bounds })
+                Some(Span { lo: task.chunk.lo, hi: task.chunk.hi, bounds })
             });
-            Some((&**name, pieces.collect()))
+            Some((&**name, spans.collect()))
         });
         let excluded = pruner.excluded(columns);
         for i in component.strands.iter().flat_map(|s| &s.chunks).chain(&component.times) {
@@ -42,8 +42,9 @@ pub(crate) fn drop_hopeless_chunks(
     }
 }
 
-/// Leaves out chunks of which no point can match, in the long table, where each chunk has one value column. Only chunks
-/// that no other one of their column overlaps may go: a newer chunk hides points of an older one.
+/// Skips chunks without a matching point, in the long table, where each chunk has one value column. Only
+/// chunks that no other one of their column overlaps can be skipped: a newer chunk hides points of an older
+/// one.
 pub(crate) fn drop_hopeless_points(
     chunks: &[TaskChunk],
     components: &VecDeque<Component>,
@@ -71,7 +72,7 @@ pub(crate) fn drop_hopeless_points(
     }
 }
 
-/// Bounds of values, where the encoding keeps them as they were.
+/// Bounds of values, if the encoding is lossless.
 fn safe_bounds(statistics: &Statistics, header: &ChunkHeader) -> Option<tesselle_core::ColumnBounds> {
     let lossy = header.encoding.is_lossy(header.data_type);
     if lossy { None } else { bounds_of(statistics, header.data_type) }
@@ -80,16 +81,16 @@ fn safe_bounds(statistics: &Statistics, header: &ChunkHeader) -> Option<tesselle
 /// The sources of a component.
 pub(crate) fn sources(
     component: &Component,
-    material: &Material,
+    input: &TaskInput,
     mode: Mode,
     names: &[Arc<str>],
     pruner: &Pruner,
 ) -> Result<Vec<Source>> {
     let excluded = match mode {
-        Mode::Rows => excluded_by_pages(component, material, names, pruner),
-        Mode::Points => Stretches::default(),
+        Mode::Rows => excluded_by_pages(component, input, names, pruner),
+        Mode::Points => TimeRanges::default(),
     };
-    let builder = Builder { component, material, mode, names, pruner, excluded };
+    let builder = Builder { component, input, mode, names, pruner, excluded };
     let mut sources = builder.aligned()?;
     for strand in &component.strands {
         sources.extend(builder.ordinary(strand)?);
@@ -97,37 +98,37 @@ pub(crate) fn sources(
     Ok(sources)
 }
 
-/// The stretches that the pages of mentioned columns rule out.
+/// The time ranges that the pages of the predicate's columns rule out.
 fn excluded_by_pages(
     component: &Component,
-    material: &Material,
+    input: &TaskInput,
     names: &[Arc<str>],
     pruner: &Pruner,
-) -> Stretches {
+) -> TimeRanges {
     let mentioned = pruner.columns();
     if mentioned.is_empty() {
-        return Stretches::default();
+        return TimeRanges::default();
     }
     let columns = component.strands.iter().filter_map(|strand| {
         let name = names.get(strand.column).filter(|name| mentioned.contains(&&***name))?;
-        let mut pieces = Vec::new();
+        let mut spans = Vec::new();
         for i in &strand.chunks {
-            let Ok((task, loaded, _)) = material.get(*i) else { continue };
+            let Ok((task, loaded, _)) = input.get(*i) else { continue };
             for page in 0..loaded.pages.len() {
                 let statistics = loaded.page_statistics(page, &task.chunk);
                 let (lo, hi) = span(statistics, task);
                 let bounds = statistics.and_then(|s| safe_bounds(s, &loaded.header));
                 if !is_empty(loaded, page) {
-                    pieces.push(Piece { lo, hi, bounds });
+                    spans.push(Span { lo, hi, bounds });
                 }
             }
         }
-        Some((&**name, pieces))
+        Some((&**name, spans))
     });
     pruner.excluded(columns)
 }
 
-/// How many pages of a chunk there are up to the last one whose times are not ruled out.
+/// The number of pages of a chunk up to the last one whose times are not ruled out.
 pub(crate) fn pages_of_interest(task: &TaskChunk, loaded: &Loaded, pruner: &Pruner) -> usize {
     let is_out = |page: usize| {
         let (lo, hi) = span(loaded.page_statistics(page, &task.chunk), task);
@@ -136,11 +137,11 @@ pub(crate) fn pages_of_interest(task: &TaskChunk, loaded: &Loaded, pruner: &Prun
     (0..loaded.pages.len()).rev().find(|page| !is_out(*page)).map_or(0, |last| last + 1)
 }
 
-/// A window of a task that shares its chunks, moved so that it starts and ends with pages: else two tasks would decode
-/// the page at its edge. The tasks see the same pages, and so agree on where each window ends.
-pub(crate) fn at_pages((from, to): (i64, i64), component: &Component, material: &Material) -> (i64, i64) {
+/// The window of a task that shares its chunks, moved to page boundaries: otherwise two tasks would decode
+/// the page at its edge. The tasks see the same pages, so they agree on the end of each window.
+pub(crate) fn at_pages((from, to): (i64, i64), component: &Component, input: &TaskInput) -> (i64, i64) {
     let mut chunks = component.times.iter().chain(component.strands.iter().flat_map(|s| &s.chunks));
-    let Some((_, loaded, _)) = chunks.find_map(|chunk| material.get(*chunk).ok()) else {
+    let Some((_, loaded, _)) = chunks.find_map(|chunk| input.get(*chunk).ok()) else {
         return (from, to);
     };
     let mut starts = Vec::with_capacity(loaded.pages.len());
@@ -150,7 +151,7 @@ pub(crate) fn at_pages((from, to): (i64, i64), component: &Component, material: 
     }
     let ascending = starts.windows(2).all(|pair| pair[0] < pair[1]);
     let Some(last) = starts.last().filter(|_| ascending) else { return (from, to) };
-    // Behind the start of the last page there is nothing to move to.
+    // After the start of the last page there is no boundary to move to.
     let moved = |time: i64| {
         let at = starts.partition_point(|start| *start < time);
         starts.get(at).copied().unwrap_or_else(|| time.max(*last))
@@ -160,7 +161,7 @@ pub(crate) fn at_pages((from, to): (i64, i64), component: &Component, material: 
     (start, end)
 }
 
-/// The stretch of time of a page.
+/// The time range of a page.
 fn span(statistics: Option<&Statistics>, task: &TaskChunk) -> (i64, i64) {
     match statistics {
         Some(s) if s.start_time <= s.end_time => (s.start_time, s.end_time),
@@ -175,14 +176,14 @@ fn is_empty(loaded: &Loaded, page: usize) -> bool {
 
 struct Builder<'a> {
     component: &'a Component,
-    material: &'a Material,
+    input: &'a TaskInput,
     mode: Mode,
     names: &'a [Arc<str>],
     pruner: &'a Pruner,
-    excluded: Stretches,
+    excluded: TimeRanges,
 }
 
-/// A page with its stretch of time.
+/// A page with its time range.
 struct Placed {
     page: PointPage,
     span: (i64, i64),
@@ -191,15 +192,15 @@ struct Placed {
 
 impl Builder<'_> {
     fn is_aligned(&self, chunk: usize) -> bool {
-        self.material.get(chunk).is_ok_and(|(_, loaded, _)| loaded.header.is_value_column())
+        self.input.get(chunk).is_ok_and(|(_, loaded, _)| loaded.header.is_value_column())
     }
 
     fn is_out(&self, (lo, hi): (i64, i64)) -> bool {
-        let elsewhere = self.material.window.is_some_and(|(from, to)| hi < from || lo > to);
+        let elsewhere = self.input.window.is_some_and(|(from, to)| hi < from || lo > to);
         elsewhere || self.excluded.covers(lo, hi) || self.pruner.rules_out_time(lo, hi)
     }
 
-    /// The strands that have aligned chunks whose values are wanted.
+    /// The strands with aligned chunks whose values are needed.
     fn aligned_strands(&self) -> Vec<&Strand> {
         let strands = self.component.strands.iter();
         strands.filter(|s| s.slot.is_some() && s.chunks.iter().any(|c| self.is_aligned(*c))).collect()
@@ -208,22 +209,22 @@ impl Builder<'_> {
     /// The sources of aligned groups.
     fn aligned(&self) -> Result<Vec<Source>> {
         let mut times: Vec<usize> = self.component.times.clone();
-        times.retain(|t| self.material.get(*t).is_ok());
+        times.retain(|t| self.input.get(*t).is_ok());
         if times.is_empty() {
             return Ok(Vec::new());
         }
-        let chunk = |i: &usize| self.material.chunks.get(*i).map(|t| &t.chunk);
+        let chunk = |i: &usize| self.input.chunks.get(*i).map(|t| &t.chunk);
         times.sort_by_key(|t| chunk(t).map(|c| (c.lo, c.hi)));
         let strands = self.aligned_strands();
         let by_offset: HashMap<(usize, u64), usize> =
             times.iter().filter_map(|t| chunk(t).map(|c| ((c.file, c.offset), *t))).collect();
         // For each time chunk the value chunk of each strand.
-        let mut beside: HashMap<usize, Vec<Option<usize>>> = HashMap::new();
+        let mut columns_of: HashMap<usize, Vec<Option<usize>>> = HashMap::new();
         let mut simple = times
             .windows(2)
             .all(|pair| chunk(&pair[0]).zip(chunk(&pair[1])).is_some_and(|(a, b)| a.hi < b.lo));
         for (column, strand) in strands.iter().enumerate() {
-            for value in strand.chunks.iter().filter(|c| self.material.get(**c).is_ok()) {
+            for value in strand.chunks.iter().filter(|c| self.input.get(**c).is_ok()) {
                 if !self.is_aligned(*value) {
                     simple = false;
                     continue;
@@ -232,9 +233,9 @@ impl Builder<'_> {
                 let Some(time) = time else {
                     let error =
                         Error::corrupt("a column of an aligned group has no time column").class("bad_chunk");
-                    return Err(self.material.place((*value, 0), error));
+                    return Err(self.input.place((*value, 0), error));
                 };
-                let row = beside.entry(*time).or_insert_with(|| vec![None; strands.len()]);
+                let row = columns_of.entry(*time).or_insert_with(|| vec![None; strands.len()]);
                 match row.get_mut(column) {
                     Some(place @ None) => *place = Some(*value),
                     _ => simple = false,
@@ -245,7 +246,11 @@ impl Builder<'_> {
         if simple {
             let mut units = VecDeque::new();
             for time in &times {
-                self.row_units(*time, beside.get(time).map(Vec::as_slice).unwrap_or_default(), &mut units)?;
+                self.row_units(
+                    *time,
+                    columns_of.get(time).map(Vec::as_slice).unwrap_or_default(),
+                    &mut units,
+                )?;
             }
             let columns = strands.iter().filter_map(|s| self.column(s)).collect();
             return Ok(vec![Source { columns, units, run: None, last: None }]);
@@ -254,12 +259,12 @@ impl Builder<'_> {
     }
 
     fn column(&self, strand: &Strand) -> Option<SourceColumn> {
-        let chunk = strand.chunks.first().and_then(|c| self.material.chunks.get(*c))?;
+        let chunk = strand.chunks.first().and_then(|c| self.input.chunks.get(*c))?;
         Some(SourceColumn { slot: strand.slot?, name: Arc::clone(&chunk.name), data_type: chunk.data_type })
     }
 
     fn has_ordered_pages(&self, chunk: usize) -> bool {
-        let Ok((task, loaded, _)) = self.material.get(chunk) else { return false };
+        let Ok((task, loaded, _)) = self.input.get(chunk) else { return false };
         let spans: Vec<(i64, i64)> =
             (0..loaded.pages.len()).map(|p| span(loaded.page_statistics(p, &task.chunk), task)).collect();
         spans.windows(2).all(|pair| pair[0].1 < pair[1].0)
@@ -267,7 +272,7 @@ impl Builder<'_> {
 
     /// One unit per page of a time chunk.
     fn row_units(&self, time: usize, values: &[Option<usize>], units: &mut VecDeque<Unit>) -> Result<()> {
-        let (task, loaded, _) = self.material.get(time)?;
+        let (task, loaded, _) = self.input.get(time)?;
         let mut pages: Vec<Option<usize>> = Vec::with_capacity(values.len());
         for value in values {
             pages.push(self.matching_pages(loaded.pages.len(), *value)?);
@@ -282,22 +287,23 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The value chunk, if it has pages; they must be as many as the time chunk has.
+    /// The value chunk, if it has pages; it must have as many as the time chunk.
     fn matching_pages(&self, time_pages: usize, value: Option<usize>) -> Result<Option<usize>> {
         let Some(value) = value else { return Ok(None) };
-        let (_, loaded, _) = self.material.get(value)?;
+        let (_, loaded, _) = self.input.get(value)?;
         match loaded.pages.len() {
             0 => Ok(None),
             n if n == time_pages || (loaded.cut && n < time_pages) => Ok(Some(value)),
             n => {
-                let text =
+                let message =
                     format!("a column of an aligned group has {n} pages, its time column {time_pages}");
-                Err(self.material.place((value, 0), Error::corrupt(text).class("bad_count")))
+                Err(self.input.place((value, 0), Error::corrupt(message).class("bad_count")))
             }
         }
     }
 
-    /// Aligned groups that overlap: each column by itself, as if it were not aligned, and the times for the rows.
+    /// Sources of overlapping aligned groups: each column on its own, as if it were not aligned, and the
+    /// times for the rows.
     fn exploded(
         &self,
         times: &[usize],
@@ -308,10 +314,10 @@ impl Builder<'_> {
         for strand in strands {
             let mut pages = self.ordinary_pages(strand)?;
             for value in strand.chunks.iter().filter(|c| self.is_aligned(**c)) {
-                let (task, loaded, _) = self.material.get(*value)?;
+                let (task, loaded, _) = self.input.get(*value)?;
                 let time = task.chunk.time_chunk.and_then(|offset| by_offset.get(&(task.chunk.file, offset)));
                 let Some(time) = time else { continue };
-                let (_, time_loaded, _) = self.material.get(*time)?;
+                let (_, time_loaded, _) = self.input.get(*time)?;
                 self.matching_pages(time_loaded.pages.len(), Some(*value))?;
                 for page in (0..loaded.pages.len()).filter(|p| !is_empty(loaded, *p)) {
                     let span = span(loaded.page_statistics(page, &task.chunk), task);
@@ -325,7 +331,7 @@ impl Builder<'_> {
         if self.mode == Mode::Rows {
             let mut pages = Vec::new();
             for time in times {
-                let (task, loaded, _) = self.material.get(*time)?;
+                let (task, loaded, _) = self.input.get(*time)?;
                 for page in (0..loaded.pages.len()).filter(|p| !is_empty(loaded, *p)) {
                     let span = span(loaded.page_statistics(page, &task.chunk), task);
                     pages.push(Placed {
@@ -353,7 +359,7 @@ impl Builder<'_> {
     fn ordinary_pages(&self, strand: &Strand) -> Result<Vec<Placed>> {
         let mut pages = Vec::new();
         for chunk in &strand.chunks {
-            let Ok((task, loaded, _)) = self.material.get(*chunk) else { continue };
+            let Ok((task, loaded, _)) = self.input.get(*chunk) else { continue };
             if loaded.header.is_value_column() {
                 continue;
             }
@@ -382,11 +388,12 @@ impl Builder<'_> {
         let columns = self.column(strand).into_iter().collect();
         pages.sort_by_key(|p| p.span);
         let ordered = pages.windows(2).all(|pair| pair[0].span.1 < pair[1].span.0);
-        // The first two versions state the times of the first and last point of a page: others may lie outside.
+        // The first two versions state the times of the first and last point of a page: other points may be
+        // outside.
         let bounded = strand
             .chunks
             .iter()
-            .all(|c| self.material.get(*c).map_or(true, |(_, _, facts)| !facts.version.is_flat()));
+            .all(|c| self.input.get(*c).map_or(true, |(_, _, facts)| !facts.version.is_flat()));
         let units = if ordered && bounded {
             let wanted = pages.into_iter().filter(|p| !self.is_out(p.span) && !self.is_hopeless(strand, p));
             wanted.map(|p| Unit::Points(vec![p.page])).collect()
@@ -402,7 +409,7 @@ impl Builder<'_> {
             return false;
         };
         let Some(name) = self.names.get(strand.column) else { return false };
-        let Ok((task, loaded, _)) = self.material.get(chunk) else { return false };
+        let Ok((task, loaded, _)) = self.input.get(chunk) else { return false };
         let bounds = loaded.page_statistics(page, &task.chunk).and_then(|s| safe_bounds(s, &loaded.header));
         bounds.is_some_and(|bounds| self.pruner.rules_out(name, placed.span.0, placed.span.1, &bounds))
     }

@@ -1,4 +1,4 @@
-//! One encoded column of a page into values: the dispatch over type and encoding, once per page.
+//! Decodes one encoded column of a page: dispatch by type and encoding, once per page.
 
 use std::cmp::Ordering;
 
@@ -15,18 +15,18 @@ use tesselle_core::{Error, Result};
 use super::column::{Column, Strings};
 use crate::meta::{Encoding, Physical, Statistics, Value, Version};
 
-/// Most points of one page. The original closes a page at 2^20; the bound keeps a few hostile bytes, which can
-/// stand for any number of equal steps, from filling the memory.
+/// Maximum number of points in one page. The original closes a page at 2^20; the limit keeps a few hostile
+/// bytes, which can encode any number of equal steps, from exhausting memory.
 pub(crate) const MAX_POINTS: usize = 1 << 24;
 
-/// Most bytes the text of one page may unfold to.
+/// Maximum decoded bytes of the strings of one page.
 const MAX_TEXT: usize = 1 << 30;
 
-/// The encodings of times that exist, the usual one first. Files do not say which one they use.
+/// The encodings of times, the default first. Files do not record which one they use.
 const TIME_ENCODINGS: [Encoding; 4] = [Encoding::Ts2Diff, Encoding::Plain, Encoding::Rle, Encoding::Regular];
 
-/// Decodes `count` values and appends them to `column`. `statistics` settle which of two libraries wrote a page
-/// where the bytes alone do not say.
+/// Decodes `count` values and appends them to `column`. `statistics` determine which of two libraries wrote a
+/// page if the bytes are ambiguous.
 pub(crate) fn decode(
     column: &mut Column,
     encoding: Encoding,
@@ -124,25 +124,25 @@ pub(crate) fn decode(
             Encoding::Dictionary if version.is_compact() => {
                 dictionary::decode(bytes, count, MAX_TEXT, offsets, data)?;
             }
-            _ => return Err(no_such(encoding, "text", version)),
+            _ => return Err(no_such(encoding, "strings", version)),
         },
     }
     Ok(())
 }
 
-/// The values of a lossy column of frequencies, before they are narrowed to their type.
+/// The values of a lossy frequency-encoded column, before they are narrowed to their type.
 fn waves(bytes: &[u8], count: usize) -> Result<Vec<f64>> {
     let mut values = Vec::new();
     freq::decode(bytes, count, &mut values)?;
     Ok(values)
 }
 
-/// Half up, as Java rounds.
+/// Rounds half up, like Java.
 fn round(x: f64) -> i64 {
     (x + 0.5).floor() as i64
 }
 
-/// Which of two libraries is taken to have written the page.
+/// The library assumed to have written the page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Library {
     Java,
@@ -170,7 +170,7 @@ fn rlbe_with(column: &mut Column, bytes: &[u8], count: usize, library: Library) 
     Ok(())
 }
 
-/// Whether two libraries write values of this kind in two ways that only statistics tell apart.
+/// Whether two libraries encode values of this kind differently, distinguishable only by statistics.
 pub(crate) fn has_two_readings(encoding: Encoding, physical: Option<Physical>) -> bool {
     match encoding {
         Encoding::Rlbe => matches!(physical, Some(Physical::Float | Physical::Double)),
@@ -179,8 +179,9 @@ pub(crate) fn has_two_readings(encoding: Encoding, physical: Option<Physical>) -
     }
 }
 
-/// Decodes as the Java library wrote, unless only the form of the C++ library gives the values of the statistics. (That
-/// one loses nothing where the two differ in earnest, so it fits or it is not meant; the other rounds.)
+/// Decodes the form of the Java library, unless only the form of the C++ library yields the values of the
+/// statistics. (The C++ form is lossless wherever the two really differ, so it either fits or does not apply;
+/// the Java form rounds.)
 fn two_ways(
     column: &mut Column,
     count: usize,
@@ -203,7 +204,7 @@ fn two_ways(
     column.extend_range(&better?, 0, count)
 }
 
-/// Whether first, last, least and greatest value are those of the statistics.
+/// Whether first, last, min and max equal those of the statistics.
 fn is_as_stated(values: &Column, count: usize, statistics: &Statistics) -> bool {
     let all = || (0..count).filter_map(|i| values.value(i));
     let least = all().reduce(|a, b| if b.compare(&a, Version::V4) == Some(Ordering::Less) { b } else { a });
@@ -219,8 +220,8 @@ fn is_as_stated(values: &Column, count: usize, statistics: &Statistics) -> bool 
         && same(greatest, &statistics.max)
 }
 
-/// Decodes all times of `bytes`. `encoding` is that of the file where it is recorded;
-/// `expected` (count, first, last) tells the encodings apart where it is not.
+/// Decodes all times of `bytes`. `encoding` is that of the file if it is recorded; otherwise `expected`
+/// (count, first, last) identifies the encoding.
 pub(crate) fn decode_times(
     bytes: &[u8],
     encoding: Option<Encoding>,
@@ -233,8 +234,8 @@ pub(crate) fn decode_times(
         };
         let most = most_times(encoding, bytes.len());
         if count > most {
-            let text = format!("{} bytes of times cannot hold {count} points", bytes.len());
-            return Err(Error::corrupt(text).class("bad_count"));
+            let message = format!("{} bytes of times cannot encode {count} points", bytes.len());
+            return Err(Error::corrupt(message).class("bad_count"));
         }
         let mut times = Vec::new();
         match encoding {
@@ -267,7 +268,7 @@ pub(crate) fn decode_times(
     {
         return usual;
     }
-    // Without statistics only the order of the times speaks for another encoding.
+    // Without statistics only the order of the times can indicate another encoding.
     let ascends = |found: &[i64]| expected.is_some() || found.is_sorted_by(|a, b| a < b);
     let others = TIME_ENCODINGS.into_iter().skip(1);
     let other =
@@ -275,8 +276,9 @@ pub(crate) fn decode_times(
     other.map_or(usual, Ok)
 }
 
-/// Most times that a writer puts into so many bytes. Equal steps take no bytes of their own, so a decoder alone would
-/// believe any number; but blocks end after 129 (TS_2DIFF, 24 bytes or more) and 128 values (REGULAR, 21).
+/// Maximum number of times that a writer stores in this many bytes. Equal steps take no bytes of their own,
+/// so a decoder alone would accept any number; but blocks end after 129 (TS_2DIFF, 24 bytes or more) and 128
+/// values (REGULAR, 21).
 fn most_times(encoding: Encoding, bytes: usize) -> usize {
     let most = match encoding {
         Encoding::Ts2Diff => bytes.saturating_mul(6),
@@ -287,7 +289,7 @@ fn most_times(encoding: Encoding, bytes: usize) -> usize {
     most.min(MAX_POINTS)
 }
 
-/// How many times `bytes` holds, where no statistics say so.
+/// Counts the times in `bytes` if there are no statistics.
 fn count_times(bytes: &[u8], encoding: Encoding) -> Result<usize> {
     let limit = MAX_POINTS + 1;
     Ok(match encoding {
@@ -296,17 +298,14 @@ fn count_times(bytes: &[u8], encoding: Encoding) -> Result<usize> {
         Encoding::Regular => regular::count::<i64>(bytes, limit)?,
         Encoding::Plain => bytes.len() / 8,
         other => {
-            let text = format!("{} does not tell how many times a page has", other.name(Version::V4));
-            return Err(Error::unsupported(text).class("unsupported_encoding"));
+            let message =
+                format!("{} does not record the number of times of a page", other.name(Version::V4));
+            return Err(Error::unsupported(message).class("unsupported_encoding"));
         }
     })
 }
 
 fn no_such(encoding: Encoding, what: &str, version: Version) -> Error {
-    Error::corrupt(format!(
-        "{} is no encoding of {what} in version {}",
-        encoding.name(version),
-        version.name()
-    ))
-    .class("unsupported_encoding")
+    Error::corrupt(format!("{} cannot encode {what} in version {}", encoding.name(version), version.name()))
+        .class("unsupported_encoding")
 }

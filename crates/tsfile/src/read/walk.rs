@@ -1,7 +1,7 @@
-//! Page headers of a large chunk, found one by one without the bytes between them.
+//! Locates the page headers of a large chunk one by one, without reading the bytes between them.
 //!
-//! The format has no index of pages: each header tells where the next one is. Where a scan wants few pages, a read of
-//! some bytes per page is much cheaper than the whole chunk.
+//! The format has no page index: each header gives the offset of the next one. If a scan needs few pages,
+//! reading some bytes per page is much cheaper than reading the whole chunk.
 
 use std::ops::Range;
 
@@ -11,15 +11,15 @@ use tesselle_core::{Cursor, Location, Result};
 use super::page::{self, Page};
 use crate::meta::{ChunkHeader, PageHeader, Version};
 
-/// Chunks below this are read whole.
+/// Smaller chunks are read whole.
 const WALK_FROM: u64 = 256 << 10;
-/// Pages should have so many bytes on average, or a walk saves nothing.
+/// Minimum average page size for which a walk saves anything.
 const LEAST_STRIDE: u64 = 8 << 10;
-/// Reads after which the average is looked at.
+/// Number of reads before the average is checked.
 const PATIENCE: u64 = 4;
-/// Bytes that are read in the hope that they hold a header: most take less than 100.
+/// Bytes read in the expectation that they contain a header: most take less than 100.
 const FIRST_WINDOW: u64 = 256;
-/// Longest header that is waited for; texts in statistics have no bound of their own.
+/// Maximum header size; strings in statistics have no limit of their own.
 const MAX_WINDOW: u64 = 64 << 10;
 
 /// A walk over the headers of one chunk.
@@ -34,19 +34,19 @@ pub(crate) struct HeaderWalk {
     pages: Vec<Page>,
 }
 
-/// How a walk stands.
+/// The state of a walk.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Walk {
     /// More headers follow.
     Goes,
-    /// All headers are there.
+    /// All headers are read.
     Ended,
-    /// Pages are small, or something is wrong: the chunk is to be read whole, and errors are found there.
+    /// Pages are small, or something is damaged: the chunk is read whole, which reports any error.
     GivenUp,
 }
 
 impl HeaderWalk {
-    /// A walk over the pages in `range`; `None` where it is not worth it.
+    /// A walk over the pages in `range`; `None` if it is not worthwhile.
     pub(crate) fn new(range: &Range<u64>) -> Option<Self> {
         let length = range.end.saturating_sub(range.start);
         let walk = Self {
@@ -61,18 +61,18 @@ impl HeaderWalk {
         (length >= WALK_FROM).then_some(walk)
     }
 
-    /// Ends the walk after so many pages: no later one is of interest.
+    /// Ends the walk after this many pages: later ones are not needed.
     pub(crate) fn limit(&mut self, pages: usize) {
         self.limit = pages;
     }
 
-    /// The bytes wanted next; none when it has ended.
+    /// The bytes needed next; none when the walk has ended.
     pub(crate) fn need(&self) -> Range<u64> {
         let end = if self.pages.len() < self.limit { self.end } else { self.next };
         self.next..end.min(self.next.saturating_add(self.window))
     }
 
-    /// Takes the bytes that were wanted.
+    /// Takes the requested bytes.
     pub(crate) fn take(&mut self, chunk: &ChunkHeader, version: Version, bytes: &Bytes) -> Walk {
         let start = self.next;
         self.reads += 1;
@@ -103,14 +103,14 @@ impl HeaderWalk {
         }
     }
 
-    /// The pages, once it has ended, and whether they are all.
+    /// The pages, once the walk has ended, and whether they are all pages of the chunk.
     pub(crate) fn pages(self) -> (Vec<Page>, bool) {
         (self.pages, self.next == self.end)
     }
 }
 
-/// The page headers of a chunk whose pages lie in `range`, and how many bytes were read for them: one by one where that is
-/// worth it and small reads cost little, else from the whole chunk.
+/// The page headers of a chunk with pages in `range`, and the number of bytes read for them: one by one if
+/// that is worthwhile and small reads are cheap, otherwise from the whole chunk.
 pub(crate) fn page_headers(
     location: &Location,
     chunk: &ChunkHeader,

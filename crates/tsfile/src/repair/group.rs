@@ -1,4 +1,4 @@
-//! Whether a chunk group is whole: every page is decoded and compared with all that is said about it.
+//! Checks that a chunk group is intact: decodes every page and compares it with all statistics and metadata.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use crate::verify::{Compare, difference};
 use crate::walk::{Record, WalkedChunk, Walker};
 use crate::write::tail::{ChunkRecord, GroupRecord};
 
-/// What became of a group.
+/// The result of checking a group.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Judged {
-    /// Chunks that are listed in the new tail.
+    /// Chunks listed in the new metadata.
     pub(super) chunks: Vec<ChunkRecord>,
-    /// Whole chunks that the tail does not list.
+    /// Intact chunks that the new metadata does not list.
     pub(super) strays: Vec<ChunkRecord>,
-    /// What the tail said about chunks of this group, with their offsets.
+    /// Entries of the old metadata for chunks of this group, with their offsets.
     pub(super) met: Vec<(u64, Known)>,
-    /// The version of its chunks, where the tail states it.
+    /// The version of its chunks, if the metadata states it.
     pub(super) version: Option<i64>,
-    /// What had to be made anew, though the data holds together.
+    /// Metadata that had to be rebuilt, although the data is consistent.
     pub(super) renewed: Vec<String>,
-    /// What disagrees without a sign of which side is right.
+    /// Contradictions that do not show which side is right.
     pub(super) doubts: Vec<String>,
 }
 
-/// What chunk groups are judged by.
+/// What chunk groups are checked against.
 pub(super) struct Judge<'a> {
     pub(super) location: &'a Location,
     pub(super) version: Version,
@@ -39,25 +39,25 @@ pub(super) struct Judge<'a> {
     pub(super) driver: &'a Driver,
 }
 
-/// How a chunk stands to the tail.
+/// How the metadata lists a chunk.
 enum Listed {
-    /// The tail says this about it.
+    /// The metadata has this entry for it.
     As(Box<Known>),
-    /// There is no tail that could, or the tail is wrong about it.
-    Anew,
-    /// The tail leaves it out.
+    /// There is no metadata, or its entry is wrong; the entry is rebuilt.
+    Rebuilt,
+    /// The metadata does not list it.
     Not,
 }
 
 impl Judge<'_> {
-    /// What is whole of a damaged part of the data; nothing where no tail lists its chunks.
+    /// The intact parts of a damaged range of the data; empty if no metadata lists its chunks.
     pub(super) fn salvage(&self, part: Range<u64>) -> Result<Vec<Salvaged>> {
         let Some(guide) = self.guide else { return Ok(Vec::new()) };
         let Self { location, version, driver, .. } = *self;
         Salvage { location, version, guide, driver }.region(part)
     }
 
-    /// Reads a group to its last point; an inner error says why it is not whole.
+    /// Decodes a group completely; an inner error describes why it is damaged.
     pub(super) fn group(
         &self,
         device: &DeviceId,
@@ -78,14 +78,14 @@ impl Judge<'_> {
         Ok(Ok(judged))
     }
 
-    /// Finds what the tail says about a chunk.
+    /// Finds the metadata entry of a chunk.
     fn listed(
         &self,
         path: &str,
         record: &ChunkRecord,
         judged: &mut Judged,
     ) -> std::result::Result<Listed, String> {
-        let Some(guide) = self.guide else { return Ok(Listed::Anew) };
+        let Some(guide) = self.guide else { return Ok(Listed::Rebuilt) };
         let known = guide.chunks.get(&record.offset).map(Vec::as_slice).unwrap_or_default();
         let fits = |known: &&Known| {
             known.path == path && known.series == record.measurement && known.data_type == record.data_type
@@ -93,16 +93,16 @@ impl Judge<'_> {
         if let Some(known) = known.iter().find(fits) {
             return Ok(Listed::As(Box::new(known.clone())));
         }
-        // One library lists series without a point at places where others' chunks are.
+        // One library lists empty series at the offsets of other series' chunks.
         let others: Vec<&Known> = known.iter().filter(|known| known.statistics.count > 0).collect();
         let Some(other) = others.first() else {
-            return Ok(if guide.has_gaps { Listed::Anew } else { Listed::Not });
+            return Ok(if guide.has_gaps { Listed::Rebuilt } else { Listed::Not });
         };
         let own = format!("{path}.{}", record.measurement);
         let names: Vec<String> =
             others.iter().map(|known| format!("{}.{}", known.path, known.series)).collect();
-        let says = format!(
-            "the chunk at {} is one of '{}' ({}) by its header and of '{}.{}' ({}) by the tail",
+        let conflict = format!(
+            "the header of the chunk at {} names '{}' ({}), the metadata names '{}.{}' ({})",
             record.offset,
             own.escape_debug(),
             record.data_type.name(),
@@ -110,12 +110,12 @@ impl Judge<'_> {
             other.series.escape_debug(),
             other.data_type.name()
         );
-        if !guide.filter_tells(&own, &names) {
-            return Err(says);
+        if !guide.filter_confirms(&own, &names) {
+            return Err(conflict);
         }
-        judged.renewed.push(format!("{says}; the filter of the file knows the former alone"));
+        judged.renewed.push(format!("{conflict}; only the former is in the bloom filter"));
         judged.met.extend(others.into_iter().map(|known| (record.offset, known.clone())));
-        Ok(Listed::Anew)
+        Ok(Listed::Rebuilt)
     }
 
     fn chunk(
@@ -128,7 +128,7 @@ impl Judge<'_> {
     ) -> std::result::Result<(), String> {
         let listed = self.listed(path, record, judged)?;
         let known = if let Listed::As(known) = &listed { Some(known) } else { None };
-        // Statistics that the tail itself contradicts must not lead the decoding.
+        // Statistics that the metadata itself contradicts must not guide the decoding.
         let trusted = known.filter(|known| known.is_consistent);
         let header = &chunk.loaded.header;
         let is_times = header.is_time_column();
@@ -143,8 +143,8 @@ impl Judge<'_> {
             chunk,
         };
         if has_two_readings && trusted.is_none() && merged.is_none() {
-            let text = "its encoding has two readings, and the statistics that told them apart are lost";
-            judged.doubts.push(format!("{}: {text}", waiting.piece));
+            let message = "its encoding is ambiguous, and the statistics that would resolve it are lost";
+            judged.doubts.push(format!("{}: {message}", waiting.piece));
         }
         let checked = pages::check(std::slice::from_ref(&waiting), self.version, self.driver);
         let mut findings = checked.iter().flat_map(|page| &page.findings);
@@ -164,17 +164,18 @@ impl Judge<'_> {
                 let checked = known.is_consistent && merged.is_none();
                 match difference(&known.statistics, found, compare).filter(|_| !checked) {
                     None => record.statistics = known.statistics.clone(),
-                    Some(text) => {
-                        let text = format!("{}: the tail has other statistics: {text}", waiting.piece);
+                    Some(message) => {
+                        let message =
+                            format!("{}: the statistics in the metadata differ: {message}", waiting.piece);
                         let list = if merged.is_some() { &mut judged.renewed } else { &mut judged.doubts };
-                        list.push(text);
+                        list.push(message);
                     }
                 }
                 judged.version.get_or_insert(known.version);
                 judged.met.push((record.offset, *known));
                 judged.chunks.push(record);
             }
-            Listed::Anew => judged.chunks.push(record),
+            Listed::Rebuilt => judged.chunks.push(record),
             Listed::Not if wrong.is_none() => judged.strays.push(record),
             Listed::Not => {}
         }
@@ -182,7 +183,7 @@ impl Judge<'_> {
     }
 }
 
-/// The statistics of the pages of a chunk together, where all of them have their own.
+/// The merged statistics of the pages of a chunk, if each page has its own.
 fn merged_statistics(chunk: &WalkedChunk, version: Version) -> Option<Statistics> {
     let pages = &chunk.loaded.pages;
     let all = pages.iter().all(|p| p.header.statistics.is_some() || p.header.uncompressed_size == 0);

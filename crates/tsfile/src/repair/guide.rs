@@ -1,4 +1,5 @@
-//! What the tail of a damaged file says about its chunks: where a scan may go on after damage, and what must be there.
+//! The chunk list from the metadata of a damaged file: where a scan can resume after damage, and which chunks
+//! to expect.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,10 @@ use crate::meta::{DataType, DeviceId, Statistics, Version, marker};
 use crate::read::file::File;
 use crate::verify::{Compare, difference};
 
-/// How many bytes longer than expected the header of a group may be: one library writes trailing null tags.
+/// Extra bytes that the header of a group may have: one library writes trailing null tags.
 const NULL_TAGS: u64 = 64;
 
-/// What the tail says about a chunk.
+/// The metadata entry of a chunk.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) device: DeviceId,
@@ -22,21 +23,21 @@ pub(super) struct Known {
     pub(super) statistics: Statistics,
     /// Compared with the versions of deletions.
     pub(super) version: i64,
-    /// Whether the statistics of the series bear those of the chunk out, as far as they can.
+    /// Whether the statistics of the series confirm those of the chunk, as far as possible.
     pub(super) is_consistent: bool,
 }
 
-/// The chunks of a file by their offsets.
+/// The chunks of a file by offset.
 #[derive(Debug, Default)]
 pub(super) struct Guide {
     pub(super) chunks: BTreeMap<u64, Vec<Known>>,
-    /// Whether the tail could not be read to its end, so that there are chunks it does not list here.
+    /// Whether the metadata was not completely readable, so that some chunks are missing here.
     pub(super) has_gaps: bool,
     bloom: Option<BloomFilter>,
 }
 
 impl Guide {
-    /// Gathers what the tail says.
+    /// Collects the entries of the metadata.
     pub(super) fn of(file: &File) -> Self {
         let mut guide = Self { bloom: file.metadata.bloom.clone(), ..Self::default() };
         for device in &file.devices {
@@ -66,14 +67,14 @@ impl Guide {
         guide
     }
 
-    /// Whether the filter over all series knows of `inside` and of none of `outside`.
-    pub(super) fn filter_tells(&self, inside: &str, outside: &[String]) -> bool {
+    /// Whether the bloom filter over all series contains `inside` and not `outside`.
+    pub(super) fn filter_confirms(&self, inside: &str, outside: &[String]) -> bool {
         let filter = self.bloom.as_ref();
         filter.is_some_and(|bloom| bloom.may_contain(inside) && !outside.iter().any(|o| bloom.may_contain(o)))
     }
 
-    /// Where the first group starts that lies behind `after` as a whole. Up to version 2 a group starts with its first
-    /// chunk, and its footer will tell whether it was the first one; later it starts with a header.
+    /// The start of the first group completely after `after`. Up to version 2 a group starts with its first
+    /// chunk, and its footer shows whether it was the first one; later it starts with a header.
     pub(super) fn next_group(
         &self,
         location: &Location,
@@ -96,7 +97,7 @@ impl Guide {
     }
 }
 
-/// Where the header of a group of this device starts that ends at `end`, if there is one.
+/// The start of the header of a group of this device that ends at `end`, if there is one.
 fn header_before(location: &Location, version: Version, device: &DeviceId, end: u64) -> Result<Option<u64>> {
     let mut expected = Vec::new();
     device.write(&mut expected, version)?;

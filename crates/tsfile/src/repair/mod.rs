@@ -1,22 +1,23 @@
-//! Saving what is whole of a file, with a new tail behind it.
+//! Repair: copies the intact parts of a file and writes new metadata after them.
 //!
-//! A file whose tail reads is verified first. Where that finds nothing, the file is copied; else its groups are judged
-//! one by one, and the tail indicates where to go on behind damage and what is missing in the end. Of a damaged group
-//! the good chunks and pages are kept. A file without a tail (one that was not closed) is scanned from the front, as the
-//! original's recovery does, and its whole groups are kept. The result is verified; a group that does not pass is dropped.
+//! A file with readable metadata is verified first. If there are no findings, the file is copied; otherwise
+//! its groups are checked one by one, and the metadata shows where to resume after damage and what is missing
+//! in the end. The intact chunks and pages of a damaged group are kept. A file without metadata (one that was
+//! not closed) is scanned from the start, like the original's recovery does, and its complete groups are
+//! kept. The result is verified; a group that fails is dropped.
 
+mod data_section;
 mod group;
 mod guide;
-mod mended;
 mod salvage;
 mod scan;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
+use data_section::{DataSection, Origin, Segment};
 use group::{Judge, Judged};
 use guide::{Guide, Known};
-use mended::{Mended, Origin, Segment};
 use salvage::{Salvage, Salvaged};
 use scan::{Recovered, scan_on};
 pub(crate) use scan::{scan, tail_of};
@@ -34,12 +35,12 @@ use crate::write::tail::ChunkRecord;
 
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;
-/// Lines about damage of one kind; what is beyond is counted.
+/// Maximum number of lines about damage of one kind; further ones are counted.
 const LINES: usize = 50;
-/// Series of a device that are named.
+/// Maximum number of series named per device.
 const NAMED: usize = 8;
 
-/// Writes what can be saved of `source` to `target`.
+/// Writes what can be recovered from `source` to `target`.
 pub(crate) fn repair(
     source: &Location,
     target: &Location,
@@ -55,8 +56,8 @@ pub(crate) fn repair(
         Err(error) => return without_tail(source, target, version, options, driver, &error),
     };
     if file.is_encrypted() {
-        let text = "the pages of this file are encrypted: whether they are whole cannot be told";
-        return Err(Error::unsupported(text).class("encrypted").file(source.path()));
+        let message = "the pages of this file are encrypted and cannot be checked";
+        return Err(Error::unsupported(message).class("encrypted").file(source.path()));
     }
     let mut report = Report::new(Depth::Deep);
     let archive = Archive::open(source, options)?;
@@ -68,13 +69,13 @@ pub(crate) fn repair(
         with_tail(source, target, &file, options, driver)?
     };
     if has_deletions {
-        let text = "the deletions beside the source were neither applied nor copied: the result shows deleted points";
-        repaired.notes.push(text.to_owned());
+        let message = "the deletions next to the source were neither applied nor copied: the result contains deleted points";
+        repaired.notes.push(message.to_owned());
     }
     Ok(repaired)
 }
 
-/// Copies a healthy file.
+/// Copies an intact file.
 fn copy_whole(source: &Location, target: &Location, size: u64) -> Result<Repaired> {
     let mut out = Output::new(target.storage().create(target.path())?);
     copy(source, 0..size, &mut out)?;
@@ -84,7 +85,7 @@ fn copy_whole(source: &Location, target: &Location, size: u64) -> Result<Repaire
     Ok(repaired)
 }
 
-/// Saves what is whole of a file that was not closed, or whose tail does not read.
+/// Repairs a file that was not closed, or with unreadable metadata.
 fn without_tail(
     source: &Location,
     target: &Location,
@@ -96,8 +97,8 @@ fn without_tail(
     let size = source.size()?;
     let mut repaired = Repaired::default();
     let (found, stop) = scan(source, version, size)?;
-    repaired.note(Outcome::Mended, format!("the tail was rebuilt: {}", refused.without_hint()));
-    // A file without its end was cut off or never closed: what is missing was never there.
+    repaired.note(Outcome::Mended, format!("the metadata was rebuilt: {}", refused.without_hint()));
+    // A file without its end was cut off or never closed: the missing data was never complete.
     let lost = if refused.class_name() == "incomplete" { Outcome::Unfinished } else { Outcome::Partial };
     match (&stop, found.separator) {
         (Some(stop), _) => {
@@ -107,14 +108,14 @@ fn without_tail(
         }
         (None, Some(_)) => {}
         (None, None) => {
-            let text = format!("the data ends at byte {size} without a sign that it is all");
-            repaired.note(lost, text);
+            let message = format!("the data ends at byte {size} without an end marker");
+            repaired.note(lost, message);
         }
     }
     let known = File::metadata_alone(source, size, &options.limits).ok();
     if known.is_none() && version == Version::V4 {
-        let text = "the tables of the table model and the properties of the file, if it had any, are lost";
-        repaired.note(lost, text);
+        let message = "table schemas and file properties, if the file had any, are lost";
+        repaired.note(lost, message);
     }
     let judge = Judge { location: source, version, guide: None, driver };
     let (groups, _) = judge_groups(&judge, &found, &mut repaired)?;
@@ -122,7 +123,7 @@ fn without_tail(
     finish(source, target, parts, repaired, options, driver)
 }
 
-/// Saves what is whole of a file whose tail reads.
+/// Repairs a file with readable metadata.
 fn with_tail(
     source: &Location,
     target: &Location,
@@ -134,7 +135,7 @@ fn with_tail(
     let head = version.head().len() as u64;
     let guide = Guide::of(file);
     let mut repaired = Repaired::default();
-    repaired.note(Outcome::Mended, "the tail was rebuilt");
+    repaired.note(Outcome::Mended, "the metadata was rebuilt");
     let mut found = Recovered::from(head);
     let mut from = head;
     let mut stops = Vec::new();
@@ -146,33 +147,33 @@ fn with_tail(
         let early = found.separator.take();
         let (at, why) = match (stop, early) {
             (Some(stop), _) => (stop.at, stop.error.without_hint()),
-            (None, Some(at)) => (at, format!("a separator stands before the end of the data (byte {at})")),
+            (None, Some(at)) => (at, format!("there is a separator before the end of the data (byte {at})")),
             (None, None) => break,
         };
         found.broken = true;
         let next = guide.next_group(source, version, at)?;
         let to = next.unwrap_or(file.data_end);
         let start = found.end.max(from);
-        let pieces = salvage.region(start..to)?;
-        stops.push((Outcome::Partial, damage_line("the data", start..to, &why, &pieces)));
-        salvaged.extend(pieces);
+        let parts = salvage.region(start..to)?;
+        stops.push((Outcome::Partial, damage_line("the data", start..to, &why, &parts)));
+        salvaged.extend(parts);
         match next {
             Some(next) => from = next,
             None => break,
         }
     }
-    add_lines(&mut repaired, stops, "more such places");
+    add_lines(&mut repaired, stops, "more damaged ranges");
     note_tables(file, &mut repaired);
     let judge = Judge { location: source, version, guide: Some(&guide), driver };
-    let (mut groups, pieces) = judge_groups(&judge, &found, &mut repaired)?;
-    salvaged.extend(pieces);
+    let (mut groups, parts) = judge_groups(&judge, &found, &mut repaired)?;
+    salvaged.extend(parts);
     account(guide, &mut groups, &salvaged, &mut repaired);
     let salvaged = salvaged.into_iter().map(Some).collect();
     let parts = Parts { version, found, groups, salvaged, known: file.metadata.clone() };
     finish(source, target, parts, repaired, options, driver)
 }
 
-/// The line on a damaged part of the data, and what is kept of it.
+/// The line about a damaged range of the data, and what is kept of it.
 fn damage_line(what: &str, part: Range<u64>, why: &str, salvaged: &[Salvaged]) -> String {
     let Range { start, end } = part;
     let damage = format!("{what} from byte {start} to byte {end} is damaged: {why}");
@@ -185,22 +186,22 @@ fn damage_line(what: &str, part: Range<u64>, why: &str, salvaged: &[Salvaged]) -
     format!("{damage}; {kept} of {listed} chunks are kept, {cut} of them without their damaged pages")
 }
 
-/// A table without devices beside devices without a table may be one table whose name is damaged.
+/// A table without devices and devices without a table may be one table with a damaged name.
 fn note_tables(file: &File, repaired: &mut Repaired) {
     let mut tables = file.metadata.tables.iter().map(|table| &table.name);
     let lonely = tables.find(|name| file.devices.iter().all(|device| device.id.table_name() != **name));
     let homeless = file.devices.iter().find(|device| device.table.is_none());
     if let (Some(table), Some(device)) = (lonely, homeless) {
-        let text = format!(
+        let message = format!(
             "table '{}' has no devices and '{}' has no table: one of the names may be damaged",
             table.escape_debug(),
             device.path.escape_debug()
         );
-        repaired.note(Outcome::Doubtful, text);
+        repaired.note(Outcome::Doubtful, message);
     }
 }
 
-/// What came of the groups of a file: by device, in file order; `None` for one that is left out.
+/// The results for the groups of a file: by device, in file order; `None` for a dropped group.
 type Groups = BTreeMap<crate::meta::DeviceId, Vec<Option<Judged>>>;
 
 fn judge_groups(
@@ -216,46 +217,47 @@ fn judge_groups(
         for group in &record.groups {
             match judge.group(device, group)? {
                 Ok(mut judged) => {
-                    renewed.extend(judged.renewed.drain(..).map(|text| (Outcome::Mended, text)));
-                    doubts.extend(judged.doubts.drain(..).map(|text| {
-                        let text = format!("{text}; the statistics were rebuilt, the points may be wrong");
-                        (Outcome::Doubtful, text)
+                    renewed.extend(judged.renewed.drain(..).map(|message| (Outcome::Mended, message)));
+                    doubts.extend(judged.doubts.drain(..).map(|message| {
+                        let message =
+                            format!("{message}; the statistics were rebuilt, the points may be wrong");
+                        (Outcome::Doubtful, message)
                     }));
                     list.push(Some(judged));
                 }
                 Err(why) => {
-                    let pieces = judge.salvage(group.start..group.end)?;
+                    let parts = judge.salvage(group.start..group.end)?;
                     let what = format!("the chunk group of '{}'", device.path().escape_debug());
                     dropped
-                        .push((Outcome::Partial, damage_line(&what, group.start..group.end, &why, &pieces)));
-                    salvaged.extend(pieces);
+                        .push((Outcome::Partial, damage_line(&what, group.start..group.end, &why, &parts)));
+                    salvaged.extend(parts);
                     list.push(None);
                 }
             }
         }
     }
     add_lines(repaired, dropped, "more chunk groups are damaged");
-    add_lines(repaired, renewed, "more chunks have new entries in the tail");
+    add_lines(repaired, renewed, "more chunks have new metadata entries");
     add_lines(repaired, doubts, "more chunks have new statistics");
     Ok((groups, salvaged))
 }
 
-/// Adds lines to a report, the first ones as they are.
+/// Adds lines to a report; above the maximum only their number.
 fn add_lines(repaired: &mut Repaired, lines: Vec<(Outcome, String)>, rest: &str) {
-    let beyond = lines.len().saturating_sub(LINES);
+    let more = lines.len().saturating_sub(LINES);
     for (at, (outcome, line)) in lines.into_iter().enumerate() {
         repaired.outcome = repaired.outcome.max(outcome);
         if at < LINES {
             repaired.notes.push(line);
         }
     }
-    if beyond > 0 {
-        repaired.notes.push(format!("{beyond} {rest}"));
+    if more > 0 {
+        repaired.notes.push(format!("{more} {rest}"));
     }
 }
 
-/// Compares what was met with what the tail lists: chunks that stand elsewhere are taken for those that are missing,
-/// and what is still missing then is named.
+/// Compares the chunks found with those listed: chunks at other offsets are matched with missing ones, and
+/// those still missing are reported.
 fn account(mut guide: Guide, groups: &mut Groups, salvaged: &[Salvaged], repaired: &mut Repaired) {
     let mut unmet = std::mem::take(&mut guide.chunks);
     let listed: HashSet<(String, String)> = unmet
@@ -299,14 +301,18 @@ fn account(mut guide: Guide, groups: &mut Groups, salvaged: &[Salvaged], repaire
                 if let Some(at) = unmet.iter().position(same) {
                     let (offset, _) = unmet.swap_remove(at);
                     repaired.note(Outcome::Mended, format!("{what} was listed at {offset}"));
-                } else if guide.filter_tells(&name, &[])
+                } else if guide.filter_confirms(&name, &[])
                     && !listed.contains(&(path.clone(), stray.measurement.clone()))
                 {
-                    // A series of which no chunk is listed, though the writer put it into the filter.
-                    let text = format!("{what} was not listed, but the filter of the file knows it");
-                    repaired.note(Outcome::Mended, text);
+                    // A series without a listed chunk, although the writer added it to the bloom filter.
+                    let message =
+                        format!("{what} was not listed in the metadata, but it is in the bloom filter");
+                    repaired.note(Outcome::Mended, message);
                 } else {
-                    unlisted.push((Outcome::Doubtful, format!("{what} was not listed, and is not now")));
+                    unlisted.push((
+                        Outcome::Doubtful,
+                        format!("{what} was not listed in the metadata and remains unlisted"),
+                    ));
                     continue;
                 }
                 judged.chunks.push(stray);
@@ -315,7 +321,7 @@ fn account(mut guide: Guide, groups: &mut Groups, salvaged: &[Salvaged], repaire
             keep_empty_series(&path, judged, &mut unmet);
         }
     }
-    add_lines(repaired, unlisted, "more chunks were not listed, and are not now");
+    add_lines(repaired, unlisted, "more chunks were not listed and remain unlisted");
     unmet.retain(|(_, known)| known.statistics.count > 0);
     let mut missing: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
     for (_, known) in unmet {
@@ -327,22 +333,22 @@ fn account(mut guide: Guide, groups: &mut Groups, salvaged: &[Salvaged], repaire
             let name = if name.is_empty() { "the time column" } else { name };
             format!("{points} points of {}", name.escape_debug())
         });
-        let mut text =
-            format!("left out of '{}': {}", path.escape_debug(), named.collect::<Vec<_>>().join(", "));
+        let mut message =
+            format!("lost from '{}': {}", path.escape_debug(), named.collect::<Vec<_>>().join(", "));
         if series.len() > NAMED {
             let rest: u64 = series.values().skip(NAMED).sum();
             let more = series.len() - NAMED;
-            text = format!("{text}, {rest} points of {more} more series");
+            message = format!("{message}, {rest} points of {more} more series");
         }
-        (Outcome::Partial, text)
+        (Outcome::Partial, message)
     });
-    add_lines(repaired, lines.collect(), "more devices have points that are left out");
+    add_lines(repaired, lines.collect(), "more devices lost points");
 }
 
-/// Series without a point have an entry in the tail and no chunk of their own: they stay beside a chunk of the device.
+/// Empty series have a metadata entry and no chunk of their own: they are kept next to a chunk of the device.
 fn keep_empty_series(path: &str, judged: &mut Judged, unmet: &mut Vec<(u64, Known)>) {
-    let Some(beside) = judged.chunks.last().cloned() else { return };
-    // An entry whose own statistics know of points is no such series.
+    let Some(neighbor) = judged.chunks.last().cloned() else { return };
+    // An entry with points in its statistics is not such a series.
     let is_empty = |(_, known): &mut (u64, Known)| {
         known.path == path && known.statistics.count == 0 && known.is_consistent
     };
@@ -354,22 +360,22 @@ fn keep_empty_series(path: &str, judged: &mut Judged, unmet: &mut Vec<(u64, Know
             measurement: known.series,
             data_type: known.data_type,
             statistics: known.statistics,
-            ..beside.clone()
+            ..neighbor.clone()
         });
     }
 }
 
-/// What a repaired file is made from.
+/// The parts of a repaired file.
 struct Parts {
     version: Version,
     found: Recovered,
     groups: Groups,
-    /// `None` for one that turned out not to verify.
+    /// `None` for a group that failed verification.
     salvaged: Vec<Option<Salvaged>>,
     known: FileMetadata,
 }
 
-/// Writes the result and verifies it; what does not pass is dropped.
+/// Writes the result and verifies it; groups that fail are dropped.
 fn finish(
     source: &Location,
     target: &Location,
@@ -380,8 +386,8 @@ fn finish(
 ) -> Result<Repaired> {
     loop {
         driver.check_canceled()?;
-        let mended = Mended::new(parts.version, &parts.found, &parts.groups, &parts.salvaged);
-        let written = write(source, target, &mended, &parts, repaired.clone())?;
+        let section = DataSection::new(parts.version, &parts.found, &parts.groups, &parts.salvaged);
+        let written = write(source, target, &section, &parts, repaired.clone())?;
         let archive = Archive::open(target, options);
         let mut report = Report::new(Depth::Deep);
         let verified = archive.and_then(|archive| verify::verify(&archive, Depth::Deep, driver, &mut report));
@@ -393,19 +399,19 @@ fn finish(
         let bad: Vec<u64> = bad.collect();
         let is_bad = |place: &Range<u64>| bad.iter().any(|offset| place.contains(offset));
         let drop: Vec<&Origin> =
-            mended.origins.iter().filter(|(place, _)| is_bad(place)).map(|(_, origin)| origin).collect();
+            section.origins.iter().filter(|(place, _)| is_bad(place)).map(|(_, origin)| origin).collect();
         if drop.is_empty() {
             let why = match (verified, errors.next()) {
                 (Err(error), _) => error.without_hint(),
                 (Ok(()), finding) => finding.map(|f| f.message.clone()).unwrap_or_default(),
             };
             target.storage().remove(target.path())?;
-            let text = format!("what can be saved does not verify: {why}");
-            return Err(Error::corrupt(text).class("repair_failed").file(source.path()));
+            let message = format!("the repaired file does not verify: {why}");
+            return Err(Error::corrupt(message).class("repair_failed").file(source.path()));
         }
         let count = drop.len();
-        let text = format!("{count} more chunk groups do not verify in the result and are not kept");
-        repaired.note(Outcome::Partial, text);
+        let message = format!("{count} more chunk groups do not verify in the result and were dropped");
+        repaired.note(Outcome::Partial, message);
         for origin in drop {
             let place = match origin {
                 Origin::Whole(device, number) => parts
@@ -423,16 +429,16 @@ fn finish(
 fn write(
     source: &Location,
     target: &Location,
-    mended: &Mended,
+    section: &DataSection,
     parts: &Parts,
     mut repaired: Repaired,
 ) -> Result<Repaired> {
     let mut known = parts.known.clone();
-    mend_tables(&mut known, &mended.found, &mut repaired);
+    repair_tables(&mut known, &section.found, &mut repaired);
     let size = source.size()?;
     let mut out = Output::new(target.storage().create(target.path())?);
     out.buffer().extend_from_slice(parts.version.head());
-    for segment in &mended.segments {
+    for segment in &section.segments {
         match segment {
             Segment::Copy(range) => copy(source, range.clone(), &mut out)?,
             Segment::Bytes(bytes) => out.append(bytes)?,
@@ -440,32 +446,31 @@ fn write(
     }
     repaired.kept_bytes = out.position().min(size);
     repaired.dropped_bytes = size.saturating_sub(repaired.kept_bytes);
-    let devices = mended.found.devices.values().filter(|d| !d.groups.is_empty()).count();
+    let devices = section.found.devices.values().filter(|d| !d.groups.is_empty()).count();
     let is_whole = |(_, origin): &&(Range<u64>, Origin)| matches!(origin, Origin::Whole(..));
-    let whole = mended.origins.iter().filter(is_whole).count();
-    let partial = mended.origins.len() - whole;
-    let mut text = format!("{whole} whole chunk groups of {devices} devices are kept");
+    let whole = section.origins.iter().filter(is_whole).count();
+    let partial = section.origins.len() - whole;
+    let mut message = format!("kept {whole} complete chunk groups of {devices} devices");
     if partial > 0 {
-        text = format!(
-            "{whole} whole chunk groups and parts of {partial} others, of {devices} devices, are kept"
-        );
+        message =
+            format!("kept {whole} complete chunk groups and parts of {partial} others, of {devices} devices");
     }
-    repaired.notes.push(text);
-    mended.found.write_tail(parts.version, known, &mut out)?;
+    repaired.notes.push(message);
+    section.found.write_tail(parts.version, known, &mut out)?;
     out.commit()?;
     Ok(repaired)
 }
 
-/// Gives the columns of tables the types of their chunks, and tags theirs.
-fn mend_tables(known: &mut FileMetadata, found: &Recovered, repaired: &mut Repaired) {
+/// Sets the types of table columns to those of their chunks, and of tags to STRING.
+fn repair_tables(known: &mut FileMetadata, found: &Recovered, repaired: &mut Repaired) {
     for table in &mut known.tables {
         let tags = table.columns.iter_mut().filter(|(_, category)| *category == Category::Tag);
-        for (column, _) in tags.filter(|(column, _)| !verify::is_text(column.data_type)) {
+        for (column, _) in tags.filter(|(column, _)| !verify::is_string(column.data_type)) {
             let (table, name) = (table.name.escape_debug(), column.name.escape_debug());
             let from = column.data_type.name();
             repaired.note(
                 Outcome::Mended,
-                format!("table '{table}' declared tag '{name}' as {from}; tags are text"),
+                format!("table '{table}' declared tag '{name}' as {from}; tags are strings"),
             );
             column.data_type = DataType::String;
         }
@@ -476,8 +481,9 @@ fn mend_tables(known: &mut FileMetadata, found: &Recovered, repaired: &mut Repai
             if column.data_type != chunk.data_type {
                 let (table, column_name) = (table.name.escape_debug(), column.name.escape_debug());
                 let (from, to) = (column.data_type.name(), chunk.data_type.name());
-                let text = format!("table '{table}' declared '{column_name}' as {from}, its chunks are {to}");
-                repaired.note(Outcome::Mended, text);
+                let message =
+                    format!("table '{table}' declared '{column_name}' as {from}, its chunks are {to}");
+                repaired.note(Outcome::Mended, message);
                 column.data_type = chunk.data_type;
             }
         }

@@ -1,8 +1,8 @@
-//! What is whole of a damaged chunk group: its good chunks, and the good pages of the others.
+//! Salvages the intact parts of a damaged chunk group: its good chunks, and the good pages of the others.
 //!
-//! The tail lists where the chunks of a closed file start, so each one is judged alone. Pages are copied as they are;
-//! headers around them are rebuilt. In an aligned group a bad page of the times costs its rows, a bad page of a column
-//! becomes one without a value.
+//! The metadata of a closed file lists the offsets of its chunks, so each one is checked on its own. Pages
+//! are copied; the headers around them are rebuilt. In an aligned group a bad time page loses its rows, a bad
+//! page of a column becomes a page without values.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tesselle_core::{Cursor, Driver, Location, Result, Severity};
 
+use super::data_section::Segment;
 use super::guide::{Guide, Known};
-use super::mended::Segment;
 use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
 use crate::meta::{ChunkHeader, DeviceId, PageHeader, Statistics, Version};
 use crate::read::loaded::Loaded;
@@ -21,25 +21,25 @@ use crate::verify::{Compare, difference};
 use crate::walk::WalkedChunk;
 use crate::write::tail::{ChunkRecord, GroupRecord};
 
-/// What is left of a chunk group.
+/// The rest of a damaged chunk group.
 #[derive(Debug, Clone)]
 pub(super) struct Salvaged {
     pub(super) device: DeviceId,
-    /// Where it started in the source.
+    /// Its offset in the source.
     pub(super) start: u64,
     /// Its bytes.
     pub(super) segments: Vec<Segment>,
     /// Its chunks, with offsets from its first byte.
     pub(super) record: GroupRecord,
-    /// What the tail says about the chunks that are left, with the points that are left of them.
+    /// The metadata entries of the remaining chunks, with the numbers of remaining points.
     pub(super) kept: Vec<(u64, Known, u64)>,
-    /// Chunks that the tail lists.
+    /// Number of chunks listed in the metadata.
     pub(super) listed: usize,
-    /// Chunks of which pages are missing.
+    /// Number of chunks with missing pages.
     pub(super) cut: usize,
 }
 
-/// What groups are salvaged with.
+/// The context for salvaging groups.
 pub(super) struct Salvage<'a> {
     pub(super) location: &'a Location,
     pub(super) version: Version,
@@ -47,25 +47,25 @@ pub(super) struct Salvage<'a> {
     pub(super) driver: &'a Driver,
 }
 
-/// A chunk that reads, with what is wrong with its pages.
+/// A readable chunk, with the condition of its pages.
 struct Chunk {
     known: Known,
     offset: u64,
     header: ChunkHeader,
     pages: Vec<Page>,
-    /// Which pages are good.
+    /// Whether each page is good.
     good: Vec<bool>,
-    /// Where it ends, if all of it reads.
+    /// The offset of its end, if all of it is readable.
     end: Option<u64>,
 }
 
 impl Salvage<'_> {
-    /// The groups in a part of the file that is not whole.
+    /// Salvages the groups in a damaged range of the file.
     pub(super) fn region(&self, part: Range<u64>) -> Result<Vec<Salvaged>> {
         let mut listed: Vec<(u64, Known)> = Vec::new();
         for (offset, known) in self.guide.chunks.range(part.clone()) {
             let mut real = known.iter().filter(|known| known.statistics.count > 0);
-            // Two chunks at one place: at least one of them is wrong.
+            // Two chunks at the same offset: at least one of the entries is wrong.
             if let (Some(known), None) = (real.next(), real.next()) {
                 listed.push((*offset, known.clone()));
             }
@@ -103,7 +103,7 @@ impl Salvage<'_> {
         builder.finish(*start, run.len(), first.version)
     }
 
-    /// Reads a chunk and judges its pages; `None` where nothing of it reads.
+    /// Reads a chunk and checks its pages; `None` if nothing of it is readable.
     fn chunk(
         &self,
         offset: u64,
@@ -149,7 +149,7 @@ impl Salvage<'_> {
     }
 }
 
-/// How many chunks at the front belong to one group: they are of one device, and none is of a series that is there.
+/// Number of leading chunks that belong to one group: of the same device, with no series twice.
 fn run_length(list: &[(u64, Known)]) -> usize {
     let Some((_, first)) = list.first() else { return 0 };
     let mut seen = std::collections::HashSet::new();
@@ -157,7 +157,7 @@ fn run_length(list: &[(u64, Known)]) -> usize {
     same.count().max(1)
 }
 
-/// The pages that read, and whether they are all.
+/// The readable pages, and whether they are all.
 fn split(header: &ChunkHeader, version: Version, bytes: &Bytes, offset: u64) -> (Vec<Page>, bool) {
     let mut cursor = Cursor::new(bytes, offset, "page header");
     let mut pages = Vec::new();
@@ -173,7 +173,7 @@ fn split(header: &ChunkHeader, version: Version, bytes: &Bytes, offset: u64) -> 
     (pages, true)
 }
 
-/// A group as it is rebuilt.
+/// A group while it is rebuilt.
 struct Builder {
     version: Version,
     device: DeviceId,
@@ -208,7 +208,7 @@ impl Builder {
         self.segments.push(segment);
     }
 
-    /// Adds what is good of a chunk; `rows` says which pages of the times of an aligned group are.
+    /// Adds the good pages of a chunk; `rows` marks the good time pages of an aligned group.
     fn add(&mut self, chunk: &Chunk, rows: Option<&[bool]>) -> Result<()> {
         let is_good = |number: usize| chunk.good.get(number).copied().unwrap_or(false);
         let stays = |number: usize| rows.is_none_or(|rows| rows.get(number).copied().unwrap_or(false));
@@ -236,7 +236,7 @@ impl Builder {
         let pages: Vec<Option<&Page>> = (0..count)
             .filter(|number| stays(*number))
             .map(|number| chunk.pages.get(number).filter(|_| is_good(number)))
-            // Columns of an aligned group have a page for each page of the times.
+            // Columns of an aligned group have one page per time page.
             .filter(|page| page.is_some() || rows.is_some())
             .collect();
         let segments: Vec<Segment> = pages.iter().map(|page| page_segment(*page)).collect();
@@ -278,7 +278,7 @@ impl Builder {
 fn page_segment(page: Option<&Page>) -> Segment {
     match page {
         Some(page) => Segment::Copy(page.offset..page.range().end),
-        // An uncompressed size of 0 is all there is to a page without a value.
+        // A page without values consists only of an uncompressed size of 0.
         None => Segment::Bytes(vec![0]),
     }
 }

@@ -1,7 +1,8 @@
-//! The whole chunk groups of a file, found without its tail.
+//! Finds the complete chunk groups of a file without its metadata.
 //!
-//! The scan goes forward from the header, as the original's recovery does. Up to version 2 a footer closes a group;
-//! later a group is known whole only when the next one, an operation range, the separator or the exact end follows.
+//! The scan goes forward from the header, like the original's recovery. Up to version 2 a footer closes a
+//! group; later a group is known to be complete only when the next one, an operation range, the separator or
+//! the exact end follows.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,37 +20,37 @@ use crate::walk::{Record, Walker};
 use crate::write::output::Output;
 use crate::write::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
 
-/// Entries of an index node, as the original writes by default.
+/// Entries of an index node; the original's default.
 const DEGREE: usize = 256;
-/// The name of a tail in memory.
+/// The path of a metadata section in memory.
 const TAIL: &str = "tail";
 
-/// What a scan found whole.
+/// The complete groups that a scan found.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Recovered {
-    /// Where valid data ends.
+    /// End of the valid data.
     pub(crate) end: u64,
     /// Devices and their groups.
     pub(crate) devices: BTreeMap<DeviceId, DeviceRecord>,
-    /// What the headers say about measurements.
+    /// Schemas of measurements, from chunk headers.
     measurements: BTreeMap<String, MeasurementSchema>,
     /// Version records: position and version.
     pub(super) versions: Vec<(u64, i64)>,
-    /// Where the records between groups lie.
+    /// Ranges of the records between groups.
     pub(super) between: Vec<Range<u64>>,
-    /// Where a scan met the end of the data.
+    /// Offset of the separator, if the scan reached it.
     pub(super) separator: Option<u64>,
-    /// Whether something between what was found could not be read.
+    /// Whether something between the groups was unreadable.
     pub(super) broken: bool,
     groups: i64,
 }
 
-/// Why a scan ended before the end.
+/// The reason why a scan ended early.
 #[derive(Debug)]
 pub(crate) struct Stop {
-    /// The record that could not be read.
+    /// The unreadable record.
     pub(super) at: u64,
-    /// What is wrong with it.
+    /// Why it is unreadable.
     pub(super) error: Error,
 }
 
@@ -64,7 +65,7 @@ struct Open {
 }
 
 impl Recovered {
-    /// Nothing yet, in data that starts here.
+    /// Starts empty, in data that starts here.
     pub(super) fn from(start: u64) -> Self {
         Self { end: start, ..Self::default() }
     }
@@ -86,12 +87,12 @@ impl Recovered {
 }
 
 impl Recovered {
-    /// Writes the tail; `known` is what the metadata of a whole file says besides.
+    /// Writes the metadata; `known` has the other contents of the file metadata.
     pub(super) fn write_tail(&self, version: Version, known: FileMetadata, out: &mut Output) -> Result<()> {
         let mut measurements = self.measurements.clone();
         for schema in known.measurements {
             match measurements.get_mut(&schema.name) {
-                // The headers of chunks are right about what they have.
+                // The types in chunk headers take precedence.
                 Some(found) => found.properties = schema.properties,
                 None => {
                     measurements.insert(schema.name.clone(), schema);
@@ -113,7 +114,7 @@ impl Recovered {
     }
 }
 
-/// Scans a file for whole chunk groups. What stops the scan is given back with what was found before.
+/// Scans a file for complete chunk groups. Returns what was found and what stopped the scan.
 pub(crate) fn scan(location: &Location, version: Version, size: u64) -> Result<(Recovered, Option<Stop>)> {
     let head = version.head().len() as u64;
     let mut found = Recovered::from(head.min(size));
@@ -121,7 +122,7 @@ pub(crate) fn scan(location: &Location, version: Version, size: u64) -> Result<(
     Ok((found, stop))
 }
 
-/// Scans a part of a file that starts with a chunk group and adds what is there.
+/// Scans a part of a file that starts with a chunk group and adds what it finds.
 pub(super) fn scan_on(
     location: &Location,
     version: Version,
@@ -154,7 +155,7 @@ pub(super) fn scan_on(
                     open.start = at;
                 }
                 if version.is_compact() && open.device.is_none() {
-                    return stopped(at, Error::corrupt("a chunk stands outside a group").offset(at));
+                    return stopped(at, Error::corrupt("a chunk is outside any chunk group").offset(at));
                 }
                 match measure(&chunk.loaded, version, &mut open.times) {
                     Ok(statistics) => {
@@ -215,17 +216,17 @@ pub(super) fn scan_on(
     }
 }
 
-/// The tail that closes the whole groups of an incomplete file, as it would stand at their end.
+/// The metadata section that closes the complete groups of an incomplete file, as it would be at their end.
 pub(crate) fn tail_of(version: Version, found: &Recovered) -> Result<Bytes> {
     let storage = MemoryStorage::new();
     let mut out = Output::at(storage.create(TAIL)?, found.end);
     found.write_tail(version, FileMetadata::default(), &mut out)?;
     out.commit()?;
-    storage.get(TAIL).ok_or_else(|| Error::internal("a tail was written and is gone"))
+    storage.get(TAIL).ok_or_else(|| Error::internal("a metadata section was written and is missing"))
 }
 
-/// The statistics of a chunk: its page headers' where they have them, else decoded. `times` remembers the pages of the
-/// last time column for the columns that follow it.
+/// The statistics of a chunk: from its page headers if they have them, otherwise decoded. `times` keeps the
+/// pages of the last time column for the columns that follow it.
 fn measure(loaded: &Loaded, version: Version, times: &mut Vec<Vec<i64>>) -> Result<Statistics> {
     let data_type = loaded.header.data_type;
     let mut total = Statistics::default();

@@ -1,9 +1,9 @@
-//! A whole archive as another file: version, devices or tables, types, encodings, compressors, alignment and properties
-//! stay as they are.
+//! Rewrites a whole archive into another file, preserving version, devices or tables, types, encodings,
+//! compressors, alignment and properties.
 //!
-//! A file that nothing changes is copied. A data directory, a file with deletions next to it and a file that is to have
-//! other settings are read device by device and encoded again; deletions are applied, and of two points of a series at
-//! one time the later one is kept.
+//! A file that needs no change is copied. A data directory, a file with deletions next to it and a file with
+//! changed settings are read device by device and re-encoded; deletions are applied, and of two points of a
+//! series at the same time the later one is kept.
 
 mod rows;
 mod schema;
@@ -21,7 +21,7 @@ use crate::open::Archive;
 use crate::table::{DeviceTable, exact_rows};
 use crate::verify;
 use crate::write::output::Output;
-use crate::write::settings::Plan;
+use crate::write::settings::SinkOptions;
 
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;
@@ -40,7 +40,7 @@ const SETTINGS: [&str; 11] = [
     "version",
 ];
 
-/// Rewrites an archive; `None` where the settings ask for other devices, tables or columns, or for an older version.
+/// Rewrites an archive; `None` if the settings require other devices, tables or columns, or an older version.
 pub(crate) fn rewrite(
     source: &Location,
     target: &Location,
@@ -51,15 +51,15 @@ pub(crate) fn rewrite(
     if write.settings.expect_only(&SETTINGS).is_err() {
         return Ok(None);
     }
-    // Bytes of strings stay as they are.
+    // Strings are copied as bytes.
     let options = OpenOptions { raw: false, text_as_binary: true, ..open.clone() };
     let archive = Archive::open(source, &options)?.shared();
     let newest = archive.files.iter().map(|entry| entry.file.version).max().unwrap_or(Version::V4);
-    let mut plan = Plan::parse(&write.settings)?;
+    let mut sink_options = SinkOptions::parse(&write.settings)?;
     if write.settings.get("version").is_none() {
-        plan = plan.for_version(newest, &write.settings)?;
+        sink_options = sink_options.for_version(newest, &write.settings)?;
     }
-    if plan.writer.version < newest {
+    if sink_options.writer.version < newest {
         return Ok(None);
     }
     if let [entry] = archive.files.as_slice()
@@ -69,10 +69,10 @@ pub(crate) fn rewrite(
     {
         return copy(&archive, target, write.overwrite, driver).map(Some);
     }
-    rows::rewrite(&archive, target, write, plan, driver).map(Some)
+    rows::rewrite(&archive, target, write, sink_options, driver).map(Some)
 }
 
-/// Copies a file, after a look at all its records.
+/// Copies a file after checking all its records.
 fn copy(archive: &Arc<Archive>, target: &Location, overwrite: bool, driver: &Driver) -> Result<Rewritten> {
     let Some(entry) = archive.files.first() else { return Err(Error::internal("an archive has no file")) };
     let mut report = Report::new(Depth::Pieces);
@@ -87,7 +87,7 @@ fn copy(archive: &Arc<Archive>, target: &Location, overwrite: bool, driver: &Dri
         if let Some(piece) = &finding.piece {
             error = error.piece(piece.clone());
         }
-        return Err(error.suggest("{} saves what is whole", [Action::Repair]));
+        return Err(error.suggest("{} recovers the intact parts", [Action::Repair]));
     }
     let mut out = Output::new(target.create(overwrite)?);
     let mut at = 0;
@@ -106,7 +106,7 @@ fn copy(archive: &Arc<Archive>, target: &Location, overwrite: bool, driver: &Dri
     Ok(Rewritten { summary, kept: kept(archive) })
 }
 
-/// The names of the properties that stay.
+/// The names of the properties to keep.
 fn kept(archive: &Archive) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for entry in &archive.files {
@@ -120,7 +120,7 @@ fn kept(archive: &Archive) -> Vec<String> {
     names
 }
 
-/// Rows of all devices; times are read where statistics do not say.
+/// Counts the rows of all devices; reads times if statistics do not determine the number.
 fn rows(archive: &Arc<Archive>, driver: &Driver) -> Result<u64> {
     let mut rows = 0;
     for path in archive.devices.keys() {

@@ -1,4 +1,4 @@
-//! An archive encoded again, device by device.
+//! Re-encodes an archive, device by device.
 
 use std::sync::Arc;
 
@@ -14,45 +14,46 @@ use crate::table::DeviceTable;
 use crate::write::Writer;
 use crate::write::buffer::Input;
 use crate::write::schema::{Converted, convert, millis};
-use crate::write::settings::Plan;
+use crate::write::settings::SinkOptions;
 
 /// Writes the rows of all devices and tables.
 pub(super) fn rewrite(
     archive: &Arc<Archive>,
     target: &Location,
     write: &WriteOptions,
-    mut plan: Plan,
+    mut sink_options: SinkOptions,
     driver: &Driver,
 ) -> Result<Rewritten> {
     let mut changes = Changes::default();
-    let version = plan.writer.version;
+    let version = sink_options.writer.version;
     for entry in &archive.files {
         let metadata = &entry.file.metadata;
         for (key, value) in &metadata.properties {
-            let known = plan.writer.properties.iter().any(|(name, _)| name == key);
+            let known = sink_options.writer.properties.iter().any(|(name, _)| name == key);
             if !known && !crate::meta::file_metadata::is_about_encryption(key) {
-                plan.writer.properties.push((key.clone(), value.clone()));
+                sink_options.writer.properties.push((key.clone(), value.clone()));
             }
         }
         match &metadata.created_by {
-            Some(text) if version.is_flat() => plan.writer.created_by = Some(text.clone()),
+            Some(value) if version.is_flat() => sink_options.writer.created_by = Some(value.clone()),
             Some(_) => {
-                changes.add("the name of the creator, which this version lacks".to_owned(), "created_by");
+                changes
+                    .add("the name of the creator, which this version cannot store".to_owned(), "created_by");
             }
             None => {}
         }
     }
-    // Points come in order; those that wait can still get another encoding.
-    plan.writer.order = crate::write::Order::Sort;
-    plan.writer.fallback = true;
-    let mut writer = Writer::create(target, write.overwrite, plan.writer.clone(), driver)?;
+    // Points arrive in order; buffered ones can still get another encoding.
+    sink_options.writer.order = crate::write::Order::Sort;
+    sink_options.writer.fallback = true;
+    let mut writer = Writer::create(target, write.overwrite, sink_options.writer.clone(), driver)?;
     for (name, table) in &archive.tables {
-        declare_table(&mut writer, name, table, &plan, &mut changes)?;
+        declare_table(&mut writer, name, table, &sink_options, &mut changes)?;
     }
     for (path, places) in &archive.devices {
         driver.check_canceled()?;
         let table = archive.table_of(places).map(str::to_owned);
-        device(archive, path, table.as_deref(), &plan, &mut writer, &mut changes, driver)?;
+        device(archive, path, table.as_deref(), &sink_options, &mut writer, &mut changes, driver)?;
     }
     let mut summary = writer.finish()?;
     summary.lost.extend(changes.lines());
@@ -63,13 +64,13 @@ fn declare_table(
     writer: &mut Writer,
     name: &str,
     table: &ModelTable,
-    plan: &Plan,
+    sink_options: &SinkOptions,
     changes: &mut Changes,
 ) -> Result<()> {
     let columns = table.columns.iter().filter(|(_, category)| *category != Category::Time);
     let columns = columns.map(|(column, category)| {
         let column = match category {
-            Category::Field => fit(column.clone(), plan, name, changes),
+            Category::Field => fit(column.clone(), sink_options, name, changes),
             _ => column.clone(),
         };
         (column, *category)
@@ -82,7 +83,7 @@ fn device(
     archive: &Arc<Archive>,
     path: &str,
     table: Option<&str>,
-    plan: &Plan,
+    sink_options: &SinkOptions,
     writer: &mut Writer,
     changes: &mut Changes,
     driver: &Driver,
@@ -92,7 +93,7 @@ fn device(
         table_device(archive, path, table, writer)?
     } else {
         let id = writer.device_id(path);
-        let series = of_device(archive, &data, plan, changes)?;
+        let series = of_device(archive, &data, sink_options, changes)?;
         if data.is_aligned() {
             writer.add_aligned_device(id.clone(), series)?;
         } else {
@@ -103,21 +104,21 @@ fn device(
     for column in data.columns.iter().filter(|column| column.chunks.is_empty()) {
         let name = format!("{path}.{}", column.name);
         if table.is_none() && !data.is_aligned() {
-            changes.add("series without a point".to_owned(), &name);
+            changes.add("empty series".to_owned(), &name);
         }
     }
     let names: Vec<(String, DataType)> = data
         .columns
         .iter()
         .map(|column| {
-            // Tables know their columns in lower case.
+            // Table columns have lower-case names.
             let name = if table.is_some() { column.name.to_lowercase() } else { column.name.to_string() };
             (name, column.data_type)
         })
         .collect();
     let view = DeviceTable::new(archive, path)?;
     if view.schema().fields().len() != names.len() + 1 {
-        return Err(Error::internal("a device has other columns than its table"));
+        return Err(Error::internal("the columns of a device differ from those of its table"));
     }
     for batch in driver::scan(&view, &Scan::all(), driver, Order::Plan)? {
         let batch = batch?;

@@ -1,4 +1,4 @@
-//! What the series of an archive are in the file that is written.
+//! The series of an archive as they are written.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::meta::{Compression, Encoding, Version};
 use crate::open::Archive;
 use crate::read::assemble::DeviceData;
 use crate::read::loaded::ChunkRef;
-use crate::write::settings::Plan;
+use crate::write::settings::SinkOptions;
 
-/// Series that are named where something about them changes.
+/// Maximum number of series named per change.
 const NAMED: usize = 8;
 
-/// What could not stay as it was: the series by what became of them.
+/// What could not be preserved: the affected series by change.
 #[derive(Debug, Default)]
 pub(super) struct Changes(BTreeMap<String, Vec<String>>);
 
@@ -24,28 +24,28 @@ impl Changes {
         self.0.entry(what).or_default().push(series.to_owned());
     }
 
-    /// A line for each kind of change.
+    /// One line per kind of change.
     pub(super) fn lines(self) -> Vec<String> {
         let line = |(what, mut series): (String, Vec<String>)| {
             series.sort();
             series.dedup();
             let more = series.len().saturating_sub(NAMED);
             let named = series.iter().take(NAMED).map(|name| format!("'{}'", name.escape_debug()));
-            let mut text = format!("{what}: {}", named.collect::<Vec<_>>().join(", "));
+            let mut message = format!("{what}: {}", named.collect::<Vec<_>>().join(", "));
             if more > 0 {
-                text = format!("{text} and {more} more");
+                message = format!("{message} and {more} more");
             }
-            text
+            message
         };
         self.0.into_iter().map(line).collect()
     }
 }
 
-/// The series of a device as they are stored: encoding and compressor of the first chunk, else as declared.
+/// The series of a device as stored: encoding and compressor of the first chunk, otherwise as declared.
 pub(super) fn of_device(
     archive: &Archive,
     data: &DeviceData,
-    plan: &Plan,
+    sink_options: &SinkOptions,
     changes: &mut Changes,
 ) -> Result<Vec<MeasurementSchema>> {
     let firsts = data.columns.iter().filter_map(|column| Some((column.chunks.first()?, &*column.name)));
@@ -56,7 +56,7 @@ pub(super) fn of_device(
         let header = if column.chunks.is_empty() { None } else { headers.next() };
         let mut declared = archive.files.iter().flat_map(|file| &file.file.metadata.measurements);
         let declared = declared.find(|schema| *schema.name == *column.name);
-        let version = plan.writer.version;
+        let version = sink_options.writer.version;
         let found = header.map(|(header, _)| (header.encoding, header.compression));
         let found = found.or_else(|| declared.map(|schema| (schema.encoding, schema.compression)));
         let (encoding, compression) = found.unwrap_or_else(|| {
@@ -69,36 +69,36 @@ pub(super) fn of_device(
             compression,
             properties: declared.map(|schema| schema.properties.clone()).unwrap_or_default(),
         };
-        series.push(fit(schema, plan, &data.path, changes));
+        series.push(fit(schema, sink_options, &data.path, changes));
     }
     Ok(series)
 }
 
-/// A series as the settings and the version allow.
+/// A series with the changes that the settings and the version require.
 pub(super) fn fit(
     mut schema: MeasurementSchema,
-    plan: &Plan,
+    sink_options: &SinkOptions,
     owner: &str,
     changes: &mut Changes,
 ) -> MeasurementSchema {
-    let version = plan.writer.version;
+    let version = sink_options.writer.version;
     let path = format!("{owner}.{}", schema.name);
-    if let Some(encoding) = plan.encoding_of(&schema.name, schema.data_type) {
+    if let Some(encoding) = sink_options.encoding_of(&schema.name, schema.data_type) {
         schema.encoding = encoding;
     } else if !schema.encoding.is_writable(schema.data_type, version) {
         let encoding = Encoding::default_for(schema.data_type, version);
         let (from, to) = (schema.encoding.name(Version::V4), encoding.name(Version::V4));
-        changes.add(format!("the encoding {from}, which became {to}"), &path);
+        changes.add(format!("encoding {from} changed to {to}"), &path);
         schema.encoding = encoding;
     }
-    if let Some(compression) = plan.compression_of(&schema.name) {
+    if let Some(compression) = sink_options.compression_of(&schema.name) {
         schema.compression = compression;
     } else if !schema.compression.is_writable(version) {
         let compression = Compression::default_for(version);
         let (from, to) = (schema.compression.name(), compression.name());
-        changes.add(format!("the compressor {from}, which became {to}"), &path);
+        changes.add(format!("compressor {from} changed to {to}"), &path);
         schema.compression = compression;
     }
-    plan.set_decimals(&mut schema);
+    sink_options.set_decimals(&mut schema);
     schema
 }

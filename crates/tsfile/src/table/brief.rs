@@ -1,8 +1,8 @@
-//! The statistics of a table in one pass over its index, for the usual case: one file, aligned devices with one chunk per
-//! column, nothing deleted.
+//! The statistics of a table in one pass over its index, for the common case: one file, aligned devices with
+//! one chunk per column, no deletions.
 //!
-//! It gives what [`super::stats::of_table`] gives, without making objects of the series; where the case is another one
-//! it gives nothing.
+//! The result equals that of [`super::stats::of_table`], without building the series; in other cases there is
+//! none.
 
 use std::ops::Range;
 
@@ -22,9 +22,9 @@ struct Brief<'a> {
     columns: Vec<Joined>,
     times: Joined,
     rows: u64,
-    /// By place in a device: the field it was in the device before.
+    /// By position in a device: the field at that position in the previous device.
     places: Vec<usize>,
-    /// Bounds that hold if the header of their chunk says so.
+    /// Bounds that are valid if the encoding in the header of their chunk is lossless.
     pending: Vec<Pending>,
     headers: Vec<Range<u64>>,
 }
@@ -45,7 +45,7 @@ struct Pending {
     stats: ColumnStats,
 }
 
-/// The statistics of the table with these devices and fields; `None` where they take more than a pass.
+/// The statistics of the table with these devices and fields; `None` if one pass is not enough.
 pub(super) fn of_table(archive: &Archive, devices: &[String], fields: &[&str]) -> Option<TableStats> {
     let [entry] = archive.files.as_slice() else { return None };
     let same = |(i, name): (usize, &&str)| fields.iter().skip(i + 1).any(|f| f.eq_ignore_ascii_case(name));
@@ -79,11 +79,11 @@ impl Brief<'_> {
         let mut seen = vec![false; self.fields.len()];
         let mut visit = |series: OneChunk<'_>| {
             let Some(times) = time else {
-                // The time column has the empty name, and so comes first.
+                // The time column has the empty name, so it comes first.
                 time = self.time(&series);
                 return time.is_some();
             };
-            // Names that do not ascend may be there twice.
+            // Names that are not ascending may occur twice.
             if series.data_type == DataType::Vector
                 || series.offset <= times.offset
                 || series.measurement <= before.as_str()
@@ -98,7 +98,7 @@ impl Brief<'_> {
                 field.and_then(|field| seen.get_mut(field)).is_some_and(|s| !std::mem::replace(s, true));
             match field {
                 Some(field) if first => self.column(entry, field, times, &series).is_some(),
-                // The table does not have it, or another one that differs in case.
+                // The table does not have it, or has one that differs in case.
                 _ => true,
             }
         };
@@ -126,7 +126,7 @@ impl Brief<'_> {
         Some(Times { rows: s.count, first: s.start_time, last: s.end_time, offset: series.offset })
     }
 
-    /// The field of this name; devices of a table mostly have the same columns.
+    /// The field with this name; devices of a table usually have the same columns.
     fn field(&mut self, place: usize, name: &str) -> Option<usize> {
         let is = |field: &usize| self.fields.get(*field).is_some_and(|f| f.eq_ignore_ascii_case(name));
         if let Some(known) = self.places.get(place).copied().filter(is) {
@@ -192,7 +192,7 @@ mod tests {
     use crate::meta::schema::Category;
 
     #[test]
-    fn a_pass_over_the_index_tells_what_all_series_tell() {
+    fn a_pass_over_the_index_matches_the_full_statistics() {
         let own = || concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small").into();
         let fixtures = std::env::var_os("TESSELLE_FIXTURES").unwrap_or_else(own);
         let mut brief = 0;
@@ -212,6 +212,6 @@ mod tests {
                 }
             }
         }
-        assert!(brief > 0, "no table is of the usual kind");
+        assert!(brief > 0, "no table is the common case");
     }
 }

@@ -50,11 +50,11 @@ impl LongTable {
     }
 
     fn plan_one(&self, data: &DeviceData, scan: &Scan, wanted: &[usize], plan: &mut Plan) -> Result<()> {
-        let mut constants = BTreeMap::from([(DEVICE.to_string(), text_bounds(&data.path))]);
+        let mut constants = BTreeMap::from([(DEVICE.to_string(), string_bounds(&data.path))]);
         let pruner = Arc::new(Pruner::new(scan.predicate.clone(), constants.clone()));
         let mut slots = vec![None; data.columns.len()];
         for (i, column) in data.columns.iter().enumerate() {
-            constants.insert(MEASUREMENT.to_string(), text_bounds(&column.name));
+            constants.insert(MEASUREMENT.to_string(), string_bounds(&column.name));
             for other in &self.types {
                 constants.remove(&value_column(*other));
                 if *other != column.data_type {
@@ -97,8 +97,8 @@ fn value_column(data_type: DataType) -> String {
     format!("value_{}", data_type.name().to_ascii_lowercase())
 }
 
-fn text_bounds(text: &str) -> ColumnBounds {
-    ColumnBounds::range(text, text)
+fn string_bounds(value: &str) -> ColumnBounds {
+    ColumnBounds::range(value, value)
 }
 
 impl Table for LongTable {
@@ -127,7 +127,7 @@ impl Table for LongTable {
         let wanted = wanted(scan, &self.schema)?;
         let mut plan = Plan::empty();
         for (path, places) in &self.archive.devices {
-            let constants = BTreeMap::from([(DEVICE.to_string(), text_bounds(path))]);
+            let constants = BTreeMap::from([(DEVICE.to_string(), string_bounds(path))]);
             if Pruner::new(scan.predicate.clone(), constants).rules_out_all() {
                 continue;
             }

@@ -17,13 +17,13 @@ use crate::format::NAME;
 use crate::open::Archive;
 use crate::read::prune::interval_of;
 
-/// Rows per batch where the scan leaves the choice.
+/// Rows per batch unless the scan sets them.
 pub(crate) const BATCH_ROWS: usize = 16 << 10;
 
 /// The name of the long table.
 pub(crate) const LONG: &str = "*";
 
-/// What every table of an archive has in common.
+/// State common to all tables of an archive.
 pub(crate) fn facts(archive: &Archive, table: &str) -> TableFacts {
     TableFacts {
         format: NAME,
@@ -33,7 +33,7 @@ pub(crate) fn facts(archive: &Archive, table: &str) -> TableFacts {
     }
 }
 
-/// The columns a scan asks for, or all.
+/// The columns that a scan selects, or all.
 pub(crate) fn wanted(scan: &Scan, schema: &arrow_schema::Schema) -> Result<Vec<usize>> {
     if scan.selection.is_some() {
         return Err(Error::invalid("a TsFile table has no grid to slice")
@@ -42,7 +42,7 @@ pub(crate) fn wanted(scan: &Scan, schema: &arrow_schema::Schema) -> Result<Vec<u
     scan.column_indices(schema)
 }
 
-/// A stretch of time is cut out exactly. Every other predicate prunes: a page is kept or left out as a whole.
+/// A time range is applied exactly. Every other predicate only prunes: whole pages are kept or skipped.
 pub(crate) fn pushdown(predicate: &Predicate) -> Pushdown {
     if interval_of(predicate).is_some() { Pushdown::Exact } else { Pushdown::Inexact }
 }

@@ -23,12 +23,12 @@ use crate::read::prune::{Pruner, all_null};
 pub(crate) struct ModelTableView {
     archive: Arc<Archive>,
     name: String,
-    /// Made when it is asked for: statistics do without.
+    /// Created on first use: statistics do not need it.
     schema: OnceLock<SchemaRef>,
     columns: Vec<(MeasurementSchema, Category)>,
 }
 
-/// A device of a table with the text of each tag, in the order of the tags.
+/// A device of a table with the value of each tag, in tag order.
 struct Member {
     data: DeviceData,
     tags: Vec<Option<Arc<str>>>,
@@ -57,7 +57,7 @@ impl ModelTableView {
         self.archive.tables.get(&self.name).map(|t| t.devices.as_slice()).unwrap_or_default()
     }
 
-    /// The tags of a device as texts.
+    /// The tags of a device as strings.
     fn tags(&self, path: &str) -> Vec<Option<Arc<str>>> {
         let place = self.archive.devices.get(path).and_then(|places| places.first());
         let device =
@@ -98,7 +98,7 @@ impl ModelTableView {
                 parts.push(Part::Constant(member.tags.get(before).cloned().flatten()));
                 continue;
             }
-            // Fields are matched whatever their case: the original keeps names in lower case.
+            // Fields are matched case-insensitively: the original stores names in lower case.
             let found = data.columns.iter().position(|c| c.name.eq_ignore_ascii_case(&column.name));
             let Some((i, source)) = found.and_then(|i| Some((i, data.columns.get(i)?))) else {
                 parts.push(Part::Constant(None));
@@ -106,9 +106,9 @@ impl ModelTableView {
             };
             if source.data_type.physical() != column.data_type.physical() {
                 let (a, b) = (column.data_type.name(), source.data_type.name());
-                let text =
-                    format!("column '{}' is declared {a} and stored as {b}", column.name.escape_debug());
-                return Err(Error::corrupt(text).class("bad_schema").piece(format!("'{}'", data.path)));
+                let message =
+                    format!("column '{}' is declared as {a} and stored as {b}", column.name.escape_debug());
+                return Err(Error::corrupt(message).class("bad_schema").piece(format!("'{}'", data.path)));
             }
             let slot = slots.get(i).copied().flatten().unwrap_or_else(|| {
                 shape_slots.push((Arc::clone(&source.name), column.data_type));

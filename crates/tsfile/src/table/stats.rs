@@ -1,4 +1,4 @@
-//! What is known of a device without reading its pages.
+//! Statistics of a device that are known without reading its pages.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,18 +13,19 @@ use crate::read::assemble::{ColumnData, DeviceData};
 use crate::read::loaded::ChunkRef;
 use crate::read::prune::bounds_of;
 
-/// Most chunk headers that are looked at to tell whether bounds are exact.
+/// Maximum number of chunk headers read to determine whether bounds are exact.
 const MAX_HEADERS: usize = 4096;
 
-/// Rows of a device, where metadata tells.
+/// The row count of a device, if the metadata determines it.
 pub(crate) fn exact_rows(archive: &Archive, data: &DeviceData) -> Option<u64> {
     let (least, most) = rows_between(archive, data)?;
     (least == most).then_some(least)
 }
 
-/// How many rows a device has at least and at most, for a version whose writers keep times ascending and distinct. An
-/// aligned group and a single series tell exactly. Several series have as many rows as they have times together: at
-/// least those of the longest one, and at most as many as there are points, or moments in their stretch of time.
+/// Lower and upper bound of the row count of a device, for a version whose writers keep times ascending and
+/// distinct. An aligned group and a single series give the exact number. Several series have one row per
+/// distinct time: at least as many as the longest one, and at most as many as there are points, or timestamps
+/// in their time range.
 fn rows_between(archive: &Archive, data: &DeviceData) -> Option<(u64, u64)> {
     let compact = archive.files.iter().all(|f| f.file.version.is_compact());
     if !compact || !data.is_plain() {
@@ -42,7 +43,7 @@ fn rows_between(archive: &Archive, data: &DeviceData) -> Option<(u64, u64)> {
     let (mut least, mut most) = (0_u64, 0_u64);
     let mut rest = chunks.as_slice();
     while let Some((_, first)) = rest.first() {
-        // Chunks that overlap share rows; the next ones that do not have rows of their own.
+        // Chunks that overlap share rows; the next ones without overlap have rows of their own.
         let mut hi = first.hi;
         let apart = rest.iter().position(|(_, chunk)| {
             let apart = chunk.lo > hi;
@@ -59,7 +60,7 @@ fn rows_between(archive: &Archive, data: &DeviceData) -> Option<(u64, u64)> {
         let all = points.values().try_fold(0_u64, |sum, n| sum.checked_add(*n))?;
         let moments = hi.abs_diff(first.lo).saturating_add(1);
         let longest = points.values().copied().max().unwrap_or(0);
-        // More points than moments: the statistics are not to be trusted.
+        // More points than timestamps: the statistics are not reliable.
         if longest > moments {
             return None;
         }
@@ -69,11 +70,11 @@ fn rows_between(archive: &Archive, data: &DeviceData) -> Option<(u64, u64)> {
     Some((least, most))
 }
 
-/// What is known of a device.
+/// The statistics of a device.
 struct DeviceStats {
     rows: Known<u64>,
     time: Option<ColumnStats>,
-    /// By column of the device; empty where nothing is known.
+    /// By column of the device; empty if nothing is known.
     columns: Vec<ColumnStats>,
 }
 
@@ -110,7 +111,7 @@ fn device_stats(archive: &Archive, data: &DeviceData) -> DeviceStats {
         };
         let mut known = if lossless { values(column) } else { None }.unwrap_or_default();
         known.nulls = nulls;
-        // Each point is a row of its own only where times are distinct, which the count of rows has looked into.
+        // Each point is a row of its own only if times are distinct, which the row count has checked.
         if rows != Known::Absent {
             known.values = count.map_or(Known::Absent, Known::Exact);
         }
@@ -131,10 +132,10 @@ pub(crate) fn of_device(archive: &Archive, data: &DeviceData) -> TableStats {
     }
 }
 
-/// Most chunks of a table whose headers are looked at.
+/// Maximum number of chunks of a table whose headers are read.
 pub(super) const MAX_TABLE_CHUNKS: usize = 1 << 16;
 
-/// The statistics of a table of the table model: those of its devices taken together. `fields` are the columns that
+/// The statistics of a table of the table model: those of its devices merged. `fields` are the columns that
 /// devices store.
 pub(crate) fn of_table(archive: &Archive, devices: &[DeviceData], fields: &[&str]) -> TableStats {
     let mut total = 0_u64;
@@ -155,7 +156,7 @@ pub(crate) fn of_table(archive: &Archive, devices: &[DeviceData], fields: &[&str
         }
         let all_null = || ColumnStats { nulls: Known::Exact(rows), ..ColumnStats::default() };
         for (at, (name, joined)) in fields.iter().zip(&mut columns).enumerate() {
-            // Devices of a table mostly have its columns in its order.
+            // Devices of a table usually have its columns in its order.
             let is_stored = |c: &ColumnData| c.name.eq_ignore_ascii_case(name);
             let stored = match data.columns.get(at) {
                 Some(column) if is_stored(column) => Some(at),
@@ -174,12 +175,12 @@ pub(crate) fn of_table(archive: &Archive, devices: &[DeviceData], fields: &[&str
     table
 }
 
-/// What is known of a column over several devices.
+/// The statistics of a column over several devices.
 #[derive(Default)]
 pub(super) struct Joined {
     nulls: u64,
     bounds: Bounds,
-    /// Whether the nulls of some device are not known.
+    /// Whether the null count of some device is unknown.
     vague: bool,
 }
 
@@ -188,14 +189,14 @@ enum Bounds {
     /// No value so far.
     #[default]
     None,
-    /// Of all values so far.
+    /// Bounds of all values so far.
     Exact(Scalar, Scalar),
     /// Some values have no bounds.
     Unknown,
 }
 
 impl Joined {
-    /// Adds what is known of a device with so many rows.
+    /// Merges the statistics of a device with this many rows.
     pub(super) fn add(&mut self, part: ColumnStats, rows: u64) {
         let nulls = part.nulls.exact().copied();
         self.vague |= nulls.is_none();
@@ -213,7 +214,7 @@ impl Joined {
         };
     }
 
-    /// What is known of all.
+    /// The merged statistics.
     pub(super) fn finish(self) -> ColumnStats {
         let nulls = if self.vague { Known::Absent } else { Known::Exact(self.nulls) };
         match self.bounds {
@@ -228,12 +229,13 @@ impl Joined {
     }
 }
 
-/// Whether statistics of a column can have bounds that a predicate could use.
+/// Whether statistics of a column can have bounds that are usable in a predicate.
 fn has_bounds(column: &ColumnData) -> bool {
     column.chunks.first().is_some_and(|chunk| bounds_of(&chunk.statistics, column.data_type).is_some())
 }
 
-/// The headers of all chunks of columns with bounds, which tell whether encodings keep values; one request for all.
+/// The headers of all chunks of columns with bounds, which show whether encodings are lossless; one request
+/// for all.
 fn headers(archive: &Archive, data: &DeviceData) -> Option<Vec<(ChunkHeader, Range<u64>)>> {
     let columns = data.columns.iter().filter(|column| has_bounds(column));
     let wanted: Vec<(&ChunkRef, &str)> =
@@ -241,7 +243,7 @@ fn headers(archive: &Archive, data: &DeviceData) -> Option<Vec<(ChunkHeader, Ran
     read_headers(archive, &wanted).ok()
 }
 
-/// Bounds and sum of a column whose encodings keep the values as they were given.
+/// Bounds and sum of a column with lossless encodings.
 fn values(column: &ColumnData) -> Option<ColumnStats> {
     let mut stats = ColumnStats::default();
     let mut bounds: Option<(Scalar, Scalar)> = None;

@@ -1,4 +1,4 @@
-//! A data directory merged into one file, with its deletions applied and a resource file next to it.
+//! Merges a data directory into one file, with deletions applied and a resource file next to it.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::meta::{DeviceId, Version};
 use crate::open::Archive;
 use crate::rewrite::rewrite;
 
-/// What a compaction wrote.
+/// The result of a compaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Compacted {
-    /// The file; `lost` lists what could not stay as it was.
+    /// The file; `lost` lists what could not be preserved.
     pub summary: Summary,
-    /// Files that were merged.
+    /// Number of merged files.
     pub files: u64,
 }
 
@@ -39,7 +39,7 @@ pub fn compact(
     resource_file.refuse_existing(overwrite)?;
     let write = WriteOptions { overwrite, settings: settings.clone(), ..WriteOptions::default() };
     let rewritten = rewrite(source, target, &options, &write, driver)?.ok_or_else(|| {
-        Error::invalid("a compaction keeps tables and columns, and writes no older version than it reads")
+        Error::invalid("a compaction cannot change tables or columns, nor write an older version")
     })?;
     let resource = resource_of(target, &options)?;
     let mut out = resource_file.create(overwrite)?;
@@ -59,7 +59,8 @@ fn resource_of(file: &Location, options: &OpenOptions) -> Result<Vec<u8>> {
             for chunk in entry.file.series(device)?.iter().flat_map(|series| &series.chunks) {
                 let found = &chunk.statistics;
                 if found.count > 0 {
-                    // Out of order, first and last time of the first versions are no bounds; both count.
+                    // With points out of order, first and last time of the first versions are not bounds; use
+                    // both.
                     let (low, high) =
                         (found.start_time.min(found.end_time), found.start_time.max(found.end_time));
                     let range = times.entry(device.id.clone()).or_insert((low, high));

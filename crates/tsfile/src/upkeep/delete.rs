@@ -1,10 +1,10 @@
-//! Deletions: a time range of some series, noted next to the file in the form of its version.
+//! Deletions: a time range of some series, recorded next to the file in the form of its version.
 //!
 //! | version | form |
 //! |---|---|
 //! | 0.8, 000001 | `.mods`, a line for each series: all points up to a time |
 //! | 000002 | `.mods`, with the first and the last time |
-//! | 3 | `.mods`, with the position up to which the file is concerned |
+//! | 3 | `.mods`, with the position up to which the file is affected |
 //! | 4 | `.mods2`, paths with wildcards, and rows or columns of tables by their tags |
 
 use tesselle_core::{Context as _, Error, Limits, Location, Result};
@@ -13,13 +13,13 @@ use crate::meta::deletion::Target;
 use crate::meta::schema::{Category, MeasurementSchema};
 use crate::meta::tag_condition::TagCondition;
 use crate::meta::{Deletion, Version, mods, mods2};
-use crate::open::{beside, data_files};
+use crate::open::{data_files, side_file};
 use crate::read::file::File;
 
-/// Largest file of deletions that is added to.
+/// Maximum size of a deletion file to append to.
 const MAX_BYTES: u64 = 1 << 28;
 
-/// The points that are deleted.
+/// The points to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Points {
     /// The series.
@@ -30,7 +30,7 @@ pub struct Points {
     pub to: i64,
 }
 
-/// The series whose points are deleted.
+/// The series to delete points of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Series {
     /// Series by their dotted path: `*` stands for one node, `**` for one or more.
@@ -39,14 +39,14 @@ pub enum Series {
     Table {
         /// The table.
         table: String,
-        /// The devices with these values of tags, by name; none is all devices.
+        /// The devices with these tag values, by name; empty for all devices.
         tags: Vec<(String, String)>,
-        /// The columns; none is whole rows.
+        /// The columns; empty for whole rows.
         columns: Vec<String>,
     },
 }
 
-/// What was noted.
+/// The result of a deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deleted {
     /// Files that have such series.
@@ -82,7 +82,7 @@ impl Deleted {
     }
 }
 
-/// Notes the deletion next to one file; returns the series that it concerns.
+/// Records the deletion next to one file; returns the number of affected series.
 fn delete_in(location: &Location, points: &Points) -> Result<u64> {
     let file = File::open(location, location.size()?, &Limits::default())?;
     let target = target(&file, &points.series)?;
@@ -104,24 +104,24 @@ fn delete_in(location: &Location, points: &Points) -> Result<u64> {
     let mut lines = Vec::new();
     if file.version == Version::V4 {
         mods2::write(&deletion, &mut lines)?;
-        append(&beside(location, "mods2"), true, &lines)?;
+        append(&side_file(location, "mods2"), true, &lines)?;
     } else {
         if file.version.is_flat() && points.from != i64::MIN {
-            let text = format!("version {} deletes all points up to a time", file.version.name());
-            return Err(Error::unsupported(text).hint("leave out the first time, or upgrade the file"));
+            let message = format!("version {} can only delete all points up to a time", file.version.name());
+            return Err(Error::unsupported(message).hint("omit the first time, or upgrade the file"));
         }
-        // Later chunks, e.g. of rows that are appended, are not concerned.
+        // Later chunks, e.g. of appended rows, are not affected.
         let before =
             if file.version.is_compact() { file.size.cast_signed() } else { newest.saturating_add(1) };
         for path in &series {
             mods::write(path, before, (points.from, points.to), file.version, &mut lines)?;
         }
-        append(&beside(location, "mods"), false, &lines)?;
+        append(&side_file(location, "mods"), false, &lines)?;
     }
     Ok(series.len() as u64)
 }
 
-/// The target of a deletion in this file; `None` where the file has no such table.
+/// The target of a deletion in this file; `None` if the file has no such table.
 fn target(file: &File, series: &Series) -> Result<Option<Target>> {
     let (table, tags, columns) = match series {
         Series::Path(path) => return Ok(Some(Target::Path(path.clone()))),
@@ -158,11 +158,11 @@ fn target(file: &File, series: &Series) -> Result<Option<Target>> {
     Ok(Some(Target::Table { table, tags, columns }))
 }
 
-/// Adds to a side file in one step: a reader finds the old deletions or all of them.
+/// Appends to a side file atomically: a reader finds the old deletions or all of them.
 fn append(side: &Location, is_binary: bool, lines: &[u8]) -> Result<()> {
     let mut bytes = if side.is_file()? { side.read_all(MAX_BYTES)?.to_vec() } else { Vec::new() };
     if is_binary {
-        // One that is cut off does not count, and nothing behind it would.
+        // An incomplete deletion is ignored, and so would be anything after it.
         if let Some(torn) = mods2::parse_all(&bytes).in_file(side.path())?.1 {
             bytes.truncate(usize::try_from(torn).unwrap_or(usize::MAX));
         }

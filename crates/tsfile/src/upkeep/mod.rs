@@ -1,4 +1,4 @@
-//! Changes to what is stored: deletions next to files, and data directories merged into one file.
+//! Maintenance: deletions next to files, and merging data directories into one file.
 
 mod compact;
 mod delete;

@@ -1,29 +1,29 @@
-//! Statistics against the points they are about, or against those of parts.
+//! Compares statistics with the points they describe, or with the statistics of their parts.
 
 use crate::meta::{ChunkHeader, DataType, Encoding, Statistics, Sum, Value};
 use crate::points;
 use crate::read::loaded::Loaded;
 
-/// Integers up to here, and their sums, are exact as doubles.
+/// Integers up to this value, and their sums, are exact as doubles.
 const EXACT: f64 = 9_007_199_254_740_992.0;
-/// How far the sums of parts may be off, as a part of the sum: they depend on the order of addition.
+/// Relative tolerance for the sums of parts: they depend on the order of addition.
 const SUM_ORDER: f64 = 1e-6;
 
 /// How statistics are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Compare {
-    /// Stated ones with others that were merged: all fields, float sums nearly.
+    /// Stated with merged statistics: all fields, float sums approximately.
     Merged,
-    /// Stated ones with decoded values in stored order: all fields, exactly.
+    /// Stated statistics with decoded values in stored order: all fields, exactly.
     Decoded,
-    /// As `Decoded`, but the encoding keeps each value only to within this distance.
+    /// Like `Decoded`, but the encoding preserves each value only within this distance.
     Near(f64),
-    /// Count and times: the encoding may have changed any value.
+    /// Count and times only: the encoding may have changed any value.
     Times,
 }
 
 impl Compare {
-    /// How the stated statistics of a page are compared with its points.
+    /// How the statistics of a page are compared with its points.
     pub(super) fn page(loaded: &Loaded, number: usize, stated: &Statistics) -> Self {
         let header = &loaded.header;
         let (encoding, data_type) = (header.encoding, header.data_type);
@@ -33,7 +33,7 @@ impl Compare {
         let is_float = matches!(data_type, DataType::Float | DataType::Double);
         let Some((min, max)) = bounds(stated) else { return Self::Times };
         let magnitude = min.abs().max(max.abs());
-        // What arithmetic of the type may lose of the largest value, over all points of a page.
+        // The rounding error of the type at the largest value, over all points of a page.
         let digits = if data_type == DataType::Float { 1e-3 } else { 1e-9 };
         match encoding {
             Encoding::Rle | Encoding::Ts2Diff => {
@@ -51,7 +51,7 @@ impl Compare {
     }
 }
 
-/// Min and max of numbers, where all of them are finite.
+/// Min and max of numbers, if all of them are finite.
 fn bounds(stated: &Statistics) -> Option<(f64, f64)> {
     let number = |value: &Option<Value>| match value {
         Some(Value::Int32(v)) => Some(f64::from(*v)),
@@ -65,7 +65,7 @@ fn bounds(stated: &Statistics) -> Option<(f64, f64)> {
     is_finite.then_some(bounds)
 }
 
-/// Whether values lie so close together that an encoding of their differences cannot overflow.
+/// Whether values are so close together that an encoding of their differences cannot overflow.
 fn is_narrow(header: &ChunkHeader, stated: &Statistics) -> bool {
     let word = |value: &Option<Value>| match value {
         Some(Value::Int32(v)) => Some(i128::from(*v)),
@@ -80,7 +80,7 @@ fn is_narrow(header: &ChunkHeader, stated: &Statistics) -> bool {
     (max - min).abs() < limit
 }
 
-/// What differs, in words. Fields that either side lacks are not compared.
+/// Describes the difference. Fields that either side lacks are not compared.
 pub(crate) fn difference(stated: &Statistics, found: &Statistics, compare: Compare) -> Option<String> {
     if stated.count != found.count {
         return Some(format!("count {} and {}", stated.count, found.count));
@@ -117,7 +117,7 @@ pub(crate) fn difference(stated: &Statistics, found: &Statistics, compare: Compa
     }
 }
 
-/// Zeros of either sign are one value to the comparisons that made the statistics.
+/// Zeros of either sign are equal in the comparisons of the writers.
 fn is_equal(a: &Value, b: &Value, compare: Compare) -> bool {
     if a.is_same(b) || a.compare(b, crate::meta::Version::V4) == Some(std::cmp::Ordering::Equal) {
         return true;
@@ -141,7 +141,7 @@ fn is_same_sum(a: f64, b: f64, stated: &Statistics, compare: Compare) -> bool {
         Compare::Near(unit) => is_near(unit * stated.count as f64),
         Compare::Merged => {
             let is_integer = matches!(stated.min, Some(Value::Int32(_) | Value::Int64(_)));
-            // Whatever the order, integers add up exactly below 2^53.
+            // Below 2^53 integers add up exactly in any order.
             let largest = bounds(stated).map_or(f64::INFINITY, |(min, max)| min.abs().max(max.abs()));
             let is_exact = is_integer && largest * (stated.count as f64) < EXACT;
             !is_exact && is_near(SUM_ORDER * a.abs().max(b.abs()).max(1.0))

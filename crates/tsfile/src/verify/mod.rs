@@ -1,4 +1,5 @@
-//! Health of an archive at three depths: structure; records and page headers; every value and statistic.
+//! Verification of an archive at three depths: structure; records and page headers; every value and
+//! statistic.
 
 mod compare;
 pub(crate) mod pages;
@@ -29,7 +30,7 @@ pub(crate) fn verify(archive: &Archive, depth: Depth, driver: &Driver, report: &
     Ok(())
 }
 
-/// What the metadata says about a chunk.
+/// The metadata entry of a chunk.
 struct KnownChunk {
     path: String,
     series: String,
@@ -43,14 +44,14 @@ struct Check<'a> {
     depth: Depth,
     report: &'a mut Report,
     known: HashMap<u64, KnownChunk>,
-    /// Chunks that are to be decoded together.
+    /// Chunks to decode together.
     waiting: Vec<pages::Waiting>,
     waiting_bytes: u64,
 }
 
-/// Chunks wait for others until they have so many bytes.
+/// Chunks are collected up to this many bytes.
 const WAITING_BYTES: u64 = 16 << 20;
-/// Or until there are so many.
+/// Or up to this many chunks.
 const WAITING_CHUNKS: usize = 1024;
 
 impl Check<'_> {
@@ -73,16 +74,16 @@ impl Check<'_> {
         self.report.add(finding);
     }
 
-    /// What the metadata alone can tell.
+    /// Checks the metadata alone.
     fn structure(&mut self) {
         let file = &self.entry.file;
         if file.recovered {
-            let text = "the file was not closed; only its whole chunk groups are read";
-            self.add(Severity::Warning, "incomplete", file.data_end, "tail", text);
+            let message = "the file was not closed; only its complete chunk groups are read";
+            self.add(Severity::Warning, "incomplete", file.data_end, "tail", message);
         }
         if let Some(offset) = self.entry.torn_deletion {
-            let text = "the file of deletions ends inside of its last one, which does not count";
-            let finding = Finding::new(Severity::Warning, "torn_deletion", text);
+            let message = "the deletion file is cut off inside its last deletion, which is ignored";
+            let finding = Finding::new(Severity::Warning, "torn_deletion", message);
             let side = format!("{}.mods2", self.entry.label);
             self.report.add(finding.file(side).offset(offset).piece("deletions"));
         }
@@ -97,17 +98,18 @@ impl Check<'_> {
         }
         for table in &file.metadata.tables {
             for (column, category) in &table.columns {
-                if *category == Category::Tag && !is_text(column.data_type) {
-                    let text = format!("a tag is declared as {}; tags are text", column.data_type.name());
+                if *category == Category::Tag && !is_string(column.data_type) {
+                    let message =
+                        format!("a tag is declared as {}; tags are strings", column.data_type.name());
                     let piece = format!("'{}.{}'", table.name, column.name);
-                    self.add(Severity::Error, "table_schema", file.metadata_start, &piece, text);
+                    self.add(Severity::Error, "table_schema", file.metadata_start, &piece, message);
                 }
             }
         }
         for (key, name) in &file.metadata.misnamed {
-            let text = format!("the schema of a measurement is listed as '{}'", key.escape_debug());
+            let message = format!("the schema of a measurement is listed as '{}'", key.escape_debug());
             let piece = format!("measurement '{}'", name.escape_debug());
-            self.add(Severity::Error, "measurement_schema", file.metadata_start, &piece, text);
+            self.add(Severity::Error, "measurement_schema", file.metadata_start, &piece, message);
         }
         let mut expected = file.metadata.bloom.as_ref().map(BloomFilter::cleared);
         let mut chunks = 0_u64;
@@ -139,21 +141,21 @@ impl Check<'_> {
         if let (Some(bloom), Some(expected)) = (&file.metadata.bloom, expected) {
             let surplus = bloom.surplus(&expected);
             if surplus > 0 {
-                let text = format!("{surplus} bits of the bloom filter are those of no series of this file");
-                self.add(Severity::Error, "bloom_filter", file.metadata_start, "bloom filter", text);
+                let message = format!("{surplus} bits of the bloom filter belong to no series of this file");
+                self.add(Severity::Error, "bloom_filter", file.metadata_start, "bloom filter", message);
             }
         }
         if let Some((total, invalid)) = file.metadata.chunk_counts
             && u64::from(total) != chunks + u64::from(invalid)
         {
-            let text =
+            let message =
                 format!("the file states {total} chunks, {invalid} of them invalid, and lists {chunks}");
-            self.add(Severity::Warning, "chunk_count", file.metadata_start, "file metadata", text);
+            self.add(Severity::Warning, "chunk_count", file.metadata_start, "file metadata", message);
         }
     }
 
-    /// The strings under which a series may stand in the bloom filter: one library keeps the trailing null tags of a
-    /// device, which do not count otherwise.
+    /// The strings under which the bloom filter may contain a series: one library keeps the trailing null
+    /// tags of a device, which are otherwise ignored.
     fn filter_paths(&self, device: &Device, series: &Series) -> Vec<String> {
         let table = device.table.and_then(|t| self.entry.file.metadata.tables.get(t));
         let tags = table.map_or(0, |t| t.columns.iter().filter(|(_, c)| *c == Category::Tag).count());
@@ -167,18 +169,18 @@ impl Check<'_> {
         let full = format!("{path}.{}", series.name);
         let strings = self.filter_paths(device, series);
         if file.metadata.bloom.as_ref().is_some_and(|bloom| !strings.iter().any(|s| bloom.may_contain(s))) {
-            let text = "the bloom filter does not hold this series";
-            self.add(Severity::Error, "bloom_filter", file.metadata_start, &format!("'{full}'"), text);
+            let message = "the bloom filter does not contain this series";
+            self.add(Severity::Error, "bloom_filter", file.metadata_start, &format!("'{full}'"), message);
         }
         let table = device.table.and_then(|t| file.metadata.tables.get(t));
         let column = table.and_then(|t| t.columns.iter().find(|(column, _)| column.name == series.name));
         if let Some((column, _)) = column.filter(|(column, _)| column.data_type != series.data_type) {
-            let text = format!(
-                "the table declares {}, the series is {}",
+            let message = format!(
+                "the table declares {}, the series has {}",
                 column.data_type.name(),
                 series.data_type.name()
             );
-            self.add(Severity::Error, "table_schema", file.metadata_start, &format!("'{full}'"), text);
+            self.add(Severity::Error, "table_schema", file.metadata_start, &format!("'{full}'"), message);
         }
         let mut merged = Statistics::default();
         for chunk in &series.chunks {
@@ -191,40 +193,46 @@ impl Check<'_> {
                 met: false,
             };
             if self.known.insert(chunk.offset, known).is_some() {
-                let text = "two chunks are said to start here";
-                self.add(Severity::Error, "duplicate_chunk", chunk.offset, &format!("'{full}'"), text);
+                let message = "the metadata lists two chunks at this offset";
+                self.add(Severity::Error, "duplicate_chunk", chunk.offset, &format!("'{full}'"), message);
             }
         }
         if let Some(stated) = &series.statistics
-            && let Some(text) = difference(stated, &merged, Compare::Merged)
+            && let Some(message) = difference(stated, &merged, Compare::Merged)
         {
-            let text = format!("the statistics of the series are not those of its chunks: {text}");
-            self.add(Severity::Error, "series_statistics", file.metadata_start, &format!("'{full}'"), text);
+            let message = format!("the statistics of the series differ from those of its chunks: {message}");
+            self.add(
+                Severity::Error,
+                "series_statistics",
+                file.metadata_start,
+                &format!("'{full}'"),
+                message,
+            );
         }
     }
 
-    /// The times that 0.8 and 000001 keep per device, twice.
+    /// Checks the times that 0.8 and 000001 store per device, twice.
     fn flat_device(&mut self, device: &Device) {
         let file = &self.entry.file;
         let Ok(metadata) = legacy::device_metadata(file, device) else { return };
         let piece = format!("device '{}'", device.path);
         let listed = file.metadata.devices.iter().find(|d| d.device == device.path);
         if listed.is_some_and(|d| (d.start_time, d.end_time) != (metadata.start_time, metadata.end_time)) {
-            let text = "the times of a device differ between its own and the file's metadata";
-            self.add(Severity::Error, "device_times", device.place.0, &piece, text);
+            let message = "the times of a device differ between its own and the file's metadata";
+            self.add(Severity::Error, "device_times", device.place.0, &piece, message);
         }
         let chunks = || metadata.groups.iter().flat_map(|g| &g.chunks);
         let start = chunks().map(|c| c.statistics.start_time).min();
         let end = chunks().map(|c| c.statistics.end_time).max();
         if start.is_some_and(|t| t != metadata.start_time) || end.is_some_and(|t| t != metadata.end_time) {
-            let text = "the times of a device are not those of its chunks";
-            self.add(Severity::Error, "device_times", device.place.0, &piece, text);
+            let message = "the times of a device differ from those of its chunks";
+            self.add(Severity::Error, "device_times", device.place.0, &piece, message);
         }
         for group in &metadata.groups {
             let inside = |offset: u64| (group.start_offset..group.end_offset).contains(&offset);
             if group.device != device.path || !group.chunks.iter().all(|c| inside(c.offset)) {
-                let text = "a chunk group does not hold the chunks that are listed for it";
-                self.add(Severity::Error, "chunk_group", group.start_offset, &piece, text);
+                let message = "a chunk group does not contain the chunks listed for it";
+                self.add(Severity::Error, "chunk_group", group.start_offset, &piece, message);
             }
         }
     }
@@ -253,14 +261,14 @@ impl Check<'_> {
                 Record::GroupFooter(footer) => {
                     let piece = format!("chunk group of '{}'", footer.device.path());
                     if footer.chunks != group.chunks || footer.data_size != at - group.start.min(at) {
-                        let text = format!(
-                            "a footer states {} chunks in {} bytes; there are {} in {}",
+                        let message = format!(
+                            "a footer states {} chunks in {} bytes; found {} in {}",
                             footer.chunks,
                             footer.data_size,
                             group.chunks,
                             at - group.start.min(at)
                         );
-                        self.add(Severity::Error, "bad_footer", at, &piece, text);
+                        self.add(Severity::Error, "bad_footer", at, &piece, message);
                     }
                     self.group_device(&group, &footer.device.path());
                     group = GroupState { start: walker.position(), ..GroupState::default() };
@@ -271,8 +279,8 @@ impl Check<'_> {
                 Record::Version(_) => group.start = walker.position(),
                 Record::OperationRange(..) => {}
                 Record::Separator => {
-                    let text = "a separator stands before the end of the data";
-                    self.add(Severity::Error, "bad_marker", at, "separator", text);
+                    let message = "there is a separator before the end of the data";
+                    self.add(Severity::Error, "bad_marker", at, "separator", message);
                     break;
                 }
             }
@@ -280,7 +288,7 @@ impl Check<'_> {
         self.decode_waiting(driver);
         let mut missing: Vec<(u64, String)> = Vec::new();
         for (offset, known) in &self.known {
-            // One library lists series without a point at places where others' chunks are.
+            // One library lists empty series at the offsets of other series' chunks.
             if !known.met && known.statistics.count > 0 {
                 missing.push((*offset, format!("'{}.{}'", known.path, known.series)));
             }
@@ -292,7 +300,7 @@ impl Check<'_> {
                 "bad_offset",
                 offset,
                 &piece,
-                "no chunk starts where the metadata says",
+                "the metadata lists a chunk at an offset where none starts",
             );
         }
         Ok(())
@@ -302,8 +310,8 @@ impl Check<'_> {
     fn group_device(&mut self, group: &GroupState, device: &str) {
         for offset in &group.offsets {
             if let Some(path) = self.known.get(offset).map(|k| k.path.clone()).filter(|path| path != device) {
-                let text = format!("a chunk of '{device}' is listed under '{path}'");
-                self.add(Severity::Error, "bad_chunk", *offset, &format!("device '{device}'"), text);
+                let message = format!("a chunk of '{device}' is listed under '{path}'");
+                self.add(Severity::Error, "bad_chunk", *offset, &format!("device '{device}'"), message);
             }
         }
     }
@@ -318,9 +326,9 @@ impl Check<'_> {
         });
         let Some((path, series, data_type, stated)) = known else {
             if header.data_size > 0 {
-                let text =
+                let message =
                     format!("a chunk of '{}' is not in the metadata", header.measurement.escape_debug());
-                self.add(Severity::Warning, "unlisted_chunk", at, "chunk", text);
+                self.add(Severity::Warning, "unlisted_chunk", at, "chunk", message);
             }
             if header.is_time_column() {
                 self.decode("chunk".to_string(), chunk, None, group, driver);
@@ -329,19 +337,19 @@ impl Check<'_> {
         };
         let piece = format!("'{path}.{series}', chunk at {at}");
         if header.measurement != series || header.data_type != data_type {
-            let text = format!(
-                "the chunk is one of '{}' ({})",
+            let message = format!(
+                "the chunk belongs to '{}' ({})",
                 header.measurement.escape_debug(),
                 header.data_type.name()
             );
-            self.add(Severity::Error, "bad_chunk", at, &piece, text);
+            self.add(Severity::Error, "bad_chunk", at, &piece, message);
             return;
         }
         self.measurement(at, &piece, header);
         if group.device.as_ref().is_some_and(|device| *device != path) {
-            let text =
-                format!("the chunk stands in a group of '{}'", group.device.clone().unwrap_or_default());
-            self.add(Severity::Error, "bad_chunk", at, &piece, text);
+            let message =
+                format!("the chunk is in a chunk group of '{}'", group.device.clone().unwrap_or_default());
+            self.add(Severity::Error, "bad_chunk", at, &piece, message);
         }
         let mut merged = Statistics::default();
         let pages = chunk.loaded.pages.iter();
@@ -351,15 +359,15 @@ impl Check<'_> {
         let all = pages.clone().all(|p| p.header.statistics.is_some() || p.header.uncompressed_size == 0);
         if all
             && chunk.loaded.pages.iter().any(|p| p.header.statistics.is_some())
-            && let Some(text) = difference(&stated, &merged, Compare::Merged)
+            && let Some(message) = difference(&stated, &merged, Compare::Merged)
         {
-            let text = format!("the statistics of the chunk are not those of its pages: {text}");
-            self.add(Severity::Error, "chunk_statistics", at, &piece, text);
+            let message = format!("the statistics of the chunk differ from those of its pages: {message}");
+            self.add(Severity::Error, "chunk_statistics", at, &piece, message);
         }
         self.decode(piece, chunk, Some(stated), group, driver);
     }
 
-    /// Compares a chunk with what 0.8 and 000001 say about its measurement.
+    /// Compares a chunk with the measurement schema of 0.8 and 000001.
     fn measurement(&mut self, at: u64, piece: &str, header: &ChunkHeader) {
         let file = &self.entry.file;
         if !file.version.is_flat() {
@@ -367,8 +375,8 @@ impl Check<'_> {
         }
         let declared = file.metadata.measurements.iter().find(|schema| schema.name == header.measurement);
         let Some(declared) = declared else {
-            let text = "the file metadata has no schema of this measurement";
-            return self.add(Severity::Error, "measurement_schema", at, piece, text);
+            let message = "the file metadata has no schema of this measurement";
+            return self.add(Severity::Error, "measurement_schema", at, piece, message);
         };
         let facts = |data_type: DataType, encoding: Encoding, compression: Compression| {
             format!("{} {} {}", data_type.name(), encoding.name(file.version), compression.name())
@@ -376,16 +384,16 @@ impl Check<'_> {
         let stated = facts(declared.data_type, declared.encoding, declared.compression);
         let found = facts(header.data_type, header.encoding, header.compression);
         if stated != found {
-            // Readers take encoding and compressor from the chunk.
+            // Readers use the encoding and compressor of the chunk.
             let is_type = declared.data_type != header.data_type;
             let severity = if is_type { Severity::Error } else { Severity::Warning };
-            let text = format!("the schema of the measurement says {stated}, the chunk is {found}");
-            self.add(severity, "measurement_schema", at, piece, text);
+            let message = format!("the schema of the measurement states {stated}, the chunk has {found}");
+            self.add(severity, "measurement_schema", at, piece, message);
         }
     }
 
-    /// Lines a chunk up for decoding: all pages, at the middle depth the first one. Times of an aligned group are
-    /// decoded at once, for the columns behind them.
+    /// Queues a chunk for decoding: all pages, or at the middle depth the first one. Times of an aligned
+    /// group are decoded immediately, for the columns that follow.
     fn decode(
         &mut self,
         piece: String,
@@ -419,7 +427,7 @@ impl Check<'_> {
         }
     }
 
-    /// Decodes what waits, on all threads.
+    /// Decodes the queued chunks on all threads.
     fn decode_waiting(&mut self, driver: &Driver) {
         self.waiting_bytes = 0;
         let waiting = std::mem::take(&mut self.waiting);
@@ -436,18 +444,18 @@ impl Check<'_> {
     }
 }
 
-/// Whether values of this type are text, as tags are.
-pub(crate) fn is_text(data_type: DataType) -> bool {
+/// Whether values of this type are strings, as tags must be.
+pub(crate) fn is_string(data_type: DataType) -> bool {
     matches!(data_type, DataType::Text | DataType::String)
 }
 
-/// Where a walk is inside a chunk group.
+/// The position of a walk inside a chunk group.
 #[derive(Default)]
 struct GroupState {
     start: u64,
     device: Option<String>,
     chunks: u32,
     offsets: Vec<u64>,
-    /// By page of the time column.
+    /// Times by page of the time column.
     times: Arc<Vec<Vec<i64>>>,
 }

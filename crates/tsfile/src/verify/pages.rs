@@ -1,4 +1,4 @@
-//! The pages of chunks decoded and compared with their statistics, each on any thread.
+//! Decodes the pages of chunks and compares them with their statistics, on any thread.
 
 use std::sync::Arc;
 
@@ -10,30 +10,30 @@ use crate::meta::{Statistics, Version};
 use crate::points;
 use crate::walk::WalkedChunk;
 
-/// A chunk that waits to be decoded.
+/// A chunk queued for decoding.
 pub(crate) struct Waiting {
-    /// What it is, for findings.
+    /// Its name in findings.
     pub(crate) piece: String,
     /// Its bytes.
     pub(crate) chunk: Box<WalkedChunk>,
-    /// What the metadata says about it.
+    /// Its metadata entry.
     pub(crate) stated: Option<Statistics>,
-    /// The times beside it, by page, for a column of an aligned group.
+    /// The matching times, by page, for a column of an aligned group.
     pub(crate) times: Arc<Vec<Vec<i64>>>,
-    /// How many of its pages are decoded.
+    /// Number of pages to decode.
     pub(crate) pages: usize,
 }
 
-/// What came of a page.
+/// The result for a page.
 #[derive(Default)]
 pub(crate) struct Checked {
-    /// What is wrong with it.
+    /// The findings.
     pub(crate) findings: Vec<Finding>,
     /// Its times, for a time column.
     pub(crate) times: Vec<i64>,
 }
 
-/// Decodes the pages of chunks; what comes out is in their order.
+/// Decodes the pages of chunks; the results are in the same order.
 pub(crate) fn check(waiting: &[Waiting], version: Version, driver: &Driver) -> Vec<Checked> {
     let pages: Vec<(&Waiting, usize)> =
         waiting.iter().flat_map(|chunk| (0..chunk.pages).map(move |number| (chunk, number))).collect();
@@ -65,16 +65,16 @@ fn page(waiting: &Waiting, number: usize, version: Version) -> Checked {
     };
     let found = points.statistics(header.data_type, version);
     let differs = |expected| difference(expected, &found, Compare::page(loaded, number, expected));
-    if let Some(text) = expected.and_then(differs) {
-        let text = format!("the statistics of a page are not those of its points: {text}");
-        add(Severity::Error, "page_statistics", text);
+    if let Some(message) = expected.and_then(differs) {
+        let message = format!("the statistics of a page differ from those of its points: {message}");
+        add(Severity::Error, "page_statistics", message);
     }
     if let Some(count) = points.not_utf8(header.data_type).filter(|count| *count > 0) {
-        let text = format!("{count} values are not UTF-8; they can be read as bytes");
-        add(Severity::Warning, "not_utf8", text);
+        let message = format!("{count} values are not UTF-8; they can be read as bytes");
+        add(Severity::Warning, "not_utf8", message);
     }
     if !version.is_flat() && points.times.windows(2).any(|pair| pair[0] >= pair[1]) {
-        add(Severity::Warning, "time_order", "the times of a page do not ascend".to_string());
+        add(Severity::Warning, "time_order", "the times of a page are not ascending".to_string());
     }
     if header.is_time_column() {
         checked.times = points.times;

@@ -1,4 +1,4 @@
-//! Pages to chunks: where pages end, and the headers before them.
+//! From pages to chunks: page boundaries, and the headers before pages.
 
 use std::ops::Range;
 
@@ -11,61 +11,61 @@ use crate::meta::primitive::len32;
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{ChunkHeader, Encoding, Statistics, Version, marker};
 
-/// How much goes into one page.
+/// Maximum contents of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageLimits {
-    /// Points.
+    /// Number of points.
     pub(crate) points: usize,
     /// Bytes of the largest column before encoding.
     pub(crate) bytes: usize,
 }
 
-/// What every chunk of a file is written with.
+/// Settings for every chunk of a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
-    /// The layout of the file.
+    /// The version of the file.
     pub(crate) version: Version,
-    /// How times are encoded; only aligned groups say so in the file.
+    /// The encoding of times; only aligned groups record it in the file.
     pub(crate) time_encoding: Encoding,
-    /// How much goes into one page.
+    /// Maximum contents of one page.
     pub(crate) pages: PageLimits,
-    /// Whether values that would come back as something else are refused.
+    /// Whether values that would not round-trip are refused.
     pub(crate) exact: bool,
     /// Whether chunks whose encoding would change values get another one.
     pub(crate) fallback: bool,
 }
 
-/// A chunk in bytes, and what the metadata will say about it.
+/// An encoded chunk, and its statistics for the metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EncodedChunk {
-    /// The header, whose size and marker fit the pages.
+    /// The header, with the size and marker of the pages.
     pub(crate) header: ChunkHeader,
     /// The pages.
     pub(crate) body: Vec<u8>,
-    /// Over all pages.
+    /// Statistics over all pages.
     pub(crate) statistics: Statistics,
-    /// Values that were rounded to the decimals that were asked for.
+    /// Number of values rounded to the requested decimals.
     pub(crate) rounded: u64,
-    /// The encoding that was asked for, where it would have changed values.
+    /// The requested encoding, if it would have changed values.
     pub(crate) refused: Option<Encoding>,
 }
 
-/// The decimals that RLE and TS_2DIFF keep of floats, from the properties of a series.
+/// The decimals that RLE and TS_2DIFF preserve of floats, from the properties of a series.
 pub(crate) fn decimals(schema: &MeasurementSchema) -> Result<Decimals> {
-    let Some((_, text)) = schema.properties.iter().find(|(key, _)| key == MAX_POINT_NUMBER) else {
+    let Some((_, value)) = schema.properties.iter().find(|(key, _)| key == MAX_POINT_NUMBER) else {
         return Ok(Decimals::Fitting);
     };
-    let number: i32 = text.parse().map_err(|_| {
-        Error::invalid(format!("{MAX_POINT_NUMBER} '{text}' of '{}' is not a number", schema.name))
+    let number: i32 = value.parse().map_err(|_| {
+        Error::invalid(format!("{MAX_POINT_NUMBER} '{value}' of '{}' is not a number", schema.name))
     })?;
-    // A negative setting counts as none.
+    // A negative setting is ignored.
     Ok(u32::try_from(number).map_or(Decimals::Fitting, Decimals::Fixed))
 }
 
-/// The property that names the decimals.
+/// The property with the number of decimals.
 pub(crate) const MAX_POINT_NUMBER: &str = "max_point_number";
 
-/// The pages of `ranges` that no further row can join: all but the last, and that one too if it has all its points.
+/// The pages of `ranges` that are final: all but the last, and that one too if it is full.
 pub(crate) fn closed(mut ranges: Vec<Range<usize>>, limits: PageLimits) -> Vec<Range<usize>> {
     if ranges.last().is_some_and(|last| last.len() < limits.points) {
         ranges.pop();
@@ -73,7 +73,7 @@ pub(crate) fn closed(mut ranges: Vec<Range<usize>>, limits: PageLimits) -> Vec<R
     ranges
 }
 
-/// Cuts `rows` rows into pages so that no column outgrows the limits.
+/// Splits `rows` rows into pages so that no column exceeds the limits.
 pub(crate) fn page_ranges(rows: usize, limits: PageLimits, columns: &[Slice<'_>]) -> Vec<Range<usize>> {
     let points = limits.points.max(1);
     let mut pages = Vec::new();
@@ -89,7 +89,7 @@ pub(crate) fn page_ranges(rows: usize, limits: PageLimits, columns: &[Slice<'_>]
     pages
 }
 
-/// Where a page that starts at `start` has to end for this column; at least one row fits.
+/// The end of a page that starts at `start` for this column; at least one row fits.
 fn fit(column: Slice<'_>, start: usize, end: usize, bytes: usize) -> usize {
     if !matches!(column, Slice::Binary(_)) {
         let rows = bytes / column.row_size(start).max(8);
@@ -106,7 +106,7 @@ fn fit(column: Slice<'_>, start: usize, end: usize, bytes: usize) -> usize {
     end
 }
 
-/// The pages of a chunk in the making.
+/// The pages of an unfinished chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
     pages: Vec<EncodedPage>,
@@ -134,8 +134,8 @@ impl Pages {
         }
     }
 
-    /// The chunk of these pages and `rest`. From version 3 on a single page leaves its statistics to the metadata,
-    /// and a chunk without a value has no pages at all.
+    /// Builds the chunk of these pages and `rest`. From version 3 on the statistics of a single page are only
+    /// in the metadata, and a chunk without a value has no pages.
     pub(crate) fn chunk(
         &self,
         rest: &[EncodedPage],
@@ -155,7 +155,7 @@ impl Pages {
             header.marker = marker::CHUNK;
             header.pages = Some(len32(count)?.cast_unsigned());
         }
-        // A header takes less than 100 bytes but for text.
+        // A header takes less than 100 bytes except for strings.
         let mut body = Vec::with_capacity(pages().map(|page| page.stored.len() + 100).sum());
         for page in pages() {
             page.header.write(&mut body, &header, version)?;
@@ -181,13 +181,13 @@ pub(crate) fn header(schema: &MeasurementSchema, mark: u8) -> ChunkHeader {
 }
 
 impl Setting {
-    /// How times are encoded.
+    /// The encoding of times.
     pub(crate) fn time_coding(&self) -> Coding {
         let decimals = Decimals::Fixed(0);
         Coding { encoding: self.time_encoding, decimals, version: self.version, exact: true }
     }
 
-    /// How the values of a series are encoded.
+    /// The encoding of the values of a series.
     pub(crate) fn value_coding(&self, schema: &MeasurementSchema) -> Result<Coding> {
         let decimals = match decimals(schema)? {
             Decimals::Fitting if !self.exact => Decimals::Fixed(USUAL_DECIMALS),

@@ -1,4 +1,4 @@
-//! One page's values in the encoding of their chunk.
+//! Encodes the values of one page.
 
 use tesselle_codec::decimal::{self, Integers, Overflow};
 use tesselle_codec::plain::{self, ByteOrder, LengthPrefix};
@@ -8,36 +8,36 @@ use tesselle_codec::word::{Float, Int, Word};
 use tesselle_codec::{camel, chimp, delta_binary, dictionary, gorilla, regular, rle_hybrid, zigzag};
 use tesselle_core::{Action, At, Error, Result};
 
-use super::values::{Slice, Texts};
+use super::values::{Slice, StringSlices};
 use crate::meta::{Compression, DataType, Encoding, Physical, Version};
 
-/// How a column is encoded.
+/// The encoding parameters of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Coding {
     /// The encoding.
     pub(crate) encoding: Encoding,
-    /// What RLE and TS_2DIFF keep of floats.
+    /// The decimals that RLE and TS_2DIFF preserve of floats.
     pub(crate) decimals: Decimals,
-    /// The layout of the file.
+    /// The version of the file.
     pub(crate) version: Version,
-    /// Whether values that would come back as something else are refused; fixed decimals round all the same.
+    /// Whether values that would not round-trip are refused; fixed decimals always round.
     pub(crate) exact: bool,
 }
 
-/// What RLE and TS_2DIFF keep of floats.
+/// The decimals that RLE and TS_2DIFF preserve of floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decimals {
-    /// As many decimals as keep the values of a page as they are.
+    /// As many decimals as needed to preserve the values of a page.
     Fitting,
     /// This many: other values are rounded.
     Fixed(u32),
 }
 
-/// The decimals that the original takes unless told otherwise.
+/// The original's default number of decimals.
 pub(crate) const USUAL_DECIMALS: u32 = 2;
-/// The class of the error where an encoding would change values.
+/// The error class if an encoding would change values.
 pub(crate) const LOSSY: &str = "lossy_encoding";
-/// The way out where an encoding would change values.
+/// The hint if an encoding would change values.
 const OTHER_ENCODING: &str = "choose another encoding for this column, e.g. PLAIN";
 
 impl Encoding {
@@ -46,7 +46,7 @@ impl Encoding {
         let Some(physical) = data_type.physical() else { return false };
         let new = version >= Version::V3;
         match (physical, self) {
-            (Physical::Binary, Self::Dictionary) => new && data_type.is_text(),
+            (Physical::Binary, Self::Dictionary) => new && data_type.is_string(),
             (_, Self::Plain) => true,
             (Physical::Boolean, Self::Rle) => true,
             (Physical::Boolean | Physical::Binary, _) => false,
@@ -61,14 +61,14 @@ impl Encoding {
         }
     }
 
-    /// The encoding a writer of `version` takes for values of this type unless told otherwise.
+    /// The default encoding of a writer of `version` for values of this type.
     pub fn default_for(data_type: DataType, version: Version) -> Self {
         match data_type.physical() {
-            // The C++ readers of version 4 know no other encoding of BOOLEAN.
+            // The C++ readers of version 4 support no other encoding of BOOLEAN.
             Some(Physical::Boolean) if version == Version::V4 => Self::Plain,
             Some(Physical::Boolean) => Self::Rle,
             Some(Physical::Int32 | Physical::Int64) | None => Self::Ts2Diff,
-            // The first GORILLA cannot hold a NaN that its own reader survives.
+            // The first GORILLA cannot store a NaN that its own reader can decode.
             Some(Physical::Float | Physical::Double) if version >= Version::V2 => Self::Gorilla,
             _ => Self::Plain,
         }
@@ -76,14 +76,14 @@ impl Encoding {
 }
 
 impl DataType {
-    /// Whether files of `version` know this type.
+    /// Whether files of `version` have this type.
     pub fn is_writable(self, version: Version) -> bool {
         self.physical().is_some() && (self.code() <= 5 || version == Version::V4)
     }
 }
 
 impl Compression {
-    /// Whether the readers of `version` know this compressor.
+    /// Whether the readers of `version` support this compressor.
     pub fn is_writable(self, version: Version) -> bool {
         match self {
             Self::Uncompressed | Self::Snappy => true,
@@ -92,7 +92,7 @@ impl Compression {
         }
     }
 
-    /// The compressor a writer of `version` takes unless told otherwise.
+    /// The default compressor of a writer of `version`.
     pub fn default_for(version: Version) -> Self {
         if version >= Version::V2 { Self::Lz4 } else { Self::Snappy }
     }
@@ -108,7 +108,7 @@ impl Coding {
             Slice::Float(values) => self.floats(values, out),
             Slice::Double(values) if self.encoding == Encoding::Camel => Ok(camel::encode(values, out)?),
             Slice::Double(values) => self.floats(values, out),
-            Slice::Binary(texts) => self.strings(texts, out),
+            Slice::Binary(values) => self.strings(values, out),
         }
     }
 
@@ -175,7 +175,7 @@ impl Coding {
             Encoding::Ts2Diff => self.decimals(values, Integers::Deltas, out)?,
             Encoding::GorillaV1 => {
                 if self.exact && values.iter().any(|v| v.to_f64().is_nan()) {
-                    return Err(self.lossy("the format's own readers stop at a NaN").hint(OTHER_ENCODING));
+                    return Err(self.lossy("the original readers stop at a NaN").hint(OTHER_ENCODING));
                 }
                 gorilla::legacy::encode(values, out);
             }
@@ -184,7 +184,8 @@ impl Coding {
         Ok(())
     }
 
-    /// Floats as scaled integers. Version 4 can mark what does not fit; before, it would come back as something else.
+    /// Floats as scaled integers. Version 4 can mark values that do not fit; earlier versions would change
+    /// them.
     fn decimals<T: Float>(self, values: &[T], integers: Integers, out: &mut Vec<u8>) -> Result<()> {
         let marks = self.version == Version::V4 && integers == Integers::Deltas;
         let (digits, overflow) = match self.decimals {
@@ -199,7 +200,7 @@ impl Coding {
                 Some(digits) => (digits, Overflow::Cut),
                 None if marks => (USUAL_DECIMALS, Overflow::MarkInexact),
                 None => {
-                    let why = "no number of decimals keeps all of them as they are";
+                    let why = "no number of decimals preserves all of them";
                     return Err(self.lossy(why).suggest(
                         "choose another encoding for this column, e.g. GORILLA or PLAIN, or round it with {}",
                         [Action::setting("decimals", "N")],
@@ -211,7 +212,7 @@ impl Coding {
         Ok(())
     }
 
-    /// How many values [`Coding::encode`] rounds to the decimals that were asked for.
+    /// Counts the values that [`Coding::encode`] rounds to the requested decimals.
     pub(crate) fn rounded(self, values: Slice<'_>) -> u64 {
         let Decimals::Fixed(digits) = self.decimals else { return 0 };
         if !matches!(self.encoding, Encoding::Rle | Encoding::Ts2Diff) {
@@ -242,7 +243,8 @@ impl Coding {
         Ok(())
     }
 
-    /// The readers of version 3 add differences of floats as floats, which rounds; those of version 4 add bits.
+    /// The readers of version 3 add differences of floats as floats, which rounds; those of version 4 add
+    /// bits.
     fn grouped<T: rlbe::Column>(self, values: &[T], out: &mut Vec<u8>) -> Result<()> {
         let difference = if self.version == Version::V4 { Difference::Bits } else { Difference::Value };
         let start = out.len();
@@ -257,8 +259,8 @@ impl Coding {
         Ok(())
     }
 
-    fn strings(self, texts: Texts<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let values = texts.iter();
+    fn strings(self, strings: StringSlices<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let values = strings.iter();
         match self.encoding {
             Encoding::Plain => {
                 let prefix = match self.version {
@@ -269,7 +271,7 @@ impl Coding {
                 Ok(plain::encode_bytes(values, prefix, out)?)
             }
             Encoding::Dictionary => Ok(dictionary::encode(values, out)?),
-            _ => Err(self.unsupported("text")),
+            _ => Err(self.unsupported("string")),
         }
     }
 }

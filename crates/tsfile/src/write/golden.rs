@@ -1,6 +1,7 @@
-//! The writer against files of the original libraries: decode each chunk, write it again, compare the bytes.
+//! Compares the writer with files of the original libraries: decodes each chunk, rewrites it, compares the
+//! bytes.
 //!
-//! Runs over the fixtures that `TESSELLE_FIXTURES` names, or over those in `tests/data`.
+//! Runs over the fixtures in the directory `TESSELLE_FIXTURES`, or over those in `tests/data`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +23,7 @@ use crate::read::column::{Column, NONE};
 use crate::read::file::{Chunk, File};
 use crate::read::page::{self, Page};
 
-/// The whole files among the fixtures, by case.
+/// The complete files among the fixtures, by case.
 fn cases(prefix: &str) -> Vec<(String, Location)> {
     let own = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small"));
     let root = std::env::var_os("TESSELLE_FIXTURES").map_or_else(own, PathBuf::from);
@@ -44,7 +45,7 @@ fn open(location: &Location) -> File {
     File::open(location, location.size().unwrap(), &Limits::default()).unwrap()
 }
 
-/// A chunk as the file holds it.
+/// A stored chunk.
 struct Stored {
     header: ChunkHeader,
     bytes: Vec<u8>,
@@ -73,7 +74,7 @@ fn values(column: Column) -> Values {
     }
 }
 
-/// The schema of a chunk. Scaled floats say their decimals in front of the data.
+/// The schema of a chunk. Scaled floats store their number of decimals before the data.
 fn schema(stored: &Stored) -> MeasurementSchema {
     let header = &stored.header;
     let float = matches!(header.data_type, DataType::Float | DataType::Double);
@@ -103,7 +104,7 @@ fn setting(version: Version, time_encoding: Encoding) -> Setting {
     }
 }
 
-/// Compares what was written with what was stored: to the byte, or page by page where a compressor lies between.
+/// Compares written with stored bytes: exactly, or page by page if a compressor may differ.
 fn compare(name: &str, stored: &Stored, written: &EncodedChunk, version: Version) -> bool {
     let mut bytes = Vec::new();
     written.header.write(&mut bytes, version).unwrap();
@@ -122,17 +123,17 @@ fn compare(name: &str, stored: &Stored, written: &EncodedChunk, version: Version
         let b = theirs.unfold(header.compression, &mut other).unwrap();
         assert_eq!(a, b, "{name}: page {i} of {header:?}");
         if !lossy {
-            // As text, for a NaN is not equal to itself.
-            let text = |page: &Page| format!("{:?}", page.header.statistics);
-            assert_eq!(text(ours), text(theirs), "{name}: page {i} of {header:?}");
+            // As strings, because a NaN is not equal to itself.
+            let shown = |page: &Page| format!("{:?}", page.header.statistics);
+            assert_eq!(shown(ours), shown(theirs), "{name}: page {i} of {header:?}");
         }
     }
-    // The same bytes in, but another compressor, or statistics of values before they were rounded.
+    // The same input, but another compressor version, or statistics of values before rounding.
     assert!(lossy || header.compression != Compression::Uncompressed, "{name}: {header:?}");
     false
 }
 
-/// Writes the chunks of a case again; gives how many are equal to the byte, and how many there are.
+/// Rewrites the chunks of a case; returns how many are byte-identical, and how many there are.
 fn rewrite(name: &str, location: &Location, skip: impl Fn(&ChunkHeader) -> bool) -> (usize, usize) {
     let file = open(location);
     let (mut equal, mut all) = (0, 0);
@@ -267,7 +268,7 @@ fn chunks_of_the_original_libraries_are_reproduced() {
     let mut totals = BTreeMap::new();
     for prefix in ["v08-", "v09-", "v2-", "v3-", "v4-"] {
         for (name, location) in cases(prefix) {
-            // What their decoders lose cannot be written again.
+            // Values that the original decoders lose cannot be rewritten.
             let lost = |header: &ChunkHeader| {
                 let float = matches!(header.data_type, DataType::Float | DataType::Double);
                 let cut = name.ends_with("extremes") && float;
@@ -282,12 +283,12 @@ fn chunks_of_the_original_libraries_are_reproduced() {
         }
     }
     for (prefix, (equal, all)) in totals {
-        println!("{prefix}: {equal} of {all} chunks equal to the byte, the others page by page");
+        println!("{prefix}: {equal} of {all} chunks byte-identical, the others page by page");
         assert!(equal > 0);
     }
 }
 
-/// What the metadata of a file says, as the writer would have recorded it.
+/// The metadata of a file, as the writer would have recorded it.
 fn records(location: &Location, file: &File) -> BTreeMap<DeviceId, DeviceRecord> {
     let mut records = BTreeMap::new();
     for device in &file.devices {
@@ -326,8 +327,8 @@ fn index_trees_of_the_java_libraries_are_reproduced() {
             };
             tail.write(&mut out).unwrap();
             out.commit().unwrap();
-            // Everything up to the file metadata is equal to the byte; what that says is equal but for words of
-            // the writer's own.
+            // Everything up to the file metadata is byte-identical; the file metadata is equal except for
+            // strings of the writer.
             let ours = storage.read_all(1 << 30).unwrap();
             let theirs = location.read_all(1 << 30).unwrap();
             let end = file.metadata_start as usize;

@@ -1,4 +1,4 @@
-//! Text columns that name devices, measurements and tags.
+//! String columns that name devices, measurements and tags.
 
 use std::collections::HashMap;
 
@@ -7,20 +7,20 @@ use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::DataType as ArrowType;
 use tesselle_core::{Error, Result};
 
-/// A text column as runs of rows with the same text. Neighbours mostly have the same.
+/// A string column as runs of rows with the same value. Neighbors are usually equal.
 pub(super) struct Labels {
     runs: Vec<Run>,
     what: &'static str,
 }
 
-/// Rows up to `end` with the same text.
+/// Rows up to `end` with the same string.
 struct Run {
     end: usize,
-    text: Option<String>,
+    value: Option<String>,
 }
 
 impl Labels {
-    /// Finds the runs of an array; `what` the texts are is for messages.
+    /// Finds the runs of an array; `what` names the strings in messages.
     pub(super) fn new(array: &ArrayRef, what: &'static str) -> Result<Self> {
         let decoded = match array.as_any_dictionary_opt() {
             Some(dictionary) => arrow_select::take::take(dictionary.values(), dictionary.keys(), None)?,
@@ -32,33 +32,33 @@ impl Labels {
             ArrowType::LargeUtf8 => labels.each(decoded.as_string::<i64>().iter()),
             ArrowType::Utf8View => labels.each(decoded.as_string_view().iter()),
             other => {
-                return Err(Error::invalid(format!("a {what} column must hold text, not Arrow {other}")));
+                return Err(Error::invalid(format!("a {what} column must have strings, not Arrow {other}")));
             }
         }
         Ok(labels)
     }
 
-    fn each<'a>(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
+    fn each<'a>(&mut self, strings: impl Iterator<Item = Option<&'a str>>) {
         let first = self.rows();
-        for (row, text) in (first..).zip(texts) {
+        for (row, value) in (first..).zip(strings) {
             match self.runs.last_mut() {
-                Some(last) if last.text.as_deref() == text => last.end = row + 1,
-                _ => self.runs.push(Run { end: row + 1, text: text.map(str::to_string) }),
+                Some(last) if last.value.as_deref() == value => last.end = row + 1,
+                _ => self.runs.push(Run { end: row + 1, value: value.map(str::to_string) }),
             }
         }
     }
 
-    /// Takes stretches of equal texts without a look at each of them.
-    fn long_runs(&mut self, texts: &StringArray) {
-        const STRETCH: usize = 1024;
+    /// Detects runs of equal strings without comparing each of them.
+    fn long_runs(&mut self, strings: &StringArray) {
+        const BLOCK: usize = 1024;
         let mut row = 0;
-        while row < texts.len() {
-            let stretch = texts.slice(row, STRETCH.min(texts.len() - row));
+        while row < strings.len() {
+            let block = strings.slice(row, BLOCK.min(strings.len() - row));
             match self.runs.last_mut() {
-                Some(last) if is_only(&stretch, last.text.as_deref()) => last.end += stretch.len(),
-                _ => self.each(stretch.iter()),
+                Some(last) if is_only(&block, last.value.as_deref()) => last.end += block.len(),
+                _ => self.each(block.iter()),
             }
-            row += stretch.len();
+            row += block.len();
         }
     }
 
@@ -66,34 +66,34 @@ impl Labels {
         self.runs.last().map_or(0, |run| run.end)
     }
 
-    /// The text of a row, and the end of its run.
+    /// The string of a row, and the end of its run.
     pub(super) fn get(&self, row: usize) -> (Option<&str>, usize) {
         let run = self.runs.get(self.runs.partition_point(|run| run.end <= row));
-        run.map_or((None, usize::MAX), |run| (run.text.as_deref(), run.end))
+        run.map_or((None, usize::MAX), |run| (run.value.as_deref(), run.end))
     }
 
-    /// As [`Labels::get`], for a text that must be there.
+    /// Like [`Labels::get`], for a string that must not be null.
     pub(super) fn required(&self, row: usize) -> Result<(&str, usize)> {
-        let (text, end) = self.get(row);
+        let (value, end) = self.get(row);
         let missing = || Error::invalid(format!("row {row} of a batch has no {}", self.what));
-        text.ok_or_else(missing).map(|text| (text, end))
+        value.ok_or_else(missing).map(|value| (value, end))
     }
 }
 
-/// Whether every text of an array is this one: the offsets go up in equal steps, and the bytes repeat themselves.
-fn is_only(texts: &StringArray, text: Option<&str>) -> bool {
-    let (Some(text), 0) = (text, texts.null_count()) else { return false };
-    let (offsets, step) = (texts.value_offsets(), text.len() as i32);
+/// Whether every string of an array equals this one: the offsets have equal steps, and the bytes repeat.
+fn is_only(strings: &StringArray, value: Option<&str>) -> bool {
+    let (Some(value), 0) = (value, strings.null_count()) else { return false };
+    let (offsets, step) = (strings.value_offsets(), value.len() as i32);
     let first = offsets.first().copied().unwrap_or(0);
     let odd = |(at, i): &(&i32, i32)| at.wrapping_sub(first) != i.wrapping_mul(step);
     let even = offsets.iter().zip(0_i32..).filter(odd).count() == 0;
     let bounds = first as usize..offsets.last().copied().unwrap_or(0) as usize;
-    let bytes = texts.value_data().get(bounds).unwrap_or_default();
-    let repeats = bytes.get(text.len()..) == bytes.get(..bytes.len().saturating_sub(text.len()));
-    even && repeats && bytes.starts_with(text.as_bytes())
+    let bytes = strings.value_data().get(bounds).unwrap_or_default();
+    let repeats = bytes.get(value.len()..) == bytes.get(..bytes.len().saturating_sub(value.len()));
+    even && repeats && bytes.starts_with(value.as_bytes())
 }
 
-/// The rows of each key, in the order in which keys first come. `key` gives the key of a row and where its run ends.
+/// The rows of each key, in order of first appearance. `key` returns the key of a row and the end of its run.
 pub(super) fn groups<K: std::hash::Hash + Eq + Clone>(
     rows: usize,
     key: impl Fn(usize) -> Result<(K, usize)>,
@@ -116,9 +116,9 @@ pub(super) fn groups<K: std::hash::Hash + Eq + Clone>(
 
 /// Rows with the same key.
 pub(super) enum Group {
-    /// All from the first to before the second.
+    /// A range of rows.
     Run(usize, usize),
-    /// Any.
+    /// A list of rows.
     Rows(Vec<usize>),
 }
 
@@ -131,7 +131,7 @@ impl Group {
         }
     }
 
-    /// The rows one by one.
+    /// Iterates over the rows.
     pub(super) fn into_rows(self) -> Vec<usize> {
         match self {
             Self::Run(start, end) => (start..end).collect(),
@@ -147,15 +147,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_found_whatever_their_length() {
-        let mut texts: Vec<Option<&str>> = vec![Some("ab"); 3000];
-        texts[2500] = Some("ba");
-        texts[2501] = None;
-        texts.extend([Some("a"), Some("ba")]);
-        let array: ArrayRef = Arc::new(StringArray::from(texts.clone()));
+    fn runs_of_any_length_are_found() {
+        let mut strings: Vec<Option<&str>> = vec![Some("ab"); 3000];
+        strings[2500] = Some("ba");
+        strings[2501] = None;
+        strings.extend([Some("a"), Some("ba")]);
+        let array: ArrayRef = Arc::new(StringArray::from(strings.clone()));
         let labels = Labels::new(&array, "tag").unwrap();
-        for (row, text) in texts.iter().enumerate() {
-            assert_eq!(labels.get(row).0, *text, "row {row}");
+        for (row, value) in strings.iter().enumerate() {
+            assert_eq!(labels.get(row).0, *value, "row {row}");
         }
         assert_eq!(labels.get(0).1, 2500);
         assert!(labels.required(2501).is_err());
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_gather_by_key() {
+    fn rows_are_grouped_by_key() {
         let keys = [1, 1, 2, 1, 2, 2];
         let found = groups(keys.len(), |row| Ok((keys[row], row + 1))).unwrap();
         let found: Vec<(i32, Vec<usize>)> = found.into_iter().map(|(k, g)| (k, g.into_rows())).collect();

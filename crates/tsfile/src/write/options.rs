@@ -1,44 +1,46 @@
-//! How a file is written.
+//! Options of the writer.
 
 use tesselle_core::{Error, Result};
 
 use super::chunk::{PageLimits, Setting};
 use crate::meta::{DataType, Encoding, Version};
 
-/// What to do with points that are not in order of time.
+/// Policy for points that are not in time order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// Times of a series must ascend; anything else is an error.
+    /// Times of a series must be ascending; anything else is an error.
     #[default]
     Refuse,
-    /// Points are sorted within what is gathered for a flush, and of equal times the later wins. A point before
-    /// what has been flushed is an error.
+    /// Points are sorted within one flush, and of equal times the later one wins. A point before already
+    /// flushed times is an error.
     Sort,
 }
 
-/// How a file is written.
+/// Options of a file to write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriterOptions {
-    /// The layout.
+    /// The file version.
     pub version: Version,
-    /// How times are encoded. Layouts before 3 and ordinary series do not record it; readers expect TS_2DIFF.
+    /// The encoding of times. Versions before 3 and ordinary series do not record it; readers expect
+    /// TS_2DIFF.
     pub time_encoding: Encoding,
-    /// Most points in a page.
+    /// Maximum number of points in a page.
     pub page_points: usize,
-    /// Most bytes of a column in a page, before encoding.
+    /// Maximum bytes of a column in a page, before encoding.
     pub page_bytes: usize,
-    /// Bytes gathered over all devices before their chunk groups are written.
+    /// Bytes collected over all devices before their chunk groups are written.
     pub group_bytes: usize,
-    /// What to do with points that are not in order.
+    /// Policy for points that are not in time order.
     pub order: Order,
-    /// Most entries of an index node.
+    /// Maximum number of entries of an index node.
     pub degree: usize,
     /// Properties of the file (version 4).
     pub properties: Vec<(String, Option<String>)>,
-    /// Whether a chunk whose encoding would change values gets the usual encoding of its type, and is reported. That
-    /// needs [`Order::Sort`], where pages wait for the flush; otherwise such values are an error.
+    /// Whether a chunk whose encoding would change values gets the default encoding of its type instead,
+    /// which is reported. This needs [`Order::Sort`], which buffers points until the flush; otherwise such
+    /// values are an error.
     pub fallback: bool,
-    /// Free text about the writer (0.8 and 000001).
+    /// Free-form string about the writer (0.8 and 000001).
     pub created_by: Option<String>,
 }
 
@@ -60,7 +62,7 @@ impl Default for WriterOptions {
 }
 
 impl WriterOptions {
-    /// The defaults for this layout.
+    /// The defaults for this version.
     pub fn for_version(version: Version) -> Self {
         let degree = if version == Version::V2 { 1024 } else { 256 };
         Self { version, degree, ..Self::default() }
@@ -80,12 +82,12 @@ impl WriterOptions {
             return Err(Error::invalid("page and group sizes must be positive, the index degree at least 2"));
         }
         if self.version != Version::V4 && !self.properties.is_empty() {
-            let text = format!("version {} has no file properties", self.version.name());
-            return Err(Error::invalid(text).hint("version 4 has"));
+            let message = format!("version {} has no file properties", self.version.name());
+            return Err(Error::invalid(message).hint("version 4 has"));
         }
         if !self.version.is_flat() && self.created_by.is_some() {
-            let text = format!("version {} does not name its creator", self.version.name());
-            return Err(Error::invalid(text).hint("versions 0.8 and 000001 do"));
+            let message = format!("version {} cannot store a creator", self.version.name());
+            return Err(Error::invalid(message).hint("versions 0.8 and 000001 do"));
         }
         Ok(())
     }

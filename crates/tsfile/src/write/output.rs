@@ -1,9 +1,9 @@
-//! The file in the making: a buffer in front of the storage that knows its position.
+//! The staged file: a buffer in front of the storage that tracks its position.
 
 use tesselle_core::Result;
 use tesselle_core::storage::Staged;
 
-/// Bytes gathered before they go to the storage.
+/// Bytes collected before they are passed to the storage.
 const SPILL: usize = 1 << 20;
 
 /// Appends to a staged file.
@@ -24,22 +24,22 @@ impl Output {
         Self { staged, buffer: Vec::new(), spilled: 0 }
     }
 
-    /// The part of a file that starts at `position`: what is before it is none of its business.
+    /// Starts in the middle of a file, at `position`.
     pub(crate) fn at(staged: Box<dyn Staged>, position: u64) -> Self {
         Self { staged, buffer: Vec::new(), spilled: position }
     }
 
-    /// Where the next byte of the buffer will stand in the file.
+    /// The file offset of the next byte.
     pub(crate) fn position(&self) -> u64 {
         self.spilled + self.buffer.len() as u64
     }
 
-    /// Append here.
+    /// The buffer to append to.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// Hands the buffer to the storage.
+    /// Flushes the buffer to the storage.
     pub(crate) fn spill(&mut self) -> Result<()> {
         self.staged.write(&self.buffer)?;
         self.spilled += self.buffer.len() as u64;
@@ -47,12 +47,12 @@ impl Output {
         Ok(())
     }
 
-    /// Hands the buffer to the storage once it is worth a call.
+    /// Flushes the buffer to the storage once it is large enough.
     pub(crate) fn spill_if_large(&mut self) -> Result<()> {
         if self.buffer.len() >= SPILL { self.spill() } else { Ok(()) }
     }
 
-    /// Appends bytes; many of them go to the storage without a copy.
+    /// Appends bytes; large slices are passed to the storage without a copy.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
         if self.buffer.len() + bytes.len() < SPILL {
             self.buffer.extend_from_slice(bytes);
@@ -64,7 +64,7 @@ impl Output {
         Ok(())
     }
 
-    /// Makes the file durable and visible; gives its size.
+    /// Makes the file durable and visible; returns its size.
     pub(crate) fn commit(mut self) -> Result<u64> {
         self.spill()?;
         self.staged.commit()?;

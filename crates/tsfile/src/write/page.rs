@@ -10,31 +10,31 @@ use super::values::{Rows, Slice};
 use crate::meta::primitive::len32;
 use crate::meta::{Compression, Encoding, PageHeader, PutPrimitives, Statistics};
 
-/// A page in bytes.
+/// An encoded page.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EncodedPage {
     /// Its header, with statistics unless it has no value.
     pub(crate) header: PageHeader,
-    /// The bytes behind the header.
+    /// The bytes after the header.
     pub(crate) stored: Vec<u8>,
-    /// Values that were rounded to the decimals that were asked for.
+    /// Number of values rounded to the requested decimals.
     pub(crate) rounded: u64,
 }
 
-/// A page that waits to be encoded.
+/// A page to be encoded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageJob<'a> {
     /// The measurement, for messages.
     pub(crate) name: &'a str,
     /// The time of each row.
     pub(crate) times: &'a [i64],
-    /// What kind of page it is, with its values.
+    /// The kind of page, with its values.
     pub(crate) content: Content<'a>,
     /// The compressor.
     pub(crate) compression: Compression,
 }
 
-/// What a page holds.
+/// The contents of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content<'a> {
     /// Times and values of an ordinary series.
@@ -45,7 +45,7 @@ pub(crate) enum Content<'a> {
     Column(Coding, Slice<'a>, Option<&'a [bool]>),
 }
 
-/// Encodes pages, on all threads where there are several.
+/// Encodes pages, in parallel if there are several.
 pub(crate) fn encode_all(
     jobs: &[PageJob<'_>],
     setting: &Setting,

@@ -1,4 +1,4 @@
-//! Arrow columns as values of the format.
+//! Conversion of Arrow columns to values of the format.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -8,13 +8,13 @@ use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
 use tesselle_core::fit::plain_type;
 use tesselle_core::{Error, Fit, Result, TYPE_KEY, Within};
 
-use super::values::{Rows, Slice, Strings, Texts, Values};
+use super::values::{Rows, Slice, StringSlices, Strings, Values};
 use crate::meta::{DataType, Version};
 
-/// The type that a field becomes: the one it says it came from where that fits, else the nearest.
+/// The type of a field: its recorded source type if that fits, otherwise the nearest.
 pub(crate) fn type_of(field: &Field, version: Version) -> Result<DataType> {
     let natural = natural_type(field.data_type(), version).ok_or_else(|| {
-        Error::internal(format!("column '{}' of type {} was let through", field.name(), field.data_type()))
+        Error::internal(format!("column '{}' of type {} was not refused", field.name(), field.data_type()))
     })?;
     let stated = stated(field);
     let fits = |stated: &DataType| {
@@ -34,7 +34,7 @@ fn stated(field: &Field) -> Option<DataType> {
     field.metadata().get(TYPE_KEY).and_then(|name| DataType::from_name(name))
 }
 
-/// What becomes of a column of values: its natural type, as it is read; else the cast that helps.
+/// The fate of a value column: stored as its natural type, or the cast that is needed.
 pub(crate) fn fit(field: &Field, version: Version) -> Fit {
     use ArrowType as A;
     let old = version != Version::V4;
@@ -69,7 +69,7 @@ pub(crate) fn fit(field: &Field, version: Version) -> Fit {
     }
 }
 
-/// What becomes of the time column.
+/// The fate of the time column.
 pub(crate) fn fit_time(data_type: &ArrowType) -> Fit {
     use ArrowType as A;
     let millis = A::Timestamp(TimeUnit::Millisecond, None);
@@ -81,8 +81,8 @@ pub(crate) fn fit_time(data_type: &ArrowType) -> Fit {
     }
 }
 
-/// The type that holds all values of an Arrow type. Before version 4 there are no types for times, dates and bytes; bytes
-/// can be stored as TEXT.
+/// The type that can store all values of an Arrow type. Before version 4 there are no types for times, dates
+/// and bytes; bytes can be stored as TEXT.
 fn natural_type(arrow: &ArrowType, version: Version) -> Option<DataType> {
     let new = version == Version::V4;
     Some(match arrow {
@@ -121,7 +121,7 @@ pub(crate) struct Converted {
     pub(crate) present: Option<Vec<bool>>,
 }
 
-/// Values in an array whose buffers are just what the format needs, or converted ones.
+/// Values borrowed from an array whose buffers match the format, or converted ones.
 #[derive(Debug, Clone)]
 enum Held {
     Array(ArrayRef),
@@ -129,7 +129,7 @@ enum Held {
 }
 
 impl Converted {
-    /// The values where they lie.
+    /// The values as a slice.
     pub(crate) fn values(&self) -> Slice<'_> {
         match &self.held {
             Held::Values(values) => values.as_slice(),
@@ -149,7 +149,7 @@ impl Converted {
     }
 }
 
-/// The values of an array that can be used as they lie there.
+/// The values of an array that can be borrowed without conversion.
 fn borrowed(array: &ArrayRef) -> Option<Slice<'_>> {
     Some(match array.data_type() {
         ArrowType::Int32 => Slice::Int32(array.as_primitive::<Int32Type>().values()),
@@ -157,18 +157,24 @@ fn borrowed(array: &ArrayRef) -> Option<Slice<'_>> {
         ArrowType::Float32 => Slice::Float(array.as_primitive::<Float32Type>().values()),
         ArrowType::Float64 => Slice::Double(array.as_primitive::<Float64Type>().values()),
         ArrowType::Utf8 => {
-            let texts = array.as_string::<i32>();
-            Slice::Binary(Texts::Offsets { data: texts.value_data(), offsets: texts.value_offsets() })
+            let strings = array.as_string::<i32>();
+            Slice::Binary(StringSlices::Offsets {
+                data: strings.value_data(),
+                offsets: strings.value_offsets(),
+            })
         }
         ArrowType::Binary => {
-            let texts = array.as_binary::<i32>();
-            Slice::Binary(Texts::Offsets { data: texts.value_data(), offsets: texts.value_offsets() })
+            let strings = array.as_binary::<i32>();
+            Slice::Binary(StringSlices::Offsets {
+                data: strings.value_data(),
+                offsets: strings.value_offsets(),
+            })
         }
         _ => return None,
     })
 }
 
-/// An array as values of `data_type`, which [`type_of`] chose for it.
+/// Converts an array to values of `data_type`, which [`type_of`] returned for it.
 pub(crate) fn convert(array: &ArrayRef, data_type: DataType, name: &str) -> Result<Converted> {
     let array = unpack_dictionary(array)?;
     let present =
@@ -218,7 +224,7 @@ fn widen<T: ArrowPrimitiveType, O>(array: &ArrayRef, map: impl Fn(T::Native) -> 
     array.as_primitive::<T>().values().iter().map(|&v| map(v)).collect()
 }
 
-/// Maps the rows that have a value; the others become the default.
+/// Maps the non-null rows; the others become the default.
 fn checked<T: ArrowPrimitiveType, O: Default>(
     array: &PrimitiveArray<T>,
     map: impl Fn(T::Native) -> Result<O>,
@@ -269,7 +275,7 @@ fn date_number(days: i32) -> Result<i32> {
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     if !(1..=9999).contains(&year) {
         return Err(Error::invalid(format!(
-            "day {days} since 1970 lies in the year {year}, which DATE cannot hold"
+            "day {days} since 1970 is in the year {year}, which DATE cannot store"
         )));
     }
     Ok((year * 10_000 + month * 100 + day) as i32)
@@ -293,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_a_value_are_marked() {
+    fn null_rows_are_marked() {
         let array: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None, Some(3)]));
         let column = convert(&array, DataType::Int32, "a").unwrap();
         assert_eq!(column.present, Some(vec![true, false, true]));
@@ -302,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stated_type_is_kept_where_it_fits() {
+    fn a_recorded_type_is_kept_if_it_fits() {
         let field = |arrow: ArrowType, stated: &str| {
             Field::new("a", arrow, true).with_metadata([(TYPE_KEY.to_string(), stated.to_string())].into())
         };

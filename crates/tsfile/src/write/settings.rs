@@ -1,4 +1,4 @@
-//! The settings of a write, by name.
+//! The settings of a write, parsed by name.
 
 use std::collections::BTreeMap;
 
@@ -30,13 +30,13 @@ const KNOWN: [&str; 18] = [
     "version",
 ];
 
-/// What the settings say, typed.
+/// The parsed settings of a sink.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct SinkOptions {
     pub(crate) writer: WriterOptions,
-    /// Series of a device share their times.
+    /// Whether the series of a device share their times.
     pub(crate) aligned: bool,
-    /// Rows form a table with tags.
+    /// Whether rows form a table with tags.
     pub(crate) table: bool,
     pub(crate) device: Option<String>,
     pub(crate) device_column: Option<String>,
@@ -49,7 +49,7 @@ pub(crate) struct Plan {
     decimals: Option<u32>,
 }
 
-impl Plan {
+impl SinkOptions {
     pub(crate) fn parse(settings: &Settings) -> Result<Self> {
         settings.expect_only(&KNOWN)?;
         let version = settings.get("version").map_or(Ok(Version::V4), parse_version)?;
@@ -71,13 +71,13 @@ impl Plan {
         let table = match settings.get("model") {
             Some("table") => true,
             Some("tree") if tags.is_empty() => false,
-            Some("tree") => return Err(Error::invalid("tags belong to model=table")),
+            Some("tree") => return Err(Error::invalid("tags require model=table")),
             None => settings.get("tags").is_some(),
             Some(other) => return Err(Error::unknown_name("model", other, ["tree", "table"])),
         };
         if table && version != Version::V4 {
             return Err(
-                Error::invalid(format!("version {} has no tables", version.name())).hint("version 4 has")
+                Error::invalid(format!("version {} has no tables", version.name())).hint("use version 4")
             );
         }
         let aligned = settings.parse("aligned", "true or false")?.unwrap_or(table);
@@ -108,7 +108,7 @@ impl Plan {
         })
     }
 
-    /// The series of a column. A general encoding applies to the types it can hold.
+    /// The series of a column. A general encoding applies to the types it supports.
     pub(crate) fn series(&self, name: &str, data_type: DataType) -> MeasurementSchema {
         let version = self.writer.version;
         let encoding = self.encoding_of(name, data_type);
@@ -123,18 +123,18 @@ impl Plan {
         schema
     }
 
-    /// The encoding that the settings ask for. A general one applies to the types it can hold.
+    /// The encoding that the settings request. A general one applies to the types it supports.
     pub(crate) fn encoding_of(&self, name: &str, data_type: DataType) -> Option<Encoding> {
         let general = self.encoding.filter(|e| e.is_writable(data_type, self.writer.version));
         self.encodings.get(name).copied().or(general)
     }
 
-    /// The compressor that the settings ask for.
+    /// The compressor that the settings request.
     pub(crate) fn compression_of(&self, name: &str) -> Option<Compression> {
         self.compressions.get(name).copied().or(self.compression)
     }
 
-    /// Has floats rounded to the decimals that the settings ask for, where the encoding knows of decimals.
+    /// Applies the requested decimals to float columns with an encoding that has decimals.
     pub(crate) fn set_decimals(&self, schema: &mut MeasurementSchema) {
         let is_float = matches!(schema.data_type, DataType::Float | DataType::Double);
         let Some(decimals) = self.decimals.filter(|_| is_float) else { return };
@@ -144,7 +144,7 @@ impl Plan {
         }
     }
 
-    /// The same settings for a version that they do not name.
+    /// The same settings for another version, if they do not name one.
     pub(crate) fn for_version(self, version: Version, settings: &Settings) -> Result<Self> {
         if self.writer.version == version {
             return Ok(self);
@@ -164,13 +164,13 @@ impl Plan {
     }
 }
 
-fn list(text: Option<&str>) -> impl Iterator<Item = &str> {
-    text.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty())
+fn list(value: Option<&str>) -> impl Iterator<Item = &str> {
+    value.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
-/// `column:NAME,column:NAME`; a column name may hold colons.
-fn pairs<'a>(setting: &str, text: Option<&'a str>) -> Result<Vec<(String, &'a str)>> {
-    list(text)
+/// `column:NAME,column:NAME`; a column name may contain colons.
+fn pairs<'a>(setting: &str, value: Option<&'a str>) -> Result<Vec<(String, &'a str)>> {
+    list(value)
         .map(|part| {
             let pair = part.rsplit_once(':');
             let (column, name) =
@@ -180,8 +180,8 @@ fn pairs<'a>(setting: &str, text: Option<&'a str>) -> Result<Vec<(String, &'a st
         .collect()
 }
 
-fn parse_version(text: &str) -> Result<Version> {
-    let short = match text {
+fn parse_version(value: &str) -> Result<Version> {
+    let short = match value {
         "0.8" => "v0.8.0",
         "1" => "000001",
         "2" => "000002",
@@ -189,7 +189,7 @@ fn parse_version(text: &str) -> Result<Version> {
     };
     let names = Version::ALL.map(Version::name);
     let known = Version::ALL.into_iter().find(|version| version.name() == short);
-    known.ok_or_else(|| Error::unknown_name("version", text, names))
+    known.ok_or_else(|| Error::unknown_name("version", value, names))
 }
 
 fn encoding_of(name: &str, version: Version) -> Result<Encoding> {

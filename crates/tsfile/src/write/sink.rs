@@ -1,4 +1,5 @@
-//! Record batches into a file: one device, a device per value of a column, a table with tags, or long rows.
+//! Writes record batches to a file: one device, a device per value of a column, a table with tags, or long
+//! rows.
 
 use std::sync::Arc;
 
@@ -15,35 +16,36 @@ use super::buffer::Input;
 use super::labels::{Group, Labels, groups};
 use super::options::WriterOptions;
 use super::schema::{Converted, convert, fit, fit_time, millis, type_of};
-use super::settings::Plan;
+use super::settings::SinkOptions;
 use super::writer::Writer;
 use crate::format::NAME;
 use crate::meta::schema::{Category, TableSchema};
 use crate::meta::{DataType, DeviceId, Version};
 use crate::table::LONG;
 
-/// The device of rows that name none.
+/// The default device.
 const DEFAULT_DEVICE: &str = "root.data";
-/// The table of rows that name none.
+/// The default table.
 const DEFAULT_TABLE: &str = "data";
-/// As the time column: number the rows.
+/// Value of the `time` setting that numbers the rows.
 const ROW_NUMBERS: &str = "@row";
 
-/// Starts a file. The module's page lists the settings; those that are not given follow from the facts about the source
-/// and the memory of the driver.
+/// Starts a file. The module documentation lists the settings; the others are derived from facts about the
+/// source and the memory of the driver.
 pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let WriteRequest { target, schema, facts, mut options, .. } = request;
     fill(&mut options, &schema, &facts, driver.budget().total());
-    let plan = Plan::parse(&options.settings)?;
-    let layout = Layout::choose(&schema, &plan, &options)?;
-    let types = check_types(NAME, layout.fits(&schema, plan.writer.version))?;
-    let mut writer = Writer::create(target.location(NAME)?, options.overwrite, plan.writer.clone(), driver)?;
-    let fields = layout.declare(&schema, &plan, &mut writer)?;
-    let sink = TsFileSink { writer, layout, plan, fields, schema, rows: 0, empty: 0 };
+    let sink_options = SinkOptions::parse(&options.settings)?;
+    let roles = Roles::choose(&schema, &sink_options, &options)?;
+    let types = check_types(NAME, roles.fits(&schema, sink_options.writer.version))?;
+    let mut writer =
+        Writer::create(target.location(NAME)?, options.overwrite, sink_options.writer.clone(), driver)?;
+    let fields = roles.declare(&schema, &sink_options, &mut writer)?;
+    let sink = TsFileSink { writer, roles, sink_options, fields, schema, rows: 0, empty: 0 };
     Ok(Created { sink: Box::new(sink), fitted: Fitted::losing(&facts).with_types(types) })
 }
 
-/// Settings that follow from the source: times stay times, tags stay tags, a device keeps its name.
+/// Applies settings derived from the source: times remain times, tags remain tags, a device keeps its name.
 fn fill(options: &mut WriteOptions, schema: &Schema, facts: &TableFacts, memory: u64) {
     let settings = &mut options.settings;
     let version = settings.get("version").map(str::to_owned);
@@ -59,7 +61,7 @@ fn fill(options: &mut WriteOptions, schema: &Schema, facts: &TableFacts, memory:
         settings.fill("tags", tags.join(","));
         settings.fill("model", "table");
     } else if can_align && (facts.aligned || !was_series) && settings.get("model") != Some("table") {
-        // Rows share their times; and a row of nulls alone is one only where it has a time of its own.
+        // Rows share their times, and a row of only nulls exists only where it has a time of its own.
         settings.fill("aligned", "true");
     }
     let named = facts.table.as_ref().filter(|name| facts.format == NAME && *name != LONG);
@@ -68,9 +70,9 @@ fn fill(options: &mut WriteOptions, schema: &Schema, facts: &TableFacts, memory:
     }
 }
 
-/// What the columns of a batch are.
+/// The roles of the columns of a batch.
 #[derive(Debug)]
-struct Layout {
+struct Roles {
     time: Time,
     shape: Shape,
 }
@@ -87,13 +89,13 @@ enum Shape {
     Single(String),
     /// A column names the device.
     ByDevice(usize),
-    /// Tag columns tell the devices of a table apart.
+    /// Tag columns identify the devices of a table.
     Table(String, Vec<usize>),
     /// Each row is one point: device, measurement, and one of the value columns.
     Long { device: usize, measurement: usize },
 }
 
-/// A column that holds values.
+/// A value column.
 #[derive(Debug)]
 struct FieldColumn {
     index: usize,
@@ -107,19 +109,20 @@ fn position(schema: &Schema, name: &str) -> Result<usize> {
         .ok_or_else(|| Error::unknown_name("column", name, schema.fields().iter().map(|f| f.name().as_str())))
 }
 
-impl Layout {
-    fn choose(schema: &Schema, plan: &Plan, options: &WriteOptions) -> Result<Self> {
-        let time = Self::time(schema, plan)?;
-        let name = plan.device.clone().or_else(|| options.table.clone());
+impl Roles {
+    fn choose(schema: &Schema, sink_options: &SinkOptions, options: &WriteOptions) -> Result<Self> {
+        let time = Self::time(schema, sink_options)?;
+        let name = sink_options.device.clone().or_else(|| options.table.clone());
         let find =
-            |name: &str| schema.fields().iter().position(|f| f.name() == name && is_text(f.data_type()));
-        let shape = if plan.table {
-            let mut tags = plan.tags.iter().map(|tag| position(schema, tag)).collect::<Result<Vec<_>>>()?;
-            // A device names its tags in the order of the table's columns.
+            |name: &str| schema.fields().iter().position(|f| f.name() == name && is_string(f.data_type()));
+        let shape = if sink_options.table {
+            let mut tags =
+                sink_options.tags.iter().map(|tag| position(schema, tag)).collect::<Result<Vec<_>>>()?;
+            // The order of the tags of a device is that of the table's columns.
             tags.sort_unstable();
             tags.dedup();
             Shape::Table(name.unwrap_or_else(|| DEFAULT_TABLE.into()), tags)
-        } else if let Some(column) = &plan.device_column {
+        } else if let Some(column) = &sink_options.device_column {
             Shape::ByDevice(position(schema, column)?)
         } else if let (None, Some(device), Some(measurement)) = (&name, find("device"), find("measurement")) {
             Shape::Long { device, measurement }
@@ -129,8 +132,8 @@ impl Layout {
         Ok(Self { time, shape })
     }
 
-    fn time(schema: &Schema, plan: &Plan) -> Result<Time> {
-        if let Some(name) = &plan.time {
+    fn time(schema: &Schema, sink_options: &SinkOptions) -> Result<Time> {
+        if let Some(name) = &sink_options.time {
             if name == ROW_NUMBERS {
                 return Ok(Time::RowNumbers);
             }
@@ -152,7 +155,7 @@ impl Layout {
         }
     }
 
-    /// The columns that name devices and series, and have no values of their own.
+    /// The columns that name devices and series and have no values of their own.
     fn keys(&self) -> Vec<usize> {
         match &self.shape {
             Shape::Single(_) => Vec::new(),
@@ -162,7 +165,7 @@ impl Layout {
         }
     }
 
-    /// What becomes of the types of the columns, keys aside.
+    /// The fate of the columns, except for keys.
     fn fits<'a>(&self, schema: &'a Schema, version: Version) -> Vec<(&'a Field, Fit)> {
         let keys = self.keys();
         let columns = schema.fields().iter().enumerate().filter(|(i, _)| !keys.contains(i));
@@ -174,40 +177,45 @@ impl Layout {
         columns.map(fit).collect()
     }
 
-    /// The columns that hold values.
-    fn fields(&self, schema: &Schema, plan: &Plan) -> Result<Vec<FieldColumn>> {
+    /// The value columns.
+    fn fields(&self, schema: &Schema, sink_options: &SinkOptions) -> Result<Vec<FieldColumn>> {
         let mut keys = self.keys();
         if let Time::Column(time) = self.time {
             keys.push(time);
         }
         let mut fields = Vec::new();
         for (index, field) in schema.fields().iter().enumerate().filter(|(i, _)| !keys.contains(i)) {
-            let data_type = type_of(field, plan.writer.version)?;
+            let data_type = type_of(field, sink_options.writer.version)?;
             fields.push(FieldColumn { index, name: field.name().clone(), data_type });
         }
         Ok(fields)
     }
 
     /// Declares what is known before the first row.
-    fn declare(&self, schema: &Schema, plan: &Plan, writer: &mut Writer) -> Result<Vec<FieldColumn>> {
-        let mut fields = self.fields(schema, plan)?;
+    fn declare(
+        &self,
+        schema: &Schema,
+        sink_options: &SinkOptions,
+        writer: &mut Writer,
+    ) -> Result<Vec<FieldColumn>> {
+        let mut fields = self.fields(schema, sink_options)?;
         if !matches!(self.shape, Shape::Long { .. }) {
             let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
-            plan.check_columns(&names)?;
+            sink_options.check_columns(&names)?;
         }
         match &self.shape {
-            Shape::Single(name) => declare_device(writer, writer.device_id(name), &fields, plan)?,
+            Shape::Single(name) => declare_device(writer, writer.device_id(name), &fields, sink_options)?,
             Shape::Table(name, tags) => {
                 let columns = schema.fields().iter().enumerate().filter_map(|(i, field)| {
                     if tags.contains(&i) {
-                        return Some((plan.series(field.name(), DataType::String), Category::Tag));
+                        return Some((sink_options.series(field.name(), DataType::String), Category::Tag));
                     }
                     let column = fields.iter().find(|f| f.index == i)?;
-                    Some((plan.series(&column.name, column.data_type), Category::Field))
+                    Some((sink_options.series(&column.name, column.data_type), Category::Field))
                 });
                 let columns = columns.collect();
                 writer.add_table(TableSchema { name: name.clone(), columns })?;
-                // Tables know their columns in lower case.
+                // Table columns have lower-case names.
                 for field in &mut fields {
                     field.name = field.name.to_lowercase();
                 }
@@ -218,41 +226,44 @@ impl Layout {
     }
 }
 
-fn is_text(data_type: &ArrowType) -> bool {
+fn is_string(data_type: &ArrowType) -> bool {
     match data_type {
         ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View => true,
-        ArrowType::Dictionary(_, values) => is_text(values),
+        ArrowType::Dictionary(_, values) => is_string(values),
         _ => false,
     }
 }
 
-fn declare_device(writer: &mut Writer, id: DeviceId, fields: &[FieldColumn], plan: &Plan) -> Result<()> {
-    let series = fields.iter().map(|f| plan.series(&f.name, f.data_type)).collect();
-    if plan.aligned { writer.add_aligned_device(id, series) } else { writer.add_device(id, series) }
+fn declare_device(
+    writer: &mut Writer,
+    id: DeviceId,
+    fields: &[FieldColumn],
+    sink_options: &SinkOptions,
+) -> Result<()> {
+    let series = fields.iter().map(|f| sink_options.series(&f.name, f.data_type)).collect();
+    if sink_options.aligned { writer.add_aligned_device(id, series) } else { writer.add_device(id, series) }
 }
 
 /// The sink of the format.
 struct TsFileSink {
     writer: Writer,
-    layout: Layout,
-    plan: Plan,
+    roles: Roles,
+    sink_options: SinkOptions,
     fields: Vec<FieldColumn>,
     schema: SchemaRef,
     rows: u64,
-    /// Rows without a value, which separate series have no place for.
+    /// Number of rows without a value, which separate series cannot store.
     empty: u64,
 }
 
 impl Sink for TsFileSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         if batch.schema_ref().fields().len() != self.schema.fields().len() {
-            return Err(Error::invalid(
-                "a batch has other columns than the schema the file was created with",
-            ));
+            return Err(Error::invalid("the columns of a batch differ from the schema of the file"));
         }
         let times = self.times(batch)?;
         self.rows += batch.num_rows() as u64;
-        if !self.plan.aligned {
+        if !self.sink_options.aligned {
             self.empty += self.rows_without_value(batch);
         }
         let columns: Vec<Converted> = self
@@ -260,7 +271,7 @@ impl Sink for TsFileSink {
             .iter()
             .map(|f| convert(batch.column(f.index), f.data_type, &f.name))
             .collect::<Result<_>>()?;
-        match &self.layout.shape {
+        match &self.roles.shape {
             Shape::Single(name) => {
                 let id = self.writer.device_id(name);
                 put(&mut self.writer, &id, &times, &self.fields, &columns)
@@ -270,7 +281,7 @@ impl Sink for TsFileSink {
                 for (name, rows) in groups(batch.num_rows(), |row| names.required(row))? {
                     let id = self.writer.device_id(name);
                     if !self.writer.has_device(&id) {
-                        declare_device(&mut self.writer, id.clone(), &self.fields, &self.plan)?;
+                        declare_device(&mut self.writer, id.clone(), &self.fields, &self.sink_options)?;
                     }
                     put_rows(&mut self.writer, &id, &times, &self.fields, &columns, rows)?;
                 }
@@ -282,7 +293,7 @@ impl Sink for TsFileSink {
                 let key = |row| {
                     let found: Vec<_> = tags.iter().map(|tag| tag.get(row)).collect();
                     let end = found.iter().map(|(_, end)| *end).min().unwrap_or(usize::MAX);
-                    Ok((found.into_iter().map(|(text, _)| text).collect::<Vec<_>>(), end))
+                    Ok((found.into_iter().map(|(value, _)| value).collect::<Vec<_>>(), end))
                 };
                 for (key, rows) in groups(batch.num_rows(), key)? {
                     let id = self.writer.add_table_device(table, &key)?;
@@ -305,7 +316,7 @@ impl Sink for TsFileSink {
         summary.rows = self.rows - self.empty;
         if self.empty > 0 {
             summary.lost.push(format!(
-                "{} rows of nulls only, which separate series cannot hold: devices with aligned=true can, in versions 3 and 4",
+                "{} rows with only nulls, which separate series cannot store; write with aligned=true (versions 3 and 4) to keep them",
                 self.empty
             ));
         }
@@ -315,9 +326,9 @@ impl Sink for TsFileSink {
 }
 
 impl TsFileSink {
-    /// Columns that no device has, for all their values are null.
+    /// Columns that no device has, because all their values are null.
     fn series_without_points(&self) -> Vec<String> {
-        if self.rows == 0 || matches!(self.layout.shape, Shape::Table(..) | Shape::Long { .. }) {
+        if self.rows == 0 || matches!(self.roles.shape, Shape::Table(..) | Shape::Long { .. }) {
             return Vec::new();
         }
         let gone = self.fields.iter().filter(|field| !self.writer.has_series(&field.name));
@@ -339,7 +350,7 @@ impl TsFileSink {
     }
 
     fn times(&self, batch: &RecordBatch) -> Result<ScalarBuffer<i64>> {
-        let index = match self.layout.time {
+        let index = match self.roles.time {
             Time::RowNumbers => {
                 let first = self.rows as i64;
                 return Ok((first..first + batch.num_rows() as i64).collect::<Vec<_>>().into());
@@ -381,7 +392,7 @@ impl TsFileSink {
             let rows = rows.into_rows();
             let (Some(field), Some(column)) = (self.fields.get(value), columns.get(value)) else { continue };
             let id = self.writer.device_id(device);
-            self.writer.ensure_series(&id, self.plan.series(measurement, field.data_type))?;
+            self.writer.ensure_series(&id, self.sink_options.series(measurement, field.data_type))?;
             let picked = column.pick(&rows);
             let times: Vec<i64> = rows.iter().filter_map(|&i| times.get(i)).copied().collect();
             let column = Input { name: measurement, values: picked.values(), present: None };

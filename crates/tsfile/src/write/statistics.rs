@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use super::values::Slice;
-use crate::meta::value::compare_text;
+use crate::meta::value::compare_strings;
 use crate::meta::{Statistics, Sum, Value, Version};
 
-/// The statistics of points in order of time. Fields that the layout lacks are filled all the same where they are
-/// cheap; what is written is the layout's business.
+/// The statistics of points in time order. Fields that the version lacks are computed if they are cheap; the
+/// version determines what is written.
 pub(crate) fn of_points(times: &[i64], values: Slice<'_>, version: Version) -> Statistics {
     let mut stats = of_times(times);
     if times.is_empty() {
@@ -40,16 +40,16 @@ pub(crate) fn of_points(times: &[i64], values: Slice<'_>, version: Version) -> S
             fill(&mut stats, list, |&v| Value::Double(if v.is_nan() { f64::NAN } else { v }), order);
             stats.sum = Some(float_sum(list.iter().copied()));
         }
-        Slice::Binary(texts) => {
-            let list: Vec<&[u8]> = texts.iter().collect();
-            fill(&mut stats, &list, |v| Value::Binary(v.to_vec()), |a, b| compare_text(b, a, version));
+        Slice::Binary(strings) => {
+            let list: Vec<&[u8]> = strings.iter().collect();
+            fill(&mut stats, &list, |v| Value::Binary(v.to_vec()), |a, b| compare_strings(b, a, version));
             stats.sum = flat.then_some(Sum::Float(0.0));
         }
     }
     stats
 }
 
-/// Count and times alone, which is all a time column has.
+/// Count and times only, as for a time column.
 pub(crate) fn of_times(times: &[i64]) -> Statistics {
     let (Some(&start_time), Some(&end_time)) = (times.first(), times.last()) else {
         return Statistics::default();
@@ -57,18 +57,18 @@ pub(crate) fn of_times(times: &[i64]) -> Statistics {
     Statistics { count: times.len() as u64, start_time, end_time, ..Statistics::default() }
 }
 
-/// Added value by value. Java writes one NaN only; which one arithmetic yields depends on the machine.
+/// Sums value by value. Java writes only one NaN; which NaN arithmetic yields depends on the machine.
 fn float_sum(values: impl Iterator<Item = f64>) -> Sum {
     let sum = values.fold(0.0, |sum, v| sum + v);
     Sum::Float(if sum.is_nan() { f64::NAN } else { sum })
 }
 
-/// What cannot be compared (NaN) replaces nothing, and is replaced by nothing.
+/// A value that cannot be compared (NaN) replaces nothing and is never replaced.
 fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
     b.partial_cmp(a).unwrap_or(Ordering::Equal)
 }
 
-/// `next(best, value)` is `Less` when `value` comes before `best`, so equal values keep the earlier one.
+/// `next(best, value)` is `Less` if `value` comes before `best`, so that equal values keep the earlier one.
 fn fill<T>(
     stats: &mut Statistics,
     list: &[T],

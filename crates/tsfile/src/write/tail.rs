@@ -1,5 +1,5 @@
-//! Everything behind the data section: the separator, the metadata of devices and series, the index trees, the file
-//! metadata and the closing magic.
+//! Writes everything after the data section: the separator, the metadata of devices and series, the index
+//! trees, the file metadata and the trailing magic.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -15,19 +15,19 @@ use crate::meta::schema::{MeasurementSchema, TableSchema};
 use crate::meta::timeseries::{TimeseriesChunk, TimeseriesMetadata};
 use crate::meta::{BloomFilter, ChunkHeader, DataType, DeviceId, PutPrimitives, Statistics, Version, marker};
 
-/// What the metadata has to say about a device.
+/// The metadata of a device.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeviceRecord {
     /// Its chunk groups in file order.
     pub(crate) groups: Vec<GroupRecord>,
 }
 
-/// A chunk group that has been written.
+/// A written chunk group.
 #[derive(Debug, Clone)]
 pub(crate) struct GroupRecord {
     /// Offset of its first byte: the first chunk's marker up to version 2, its own marker later.
     pub(crate) start: u64,
-    /// Offset just behind it.
+    /// Offset just after it.
     pub(crate) end: u64,
     /// Compared with the versions of deletions (0.8 and 000001).
     pub(crate) version: i64,
@@ -35,7 +35,7 @@ pub(crate) struct GroupRecord {
     pub(crate) chunks: Vec<ChunkRecord>,
 }
 
-/// A chunk that has been written.
+/// A written chunk.
 #[derive(Debug, Clone)]
 pub(crate) struct ChunkRecord {
     /// The measurement; empty for the time column of an aligned device.
@@ -46,7 +46,7 @@ pub(crate) struct ChunkRecord {
     pub(crate) marker: u8,
     /// Offset of the marker.
     pub(crate) offset: u64,
-    /// What it holds.
+    /// Its statistics.
     pub(crate) statistics: Statistics,
 }
 
@@ -58,24 +58,24 @@ impl ChunkRecord {
     }
 }
 
-/// What a tail is made from.
+/// The input of a tail.
 #[derive(Debug)]
 pub(crate) struct Tail<'a> {
-    /// The layout of the file.
+    /// The version of the file.
     pub(crate) version: Version,
     /// All devices.
     pub(crate) devices: &'a BTreeMap<DeviceId, DeviceRecord>,
-    /// 0.8 and 000001: what each measurement name means.
+    /// 0.8 and 000001: schema of each measurement name.
     pub(crate) measurements: Vec<MeasurementSchema>,
     /// Version 4: tables.
     pub(crate) tables: Vec<TableSchema>,
     /// Version 000002: position and version of the version records.
     pub(crate) versions: Vec<(u64, i64)>,
-    /// Version 4: properties of the file besides those about encryption.
+    /// Version 4: properties of the file other than those about encryption.
     pub(crate) properties: Vec<(String, Option<String>)>,
-    /// 0.8 and 000001: free text about the writer.
+    /// 0.8 and 000001: free-form string about the writer.
     pub(crate) created_by: Option<String>,
-    /// Most entries of an index node.
+    /// Maximum number of entries of an index node.
     pub(crate) degree: usize,
 }
 
@@ -118,7 +118,7 @@ impl Tail<'_> {
         out.spill()
     }
 
-    /// The filter over all series, sized by the number of chunks, in version 000002 of series.
+    /// The bloom filter over all series, sized by the number of chunks, in version 000002 of series.
     fn bloom(&self) -> BloomFilter {
         let mut paths: Vec<String> = Vec::new();
         for (id, device) in self.devices {
@@ -177,7 +177,7 @@ fn chunk_metadata(chunk: &ChunkRecord) -> ChunkMetadata {
     }
 }
 
-/// What version 4 says about encryption: there is none.
+/// The encryption properties of version 4: no encryption.
 fn encryption_properties() -> Vec<(String, Option<String>)> {
     let type_name = "org.apache.tsfile.encrypt.UNENCRYPTED";
     [("encryptLevel", Some("0")), ("encryptType", Some(type_name)), ("encryptKey", None)]
@@ -185,7 +185,7 @@ fn encryption_properties() -> Vec<(String, Option<String>)> {
         .into()
 }
 
-/// The order of devices: segment by segment, null first, names by UTF-16 units as Java compares them.
+/// The order of devices: segment by segment, null first, names by UTF-16 code units like Java.
 pub(crate) fn compare_devices(a: &DeviceId, b: &DeviceId) -> Ordering {
     let segments = a.segments().iter().zip(b.segments());
     let differing = segments.map(|(x, y)| match (x, y) {
@@ -195,7 +195,7 @@ pub(crate) fn compare_devices(a: &DeviceId, b: &DeviceId) -> Ordering {
     differing.fold(Ordering::Equal, Ordering::then).then(a.segments().len().cmp(&b.segments().len()))
 }
 
-/// The order of names: by UTF-16 units.
+/// The order of names: by UTF-16 code units.
 pub(crate) fn compare_names(a: &str, b: &str) -> Ordering {
     a.encode_utf16().cmp(b.encode_utf16())
 }
@@ -208,11 +208,11 @@ struct Trees<'a> {
 }
 
 impl Trees<'_> {
-    /// One tree per table (the first segment of a device) in version 4, one in all before.
+    /// One tree per table (the first segment of a device) in version 4, otherwise a single tree.
     fn build(mut self, devices: &[(&DeviceId, &DeviceRecord)]) -> Result<Vec<(String, IndexNode)>> {
         let mut lists = Vec::new();
         if self.version == Version::V2 {
-            // The chunk lists of all series stand before the series themselves.
+            // The chunk lists of all series precede the series.
             for (_, record) in devices {
                 for series in series_of(record, self.version) {
                     let offset = self.out.position();
@@ -263,7 +263,7 @@ impl Trees<'_> {
         self.combine(leaves, NodeType::InternalMeasurement, Level::Measurement)
     }
 
-    /// The type of a root that holds all devices: in version 000002 that of a measurement node.
+    /// The type of a root with all devices: in version 000002 that of a measurement node.
     fn small_root(&self) -> NodeType {
         if self.version == Version::V2 { NodeType::InternalMeasurement } else { NodeType::LeafDevice }
     }
@@ -280,7 +280,7 @@ impl Trees<'_> {
         self.combine(leaves, NodeType::InternalDevice, Level::Device)
     }
 
-    /// Writes nodes under new ones, level by level, until one is left.
+    /// Groups nodes under new ones, level by level, until one is left.
     fn combine(&mut self, mut nodes: Vec<IndexNode>, internal: NodeType, level: Level) -> Result<IndexNode> {
         while nodes.len() > 1 {
             let mut above = Nodes::new(internal, self.degree);
@@ -302,7 +302,7 @@ impl Trees<'_> {
     }
 }
 
-/// Nodes of one level in the making.
+/// Unfinished nodes of one level.
 struct Nodes {
     node_type: NodeType,
     degree: usize,

@@ -25,8 +25,8 @@ fn series(name: &str, data_type: DataType, encoding: Encoding) -> MeasurementSch
     }
 }
 
-fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+fn hex(digits: &str) -> Vec<u8> {
+    let digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_hexdigit).collect();
     digits.chunks(2).map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap()).collect()
 }
 
@@ -46,7 +46,7 @@ fn two_points(version: Version, device: &str) -> Vec<u8> {
 }
 
 #[test]
-fn version_1_is_the_documented_example() {
+fn version_1_matches_the_documented_example() {
     let bytes = two_points(Version::V1, "d");
     assert_eq!(bytes.len(), 405);
     let start = hex("54 73 46 69 6c 65 30 30 30 30 30 31
@@ -61,7 +61,7 @@ fn version_1_is_the_documented_example() {
 }
 
 #[test]
-fn version_3_is_the_documented_example() {
+fn version_3_matches_the_documented_example() {
     let bytes = two_points(Version::V3, "r.d");
     let start = hex("54 73 46 69 6c 65 03 00 06 72 2e 64 05 02 73 1d 01 00 00 1b 1b 18
          00 00 00 01 00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 01 0e 12 02
@@ -91,7 +91,7 @@ fn rows_and_columns_give_the_same_file() {
 }
 
 #[test]
-fn nothing_is_visible_before_the_end() {
+fn the_file_is_invisible_before_finish() {
     let location = memory();
     let writer = Writer::create(&location, false, WriterOptions::default(), &driver()).unwrap();
     assert!(!location.exists().unwrap());
@@ -115,7 +115,7 @@ fn points_out_of_order_are_refused_or_sorted() {
         if order == Order::Refuse {
             let error = result.unwrap_err();
             assert!(error.to_string().contains("time 10 comes after 30"), "{error}");
-            // Nothing of the refused rows has been taken.
+            // None of the refused rows has been stored.
             writer.write(&id, &[1, 2, 3], &[column(&values)]).unwrap();
             assert!(writer.write(&id, &[3], &[column(&Values::Int32(vec![1]))]).is_err());
         } else {
@@ -129,7 +129,7 @@ fn points_out_of_order_are_refused_or_sorted() {
 }
 
 #[test]
-fn what_a_version_lacks_is_refused() {
+fn features_that_a_version_lacks_are_refused() {
     let writer =
         |version| Writer::create(&memory(), false, WriterOptions::for_version(version), &driver()).unwrap();
     let mut v1 = writer(Version::V1);
@@ -146,7 +146,7 @@ fn what_a_version_lacks_is_refused() {
 }
 
 #[test]
-fn values_that_would_not_come_back_are_refused() {
+fn values_that_would_not_round_trip_are_refused() {
     let cases = [
         (Version::V1, DataType::Double, Encoding::Rle, Values::Double(vec![f64::INFINITY])),
         (Version::V1, DataType::Float, Encoding::Ts2Diff, Values::Float(vec![3e9])),
@@ -168,9 +168,9 @@ fn values_that_would_not_come_back_are_refused() {
         let times: Vec<i64> = (0..values.len() as i64).collect();
         writer.write(&id, &times, &[Column { name: "s", values: &values, present: None }]).unwrap();
         let Err(error) = writer.finish() else { panic!("{version:?} {encoding:?} took {values:?}") };
-        let text = error.to_string();
+        let message = error.to_string();
         assert!(
-            text.contains("cannot hold these values") || text.contains("cannot store these values"),
+            message.contains("cannot hold these values") || message.contains("cannot store these values"),
             "{error}"
         );
         assert!(error.to_string().contains("out.tsfile"), "{error}");

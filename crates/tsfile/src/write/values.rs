@@ -1,4 +1,4 @@
-//! Values of one column on their way into pages.
+//! Values of one column before they are encoded.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use tesselle_core::{Error, Result, Within};
 
 use crate::meta::{DataType, Physical, Value};
 
-/// Values of one column, one per row; what stands at a row without a value does not matter.
+/// Values of one column, one per row; the value of a null row is arbitrary.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// BOOLEAN.
@@ -23,7 +23,7 @@ pub enum Values {
     Binary(Strings),
 }
 
-/// Byte strings end to end.
+/// Byte strings in one buffer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Strings {
     ends: Vec<usize>,
@@ -37,7 +37,7 @@ impl Strings {
         self.ends.push(self.data.len());
     }
 
-    /// How many strings there are.
+    /// Number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -47,7 +47,7 @@ impl Strings {
         self.ends.is_empty()
     }
 
-    /// String `i`; empty beyond the last.
+    /// String `i`; empty past the last.
     pub fn get(&self, i: usize) -> &[u8] {
         let start = i.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let end = self.ends.get(i).copied().unwrap_or(start);
@@ -79,7 +79,7 @@ impl<T: AsRef<[u8]>> FromIterator<T> for Strings {
     }
 }
 
-/// Rows of a column in someone's buffers.
+/// Borrowed rows of a column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Slice<'a> {
     /// BOOLEAN.
@@ -93,22 +93,22 @@ pub(crate) enum Slice<'a> {
     /// DOUBLE.
     Double(&'a [f64]),
     /// TEXT, STRING and BLOB.
-    Binary(Texts<'a>),
+    Binary(StringSlices<'a>),
 }
 
-/// Byte strings in someone's buffers.
+/// Borrowed byte strings.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Texts<'a> {
-    /// Of [`Strings`]: where the first one starts, and where each ends.
+pub(crate) enum StringSlices<'a> {
+    /// Of [`Strings`]: the start of the first one, and the end of each.
     Ends {
         /// All bytes.
         data: &'a [u8],
-        /// Where the first one starts.
+        /// Start of the first one.
         first: usize,
-        /// Where each one ends.
+        /// End of each one.
         ends: &'a [usize],
     },
-    /// Of an Arrow array: string `i` lies between offsets `i` and `i + 1`.
+    /// Of an Arrow array: string `i` is between offsets `i` and `i + 1`.
     Offsets {
         /// All bytes.
         data: &'a [u8],
@@ -117,8 +117,8 @@ pub(crate) enum Texts<'a> {
     },
 }
 
-impl<'a> Texts<'a> {
-    /// How many strings there are.
+impl<'a> StringSlices<'a> {
+    /// Number of strings.
     pub(crate) fn len(self) -> usize {
         match self {
             Self::Ends { ends, .. } => ends.len(),
@@ -126,7 +126,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// String `i`; empty beyond the last.
+    /// String `i`; empty past the last.
     pub(crate) fn get(self, i: usize) -> &'a [u8] {
         match self {
             Self::Ends { data, first, ends } => {
@@ -141,7 +141,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// All of them.
+    /// All strings.
     pub(crate) fn iter(self) -> impl Iterator<Item = &'a [u8]> + Clone {
         (0..self.len()).map(move |i| self.get(i))
     }
@@ -158,7 +158,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Bytes of the strings together.
+    /// Total bytes of the strings.
     fn bytes(self) -> usize {
         match self {
             Self::Ends { first, ends, .. } => ends.last().map_or(0, |end| end.saturating_sub(first)),
@@ -207,7 +207,7 @@ impl Values {
         self.len() == 0
     }
 
-    /// The stored form of these values.
+    /// The physical form of these values.
     pub fn physical(&self) -> Physical {
         match self {
             Self::Boolean(_) => Physical::Boolean,
@@ -219,7 +219,7 @@ impl Values {
         }
     }
 
-    /// Appends the rows of `other` that `keep` names.
+    /// Appends the rows of `other` that `keep` selects.
     pub(crate) fn append(&mut self, other: Slice<'_>, keep: Rows<'_>) -> Result<()> {
         match (self, other) {
             (Self::Boolean(to), Slice::Boolean(from)) => keep.copy(from, to),
@@ -229,8 +229,8 @@ impl Values {
             (Self::Double(to), Slice::Double(from)) => keep.copy(from, to),
             (Self::Binary(to), Slice::Binary(from)) => keep.each(from.len(), |i| to.push(from.get(i))),
             (to, from) => {
-                let text = format!("{:?} values do not fit a {:?} column", from.physical(), to.physical());
-                return Err(Error::invalid(text));
+                let message = format!("{:?} values do not fit a {:?} column", from.physical(), to.physical());
+                return Err(Error::invalid(message));
             }
         }
         Ok(())
@@ -244,7 +244,7 @@ impl Values {
             Self::Int64(list) => Slice::Int64(list),
             Self::Float(list) => Slice::Float(list),
             Self::Double(list) => Slice::Double(list),
-            Self::Binary(list) => Slice::Binary(list.texts()),
+            Self::Binary(list) => Slice::Binary(list.slices()),
         }
     }
 
@@ -260,8 +260,8 @@ impl Values {
 }
 
 impl Strings {
-    fn texts(&self) -> Texts<'_> {
-        Texts::Ends { data: &self.data, first: 0, ends: &self.ends }
+    fn slices(&self) -> StringSlices<'_> {
+        StringSlices::Ends { data: &self.data, first: 0, ends: &self.ends }
     }
 
     fn truncate(&mut self, rows: usize) {
@@ -291,7 +291,7 @@ impl Slice<'_> {
         }
     }
 
-    /// The stored form of these values.
+    /// The physical form of these values.
     pub(crate) fn physical(self) -> Physical {
         match self {
             Self::Boolean(_) => Physical::Boolean,
@@ -318,7 +318,7 @@ impl Slice<'_> {
         }
     }
 
-    /// The rows that `keep` names, copied.
+    /// Copies the rows that `keep` selects.
     pub(crate) fn copy(self, keep: Rows<'_>) -> Values {
         let mut values = match self {
             Self::Boolean(_) => Values::Boolean(Vec::new()),
@@ -333,18 +333,18 @@ impl Slice<'_> {
         values
     }
 
-    /// Bytes of memory that the rows take once they are gathered.
+    /// Memory that the rows take once they are buffered.
     pub(crate) fn size(self) -> usize {
         match self {
-            Self::Binary(texts) => texts.bytes() + texts.len() * size_of::<usize>(),
+            Self::Binary(strings) => strings.bytes() + strings.len() * size_of::<usize>(),
             fixed => fixed.len() * fixed.width(),
         }
     }
 
-    /// Bytes that row `i` takes in a page before encoding.
+    /// Bytes of row `i` in a page before encoding.
     pub(crate) fn row_size(self, i: usize) -> usize {
         match self {
-            Self::Binary(texts) => texts.get(i).len() + 4,
+            Self::Binary(strings) => strings.get(i).len() + 4,
             fixed => fixed.width(),
         }
     }
@@ -358,7 +358,7 @@ impl Slice<'_> {
     }
 }
 
-/// Which rows to take.
+/// A selection of rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Rows<'a> {
     /// Every row.

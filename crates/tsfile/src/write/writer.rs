@@ -1,4 +1,4 @@
-//! The writer: devices are declared, points come in by device, chunk groups go out.
+//! The writer: devices are declared, points are written by device, chunk groups are flushed.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,7 +15,7 @@ use crate::meta::schema::{Category, MeasurementSchema, TableSchema};
 use crate::meta::{Compression, DataType, DeviceId, Encoding, Value, Version};
 use crate::write::chunk::EncodedChunk;
 
-/// Writes one file. Memory follows `group_bytes`; only what the metadata at the end says about each chunk stays.
+/// Writes one file. Memory use follows `group_bytes`; only the metadata of each chunk is kept until the end.
 ///
 /// Dropping a writer without [`Writer::finish`] leaves nothing behind.
 #[derive(Debug)]
@@ -26,21 +26,21 @@ pub struct Writer {
     out: Output,
     devices: BTreeMap<DeviceId, DeviceBuffer>,
     records: BTreeMap<DeviceId, DeviceRecord>,
-    /// 0.8 and 000001: a measurement name means the same for every device.
+    /// 0.8 and 000001: a measurement name has the same schema in every device.
     measurements: BTreeMap<String, MeasurementSchema>,
     tables: Vec<TableSchema>,
     buffered: usize,
     summary: Summary,
-    /// Points, of aligned devices rows, that gave way to later ones of the same time.
+    /// Points (of aligned devices rows) replaced by later ones at the same time.
     replaced: u64,
-    /// Values that were rounded to the decimals that were asked for, by measurement.
+    /// Number of values rounded to the requested decimals, by measurement.
     rounded: BTreeMap<String, u64>,
-    /// Chunks that did not get the encoding that was asked for, by that encoding and the one they have.
+    /// Number of chunks without the requested encoding, by that encoding and the actual one.
     refused: BTreeMap<(&'static str, &'static str), u64>,
 }
 
 impl Writer {
-    /// Starts a file. Nothing is visible at `location` before [`Writer::finish`].
+    /// Starts a file. It is invisible at `location` until [`Writer::finish`].
     pub fn create(
         location: &Location,
         overwrite: bool,
@@ -67,12 +67,12 @@ impl Writer {
         })
     }
 
-    /// The layout of the file.
+    /// The version of the file.
     pub fn version(&self) -> Version {
         self.options.version
     }
 
-    /// The device of a dotted path, cut as this layout cuts it.
+    /// The device of a dotted path, split as this version does.
     pub fn device_id(&self, path: &str) -> DeviceId {
         if self.options.version == Version::V4 { DeviceId::from_path(path) } else { DeviceId::plain(path) }
     }
@@ -90,17 +90,17 @@ impl Writer {
     /// Declares a device whose series share their times (version 3 and later).
     pub fn add_aligned_device(&mut self, device: DeviceId, series: Vec<MeasurementSchema>) -> Result<()> {
         if !self.options.version.is_compact() {
-            let text = format!("version {} has no aligned devices", self.options.version.name());
-            return Err(Error::invalid(text).hint("versions 3 and 4 have"));
+            let message = format!("version {} has no aligned devices", self.options.version.name());
+            return Err(Error::invalid(message).hint("versions 3 and 4 have"));
         }
         self.declare(device, series, true)
     }
 
-    /// Declares a table (version 4). Its devices come with [`Writer::add_table_device`].
+    /// Declares a table (version 4). Its devices are added with [`Writer::add_table_device`].
     pub fn add_table(&mut self, mut table: TableSchema) -> Result<()> {
         if self.options.version != Version::V4 {
-            let text = format!("version {} has no tables", self.options.version.name());
-            return Err(Error::invalid(text).hint("version 4 has"));
+            let message = format!("version {} has no tables", self.options.version.name());
+            return Err(Error::invalid(message).hint("version 4 has"));
         }
         // Readers look names up in lower case.
         table.name = table.name.to_lowercase();
@@ -119,7 +119,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The device of a table for these values of its tags, declared when it is new.
+    /// The device of a table with these tag values, declared if it is new.
     pub fn add_table_device(&mut self, table: &str, tags: &[Option<&str>]) -> Result<DeviceId> {
         let name = table.to_lowercase();
         let known = self.tables.iter().find(|t| t.name == name);
@@ -128,7 +128,7 @@ impl Writer {
         })?;
         let count = table.columns.iter().filter(|(_, c)| *c == Category::Tag).count();
         if count != tags.len() {
-            return Err(Error::invalid(format!("table '{name}' has {count} tags, {} came", tags.len())));
+            return Err(Error::invalid(format!("table '{name}' has {count} tags, got {}", tags.len())));
         }
         let mut segments = vec![Some(name)];
         segments.extend(tags.iter().map(|tag| tag.map(str::to_string)));
@@ -141,15 +141,16 @@ impl Writer {
         Ok(device)
     }
 
-    /// Declares an ordinary series, and its device where that is new. Declaring it again alike changes nothing.
+    /// Declares an ordinary series, and its device if that is new. Repeating the same declaration has no
+    /// effect.
     pub fn ensure_series(&mut self, device: &DeviceId, series: MeasurementSchema) -> Result<()> {
         let known = self.devices.get(device).and_then(|buffer| buffer.schema(&series.name));
         match known {
             Some(known) if *known == series => Ok(()),
             Some(known) => {
                 let (was, is) = (known.data_type.name(), series.data_type.name());
-                let text = format!("measurement '{}' is {was} and {is} in one device", series.name);
-                Err(Error::invalid(text).piece(format!("device '{}'", device.path())))
+                let message = format!("measurement '{}' is {was} and {is} in one device", series.name);
+                Err(Error::invalid(message).piece(format!("device '{}'", device.path())))
             }
             None => {
                 self.check_series(std::slice::from_ref(&series), &device.path())?;
@@ -175,7 +176,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Checks the series of one device, and remembers their names where a name means the same in all devices.
+    /// Checks the series of one device, and records their names if a name has the same schema in all devices.
     fn check_series(&mut self, series: &[MeasurementSchema], path: &str) -> Result<()> {
         check_names(series.iter().map(|s| s.name.as_str())).in_piece(|| format!("device '{path}'"))?;
         for schema in series {
@@ -185,13 +186,12 @@ impl Writer {
             for schema in series {
                 let known = self.measurements.entry(schema.name.clone()).or_insert_with(|| schema.clone());
                 if known != schema {
-                    let text = format!(
+                    let message = format!(
                         "measurement '{}' has another type, encoding or compression in another device",
                         schema.name
                     );
-                    return Err(
-                        Error::invalid(text).hint("in this version a name means the same in all devices")
-                    );
+                    return Err(Error::invalid(message)
+                        .hint("in this version a name has the same schema in all devices"));
                 }
             }
         }
@@ -201,37 +201,37 @@ impl Writer {
     fn check_schema(&self, schema: &MeasurementSchema) -> Result<()> {
         let version = self.options.version;
         let refuse = |what: String, hint: String| {
-            let text = format!("measurement '{}': {what} in version {}", schema.name, version.name());
-            Err(Error::invalid(text).hint(hint))
+            let message = format!("measurement '{}': {what} in version {}", schema.name, version.name());
+            Err(Error::invalid(message).hint(hint))
         };
         let type_name = schema.data_type.name();
         if !schema.data_type.is_writable(version) {
-            return refuse(format!("there is no type {type_name}"), "version 4 has all types".into());
+            return refuse(format!("type {type_name} does not exist"), "version 4 has all types".into());
         }
         if !schema.encoding.is_writable(schema.data_type, version) {
             let name = schema.encoding.name(version);
             let what = match schema.encoding {
-                Encoding::Freq => format!("{name} is read, not written: it loses values, and was given up"),
+                Encoding::Freq => format!("{name} can be read but not written: it is lossy and discontinued"),
                 _ => format!("{name} cannot encode {type_name}"),
             };
-            return refuse(what, format!("possible are {}", encodings(schema.data_type, version)));
+            return refuse(what, format!("supported are {}", encodings(schema.data_type, version)));
         }
         if !schema.compression.is_writable(version) {
             let known: Vec<&str> =
                 Compression::ALL.iter().filter(|c| c.is_writable(version)).map(|c| c.name()).collect();
-            let what = format!("there is no compressor {}", schema.compression.name());
-            return refuse(what, format!("possible are {}", known.join(", ")));
+            let what = format!("compressor {} is not supported", schema.compression.name());
+            return refuse(what, format!("supported are {}", known.join(", ")));
         }
         super::chunk::decimals(schema).map(|_| ())
     }
 
-    /// Takes rows of a device in. Columns that are not named have no value in these rows.
+    /// Writes rows of a device. Columns that are not named are null in these rows.
     pub fn write(&mut self, device: &DeviceId, times: &[i64], columns: &[Column<'_>]) -> Result<()> {
         let columns: Vec<Input<'_>> = columns.iter().map(Input::from).collect();
         self.write_inputs(device, times, &columns)
     }
 
-    /// As [`Writer::write`], from buffers of any owner.
+    /// Like [`Writer::write`], from borrowed buffers.
     pub(crate) fn write_inputs(
         &mut self,
         device: &DeviceId,
@@ -252,7 +252,7 @@ impl Writer {
         if self.buffered >= self.options.group_bytes { self.flush() } else { Ok(()) }
     }
 
-    /// Takes one row of a device in; see [`Writer::write`], which is faster for many.
+    /// Writes one row of a device; [`Writer::write`] is faster for many.
     pub fn write_row(&mut self, device: &DeviceId, time: i64, cells: &[(&str, Value)]) -> Result<()> {
         let values: Vec<Values> = cells.iter().map(|(_, value)| value.into()).collect();
         let columns: Vec<Column<'_>> = cells
@@ -263,7 +263,7 @@ impl Writer {
         self.write(device, &[time], &columns)
     }
 
-    /// Writes what waits as one chunk group per device.
+    /// Writes the buffered points as one chunk group per device.
     pub fn flush(&mut self) -> Result<()> {
         self.driver.check_canceled()?;
         let path = self.path.clone();
@@ -339,7 +339,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what waits and the metadata, and makes the file visible.
+    /// Writes the buffered points and the metadata, and makes the file visible.
     pub fn finish(mut self) -> Result<Summary> {
         self.flush()?;
         let path = self.path;
@@ -357,31 +357,34 @@ impl Writer {
         self.summary.bytes = self.out.commit().in_file(&path)?;
         if self.replaced > 0 {
             self.summary.lost.push(format!(
-                "{} points whose time a later one of the same series has too (of aligned devices, rows)",
+                "{} points (of aligned devices, rows) replaced by later ones at the same time",
                 self.replaced
             ));
         }
         self.summary.lost.extend(rounded_lines(&self.rounded));
         let refused = self.refused.iter().map(|((from, to), chunks)| {
-            format!("the encoding {from} of {chunks} chunks, which would change their values; they have {to}")
+            format!(
+                "encoding {from} of {chunks} chunks, which would change their values; {to} is used instead"
+            )
         });
         self.summary.lost.extend(refused);
         Ok(self.summary)
     }
 }
 
-/// Measurements that are named in the summary.
+/// Maximum number of measurements named in the summary.
 const NAMED: usize = 16;
 
-/// What rounding changed, a line for each measurement.
+/// What rounding changed, one line per measurement.
 fn rounded_lines(rounded: &BTreeMap<String, u64>) -> impl Iterator<Item = String> {
     let named = rounded.iter().take(NAMED).map(|(name, count)| {
-        format!("digits of {count} values of '{}', rounded to the decimals asked for", name.escape_debug())
+        format!("digits of {count} values of '{}', rounded to the requested decimals", name.escape_debug())
     });
     let rest: u64 = rounded.values().skip(NAMED).sum();
     let more = rounded.len().saturating_sub(NAMED);
-    let last =
-        (more > 0).then(|| format!("digits of {rest} values of {more} more measurements, rounded alike"));
+    let last = (more > 0).then(|| {
+        format!("digits of {rest} values of {more} more measurements, rounded to the requested decimals")
+    });
     named.chain(last)
 }
 

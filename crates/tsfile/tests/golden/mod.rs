@@ -1,5 +1,5 @@
-//! Fixtures of the original engines and what they must read as: all of them where `TESSELLE_FIXTURES` names their
-//! folder, else the few in `tests/data/small`.
+//! Fixtures of the original engines and their expected contents: all of them if `TESSELLE_FIXTURES` is their
+//! folder, otherwise the few in `tests/data/small`.
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
 #![allow(
@@ -76,7 +76,7 @@ pub fn rows_with(
     Ok((schema, rows.read_all()?))
 }
 
-/// A value in a form that compares with `==`: floats by bits, every NaN alike.
+/// A value in a form that compares with `==`: floats by bits, all NaNs equal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Plain {
     Int(i64),
@@ -107,7 +107,7 @@ pub fn cell(array: &dyn Array, row: usize) -> Option<Plain> {
     })
 }
 
-/// A value of expected.json; `None` stands for one that only its length is known of.
+/// A value of expected.json; `None` if only its length is known.
 pub fn wanted(kind: &str, value: &Value) -> Option<Plain> {
     let float = |v: &Value| match v {
         Value::String(s) => match s.as_str() {
@@ -160,7 +160,8 @@ fn days(date: i64) -> i64 {
 
 pub type Points = BTreeMap<i64, Option<Plain>>;
 
-/// What a series must read as: `written` where the original reader is defective, `points` where the encoding loses.
+/// The expected points of a series: `written` if the original reader is defective, `points` if the encoding
+/// is lossy.
 pub fn points(series: &Value) -> Points {
     let kind = series["type"].as_str().unwrap();
     let read = |key: &str| -> Points {
@@ -193,7 +194,7 @@ pub fn devices(expected: &Value) -> BTreeMap<String, BTreeMap<String, (String, P
     out
 }
 
-/// Whether some text is not UTF-8, so that it reads only as bytes.
+/// Whether some string is not UTF-8, so that it can only be read as binary.
 pub fn needs_binary(expected: &Value) -> bool {
     devices(expected).values().flat_map(BTreeMap::values).any(|(kind, points)| {
         matches!(kind.as_str(), "TEXT" | "STRING")
@@ -300,7 +301,7 @@ fn check_long(
 /// A time and the value at it.
 type Point = (i64, Plain);
 
-/// Count, bounds, sum, first and last of the points of a series in a stretch of time, added up one by one.
+/// Count, bounds, sum, first and last of the points of a series in a time range, computed point by point.
 #[derive(Debug, Default)]
 struct Reference {
     count: u64,
@@ -332,12 +333,12 @@ fn plain(value: &tesselle_tsfile::meta::Value) -> Plain {
     }
 }
 
-/// Checks the aggregates of all series over each stretch against all points, read one by one. Gives how many series and
-/// stretches were compared, and how many pages were decoded for them.
+/// Checks the aggregates of all series over each time range against all points. Returns the number of series
+/// and ranges compared, and of pages decoded for them.
 pub fn check_aggregates(
     what: &str,
     location: &Location,
-    stretches: &[(i64, i64)],
+    ranges: &[(i64, i64)],
     driver: &Driver,
 ) -> (u64, u64) {
     use tesselle_tsfile::aggregate::{Request, aggregate};
@@ -352,14 +353,14 @@ pub fn check_aggregates(
             let (Some(Plain::Bytes(device)), Some(Plain::Bytes(measurement)), Some(Plain::Int(time))) =
                 (at(0), at(1), at(2))
             else {
-                panic!("a point without a place");
+                panic!("a point without a device or measurement");
             };
             let value = (3..batch.num_columns()).find_map(at).unwrap();
             points.entry([device, measurement]).or_default().push((time, value));
         }
     }
     let (mut compared, mut decoded) = (0, 0);
-    for (from, to) in stretches {
+    for (from, to) in ranges {
         let request = Request { from: *from, to: *to, ..Request::default() };
         for series in aggregate(location, &request, driver).unwrap() {
             let what = format!("{what}: {}.{} in {from}..={to}", series.device, series.measurement);

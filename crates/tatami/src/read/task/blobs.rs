@@ -1,4 +1,5 @@
-//! The blobs of a row group: fetched run by run, so that a batch of them stays small whatever the group holds.
+//! The blobs of a row group: fetched run by run, so that batches stay small regardless of the size of the
+//! group.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +19,7 @@ use crate::read::blob::{BlobIndex, DecodedRun};
 use crate::read::chunk::ChunkReader;
 use crate::read::column::{ColumnBuilder, blob_array};
 
-/// Decoded runs that a batch aims for.
+/// Target size of the decoded runs of a batch.
 pub(super) const BATCH_BYTES: u64 = 32 << 20;
 
 /// One blob column of a row group.
@@ -26,7 +27,7 @@ pub(super) struct BlobReader {
     column: usize,
     index: BlobIndex,
     number: u64,
-    /// Which rows of the group have a blob; `None` is all.
+    /// The rows of the group with a blob; `None` for all.
     validity: Option<BooleanBuffer>,
     /// Ordinal of the first blob of the group.
     base: u64,
@@ -78,12 +79,12 @@ impl BlobReader {
         ordinals.collect()
     }
 
-    /// Takes a fetched run.
+    /// Stores a fetched run.
     pub(super) fn put(&mut self, run: usize, bytes: Bytes) {
         self.runs.insert(run, bytes);
     }
 
-    /// The values of these ordinals, whose runs are there.
+    /// The values of these ordinals, whose runs have been fetched.
     pub(super) fn array(&self, ordinals: &[Option<u64>], file: &File) -> Result<ArrayRef> {
         if let Some(wanted) = consecutive(ordinals) {
             let (first, last) = (self.index.run_of(wanted.start)?, self.index.run_of(wanted.end - 1)?);
@@ -106,7 +107,7 @@ impl BlobReader {
         self.runs.get(&run).cloned().ok_or_else(|| Error::internal("a blob run was not fetched"))
     }
 
-    /// The same for some values of their runs.
+    /// The same for a subset of the values of their runs.
     fn array_of_some(&self, ordinals: &[Option<u64>], file: &File) -> Result<BinaryArray> {
         let mut builder = BinaryBuilder::with_capacity(ordinals.len(), 0);
         let mut bytes = 0usize;
@@ -134,7 +135,7 @@ impl BlobReader {
     }
 }
 
-/// The ordinals as a range, if they are one.
+/// The ordinals as a range, if they are contiguous.
 fn consecutive(ordinals: &[Option<u64>]) -> Option<Range<u64>> {
     let first = ordinals.first().copied().flatten()?;
     let all = (first..).zip(ordinals).all(|(expected, found)| *found == Some(expected));
@@ -142,7 +143,7 @@ fn consecutive(ordinals: &[Option<u64>]) -> Option<Range<u64>> {
 }
 
 impl GroupTask {
-    /// The selected rows of a window that come out next: all that are left, or as many as their blobs allow.
+    /// The selected rows of a window to return next: all that are left, or as many as their blobs allow.
     pub(super) fn next_rows(&self, window: &mut Window) -> Result<Range<usize>> {
         let (start, end) = (window.done(), window.selected());
         if self.blobs.is_empty() {
@@ -172,8 +173,8 @@ impl GroupTask {
         Ok(start..end)
     }
 
-    /// Cuts `rows` into as many parts as there are threads, each of which becomes a batch, where a new run begins: no
-    /// run is decoded twice.
+    /// Splits `rows` into one part per thread, each of which becomes a batch, at run boundaries: no run is
+    /// decoded twice.
     pub(super) fn parts(&self, window: &Window, rows: Range<usize>) -> Result<Vec<Range<usize>>> {
         let threads = parallel::threads();
         let Some((column, blob)) = self.blobs.first_key_value().filter(|_| threads > 1) else {
@@ -193,7 +194,7 @@ impl GroupTask {
         Ok(parts)
     }
 
-    /// The runs of these rows that are not there yet. Runs before them are dropped.
+    /// The runs of these rows that have not been fetched. Earlier runs are dropped.
     pub(super) fn missing_runs(
         &mut self,
         window: &Window,

@@ -1,4 +1,5 @@
-//! Reading one row group: fetch the filter columns, decide which rows pass, then fetch and decode the rest of them.
+//! Reads one row group: fetches the filter columns, selects matching rows, then fetches and decodes the other
+//! columns.
 
 mod blobs;
 mod window;
@@ -23,22 +24,22 @@ use crate::open::File;
 
 /// Rows decoded at once, unless pages are larger.
 const WINDOW_ROWS: u64 = 1 << 16;
-/// Decoded bytes that a window aims for.
+/// Target size of the decoded bytes of a window.
 const WINDOW_BYTES: u64 = 32 << 20;
 
-/// What a scan wants of every row group.
+/// The request of a scan, the same for every row group.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
-    /// Columns that come out, in this order.
+    /// Output columns, in this order.
     pub(crate) projection: Vec<usize>,
-    /// Columns the predicate looks at.
+    /// Columns of the predicate.
     pub(crate) filter: Vec<usize>,
     pub(crate) predicate: Option<Predicate>,
     pub(crate) batch_rows: Option<usize>,
 }
 
 impl Wanted {
-    /// All columns that are read, each once.
+    /// All columns to read, each once.
     fn columns(&self) -> Vec<usize> {
         let mut all: Vec<usize> = self.filter.iter().chain(&self.projection).copied().collect();
         all.sort_unstable();
@@ -46,13 +47,13 @@ impl Wanted {
         all
     }
 
-    /// Pages of the wanted columns in a row group.
+    /// Number of pages of the requested columns in a row group.
     pub(crate) fn pieces(&self, group: &RowGroup) -> u64 {
         self.columns().into_iter().filter_map(|c| group.chunk(c)).fold(0, |n, c| n.saturating_add(c.pages))
     }
 }
 
-/// What a fetched range is for.
+/// The purpose of a fetched range.
 enum Purpose {
     Chunk(usize),
     ValueDictionary(usize),
@@ -74,21 +75,21 @@ pub(crate) struct GroupTask {
     group: usize,
     rows: Range<u64>,
     wanted: Wanted,
-    /// The rows of the group that count; `None` is all.
+    /// The live rows of the group; `None` for all.
     live: Option<BooleanBuffer>,
     schema: SchemaRef,
     phase: Phase,
     readers: BTreeMap<usize, ChunkReader>,
     pending: Vec<Purpose>,
     windows: VecDeque<Window>,
-    /// The last page of a column that reaches into the next window.
+    /// The last page of a column, if it extends into the next window.
     straddling: BTreeMap<usize, Straddling>,
     blobs: BTreeMap<usize, BlobReader>,
     ready: VecDeque<RecordBatch>,
 }
 
 impl GroupTask {
-    /// A task over `rows` of a row group, of which only those in `live` count (`None`: all).
+    /// A task over `rows` of a row group, of which only those in `live` are returned (`None`: all).
     pub(crate) fn new(
         file: File,
         group: usize,
@@ -155,7 +156,7 @@ impl GroupTask {
         ))
     }
 
-    /// What must be fetched before these columns can be decoded.
+    /// The ranges to fetch before these columns can be decoded.
     fn requests(&mut self, columns: &[usize]) -> Result<Vec<(Purpose, Range<u64>)>> {
         let mut out = Vec::new();
         for &column in columns {
@@ -177,7 +178,7 @@ impl GroupTask {
         Ok(out)
     }
 
-    /// Takes what was asked for.
+    /// Stores the fetched ranges.
     fn accept(&mut self, fetched: Vec<Bytes>) -> Result<()> {
         for (purpose, bytes) in std::mem::take(&mut self.pending).into_iter().zip(fetched) {
             match purpose {
@@ -200,7 +201,7 @@ impl GroupTask {
         Ok(())
     }
 
-    /// Locates the pages of these columns; what is still missing is asked for.
+    /// Locates the pages of these columns; requests what is still missing.
     fn locate(&mut self, columns: &[usize]) -> Result<Option<Step>> {
         let mut more = Vec::new();
         for column in columns {
@@ -212,7 +213,7 @@ impl GroupTask {
         Ok(self.need(more))
     }
 
-    /// The columns fetched first: those of the predicate, or all where there is none.
+    /// The columns to fetch first: those of the predicate, or all if there is none.
     fn first_columns(&self) -> Vec<usize> {
         if self.wanted.predicate.is_some() && !self.wanted.filter.is_empty() {
             return self.wanted.filter.clone();
@@ -275,7 +276,7 @@ impl GroupTask {
         }
     }
 
-    /// Cuts the rows into windows that end where pages of the first column end.
+    /// Splits the rows into windows that end at page boundaries of the first column.
     fn cut_windows(&mut self, columns: &[usize]) -> Result<()> {
         let entry = self.entry()?;
         let chunks = self.wanted.columns();
@@ -304,7 +305,7 @@ impl GroupTask {
         Ok(())
     }
 
-    /// Keeps the rows of each window that pass the predicate, and drops windows without any.
+    /// Keeps the matching rows of each window, and drops windows without any.
     fn select(&mut self) -> Result<()> {
         let Some(predicate) = self.wanted.predicate.clone() else { return Ok(()) };
         if self.wanted.filter.is_empty() {
@@ -331,7 +332,7 @@ impl GroupTask {
             Ok(Some(window))
         })?;
         let kept = kept.into_iter().flatten().collect();
-        // The filter columns are decoded: their bytes are not needed any more.
+        // The filter columns are decoded: their bytes are no longer needed.
         for column in &self.wanted.filter {
             if let Some(reader) = self.readers.get_mut(column) {
                 reader.release();
@@ -351,7 +352,7 @@ impl GroupTask {
         Ok(())
     }
 
-    /// Decodes one window. What its blobs need is asked for; the window is then taken up again.
+    /// Decodes one window. If its blobs are missing, requests them; the window is then resumed.
     fn emit(&mut self, mut window: Window) -> Result<Option<Step>> {
         let mut missing = self.wanted.projection.clone();
         missing.retain(|column| !self.is_blob(*column) && !window.has(*column));
@@ -386,7 +387,7 @@ impl GroupTask {
 }
 
 impl GroupTask {
-    /// Some selected rows of a window whose columns are decoded and whose blobs are fetched.
+    /// Some selected rows of a window with decoded columns and fetched blobs.
     fn batch(&self, window: &Window, rows: &Range<usize>) -> Result<RecordBatch> {
         let arrays = self.wanted.projection.iter().map(|column| match self.blobs.get(column) {
             Some(blob) => blob.array(window.ordinals(*column, rows), &self.file),

@@ -1,4 +1,4 @@
-//! A range of rows of a row group that is decoded at once, and which of its rows pass.
+//! A range of rows of a row group that is decoded at once, with its selected rows.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,19 +17,19 @@ use crate::open::page_piece;
 use crate::read::chunk::{ChunkReader, Page};
 use crate::read::column::ColumnBuilder;
 
-/// A decoded page, by its number, that reaches into the next window.
+/// A decoded page, with its number, that extends into the next window.
 pub(super) type Straddling = (usize, ArrayRef);
 
 /// Rows that are decoded at once.
 pub(super) struct Window {
     rows: Range<u64>,
-    /// Rows that pass; `None` is all of them.
+    /// Selected rows; `None` for all.
     mask: Option<BooleanBuffer>,
     /// Selected rows of decoded columns.
     arrays: BTreeMap<usize, ArrayRef>,
-    /// Ordinals of the blobs of the selected rows; filled for blob columns only.
+    /// Ordinals of the blobs of the selected rows; only for blob columns.
     pub(super) blobs: BTreeMap<usize, Vec<Option<u64>>>,
-    /// Selected rows that have come out already.
+    /// Number of selected rows already returned.
     done: usize,
 }
 
@@ -38,7 +38,7 @@ impl Window {
         Self { rows, mask: None, arrays: BTreeMap::new(), blobs: BTreeMap::new(), done: 0 }
     }
 
-    /// Keeps the rows where `passed` is true; false if there is none.
+    /// Keeps the rows where `passed` is true; returns false if there is none.
     pub(super) fn apply(&mut self, passed: &BooleanArray) -> bool {
         let bits = match passed.nulls() {
             Some(nulls) => passed.values() & nulls.inner(),
@@ -47,7 +47,7 @@ impl Window {
         self.keep_rows(&bits)
     }
 
-    /// Keeps the rows whose bits are set; false if there is none left.
+    /// Keeps the rows with set bits; returns false if there is none left.
     pub(super) fn keep_rows(&mut self, bits: &BooleanBuffer) -> bool {
         let bits = match &self.mask {
             Some(mask) => mask & bits,
@@ -78,7 +78,7 @@ impl Window {
         self.arrays.contains_key(&column)
     }
 
-    /// The selected rows of a column that lie in `rows`.
+    /// The selected rows of a column in `rows`.
     pub(super) fn slice(&self, column: usize, rows: &Range<usize>) -> Result<ArrayRef> {
         let array = self.arrays.get(&column).ok_or_else(|| Error::internal("a column was not decoded"))?;
         Ok(if rows.len() == array.len() {
@@ -88,17 +88,17 @@ impl Window {
         })
     }
 
-    /// The blob ordinals of the selected rows that lie in `rows`.
+    /// The blob ordinals of the selected rows in `rows`.
     pub(super) fn ordinals(&self, column: usize, rows: &Range<usize>) -> &[Option<u64>] {
         self.blobs.get(&column).and_then(|all| all.get(rows.clone())).unwrap_or_default()
     }
 
-    /// How many rows pass.
+    /// Number of selected rows.
     pub(super) fn selected(&self) -> usize {
         self.mask.as_ref().map_or((self.rows.end - self.rows.start) as usize, BooleanBuffer::count_set_bits)
     }
 
-    /// The rows of the group that pass, ascending.
+    /// The selected rows of the group, ascending.
     pub(super) fn selected_rows(&self) -> Vec<u64> {
         match &self.mask {
             None => self.rows.clone().collect(),
@@ -130,7 +130,7 @@ impl GroupTask {
         Ok(self.selected_column(column, &Window::new(window.rows.clone()))?.0)
     }
 
-    /// The selected rows of a column in a window, and the page that reaches into the next one.
+    /// The selected rows of a column in a window, and the page that extends into the next one.
     pub(super) fn selected_column(
         &self,
         column: usize,
@@ -146,7 +146,7 @@ impl GroupTask {
         for (number, page) in &pages {
             let part = page.rows.start.max(window.rows.start)..page.rows.end.min(window.rows.end);
             let mask = window.mask_of(&part);
-            // A page without a selected row is not decoded at all.
+            // A page without a selected row is not decoded.
             if mask.as_ref().is_some_and(|m| m.count_set_bits() == 0) {
                 continue;
             }
@@ -190,8 +190,8 @@ impl GroupTask {
         Ok(touching.filter(|(_, page)| !page.rows.is_empty()).map(|(i, page)| (i, page.clone())).collect())
     }
 
-    /// The selected rows of one page of text, where few are: neither the others nor what lies behind the last one is
-    /// decoded. `None` where that cannot be done or would not pay.
+    /// The selected rows of one page of strings, if they are few: neither the others nor anything after the
+    /// last one is decoded. `None` if that is impossible or not worthwhile.
     fn decode_some(
         &self,
         column: usize,
@@ -201,8 +201,8 @@ impl GroupTask {
     ) -> Result<Option<ArrayRef>> {
         let (field, arrow) = self.field(column)?;
         let plain = page.record.encoding == Encoding::Plain.id() && !page.record.has_nulls();
-        let text = matches!(field.logical, LogicalType::String | LogicalType::Bytes);
-        if !text || !plain || mask.count_set_bits() > mask.len() / 8 {
+        let is_string = matches!(field.logical, LogicalType::String | LogicalType::Bytes);
+        if !is_string || !plain || mask.count_set_bits() > mask.len() / 8 {
             return Ok(None);
         }
         let piece = || page_piece(self.group, column, number);
@@ -215,7 +215,7 @@ impl GroupTask {
         builder.finish(&arrow, &decoding).in_piece(piece).map(Some)
     }
 
-    /// Whole pages, one after the other, into one array.
+    /// Decodes whole pages into one array.
     fn decode_pages(&self, column: usize, pages: &[(usize, Page)]) -> Result<ArrayRef> {
         let (field, arrow) = self.field(column)?;
         let reader = self.reader(column)?;

@@ -1,10 +1,10 @@
-//! Text to tokens, the same for documents and queries.
+//! Tokenizer, the same for documents and queries.
 //!
 //! A token is a maximal run of letters (general categories Lu, Ll, Lt, Lm, Lo) and decimal digits (Nd), each code
 //! point mapped by its simple lower-case mapping. Everything else separates: marks, letter numbers, underscores,
 //! apostrophes, bytes that are not UTF-8. There is no stemming, no stop word and no length limit (spec §20).
 //!
-//! Must not know about fields, documents or files.
+//! Independent of fields, documents and files.
 
 mod letters;
 #[cfg(test)]
@@ -14,13 +14,13 @@ use std::ops::Range;
 
 pub use letters::UNICODE_VERSION;
 
-/// Code points from here on are never part of a token.
+/// Larger code points are never part of a token.
 const END: u32 = 0x32400;
 
-/// One bit per code point: part of a token or not.
+/// One bit per code point: whether it is part of a token.
 static LETTERS: [u64; END as usize / 64] = bitset();
 
-/// What an ASCII byte becomes inside a token; 0 separates.
+/// The token form of an ASCII byte; 0 for separators.
 static ASCII: [u8; 128] = ascii();
 
 #[allow(clippy::large_stack_arrays, reason = "it is evaluated when the crate is compiled")]
@@ -53,7 +53,7 @@ const fn ascii() -> [u8; 128] {
     table
 }
 
-/// How many bytes at the front are lower-case ASCII letters and digits: they are their own token.
+/// Number of leading lower-case ASCII letters and digits, which are unchanged in tokens.
 fn plain_run(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| !PLAIN[usize::from(*byte)]).unwrap_or(bytes.len())
 }
@@ -79,12 +79,13 @@ pub fn is_token_char(c: char) -> bool {
 
 /// The simple lower-case mapping.
 ///
-/// The full mapping of one character differs from it only for U+0130, whose first code point is the simple one.
+/// The full mapping of one character differs only for U+0130, where the first code point is the simple
+/// mapping.
 fn simple_lower(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
 
-/// Calls `emit` with every token of `text` and the byte range it was read from.
+/// Calls `emit` with every token of `text` and its byte range in the source.
 pub fn tokenize(text: &[u8], mut emit: impl FnMut(&str, Range<usize>)) {
     let mut token = String::with_capacity(64);
     let mut at = 0;
@@ -94,7 +95,7 @@ pub fn tokenize(text: &[u8], mut emit: impl FnMut(&str, Range<usize>)) {
     }
 }
 
-/// The tokens of valid text that starts at byte `base` of the whole.
+/// The tokens of valid UTF-8 that starts at byte `base` of the whole.
 fn tokenize_str(text: &str, base: usize, token: &mut String, emit: &mut impl FnMut(&str, Range<usize>)) {
     let bytes = text.as_bytes();
     let (mut at, mut start) = (0, 0);
@@ -102,7 +103,7 @@ fn tokenize_str(text: &str, base: usize, token: &mut String, emit: &mut impl FnM
         if token.is_empty() && PLAIN[usize::from(byte)] {
             let end = at + plain_run(bytes.get(at..).unwrap_or_default());
             let run = text.get(at..end).unwrap_or_default();
-            // Most words end here and need no copy; the others go on below.
+            // Most words end here and need no copy; the others continue below.
             if bytes.get(end).is_none_or(|next| ASCII.get(usize::from(*next)) == Some(&0)) {
                 emit(run, base + at..base + end);
                 at = end + 1;
@@ -126,7 +127,7 @@ fn tokenize_str(text: &str, base: usize, token: &mut String, emit: &mut impl FnM
             at += 1;
             continue;
         }
-        // `at` stands on a character boundary: ASCII steps by one, this by the character's length.
+        // `at` is on a character boundary: ASCII advances by one, this by the length of the character.
         let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
         if is_token_char(c) {
             if token.is_empty() {
@@ -145,7 +146,7 @@ fn tokenize_str(text: &str, base: usize, token: &mut String, emit: &mut impl FnM
     }
 }
 
-/// The tokens of `text`, in order, repeats kept.
+/// The tokens of `text`, in order, with duplicates.
 pub fn tokens(text: &[u8]) -> Vec<String> {
     let mut out = Vec::new();
     tokenize(text, |token, _| out.push(token.to_owned()));

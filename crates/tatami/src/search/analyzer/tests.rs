@@ -35,7 +35,7 @@ fn bytes_that_are_not_utf8_separate() {
 }
 
 #[test]
-fn ranges_point_into_the_source() {
+fn ranges_refer_to_the_source() {
     let text = "Ça va, \u{fffd}été".as_bytes();
     let mut seen = Vec::new();
     tokenize(text, |token, range| seen.push((token.to_owned(), range)));

@@ -12,9 +12,9 @@ use super::{BLOCK, SkipTable};
 
 const WHAT: &str = "posting block";
 
-/// Decodes the documents of a block of `out.len()` documents; gives the length of their bytes.
+/// Decodes the documents of a block of `out.len()` documents; returns the length of their bytes.
 ///
-/// The gaps must be positive and lead from `first` to `last` exactly, so that ids ascend whatever the bytes are.
+/// The gaps must be positive and lead from `first` to `last` exactly, so that ids always ascend.
 pub(crate) fn decode_docs(src: &[u8], first: u32, last: u32, out: &mut [u32]) -> Result<usize> {
     let Some((start, gaps)) = out.split_first_mut() else { return Ok(0) };
     let len = if gaps.len() == BLOCK - 1 {
@@ -26,7 +26,7 @@ pub(crate) fn decode_docs(src: &[u8], first: u32, last: u32, out: &mut [u32]) ->
     } else {
         decode_groups(src, gaps)?
     };
-    // Gaps below 2^25 cannot add up to more than 32 bits; then vectors of 32 bits do.
+    // Gaps below 2^25 cannot sum to more than 32 bits; then 32-bit vectors suffice.
     let (mut zero, mut wide) = (false, 0);
     for &gap in &*gaps {
         zero |= gap == 0;
@@ -38,12 +38,13 @@ pub(crate) fn decode_docs(src: &[u8], first: u32, last: u32, out: &mut [u32]) ->
         gaps.iter().fold(u64::from(first), |sum, gap| sum + u64::from(*gap))
     };
     if zero || sum != u64::from(last) {
-        return Err(Error::corrupt(WHAT, format!("documents end at {sum}, the skip table says {last}")));
+        return Err(Error::corrupt(WHAT, format!("documents end at {sum}, the skip table states {last}")));
     }
     *start = first;
     let mut doc = first;
     let (fours, rest) = gaps.as_chunks_mut::<4>();
-    // Four at a time: only one addition waits for the four before. Nothing wraps, the sum has been compared.
+    // Four at a time: only one addition depends on the four before. Nothing wraps, because the sum has been
+    // checked.
     for [a, b, c, d] in fours {
         let (ab, cd) = (a.wrapping_add(*b), c.wrapping_add(*d));
         let abc = ab.wrapping_add(*c);
@@ -61,19 +62,19 @@ pub(crate) fn decode_docs(src: &[u8], first: u32, last: u32, out: &mut [u32]) ->
     Ok(len)
 }
 
-/// The bytes that the documents of a block of `count` take, where its first byte tells: only full blocks say it.
+/// The size of the documents of a block of `count`, if its first byte determines it: only in full blocks.
 #[inline]
 pub(crate) fn docs_len(src: &[u8], count: usize) -> Option<usize> {
     let width = src.first().copied().filter(|_| count == BLOCK)?.max(1);
     Some(1 + (usize::from(width) * (BLOCK - 1)).div_ceil(8))
 }
 
-/// Decodes the frequencies that follow the documents of a block; gives the length of their bytes.
+/// Decodes the frequencies after the documents of a block; returns the length of their bytes.
 pub(crate) fn decode_freqs(src: &[u8], out: &mut [u32]) -> Result<usize> {
     decode_patched(src, out)
 }
 
-/// Appends a whole list to `payload`, which holds nothing else, and gives its skip table.
+/// Appends a whole list to the empty `payload` and returns its skip table.
 pub(crate) fn encode_list(docs: &[u32], freqs: &[u32], payload: &mut Vec<u8>) -> Result<SkipTable> {
     let mut table = SkipTable { docs: docs.len() as u64, ..SkipTable::default() };
     let mut gaps = [0u32; BLOCK - 1];

@@ -1,4 +1,4 @@
-//! The block tree: terms in compressed blocks behind an index of first terms (spec §21.3).
+//! The block tree: terms in compressed blocks with an index of first terms (spec §21.3).
 //!
 //! | field | |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | index | per block: `str` first term, `uv` offset in the blocks area, `uv` compressed length, `uv` raw length |
 //! | blocks | one zstd frame each |
 //!
-//! A block's body, per term: `uv` bytes shared with the term before it in this block, `uv` length of the rest, the
-//! rest, the entry.
+//! The body of a block, per term: `uv` bytes shared with the previous term in this block, `uv` length of the
+//! rest, the rest, the entry.
 
 use std::ops::Range;
 
@@ -25,10 +25,10 @@ use super::{Entry, index, slice};
 const WHAT: &str = "block-tree dictionary";
 const VERSION: u8 = 2;
 
-/// Terms per block that writers use.
+/// Default number of terms per block.
 pub(crate) const BLOCK_TERMS: usize = 64;
 
-/// Strength of a block's frame; a block is small and read often.
+/// Compression level of a block; a block is small and read often.
 const LEVEL: i32 = 3;
 
 /// The parsed index over the run.
@@ -54,7 +54,7 @@ impl BlockTree {
             return Err(Error::truncated(WHAT, 1, 0));
         };
         if version != VERSION {
-            return Err(Error::unsupported(WHAT, format!("version {version}, known is {VERSION}")));
+            return Err(Error::unsupported(WHAT, format!("version {version}; supported is {VERSION}")));
         }
         let mut pos = 1;
         let block_terms = varint::take(&run, &mut pos)?;
@@ -77,19 +77,19 @@ impl BlockTree {
             if let Some(last) = blocks.last()
                 && run.get(last.first.clone()) >= run.get(block.first.clone())
             {
-                return Err(Error::corrupt(WHAT, format!("block {i} does not start after the one before")));
+                return Err(Error::corrupt(WHAT, format!("block {i} does not start after the previous one")));
             }
             blocks.push(block);
         }
         Ok(Self { run, terms, block_terms, blocks })
     }
 
-    /// Terms as the header states them.
+    /// Number of terms, from the header.
     pub(crate) fn len(&self) -> u64 {
         self.terms
     }
 
-    /// Terms per block as the header states them.
+    /// Terms per block, from the header.
     pub(crate) fn block_terms(&self) -> u64 {
         self.block_terms
     }
@@ -112,7 +112,7 @@ impl BlockTree {
         Ok(found)
     }
 
-    /// Calls `visit` with the terms of block `number` until it answers false.
+    /// Calls `visit` with the terms of block `number` until it returns false.
     pub(crate) fn scan(&self, number: usize, mut visit: impl FnMut(&[u8], Entry) -> bool) -> Result<()> {
         let Some(block) = self.blocks.get(number) else { return Ok(()) };
         let frame = self.run.get(block.frame.clone()).unwrap_or_default();
@@ -123,7 +123,7 @@ impl BlockTree {
             let shared = index(varint::take(&body, &mut pos)?, WHAT)?;
             let len = varint::take(&body, &mut pos)?;
             let rest = slice(&body, &mut pos, len, WHAT)?;
-            // The bytes after the shared ones must grow, else the terms do not ascend.
+            // The bytes after the shared ones must increase, otherwise the terms do not ascend.
             if shared > term.len() || (!first && term.within(shared..) >= rest) {
                 return Err(Error::corrupt(WHAT, format!("block {number}: terms do not ascend")));
             }
@@ -132,7 +132,7 @@ impl BlockTree {
             if first && term != self.first(block) {
                 return Err(Error::corrupt(
                     WHAT,
-                    format!("block {number} starts with another term than its index"),
+                    format!("the first term of block {number} differs from the index"),
                 ));
             }
             first = false;
@@ -211,11 +211,11 @@ impl BlockTreeWriter {
         if self.in_block == BLOCK_TERMS { self.flush() } else { Ok(()) }
     }
 
-    /// Adds the terms of another writer, which come next. Blocks are cut where either of the two cut them, so this one
-    /// must stand at the end of a block.
+    /// Appends the terms of another writer. Blocks are kept as both writers cut them, so this one must be at
+    /// the end of a block.
     pub(crate) fn append(&mut self, other: Self) -> Result<()> {
         if self.in_block > 0 {
-            return Err(Error::unencodable(WHAT, "terms are appended to a block that is half full"));
+            return Err(Error::unencodable(WHAT, "terms are appended to an incomplete block"));
         }
         self.terms += other.terms;
         self.blocks.extend(other.blocks);

@@ -1,16 +1,16 @@
-//! Either kind of term dictionary; header flag bit 5 of the file says which, never the bytes.
+//! Both kinds of term dictionary; header flag bit 5 of the file selects one, never the bytes.
 
 use bytes::Bytes;
 use tesselle_codec::Result;
 
 use super::{BlockTree, Entry, FlatDictionary};
 
-/// Which layout a term dictionary has.
+/// The layout of a term dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DictionaryKind {
     /// A sorted list; readable by every release.
     Flat,
-    /// Compressed blocks behind an index; since release 0.3.0.
+    /// Compressed blocks with an index; since release 0.3.0.
     BlockTree,
 }
 

@@ -1,4 +1,4 @@
-//! What the dictionary says about one term (spec §21.1).
+//! The dictionary entry of one term (spec §21.1).
 //!
 //! `uv document frequency`, then a byte: 1 and `uv document, uv frequency`, or 0 and `uv list number`.
 
@@ -8,12 +8,12 @@ use super::number;
 
 const WHAT: &str = "term entry";
 
-/// Where the documents of a term are.
+/// The location of the documents of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// In the entry itself: one document.
     Singleton {
-        /// The stored document frequency; 1 in a sound file.
+        /// The stored document frequency; 1 in a valid file.
         df: u32,
         doc: u32,
         freq: u32,
@@ -36,7 +36,7 @@ impl Entry {
                 Ok(Self::Singleton { df, doc, freq })
             }
             0 => Ok(Self::List { df, list: number(varint::take(run, pos)?, WHAT)? }),
-            other => Err(Error::corrupt(WHAT, format!("kind {other}, known are 0 and 1"))),
+            other => Err(Error::corrupt(WHAT, format!("kind {other}; supported are 0 and 1"))),
         }
     }
 
@@ -56,7 +56,7 @@ impl Entry {
         }
     }
 
-    /// Documents that contain the term, deleted ones included.
+    /// Number of documents that contain the term, including deleted ones.
     pub(crate) fn df(self) -> u32 {
         match self {
             Self::Singleton { df, .. } | Self::List { df, .. } => df,

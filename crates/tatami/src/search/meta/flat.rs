@@ -15,7 +15,7 @@ pub(crate) struct FlatDictionary {
 }
 
 impl FlatDictionary {
-    /// Walks the run once: every term must be there, and greater than the one before.
+    /// Scans the run once: every term must be present, and greater than the previous one.
     pub(crate) fn parse(run: Bytes) -> Result<Self> {
         let mut pos = 0;
         let terms = index(varint::take(&run, &mut pos)?, WHAT)?;
@@ -30,7 +30,7 @@ impl FlatDictionary {
             let len = varint::take(&run, &mut pos)?;
             let term = slice(&run, &mut pos, len, WHAT)?;
             if i > 0 && term <= last {
-                return Err(Error::corrupt(WHAT, format!("term {i} is not greater than the one before")));
+                return Err(Error::corrupt(WHAT, format!("term {i} is not greater than the previous one")));
             }
             last = term;
             Entry::parse(&run, &mut pos)?;
@@ -81,7 +81,7 @@ impl FlatWriter {
         entry.write(&mut self.body);
     }
 
-    /// Adds the terms of another writer, which come next.
+    /// Appends the terms of another writer.
     pub(crate) fn append(&mut self, other: &Self) {
         self.terms += other.terms;
         self.body.extend_from_slice(&other.body);

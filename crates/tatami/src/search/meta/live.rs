@@ -5,7 +5,7 @@ use tesselle_core::Within;
 
 const WHAT: &str = "live documents";
 
-/// Which documents of a segment are live.
+/// The live documents of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveDocs {
     docs: u32,
@@ -24,7 +24,7 @@ impl LiveDocs {
         Self { docs, words }
     }
 
-    /// Reads the run of a segment of `docs` documents. Words that are missing count as deleted.
+    /// Reads the run of a segment of `docs` documents. Documents of missing words are deleted.
     pub(crate) fn parse(run: &[u8], docs: u32) -> Result<Self> {
         let mut pos = 0;
         let stated = varint::take(run, &mut pos)?;
@@ -69,13 +69,13 @@ impl LiveDocs {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether `doc` is live; a document that does not exist is not.
+    /// Whether `doc` is live; false if it does not exist.
     #[inline]
     pub fn contains(&self, doc: u32) -> bool {
         self.words.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
     }
 
-    /// Deletes `doc`; says whether it was live.
+    /// Deletes `doc`; returns whether it was live.
     pub fn delete(&mut self, doc: u32) -> bool {
         let was_live = self.contains(doc);
         if let Some(word) = self.words.get_mut(doc as usize / 64) {
@@ -91,7 +91,7 @@ impl LiveDocs {
         }
     }
 
-    /// How many documents are live before each group of 64.
+    /// Number of live documents before each group of 64.
     pub(crate) fn ranks(&self) -> Vec<u32> {
         let mut sum = 0;
         let before = self.words.iter().map(|word| {
@@ -102,7 +102,7 @@ impl LiveDocs {
         before.collect()
     }
 
-    /// How many documents are live before `doc`, given [`LiveDocs::ranks`]; `None` when it is deleted.
+    /// Number of live documents before `doc`, given [`LiveDocs::ranks`]; `None` if it is deleted.
     pub(crate) fn rank(&self, ranks: &[u32], doc: u32) -> Option<u32> {
         let word = self.words.get(doc as usize / 64).filter(|word| **word >> (doc % 64) & 1 == 1)?;
         let before = word & ((1 << (doc % 64)) - 1);

@@ -1,7 +1,7 @@
 //! The runs of the inverted index, one file per structure, parse and write side by side (spec §21).
 //!
-//! Slices in, structures out: nothing here knows a file. Damage is the codec crate's error; who holds the file
-//! adds its name, the offset and the class.
+//! Slices in, structures out: no file access. Damage is reported as the codec crate's error; the caller with
+//! the file adds its name, the offset and the class.
 
 mod block;
 mod block_tree;
@@ -27,7 +27,7 @@ pub(crate) use skips::{SkipTable, Skips};
 /// Documents in a full block of a posting list.
 pub(crate) const BLOCK: usize = tesselle_codec::intblock::BLOCK;
 
-/// A length read from a run as an index into memory.
+/// Converts a length read from a run to an index into memory.
 fn index(value: u64, what: &'static str) -> tesselle_codec::Result<usize> {
     usize::try_from(value).map_err(|_| tesselle_codec::Error::corrupt(what, format!("a length of {value}")))
 }

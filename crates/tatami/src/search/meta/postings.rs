@@ -7,7 +7,7 @@ use super::{index, slice};
 
 const WHAT: &str = "postings run";
 
-/// The run, with the place of every list.
+/// The run, with the range of every list.
 #[derive(Debug)]
 pub(crate) struct Postings {
     run: Bytes,

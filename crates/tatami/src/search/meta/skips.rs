@@ -1,7 +1,7 @@
 //! The skip tables (spec §21.5).
 //!
-//! `uv lists`, then per list `uv documents`, `uv blocks`, and per block five `uv`: first document, last document,
-//! largest frequency, offset in the list's payload, documents. Nothing is relative to anything.
+//! `uv lists`, then per list `uv documents`, `uv blocks`, and per block five `uv`: first document, last
+//! document, max frequency, offset in the list's payload, documents. All values are absolute.
 
 use bytes::Bytes;
 use tesselle_codec::{Error, Result, varint};
@@ -10,7 +10,7 @@ use super::{BLOCK, index, number};
 
 const WHAT: &str = "skip tables";
 
-/// The run, with the place of every table.
+/// The run, with the offset of every table.
 #[derive(Debug)]
 pub(crate) struct Skips {
     run: Bytes,
@@ -18,7 +18,7 @@ pub(crate) struct Skips {
 }
 
 impl Skips {
-    /// Finds all tables, without decoding them.
+    /// Locates all tables, without decoding them.
     pub(crate) fn parse(run: Bytes) -> Result<Self> {
         if u32::try_from(run.len()).is_err() {
             return Err(Error::unsupported(WHAT, "longer than 4 GiB"));
@@ -44,7 +44,7 @@ impl Skips {
         self.at.len()
     }
 
-    /// The table of list `i`; `None` when there is no such list.
+    /// The table of list `i`; `None` if there is no such list.
     pub(crate) fn table(&self, i: u32) -> Result<Option<SkipTable>> {
         match self.at.get(i as usize) {
             Some(&at) => SkipTable::parse(&self.run, at as usize).map(Some),
@@ -53,7 +53,7 @@ impl Skips {
     }
 }
 
-/// The position behind `count` varints: every varint ends with its only byte below 128.
+/// The position after `count` varints: every varint ends with its only byte below 128.
 fn skip_varints(run: &[u8], mut pos: usize, count: Option<usize>) -> Result<usize> {
     let Some(mut left) = count.filter(|&count| count <= run.len()) else {
         return Err(Error::corrupt(WHAT, "more blocks than bytes"));
@@ -64,7 +64,7 @@ fn skip_varints(run: &[u8], mut pos: usize, count: Option<usize>) -> Result<usiz
         left -= (!u64::from_le_bytes(*word) & 0x8080_8080_8080_8080).count_ones() as usize;
         pos += 8;
     }
-    // Where the word loop stopped inside a varint, the rest of it is counted here.
+    // If the word loop stopped inside a varint, its rest is counted here.
     while left > 0 {
         let Some(&byte) = run.get(pos) else {
             return Err(Error::truncated(WHAT, left, 0));
@@ -75,7 +75,7 @@ fn skip_varints(run: &[u8], mut pos: usize, count: Option<usize>) -> Result<usiz
     Ok(pos)
 }
 
-/// The blocks of one list, a vector per field: what a search walks is packed together.
+/// The blocks of one list, a vector per field, for locality in a search.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SkipTable {
     pub(crate) docs: u64,
@@ -103,7 +103,7 @@ impl SkipTable {
             let mut field = || number(varint::take(run, &mut pos)?, WHAT);
             let (first, last, max_freq, offset, count) = (field()?, field()?, field()?, field()?, field()?);
             let ascends = table.last.last().is_none_or(|&before| before < first);
-            // `count` documents need as many different ids.
+            // `count` documents need as many distinct ids.
             let fits = (1..=BLOCK as u32).contains(&count) && last.checked_sub(first) >= Some(count - 1);
             if !ascends || !fits {
                 return Err(Error::corrupt(
@@ -115,7 +115,7 @@ impl SkipTable {
             total += u64::from(count);
         }
         if total != docs {
-            return Err(Error::corrupt(WHAT, format!("{docs} documents stated, {total} in the blocks")));
+            return Err(Error::corrupt(WHAT, format!("{docs} documents stated, the blocks have {total}")));
         }
         Ok(table)
     }
@@ -144,8 +144,8 @@ impl SkipTable {
         self.first.len()
     }
 
-    /// A frequency that at least `n` documents of the list reach, for every block has one that reaches its largest;
-    /// `None` where there are fewer blocks.
+    /// A frequency that at least `n` documents of the list reach, because every block has a document with its
+    /// max frequency; `None` if there are fewer blocks.
     pub(crate) fn reached_by(&self, n: usize) -> Option<u32> {
         let nth = n.checked_sub(1).filter(|nth| *nth < self.max_freq.len())?;
         let mut largest = self.max_freq.clone();
@@ -153,7 +153,7 @@ impl SkipTable {
         Some(*freq)
     }
 
-    /// The largest frequency of the list.
+    /// The max frequency of the list.
     pub(crate) fn list_max(&self) -> u32 {
         self.max_freq.iter().copied().max().unwrap_or(0)
     }

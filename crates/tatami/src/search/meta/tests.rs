@@ -69,7 +69,7 @@ fn live_docs_of_the_specification() {
     assert_eq!(set.write(), hex("46 FFFFFFFFFFFFFFFF 3F00000000000000"));
     assert_eq!(LiveDocs::parse(&set.write(), 70).unwrap(), set);
     assert_eq!((set.count(), set.docs()), (70, 70));
-    // Words that are missing are deleted documents.
+    // Documents of missing words are deleted.
     let cut = LiveDocs::parse(&set.write()[..9], 70).unwrap();
     assert_eq!(cut.count(), 64);
     assert!(!cut.contains(64) && cut.contains(63));
@@ -77,7 +77,7 @@ fn live_docs_of_the_specification() {
 }
 
 #[test]
-fn deleting_is_said_once() {
+fn a_deletion_is_reported_once() {
     let mut set = LiveDocs::all(130);
     assert!(set.delete(129));
     assert!(!set.delete(129));

@@ -1,7 +1,7 @@
-//! What is looked for.
+//! Queries.
 //!
-//! Plain words mean the same as in the original engine: a document matches when it contains any of them. The
-//! boolean syntax adds to that without changing it: text without operators gives the same query either way.
+//! Plain words mean the same as in the original engine: a document matches if it contains any of them. The
+//! boolean syntax is a pure extension: a query without operators is the same either way.
 
 mod parse;
 #[cfg(test)]
@@ -11,7 +11,7 @@ use tesselle_core::{Error, Result};
 
 use super::analyzer;
 
-/// How the text of a query is read.
+/// The syntax of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Syntax {
     /// Every word is optional; operators are ordinary characters.
@@ -27,18 +27,18 @@ pub struct Query {
     pub(crate) root: Group,
 }
 
-/// What a document must, may and must not contain.
+/// The conditions on a document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Group {
     pub(crate) must: Vec<Node>,
-    /// Where nothing is required, one of these is.
+    /// If nothing is required, one of these is.
     pub(crate) should: Vec<Node>,
     pub(crate) must_not: Vec<Node>,
-    /// Position of each positive part in the query: contributions are added in that order.
+    /// Position of each positive part in the query: contributions are summed in that order.
     pub(crate) order: Vec<Part>,
 }
 
-/// A positive part of a group, as it stood in the query.
+/// A positive part of a group, in query order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Must(usize),
@@ -49,40 +49,41 @@ pub(crate) enum Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Node {
     Term(String),
-    /// At least two tokens, next to each other in one field.
+    /// At least two tokens, adjacent in one field.
     Phrase(Vec<String>),
     Group(Group),
 }
 
 impl Query {
-    /// Reads `text`. Text without any token is a query that matches nothing.
+    /// Parses `text`. Text without any token is a query that matches nothing.
     pub fn parse(text: &str, syntax: Syntax) -> Result<Self> {
         let root = match syntax {
             Syntax::Plain => Group::any(analyzer::tokens(text.as_bytes())),
             Syntax::Boolean => parse::parse(text)?,
         };
         if root.order.is_empty() && !root.must_not.is_empty() {
-            return Err(Error::invalid("the query only says what is not wanted")
-                .hint("add at least one word to look for"));
+            return Err(
+                Error::invalid("the query only excludes words").hint("add at least one word to search for")
+            );
         }
         Ok(Self { root })
     }
 
-    /// The tokens that add to a score, in query order, repeats kept.
+    /// The tokens that contribute to a score, in query order, with duplicates.
     pub fn tokens(&self) -> Vec<&str> {
         let mut tokens = Vec::new();
         self.root.collect_tokens(&mut tokens);
         tokens
     }
 
-    /// Whether it is nothing but optional words.
+    /// Whether it consists only of optional words.
     pub(crate) fn is_disjunction(&self) -> bool {
         self.root.must.is_empty()
             && self.root.must_not.is_empty()
             && self.root.should.iter().all(|node| matches!(node, Node::Term(_)))
     }
 
-    /// Whether documents have to be read to decide it.
+    /// Whether stored text has to be read to decide it.
     pub(crate) fn has_phrase(&self) -> bool {
         self.root.has_phrase()
     }

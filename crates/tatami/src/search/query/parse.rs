@@ -6,15 +6,15 @@
 //! unary  := [ + | - | NOT ] ( word | "phrase" | ( list ) )
 //! ```
 //!
-//! People type half a query: a quote or parenthesis that is never closed ends with the text, and an operator
-//! without something to work on is a word like any other.
+//! Incomplete queries are accepted: an unclosed quote or parenthesis ends with the text, and an operator
+//! without an operand is an ordinary word.
 
 use tesselle_core::{Error, Result};
 
 use super::super::analyzer;
 use super::{Group, Node};
 
-/// Parentheses inside parentheses.
+/// Maximum nesting of parentheses.
 const MAX_DEPTH: usize = 50;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) fn parse(text: &str) -> Result<Group> {
     let lexemes = lex(text);
     let mut parser = Parser { lexemes: &lexemes, at: 0 };
     let mut root = parser.list(0)?;
-    // A parenthesis that was never opened separates.
+    // An unmatched closing parenthesis separates words.
     while parser.at < lexemes.len() {
         parser.at += 1;
         let rest = parser.list(0)?;
@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str) -> Result<Group> {
     Ok(root)
 }
 
-/// Cuts the text; signs count only at the start of a word.
+/// Splits the text into lexemes; signs count only at the start of a word.
 fn lex(text: &str) -> Vec<Lexeme<'_>> {
     let mut lexemes = Vec::new();
     let mut rest = text;
@@ -86,7 +86,7 @@ impl<'a> Parser<'a> {
         self.lexemes.get(self.at)
     }
 
-    /// Whether the lexeme at `at` begins something that can be looked for.
+    /// Whether the lexeme at `at` starts an operand.
     fn is_operand(&self, at: usize) -> bool {
         match self.lexemes.get(at) {
             Some(Lexeme::Word(word)) => *word != "AND" && *word != "OR",
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether the operator `word` stands here, with something behind it to work on.
+    /// Whether the operator `word` is here, followed by an operand.
     fn operator(&self, word: &str) -> bool {
         self.peek() == Some(&Lexeme::Word(word)) && self.is_operand(self.at + 1)
     }
@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
         Ok(group)
     }
 
-    /// One chain; a chain of one goes into the list as it is, with its sign.
+    /// One chain; a chain of one is added to the list directly, with its sign.
     fn chain(&mut self, list: &mut Group, depth: usize) -> Result<()> {
         let (sign, nodes) = self.unary(depth)?;
         if !self.operator("AND") {
@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The sign and what it applies to: several nodes where a word holds several tokens.
+    /// The sign and its operand: several nodes if a word has several tokens.
     fn unary(&mut self, depth: usize) -> Result<(Sign, Vec<Node>)> {
         let sign = match self.peek() {
             Some(Lexeme::Plus) => Sign::Required,
@@ -170,11 +170,11 @@ impl<'a> Parser<'a> {
                 self.at += usize::from(self.peek() == Some(&Lexeme::Close));
                 if group == Group::default() { Vec::new() } else { vec![Node::Group(group)] }
             }
-            // A sign before a sign: take the inner one.
+            // A sign before a sign: use the inner one.
             Some(Lexeme::Plus | Lexeme::Minus) => {
                 self.at -= 1;
                 if depth >= MAX_DEPTH {
-                    return Err(Error::invalid("the query piles up signs"));
+                    return Err(Error::invalid("the query has too many consecutive signs"));
                 }
                 return self.unary(depth + 1);
             }
@@ -184,9 +184,9 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Several tokens of one word stand together: all are required, or excluded only where all occur.
+/// Several tokens of one word belong together: all are required, or excluded only if all occur.
 fn put(list: &mut Group, sign: Sign, mut nodes: Vec<Node>) {
-    // A group of nothing but exclusions looks for nothing itself: it narrows the list it stands in.
+    // A group of only exclusions matches nothing itself: it restricts the enclosing list.
     if let [Node::Group(group)] = nodes.as_mut_slice()
         && group.order.is_empty()
     {

@@ -43,7 +43,7 @@ fn operators_make_groups() {
 }
 
 #[test]
-fn half_typed_queries_are_read_as_far_as_they_go() {
+fn incomplete_queries_are_accepted() {
     assert_eq!(boolean("\"old bridge"), "'old bridge'");
     assert_eq!(boolean("(river stone"), "(river stone)");
     assert_eq!(boolean("river) stone"), "river stone");
@@ -64,7 +64,7 @@ fn a_query_of_exclusions_is_refused() {
 }
 
 #[test]
-fn tokens_keep_their_order_and_repeats() {
+fn tokens_keep_their_order_and_duplicates() {
     let query = Query::parse("b +a \"c d\" (b e) -x", Syntax::Boolean).unwrap();
     assert_eq!(query.tokens(), ["b", "a", "c", "d", "b", "e"]);
     assert!(query.has_phrase() && !query.is_disjunction());
@@ -72,13 +72,13 @@ fn tokens_keep_their_order_and_repeats() {
 
 proptest! {
     #[test]
-    fn text_without_operators_means_the_same_in_both(text in "[a-zA-Zé0-9 .,_'\u{2019}:;?/]{0,60}") {
+    fn queries_without_operators_mean_the_same_in_both_syntaxes(text in "[a-zA-Zé0-9 .,_'\u{2019}:;?/]{0,60}") {
         prop_assume!(!text.split_whitespace().any(|w| ["AND", "OR", "NOT"].contains(&w)));
         prop_assert_eq!(Query::parse(&text, Syntax::Boolean).unwrap(), Query::parse(&text, Syntax::Plain).unwrap());
     }
 
     #[test]
-    fn any_text_parses_or_is_refused(text in "[a-c +()\"-]{0,80}|(AND |OR |NOT |a |\\(|\\)|\"){0,40}") {
+    fn any_query_parses_or_is_refused(text in "[a-c +()\"-]{0,80}|(AND |OR |NOT |a |\\(|\\)|\"){0,40}") {
         let _ = Query::parse(&text, Syntax::Boolean);
     }
 }

@@ -1,4 +1,4 @@
-//! The phrase sidecar: adjacent pairs of words and the shards that hold them (spec §24.3).
+//! The phrase sidecar: adjacent pairs of words and the shards that contain them (spec §24.3).
 //!
 //! `uv pairs`, per pair ascending: `str first, str second`, then df and postings as in the routing index.
 
@@ -11,7 +11,7 @@ use super::portable::{count, read_routes, write_routes, write_text};
 use super::{Route, TermRoutes, bounds};
 use crate::search::analyzer;
 
-/// Two words, the second right behind the first.
+/// Two adjacent words.
 type Pair = (Vec<u8>, Vec<u8>);
 
 /// The adjacent pairs of a collection.
@@ -52,9 +52,9 @@ impl BigramIndex {
         self.pairs.len()
     }
 
-    /// The shards that hold any adjacent pair of the tokens, in a collection of `docs` documents.
+    /// The shards that contain any adjacent pair of the tokens, in a collection of `docs` documents.
     ///
-    /// `None` when a pair is not tracked, or there is none: then only the routing index can answer.
+    /// Returns `None` if a pair is not tracked, or there is none: then only the routing index can decide.
     pub fn route(&self, docs: u64, tokens: &[&str]) -> Option<Vec<Route>> {
         let pairs = tokens.windows(2).map(|pair| match pair {
             [first, second] => self.pairs.get(&(first.as_bytes().to_vec(), second.as_bytes().to_vec())),
@@ -64,7 +64,7 @@ impl BigramIndex {
         Some(bounds(docs, known.into_iter()))
     }
 
-    /// Drops pairs of which `keep` does not approve, for example those of rare words.
+    /// Drops pairs that `keep` rejects, for example those of rare words.
     pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
         self.pairs.retain(|(first, second), _| keep(first, second));
     }
@@ -75,12 +75,12 @@ impl BigramIndex {
 pub struct BigramBuilder {
     index: BigramIndex,
     shard: u32,
-    /// Documents and largest count of the shard under way.
+    /// Documents and max count of the current shard.
     counts: HashMap<Pair, (u64, u32)>,
 }
 
 impl BigramBuilder {
-    /// Counts a document of the current shard; pairs never reach from one field into the next.
+    /// Counts a document of the current shard; pairs never span two fields.
     pub fn add<'a>(&mut self, fields: impl IntoIterator<Item = &'a [u8]>) {
         let mut pairs: HashMap<Pair, u32> = HashMap::new();
         for field in fields {
@@ -99,7 +99,7 @@ impl BigramBuilder {
         }
     }
 
-    /// Ends the current shard; the next one begins.
+    /// Ends the current shard and starts the next one.
     pub fn end_shard(&mut self) {
         for (pair, (df, most)) in self.counts.drain() {
             self.index.pairs.entry(pair).or_default().push(self.shard, df, most);

@@ -1,4 +1,4 @@
-//! `routing.bin`: columns that can be mapped as they are.
+//! `routing.bin`: columns that can be memory-mapped.
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
@@ -6,7 +6,7 @@
 //! | 4 | 4 | version, 1 |
 //! | 8 | 1 | byte order of the sections: 0 little, 1 big |
 //! | 16 | 8 each | documents, shards S, terms T, postings P |
-//! | 48 | 8 each | where the eight sections begin |
+//! | 48 | 8 each | offsets of the eight sections |
 //! | 112 | 8 | file size |
 //!
 //! Sections from byte 128 on, each at a multiple of eight: shard documents `i64 × S`, term offsets `u32 × (T+1)`,
@@ -27,7 +27,7 @@ fn bad(what: impl Into<String>) -> Error {
     Error::corrupt(what.into()).class("bad_routing")
 }
 
-/// Where the sections begin; `None` when the counts overflow.
+/// The offsets of the sections; `None` if the counts overflow.
 fn offsets(shards: u64, terms: u64, postings: u64) -> Option<[u64; 8]> {
     let sizes = [
         shards.checked_mul(8)?,
@@ -48,20 +48,20 @@ fn offsets(shards: u64, terms: u64, postings: u64) -> Option<[u64; 8]> {
 }
 
 impl RoutingIndex {
-    /// Reads `routing.bin`; everything that the counts imply is checked against what is there.
+    /// Reads `routing.bin`; checks everything that the counts imply.
     pub fn parse_file(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, 0, "routing header");
         if cursor.array::<4>()? != MAGIC {
-            return Err(bad("not a routing file: it does not begin with \"TATR\"").offset(0));
+            return Err(bad("not a routing file: it does not start with \"TATR\"").offset(0));
         }
         let version = cursor.u32_le()?;
         if version != VERSION {
-            return Err(bad(format!("routing file version {version}, known is {VERSION}")).offset(4));
+            return Err(bad(format!("routing file version {version}; supported is {VERSION}")).offset(4));
         }
         let big = match cursor.u8()? {
             0 => false,
             1 => true,
-            other => return Err(bad(format!("byte order {other}, known are 0 and 1")).offset(8)),
+            other => return Err(bad(format!("byte order {other}; supported are 0 and 1")).offset(8)),
         };
         cursor.skip(7)?;
         let (docs, shards, terms, postings) =
@@ -83,7 +83,7 @@ impl RoutingIndex {
     pub fn to_file(&self) -> Result<Vec<u8>> {
         let postings: u64 = self.terms.values().map(|routes| routes.shards.len() as u64).sum();
         let counts = [self.docs, self.shard_docs.len() as u64, self.terms.len() as u64, postings];
-        let too_large = || Error::limit("the routing index exceeds what its file can hold");
+        let too_large = || Error::limit("the routing index exceeds the limits of its file format");
         let offsets = offsets(counts[1], counts[2], counts[3]).ok_or_else(too_large)?;
         let blob_len: usize = self.terms.keys().map(Vec::len).sum();
         let mut out = Vec::with_capacity(offsets[7] as usize + blob_len);
@@ -129,7 +129,7 @@ fn pad(out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(8), 0);
 }
 
-/// The columns of a file whose offsets have been checked.
+/// The columns of a file with checked offsets.
 struct Sections<'a> {
     bytes: &'a [u8],
     offsets: [u64; 8],
@@ -163,15 +163,16 @@ impl Sections<'_> {
         let blob = self.bytes.part(self.offsets[7] as usize..)?;
         let mut index = RoutingIndex { docs, shard_docs, terms: BTreeMap::new() };
         if self.u32(1, 0)? != 0 || self.u64(3, 0)? != 0 {
-            return Err(bad("the first term or posting of the routing file does not begin at 0"));
+            return Err(bad("the first term or posting of the routing file does not start at 0"));
         }
         let (mut start, mut from) = (0, 0);
         for i in 0..terms {
             let end = self.u32(1, i + 1)? as usize;
             let to = self.u64(3, i + 1)? as usize;
-            let term = blob.get(start..end).ok_or_else(|| bad(format!("term {i} lies outside the terms")))?;
+            let term =
+                blob.get(start..end).ok_or_else(|| bad(format!("term {i} is outside the terms section")))?;
             if to < from || to > postings {
-                return Err(bad(format!("the postings of term {i} lie outside the postings")));
+                return Err(bad(format!("the postings of term {i} are outside the postings section")));
             }
             let mut routes = TermRoutes { df: self.u64(2, i)?, shards: Vec::with_capacity(to - from) };
             for p in from..to {

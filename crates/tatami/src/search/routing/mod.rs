@@ -1,8 +1,8 @@
-//! Which segments of a collection hold which terms (spec §24).
+//! The routing index: the terms of each segment of a collection (spec §24).
 //!
-//! Per term and shard: how many documents contain it there, and how often at most. That is enough to weigh terms
-//! over all shards, to leave out shards without any word of a query, and to order the rest by the best score they
-//! can hold. The phrase sidecar says the same of adjacent pairs of words.
+//! Per term and shard: the number of documents with the term, and its max frequency. That is enough to weigh
+//! terms over all shards, to skip shards without any word of a query, and to order the rest by their best
+//! possible score. The phrase sidecar has the same for adjacent pairs of words.
 
 mod bigram;
 mod file;
@@ -21,27 +21,27 @@ use super::inverted::InvertedIndex;
 use super::meta::Entry;
 use super::segment::Segment;
 
-/// What one shard says about one term.
+/// The statistics of a term in one shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShardTerm {
     /// Position of the shard in the ordered list of segments.
     pub shard: u32,
     /// Documents of the shard that contain the term.
     pub df: u64,
-    /// The largest frequency in one of them.
+    /// The max frequency in one of them.
     pub max_freq: u32,
 }
 
-/// A shard that can answer a query, with the best score it can hold.
+/// A shard that can answer a query, with its best possible score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Route {
     /// Position of the shard in the ordered list of segments.
     pub shard: u32,
-    /// No document of the shard scores more.
+    /// Upper bound of the score of any document of the shard.
     pub bound: f32,
 }
 
-/// The terms of a collection and the shards that hold them.
+/// The terms of a collection and the shards that contain them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RoutingIndex {
     /// Live documents of all shards.
@@ -114,14 +114,14 @@ impl RoutingIndex {
         self.terms.get(term.as_bytes()).map_or(0, |routes| routes.df)
     }
 
-    /// The shards that hold any of the tokens, the most promising first.
+    /// The shards that contain any of the tokens, the most promising first.
     pub fn route(&self, tokens: &[&str]) -> Vec<Route> {
         let known = tokens.iter().filter_map(|token| self.terms.get(token.as_bytes()));
         bounds(self.docs, known)
     }
 }
 
-/// Contributions at the largest frequencies, summed per shard in the given order; ordered by bound, then shard.
+/// Contributions at the max frequencies, summed per shard in the given order; ordered by bound, then shard.
 fn bounds<'a>(docs: u64, parts: impl Iterator<Item = &'a TermRoutes>) -> Vec<Route> {
     let mut sums: BTreeMap<u32, f32> = BTreeMap::new();
     for part in parts {

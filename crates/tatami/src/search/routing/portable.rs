@@ -41,7 +41,7 @@ impl RoutingIndex {
     }
 }
 
-/// A count of things that take at least `least` bytes each.
+/// A count of items that take at least `least` bytes each.
 pub(super) fn count(cursor: &mut Cursor<'_>, least: usize) -> Result<usize> {
     let n = cursor.uvarint()?;
     cursor.count(n, least)

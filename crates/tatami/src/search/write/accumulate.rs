@@ -1,4 +1,4 @@
-//! Postings in memory, in a compact form: a byte string per term.
+//! Postings in memory, in a compact form: one byte string per term.
 //!
 //! A list is its first document, then the bytes `freq (delta freq)*` as varints.
 
@@ -10,7 +10,7 @@ use tesselle_core::driver::parallel;
 use super::hash::TokenHash;
 use super::shard::{Gathered, Shard};
 
-/// Memory of a term besides its bytes: the slot of the map, the key, the vector.
+/// Memory of a term in addition to its bytes: the slot of the map, the key, the vector.
 const TERM_COST: usize = 96;
 
 /// The postings of one term over a range of documents.
@@ -51,7 +51,7 @@ impl List {
     }
 }
 
-/// Parts that the terms are divided into by their hashes, each filled by one thread at a time.
+/// Parts into which the terms are divided by hash, each filled by one thread at a time.
 pub(crate) const PARTS: usize = 16;
 
 /// A term and its postings.
@@ -83,7 +83,8 @@ impl Accumulator {
         Shard::new(self.hash.clone())
     }
 
-    /// Takes the shards of the documents that follow all before, in order. Uses all threads of the pool.
+    /// Absorbs the shards of the documents that follow all earlier ones, in order. Uses all threads of the
+    /// pool.
     pub(crate) fn absorb(&mut self, shards: &[Gathered]) {
         parallel::for_each(self.parts.iter_mut().enumerate(), |(number, part)| {
             for shard in shards {
@@ -92,7 +93,7 @@ impl Accumulator {
         });
     }
 
-    /// About how many bytes it holds.
+    /// Approximate memory use in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.parts.iter().map(|part| part.memory).sum()
     }

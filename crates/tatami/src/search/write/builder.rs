@@ -22,16 +22,16 @@ use crate::search::snippet::snippet;
 use crate::write::options::WriterOptions;
 use crate::write::writer::Writer;
 
-/// Most postings held in memory when neither the options nor a small budget say otherwise.
+/// Default limit of the postings held in memory, unless the options or a small budget set another.
 const MEMORY: u64 = 256 << 20;
 
-/// Documents that one thread takes at a time: the more, the fewer times a frequent term is met again.
+/// Documents that one thread takes at a time: with more, a frequent term is looked up less often.
 const SHARD_DOCS: usize = 2048;
 
-/// Makes a search segment at `location` from the rows of `batches`.
+/// Builds a search segment at `location` from the rows of `batches`.
 ///
-/// Documents are numbered in the order of their rows. The result is the same whatever the sizes of the batches, the
-/// number of threads and the memory; dropping the work midway leaves nothing behind.
+/// Documents are numbered in row order. The result does not depend on the sizes of the batches, the number of
+/// threads or the memory; dropping the builder midway leaves nothing behind.
 pub fn index(
     batches: impl IntoIterator<Item = Result<RecordBatch>>,
     schema: &SchemaRef,
@@ -46,7 +46,7 @@ pub fn index(
     Box::new(builder).finish()
 }
 
-/// A segment in the making; a sink like any other.
+/// A segment being built; also a sink.
 #[derive(Debug)]
 pub struct SegmentBuilder {
     roles: Roles,
@@ -62,7 +62,7 @@ pub struct SegmentBuilder {
 }
 
 impl SegmentBuilder {
-    /// Starts a segment that takes batches of `schema`.
+    /// Starts a segment that accepts batches of `schema`.
     pub fn create(
         location: &Location,
         schema: &SchemaRef,
@@ -85,14 +85,14 @@ impl SegmentBuilder {
             schema: segment_schema,
             writer,
             accumulator: Accumulator::default(),
-            scratch: Scratch::beside(location),
+            scratch: Scratch::next_to(location),
             runs: Vec::new(),
             docs: 0,
             driver: driver.clone(),
         })
     }
 
-    /// Tokenises the documents in parallel and adds them in order.
+    /// Tokenizes the documents in parallel and adds them in order.
     fn add(&mut self, documents: &Documents) -> Result<()> {
         self.driver.check_canceled()?;
         let first = self.docs;
@@ -101,7 +101,7 @@ impl SegmentBuilder {
             .and_then(|rows| first.checked_add(rows))
             .filter(|end| *end < END);
         self.docs = last.ok_or_else(|| {
-            Error::limit("a segment holds fewer than 4294967295 documents")
+            Error::limit("a segment has fewer than 4294967295 documents")
                 .hint("split them into several segments")
         })?;
         let starts: Vec<usize> = (0..documents.rows).step_by(SHARD_DOCS).collect();
@@ -154,7 +154,7 @@ impl SegmentBuilder {
 
 impl Sink for SegmentBuilder {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        // A batch may be large; what is held beside it should not be.
+        // A batch may be large; the memory held in addition should not be.
         let rows = SHARD_DOCS * self.driver.threads() * 2;
         for start in (0..batch.num_rows()).step_by(rows) {
             let piece = batch.slice(start, rows.min(batch.num_rows() - start));
@@ -210,7 +210,7 @@ fn tokenize(
     (shard.finish(PARTS), part)
 }
 
-/// The bytes of a row; empty where there is no column or no value.
+/// The bytes of a row; empty if there is no column or the value is null.
 pub(super) fn value(array: Option<&BinaryArray>, row: usize) -> &[u8] {
     match array {
         Some(array) if row < array.len() && array.is_valid(row) => array.value(row),
@@ -218,7 +218,7 @@ pub(super) fn value(array: Option<&BinaryArray>, row: usize) -> &[u8] {
     }
 }
 
-/// The column with empty values for nulls, or nothing but empty values.
+/// The column with empty values for nulls, or only empty values.
 fn without_nulls(array: Option<&BinaryArray>, rows: usize) -> BinaryArray {
     match array {
         Some(array) if array.null_count() == 0 => array.clone(),

@@ -1,7 +1,7 @@
-//! Several segments made one, deleted documents dropped (spec §23).
+//! Combines several segments into one, without deleted documents (spec §23).
 //!
-//! Live documents keep their order and get new numbers; stored fields are copied as they are. Lists are put together
-//! from the inverted indexes: the text is not read again.
+//! Live documents keep their order and get new numbers; stored fields are copied. Lists are combined from the
+//! inverted indexes: the text is not tokenized again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -38,7 +38,7 @@ pub fn merge_segments(
     combine(&segments, target, options, overwrite, driver)
 }
 
-/// Writes the live documents of `segments` as one segment; roles of the columns are those of the first.
+/// Writes the live documents of `segments` as one segment; the roles of the columns are those of the first.
 pub(crate) fn combine(
     segments: &[Segment],
     target: &Location,
@@ -46,14 +46,14 @@ pub(crate) fn combine(
     overwrite: bool,
     driver: &Driver,
 ) -> Result<Summary> {
-    let Some(first) = segments.first() else { return Err(Error::invalid("no segment to merge is named")) };
+    let Some(first) = segments.first() else { return Err(Error::invalid("no segments to merge")) };
     let columns = |segment: &Segment| segment.file().footer().schema.clone();
     if segments.iter().any(|segment| columns(segment) != columns(first)) {
         return Err(Error::invalid("the segments do not store the same columns")
-            .hint("segments with bodies and segments with snippets cannot become one"));
+            .hint("segments with bodies and segments with snippets cannot be merged"));
     }
     let renumbering = Renumbering::of(segments)?;
-    let mut scratch = Scratch::beside(target);
+    let mut scratch = Scratch::next_to(target);
     let arrow = first.file().schema();
     let mut writer = Writer::with_schema(target, columns(first), &arrow, options, overwrite, driver)?;
     for segment in segments {
@@ -88,7 +88,8 @@ fn copy(segment: &Segment, writer: &mut Writer, driver: &Driver) -> Result<()> {
 
 /// The new numbers of the live documents.
 struct Renumbering {
-    /// Per segment: the number of its first live document, and how many are live before each 64 documents.
+    /// Per segment: the number of its first live document, and the number of live documents before each group
+    /// of 64.
     segments: Vec<(u32, Option<Vec<u32>>)>,
     docs: u64,
 }
@@ -101,14 +102,14 @@ impl Renumbering {
             let base = u32::try_from(docs).ok().filter(|base| *base < END);
             docs += u64::from(segment.live_docs());
             let Some(base) = base.filter(|_| docs < u64::from(END)) else {
-                return Err(Error::limit("a segment holds fewer than 4294967295 documents"));
+                return Err(Error::limit("a segment has fewer than 4294967295 documents"));
             };
             all.push((base, segment.live().map(LiveDocs::ranks)));
         }
         Ok(Self { segments: all, docs })
     }
 
-    /// The new number of a document; `None` when it is deleted.
+    /// The new number of a document; `None` if it is deleted.
     fn number(&self, segment: usize, live: Option<&LiveDocs>, doc: u32) -> Option<u32> {
         let (base, ranks) = self.segments.get(segment)?;
         match (live, ranks) {
@@ -166,7 +167,7 @@ fn merge_lists(
     }
 }
 
-/// Something that has no order of its own: all are equal.
+/// A value without an order: all are equal.
 struct Opaque<T>(T);
 
 impl<T> PartialEq for Opaque<T> {
@@ -189,7 +190,7 @@ impl<T> Ord for Opaque<T> {
     }
 }
 
-/// The terms of a dictionary one after the other, a block in memory at a time.
+/// Iterates over the terms of a dictionary, with one block in memory at a time.
 struct TermStream<'a> {
     dictionary: &'a Dictionary,
     next: usize,

@@ -1,4 +1,4 @@
-//! Terms in ascending order to the runs of a segment.
+//! Encodes terms in ascending order into the runs of a segment.
 
 use tesselle_codec::varint;
 use tesselle_core::driver::parallel;
@@ -9,10 +9,10 @@ use super::scratch::{RunBytes, Scratch, Spool, Spooled};
 use crate::search::meta::{BLOCK_TERMS, BlockTreeWriter, DictionaryKind, Entry, FlatWriter, encode_list};
 use crate::write::writer::InvertedRuns;
 
-/// A run is one record, whose length has 32 bits.
+/// Maximum size of a run: it is one record with a 32-bit length.
 const MAX_RUN: u64 = u32::MAX as u64;
 
-/// Postings kept in memory before they go to a scratch file.
+/// Postings kept in memory before they are moved to a scratch file.
 const SPOOL_LIMIT: usize = 64 << 20;
 
 /// Terms that one thread encodes at a time: whole blocks of the dictionary.
@@ -47,7 +47,7 @@ impl TermWriter {
         Ok(())
     }
 
-    /// Adds the terms of a writer of the same kind, which come next; no block may be half full.
+    /// Appends the terms of a writer of the same kind; no block may be incomplete.
     fn append(&mut self, other: Self) -> Result<()> {
         match (self, other) {
             (Self::Flat(flat), Self::Flat(other)) => flat.append(&other),
@@ -58,7 +58,7 @@ impl TermWriter {
     }
 }
 
-/// Takes the postings of each term, in ascending order of terms.
+/// Adds the postings of each term, in ascending order of terms.
 #[derive(Debug)]
 pub(crate) struct RunEncoder {
     terms: TermWriter,
@@ -76,7 +76,7 @@ pub(crate) struct EncodedRuns {
     pub(crate) kind: DictionaryKind,
     pub(crate) term_count: u64,
     pub(crate) terms: Vec<u8>,
-    /// The number of lists, which both of the following begin with.
+    /// The number of lists, which both of the following start with.
     pub(crate) lists: Vec<u8>,
     pub(crate) postings: Spooled,
     pub(crate) skips: Spooled,
@@ -95,7 +95,7 @@ impl RunEncoder {
         }
     }
 
-    /// Adds a term with its documents, ascending, and their frequencies; a term without documents is left out.
+    /// Adds a term with its ascending documents and their frequencies; a term without documents is skipped.
     pub(crate) fn push(
         &mut self,
         term: &[u8],
@@ -117,8 +117,8 @@ impl RunEncoder {
         self.terms.push(term, entry)
     }
 
-    /// Adds many terms, each with the packed lists of consecutive documents; all threads of the pool encode. The next
-    /// call must not come before a multiple of [`CHUNK_TERMS`] is reached.
+    /// Adds many terms, each with the packed lists of consecutive documents; encodes on all threads of the
+    /// pool. The next call must not come before a multiple of [`CHUNK_TERMS`] is reached.
     pub(crate) fn push_lists(
         &mut self,
         terms: &[(Box<str>, Vec<List>)],
@@ -173,7 +173,7 @@ impl RunEncoder {
         };
         let longest = runs.postings.len().max(runs.skips.len()) + runs.lists.len() as u64;
         if longest.max(runs.terms.len() as u64) > MAX_RUN {
-            return Err(Error::limit("the inverted index exceeds 4 GiB, the most that one segment holds")
+            return Err(Error::limit("the inverted index exceeds 4 GiB, the maximum of one segment")
                 .hint("split the documents into several segments; a folder of them is searched as one"));
         }
         Ok(runs)
@@ -188,7 +188,7 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// Encodes terms whose posting lists are numbered from `list` on.
+    /// Encodes terms with posting lists numbered from `list` on.
     fn encode(terms: &[(Box<str>, Vec<List>)], mut list: u32, kind: DictionaryKind) -> Result<Self> {
         let mut chunk = Self { terms: TermWriter::new(kind), postings: Vec::new(), skips: Vec::new() };
         let (mut docs, mut freqs, mut payload) = (Vec::new(), Vec::new(), Vec::new());

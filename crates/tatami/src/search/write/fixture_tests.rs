@@ -39,13 +39,13 @@ fn batch(documents: &[Value]) -> RecordBatch {
     RecordBatch::try_new(schema(), FIELDS.map(column).to_vec()).unwrap()
 }
 
-/// The whole set of fixtures where it is named, else the cases next to the tests.
+/// The directory of all fixtures if it is set, otherwise the cases next to the tests.
 fn fixtures() -> PathBuf {
     let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tatami-0.3.0");
     std::env::var_os("TESSELLE_FIXTURES").map_or_else(own, |root| Path::new(&root).join("tatami"))
 }
 
-/// The original's segments that were built from listed documents: file, documents, snippet length.
+/// The original's segments built from listed documents: file, documents, snippet length.
 fn originals() -> Vec<(PathBuf, Vec<Value>, usize)> {
     let root = fixtures();
     let mut originals = Vec::new();
@@ -56,7 +56,7 @@ fn originals() -> Vec<(PathBuf, Vec<Value>, usize)> {
         let documents = expected["documents"].as_array().unwrap().clone();
         match expected["segment_order"].as_array() {
             None => {
-                // The same documents with their bodies stored, where the case has that.
+                // The same documents with stored bodies, if the case has that.
                 let names = ["seg.tatami", "full.tatami"].map(|name| root.join(case).join(name));
                 let there = names.into_iter().filter(|path| path.exists());
                 originals.extend(there.map(|path| (path, documents.clone(), snippet_chars)));

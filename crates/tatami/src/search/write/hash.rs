@@ -1,10 +1,10 @@
-//! A quick hash for short strings, seeded per map so that nobody can prepare documents that collide.
+//! A fast hash for short strings, seeded per map so that colliding documents cannot be crafted.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 const FOLD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Makes hashers of one seed.
+/// Builds hashers with one seed.
 #[derive(Debug, Clone)]
 pub(crate) struct TokenHash(u64);
 

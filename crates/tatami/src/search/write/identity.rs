@@ -7,8 +7,8 @@ use tesselle_core::hex;
 use super::builder::value;
 use super::roles::Documents;
 
-/// The ids of a batch whose first document has number `first`. Documents without one get the SHA-256 of their URL,
-/// as is the custom, or their number.
+/// The ids of a batch whose first document has number `first`. Documents without an id get the SHA-256 of
+/// their URL, by convention, or their number.
 pub(super) fn doc_ids(documents: &Documents, first: u32) -> BinaryArray {
     let ids = (0..documents.rows).map(|row| {
         if let Some(given) = documents.id.as_ref().filter(|ids| row < ids.len() && ids.is_valid(row)) {

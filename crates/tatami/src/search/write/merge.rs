@@ -36,7 +36,8 @@ fn write_term(staged: &mut dyn Staged, head: &mut Vec<u8>, term: &str, list: &Li
     staged.write(&list.bytes)
 }
 
-/// Merges the runs, oldest documents first, and what is still accumulated, which comes last, into `encoder`.
+/// Merges the runs, oldest documents first, and the remaining accumulated terms, which come last, into
+/// `encoder`.
 pub(crate) fn merge(
     runs: &[Location],
     mut accumulator: Accumulator,
@@ -54,7 +55,7 @@ pub(crate) fn merge(
     let mut sources: Vec<Source> =
         runs.iter().map(|run| RunReader::open(run).map(Source::Run)).collect::<Result<_>>()?;
     sources.push(Source::Memory(accumulator.take_sorted().into_iter()));
-    // The next term of every source; equal terms come in the order of the sources, that is of documents.
+    // The next term of every source; equal terms are in source order, which is document order.
     let mut heads: Vec<Option<List>> = Vec::with_capacity(sources.len());
     let mut heap = BinaryHeap::new();
     for (i, source) in sources.iter_mut().enumerate() {
@@ -74,7 +75,7 @@ pub(crate) fn merge(
     batch.flush(encoder, scratch)
 }
 
-/// Terms whose lists are complete but for the last one's.
+/// Terms with complete lists, except possibly the last one.
 #[derive(Default)]
 struct Batch {
     terms: Vec<(Box<str>, Vec<List>)>,
@@ -84,7 +85,7 @@ struct Batch {
 /// Terms that are encoded together: whole blocks of the dictionary, enough for every thread.
 const BATCH_TERMS: usize = 32 * CHUNK_TERMS;
 
-/// Packed postings that are held for encoding together; they take several times as much unpacked.
+/// Packed postings held for encoding together; unpacked they take several times as much.
 const BATCH_BYTES: usize = 32 << 20;
 
 impl Batch {
@@ -122,7 +123,7 @@ impl Batch {
 
 type Heap = BinaryHeap<Reverse<(Box<str>, usize)>>;
 
-/// Puts the next term of source `i` on the heap and gives its list.
+/// Pushes the next term of source `i` onto the heap and returns its list.
 fn advance(source: &mut Source, i: usize, heap: &mut Heap) -> Result<Option<List>> {
     let Some((term, list)) = source.next()? else { return Ok(None) };
     heap.push(Reverse((term, i)));
@@ -143,14 +144,14 @@ impl Source {
     }
 }
 
-/// How much of a run is read at once.
+/// Bytes of a run read at once.
 const WINDOW: u64 = 256 << 10;
 
-/// Reads a run from front to back.
+/// Reads a run sequentially.
 struct RunReader {
     location: Location,
     size: u64,
-    /// Of the byte after `window`, in the file.
+    /// File offset of the byte after `window`.
     at: u64,
     window: Bytes,
     pos: usize,
@@ -168,7 +169,8 @@ impl RunReader {
         }
         let len = self.varint()?;
         let term = self.bytes(len)?;
-        let term = String::from_utf8(term).map_err(|_| Error::internal("a scratch run holds a torn term"))?;
+        let term =
+            String::from_utf8(term).map_err(|_| Error::internal("a scratch run has an invalid term"))?;
         let (first, count, len) = (self.varint()?, self.varint()?, self.varint()?);
         let bytes = self.bytes(len)?;
         let list = List { first: first as u32, last: 0, count: count as u32, bytes };

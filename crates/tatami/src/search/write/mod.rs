@@ -1,8 +1,8 @@
-//! Building segments: documents in, one file out, memory bounded by a budget.
+//! Builds segments: documents in, one file out, with memory bounded by a budget.
 //!
-//! Documents are tokenised in parallel into a term map, which is spilled as a sorted run whenever it outgrows the
-//! budget; at the end the runs are merged term by term. The result depends on the documents alone, not on the
-//! budget, the threads or the batches.
+//! Documents are tokenized in parallel into a term map, which is spilled as a sorted run whenever it exceeds
+//! the budget; at the end the runs are merged term by term. The result depends only on the documents, not on
+//! the budget, the threads or the batches.
 
 mod accumulate;
 mod builder;

@@ -1,20 +1,22 @@
-//! How a segment is built.
+//! Options for building a segment.
 
 use crate::search::meta::DictionaryKind;
 use crate::search::snippet::DEFAULT_SNIPPET_CHARS;
 
-/// How a segment is built from a table.
+/// Options for building a segment from a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexOptions {
-    /// Columns whose words can be found. `title`, `url` and `anchor` are fields of their own, all others make up the
-    /// body, in this order.
+    /// Columns to search in. `title`, `url` and `anchor` are separate fields, all others form the body, in
+    /// this order.
     pub text: Vec<String>,
-    /// Columns that hits show. `doc_id`, `url` and `title` have their places; columns of the body mean the whole
-    /// body; any other column is kept as it is. `None`: `doc_id`, `url`, `title` and the body.
+    /// Columns to show with hits. `doc_id`, `url` and `title` are standard fields; columns of the body stand
+    /// for the whole body; any other column is stored unchanged. `None`: `doc_id`, `url`, `title` and the
+    /// body.
     pub stored: Option<Vec<String>>,
-    /// The column with the stable id; `None`: `doc_id` if there is one, else made from the URL or the row number.
+    /// The column with the stable id; `None`: `doc_id` if it exists, otherwise derived from the URL or the
+    /// row number.
     pub id: Option<String>,
-    /// Characters of the lead that is kept where the body is not stored.
+    /// Number of characters of the snippet that is stored if the body is not.
     pub snippet_chars: usize,
     /// The layout of the term dictionary.
     pub dictionary: DictionaryKind,

@@ -1,4 +1,4 @@
-//! Which column of a table becomes which field of a document.
+//! Maps the columns of a table to the fields of a document.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::search::segment::Shape;
 /// Names of the columns that every segment has, except the fourth.
 const FIXED: [&str; 8] = ["doc_id", "url", "title", "", "norm_body", "norm_title", "norm_anchor", "norm_url"];
 
-/// The columns of the input by what they are for.
+/// The columns of the input by role.
 #[derive(Debug)]
 pub(super) struct Roles {
     pub(super) shape: Shape,
@@ -57,9 +57,8 @@ impl Roles {
         let find =
             |name: &str| input.index_of(name).map_err(|_| Error::unknown_name("column", name, known()));
         if options.text.is_empty() {
-            return Err(
-                Error::invalid("no column to search in is named").suggest("name {}", [Action::SearchColumns])
-            );
+            return Err(Error::invalid("no column to search in is given")
+                .suggest("specify {}", [Action::SearchColumns]));
         }
         let mut searched = Vec::new();
         for name in &options.text {
@@ -126,7 +125,8 @@ impl Roles {
 
     /// The columns of the segment.
     pub(super) fn schema(&self) -> SchemaRef {
-        // Text may hold bytes that are not UTF-8, so it travels as Binary; the metadata makes it text in the file.
+        // Strings may contain bytes that are not UTF-8, so they are passed as Binary; the metadata makes them
+        // strings in the file.
         let metadata = HashMap::from([(TYPE_KEY.to_owned(), LogicalType::String.name().to_owned())]);
         let text = |name: &str| Field::new(name, DataType::Binary, false).with_metadata(metadata.clone());
         let norm = |name: &str| Field::new(name, DataType::UInt16, false);
@@ -188,15 +188,15 @@ fn check_text(field: &Field) -> Result<()> {
     if fits {
         return Ok(());
     }
-    Err(Error::invalid(format!("column '{}' of type {} is not text", field.name(), field.data_type()))
+    Err(Error::invalid(format!("column '{}' of type {} is not a string", field.name(), field.data_type()))
         .suggest("{} must be string or binary columns", [Action::SearchColumns]))
 }
 
-/// A column as bytes: text of any layout as it is, everything else as it prints.
+/// A column as bytes: strings of any layout unchanged, everything else as it is printed.
 fn as_bytes(batch: &RecordBatch, column: usize) -> Result<BinaryArray> {
     let Some(array) = batch.columns().get(column) else {
         return Err(Error::invalid(format!(
-            "a batch has {} columns, number {column} is wanted",
+            "a batch has {} columns, column {column} is needed",
             batch.num_columns()
         )));
     };
@@ -216,11 +216,11 @@ fn as_bytes(batch: &RecordBatch, column: usize) -> Result<BinaryArray> {
     match (text.as_binary_opt::<i32>(), text.as_string_opt::<i32>()) {
         (Some(array), _) => Ok(array.clone()),
         (_, Some(array)) => Ok(BinaryArray::from(array.clone())),
-        _ => Err(Error::internal("a cast to text gave something else")),
+        _ => Err(Error::internal("a cast to string returned another type")),
     }
 }
 
-/// Joins the parts of the body, a line break between them; one part stays as it is.
+/// Joins the parts of the body with line breaks; a single part is unchanged.
 fn join(mut parts: Vec<BinaryArray>) -> Option<BinaryArray> {
     if parts.len() <= 1 {
         return parts.pop();

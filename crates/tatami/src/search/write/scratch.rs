@@ -1,10 +1,10 @@
-//! Files that live only while a segment is built, beside its target.
+//! Scratch files next to the target, which exist only while a segment is built.
 
 use bytes::Bytes;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Location, Result};
 
-/// Names scratch files and removes them all in the end.
+/// Names scratch files and removes them all at the end.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: Location,
@@ -13,14 +13,14 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Scratch files beside `target`.
-    pub(crate) fn beside(target: &Location) -> Self {
+    /// Scratch files next to `target`.
+    pub(crate) fn next_to(target: &Location) -> Self {
         let stem = format!(".{}.{}.scratch", target.name(), std::process::id());
         let folder = target.parent().unwrap_or_else(|| Location::new(target.storage().clone(), ""));
         Self { folder, stem, made: 0 }
     }
 
-    /// A new file and the place where it can be read once it is committed.
+    /// A new file and its location for reading once it is committed.
     pub(crate) fn create(&mut self) -> Result<(Box<dyn Staged>, Location)> {
         let location = self.folder.join(&format!("{}-{}", self.stem, self.made));
         self.made += 1;
@@ -32,13 +32,13 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         for i in 0..self.made {
             let location = self.folder.join(&format!("{}-{i}", self.stem));
-            // A file that cannot be removed bothers nobody but the eye; its name says what it is.
+            // A file that cannot be removed does no harm; its name identifies it.
             let _ = location.storage().remove(location.path());
         }
     }
 }
 
-/// Bytes in the making: in memory while they are few, then in a scratch file.
+/// Bytes being written: in memory while they are few, then in a scratch file.
 pub(crate) struct Spool {
     limit: usize,
     memory: Vec<u8>,
@@ -104,7 +104,7 @@ impl Default for Spooled {
     }
 }
 
-/// The bytes of one run: a few in front, then many.
+/// The bytes of one run: a short prefix, then the rest.
 #[derive(Debug, Default)]
 pub(crate) struct RunBytes {
     pub(crate) head: Vec<u8>,
@@ -122,14 +122,14 @@ impl RunBytes {
         self.head.len() as u64 + self.body.len()
     }
 
-    /// Hands out the bytes piece by piece.
+    /// Returns the bytes part by part.
     pub(crate) fn for_each(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         take(&self.head)?;
         self.body.for_each(take)
     }
 }
 
-/// How much of a file is read at once.
+/// Bytes of a file read at once.
 const WINDOW: u64 = 1 << 20;
 
 impl Spooled {
@@ -137,7 +137,7 @@ impl Spooled {
         self.len
     }
 
-    /// Hands out the bytes piece by piece.
+    /// Returns the bytes part by part.
     pub(crate) fn for_each(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         match &self.source {
             Source::Memory(bytes) => take(bytes),

@@ -1,7 +1,7 @@
-//! The terms of some consecutive documents, made by one thread.
+//! The terms of some consecutive documents, collected by one thread.
 //!
-//! Nothing is allocated per term or posting: the bytes of all terms lie in one arena, postings in one list in the order
-//! they are met, which is that of documents. They are gathered by term when the shard is done.
+//! Nothing is allocated per term or posting: the bytes of all terms are in one arena, postings in one list in
+//! order of appearance, which is document order. They are grouped by term when the shard is done.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -10,12 +10,13 @@ use tesselle_core::Within;
 use super::hash::TokenHash;
 use crate::search::analyzer;
 
-/// A term: where its bytes end in the arena (they begin where those of the term before end), and its last posting.
+/// A term: the end of its bytes in the arena (they start at the end of those of the previous term), and its
+/// last posting.
 #[derive(Debug, Clone, Copy)]
 struct Term {
     hash: u64,
     end: usize,
-    /// Of its last document in the list of postings.
+    /// Index of its last document in the list of postings.
     last: usize,
     postings: u32,
 }
@@ -31,7 +32,7 @@ struct Posting {
 #[derive(Debug)]
 pub(crate) struct Shard {
     hash: TokenHash,
-    /// Numbers of terms by the low bits of their hashes; [`FREE`] where there is none. At most half full.
+    /// Indexes of terms by the low bits of their hashes; [`FREE`] if unused. At most half full.
     slots: Vec<u32>,
     terms: Vec<Term>,
     arena: Vec<u8>,
@@ -42,7 +43,7 @@ const FREE: u32 = u32::MAX;
 const FIRST_SLOTS: usize = 1 << 12;
 
 impl Shard {
-    /// An empty shard; those that are absorbed together share their hash.
+    /// An empty shard; shards that are absorbed together share their hash.
     pub(crate) fn new(hash: TokenHash) -> Self {
         Self {
             hash,
@@ -53,7 +54,8 @@ impl Shard {
         }
     }
 
-    /// Counts the tokens of one field of `doc`; documents come in ascending order. Gives the number of tokens.
+    /// Counts the tokens of one field of `doc`; documents arrive in ascending order. Returns the number of
+    /// tokens.
     pub(crate) fn add(&mut self, doc: u32, text: &[u8]) -> usize {
         let mut count = 0;
         analyzer::tokenize(text, |token, _| {
@@ -80,7 +82,7 @@ impl Shard {
         }
     }
 
-    /// The number of a term, a new one if it was not met before.
+    /// The index of a term, a new one if it is new.
     #[inline]
     fn term(&mut self, hash: u64, token: &[u8]) -> u32 {
         let mask = self.slots.len() - 1;
@@ -134,7 +136,7 @@ impl Shard {
         self.arena.within(start..end)
     }
 
-    /// Gathers the postings by term, and the terms by part.
+    /// Groups the postings by term, and the terms by part.
     pub(crate) fn finish(self, parts: usize) -> Gathered {
         let mut starts = Vec::with_capacity(self.terms.len() + 1);
         let mut total = 0;
@@ -154,7 +156,7 @@ impl Shard {
         }
         let mut by_part: Vec<Vec<u32>> = vec![Vec::with_capacity(self.terms.len() / parts * 5 / 4); parts];
         for (number, term) in self.terms.iter().enumerate() {
-            // The low bits choose the slot, so the part is chosen by the high ones.
+            // The low bits select the slot, so the high ones select the part.
             if let Some(part) = by_part.get_mut((term.hash >> 40) as usize % parts) {
                 part.push(number as u32);
             }
@@ -172,7 +174,7 @@ impl Shard {
 #[derive(Debug)]
 pub(crate) struct Gathered {
     shard: Shard,
-    /// Where the postings of each term begin, and one past the last.
+    /// Start of the postings of each term, and one past the last.
     starts: Vec<usize>,
     /// Documents and frequencies.
     postings: Vec<(u32, u32)>,
@@ -184,7 +186,7 @@ impl Gathered {
     pub(crate) fn part(&self, part: usize) -> impl Iterator<Item = (&str, &[(u32, u32)])> {
         self.by_part.get(part).into_iter().flatten().map(|number| {
             let number = *number as usize;
-            // Tokens are text, and nothing else was put into the arena.
+            // Tokens are valid UTF-8, and nothing else is in the arena.
             let term = std::str::from_utf8(self.shard.bytes(number)).unwrap_or_default();
             let range = self.starts.get(number).copied().zip(self.starts.get(number + 1).copied());
             let postings = range.and_then(|(start, end)| self.postings.get(start..end));
@@ -198,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn postings_are_gathered_by_term_whatever_the_number_of_parts() {
+    fn postings_are_grouped_by_term_for_any_number_of_parts() {
         for parts in [1, 3, 16] {
             let mut shard = Shard::new(TokenHash::default());
             for doc in 0..500u32 {

@@ -13,7 +13,7 @@ use crate::search::meta::DictionaryKind;
 
 fn encoded(documents: &[String], spill_every: usize, shard_docs: usize) -> (Vec<u8>, Bytes, Bytes) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
-    let mut scratch = Scratch::beside(&Location::new(Arc::clone(&storage), "folder/out.tatami"));
+    let mut scratch = Scratch::next_to(&Location::new(Arc::clone(&storage), "folder/out.tatami"));
     let mut accumulator = Accumulator::default();
     let (mut runs, mut doc) = (Vec::new(), 0);
     for (i, texts) in documents.chunks(shard_docs).enumerate() {
@@ -59,9 +59,9 @@ proptest! {
 }
 
 #[test]
-fn a_spool_gives_back_what_it_took() {
+fn a_spool_returns_what_was_written() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
-    let mut scratch = Scratch::beside(&Location::new(storage, "out"));
+    let mut scratch = Scratch::next_to(&Location::new(storage, "out"));
     for limit in [0, 10, 1000] {
         let mut spool = Spool::new(limit);
         for i in 0..100u8 {

@@ -21,7 +21,7 @@ pub(crate) struct AlignedBuffer {
     pages: Pages,
     compression: Compression,
     pub(super) columns: Vec<AlignedColumn>,
-    /// Whether there is anything to flush.
+    /// Whether there is something to flush.
     used: bool,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct AlignedColumn {
     pages: Pages,
 }
 
-/// A column as it is encoded: the rows of a write where they lie, or those that wait.
+/// A column to encode: borrowed rows of a write, or buffered rows.
 type Source<'a> = (Slice<'a>, Option<&'a [bool]>);
 
 impl AlignedColumn {
@@ -75,7 +75,7 @@ impl AlignedColumn {
         (self.values.as_slice(), self.present.as_deref())
     }
 
-    /// Bytes that a row without a value takes.
+    /// Bytes of a row without a value.
     fn blank_size(&self) -> usize {
         blanks(self.schema.data_type, 1).as_slice().size()
     }
@@ -97,7 +97,7 @@ impl AlignedBuffer {
         !self.used
     }
 
-    /// Takes rows in; nothing is taken when anything is wrong with them. Gives the bytes that they take.
+    /// Adds rows; adds none of them on an error. Returns their size in bytes.
     pub(super) fn write(
         &mut self,
         times: &[i64],
@@ -136,7 +136,7 @@ impl AlignedBuffer {
         Ok(bytes)
     }
 
-    /// Encodes rows from where they lie, and lets the last of them wait.
+    /// Encodes borrowed rows, and buffers the last of them.
     fn write_direct(&mut self, times: &[i64], sources: &[Source<'_>], encoder: &Encoder<'_>) -> Result<()> {
         let done = self.encode(Some((times, sources)), encoder)?;
         self.used |= done > 0;
@@ -149,7 +149,7 @@ impl AlignedBuffer {
         Ok(())
     }
 
-    /// Lets rows wait with those before them, and encodes what fills pages.
+    /// Buffers rows after those already buffered, and encodes full pages.
     fn write_waiting(
         &mut self,
         times: &[i64],
@@ -178,7 +178,7 @@ impl AlignedBuffer {
         Ok(())
     }
 
-    /// Encodes the full pages of the given rows, or of those that wait; gives how many rows they take.
+    /// Encodes the full pages of the given rows, or of the buffered ones; returns the number of their rows.
     fn encode(&mut self, given: Option<(&[i64], &[Source<'_>])>, encoder: &Encoder<'_>) -> Result<usize> {
         let limits = encoder.setting.pages;
         let waiting: Vec<Source<'_>>;
@@ -232,7 +232,7 @@ impl AlignedBuffer {
         Ok(jobs)
     }
 
-    /// Sorts what waits, if it has to be; says how many rows gave way to a later one of their time.
+    /// Sorts the buffered rows if needed; returns the number of rows replaced by later ones at the same time.
     pub(super) fn settle(&mut self) -> u64 {
         let Some(rows) = self.timeline.sorted_rows() else { return 0 };
         let gone = self.timeline.times.len() - rows.len();
@@ -248,7 +248,7 @@ impl AlignedBuffer {
         gone as u64
     }
 
-    /// The chunks to write, the times first; [`AlignedBuffer::settle`] came before.
+    /// The chunks to write, the times first; requires [`AlignedBuffer::settle`].
     pub(super) fn chunks(&self, encoder: &Encoder<'_>) -> Result<Vec<ChunkJob<'_>>> {
         let times = self.timeline.times.as_slice();
         let sources: Vec<Source<'_>> = self.columns.iter().map(AlignedColumn::source).collect();

@@ -1,4 +1,4 @@
-//! Points of a device on their way into pages: what does not fill a page waits for more, pages wait for the flush.
+//! Buffers of the points of a device: points wait for a full page, pages wait for the flush.
 
 mod aligned;
 mod ordinary;
@@ -25,18 +25,18 @@ pub struct Column<'a> {
     pub name: &'a str,
     /// One value per row.
     pub values: &'a Values,
-    /// Rows that have a value; `None` is all of them.
+    /// Non-null rows; `None` means all.
     pub present: Option<&'a [bool]>,
 }
 
-/// One column of a write in buffers of any owner.
+/// One column of a write, borrowed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Input<'a> {
     /// The measurement.
     pub(crate) name: &'a str,
     /// One value per row.
     pub(crate) values: Slice<'a>,
-    /// Rows that have a value; `None` is all of them.
+    /// Non-null rows; `None` means all.
     pub(crate) present: Option<&'a [bool]>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Encoder<'a> {
 }
 
 impl Encoder<'_> {
-    /// Whether so many rows of these columns may fill a page; told without looking at each row.
+    /// Whether this many rows of these columns may fill a page; determined without visiting each row.
     fn may_close(&self, rows: usize, columns: &[Slice<'_>]) -> bool {
         let limits = self.setting.pages;
         rows >= limits.points
@@ -105,13 +105,16 @@ impl DeviceBuffer {
     /// Adds a series to an ordinary device.
     pub(crate) fn add_series(&mut self, schema: MeasurementSchema) -> Result<()> {
         let Self::Ordinary(series) = self else {
-            return Err(Error::invalid(format!("series '{}' cannot join an aligned device", schema.name)));
+            return Err(Error::invalid(format!(
+                "series '{}' cannot be added to an aligned device",
+                schema.name
+            )));
         };
         series.push(SeriesBuffer::new(schema));
         Ok(())
     }
 
-    /// Takes rows in; nothing is taken when anything is wrong with them. Gives the bytes that they take.
+    /// Adds rows; adds none of them on an error. Returns their size in bytes.
     pub(crate) fn write(
         &mut self,
         times: &[i64],
@@ -122,13 +125,13 @@ impl DeviceBuffer {
         for column in columns {
             let rows = column.present.map_or(times.len(), <[bool]>::len);
             if column.values.len() != times.len() || rows != times.len() {
-                let text = format!(
+                let message = format!(
                     "column '{}' has {} rows for {} times",
                     column.name,
                     column.values.len(),
                     times.len()
                 );
-                return Err(Error::invalid(text));
+                return Err(Error::invalid(message));
             }
         }
         match self {
@@ -137,7 +140,7 @@ impl DeviceBuffer {
         }
     }
 
-    /// Whether nothing waits.
+    /// Whether nothing is buffered.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Ordinary(series) => series.iter().all(SeriesBuffer::is_empty),
@@ -145,8 +148,8 @@ impl DeviceBuffer {
         }
     }
 
-    /// Sorts what waits, if it has to be; says how many points, of an aligned device rows, gave way to a later one of
-    /// their time.
+    /// Sorts the buffered points if needed; returns the number of points (of an aligned device rows) replaced
+    /// by later ones at the same time.
     pub(crate) fn settle(&mut self) -> u64 {
         match self {
             Self::Ordinary(series) => series.iter_mut().map(SeriesBuffer::settle).sum(),
@@ -154,7 +157,7 @@ impl DeviceBuffer {
         }
     }
 
-    /// The chunks to write; each is finished on its own. [`DeviceBuffer::settle`] came before.
+    /// The chunks to write; each is finished on its own. Requires [`DeviceBuffer::settle`].
     pub(crate) fn chunks(&self, encoder: &Encoder<'_>) -> Result<Vec<ChunkJob<'_>>> {
         match self {
             Self::Ordinary(series) => {
@@ -164,7 +167,7 @@ impl DeviceBuffer {
         }
     }
 
-    /// Forgets what has been written, and gives its memory back: the next points may be another device's.
+    /// Drops what has been written, and frees its memory: the next points may belong to another device.
     pub(crate) fn flushed(&mut self) {
         match self {
             Self::Ordinary(series) => {
@@ -175,12 +178,12 @@ impl DeviceBuffer {
     }
 }
 
-/// A chunk that waits to be finished.
+/// An unfinished chunk.
 #[derive(Debug)]
 pub(crate) struct ChunkJob<'a> {
-    /// What is encoded already.
+    /// Encoded pages.
     pages: &'a Pages,
-    /// What is not.
+    /// Pages still to be encoded.
     rest: Vec<PageJob<'a>>,
     header: ChunkHeader,
 }
@@ -218,10 +221,10 @@ fn check_type(schema: &MeasurementSchema, values: Slice<'_>) -> Result<()> {
         return Ok(());
     }
     let (name, type_name) = (&schema.name, schema.data_type.name());
-    Err(Error::invalid(format!("column '{name}' is {type_name}, but {:?} values came", values.physical())))
+    Err(Error::invalid(format!("column '{name}' is {type_name}, got {:?} values", values.physical())))
 }
 
-/// Rows without a value.
+/// Number of rows without a value.
 pub(super) fn blanks(data_type: DataType, n: usize) -> Values {
     match Values::empty(data_type) {
         Values::Boolean(_) => Values::Boolean(vec![false; n]),

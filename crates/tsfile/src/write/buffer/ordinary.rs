@@ -20,15 +20,15 @@ pub(crate) struct SeriesBuffer {
     timeline: Timeline,
     values: Values,
     pages: Pages,
-    /// Whether there is anything to flush.
+    /// Whether there is something to flush.
     used: bool,
 }
 
-/// What a write does to one series.
+/// The effect of a write on one series.
 struct Part<'a> {
     target: usize,
     mark: Mark,
-    /// The rows are encoded from where they lie; otherwise they have been appended to those that wait.
+    /// The rows are encoded zero-copy; otherwise they have been appended to the buffered ones.
     direct: Option<Slice<'a>>,
     pages: Vec<Range<usize>>,
     bytes: usize,
@@ -57,7 +57,8 @@ impl SeriesBuffer {
         Ok(PageJob { name: &self.schema.name, times, content, compression: self.schema.compression })
     }
 
-    /// Sorts what waits, if it has to be; says how many points gave way to a later one of their time.
+    /// Sorts the buffered points if needed; returns the number of points replaced by later ones at the same
+    /// time.
     pub(super) fn settle(&mut self) -> u64 {
         let Some(rows) = self.timeline.sorted_rows() else { return 0 };
         let gone = self.timeline.times.len() - rows.len();
@@ -66,7 +67,7 @@ impl SeriesBuffer {
         gone as u64
     }
 
-    /// The chunk to write; [`SeriesBuffer::settle`] came before.
+    /// The chunk to write; requires [`SeriesBuffer::settle`].
     pub(super) fn chunk(&self, encoder: &Encoder<'_>) -> Result<ChunkJob<'_>> {
         let times = self.timeline.times.as_slice();
         let values = self.values.as_slice();
@@ -84,7 +85,7 @@ impl SeriesBuffer {
     }
 }
 
-/// Takes rows in; nothing is taken when anything is wrong with them. Gives the bytes that they take.
+/// Adds rows; adds none of them on an error. Returns their size in bytes.
 pub(super) fn write(
     series: &mut [SeriesBuffer],
     times: &[i64],
@@ -141,7 +142,7 @@ pub(super) fn write(
             return Err(error);
         }
     }
-    // What does not fill a page waits.
+    // Rows that do not fill a page are buffered.
     for part in &parts {
         let Some(buffer) = series.get_mut(part.target) else { continue };
         let done = part.pages.last().map_or(0, |range| range.end);
@@ -158,7 +159,7 @@ pub(super) fn write(
     Ok(parts.iter().map(|part| part.bytes).sum())
 }
 
-/// Encodes the pages that are full.
+/// Encodes the full pages.
 fn encode(
     series: &mut [SeriesBuffer],
     times: &[i64],

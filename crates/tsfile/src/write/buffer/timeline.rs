@@ -1,23 +1,23 @@
-//! Times in order, with what has been flushed before them.
+//! Times in order, after those already flushed.
 
 use tesselle_core::{Action, Error, Result, Within};
 
 use super::super::options::Order;
 use super::super::values::Rows;
 
-/// The times that wait for a page, and what came before them.
+/// The buffered times, and the max of earlier ones.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// Of the rows that wait.
+    /// Times of the buffered rows.
     pub(crate) times: Vec<i64>,
-    /// The greatest time so far.
+    /// The max time so far.
     last: Option<i64>,
-    /// The greatest time that has been flushed.
+    /// The max flushed time.
     flushed: Option<i64>,
     sorted: bool,
 }
 
-/// Where a timeline stood, to go back to when a write fails.
+/// A saved state of a timeline, restored when a write fails.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
     len: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Mark {
     sorted: bool,
 }
 
-/// Whether every time is after the one before it. Counted rather than searched for: almost always all are.
+/// Whether every time is after the previous one. Counts instead of stopping early: almost always all are.
 pub(crate) fn ascends(times: &[i64]) -> bool {
     times.iter().zip(times.iter().skip(1)).filter(|(a, b)| a >= b).count() == 0
 }
@@ -35,7 +35,7 @@ impl Timeline {
         Self { times: Vec::new(), last: None, flushed: None, sorted: true }
     }
 
-    /// Whether these times, which ascend, come after everything there is.
+    /// Whether these times, which ascend, come after all earlier ones.
     pub(crate) fn continues(&self, times: &[i64]) -> bool {
         times.first().is_none_or(|first| self.last.is_none_or(|last| *first > last))
     }
@@ -58,17 +58,17 @@ impl Timeline {
         Ok(())
     }
 
-    /// Appends the times that `keep` names.
+    /// Appends the times that `keep` selects.
     pub(crate) fn append(&mut self, times: &[i64], keep: Rows<'_>) {
         let from = self.times.len();
         keep.copy(times, &mut self.times);
         let new = self.times.within(from..);
-        let Some(greatest) = new.iter().copied().max() else { return };
+        let Some(max) = new.iter().copied().max() else { return };
         self.sorted &= ascends(new) && new.first().zip(self.last).is_none_or(|(first, last)| *first > last);
-        self.last = Some(self.last.map_or(greatest, |last| last.max(greatest)));
+        self.last = Some(self.last.map_or(max, |last| last.max(max)));
     }
 
-    /// Takes note of times that went into pages without waiting.
+    /// Records times that were encoded without buffering.
     pub(crate) fn pass(&mut self, times: &[i64]) {
         self.last = times.last().copied().or(self.last);
     }
@@ -82,7 +82,7 @@ impl Timeline {
         (self.last, self.sorted) = (mark.last, mark.sorted);
     }
 
-    /// The rows in order of time, of equal times the last; `None` when they are already.
+    /// The rows in time order, of equal times the last; `None` if they are in order already.
     pub(crate) fn sorted_rows(&self) -> Option<Vec<usize>> {
         if self.sorted {
             return None;
@@ -90,7 +90,7 @@ impl Timeline {
         let at = |i: &usize| self.times.get(*i).copied();
         let mut rows: Vec<usize> = (0..self.times.len()).collect();
         rows.sort_by_key(at);
-        // Equal times stand together in the order they came; the last of them stays.
+        // Equal times are adjacent in their original order; the last of them is kept.
         rows.reverse();
         rows.dedup_by_key(|i| at(i));
         rows.reverse();
@@ -114,12 +114,12 @@ impl Timeline {
 fn not_ascending(time: i64, last: i64) -> Error {
     if time == last {
         return Error::invalid(format!("time {time} occurs twice")).suggest(
-            "leave one of the two out; {} keeps the last of them",
+            "remove one of the two, or add {} to keep the last",
             [Action::setting("order", "sort")],
         );
     }
     Error::invalid(format!("time {time} comes after {last}; times must ascend")).suggest(
-        "sort the input, or add {}, which of equal times keeps the last",
+        "sort the input, or add {}, which keeps the last of equal times",
         [Action::setting("order", "sort")],
     )
 }

@@ -1,4 +1,4 @@
-//! Repairs of damaged files: what is not whole is left out and named, and nothing is called whole that is not.
+//! Repair of damaged files: damaged parts are dropped and reported, and damage is never reported as intact.
 
 #![allow(clippy::unwrap_used, reason = "functions of a test")]
 
@@ -42,7 +42,7 @@ const CASES: [&str; 18] = [
 const FLIPS: u32 = 120;
 
 #[test]
-fn a_repair_of_a_flipped_bit_keeps_the_law() {
+fn repairs_of_flipped_bits_follow_the_rules() {
     let driver = golden::driver();
     let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
     let mut all = Mendings::default();
@@ -65,7 +65,7 @@ fn stored(bytes: Vec<u8>) -> Location {
 }
 
 fn repair(bytes: Vec<u8>) -> (Repaired, Location) {
-    let target = Location::new(Arc::new(MemoryStorage::new()), "mended.tsfile");
+    let target = Location::new(Arc::new(MemoryStorage::new()), "repaired.tsfile");
     let repaired =
         TsFile.repair(&stored(bytes), &target, &OpenOptions::default(), &golden::driver()).unwrap();
     let mut report = Report::new(Depth::Deep);
@@ -75,7 +75,7 @@ fn repair(bytes: Vec<u8>) -> (Repaired, Location) {
     (repaired, target)
 }
 
-/// All points as strings: device, measurement, time and the value, whichever column has it.
+/// All points as strings: device, measurement, time and the value from its typed column.
 fn points(location: &Location) -> BTreeSet<String> {
     let container = TsFile.open(location, &OpenOptions::default()).unwrap();
     let (_, batches) = golden::rows(&*container, "*", &Scan::all()).unwrap();
@@ -89,15 +89,15 @@ fn points(location: &Location) -> BTreeSet<String> {
     points
 }
 
-/// How many points a report says are left out.
+/// The number of lost points that a report states.
 fn stated_loss(notes: &[String]) -> usize {
-    let lists = notes.iter().filter(|note| note.starts_with("left out of "));
+    let lists = notes.iter().filter(|note| note.starts_with("lost from "));
     let words = lists.flat_map(|note| note.split([' ', ',']).collect::<Vec<_>>()).collect::<Vec<_>>();
     words.windows(2).filter(|pair| pair[1] == "points").map(|pair| pair[0].parse::<usize>().unwrap()).sum()
 }
 
 #[test]
-fn damage_costs_its_chunk_alone_and_the_points_are_counted() {
+fn damage_loses_only_its_chunk_and_the_lost_points_are_counted() {
     let cases = golden::cases("tsfile");
     for name in ["v09-missing", "v08-int32-snappy", "v09-int32-snappy", "v2-int32", "v3-int32", "v4-int32"] {
         let Some((_, path, _)) = cases.iter().find(|case| case.0 == name) else { continue };
@@ -113,7 +113,7 @@ fn damage_costs_its_chunk_alone_and_the_points_are_counted() {
         for chunk in chunks {
             let offset = chunk["offset"].as_u64().unwrap() as usize;
             let mut damaged = bytes.clone();
-            // The marker of a chunk: the scan loses its way there, and the tail lists where to go on.
+            // The marker of a chunk: the scan stops there, and the metadata lists where to resume.
             damaged[offset] ^= 0x40;
             let (repaired, target) = repair(damaged);
             assert_eq!(repaired.outcome, Outcome::Partial, "{name}: {:?}", repaired.notes);
@@ -123,21 +123,21 @@ fn damage_costs_its_chunk_alone_and_the_points_are_counted() {
             assert_eq!(stated_loss(&repaired.notes), lost, "{name} at {offset}: {:?}", repaired.notes);
             saved = saved.max(after.len());
         }
-        assert!(saved > 0 || name == "v09-missing", "{name}: nothing was saved of the other chunks");
+        assert!(saved > 0 || name == "v09-missing", "{name}: no other chunk was recovered");
     }
 }
 
 #[test]
-fn deletions_beside_a_file_are_not_forgotten_in_silence() {
+fn unapplied_deletions_next_to_a_file_are_reported() {
     let path = golden::case("v3-names");
     let storage = MemoryStorage::new();
     storage.put("f.tsfile", std::fs::read(path.join("data.tsfile")).unwrap());
     storage.put("f.tsfile.mods", b"DELETION,root.nowhere.s,9,0,5\n".to_vec());
     let source = Location::new(Arc::new(storage), "f.tsfile");
-    let target = Location::new(Arc::new(MemoryStorage::new()), "mended.tsfile");
+    let target = Location::new(Arc::new(MemoryStorage::new()), "repaired.tsfile");
     let repaired = TsFile.repair(&source, &target, &OpenOptions::default(), &golden::driver()).unwrap();
     assert_eq!(repaired.outcome, Outcome::Healthy);
-    assert!(repaired.notes.iter().any(|note| note.contains("deletions beside")), "{:?}", repaired.notes);
+    assert!(repaired.notes.iter().any(|note| note.contains("deletions next to")), "{:?}", repaired.notes);
 }
 
 /// A file of two groups of two series with three pages each.
@@ -173,7 +173,7 @@ fn paged(version: Version, aligned: bool) -> Vec<u8> {
 }
 
 #[test]
-fn damage_costs_its_page_alone() {
+fn damage_loses_only_its_page() {
     for version in Version::ALL {
         for aligned in [false, true] {
             if aligned && !version.is_compact() {

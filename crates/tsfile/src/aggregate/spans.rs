@@ -1,4 +1,4 @@
-//! Which chunks and pages can answer with their statistics, and what is left to decode.
+//! Selects the chunks and pages that can be answered by their statistics, and the time ranges left to decode.
 
 use std::ops::Range;
 
@@ -10,30 +10,30 @@ use crate::meta::{ChunkHeader, DataType, Statistics};
 use crate::open::Archive;
 use crate::read::assemble::ColumnData;
 use crate::read::loaded::{ChunkRef, Loaded, header_range};
-use crate::read::prune::Stretches;
+use crate::read::prune::TimeRanges;
 use crate::read::walk;
 
-/// What statistics answer, and the stretches of time whose points are to be decoded.
+/// The aggregates from statistics, and the time ranges with points to decode.
 pub(super) struct Found {
     pub(super) values: Aggregates,
-    pub(super) left: Stretches,
+    pub(super) left: TimeRanges,
     pub(super) effort: Effort,
 }
 
-/// A chunk or a page: its stretch of time, and its statistics where they can be trusted.
-struct Piece<'a> {
+/// A chunk or a page: its time range, and its statistics if they are reliable.
+struct Span<'a> {
     lo: i64,
     hi: i64,
     statistics: Option<&'a Statistics>,
-    /// Times that are deleted.
+    /// Deleted times.
     deleted: &'a [(i64, i64)],
 }
 
-/// Asks the chunks of a column, then the pages of those that cannot answer.
+/// Checks the chunks of a column, then the pages of those that statistics cannot answer.
 pub(super) fn from_statistics(archive: &Archive, column: &ColumnData, range: (i64, i64)) -> Result<Found> {
     let (from, to) = range;
     let mut found =
-        Found { values: Aggregates::default(), left: Stretches::default(), effort: Effort::default() };
+        Found { values: Aggregates::default(), left: TimeRanges::default(), effort: Effort::default() };
     let meets = |c: &&ChunkRef| !c.is_deleted() && c.lo <= to && from <= c.hi && from <= to;
     let mut chunks: Vec<&ChunkRef> = column.chunks.iter().filter(meets).collect();
     chunks.sort_by_key(|c| (c.lo, c.hi));
@@ -42,7 +42,8 @@ pub(super) fn from_statistics(archive: &Archive, column: &ColumnData, range: (i6
     }
     let wanted: Vec<(&ChunkRef, &str)> = chunks.iter().map(|c| (*c, &*column.name)).collect();
     let headers = read_headers(archive, &wanted)?;
-    // Before version 3 statistics may state other times than the bounds, and count points that a later one replaces.
+    // Before version 3 statistics may state other times than the bounds, and count points that later ones
+    // replace.
     let file = |chunk: &ChunkRef| archive.files.get(chunk.file);
     let bounded = chunks.iter().all(|c| file(c).is_some_and(|f| f.file.version.is_compact()));
     for (chunk, name) in &wanted {
@@ -52,17 +53,17 @@ pub(super) fn from_statistics(archive: &Archive, column: &ColumnData, range: (i6
     found.effort.chunks = chunks.len() as u64;
 
     let is_kept = |header: &ChunkHeader| bounded && is_lossless(header, column);
-    let pieces: Vec<Piece<'_>> = chunks
+    let spans: Vec<Span<'_>> = chunks
         .iter()
         .zip(&headers)
-        .map(|(chunk, (header, _))| Piece {
+        .map(|(chunk, (header, _))| Span {
             lo: chunk.lo,
             hi: chunk.hi,
             statistics: is_kept(header).then_some(&*chunk.statistics),
             deleted: &chunk.deleted,
         })
         .collect();
-    let answers = answers(&pieces, range, column.data_type);
+    let answers = answers(&spans, range, column.data_type);
     let mut rest = Vec::new();
     for ((chunk, header), answer) in chunks.iter().zip(&headers).zip(answers) {
         match answer {
@@ -75,7 +76,7 @@ pub(super) fn from_statistics(archive: &Archive, column: &ColumnData, range: (i6
     }
     ask_pages(archive, column, &rest, range, bounded, &mut found)?;
     if !bounded {
-        found.left = Stretches::new(vec![range]);
+        found.left = TimeRanges::new(vec![range]);
     }
     Ok(found)
 }
@@ -85,7 +86,7 @@ fn is_lossless(header: &ChunkHeader, column: &ColumnData) -> bool {
     same && !header.encoding.is_lossy(column.data_type)
 }
 
-/// Asks the pages of chunks that could not answer as a whole.
+/// Checks the pages of chunks that statistics could not answer as a whole.
 fn ask_pages(
     archive: &Archive,
     column: &ColumnData,
@@ -96,13 +97,13 @@ fn ask_pages(
 ) -> Result<()> {
     let mut loaded: Vec<(&ChunkRef, Loaded)> = Vec::with_capacity(chunks.len());
     for (chunk, (header, bytes)) in chunks {
-        let entry = archive.files.get(chunk.file).ok_or_else(|| Error::internal("a chunk is of no file"))?;
+        let entry = archive.files.get(chunk.file).ok_or_else(|| Error::internal("a chunk has no file"))?;
         let (pages, fetched) = walk::page_headers(&entry.location, header, entry.file.version, bytes)
             .in_file(&entry.file.path)?;
         found.effort.bytes_fetched += fetched;
         loaded.push((chunk, Loaded { header: header.clone(), pages, headers_only: true, cut: false }));
     }
-    let mut pieces = Vec::new();
+    let mut spans = Vec::new();
     for (chunk, loaded) in &loaded {
         let kept = bounded && is_lossless(&loaded.header, column);
         for (number, page) in loaded.pages.iter().enumerate() {
@@ -113,36 +114,36 @@ fn ask_pages(
             };
             if page.header.uncompressed_size > 0 && lo <= range.1 && range.0 <= hi {
                 let statistics = statistics.filter(|_| kept);
-                pieces.push(Piece { lo, hi, statistics, deleted: &chunk.deleted });
+                spans.push(Span { lo, hi, statistics, deleted: &chunk.deleted });
             }
         }
     }
-    pieces.sort_by_key(|p| (p.lo, p.hi));
+    spans.sort_by_key(|p| (p.lo, p.hi));
     let mut left = Vec::new();
-    for (piece, answer) in pieces.iter().zip(answers(&pieces, range, column.data_type)) {
+    for (span, answer) in spans.iter().zip(answers(&spans, range, column.data_type)) {
         if let Some(values) = answer {
             found.values.merge(values);
             found.effort.pages_from_statistics += 1;
         } else {
             found.effort.pages_decoded += 1;
-            left.push((piece.lo.max(range.0), piece.hi.min(range.1)));
+            left.push((span.lo.max(range.0), span.hi.min(range.1)));
         }
     }
-    found.left = Stretches::new(left);
+    found.left = TimeRanges::new(left);
     Ok(())
 }
 
-/// The answer of each piece, which are sorted by time; `None` where its points must be looked at.
-fn answers(pieces: &[Piece<'_>], (from, to): (i64, i64), data_type: DataType) -> Vec<Option<Aggregates>> {
+/// The aggregates of each span, sorted by time; `None` if its points must be decoded.
+fn answers(spans: &[Span<'_>], (from, to): (i64, i64), data_type: DataType) -> Vec<Option<Aggregates>> {
     let mut before: Option<i64> = None;
-    let nexts = pieces.iter().skip(1).map(|p| Some(p.lo)).chain([None]);
-    let mut out = Vec::with_capacity(pieces.len());
-    for (piece, next) in pieces.iter().zip(nexts) {
-        let alone = before.is_none_or(|hi| hi < piece.lo) && next.is_none_or(|lo| piece.hi < lo);
-        let inside = from <= piece.lo && piece.hi <= to;
-        let whole = piece.deleted.iter().all(|(lo, hi)| *hi < piece.lo || piece.hi < *lo);
-        before = Some(before.map_or(piece.hi, |hi| hi.max(piece.hi)));
-        let usable = piece.statistics.filter(|_| alone && inside && whole);
+    let nexts = spans.iter().skip(1).map(|p| Some(p.lo)).chain([None]);
+    let mut out = Vec::with_capacity(spans.len());
+    for (span, next) in spans.iter().zip(nexts) {
+        let alone = before.is_none_or(|hi| hi < span.lo) && next.is_none_or(|lo| span.hi < lo);
+        let inside = from <= span.lo && span.hi <= to;
+        let whole = span.deleted.iter().all(|(lo, hi)| *hi < span.lo || span.hi < *lo);
+        before = Some(before.map_or(span.hi, |hi| hi.max(span.hi)));
+        let usable = span.statistics.filter(|_| alone && inside && whole);
         out.push(usable.and_then(|statistics| Aggregates::of_statistics(statistics, data_type)));
     }
     out

@@ -1,4 +1,4 @@
-//! The data section of a repaired file: what is copied or rebuilt, and where everything stands afterwards.
+//! The data section of a repaired file: copied and rebuilt segments, and the new positions of the groups.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use super::scan::Recovered;
 use crate::meta::{DeviceId, Version};
 use crate::write::tail::GroupRecord;
 
-/// Bytes of a repaired file.
+/// A segment of a repaired file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Segment {
-    /// A part of the source.
+    /// A byte range of the source.
     Copy(Range<u64>),
-    /// Bytes that were rebuilt.
+    /// Rebuilt bytes.
     Bytes(Vec<u8>),
 }
 
@@ -26,37 +26,37 @@ impl Segment {
     }
 }
 
-/// Where a group of the repaired file comes from.
+/// The origin of a group of the repaired file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The group of this number among those that a scan found of the device.
+    /// The group with this index among those that a scan found for the device.
     Whole(DeviceId, usize),
-    /// The salvaged group of this number.
+    /// The salvaged group with this index.
     Salvaged(usize),
 }
 
-/// What a repaired file is made from.
+/// The data section of a repaired file.
 #[derive(Debug)]
-pub(super) struct Mended {
-    /// The bytes behind the head, one segment behind the other.
+pub(super) struct DataSection {
+    /// The bytes after the header, in order.
     pub(super) segments: Vec<Segment>,
-    /// The groups with their places in the repaired file.
+    /// The groups with their positions in the repaired file.
     pub(super) found: Recovered,
-    /// Where the groups stand in the repaired file.
+    /// The origins of the groups of the repaired file.
     pub(super) origins: Vec<(Range<u64>, Origin)>,
 }
 
-/// A group or a record between groups, before it has its place.
-struct Piece<'a> {
-    /// Its place in the source, which is its rank.
+/// A group, or a record between groups, before it has its new position.
+struct Part<'a> {
+    /// Its position in the source, which defines the order.
     start: u64,
     segments: Vec<Segment>,
     group: Option<(&'a DeviceId, GroupRecord, Origin)>,
     version: Option<i64>,
 }
 
-impl Mended {
-    /// Leaves out what is not whole or salvaged, and moves the rest together.
+impl DataSection {
+    /// Drops groups that are not intact or salvaged, and moves the rest together.
     pub(super) fn new(
         version: Version,
         found: &Recovered,
@@ -65,51 +65,52 @@ impl Mended {
     ) -> Self {
         let head = version.head().len() as u64;
         let is_all = !found.broken && groups.values().flatten().all(Option::is_some);
-        let mut pieces = whole_groups(version, found, groups);
+        let mut parts = whole_groups(version, found, groups);
         for (number, one) in salvaged.iter().enumerate() {
             let Some(one) = one else { continue };
-            pieces.push(Piece {
+            parts.push(Part {
                 start: one.start,
                 segments: one.segments.clone(),
                 group: Some((&one.device, one.record.clone(), Origin::Salvaged(number))),
                 version: None,
             });
         }
-        let mut mended = Self { segments: Vec::new(), found: found.clone(), origins: Vec::new() };
-        mended.found.devices.clear();
+        let mut section = Self { segments: Vec::new(), found: found.clone(), origins: Vec::new() };
+        section.found.devices.clear();
         if is_all {
-            // As the original's recovery: all up to the end of the last group, including what lies between them.
+            // Like the original's recovery: everything up to the end of the last group, including the records
+            // between groups.
             let end = found.end.max(head);
-            mended.segments.push(Segment::Copy(head..end));
-            for piece in pieces {
-                let start = piece.start;
-                mended.add_group(piece, start);
+            section.segments.push(Segment::Copy(head..end));
+            for part in parts {
+                let start = part.start;
+                section.add_group(part, start);
             }
-            return mended;
+            return section;
         }
         for between in &found.between {
             let version =
                 found.versions.iter().find(|(at, _)| *at == between.start).map(|(_, number)| *number);
             let segments = vec![Segment::Copy(between.clone())];
-            pieces.push(Piece { start: between.start, segments, group: None, version });
+            parts.push(Part { start: between.start, segments, group: None, version });
         }
-        pieces.sort_by_key(|piece| piece.start);
-        mended.found.versions.clear();
+        parts.sort_by_key(|part| part.start);
+        section.found.versions.clear();
         let mut at = head;
-        for mut piece in pieces {
+        for mut part in parts {
             let start = at;
-            at += piece.segments.iter().map(Segment::len).sum::<u64>();
-            mended.segments.append(&mut piece.segments);
-            mended.found.versions.extend(piece.version.map(|number| (start, number)));
-            mended.add_group(piece, start);
+            at += part.segments.iter().map(Segment::len).sum::<u64>();
+            section.segments.append(&mut part.segments);
+            section.found.versions.extend(part.version.map(|number| (start, number)));
+            section.add_group(part, start);
         }
-        mended.found.end = at;
-        mended
+        section.found.end = at;
+        section
     }
 
-    /// Adds the group of a piece that starts here. One of which the tail lists no chunk has no place in it.
-    fn add_group(&mut self, piece: Piece<'_>, start: u64) {
-        let Some((device, mut group, origin)) = piece.group else { return };
+    /// Adds the group of a part that starts here. A group without listed chunks gets no metadata entry.
+    fn add_group(&mut self, part: Part<'_>, start: u64) {
+        let Some((device, mut group, origin)) = part.group else { return };
         if group.chunks.is_empty() {
             return;
         }
@@ -123,8 +124,8 @@ impl Mended {
     }
 }
 
-fn whole_groups<'a>(version: Version, found: &'a Recovered, groups: &Groups) -> Vec<Piece<'a>> {
-    let mut pieces = Vec::new();
+fn whole_groups<'a>(version: Version, found: &'a Recovered, groups: &Groups) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
     for (device, record) in &found.devices {
         let Some(list) = groups.get(device) else { continue };
         for (number, (group, judged)) in record.groups.iter().zip(list).enumerate() {
@@ -132,7 +133,7 @@ fn whole_groups<'a>(version: Version, found: &'a Recovered, groups: &Groups) -> 
             let mut group = group.clone();
             group.chunks.clone_from(&judged.chunks);
             group.version = judged.version.filter(|_| version.is_flat()).unwrap_or(group.version);
-            pieces.push(Piece {
+            parts.push(Part {
                 start: group.start,
                 segments: vec![Segment::Copy(group.start..group.end)],
                 group: Some((device, group, Origin::Whole(device.clone(), number))),
@@ -141,6 +142,6 @@ fn whole_groups<'a>(version: Version, found: &'a Recovered, groups: &Groups) -> 
         }
     }
     // The groups of a device stay in file order.
-    pieces.sort_by_key(|piece| piece.start);
-    pieces
+    parts.sort_by_key(|part| part.start);
+    parts
 }

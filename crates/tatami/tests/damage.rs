@@ -1,4 +1,4 @@
-//! Repairs of damaged files: a flipped bit of a footer is turned back, and nothing is called healthy that is not.
+//! Repair of damaged files: a flipped bit of a footer is corrected, and damage is never reported as intact.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,7 +17,7 @@ use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Rep
 use tesselle_tatami::Tatami;
 
 #[test]
-fn a_repair_of_a_flipped_bit_keeps_the_law() {
+fn repairs_of_flipped_bits_follow_the_rules() {
     let names = [
         "minimal/data.tatami",
         "sorted-int/data.tatami",
@@ -36,13 +36,13 @@ fn a_repair_of_a_flipped_bit_keeps_the_law() {
     assert_eq!(all.refused, 0, "{all:?}");
 }
 
-/// Repairs bytes; what was said, and the rows of the result with the names of its columns.
+/// Repairs bytes; returns the report, and the rows of the result with its column names.
 fn repair(bytes: Vec<u8>) -> (Repaired, Vec<String>) {
     let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
     let storage = MemoryStorage::new();
     storage.put("data.tatami", bytes);
     let source = Location::new(Arc::new(storage), "data.tatami");
-    let target = Location::new(Arc::clone(source.storage()), "mended.tatami");
+    let target = Location::new(Arc::clone(source.storage()), "repaired.tatami");
     let repaired = Tatami.repair(&source, &target, &options, &driver()).unwrap();
     let container = Tatami.open(&target, &options).unwrap();
     let mut report = Report::new(Depth::Deep);
@@ -61,24 +61,24 @@ fn footer(bytes: &[u8]) -> std::ops::Range<usize> {
 }
 
 #[test]
-fn any_flipped_bit_of_footer_and_trailer_is_turned_back() {
+fn any_flipped_bit_of_footer_and_trailer_is_corrected() {
     let bytes = std::fs::read(fixtures().join("sorted-int/data.tatami")).unwrap();
     let (healthy, rows) = repair(bytes.clone());
     assert_eq!(healthy.outcome, Outcome::Healthy);
     let start = footer(&bytes).start * 8;
-    // A step that meets every bit of a byte in turn, and all bits of the trailer.
+    // A step that covers every bit of a byte in turn, and all bits of the trailer.
     let places = (start..bytes.len() * 8).step_by(9).chain(bytes.len() * 8 - 96..bytes.len() * 8);
     for place in places {
         let mut damaged = bytes.clone();
         damaged[place / 8] ^= 1 << (place % 8);
-        let (repaired, mended) = repair(damaged);
+        let (repaired, after) = repair(damaged);
         assert_eq!(repaired.outcome, Outcome::Mended, "bit {place}: {:?}", repaired.notes);
-        assert!(mended == rows, "bit {place}: {:?}", repaired.notes);
+        assert!(after == rows, "bit {place}: {:?}", repaired.notes);
     }
 }
 
 #[test]
-fn more_damage_to_a_footer_leaves_the_table_in_doubt_or_its_records() {
+fn more_damage_to_a_footer_yields_a_doubtful_table_or_its_records() {
     let bytes = std::fs::read(fixtures().join("sorted-int/data.tatami")).unwrap();
     let (_, rows) = repair(bytes.clone());
     let range = footer(&bytes);
@@ -87,16 +87,16 @@ fn more_damage_to_a_footer_leaves_the_table_in_doubt_or_its_records() {
     let mut renamed = bytes.clone();
     renamed[at..at + name.len()].fill(b'z');
     renamed[at] = b'q';
-    let (repaired, mended) = repair(renamed);
+    let (repaired, after) = repair(renamed);
     assert_eq!(repaired.outcome, Outcome::Doubtful, "{:?}", repaired.notes);
     assert!(repaired.notes[1].contains("names and types of columns"), "{:?}", repaired.notes);
-    let columns = rows.iter().zip(&mended).filter(|(before, after)| before != after).count();
-    assert_eq!((mended.len(), columns), (rows.len(), 1), "one name differs, all rows are there");
+    let columns = rows.iter().zip(&after).filter(|(before, after)| before != after).count();
+    assert_eq!((after.len(), columns), (rows.len(), 1), "one name differs, all rows are kept");
 
     let mut lost = bytes.clone();
     lost[range].fill(0xee);
-    let (repaired, mended) = repair(lost);
+    let (repaired, after) = repair(lost);
     assert_eq!(repaired.outcome, Outcome::Partial);
     assert!(repaired.notes[1].contains("another table"), "{:?}", repaired.notes);
-    assert_eq!(mended[..2], ["offset", "kind"]);
+    assert_eq!(after[..2], ["offset", "kind"]);
 }
