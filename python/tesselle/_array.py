@@ -173,7 +173,7 @@ class Array:
         if not over and self.ndim:
             raise InvalidCall("a reduction is over one axis at least")
         values, shape = self._native.reduce(op, [(0, extent, 1) for extent in self.shape], over)
-        return numpy.array(values).reshape(shape)
+        return numpy.array(values, _exact(values, self.dtype.kind == "u")).reshape(shape)
 
     @staticmethod
     def _plain(result: numpy.ndarray[Any, Any]) -> Any:
@@ -262,6 +262,16 @@ class Array:
 
     def __repr__(self) -> str:
         return f"<tesselle.Array {self.name!r} {self.dtype} {self.shape}, chunks {self.chunks}>"
+
+
+def _exact(values: list[int] | list[float], unsigned: bool) -> str:
+    """Returns the type that holds sums exactly: 64 bits as numpy has them, or Python's integers where those overflow."""
+    if not values or isinstance(values[0], float):
+        return "f8"
+    low, high = min(values), max(values)
+    if unsigned and low >= 0 and high < 1 << 64:
+        return "u8"
+    return "i8" if -(1 << 63) <= low and high < 1 << 63 else "O"
 
 
 def _restore(table: Table, name: str) -> Array:

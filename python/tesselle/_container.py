@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from . import _native
+from ._errors import InvalidCall
 from ._options import Between, Time, Uri, opening, path, secret
 from ._table import Table
 
@@ -17,9 +18,9 @@ class Container(Mapping[str, Table]):
     Opening reads metadata only. A container needs no closing; ``with`` is there for those who like it.
     """
 
-    def __init__(self, uri: str, options: dict[str, Any]) -> None:
-        self._uri, self._options = uri, options
-        self._native = _native.open(uri, options)
+    def __init__(self, uri: str, options: dict[str, Any], file: Any = None) -> None:
+        self._uri, self._options, self._file = uri, options, file
+        self._native = _native.open(uri, options) if file is None else _native.open_file(file, uri, options)
         self._info: dict[str, Any] | None = None
 
     @property
@@ -90,6 +91,8 @@ class Container(Mapping[str, Table]):
         pass
 
     def __reduce__(self) -> tuple[object, ...]:
+        if self._file is not None:
+            raise InvalidCall(f"'{self._uri}' is open in this process only", hint="open it by its name")
         return _restore, (self._uri, {**self._options, "key": None})
 
     def _repr_html_(self) -> str:
@@ -110,7 +113,7 @@ def _restore(uri: str, options: dict[str, Any]) -> Container:
 
 
 def open(
-    uri: Uri,
+    uri: Uri | BinaryIO,
     *,
     format: str | None = None,
     at: Time | None = None,
@@ -125,7 +128,7 @@ def open(
     """Opens a file or folder of any format.
 
     Args:
-        uri: a path, perhaps with ``#table``.
+        uri: a path, perhaps with ``#table``; or a seekable binary file, such as an open file or one of fsspec.
         format: the format; by default it is detected from the content.
         at: the state as of this time (TileDB).
         between: only what was written between these times, both included (TileDB).
@@ -140,4 +143,7 @@ def open(
         format=format, at=at, between=between, key=key, storage_options=storage_options,
         raw=raw, text_as_binary=text_as_binary, full_domain=full_domain, deleted=deleted,
     )  # fmt: skip
+    if hasattr(uri, "seek") and hasattr(uri, "read"):
+        name = getattr(uri, "name", None) or getattr(uri, "path", None) or "file object"
+        return Container(str(name), options, uri)
     return Container(path(uri), options)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import numpy
@@ -21,8 +20,7 @@ Span: TypeAlias = tuple[int, int, int]
 """Start, stop and step of one axis."""
 
 
-@dataclass(frozen=True)
-class Index:
+class Index(NamedTuple):
     """What is wanted of each axis: a span, or positions."""
 
     spans: tuple[Span, ...]
@@ -123,8 +121,7 @@ def _positions(axis: int, part: Any, extent: int) -> Positions:
     return positions.astype(numpy.int64) % extent
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     """A region to read, and where its cells go."""
 
     spans: tuple[Span, ...]

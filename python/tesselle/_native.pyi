@@ -7,6 +7,7 @@ __all__ = [
     "Array",
     "Container",
     "open",
+    "open_file",
     "open_table",
     "convert",
     "diff",
@@ -34,6 +35,7 @@ def configure(threads: int | None = None, memory: int | None = None) -> None:
 
 def main(arguments: list[str]) -> int: ...
 def open(uri: str, opening: dict[str, Any]) -> Container: ...
+def open_file(file: Any, name: str, opening: dict[str, Any]) -> Container: ...
 def open_table(uri: str, table: str | None, opening: dict[str, Any]) -> Table: ...
 def convert(
     source: str, target: str, opening: dict[str, Any], request: dict[str, Any], progress: Any | None

@@ -124,6 +124,17 @@ def test_reductions_of_floats_keep_nan(tmp_path: pathlib.Path) -> None:
     assert found.quantile(0.5, axis=1)[1] == 0.5
 
 
+def test_sums_are_exact_beyond_64_bits(tmp_path: pathlib.Path) -> None:
+    cells = numpy.array([[2**63 - 1, 2**63 - 1], [-1, 5]], "i8")
+    ts.write(cells, tmp_path / "large.tet")
+    found = ts.open(tmp_path / "large.tet").table().array()
+    assert found.sum() == 2 * (2**63 - 1) + 4
+    assert found.sum(1).tolist() == [2 * (2**63 - 1), 4]
+    assert found.sum(0).tolist() == [2**63 - 2, 2**63 + 4]
+    ts.write(cells[1:].astype("u8") % 100, tmp_path / "unsigned.tet")
+    assert ts.open(tmp_path / "unsigned.tet").table().array().sum(0).dtype == numpy.uint64
+
+
 def test_an_array_states_what_it_is() -> None:
     found = array("tet")
     assert (found.shape, found.dtype, found.ndim, found.chunks) == (SHAPE, CELLS.dtype, 3, (3, 5, 5))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import subprocess
 import sys
@@ -10,19 +9,18 @@ import sys
 import pytest
 import tesselle
 
-PACKAGE = pathlib.Path(tesselle.__file__).parent
-CONFIG = pathlib.Path(__file__).parent.parent / "pyproject.toml"
+PROJECT = pathlib.Path(__file__).parent.parent
 
 
-def run(*command: str) -> None:
-    """Runs a tool on the package that is installed."""
-    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False)
+def run(*command: str, folder: pathlib.Path | None = None) -> None:
+    """Runs a tool."""
+    done = subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_package_passes_the_strict_checker(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("mypy")
-    run("mypy", "--config-file", str(CONFIG), "--cache-dir", str(tmp_path), str(PACKAGE))
+    run("mypy", "--cache-dir", str(tmp_path), folder=PROJECT)
 
 
 def test_users_see_types(tmp_path: pathlib.Path) -> None:
@@ -47,10 +45,10 @@ except ts.Error as error:
     where: int | None = error.offset
 """
     )
-    run("mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(example))
+    run("mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(example), folder=tmp_path)
 
 
-def test_the_stub_of_the_native_module_is_true() -> None:
+def test_the_stub_of_the_native_module_is_true(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("mypy")
-    run("mypy.stubtest", "tesselle._native")
-    assert os.path.isfile(PACKAGE / "py.typed")
+    run("mypy.stubtest", "tesselle._native", folder=tmp_path)
+    assert (pathlib.Path(tesselle.__file__).parent / "py.typed").is_file()

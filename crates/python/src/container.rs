@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tesselle::core::Context;
-use tesselle::{Dataset, OpenOptions};
+use tesselle::{Dataset, Location, OpenOptions};
 
 use crate::error::raise;
+use crate::file::FileObject;
 use crate::options::{Opening, opener};
 use crate::run::{long, quick};
 use crate::scan::Source;
@@ -20,6 +21,8 @@ pub(crate) struct Container {
     /// The format, where it was given.
     format: Option<String>,
     options: OpenOptions,
+    /// It is a file object, which only this process has.
+    is_file: bool,
 }
 
 /// Opens what `uri` names.
@@ -28,7 +31,22 @@ pub(crate) fn open(py: Python<'_>, uri: String, opening: Opening) -> PyResult<Co
     let options = opening.options()?;
     let opener = opener(opening.format(), None, &options);
     let dataset = quick(py, |driver| driver.install(|| opener.open(&uri)))?;
-    Ok(Container { dataset, uri, format: opening.format().map(str::to_owned), options })
+    Ok(Container { dataset, uri, format: opening.format().map(str::to_owned), options, is_file: false })
+}
+
+/// Opens a file object of Python.
+#[pyfunction]
+pub(crate) fn open_file(
+    py: Python<'_>,
+    file: &Bound<'_, PyAny>,
+    name: String,
+    opening: Opening,
+) -> PyResult<Container> {
+    let options = opening.options()?;
+    let opener = opener(opening.format(), None, &options);
+    let location = Location::new(Arc::new(FileObject::new(file, &name)?), name.clone());
+    let dataset = long(py, |_| opener.open_at(location))?;
+    Ok(Container { dataset, uri: name, format: opening.format().map(str::to_owned), options, is_file: true })
 }
 
 /// Opens the table of one file, of a folder of files, or of all files that match a pattern.
@@ -67,7 +85,7 @@ impl Container {
         })?;
         let table = Arc::clone(table.table());
         let source = Source::new(self.uri.clone(), name, self.format.as_deref(), self.options.clone());
-        Ok(Table::new(source.opened(&table), table))
+        Ok(Table::new(source.opened(&table, self.is_file), table))
     }
 
     /// What is in the container, as JSON.

@@ -8,6 +8,7 @@ mod array;
 mod capsules;
 mod container;
 mod error;
+mod file;
 mod jobs;
 mod options;
 mod progress;
@@ -30,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
-    use super::container::{Container, open, open_table};
+    use super::container::{Container, open, open_file, open_table};
     #[pymodule_export]
     use super::jobs::{convert, diff, index, repair, search, verify};
     #[pymodule_export]

@@ -20,11 +20,13 @@ pub(crate) struct Rows {
     schema: SchemaRef,
     driver: Driver,
     rows: Mutex<Option<driver::Rows>>,
+    /// Reading calls Python: a consumer that holds the interpreter while it waits for rows would wait forever.
+    calls_python: bool,
 }
 
 impl Rows {
-    pub(crate) fn new(rows: driver::Rows, driver: Driver) -> Self {
-        Self { schema: rows.schema(), driver, rows: Mutex::new(Some(rows)) }
+    pub(crate) fn new(rows: driver::Rows, driver: Driver, calls_python: bool) -> Self {
+        Self { schema: rows.schema(), driver, rows: Mutex::new(Some(rows)), calls_python }
     }
 
     fn take(&self) -> Option<driver::Rows> {
@@ -52,7 +54,9 @@ impl Rows {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
+        if self.calls_python {
+            return self.collect(py)?.__arrow_c_stream__(py, requested_schema);
+        }
         capsules::stream(py, Arc::clone(&self.schema), self.take_all()?.into_batches())
     }
 

@@ -22,6 +22,8 @@ pub(crate) struct Source {
     format: Option<String>,
     options: OpenOptions,
     opened: Arc<OnceLock<Arc<dyn Table>>>,
+    /// Only this process can open it.
+    is_here_only: bool,
 }
 
 impl Source {
@@ -31,12 +33,19 @@ impl Source {
         format: Option<&str>,
         options: OpenOptions,
     ) -> Self {
-        Self { uri, table, format: format.map(str::to_owned), options, opened: Arc::default() }
+        Self {
+            uri,
+            table,
+            format: format.map(str::to_owned),
+            options,
+            opened: Arc::default(),
+            is_here_only: false,
+        }
     }
 
-    /// With the table that is open already.
-    pub(crate) fn opened(self, table: &Arc<dyn Table>) -> Self {
-        Self { opened: Arc::new(OnceLock::from(Arc::clone(table))), ..self }
+    /// With the table that is open already, perhaps of something that only this process can open.
+    pub(crate) fn opened(self, table: &Arc<dyn Table>, is_here_only: bool) -> Self {
+        Self { opened: Arc::new(OnceLock::from(Arc::clone(table))), is_here_only, ..self }
     }
 
     /// The table; opened now if it is not.
@@ -96,7 +105,11 @@ impl Scan {
             Some(part) => driver::scan_part(&*table, scan, part, &driver),
             None => driver::scan(&*table, scan, &driver, driver::Order::Plan),
         });
-        Ok(Rows::new(rows.in_file(&self.source.uri).map_err(|error| raise(&error))?, driver))
+        Ok(Rows::new(
+            rows.in_file(&self.source.uri).map_err(|error| raise(&error))?,
+            driver,
+            self.source.is_here_only,
+        ))
     }
 }
 
@@ -115,6 +128,11 @@ impl Scan {
 
     /// The plain form, for another process.
     fn to_plain(&self) -> PyResult<String> {
+        if self.source.is_here_only {
+            let error =
+                tesselle::Error::invalid(format!("'{}' is open in this process only", self.source.uri));
+            return Err(raise(&error.hint("open it by its name")));
+        }
         let mut ticket = ScanTicket::new(&self.source.uri, self.scan.clone(), &self.source.options);
         ticket.table.clone_from(&self.source.table);
         ticket.format.clone_from(&self.source.format);

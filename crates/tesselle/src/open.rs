@@ -129,6 +129,12 @@ impl Opener {
     /// Opens what `uri` names.
     pub fn open(&self, uri: &str) -> Result<Dataset> {
         let Uri { location, table } = Uri::parse(uri)?;
+        let dataset = self.open_at(location)?;
+        Ok(Dataset { table: self.table.clone().or(table), ..dataset })
+    }
+
+    /// Opens what is at a location, on any storage.
+    pub fn open_at(&self, location: Location) -> Result<Dataset> {
         let format = self.format_of(&location)?;
         let infers_types = format.capabilities().infers_types;
         if !self.options.types.is_empty() && !infers_types {
@@ -143,7 +149,7 @@ impl Opener {
         let parallel = infers_types || self.run.has_driver();
         let opened = if parallel { self.run.driver()?.install(open) } else { open() };
         let container = opened.in_file(location.path())?;
-        Ok(Dataset { format, container, location, table: self.table.clone().or(table) })
+        Ok(Dataset { format, container, location, table: self.table.clone() })
     }
 
     /// Opens the table that `uri` names, else the only one.

@@ -1,0 +1,50 @@
+"""What notebooks show."""
+
+from __future__ import annotations
+
+import html.parser
+
+import tesselle as ts
+
+
+class _Balance(html.parser.HTMLParser):
+    """Checks that every tag is closed, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def shown(thing: object) -> str:
+    """Returns the text of what a notebook shows."""
+    parser = _Balance()
+    parser.feed(thing._repr_html_())  # type: ignore[attr-defined]
+    assert not parser.open
+    return parser.text
+
+
+def test_everything_has_a_page(field, plant) -> None:  # type: ignore[no-untyped-def]
+    container = ts.open(field[0])
+    assert "tet" in shown(container) and "1,800" in shown(container)
+    assert "value" in shown(container.table()) and "1,800 rows" in shown(container.table())
+    assert "6 × 20 × 15" in shown(container.table().array()) and "<svg" in container.table().array()._repr_html_()
+    assert "root.fleet.truck1" in shown(ts.open(plant[0]))
+
+
+def test_names_of_strangers_are_escaped(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    ts.write({"<b>x</b>": ["<script>"]}, tmp_path / "odd.tatami")
+    page = ts.open(tmp_path / "odd.tatami").table()._repr_html_()
+    assert "<script>" not in page and "&lt;script&gt;" in page and "<b>" not in page
