@@ -307,6 +307,7 @@ impl Settings {
 
     /// With this setting added or replaced.
     #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "a number reads better than a reference to one")]
     pub fn with(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.set(name, value.to_string());
         self

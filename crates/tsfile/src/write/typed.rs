@@ -34,7 +34,7 @@ impl WriteOptions {
     }
 
     fn with(mut self, name: &str, value: impl ToString) -> Self {
-        self.settings.set(name, value.to_string());
+        self.settings = self.settings.with(name, value);
         self
     }
 

@@ -1,6 +1,6 @@
 //! The settings of a conversion into an array, typed.
 
-use tesselle_core::{Secret, Settings, hex};
+use tesselle_core::{Scalar, Secret, Settings, hex};
 
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArrayKind;
@@ -37,13 +37,17 @@ impl WriteOptions {
     }
 
     /// Sets the domain of a dimension, both ends included.
-    pub fn domain(self, dimension: &str, low: impl ToString, high: impl ToString) -> Self {
-        Self(self.0.with(format!("domain.{dimension}"), format!("{}:{}", low.to_string(), high.to_string())))
+    pub fn domain(self, dimension: &str, low: impl Into<Scalar>, high: impl Into<Scalar>) -> Self {
+        self.range("domain", dimension, [low.into(), high.into()])
     }
 
     /// Sets the part of the domain of a dimension that the rows of a dense array fill, both ends included.
-    pub fn region(self, dimension: &str, low: impl ToString, high: impl ToString) -> Self {
-        Self(self.0.with(format!("box.{dimension}"), format!("{}:{}", low.to_string(), high.to_string())))
+    pub fn region(self, dimension: &str, low: impl Into<Scalar>, high: impl Into<Scalar>) -> Self {
+        self.range("box", dimension, [low.into(), high.into()])
+    }
+
+    fn range(self, name: &str, dimension: &str, [low, high]: [Scalar; 2]) -> Self {
+        Self(self.0.with(format!("{name}.{dimension}"), format!("{low}:{high}")))
     }
 
     /// Sets the tile extent of a dimension.
