@@ -2,7 +2,7 @@
 # Runs every fuzz target for FUZZ_SECONDS (60) on a corpus seeded with the demo's samples and small golden files.
 #   fuzz/run.sh [TARGET…]
 # TESS names the binary that makes the samples; without it one is built.
-# Needs cargo-fuzz (cargo install cargo-fuzz). The sanitizer flags are unstable: the pinned compiler is told to take them.
+# Needs cargo-fuzz (cargo install cargo-fuzz). The sanitizer flags are unstable: the pinned compiler is configured to accept them.
 set -euo pipefail
 cd "$(dirname "$0")"
 if ! cargo fuzz --version >/dev/null 2>&1; then

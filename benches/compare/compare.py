@@ -5,7 +5,7 @@
 
 Each job runs in a process of its own (so that peak memory is its own), several times inside it; the best run counts:
 what disturbs a run only makes it slower.
-All engines must give the same answer, or the row says so.
+All engines must return the same result, or the row is marked.
 """
 import argparse
 import importlib
@@ -24,7 +24,7 @@ PATIENCE_S = 60       # a job that takes longer is shown as such
 
 
 def run(command):
-    """What one job told, with the seconds of its best run and its peak bytes; None where the engine does not do it."""
+    """The report of one job, with the seconds of its best run and its peak bytes; None if the engine does not support it."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen([str(part) for part in command], stdout=out, stderr=err)
         timer = threading.Timer(PATIENCE_S, process.kill)
@@ -55,7 +55,7 @@ def rate(seconds, work):
 
 
 def extras(result):
-    """What some jobs tell besides their time: the size of what was written, the time 99 of 100 did not exceed."""
+    """Results of some jobs besides their time: the written size, the 99th percentile."""
     text = ""
     if "bytes" in result:
         text += f", {result['bytes'] / 1e6:.1f} MB"

@@ -1,4 +1,4 @@
-//! Any bytes, taken for a tsfile file, and for the deletions beside one.
+//! Arbitrary bytes as a TsFile, and as the deletions next to one.
 #![no_main]
 
 use std::sync::LazyLock;

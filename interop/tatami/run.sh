@@ -4,7 +4,7 @@
 #   TATAMI_BIN=/path/to/tatami interop/tatami/run.sh [--quick]
 #
 # TATAMI_BIN is the command-line program of github.com/tamnd/tatami v0.3.0 (default: `tatami` on the PATH).
-# TESSELLE_TATAMI_ORIGINAL, if set, adds search segments in both directions: search/README.md says what it names.
+# TESSELLE_TATAMI_ORIGINAL, if set, adds search segments in both directions: see search/README.md.
 # TESSELLE_FIXTURES, if set, adds every golden file to the round trips.
 # --quick tries few random schemas and takes less than a minute once the tests are built: enough for CI.
 set -eu

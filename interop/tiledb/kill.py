@@ -36,15 +36,15 @@ def main():
             child = subprocess.Popen([binary, "churn", array, kind, str(first)], stdout=subprocess.PIPE, text=True)
             # The first round ends, so that there is an old state; then some more, and part of one.
             for _ in range(rng.randint(2, 6)):
-                told = child.stdout.readline()
+                printed = child.stdout.readline()
             time.sleep(rng.random() * 0.02)
             child.kill()
-            told = ([told] + child.stdout.readlines())[-1]
+            printed = ([printed] + child.stdout.readlines())[-1]
             child.wait()
             try:
                 after = state(array)
-                if after not in (int(told) - 1, int(told)):
-                    raise AssertionError(f"round {told.strip()} was under way, but {after} is there")
+                if after not in (int(printed) - 1, int(printed)):
+                    raise AssertionError(f"round {printed.strip()} was under way, but {after} is there")
                 before = after
             except Exception as error:
                 failed += 1

@@ -1,4 +1,4 @@
-"""Drives both engines through random histories of random arrays; after every step they must tell the same.
+"""Drives both engines through random histories of random arrays; after every step they must agree.
 
     property.py TESS-BINARY FOLDER CASES [SEED]
 
@@ -117,7 +117,7 @@ class Case:
 
     # ---- data
 
-    def texts(self, n, ascii=True):
+    def strings(self, n, ascii=True):
         letters = "abcxyz" if ascii else "abcäπ "
         return ["".join(self.rng.choice(letters) for _ in range(self.rng.randint(0, 6))) for _ in range(n)]
 
@@ -126,12 +126,12 @@ class Case:
         kind, dtype, nullable = self.attrs[name]
         valid = [not nullable or self.rng.random() < 0.8 for _ in range(n)]
         if kind == "text":
-            texts = [t or "-" for t in self.texts(n, dtype != "U0")]
+            strings = [t or "-" for t in self.strings(n, dtype != "U0")]
             if dtype == "U0":
-                return np.array(texts, dtype="O"), pa.array([t if v else None for t, v in zip(texts, valid)], pa.string()), valid
-            data = [t.encode() for t in texts]
+                return np.array(strings, dtype="O"), pa.array([t if v else None for t, v in zip(strings, valid)], pa.string()), valid
+            data = [t.encode() for t in strings]
             kind = pa.string() if dtype == "ascii" else pa.binary()
-            shown = texts if dtype == "ascii" else data
+            shown = strings if dtype == "ascii" else data
             return np.array(data, dtype="O"), pa.array([t if v else None for t, v in zip(shown, valid)], kind), valid
         dtype = np.dtype(dtype)
         if dtype.kind == "f":
@@ -146,7 +146,7 @@ class Case:
         for name in self.dims:
             kind = self.kinds[name]
             if kind == "text":
-                data = np.array([t.encode() for t in self.texts(n)], dtype="S")
+                data = np.array([t.encode() for t in self.strings(n)], dtype="S")
                 columns.append(data)
                 arrow.append(pa.array([t.decode() for t in data.tolist()], pa.string()))
                 continue
@@ -210,7 +210,7 @@ class Case:
             cells = {name: data for name, (data, _) in given.items()}
             nulls = {name: np.array(valid, np.uint8) for name, (_, valid) in given.items() if self.attrs[name][2]}
             if region is None:
-                # What the public call does, with the nulls told rather than guessed.
+                # The same as the public call, with explicit instead of guessed nulls.
                 _setitem_impl_sparse(array, tuple(columns) if len(columns) > 1 else columns[0], cells, nulls)
             else:
                 shape = [b - a + 1 for a, b in region]

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Live round trips with the original engine. Needs cargo and python3; makes its own environment.
 #   run.sh [--quick] [NAME…]     --quick: fewer random cases, well under a minute; NAME: only these written cases
-# TESS names a binary to test instead of building one; the example `interop` must lie beside it, as cargo puts it.
+# TESS is a binary to test instead of building one; the example `interop` must be next to it, where cargo puts it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

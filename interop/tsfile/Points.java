@@ -33,7 +33,7 @@ import org.apache.iotdb.tsfile.write.schema.MeasurementSchema;
  * The 0.9 library on the other side of the table. "read FILE" prints every point as
  * device, measurement, time, type, value; "write FILE POINTS" takes the same lines, after a line
  * "schema, measurement, type, encoding, compression" for each measurement. Fields are tab separated,
- * floats are the hexadecimal digits of their bits, text those of its bytes.
+ * floats are the hexadecimal digits of their bits, strings those of their bytes.
  */
 public class Points {
   public static void main(String[] args) throws Exception {

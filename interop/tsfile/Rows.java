@@ -21,7 +21,7 @@ import org.apache.tsfile.write.schema.MeasurementSchema;
 /**
  * The 1.x and 2.x libraries as writers of one device. "FILE DEVICE aligned|ordinary ROWS" takes lines
  * "schema, measurement, type, encoding, compression" for each measurement and then rows of a time and the values in that
- * order, tab separated, a dash for none. Floats are the hexadecimal digits of their bits, text and bytes those of their bytes.
+ * order, tab separated, a dash for none. Floats are the hexadecimal digits of their bits, strings and bytes those of their bytes.
  */
 public class Rows {
   private static final int TABLET = 1000;

@@ -11,7 +11,7 @@ import org.apache.tsfile.read.query.dataset.QueryDataSet;
 
 /**
  * The 1.x and 2.x libraries as readers of series. "FILE DEVICE MEASUREMENT…" prints every point as
- * measurement, time, type, value. Floats are the hexadecimal digits of their bits, text and bytes those of their bytes.
+ * measurement, time, type, value. Floats are the hexadecimal digits of their bits, strings and bytes those of their bytes.
  */
 public class Series {
   public static void main(String[] args) throws Exception {

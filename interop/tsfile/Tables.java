@@ -11,7 +11,7 @@ import org.apache.tsfile.read.v4.TsFileReaderBuilder;
 
 /**
  * The 2.x library as a reader of tables. "FILE TABLE COLUMN:TYPE…" prints every row as time and the columns, a dash
- * for null. Floats are the hexadecimal digits of their bits, text and bytes those of their bytes.
+ * for null. Floats are the hexadecimal digits of their bits, strings and bytes those of their bytes.
  */
 public class Tables {
   public static void main(String[] args) throws Exception {

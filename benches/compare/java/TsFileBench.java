@@ -118,11 +118,11 @@ public class TsFileBench {
         }
         return flags;
       case STRING:
-        Binary[] texts = new Binary[TABLET];
+        Binary[] strings = new Binary[TABLET];
         for (int i = 0; i < TABLET; i++) {
-          texts[i] = words[raw.get()];
+          strings[i] = words[raw.get()];
         }
-        return texts;
+        return strings;
       case INT32:
         int[] ints = new int[TABLET];
         for (int i = 0; i < TABLET; i++) {

@@ -1,4 +1,4 @@
-"""How the engines' drivers tell their times and answers to compare.py."""
+"""How the engines' drivers report their times and results to compare.py."""
 import json
 import time
 

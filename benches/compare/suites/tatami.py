@@ -14,7 +14,7 @@ class Suite:
     """The jobs of one format: a title, how much work it is, and each engine's command.
 
     The original engine is measured through a program that is not part of this project, named by the environment variable
-    TESSELLE_TATAMI_BENCH; README.md says what it is called with. Without it the column stays empty.
+    TESSELLE_TATAMI_BENCH; README.md describes its arguments. Without it the column stays empty.
     """
 
     ENGINES = ("tesselle", "tesselle extended", "original", "parquet-rs zstd 3", "parquet-rs zstd 8",

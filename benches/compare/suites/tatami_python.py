@@ -1,6 +1,6 @@
 """The tatami jobs, run by pyarrow on Parquet files of its own.
 
-    tatami_python.py JOB LEVEL FOLDER        prints {"seconds": […], "answer": …} and what else the job tells
+    tatami_python.py JOB LEVEL FOLDER        prints {"seconds": […], "answer": …} and the other results of the job
 """
 import json
 import os
@@ -18,7 +18,7 @@ FEW = 20        # the slow jobs do fewer of the same
 
 
 def digest(table):
-    """Lengths of text and the numbers themselves, as in the other engines."""
+    """String lengths and the numbers themselves, as in the other engines."""
     total = 0.0
     for column in table.columns:
         if pa.types.is_timestamp(column.type):

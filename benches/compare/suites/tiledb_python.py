@@ -8,7 +8,7 @@ import sys
 
 from engine_report import report
 
-# The suite of that name lies beside this script and must not be taken for the engine.
+# The suite of that name is next to this script and must not be imported instead of the engine.
 sys.path.pop(0)
 import numpy as np  # noqa: E402
 import tiledb  # noqa: E402

@@ -2,7 +2,7 @@
 
     tsfile_python.py JOB FOLDER        prints {"seconds": […], "answer": …}
 
-`make` writes the data of all engines: one raw little-endian file per column, and the words that text columns draw from.
+`make` writes the data of all engines: one raw little-endian file per column, and the words of the string columns.
 """
 import json
 import os
@@ -10,7 +10,7 @@ import pathlib
 import sys
 import time
 
-# The suite beside this file bears the name of the package.
+# The suite next to this file has the name of the package.
 sys.path.pop(0)
 
 import numpy as np

@@ -6,11 +6,11 @@ use clap::Args;
 use tesselle::name::read_key;
 use tesselle::{Dataset, Driver, DriverOptions, OpenOptions, Opener, Result, Secret};
 
-/// How to open what is read.
+/// Options for opening inputs.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
-    /// The format; without it the content tells
+    /// Input format [default: detected from content]
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
 
@@ -18,23 +18,23 @@ pub(crate) struct ReadArgs {
     #[arg(long, global = true, value_name = "TIME", conflicts_with = "between", value_parser = parse_time)]
     at: Option<u64>,
 
-    /// Read only what was written between two times, both included
+    /// Read only data written between two times, both included
     #[arg(long, global = true, value_name = "T1,T2", value_parser = parse_times)]
     between: Option<(u64, u64)>,
 
-    /// A file with the key of an encrypted array: 32 raw bytes, or hex: and 64 digits
+    /// File with the key of an encrypted array: 32 raw bytes, or hex: and 64 digits
     #[arg(long, global = true, value_name = "FILE")]
     key_file: Option<PathBuf>,
 
-    /// The key itself, from the environment only: command lines are visible to others
+    /// Key of an encrypted array, from the environment only: command lines are visible to others
     #[arg(skip = std::env::var_os("TESSELLE_KEY"))]
     key: Option<std::ffi::OsString>,
 
-    /// Stored integers instead of their meaning: enumeration codes, 64-bit integers for all times
+    /// Show stored integers instead of their meaning: enumeration codes, 64-bit integers for all times
     #[arg(long)]
     raw: bool,
 
-    /// Text columns as bytes, also where they are not UTF-8
+    /// Show string columns as bytes, including values that are not UTF-8
     #[arg(long)]
     text_as_binary: bool,
 
@@ -56,12 +56,12 @@ impl ReadArgs {
         })
     }
 
-    /// Opens `uri`; `table` wins over its fragment.
+    /// Opens `uri`; `table` takes precedence over its fragment.
     pub(crate) fn open(&self, uri: &str, table: Option<&str>) -> Result<Dataset> {
         self.opener(table)?.open(uri)
     }
 
-    /// How to open inputs; `table` wins over the fragment of a uri.
+    /// The opener of inputs; `table` takes precedence over the fragment of a uri.
     pub(crate) fn opener(&self, table: Option<&str>) -> Result<Opener> {
         Ok(self.opener_with(table, self.options()?))
     }
@@ -75,11 +75,11 @@ impl ReadArgs {
         if let Some(path) = &self.key_file {
             return read_key(path).map(Some);
         }
-        self.key.as_ref().map(|text| Secret::from_text(text.as_encoded_bytes())).transpose()
+        self.key.as_ref().map(|text| Secret::parse(text.as_encoded_bytes())).transpose()
     }
 }
 
-/// What the work may use.
+/// Resource limits.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct ResourceArgs {
@@ -87,13 +87,13 @@ pub(crate) struct ResourceArgs {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
-    /// Memory for pieces under way, e.g. 512MiB or 2GB [default: a quarter of what is free]
+    /// Memory for decoding in progress, e.g. 512MiB or 2GB [default: a quarter of the free memory]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory_limit: Option<u64>,
 }
 
 impl ResourceArgs {
-    /// Threads and memory, where they are given.
+    /// Threads and memory, if given.
     #[cfg(feature = "sql")]
     pub(crate) fn parts(&self) -> (Option<usize>, Option<u64>) {
         (self.threads, self.memory_limit)
@@ -128,7 +128,7 @@ fn parse_size(text: &str) -> std::result::Result<u64, String> {
     let number = number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
     number
         .map(|n| (n * factor as f64) as u64)
-        .ok_or_else(|| "a size is a number with a unit, e.g. 512MiB or 2GB".to_owned())
+        .ok_or_else(|| "a size must be a number with a unit, e.g. 512MiB or 2GB".to_owned())
 }
 
 fn parse_times(text: &str) -> std::result::Result<(u64, u64), String> {
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_as_people_write_them() {
+    fn sizes_are_parsed_in_common_notations() {
         assert_eq!(parse_size("512MiB"), Ok(512 << 20));
         assert_eq!(parse_size("2gb"), Ok(2_000_000_000));
         assert_eq!(parse_size("1.5K"), Ok(1536));

@@ -1,4 +1,4 @@
-//! Numbers and tables as people read them.
+//! Human-readable numbers and tables.
 
 /// `1.5 MiB (1572864 bytes)`-like short form: `1.5 MiB`.
 pub(crate) fn bytes(n: u64) -> String {
@@ -25,7 +25,7 @@ pub(crate) fn count(n: u64) -> String {
     out
 }
 
-/// How a column of a text table is aligned.
+/// The alignment of a column of a text table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,

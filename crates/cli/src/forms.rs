@@ -1,4 +1,4 @@
-//! The forms in which rows leave: a table for the eye, or a format that can be written as a stream.
+//! Output forms of rows: a table for reading, or a format that can be streamed.
 
 use std::io::IsTerminal;
 
@@ -11,7 +11,7 @@ use tesselle::{Driver, Error, Format, Result, WriteOptions};
 /// A form of output.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
-    /// Drawn for the eye.
+    /// A table for reading.
     Table,
     /// One JSON array.
     #[cfg(feature = "sql")]
@@ -42,7 +42,7 @@ impl Form {
         std::iter::once(Self::Table).chain(streams.map(Self::Stream)).collect()
     }
 
-    /// The forms of text, which a shell shows.
+    /// The text forms, which a shell shows.
     #[cfg(feature = "sql")]
     pub(crate) fn lines() -> Vec<Self> {
         let text = |form: &Self| !matches!(form, Self::Stream(format) if format.capabilities().binary);
@@ -54,7 +54,7 @@ impl Form {
         Self::parser_of(Self::all())
     }
 
-    /// Reads the value of `--as`, where an answer may also be one JSON array.
+    /// Parses the value of `--as`, including a single JSON array.
     #[cfg(feature = "sql")]
     pub(crate) fn parser_with_json() -> impl TypedValueParser<Value = Self> {
         let mut all = Self::all();
@@ -68,12 +68,12 @@ impl Form {
             .map(move |name| all.iter().copied().find(|form| form.name() == name).unwrap_or(Self::Table))
     }
 
-    /// The form that a file's name asks for; an error where it is a format that is no stream.
+    /// The form for a file name; an error if its format cannot be streamed.
     pub(crate) fn of_file(name: &str) -> Result<Option<Self>> {
         match tesselle::format_by_extension(name) {
             Some(format) if format.capabilities().stream_out => Ok(Some(Self::Stream(format))),
             Some(format) => Err(Error::invalid(format!(
-                "'{name}' would be {}, which is not a stream of rows",
+                "'{name}' has the format {}, which cannot be streamed",
                 format.name()
             ))
             .hint("use tess convert, or COPY in SQL")),
@@ -82,16 +82,16 @@ impl Form {
     }
 }
 
-/// Whether bytes of this format would reach a terminal.
+/// Fails if bytes of this format would be written to a terminal.
 pub(crate) fn refuse_terminal(format: &dyn Format, file: Option<&str>) -> Result<()> {
     if file.is_none() && format.capabilities().binary && std::io::stdout().is_terminal() {
-        return Err(Error::invalid("binary data does not belong on a terminal")
-            .hint("name a file with -o FILE, or pipe it on"));
+        return Err(Error::invalid("binary data is not written to a terminal")
+            .hint("write to a file with -o FILE, or to a pipe"));
     }
     Ok(())
 }
 
-/// A sink for rows of `schema` that end in `out`.
+/// A sink for rows of `schema` that writes to `out`.
 pub(crate) fn sink(
     format: &dyn Format,
     out: Box<dyn Staged>,

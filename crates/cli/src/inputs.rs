@@ -1,4 +1,4 @@
-//! Many inputs: files, folders to walk, and patterns that no shell has expanded.
+//! Multiple inputs: files, folders to walk, and patterns not expanded by a shell.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use tesselle::{Error, Result, Uri, name};
 
 use crate::out;
 
-/// One container among many.
+/// One of several containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
     /// Its path or uri.
     pub(crate) uri: String,
-    /// Its path below the folder that was named; else its last part.
+    /// Its path relative to the given folder, else its last component.
     pub(crate) name: String,
 }
 
-/// Whether these name many containers, rather than one.
+/// Whether these refer to many containers, rather than one.
 pub(crate) fn is_many(uris: &[String]) -> Result<bool> {
     match uris {
         [only] => Ok(name::is_pattern(only) || is_place(only)?),
@@ -29,7 +29,7 @@ pub(crate) fn is_place(uri: &str) -> Result<bool> {
     Ok(Path::new(uri).is_dir() && !tesselle::is_container(uri)?)
 }
 
-/// All containers that are meant, and what stood in the way of finding more.
+/// The resolved containers, and the errors of the search.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     pub(crate) list: Vec<Input>,
@@ -37,7 +37,8 @@ pub(crate) struct Inputs {
     pub(crate) unreadable: Vec<Error>,
 }
 
-/// All containers that are meant, folders walked for formats to keep and patterns expanded. Pipes in folders are skipped with a note.
+/// Resolves all containers: walks folders for formats that `keep` accepts, and expands patterns. Pipes in folders are
+/// skipped with a note.
 pub(crate) fn expand(uris: &[String], keep: fn(&Capabilities) -> bool) -> Result<Inputs> {
     let mut all = Inputs::default();
     for uri in uris {
@@ -55,7 +56,7 @@ pub(crate) fn expand(uris: &[String], keep: fn(&Capabilities) -> bool) -> Result
             let root = path.trim_end_matches('/');
             let found = tesselle::find_where(&path, keep)?;
             for skipped in found.skipped {
-                out::note(&format!("{skipped}: skipped, it is a pipe or a device"));
+                out::note(&format!("{skipped}: skipped: it is a pipe or a device"));
             }
             all.unreadable.extend(found.unreadable);
             for found in found.paths {

@@ -31,14 +31,14 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  tess demo                                  one sample of each format, walked through
-  tess info run.tet                          what is in a file
+  tess demo                                  one sample of each format, with a tour
+  tess info run.tet                          contents of a file
   tess cat 'run.tet#temperature' --slice 0:2 a region of a tensor
   tess sql                                   SQL over all of them, joins across formats
   tess convert field.npy field.tet           from NumPy into a tet file
   tess verify --deep run.tet                 decode everything and check it
 
-A table inside a file is named by #: plant.tsfile#root.ln.wf01.wt01. Every
+#NAME selects a table inside a file: plant.tsfile#root.ln.wf01.wt01. Every
 verb has --help with examples.";
 
 #[derive(Debug, Subcommand)]
@@ -68,13 +68,13 @@ enum Verb {
     Reference(verbs::reference::Reference),
 }
 
-/// What a verb did.
+/// The outcome of a verb.
 enum Outcome {
     /// All is fine.
     Fine,
-    /// The verb did its work, but the data is bad.
+    /// The verb succeeded, but the data is bad.
     BadData,
-    /// The verb went on after errors, which it has told; this is the exit code of the worst.
+    /// The verb continued after errors, which it reported; this is the exit code of the worst.
     Code(u8),
 }
 
@@ -105,28 +105,28 @@ pub fn run_to_code(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Help and version come this way too, and are printed. A call that is wrong is told as every other error.
+/// Prints help and version, which also arrive here. An invalid call is reported like every other error.
 fn refuse(error: &clap::Error, args: &[OsString]) -> u8 {
     use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     if matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion) {
-        // Nobody to tell when the terminal is gone.
+        // Ignored if the terminal is gone.
         let _ = error.print();
         return u8::try_from(error.exit_code()).unwrap_or(2);
     }
     let text = error.to_string();
-    let told: Vec<&str> =
+    let lines: Vec<&str> =
         text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
     let (tips, facts): (Vec<&str>, Vec<&str>) =
-        told.into_iter().filter(|line| !line.is_empty()).partition(|line| line.starts_with("tip: "));
+        lines.into_iter().filter(|line| !line.is_empty()).partition(|line| line.starts_with("tip: "));
     let facts = facts.iter().map(|line| line.trim_start_matches("error: ")).collect::<Vec<_>>().join(" ");
     let facts = facts.trim_end_matches("For more information, try '--help'.").trim_end().to_owned();
-    let hint = tips.first().map_or("--help shows how it is called", |tip| tip.trim_start_matches("tip: "));
+    let hint = tips.first().map_or("--help shows the usage", |tip| tip.trim_start_matches("tip: "));
     let error = Error::invalid(facts).hint(hint.to_owned());
     report(&error, args.iter().any(|arg| arg == "--json"), words::word);
     2
 }
 
-/// Work that a signal ended has the exit code of the signal, whatever error it ended with.
+/// Work ended by a signal has the exit code of the signal, regardless of its error.
 fn exit_code(error: &Error) -> u8 {
     let canceled = (error.kind() == ErrorKind::Canceled).then_some(130);
     signals::exit_code().or(canceled).unwrap_or_else(|| error.kind().exit_code())

@@ -1,7 +1,7 @@
-//! Standard output as a place to write to.
+//! Standard output as a target.
 //!
-//! What people read is printed without control characters: a name or a value from a file must not reach the terminal as a
-//! command. They are escaped as JSON does it, so JSON stays the same JSON.
+//! Human-readable output is printed without control characters: a name or a value from a file must not reach the
+//! terminal as a command. They are escaped as in JSON, so JSON output is unchanged.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Stdout, Write};
 use tesselle::storage::Staged;
 use tesselle::{Error, Location, Result};
 
-/// Where data goes: the file of `-o`, else standard output.
+/// The target of data: the file of `-o`, else standard output.
 pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>> {
     match file {
         Some("-" | "/dev/stdout") | None => {
@@ -20,7 +20,7 @@ pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>>
     }
 }
 
-/// The text with control characters other than ends of lines and tabs as `\u001b`.
+/// The text with control characters, except line feeds and tabs, escaped as `\u001b`.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let is_command = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if !text.contains(is_command) {
@@ -42,7 +42,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
     print_styled(&plain(text))
 }
 
-/// Writes text that has marks for the terminal in it. What comes from a file must have gone through [`plain`].
+/// Writes text with terminal styling. Content from files must have been passed through [`plain`].
 pub(crate) fn print_styled(text: &str) -> Result<()> {
     crate::progress::clear();
     let mut out = io::stdout().lock();
@@ -56,17 +56,17 @@ pub(crate) fn print_to(file: Option<&str>, force: bool, text: &str) -> Result<()
     out.commit()
 }
 
-/// Prints a JSON value on lines of its own.
+/// Prints a JSON value on separate lines.
 pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
     let text =
         serde_json::to_string_pretty(value).map_err(|e| Error::internal("a report is not JSON").source(e))?;
     print(&format!("{text}\n"))
 }
 
-/// Says something to the person at the terminal.
+/// Prints a message to standard error.
 pub(crate) fn note(text: &str) {
     crate::progress::clear();
-    // When stderr is gone there is nobody to tell.
+    // Ignored if stderr is gone.
     let _ = writeln!(io::stderr(), "{}", plain(text));
 }
 
@@ -101,7 +101,7 @@ impl Staged for StdoutStaged {
     }
 
     fn write_at(&mut self, _offset: u64, _bytes: &[u8]) -> Result<()> {
-        Err(Error::invalid("this output needs a file, not a pipe").hint("name one with -o FILE"))
+        Err(Error::invalid("this output needs a file, not a pipe").hint("use -o FILE"))
     }
 
     fn position(&self) -> u64 {

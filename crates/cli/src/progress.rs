@@ -1,4 +1,4 @@
-//! A progress bar: on a terminal only, and only for work that takes a while.
+//! A progress bar: only on a terminal, and only for work that takes a while.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use tesselle::driver::Progress;
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// The bar on the screen, which goes before anything else is printed.
+/// The visible bar, which is removed before anything else is printed.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// A bar that appears once the work has taken a while.
@@ -26,7 +26,7 @@ impl Bar {
     }
 
     fn on(words: &str, target: ProgressDrawTarget) -> Self {
-        // What is expected is added up from nothing: a bar without a length would stay without one.
+        // The expected total is accumulated from zero: a bar without a length would never get one.
         let bar = ProgressBar::with_draw_target(Some(0), target);
         bar.set_message(words.to_owned());
         let template = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
@@ -37,7 +37,7 @@ impl Bar {
     }
 }
 
-/// Takes the bar off the screen: the work is done, or something is to be printed.
+/// Removes the bar: the work is done, or something is about to be printed.
 pub(crate) fn clear() {
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(bar) = shown {

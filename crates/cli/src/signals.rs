@@ -1,9 +1,9 @@
-//! Signals that end the process: the work is canceled, what it was writing is removed, and the exit code says which
-//! signal it was.
+//! Signals that end the process: the work is canceled, its uncommitted output is removed, and the exit code states the
+//! signal.
 //!
-//! Everything that can be canceled hangs under one token. A signal cancels it, and a verb that looks ends by itself,
-//! with its old target in place. What does not look in time, such as a read of a pipe that nobody writes to, is ended
-//! from here, after all that is staged has been removed.
+//! All cancelable work is under one token. A signal cancels it, and a verb that checks the token ends by itself, with
+//! its old target in place. Work that does not check in time, such as a read of a pipe without a writer, is ended from
+//! here, after all staged files have been removed.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
@@ -14,30 +14,31 @@ use tesselle::driver::CancelToken;
 /// How long the work may take to end by itself.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The exit code of the signal that came; 0 before.
+/// The exit code of the received signal; 0 before.
 static CODE: AtomicU8 = AtomicU8::new(0);
 
-/// What Ctrl-C stops instead of the process.
+/// The action that Ctrl-C runs instead of ending the process.
 static FOREGROUND: Mutex<Option<Arc<dyn Fn() + Send + Sync>>> = Mutex::new(None);
 
-/// What a signal cancels.
+/// The token that a signal cancels.
 pub(crate) fn token() -> &'static CancelToken {
     static TOKEN: OnceLock<CancelToken> = OnceLock::new();
     TOKEN.get_or_init(CancelToken::new)
 }
 
-/// The exit code that a signal asks for, if one came.
+/// The exit code of the received signal, if any.
 pub(crate) fn exit_code() -> Option<u8> {
     Some(CODE.load(Ordering::SeqCst)).filter(|code| *code != 0)
 }
 
-/// From here on Ctrl-C calls `stop`, and the process lives on: for a prompt that runs one statement after the other.
+/// Makes Ctrl-C call `stop` from now on, without ending the process: for a prompt that runs one statement after the
+/// other.
 #[cfg(feature = "sql")]
 pub(crate) fn stop_only(stop: impl Fn() + Send + Sync + 'static) {
     *FOREGROUND.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(stop));
 }
 
-/// Waits for signals on a thread of its own, from the first call on. Without it they do what they do by default.
+/// Waits for signals on a separate thread, from the first call on. Without it they have their default effect.
 pub(crate) fn listen() {
     #[cfg(unix)]
     {
@@ -59,7 +60,7 @@ fn received(is_interrupt: bool) {
     }
     let code = if is_interrupt { 130 } else { 143 };
     let again = CODE.swap(code, Ordering::SeqCst) != 0;
-    // Who asks twice does not want to wait, and where nothing can be canceled there is nothing to wait for.
+    // A second signal does not wait, and neither does one without cancelable work.
     if again || !token().is_used() {
         end(code);
     }
@@ -71,9 +72,9 @@ fn received(is_interrupt: bool) {
     let _ = std::thread::Builder::new().name("tess-end".to_owned()).spawn(last);
 }
 
-/// Ends the process. What is being written is removed first.
+/// Ends the process after removing its uncommitted output.
 #[cfg(unix)]
-#[expect(clippy::exit, reason = "nothing else ends a process whose work does not")]
+#[expect(clippy::exit, reason = "nothing else ends a process whose work does not end")]
 fn end(code: u8) {
     tesselle::storage::remove_staged();
     std::process::exit(i32::from(code));

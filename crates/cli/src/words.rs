@@ -1,4 +1,4 @@
-//! Hints of errors in the words of the command line.
+//! Hints of errors in command line terms.
 
 use tesselle::core::shown;
 use tesselle::{Action, Error, type_name};
@@ -37,7 +37,7 @@ pub(crate) fn word(action: &Action) -> String {
     }
 }
 
-/// An action in the words of SQL, where a statement has one for it.
+/// An action in SQL terms, if SQL has an equivalent.
 #[cfg(feature = "sql")]
 pub(crate) fn word_in_sql(action: &Action) -> String {
     tesselle_sql::word(action).unwrap_or_else(|| word(action))

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use support::{path, tess, text};
 
-/// A little npy file, and the tet file made of it.
+/// A small npy file, and the tet file converted from it.
 fn sample(folder: &Path) -> (PathBuf, PathBuf) {
     let npy = folder.join("a.npy");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -23,7 +23,7 @@ fn sample(folder: &Path) -> (PathBuf, PathBuf) {
     (npy, tet)
 }
 
-/// The reference is that of the whole program.
+/// The reference of the whole program.
 #[cfg(feature = "sql")]
 #[test]
 fn the_reference_is_current() {
@@ -64,7 +64,7 @@ fn a_round_trip_through_every_form_keeps_the_values() {
         assert!(tess(&["convert", path(&tet), path(&out)]).status.success(), "{form}");
         let back = folder.path().join(format!("back-{form}.tet"));
         let converted = tess(&["convert", path(&out), path(&back), "--set", "chunk=2,2"]);
-        // CSV does not say that a number was a single: types then differ, values do not.
+        // CSV does not store that a number was a single: types then differ, values do not.
         assert!(converted.status.success(), "{form}: {}", text(&converted.stderr));
         let diff = tess(&["diff", path(&tet), path(&back), "--json"]);
         let report: serde_json::Value = serde_json::from_slice(&diff.stdout).unwrap();
@@ -234,11 +234,11 @@ fn a_folder_is_converted_file_by_file_and_a_bad_one_does_not_stop_it() {
     }
     assert!(!out.join("deep/cut.parquet").exists());
     assert!(text(&result.stderr).contains("cut.tet: FAILED"), "{}", text(&result.stderr));
-    // A pattern that no shell has expanded, and outputs that exist.
+    // A pattern that no shell has expanded, and existing outputs.
     let pattern = format!("{}/*.csv", path(&archive));
     let again = tess(&["convert", &pattern, path(&out), "--to", "parquet"]);
     assert_eq!(again.status.code(), Some(1));
-    assert!(text(&again.stderr).contains("exists already"), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("already exists"), "{}", text(&again.stderr));
     let again = tess(&["convert", &pattern, path(&out), "--to", "parquet", "--force"]);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
     assert!(text(&again.stderr).contains("1 converted, 0 failed: 2 rows"), "{}", text(&again.stderr));
@@ -265,7 +265,7 @@ fn a_folder_is_verified_container_by_container() {
     );
     std::fs::remove_file(archive.join("deep/cut.tet")).unwrap();
     assert_eq!(tess(&["verify", path(&archive)]).status.code(), Some(0));
-    // One container is one report, as scripts know it.
+    // One container yields one report, as scripts expect.
     let one = tess(&["verify", path(&archive.join("deep/b.tet")), "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&one.stdout).unwrap();
     assert_eq!(report["ok"], true);
@@ -273,7 +273,7 @@ fn a_folder_is_verified_container_by_container() {
 }
 
 #[test]
-fn a_page_holds_every_piece_and_needs_nothing_else() {
+fn a_page_shows_every_extent_and_is_self_contained() {
     let folder = tempfile::tempdir().unwrap();
     let (_, tet) = sample(folder.path());
     let demo = folder.path().join("demo");
@@ -289,7 +289,7 @@ fn a_page_holds_every_piece_and_needs_nothing_else() {
         let html = std::fs::read_to_string(&page).unwrap();
         assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"));
         for outside in ["http:", "https:", "src=", "@import", "url(", "<link"] {
-            // Documents may quote addresses; the page itself has none.
+            // Documents may contain addresses; the page itself has none.
             let own = html.split("id=\"data\">").next().unwrap().to_owned()
                 + html.rsplit("</script>").next().unwrap();
             assert!(!own.contains(outside), "{outside}");
@@ -317,7 +317,7 @@ fn a_page_holds_every_piece_and_needs_nothing_else() {
 fn a_repair_in_place_keeps_the_original() {
     let folder = tempfile::tempdir().unwrap();
     let (_, tet) = sample(folder.path());
-    // A byte of a stored tile is wrong; the others can be saved.
+    // A byte of a stored chunk is wrong; the others can be recovered.
     let chunks = tess(&["info", path(&tet), "--chunks", "-n", "0", "--json"]);
     let chunks: serde_json::Value = serde_json::from_slice(&chunks.stdout).unwrap();
     let offset = chunks["chunks"][1]["offset"].as_u64().unwrap() as usize;
@@ -338,7 +338,7 @@ fn a_repair_in_place_keeps_the_original() {
 }
 
 #[test]
-fn conversions_tell_what_changed_and_what_was_lost() {
+fn conversions_report_what_changed_and_what_was_lost() {
     let folder = tempfile::tempdir().unwrap();
     let csv = folder.path().join("rows.csv");
     std::fs::write(&csv, "time,speed\n1000,3\n2000,4\n").unwrap();
@@ -352,7 +352,7 @@ fn conversions_tell_what_changed_and_what_was_lost() {
         "{report}"
     );
     let out = tess(&["convert", path(&csv), path(&folder.path().join("r.csv")), "--schema", "speed=float32"]);
-    assert!(text(&out.stderr).contains("not carried over: the types"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("not kept: the types"), "{}", text(&out.stderr));
     let bad = tess(&["convert", path(&csv), path(&folder.path().join("x.tet")), "--cast", "speed=date"]);
     assert_eq!(bad.status.code(), Some(2));
     assert_eq!(text(&bad.stderr).lines().count(), 1, "{}", text(&bad.stderr));

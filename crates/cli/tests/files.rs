@@ -1,4 +1,4 @@
-//! Files that are not plain files: pipes, devices, links, names with control characters; and what is never overwritten.
+//! Special files: pipes, devices, links, names with control characters; and files that are never overwritten.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -29,7 +29,7 @@ fn pipe(file: &Path) {
     assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
 }
 
-/// Runs `tess` with something on its standard input.
+/// Runs `tess` with input on its standard input.
 fn fed(args: &[&str], input: &[u8]) -> std::process::Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tess"))
         .args(args)
@@ -100,7 +100,7 @@ fn devices_and_pipes_are_written_and_links_are_followed() {
 }
 
 #[test]
-fn verify_goes_on_after_what_it_cannot_read() {
+fn verify_continues_after_unreadable_files() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("many");
     std::fs::create_dir_all(place.join("deep")).unwrap();

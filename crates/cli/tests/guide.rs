@@ -1,11 +1,11 @@
-//! The commands of the SQL guide run as they stand, and print what it shows.
+//! The commands of the SQL guide run verbatim, and print the shown output.
 #![cfg(feature = "sql")]
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a command of the shell in `folder`, with `tess` on its path.
+/// Runs a shell command in `folder`, with `tess` on its path.
 fn run(folder: &Path, command: &str) -> String {
     let tess = Path::new(env!("CARGO_BIN_EXE_tess"));
     let path = std::env::var("PATH").unwrap();
@@ -20,7 +20,7 @@ fn run(folder: &Path, command: &str) -> String {
     text
 }
 
-/// The block with its commands, and what they print now.
+/// The block with its commands, and their current output.
 fn executed(folder: &Path, block: &str) -> String {
     let mut text = String::new();
     let mut lines = block.lines().peekable();

@@ -1,4 +1,4 @@
-//! The commands of the guides run as they stand, one after the other, on the samples of the demo.
+//! The commands of the guides run verbatim, one after the other, on the samples of the demo.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod support;
@@ -18,7 +18,7 @@ fn blocks(file: &str) -> Vec<String> {
 
 fn run(guide: &str) {
     let folder = tempfile::tempdir().unwrap();
-    // Some guides begin where the repository is, with its target/demo, others beside the folder of the samples.
+    // Some guides start in the repository, with its target/demo, others next to the folder of the samples.
     for place in ["demo", "target/demo"] {
         let place = folder.path().join(place);
         std::fs::create_dir_all(place.parent().unwrap()).unwrap();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use support::{fine, json_of, path, tess, text};
 
-/// A grid of 3 by 4 cells, and the files of every other format that it is converted into.
+/// A grid of 3 by 4 cells, and its conversions into every other format.
 fn files(folder: &std::path::Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let csv = folder.join("a.csv");
     let rows: Vec<String> = (0..12).map(|i| format!("{},{},{}", i / 4, i % 4, f64::from(i) / 2.0)).collect();

@@ -26,7 +26,7 @@ impl Run {
         Self { child: command.spawn().unwrap(), what: args.join(" ") }
     }
 
-    /// Waits until `ready`; a run that is over before shows that the work is too small for the test.
+    /// Waits until `ready`; a run that ends before means that the work is too small for the test.
     fn wait_for(&mut self, ready: impl Fn(u32) -> bool) {
         while !ready(self.child.id()) {
             let over = self.child.try_wait().unwrap();
@@ -40,7 +40,7 @@ impl Run {
         assert!(status.unwrap().success());
     }
 
-    /// Ends the run by a signal; it must end as a run that was interrupted.
+    /// Ends the run by a signal; it must end as interrupted.
     fn end_by(mut self, name: &str) {
         self.signal(name);
         let status = self.child.wait().unwrap();
@@ -51,7 +51,7 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // Only where a check has failed is it still alive.
+        // Still alive only if a check has failed.
         let _ = self.child.kill();
     }
 }
@@ -69,7 +69,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// Rows that take far longer to convert than it takes to interrupt it.
+/// Rows whose conversion takes far longer than its interruption.
 fn rows(folder: &Path) -> PathBuf {
     let file = folder.join("rows.csv");
     let mut text = String::from("time,a,b,c\n");
@@ -80,7 +80,7 @@ fn rows(folder: &Path) -> PathBuf {
     file
 }
 
-/// A large array of zeros that takes no room on the disk.
+/// A large array of zeros that takes no space on the disk.
 fn array(folder: &Path) -> PathBuf {
     let file = folder.join("array.npy");
     let shape = (1_u64 << 14, 1_u64 << 15);
@@ -99,7 +99,7 @@ fn array(folder: &Path) -> PathBuf {
     file
 }
 
-/// Every file below a folder with what it holds.
+/// Every file below a folder with its contents.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in entries(folder) {

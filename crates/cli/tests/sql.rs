@@ -83,7 +83,7 @@ fn statements_come_from_files_and_pipes() {
     piped.stdin.take().unwrap().write_all(statements.as_bytes()).unwrap();
     assert_eq!(text(&piped.wait_with_output().unwrap().stdout), "m\n3\n");
 
-    // Every answer comes out where the form allows; commands stand between statements.
+    // Every result is printed if the form allows it; commands come between statements.
     let both = format!(
         ".mode csv\nCOPY (SELECT 1) TO '{}/one.csv';\nSELECT 1 AS a; SELECT 2 AS b -- .mode\n;\n\
          .mode jsonl\nSELECT '\n.quit' AS c;\n.quit\nSELECT 4 AS d;",
@@ -95,7 +95,7 @@ fn statements_come_from_files_and_pipes() {
     assert_eq!(text(&out.stdout).replace('\n', ""), "[{\"b\": 2}]", "{}", text(&out.stderr));
     let out = tess(&["SELECT a.x, b.x FROM (SELECT 1 x) a, (SELECT 2 x) b", "--as", "jsonl"]);
     assert_eq!(out.status.code(), Some(2));
-    assert!(text(&out.stderr).contains("two columns are named 'x'"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("two columns have the name 'x'"), "{}", text(&out.stderr));
     let out = tess(&["SELECT 1", "-o", "one.tatami"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).contains("COPY (SELECT …) TO 'one.tatami'"), "{}", text(&out.stderr));
@@ -137,7 +137,7 @@ fn exit_codes_and_error_objects_are_those_of_all_verbs() {
 }
 
 #[test]
-fn a_screen_shows_the_first_rows_and_says_so() {
+fn a_screen_shows_the_first_rows_and_a_note() {
     let out = tess(&["SELECT value FROM generate_series(1, 100)", "--rows", "5"]);
     assert_eq!(text(&out.stdout).lines().count(), 10);
     assert!(text(&out.stderr).starts_with("first 5 rows in "), "{}", text(&out.stderr));

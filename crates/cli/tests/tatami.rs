@@ -124,7 +124,7 @@ fn a_collection_is_kept_searched_and_merged() {
         "{shown}"
     );
     let chunks = fine(&["info", at, "--chunks", "-n", "4"]);
-    assert!(chunks.contains("pieces: 4 of 12"), "{chunks}");
+    assert!(chunks.contains("chunks: 4 of 12"), "{chunks}");
     let info = json_of(&["info", path(&crawl.join("a.tatami")), "--chunks", "-n", "0"]);
     assert_eq!((&info["flags"][0], &info["flags"][1]), (&json!("sorted"), &json!("blobs")));
     assert_eq!((&info["creator_id"], &info["page_size_hint"]), (&json!(0), &json!(0)));
@@ -177,7 +177,7 @@ fn a_segment_is_built_searched_and_pruned() {
     assert!(!titles(&search(&["+river -river", "--plain"])).is_empty());
     let shown = fine(&["search", path(&segment), "11"]);
     assert!(shown.contains("stone 11") && shown.contains("https://example.org/011"), "{shown}");
-    assert_eq!(fine(&["search", path(&segment), "nowhere"]), "no document matches\n");
+    assert_eq!(fine(&["search", path(&segment), "nowhere"]), "no documents match\n");
 
     let deleted = json_of(&["tatami", "delete", path(&segment), "--where", "status = 404"]);
     assert_eq!(deleted, json!({ "deleted": 5, "live": 15 }));
@@ -266,7 +266,7 @@ fn deleted_documents_stay_away_and_a_merge_keeps_the_index() {
 }
 
 #[test]
-fn a_merge_replaces_what_a_crash_left_when_told_to() {
+fn a_merge_replaces_leftovers_of_a_crash_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let crawl = zebras(folder.path());
     std::fs::write(crawl.join("all.tatami"), b"half").unwrap();
@@ -290,9 +290,9 @@ fn a_file_of_another_format_is_refused_with_what_it_is() {
         vec!["tatami", "delete", path(&parquet), "--id", "1"],
     ] {
         let out = tess(&call);
-        let said = String::from_utf8(out.stderr).unwrap();
-        assert_eq!(out.status.code(), Some(2), "{call:?}: {said}");
-        assert!(said.contains("is Parquet, not tatami") && said.contains("tess index"), "{said}");
+        let message = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(2), "{call:?}: {message}");
+        assert!(message.contains("is Parquet, not tatami") && message.contains("tess index"), "{message}");
     }
 }
 

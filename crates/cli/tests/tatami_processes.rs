@@ -1,4 +1,4 @@
-//! Several processes that change one tatami container at once, and readers beside them.
+//! Several processes that change one tatami container concurrently, and concurrent readers.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod support;

@@ -1,4 +1,4 @@
-//! Every thread that decodes or encodes belongs to a driver: whatever verb runs, no other pool is ever started.
+//! Every thread that decodes or encodes belongs to a driver: no verb ever starts another pool.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn others() -> BTreeMap<String, usize> {
     let mut names = BTreeMap::new();
     for thread in fs::read_dir("/proc/self/task").unwrap().flatten() {
-        // A thread of a driver that has just been dropped may be gone by now.
+        // A thread of a dropped driver may be gone by now.
         let Ok(name) = fs::read_to_string(thread.path().join("comm")) else { continue };
         let name = name.trim().to_owned();
         if !name.starts_with("tess") {
@@ -34,7 +34,7 @@ fn run(folder: &Path, args: &str) {
 }
 
 #[test]
-fn no_verb_starts_a_pool_beside_the_drivers_own() {
+fn no_verb_starts_a_pool_besides_the_drivers() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let mut text = String::from("time,a,b,c\n");

@@ -89,7 +89,7 @@ fn cells_are_written_deleted_merged_and_cleaned_up() {
     );
 
     let delete = ["tiledb", "delete", &array, "--where", "a > 5 AND x < 5", "--timestamp", "30"];
-    // Columns of CSV files can be null, and the format cannot delete by such an attribute without taking nulls along.
+    // CSV columns are nullable, and a delete on a nullable attribute would also delete nulls.
     assert!(refused(&delete).contains("null"));
     let commit = json_of(&[&delete[..], &["--null-too"]].concat());
     assert!(commit["commit"].as_str().unwrap().contains(".del"));
@@ -143,7 +143,7 @@ fn boxes_of_dense_arrays_are_written_from_files_of_every_kind() {
     refused(&["tiledb", "write", &array, path(&twice)]);
     let hole = put(folder.path(), "hole.csv", format!("{column},{row},value\n1,3,31\n0,2,20\n"));
     refused(&["tiledb", "write", &array, path(&hole)]);
-    // Rows without coordinates fill a box in order; numbers are cast, where they fit.
+    // Rows without coordinates fill a box in order; numbers are cast if they fit.
     for form in ["parquet", "arrow"] {
         let plain = put(folder.path(), "plain.csv", "value\n8\n9\n");
         let input = folder.path().join(format!("plain.{form}"));
@@ -165,13 +165,13 @@ fn boxes_of_dense_arrays_are_written_from_files_of_every_kind() {
 }
 
 #[test]
-fn sparse_rows_take_no_region_and_must_lie_in_the_domain() {
+fn sparse_rows_take_no_region_and_must_be_inside_the_domain() {
     let folder = tempfile::tempdir().unwrap();
     let array = points(folder.path());
     let input = put(folder.path(), "1.csv", "x,y,a\n1,1,1.5\n");
     assert!(refused(&["tiledb", "write", &array, path(&input), "--region", "0:1,0:1"]).contains("--region"));
     let far = put(folder.path(), "far.csv", "x,y,a\n100,1,1.5\n");
-    assert!(refused(&["tiledb", "write", &array, path(&far)]).contains("outside of [0, 99]"));
+    assert!(refused(&["tiledb", "write", &array, path(&far)]).contains("outside [0, 99]"));
     let twice = put(folder.path(), "twice.csv", "x,y,a\n1,1,1.5\n1,1,2.5\n");
     assert!(refused(&["tiledb", "write", &array, path(&twice)]).contains("same coordinates"));
     assert!(rows(&array, &[]).is_empty());
@@ -279,7 +279,7 @@ fn every_tool_shows_an_example() {
 }
 
 #[test]
-fn an_empty_array_takes_rows_anywhere_or_says_what_it_needs() {
+fn an_empty_array_accepts_rows_anywhere_or_reports_what_it_needs() {
     let folder = tempfile::tempdir().unwrap();
     let like = put(folder.path(), "like.csv", "k,a\n5,20\n-6,10\n");
     let array = folder.path().join("array");
@@ -383,7 +383,7 @@ fn a_key_is_used_or_refused() {
     let other = at("other");
     json_of(&[&["convert", path(&source), &other, "--set", &from_file][..], &dims].concat());
     assert_eq!(encrypted(&other), json!(true));
-    // A copy stays encrypted, unless it is asked for; a setting does not change that.
+    // A copy stays encrypted, unless requested otherwise; a setting does not change that.
     json_of(&["convert", &secret, &again, "--to", "tiledb", "--key-file", path(&key)]);
     assert_eq!(encrypted(&again), json!(true));
     let tight = at("tight");
@@ -430,7 +430,7 @@ fn a_schema_is_written_by_hand_and_changes() {
     let filters = json!([{ "name": "positive-delta", "window": 512 }, { "name": "zstd", "level": 2 }]);
     assert_eq!(info["offsets_filters"], filters);
     assert_eq!(info["tables"][0]["columns"][1]["fill"], json!(-1.5));
-    // What info prints is a schema, too.
+    // The output of info is a schema, too.
     let file = put(folder.path(), "info.json", info.to_string());
     json_of(&["tiledb", "create", path(&again), "--schema", path(&file)]);
     assert_eq!(json_of(&["info", path(&again)]), info);

@@ -12,7 +12,7 @@ fn parsed(args: &[&str]) -> Value {
     serde_json::from_str(&fine(args)).unwrap()
 }
 
-/// A file of two series with a few pages each, made of CSV.
+/// A file of two series with a few pages each, converted from CSV.
 fn sample(folder: &Path, version: &str) -> PathBuf {
     let csv = folder.join("in.csv");
     let rows: Vec<String> = (0..25).map(|i| format!("{},{},{}.5\n", 1000 + i * 10, i * i, i)).collect();
@@ -70,7 +70,7 @@ fn stats_come_from_statistics_where_they_cover_the_time() {
 }
 
 #[test]
-fn read_tells_where_a_cut_file_stops() {
+fn read_reports_where_a_truncated_file_stops() {
     let folder = tempfile::tempdir().unwrap();
     let file = sample(folder.path(), "4");
     let bytes = std::fs::read(&file).unwrap();
@@ -78,7 +78,7 @@ fn read_tells_where_a_cut_file_stops() {
     std::fs::write(&cut, &bytes[..100]).unwrap();
     let dump = parsed(&["tsfile", "read", path(&cut), "--json"]);
     assert!(dump["stopped"].as_str().unwrap().contains("byte"), "{dump}");
-    // What is no TsFile at all is an error.
+    // A file that is not a TsFile is an error.
     std::fs::write(&cut, b"something else entirely").unwrap();
     assert_eq!(tess(&["tsfile", "read", path(&cut)]).status.code(), Some(1));
     assert_eq!(tess(&["tsfile", "read", "/nowhere.tsfile"]).status.code(), Some(3));
@@ -97,7 +97,7 @@ fn resource(device: &str, start: i64, end: i64) -> Vec<u8> {
 }
 
 #[test]
-fn a_data_directory_is_told_file_by_file() {
+fn a_data_directory_is_listed_file_by_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = sample(folder.path(), "1");
     let data = folder.path().join("data");
@@ -122,7 +122,7 @@ fn a_data_directory_is_told_file_by_file() {
     assert_eq!(second["devices"]["root.sg.d1"], json!([1000, 1240]));
     assert!(fine(&["tsfile", "data-dir", path(&data)]).contains("unsequence/root.sg/2-2-0.tsfile"));
     assert!(fine(&["tsfile", "resource", path(&data)]).contains("root.sg.d1"));
-    // A file is no data directory: the call is wrong.
+    // A file is not a data directory: the call is invalid.
     assert_eq!(tess(&["tsfile", "data-dir", path(&file)]).status.code(), Some(2));
 }
 

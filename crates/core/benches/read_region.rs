@@ -1,6 +1,6 @@
 //! Reading regions of a 4096 x 4096 array of singles in raw tiles of 512 x 512.
 
-#![expect(clippy::expect_used, reason = "a bench that cannot set up its input may end")]
+#![expect(clippy::expect_used, reason = "a bench may panic if its input cannot be set up")]
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
@@ -28,7 +28,7 @@ fn spans(start: u64, stop: u64, step: u64) -> Region {
     Region { spans: vec![Span { start, stop, step }; 2] }
 }
 
-/// What the memory gives.
+/// The memory bandwidth.
 #[divan::bench(sample_count = 20)]
 fn memcpy_one_thread(bencher: Bencher) {
     let src = vec![1_u8; (SIDE * SIDE * 4) as usize];

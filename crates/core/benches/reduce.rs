@@ -1,6 +1,6 @@
 //! Reductions of a 4096 x 4096 array: raw tiles of 512 x 512, or one slice in memory. One thread and all of them.
 
-#![expect(clippy::expect_used, reason = "a bench that cannot set up its input may end")]
+#![expect(clippy::expect_used, reason = "a bench may panic if its input cannot be set up")]
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
@@ -43,7 +43,7 @@ fn run(bencher: Bencher, array: &TiledArray, op: ReduceOp, axes: &[usize], threa
         .bench(|| reduce(black_box(array), &region, op, axes, &driver));
 }
 
-/// What the memory gives: the plain sum of 64-bit words by one thread.
+/// The memory bandwidth: the plain sum of 64-bit words by one thread.
 #[divan::bench(sample_count = 10)]
 fn words_f32_one_thread(bencher: Bencher) {
     let words: Vec<u64> = (0..SIDE * SIDE / 2).collect();

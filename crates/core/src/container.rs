@@ -14,7 +14,7 @@ use crate::table::Table;
 
 /// Named tables with metadata, a byte map and a verifier.
 pub trait Container: Send + Sync {
-    /// What is in it: the object of `info --json`, made from metadata alone.
+    /// Describes the contents: the object of `info --json`, from metadata only.
     fn describe(&self) -> Result<Description>;
 
     /// The names of its tables, in the order of the file.
@@ -23,23 +23,23 @@ pub trait Container: Send + Sync {
     /// The table of that name.
     fn table(&self, name: &str) -> Result<Arc<dyn Table>>;
 
-    /// The table to take when none is named: the only one.
+    /// The table to use if none is named: the only one.
     fn default_table(&self) -> Result<Arc<dyn Table>> {
         let names = self.table_names();
         match names.as_slice() {
             [only] => self.table(only),
-            [] => Err(Error::not_found("there is no table in it")),
+            [] => Err(Error::not_found("the container has no tables")),
             many => {
-                let message = format!("there are {} tables in it; name one", many.len());
+                let message = format!("the container has {} tables; select one", many.len());
                 Err(Error::invalid(message).suggest("add {}", [Action::Table(many.to_vec())]))
             }
         }
     }
 
-    /// The pieces, one JSON object each, in file order; at most `limit` of them.
+    /// The chunks, pages or tiles, one JSON object each, in file order; at most `limit` of them.
     fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>>;
 
-    /// How many pieces [`Container::chunks`] would list, where that is known without listing.
+    /// How many objects [`Container::chunks`] would list, if known without listing.
     fn chunk_count(&self) -> Option<u64> {
         None
     }
@@ -47,7 +47,7 @@ pub trait Container: Send + Sync {
     /// Every byte range with its meaning.
     fn layout(&self) -> Result<LayoutMap>;
 
-    /// Checks the container; what is wrong goes into the report, an `Err` means the check itself could not go on.
+    /// Checks the container. Problems go into the report; an `Err` means that the check itself could not continue.
     fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()>;
 }
 
@@ -62,7 +62,7 @@ pub struct Description {
     pub metadata: Value,
     /// Its tables.
     pub tables: Vec<TableDescription>,
-    /// What only this format has, top-level keys.
+    /// Format-specific top-level keys.
     pub extra: Map<String, Value>,
 }
 
@@ -85,16 +85,16 @@ impl Description {
     }
 }
 
-/// One table in the answer of `info`.
+/// One table in the output of `info`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableDescription {
     /// Its name.
     pub name: String,
-    /// Its rows, where that is known without reading.
+    /// Its number of rows, if known without reading.
     pub rows: Option<u64>,
     /// Its columns.
     pub columns: Vec<ColumnDescription>,
-    /// What only this format has.
+    /// Format-specific keys.
     pub extra: Map<String, Value>,
 }
 
@@ -109,18 +109,18 @@ impl TableDescription {
     }
 }
 
-/// One column in the answer of `info`.
+/// One column in the output of `info`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnDescription {
     /// Its name.
     pub name: String,
     /// Its type as the format spells it.
     pub kind: String,
-    /// What it is for.
+    /// Its role.
     pub role: ColumnRole,
     /// Whether values may be missing.
     pub nullable: bool,
-    /// What only this format has.
+    /// Format-specific keys.
     pub extra: Map<String, Value>,
 }
 

@@ -1,7 +1,7 @@
-//! The checked byte cursor every parser uses.
+//! The checked byte cursor that every parser uses.
 //!
-//! Nothing here indexes, overflows or allocates by a number that was read from the bytes: a length is compared
-//! with what is left first, and every refusal carries the absolute offset.
+//! Nothing here indexes, overflows or allocates by a number read from the bytes: a length is first compared with the
+//! remaining bytes, and every error carries the absolute offset.
 
 use crate::Within;
 use crate::error::{Error, Result};
@@ -133,7 +133,7 @@ impl<'a> Cursor<'a> {
 
     /// An unsigned LEB128 number of at most 64 bits.
     pub fn uvarint(&mut self) -> Result<u64> {
-        // Most take one byte.
+        // Most values take one byte.
         if let Some(byte) = self.data.get(self.position).filter(|byte| **byte < 0x80) {
             self.position += 1;
             return Ok(u64::from(*byte));
@@ -168,10 +168,10 @@ impl<'a> Cursor<'a> {
     pub fn utf8(&mut self, n: u64) -> Result<&'a str> {
         let start = self.offset();
         std::str::from_utf8(self.bytes_u64(n)?)
-            .map_err(|e| Error::corrupt("text is not UTF-8").offset(start).piece(self.what).source(e))
+            .map_err(|e| Error::corrupt("string is not valid UTF-8").offset(start).piece(self.what).source(e))
     }
 
-    /// Checks a count of items that take at least `each` bytes: what cannot be there is refused before allocation.
+    /// Checks a count of items of at least `each` bytes: an impossible count is an error before allocation.
     pub fn count(&self, n: u64, each: usize) -> Result<usize> {
         let fits = usize::try_from(n)
             .ok()
@@ -232,8 +232,8 @@ mod tests {
         assert_eq!(cursor.zigzag_varint().unwrap(), -2);
         let most = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
         assert_eq!(Cursor::new(&most, 0, "n").uvarint().unwrap(), u64::MAX);
-        let mut beyond = most;
-        beyond[9] = 2;
-        assert!(Cursor::new(&beyond, 0, "n").uvarint().is_err());
+        let mut too_large = most;
+        too_large[9] = 2;
+        assert!(Cursor::new(&too_large, 0, "n").uvarint().is_err());
     }
 }

@@ -1,6 +1,6 @@
-//! The error every crate above `codec` speaks: kind, what, where, hint, source.
+//! The error type of every crate above `codec`: kind, message, place, hint, source.
 //!
-//! Nothing matches on text. The kind decides the exit code of the command line and the exception class of the
+//! Nothing matches on messages. The kind determines the exit code of the command line and the exception class of the
 //! Python package; the class is a finer, stable name that scripts may rely on.
 
 use std::borrow::Cow;
@@ -15,15 +15,15 @@ use crate::hint::{Action, Hint};
 /// Shorthand used throughout.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What sort of failure it is.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The bytes contradict the format.
     Corrupt,
-    /// The bytes may be right, but use something not known here.
+    /// The bytes may be valid, but use an unknown feature.
     Unsupported,
-    /// The call is wrong: a name, an option, a value that does not fit.
+    /// The call is invalid: a name, an option, a value that does not fit.
     Invalid,
     /// A table, column or key that does not exist.
     NotFound,
@@ -40,7 +40,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The class of an error that names none.
+    /// The class of an error that sets none.
     fn default_class(self) -> &'static str {
         match self {
             Self::Corrupt => "corrupt",
@@ -82,7 +82,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of the given kind. `message` is lower case, one line, without a full stop.
+    /// An error of the given kind. `message` is lower case, one line, without a final period.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -131,7 +131,7 @@ impl Error {
         Self::new(ErrorKind::Io, message).source(source)
     }
 
-    /// A name that does not exist, with the nearest of those that do.
+    /// An unknown name, with the most similar known one.
     pub fn unknown_name<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let mut known: Vec<&str> = known.into_iter().collect();
         let near =
@@ -143,54 +143,54 @@ impl Error {
         let total = known.len();
         known.truncate(12);
         match total {
-            0 => error.hint("there are none"),
+            0 => error.hint("none exist"),
             n if n > known.len() => error.hint(format!("there are {n}, among them {}", known.join(", "))),
             _ => error.hint(format!("there are {}", known.join(", "))),
         }
     }
 
-    /// Sets the finer class, unless there is one already.
+    /// Sets the finer class, unless already set.
     #[must_use]
     pub fn class(mut self, class: &'static str) -> Self {
         self.0.class.get_or_insert(class);
         self
     }
 
-    /// Sets the file, unless there is one already: the innermost place is the right one.
+    /// Sets the file, unless already set: the innermost place wins.
     #[must_use]
     pub fn file(mut self, file: impl Into<String>) -> Self {
         self.0.file.get_or_insert_with(|| file.into());
         self
     }
 
-    /// Sets the byte offset in the file, unless there is one already.
+    /// Sets the byte offset in the file, unless already set.
     #[must_use]
     pub fn offset(mut self, offset: u64) -> Self {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    /// Sets the piece (a chunk, page, tile or field), unless there is one already.
+    /// Sets the piece (a chunk, page, tile or field), unless already set.
     #[must_use]
     pub fn piece(mut self, piece: impl Into<String>) -> Self {
         self.0.piece.get_or_insert_with(|| piece.into());
         self
     }
 
-    /// Sets what to do next, unless there is a hint already.
+    /// Sets the hint, unless already set.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.0.hint.get_or_insert_with(|| hint.into());
         self
     }
 
-    /// Sets what to do next, unless there is a hint already: each `{}` of the sentence stands for one of the actions.
+    /// Sets the hint, unless already set: each `{}` of the sentence is replaced by one of the actions.
     #[must_use]
     pub fn suggest(self, sentence: impl Into<Cow<'static, str>>, actions: impl Into<Vec<Action>>) -> Self {
         self.hint(Hint::new(sentence, actions))
     }
 
-    /// Sets what to do next, also where there is a hint already.
+    /// Sets the hint, replacing an existing one.
     #[must_use]
     pub fn replace_hint(mut self, hint: impl Into<Hint>) -> Self {
         self.0.hint = Some(hint.into());
@@ -214,7 +214,7 @@ impl Error {
         self.0.class.unwrap_or_else(|| self.0.kind.default_class())
     }
 
-    /// What happened and where, without the hint: for callers that already act on the hint.
+    /// The message and place without the hint, for callers that already act on the hint.
     pub fn without_hint(&self) -> String {
         let offset = self.0.offset.map(|o| format!("byte {o}"));
         let places = [self.0.file.as_deref(), self.0.piece.as_deref(), offset.as_deref()];
@@ -223,7 +223,7 @@ impl Error {
         if places.is_empty() { message } else { format!("{message} ({})", places.join(", ")) }
     }
 
-    /// What happened, without place and hint.
+    /// The message without place and hint.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -243,12 +243,12 @@ impl Error {
         self.0.piece.as_deref()
     }
 
-    /// What to do next, if known.
+    /// The hint, if there is one.
     pub fn next_step(&self) -> Option<&Hint> {
         self.0.hint.as_ref()
     }
 
-    /// What to do next, in terms that fit every front end.
+    /// The hint, in terms that fit every front end.
     pub fn hint_text(&self) -> Option<String> {
         self.0.hint.as_ref().map(ToString::to_string)
     }
@@ -332,11 +332,11 @@ impl From<Error> for ArrowError {
     }
 }
 
-/// Adds the place to the error of any result, on the way up.
+/// Adds the place to the error of a result.
 pub trait Context<T> {
     /// Names the file.
     fn in_file(self, file: &str) -> Result<T>;
-    /// Names the piece; the text is built only on failure.
+    /// Sets the piece; its name is built only on failure.
     fn in_piece<S: Into<String>>(self, piece: impl FnOnce() -> S) -> Result<T>;
     /// Returns the byte offset.
     fn at_offset(self, offset: u64) -> Result<T>;
@@ -362,7 +362,7 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
     }
 }
 
-/// Edit distance, for suggestions; long names are not worth the time.
+/// Edit distance, for suggestions; long names are skipped.
 fn distance(a: &str, b: &str) -> usize {
     if a.len() > 64 || b.len() > 64 {
         return usize::MAX;
@@ -388,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_says_what_where_and_what_next() {
+    fn the_message_states_what_where_and_what_next() {
         let error = Error::corrupt("codec 9 is not known")
             .class("unsupported_codec")
             .offset(136)

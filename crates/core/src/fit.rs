@@ -1,5 +1,5 @@
-//! How the columns of a write fit the types of a format. What a format holds in a wider type is reported; what it
-//! cannot hold is refused, all columns in one error, with the casts that help.
+//! Fitting of columns to the types of a format. Columns stored in a wider type are reported; columns that cannot be
+//! stored are an error, all in one message, with the casts that help.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use crate::error::{Error, Result};
 use crate::hint::Action;
 use crate::types::type_name;
 
-/// What becomes of a column in a target.
+/// How a column is stored in a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fit {
-    /// It comes back with this type, which may be its own.
+    /// Stored; reads back with this type, which may be unchanged.
     As(DataType),
-    /// It has no place; the type that would have one, if any.
+    /// Not supported; with the type to cast to, if any.
     Refused(Option<DataType>),
 }
 
 impl Fit {
-    /// A column that has no place, and the type to cast it to.
+    /// An unsupported column, and the type to cast it to.
     pub fn refused(instead: DataType) -> Self {
         Self::Refused(Some(instead))
     }
 }
 
-/// A column whose type is another one in the target; every value is kept.
+/// A column whose type changes in the target; every value is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeChange {
     /// The column.
@@ -44,14 +44,14 @@ impl TypeChange {
     }
 }
 
-/// Checks every column against `format`; returns those that change, and what their types lose, one line each.
+/// Checks every column against `format`; returns the changed columns, and what their types lose, one line each.
 pub fn check_types<'a>(
     format: &str,
     columns: impl IntoIterator<Item = (&'a Field, Fit)>,
 ) -> Result<(Vec<TypeChange>, Vec<String>)> {
     let (mut changes, mut lost, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for (field, fit) in columns {
-        // Instants stay what they are without the zone that they were shown in.
+        // Timestamps keep their instant without the display time zone.
         let mut without_zone = field.data_type().clone();
         if let (DataType::Timestamp(unit, Some(zone)), Fit::As(DataType::Timestamp(_, None))) =
             (field.data_type(), &fit)
@@ -84,29 +84,29 @@ fn misfits(format: &str, refused: &[(&Field, Option<DataType>)]) -> Error {
     let rest: Vec<&str> =
         refused.iter().filter(|(_, to)| to.is_none()).map(|(field, _)| field.name().as_str()).collect();
     match (casts.is_empty(), rest.as_slice()) {
-        (true, [_]) => error.suggest("leave it out with {}", [Action::Columns]),
-        (true, _) => error.suggest("leave them out with {}", [Action::Columns]),
+        (true, [_]) => error.suggest("exclude it with {}", [Action::Columns]),
+        (true, _) => error.suggest("exclude them with {}", [Action::Columns]),
         (false, []) => error.suggest(
             if casts.len() == 1 {
-                "convert it with {}, or leave it out with {}"
+                "convert it with {}, or exclude it with {}"
             } else {
-                "convert them with {}, or leave them out with {}"
+                "convert them with {}, or exclude them with {}"
             },
             [Action::Cast(casts), Action::Columns],
         ),
         (false, rest) => error.suggest(
-            format!("convert with {{}}, and leave out {} with {{}}", rest.join(", ")),
+            format!("convert with {{}}, and exclude {} with {{}}", rest.join(", ")),
             [Action::Cast(casts), Action::Columns],
         ),
     }
 }
 
-/// What becomes of a column that is an axis of a tensor.
+/// How a tensor axis column is stored.
 pub fn fit_axis(data_type: &DataType) -> Fit {
     if plain_type(data_type).is_integer() { Fit::As(DataType::Int64) } else { Fit::refused(DataType::Int64) }
 }
 
-/// What becomes of a column whose values are the cells of a tensor.
+/// How a column of tensor cells is stored.
 pub fn fit_cells(data_type: &DataType) -> Fit {
     use DataType as D;
     match data_type {
@@ -122,13 +122,13 @@ pub fn fit_cells(data_type: &DataType) -> Fit {
     }
 }
 
-/// Whether two types are one: large and view variants hold the same values.
+/// Whether two types are equivalent: large and view variants have the same values.
 fn same(a: &DataType, b: &DataType) -> bool {
     plain_type(a) == plain_type(b) && !matches!(a, DataType::Dictionary(..)) || a == b
 }
 
-/// The type that counts: large, view and dictionary variants hold the same values, and so do lists regardless of the
-/// name and nullability of their items.
+/// The canonical type: large, view and dictionary variants have the same values, and so do lists regardless of the name
+/// and nullability of their items.
 pub fn plain_type(data_type: &DataType) -> DataType {
     let item = |field: &Field| Arc::new(Field::new("item", plain_type(field.data_type()), true));
     match data_type {
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_names_every_column_and_one_way_out() {
+    fn a_refusal_lists_every_column_and_suggests_casts() {
         let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
         let when = Field::new("when", DataType::Date32, false);
         let price = Field::new("price", DataType::Decimal128(9, 2), false);
@@ -157,10 +157,10 @@ mod tests {
         let one = of(vec![(&when, Fit::refused(micros.clone()))]);
         assert!(one.contains("'when'") && one.contains("when=timestamp_us"), "{one}");
         let only = of(vec![(&tags, Fit::Refused(None))]);
-        assert!(only.contains("'tags'") && only.contains("a choice of columns"), "{only}");
+        assert!(only.contains("'tags'") && only.contains("a list of columns"), "{only}");
         let fits = [Fit::refused(micros), Fit::refused(DataType::Utf8), Fit::Refused(None)];
         let all = of([&when, &price, &tags].into_iter().zip(fits).collect());
-        assert!(all.contains("when=timestamp_us,price=utf8") && all.contains("leave out tags"), "{all}");
+        assert!(all.contains("when=timestamp_us,price=utf8") && all.contains("exclude tags"), "{all}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::sink::{Sink, Summary};
 use crate::storage::{Entry, Location};
 use crate::table::Table;
 
-/// One family of files.
+/// A family of files.
 pub trait Format: Send + Sync {
     /// The name in options and reports, lower case.
     fn name(&self) -> &'static str;
@@ -26,44 +26,44 @@ pub trait Format: Send + Sync {
         self.name()
     }
 
-    /// One line for help texts.
+    /// One line for help output.
     fn summary(&self) -> &'static str;
 
-    /// File name endings a writer would choose, without the dot, the usual one first.
+    /// File name extensions, without the dot, the preferred one first.
     fn extensions(&self) -> &'static [&'static str];
 
-    /// How sure it is that this is one of its own, from first and last bytes and names alone.
+    /// The confidence that a file is of this format, from its first and last bytes and its name.
     fn sniff(&self, probe: &Probe) -> Confidence;
 
     /// Opens a container: metadata is read and checked, data is not touched.
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>>;
 
-    /// Opens several files of the same columns as one table. `None` where this format has no better way than to read
-    /// them one after the other.
+    /// Opens several files with the same columns as one table. `None` if this format can only read them one after the
+    /// other.
     fn open_many(&self, locations: &[Location], options: &OpenOptions) -> Result<Option<Arc<dyn Table>>> {
         let _ = (locations, options);
         Ok(None)
     }
 
-    /// What the format can do. The default reads only.
+    /// The capabilities of the format. The default is read-only.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
     }
 
-    /// What a folder is that [`Format::sniff`] recognizes, for those who walk a tree of folders.
+    /// The kind of a folder that [`Format::sniff`] recognizes, for walks of a folder tree.
     fn folder(&self, folder: &Folder<'_>) -> FolderKind {
         let _ = folder;
         FolderKind::Container
     }
 
-    /// Starts a new container that takes the rows of `request`. The format chooses what the options leave open by the
-    /// facts about the source and the memory of the driver, and returns what it had to change and cannot keep.
+    /// Starts a new container for the rows of `request`. The format chooses defaults by the facts about the source and
+    /// the memory of the driver, and returns what it changed and cannot keep.
     fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
         let _ = (request, driver);
         Err(Error::unsupported(format!("{} files cannot be written by this version", self.name())))
     }
 
-    /// Writes a whole array; the format pulls the regions it needs, tile by tile, so memory stays bounded.
+    /// Writes a whole array; the format reads the regions it needs, tile by tile, so memory stays bounded.
     fn write_array(&self, request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
         let _ = (request, driver);
         Err(Error::unsupported(format!(
@@ -72,7 +72,7 @@ pub trait Format: Send + Sync {
         )))
     }
 
-    /// Starts a new container for rows of which nothing but the columns is known.
+    /// Starts a new container for rows with known columns only.
     fn create(
         &self,
         location: &Location,
@@ -84,7 +84,7 @@ pub trait Format: Send + Sync {
         Ok(self.start(WriteRequest::new(target, schema, options.clone()), driver)?.sink)
     }
 
-    /// Writes a whole array of which nothing but its cells is known.
+    /// Writes a whole array with known cells only.
     fn create_from_array(
         &self,
         location: &Location,
@@ -96,11 +96,11 @@ pub trait Format: Send + Sync {
         Ok(self.write_array(ArrayRequest::new(target, source, options.clone()), driver)?.summary)
     }
 
-    /// Rewrites a whole container of this format as another one of the same format.
+    /// Rewrites a whole container as another one of the same format.
     ///
-    /// Everything the source states stays as it is unless `write` changes it: encodings, filters, orders, metadata, every
-    /// table. Encoded tiles, pages and chunks are copied where nothing changes them. Returns `None` where this format
-    /// cannot do that with these options; the caller then converts row by row.
+    /// Everything the source states is preserved unless `write` changes it: encodings, filters, orders, metadata, every
+    /// table. Encoded tiles, pages and chunks are copied if nothing changes them. Returns `None` if the format cannot
+    /// do that with these options; the caller then converts row by row.
     fn rewrite(
         &self,
         source: &Location,
@@ -113,7 +113,7 @@ pub trait Format: Send + Sync {
         Ok(None)
     }
 
-    /// Writes what can be saved of `source` to `target`; the source is not touched.
+    /// Writes everything recoverable from `source` to `target`; the source is not modified.
     fn repair(
         &self,
         source: &Location,
@@ -128,11 +128,11 @@ pub trait Format: Send + Sync {
 
 /// A folder that is walked.
 pub struct Folder<'a> {
-    /// How sure the format is that it is its own.
+    /// The confidence that the folder is of this format.
     pub confidence: Confidence,
-    /// What is in it, sorted by name.
+    /// The entries, sorted by name.
     pub entries: &'a [Entry],
-    /// Whether a file of this name would be one of a known format.
+    /// Whether a file with this name would be of a known format.
     pub is_known: &'a dyn Fn(&str) -> bool,
 }
 
@@ -143,29 +143,29 @@ impl Folder<'_> {
     }
 }
 
-/// What a folder is.
+/// The kind of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderKind {
-    /// A place with containers in it.
+    /// A plain folder with containers in it.
     Place,
     /// A container as a whole.
     Container,
-    /// A container whose members are containers of their own.
+    /// A container whose members are separate containers.
     Group,
 }
 
-/// How sure a format is that a file is its own.
+/// The confidence that a file is of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// It is not.
+    /// Not of this format.
     No,
-    /// The name says so, the bytes do not contradict; also damaged files that only their name betrays.
+    /// By its name, and the bytes do not contradict; also damaged files recognizable only by name.
     Name,
-    /// The bytes say so.
+    /// By its bytes.
     Content,
 }
 
-/// What a sniffer may look at.
+/// The data available for format detection.
 #[derive(Debug, Clone)]
 pub struct Probe {
     /// The last part of the path.
@@ -181,10 +181,10 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Bytes looked at from either end.
+    /// Bytes read from either end.
     pub const WINDOW: u64 = 4096;
 
-    /// Looks at a location.
+    /// Reads the probe of a location.
     pub fn of(location: &Location) -> Result<Self> {
         let name = location.name().to_owned();
         if location.is_dir()? {
@@ -205,7 +205,7 @@ impl Probe {
         Ok(Self { name, head, tail, size, entries: None })
     }
 
-    /// Whether the name ends in `.extension`, whatever its case.
+    /// Whether the name ends in `.extension`, ignoring case.
     pub fn has_extension(&self, extension: &str) -> bool {
         self.name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case(extension))
     }
@@ -215,7 +215,7 @@ impl Probe {
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, and all are off by default")]
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// Time travel: only what was written in `[start, end]`, milliseconds since the epoch, both included.
+    /// Time travel: only data written in `[start, end]`, milliseconds since the epoch, both included.
     pub between: Option<(u64, u64)>,
     /// The key of an encrypted container.
     pub key: Option<Secret>,
@@ -223,13 +223,13 @@ pub struct OpenOptions {
     pub raw: bool,
     /// String columns as Binary.
     pub text_as_binary: bool,
-    /// The whole domain of a dense array, also where nothing is written.
+    /// The whole domain of a dense array, including unwritten cells.
     pub full_domain: bool,
     /// The types of columns, for formats that do not state them.
     pub types: Vec<(String, DataType)>,
-    /// Also rows that are marked as deleted but still stored, where the format has such.
+    /// Also rows that are marked as deleted but still stored, if the format has them.
     pub deleted: bool,
-    /// Bounds that hold whatever the file claims.
+    /// Bounds that apply regardless of what a file states.
     pub limits: Limits,
 }
 
@@ -243,8 +243,8 @@ impl Secret {
         Self(bytes.into())
     }
 
-    /// Reads the text form: `hex:` and digits, or the bytes themselves.
-    pub fn from_text(text: &[u8]) -> Result<Self> {
+    /// Parses a key: `hex:` and digits, or the raw bytes.
+    pub fn parse(text: &[u8]) -> Result<Self> {
         let Some(digits) = text.strip_prefix(b"hex:") else { return Ok(Self::new(text)) };
         let digits = digits.trim_ascii();
         let bytes = digits.chunks(2).map(|pair| {
@@ -271,19 +271,19 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// How to create a container. `settings` are the format's own `name=value` pairs; each format turns them into its typed
-/// options and refuses names it does not know.
+/// How to create a container. `settings` are format-specific `name=value` pairs; each format converts them into its
+/// typed options and rejects unknown names.
 #[derive(Debug, Clone, Default)]
 pub struct WriteOptions {
     /// Whether an existing target may be replaced.
     pub overwrite: bool,
-    /// The name of the table to create, where the format has named tables.
+    /// The name of the table to create, if the format has named tables.
     pub table: Option<String>,
-    /// The format's own settings, by name.
+    /// The format-specific settings, by name.
     pub settings: Settings,
 }
 
-/// Settings by name; every one must be taken by the format.
+/// Settings by name; the format must accept every one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings(BTreeMap<String, String>);
 
@@ -293,7 +293,7 @@ impl Settings {
         let mut settings = Self::default();
         for pair in pairs {
             let (name, value) = pair.as_ref().split_once('=').ok_or_else(|| {
-                Error::invalid(format!("setting '{}' has no value", pair.as_ref())).hint("write NAME=VALUE")
+                Error::invalid(format!("setting '{}' has no value", pair.as_ref())).hint("use NAME=VALUE")
             })?;
             settings.set(name, value);
         }
@@ -329,15 +329,15 @@ impl Settings {
         self.0.extend(others.0);
     }
 
-    /// Sets what the caller left open.
+    /// Sets a default that the caller did not set.
     pub fn fill(&mut self, name: &str, value: impl Into<String>) {
         if self.get(name).is_none() {
             self.set(name, value);
         }
     }
 
-    /// Bounds a buffer of a writer by a share of the memory. One that fits keeps its default, and one that the caller
-    /// chose is kept in any case.
+    /// Bounds a writer's buffer by a share of the memory. A default that fits is kept, and so is a value chosen by the
+    /// caller.
     pub fn fill_share(&mut self, name: &str, share: u64, default: u64, memory: u64) {
         const LEAST: u64 = 1 << 20;
         if memory / share < default {
@@ -357,7 +357,7 @@ impl Settings {
             .transpose()
     }
 
-    /// The level of zstd, where one is set.
+    /// The zstd level, if set.
     pub fn zstd_level(&self) -> Result<Option<i32>> {
         match self.parse("level", "a zstd level")? {
             Some(level) if !(-7..=22).contains(&level) => Err(Error::invalid("zstd levels are -7 to 22")),
@@ -387,24 +387,24 @@ pub struct Rewritten {
     pub kept: Vec<String>,
 }
 
-/// What a repair found, from best to worst. The results of the first three have all data that was ever stored whole.
+/// The result of a repair, from best to worst. The first three keep all data that was ever completely stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Every check of a deep verification passed; the result is a copy.
     #[default]
     Healthy,
-    /// All data is there; what lies around it (tails, indexes, statistics) was rebuilt.
-    Mended,
-    /// The file ends too early, as after a crash of its writer: all that was stored whole is there.
+    /// All data was kept; trailers, indexes or statistics were rebuilt.
+    Repaired,
+    /// The file ends too early, as after a crash of its writer: everything completely stored was kept.
     Unfinished,
-    /// All data is there, but it disagrees with what was said about it, and nothing tells which of the two is right.
+    /// All data was kept, but it disagrees with its statistics or checksums, and which of the two is right is unknown.
     Doubtful,
-    /// Some of it was left out.
+    /// Some data was dropped.
     Partial,
 }
 
 impl Outcome {
-    /// Whether nothing that was stored whole is lost or in doubt.
+    /// Whether nothing that was completely stored is lost or in doubt.
     pub fn is_whole(self) -> bool {
         self <= Self::Unfinished
     }
@@ -413,7 +413,7 @@ impl Outcome {
     pub fn name(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
-            Self::Mended => "mended",
+            Self::Repaired => "repaired",
             Self::Unfinished => "unfinished",
             Self::Doubtful => "doubtful",
             Self::Partial => "partial",
@@ -421,21 +421,21 @@ impl Outcome {
     }
 }
 
-/// What a repair kept and dropped.
+/// The result of a repair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Repaired {
     /// What it found.
     pub outcome: Outcome,
-    /// Bytes of the source that the result holds.
+    /// Bytes of the source that are in the result.
     pub kept_bytes: u64,
-    /// Bytes of the source that it does not.
+    /// Bytes of the source that are not.
     pub dropped_bytes: u64,
-    /// What was done, a line each.
+    /// The actions taken, one line each.
     pub notes: Vec<String>,
 }
 
 impl Repaired {
-    /// Adds a line on something that is no better than `outcome`.
+    /// Adds a note on something that is no better than `outcome`.
     pub fn note(&mut self, outcome: Outcome, text: impl Into<String>) {
         self.outcome = self.outcome.max(outcome);
         self.notes.push(text.into());

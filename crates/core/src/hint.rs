@@ -1,4 +1,4 @@
-//! What to do about an error, as data: each front end words it in its own terms.
+//! Hints about errors, as data: each front end renders them in its own terms.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,19 +7,19 @@ use arrow_schema::DataType;
 
 use crate::types::type_name;
 
-/// Something the caller can do, which the command line, SQL and Python spell differently.
+/// An action of the caller, which the command line, SQL and Python spell differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// Give the writer a setting.
+    /// Use a setting of the writer.
     Setting(Cow<'static, str>, Cow<'static, str>),
     /// Allow the target to be replaced.
     Overwrite,
-    /// Name one of these tables.
+    /// Select one of these tables.
     Table(Vec<String>),
-    /// Name one of these array columns.
+    /// Select one of these array columns.
     ArrayColumn(Vec<String>),
-    /// Give columns other types.
+    /// Cast columns to other types.
     Cast(Vec<(String, DataType)>),
     /// Choose columns.
     Columns,
@@ -27,7 +27,7 @@ pub enum Action {
     Filter,
     /// Choose a region of an array.
     Slice,
-    /// Name the region of a dense array that is written.
+    /// Select the region of a dense array to write.
     Region,
     /// Name the format that is read.
     Format(Cow<'static, str>),
@@ -47,7 +47,7 @@ pub enum Action {
     Memory,
     /// Check every value.
     Verify,
-    /// Save what can be saved.
+    /// Recover what can be recovered.
     Repair,
     /// Show the metadata.
     Info,
@@ -57,7 +57,7 @@ pub enum Action {
     Convert,
     /// Also read rows that are marked as deleted.
     Deleted,
-    /// Put the result in the place of the source.
+    /// Replace the source by the result.
     InPlace,
 }
 
@@ -78,7 +78,7 @@ impl Action {
                 let casts = casts.iter().map(|(name, to)| format!("{name}={}", type_name(to)));
                 format!("casts: {}", casts.collect::<Vec<_>>().join(","))
             }
-            Self::Columns => "a choice of columns".to_owned(),
+            Self::Columns => "a list of columns".to_owned(),
             Self::Filter => "a filter".to_owned(),
             Self::Slice => "a slice".to_owned(),
             Self::Region => "a region".to_owned(),
@@ -109,26 +109,26 @@ pub fn shown(names: &[String]) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// A sentence about what to do next, with the actions it speaks of as data.
+/// A sentence with actions as data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
-    /// Each `{}` stands for one of the actions, in order.
+    /// Each `{}` is replaced by one of the actions, in order.
     sentence: Cow<'static, str>,
     actions: Vec<Action>,
 }
 
 impl Hint {
-    /// A sentence in which each `{}` stands for one of `actions`.
+    /// A sentence in which each `{}` is replaced by one of `actions`.
     pub fn new(sentence: impl Into<Cow<'static, str>>, actions: impl Into<Vec<Action>>) -> Self {
         Self { sentence: sentence.into(), actions: actions.into() }
     }
 
-    /// The actions it speaks of.
+    /// The actions of the sentence.
     pub fn actions(&self) -> &[Action] {
         &self.actions
     }
 
-    /// The sentence, with each action in the words of `wording`.
+    /// The sentence, with each action rendered by `wording`.
     pub fn word(&self, wording: impl Fn(&Action) -> String) -> String {
         if self.actions.is_empty() {
             return self.sentence.clone().into_owned();

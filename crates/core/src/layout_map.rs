@@ -1,8 +1,8 @@
-//! Every byte range of a container with its meaning. It feeds `tess sketch`, the viewer and the verifier.
+//! The byte map: every byte range of a container with its meaning. Used by `tess sketch`, viewers and the verifier.
 
 use std::ops::Range;
 
-/// What a byte range is, coarsely; the color on a map.
+/// The coarse kind of a byte range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Role {
@@ -10,11 +10,11 @@ pub enum Role {
     Header,
     /// Schemas, directories, footers.
     Metadata,
-    /// Structures that locate pieces.
+    /// Structures that locate chunks, pages or tiles.
     Index,
     /// Zone maps, bloom filters, statistics.
     Statistics,
-    /// Data of a piece.
+    /// Data of chunks, pages or tiles.
     Data,
     /// Filling bytes.
     Padding,
@@ -44,11 +44,11 @@ pub struct Extent {
     pub range: Range<u64>,
     /// Coarse meaning.
     pub role: Role,
-    /// What it is, e.g. `chunk (0, 1) of 'temperature'`.
+    /// Its contents, e.g. `chunk (0, 1) of 'temperature'`.
     pub content: String,
-    /// The table it belongs to, if to one.
+    /// The table it belongs to, if any.
     pub table: Option<String>,
-    /// The column it belongs to, if to one.
+    /// The column it belongs to, if any.
     pub column: Option<String>,
     /// Nesting: an extent inside another one has a greater depth.
     pub depth: u8,
@@ -60,21 +60,21 @@ impl Extent {
         Self { range, role, content: content.into(), table: None, column: None, depth: 0 }
     }
 
-    /// Says which table it belongs to.
+    /// Sets the table it belongs to.
     #[must_use]
     pub fn table(mut self, table: impl Into<String>) -> Self {
         self.table = Some(table.into());
         self
     }
 
-    /// Says which column it belongs to.
+    /// Sets the column it belongs to.
     #[must_use]
     pub fn column(mut self, column: impl Into<String>) -> Self {
         self.column = Some(column.into());
         self
     }
 
-    /// Puts it inside the extent before it.
+    /// Nests it inside the previous extent.
     #[must_use]
     pub fn depth(mut self, depth: u8) -> Self {
         self.depth = depth;
@@ -85,17 +85,17 @@ impl Extent {
 /// The extents of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLayout {
-    /// The file's name, relative to the container where it is a folder.
+    /// The file's name, relative to the container if that is a folder.
     pub file: String,
     /// Its size.
     pub size: u64,
     /// Sorted by position; at depth 0 they cover the file without overlap once [`FileLayout::close_gaps`] has run,
-    /// unless the file itself lets pieces overlap.
+    /// unless the file itself contains overlapping parts.
     pub extents: Vec<Extent>,
 }
 
 impl FileLayout {
-    /// Sorts the extents and fills what none covers with [`Role::Gap`], so that no byte is unaccounted for.
+    /// Sorts the extents and fills uncovered ranges with [`Role::Gap`], so that every byte is accounted for.
     #[must_use]
     pub fn close_gaps(mut self) -> Self {
         self.extents.sort_by_key(|e| (e.range.start, e.depth, std::cmp::Reverse(e.range.end)));

@@ -1,11 +1,11 @@
-//! The vocabulary that every format of Tesselle shares.
+//! The vocabulary shared by all formats of Tesselle.
 //!
-//! A read is always the same four steps: *open* parses metadata into a [`Container`], *plan* turns a [`Scan`] of a
-//! [`Table`] into [`Task`]s without touching data, *fetch* gets the byte ranges a task needs, and *decode* is pure and
-//! runs on any thread. The [`Driver`] owns the threads and the memory; [`Storage`] owns the bytes. A write is the
-//! mirror: batches go into a [`Sink`], which commits them as a whole.
+//! A read always has the same four steps: *open* parses metadata into a [`Container`], *plan* turns a [`Scan`] of a
+//! [`Table`] into [`Task`]s without reading data, *fetch* reads the byte ranges a task needs, and *decode* runs without
+//! I/O on any thread. The [`Driver`] owns the threads and the memory; [`Storage`] owns the bytes. A write is the mirror
+//! image: batches go into a [`Sink`], which commits them atomically.
 //!
-//! This crate must not know any format, nor DataFusion, nor the command line.
+//! This crate must not know any format, DataFusion, or the command line.
 
 pub mod array;
 mod at;

@@ -1,9 +1,9 @@
-//! What a reader may spend on strangers' files.
+//! Resource limits for untrusted files.
 
-/// Bounds that hold whatever a file claims.
+/// Bounds that apply regardless of what a file states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest metadata structure that is held in memory as one piece.
+    /// Largest metadata structure that is loaded into memory.
     pub metadata_bytes: u64,
     /// Largest decoded size of one piece (chunk, page, tile).
     pub piece_bytes: u64,

@@ -1,16 +1,16 @@
-//! What a verification found. Damage met while verifying is data, not an error.
+//! The findings of a verification. Damage found while verifying is data, not an error.
 
 use crate::error::Error;
 
-/// How deep a verification goes.
+/// The depth of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Depth {
-    /// Structure only: everything `open` parses, and that pieces lie where they can.
+    /// Structure only: everything `open` parses, and that chunks, pages and tiles are inside their files.
     Quick,
-    /// Also every checksum there is, and a sample of pieces decoded.
+    /// Also every checksum, and a sample of chunks, pages or tiles decoded.
     #[default]
     Pieces,
-    /// Every piece decoded, every stored statistic recomputed and compared.
+    /// Every chunk, page or tile decoded, every stored statistic recomputed and compared.
     Deep,
 }
 
@@ -25,7 +25,7 @@ impl Depth {
     }
 }
 
-/// How bad a finding is. Only errors make a report fail.
+/// The severity of a finding. Only errors make a report fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Worth knowing.
@@ -47,20 +47,20 @@ impl Severity {
     }
 }
 
-/// One thing a verification found.
+/// One finding of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// The check that found it, or the class of the error.
     pub kind: &'static str,
-    /// What was expected and found.
+    /// The expected and the found state.
     pub message: String,
     /// The file.
     pub file: Option<String>,
     /// The byte offset.
     pub offset: Option<u64>,
-    /// The piece.
+    /// The chunk, page or tile.
     pub piece: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl Finding {
         self
     }
 
-    /// Names the piece.
+    /// Sets the chunk, page or tile.
     #[must_use]
     pub fn piece(mut self, piece: impl Into<String>) -> Self {
         self.piece = Some(piece.into());
@@ -111,18 +111,18 @@ impl Finding {
     }
 }
 
-/// All findings of one container. A damaged file can have millions: beyond a bound only their number is kept.
+/// All findings of one container. A damaged file can have millions: above a bound only their number is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     depth: Depth,
     findings: Vec<Finding>,
     errors: u64,
     dropped: u64,
-    /// Pieces that were looked at.
+    /// Chunks, pages or tiles that were checked.
     pub pieces: u64,
 }
 
-/// Most findings that are kept one by one.
+/// Maximum findings that are kept individually.
 const KEPT: usize = 10_000;
 
 impl Report {
@@ -131,7 +131,7 @@ impl Report {
         Self { depth, findings: Vec::new(), errors: 0, dropped: 0, pieces: 0 }
     }
 
-    /// The report on a container that does not open: one error of the class it is refused with.
+    /// The report on a container that does not open: one error of its class.
     pub fn refused(depth: Depth, error: &Error) -> Self {
         let mut report = Self::new(depth);
         report.add(Finding::from_error(error.class_name(), error));
@@ -153,7 +153,7 @@ impl Report {
         self.add(Finding::from_error(kind, error));
     }
 
-    /// The depth that was asked for.
+    /// The requested depth.
     pub fn depth(&self) -> Depth {
         self.depth
     }
@@ -168,7 +168,7 @@ impl Report {
         self.errors
     }
 
-    /// The findings, in the order they were made.
+    /// The findings, in order of discovery.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }

@@ -1,4 +1,4 @@
-//! A write request: what is written, where, and what a format made of it.
+//! A write request: the data, the target, and the format's response.
 
 use arrow_schema::SchemaRef;
 
@@ -11,7 +11,7 @@ use crate::selection::Region;
 use crate::sink::{Sink, Summary};
 use crate::storage::{Location, Staged};
 
-/// What a format can do, as data for those who choose among formats.
+/// The capabilities of a format, for choosing among formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Capabilities {
@@ -19,17 +19,17 @@ pub struct Capabilities {
     pub rows_in: bool,
     /// Whole arrays can be written, tile by tile.
     pub arrays_in: bool,
-    /// Rows of its own arrays keep more than the arrays do: the types of coordinates.
+    /// Rows of its arrays keep more than the arrays do: the types of coordinates.
     pub rows_keep_more: bool,
     /// It can be written to a pipe.
     pub stream_out: bool,
     /// Its bytes are for programs, not for a terminal.
     pub binary: bool,
-    /// Its files do not state the types of their columns: they are given, or inferred from all values.
+    /// Its files do not state column types: they are given, or inferred from all values.
     pub infers_types: bool,
-    /// Tables of one shape in one container form one wide table.
+    /// Tables of the same shape in one container form one wide table.
     pub joins_tables: bool,
-    /// Its files have structures and statistics of their own to verify, beyond decoding them.
+    /// Its files have structures and statistics to verify, besides decoding them.
     pub verifies: bool,
     /// Its containers can be encrypted.
     pub encrypts: bool,
@@ -56,11 +56,11 @@ impl Capabilities {
     pub const TEXT: Self = Self { binary: false, infers_types: true, ..Self::STREAM };
 }
 
-/// Where a write goes.
+/// The target of a write.
 pub enum WriteTarget {
     /// A file or folder.
     Location(Location),
-    /// A file that has been started already, or a pipe.
+    /// A file that has already been started, or a pipe.
     Stream(Box<dyn Staged>),
 }
 
@@ -78,7 +78,7 @@ impl WriteTarget {
     pub fn location(&self, format: &str) -> Result<&Location> {
         match self {
             Self::Location(location) => Ok(location),
-            Self::Stream(_) => Err(Error::invalid(format!("{format} is not written to a stream"))
+            Self::Stream(_) => Err(Error::invalid(format!("{format} cannot be written to a stream"))
                 .hint("convert to a file or folder instead")),
         }
     }
@@ -99,24 +99,24 @@ pub struct WriteRequest {
     pub target: WriteTarget,
     /// Their columns.
     pub schema: SchemaRef,
-    /// What they were in their source.
+    /// Facts about their source.
     pub facts: TableFacts,
     /// How to write them.
     pub options: WriteOptions,
-    /// Whether all rows of the source come, in their order.
+    /// Whether all rows of the source are written, in their order.
     pub whole: bool,
     /// How many rows come, where that is known.
     pub rows: Option<u64>,
 }
 
 impl WriteRequest {
-    /// Rows of which nothing but the columns is known.
+    /// Rows with known columns only.
     pub fn new(target: WriteTarget, schema: SchemaRef, options: WriteOptions) -> Self {
         Self { target, schema, facts: TableFacts::default(), options, whole: false, rows: None }
     }
 
-    /// Settings of a tensor that follow from the source: axes, shape, chunk and the order of rows. `most` is the number of
-    /// axes that the format can have.
+    /// Fills the settings of a tensor that follow from the source: axes, shape, chunk and the order of rows. `most` is
+    /// the maximum number of axes of the format.
     pub fn fill_tensor(&mut self, most: usize) {
         let settings = &mut self.options.settings;
         let (axes, fields) = (self.facts.axes(&self.schema), self.schema.fields());
@@ -126,7 +126,7 @@ impl WriteRequest {
             .all(|(axis, field)| axis.name == *field.name() && field.data_type().is_integer());
         let grid = self.facts.grid.as_ref().filter(|_| !axes.is_empty() && leading && axes.len() <= most);
         let Some(grid) = grid.filter(|_| settings.get("axes").is_none()) else {
-            // Each column is a vector; where its length is known, it can be written as it comes.
+            // Each column is a vector; if its length is known, it can be streamed.
             let axes = settings.get("axes").is_some() || fields.iter().any(|field| field.name() == "value");
             if let Some(rows) = self.rows.filter(|rows| self.whole && !axes && *rows > 0) {
                 settings.fill("shape", rows.to_string());
@@ -150,45 +150,43 @@ impl WriteRequest {
 
 /// An array that is to be written.
 pub struct ArrayRequest<'a> {
-    /// Where it goes.
+    /// The target.
     pub target: WriteTarget,
     /// Its cells.
     pub array: &'a dyn ArrayView,
     /// The part of it that is written; `None` is all.
     pub region: Option<Region>,
-    /// What it was in its source.
+    /// Facts about its source.
     pub facts: TableFacts,
     /// How to write it.
     pub options: WriteOptions,
 }
 
 impl<'a> ArrayRequest<'a> {
-    /// A whole array of which nothing but its cells is known.
+    /// A whole array with known cells only.
     pub fn new(target: WriteTarget, array: &'a dyn ArrayView, options: WriteOptions) -> Self {
         Self { target, array, region: None, facts: TableFacts::default(), options }
     }
 
-    /// Refuses a region, for formats that write whole arrays only.
+    /// Fails for a region, in formats that write whole arrays only.
     pub fn expect_whole(&self, format: &str) -> Result<()> {
         if self.region.is_some() {
-            return Err(Error::invalid(format!(
-                "a region is not written as {format}; only a whole array is"
-            )));
+            return Err(Error::invalid(format!("{format} can store only a whole array, not a region")));
         }
         Ok(())
     }
 
-    /// What formats that count positions from 0 lose of an array whose axes begin elsewhere.
+    /// The loss of formats that count positions from 0 for an array whose axes start elsewhere.
     pub fn lost_origin(&self) -> Option<String> {
         let moved = self.array.origin().iter().any(|origin| *origin != 0);
-        moved.then(|| "where the axes begin: the target counts positions from 0".to_owned())
+        moved.then(|| "the start of the axes: the target counts positions from 0".to_owned())
     }
 }
 
-/// What a format made of a request.
+/// The format's response to a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fitted {
-    /// Columns that it holds in a wider type; every value is kept.
+    /// Columns stored in a wider type; every value is kept.
     pub changed: Vec<TypeChange>,
     /// The names of the attributes that it keeps.
     pub kept: Vec<String>,
@@ -211,7 +209,7 @@ impl Fitted {
         Self { changed: Vec::new(), kept: Vec::new(), lost }
     }
 
-    /// With what became of the types, see [`check_types`](crate::fit::check_types).
+    /// Adds the result of [`check_types`](crate::fit::check_types).
     #[must_use]
     pub fn with_types(mut self, (changed, lost): (Vec<TypeChange>, Vec<String>)) -> Self {
         self.changed = changed;
@@ -229,7 +227,7 @@ fn lost(facts: &TableFacts) -> Vec<String> {
 pub struct Created {
     /// Takes the rows.
     pub sink: Box<dyn Sink>,
-    /// What the format made of the request.
+    /// The format's response to the request.
     pub fitted: Fitted,
 }
 
@@ -238,6 +236,6 @@ pub struct Created {
 pub struct Written {
     /// What was written.
     pub summary: Summary,
-    /// What the format made of the request.
+    /// The format's response to the request.
     pub fitted: Fitted,
 }

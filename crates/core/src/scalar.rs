@@ -1,4 +1,4 @@
-//! One value, as predicates and statistics carry it.
+//! A single value of predicates and statistics.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,15 +15,15 @@ pub enum Scalar {
     Int(i128),
     /// A float of any width.
     Float(#[cfg_attr(feature = "serde", serde(with = "crate::ticket::bits"))] f64),
-    /// Text.
+    /// A string.
     String(String),
     /// Bytes.
     Bytes(Vec<u8>),
 }
 
 impl Scalar {
-    /// Compares two values of comparable kinds. `None` when either is null or the kinds do not compare (as a number
-    /// and a text). NaN is equal to itself and above every other float, as in SQL engines that sort it last.
+    /// Compares two values of comparable kinds. `None` if either is null or the kinds do not compare (such as a number
+    /// and a string). NaN is equal to itself and above every other float, as in SQL engines that sort it last.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(b)),
@@ -61,7 +61,7 @@ impl Scalar {
         }
     }
 
-    /// The JSON form of CONTRACT: special floats as names, bytes that are not text as hex.
+    /// The JSON form: special floats as names, bytes that are not UTF-8 as hex.
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value;
         match self {
@@ -89,7 +89,7 @@ pub fn json_float(value: f64) -> serde_json::Value {
     serde_json::Value::from(value)
 }
 
-/// Bytes as JSON: text where they are UTF-8, else `{"hex": …}`.
+/// Bytes as JSON: a string if they are UTF-8, else `{"hex": …}`.
 pub fn json_bytes(value: &[u8]) -> serde_json::Value {
     match std::str::from_utf8(value) {
         Ok(text) => text.into(),
@@ -112,7 +112,7 @@ impl fmt::Display for Scalar {
             Self::Null => f.write_str("NULL"),
             Self::Bool(b) => f.write_str(if *b { "TRUE" } else { "FALSE" }),
             Self::Int(i) => write!(f, "{i}"),
-            // A literal beyond the range is how a condition spells an infinity.
+            // An out-of-range literal is how a condition spells an infinity.
             Self::Float(x) if x.is_infinite() => f.write_str(if *x > 0.0 { "1e999" } else { "-1e999" }),
             Self::Float(x) => write!(f, "{x:?}"),
             Self::String(t) => write!(f, "'{}'", t.replace('\'', "''")),
@@ -130,7 +130,7 @@ fn compare_floats(a: f64, b: f64) -> Ordering {
     }
 }
 
-/// Exact, also beyond 2^53, where a conversion would round.
+/// Exact, even above 2^53, where a conversion would round.
 fn compare_int_float(a: i128, b: f64) -> Ordering {
     if b.is_nan() || b >= 1.7e38 {
         return Ordering::Less;
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn json_keeps_what_json_cannot_say() {
+    fn json_represents_special_values() {
         assert_eq!(Scalar::Float(f64::NAN).to_json(), "NaN");
         assert_eq!(Scalar::Bytes(vec![0xff]).to_json()["hex"], "ff");
         assert_eq!(Scalar::from(u64::MAX).to_json(), serde_json::json!(u64::MAX));

@@ -9,19 +9,19 @@ use crate::error::{Error, Result};
 use crate::predicate::Predicate;
 use crate::selection::Selection;
 
-/// What is wanted of a table. The default is everything.
+/// A read request to a table. The default reads everything.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scan {
-    /// Columns by name, in the order they shall come out; `None` is all.
+    /// Columns by name, in output order; `None` is all.
     pub columns: Option<Vec<String>>,
     /// Only rows where this is true.
     pub predicate: Option<Predicate>,
-    /// Only this part of the grid; tables without a grid refuse it.
+    /// Only this part of the grid; an error for tables without a grid.
     pub selection: Option<Selection>,
     /// At most this many rows.
     pub limit: Option<u64>,
-    /// Rows per batch, where the table can choose; `None` is the table's own choice.
+    /// Rows per batch, if the table can choose; `None` is the table's default.
     pub batch_rows: Option<usize>,
 }
 
@@ -52,7 +52,7 @@ impl Scan {
         self
     }
 
-    /// Where the wanted columns are in `schema`, in the order they shall come out.
+    /// The positions of the requested columns in `schema`, in output order.
     pub fn column_indices(&self, schema: &Schema) -> Result<Vec<usize>> {
         let known = || schema.fields().iter().map(|field| field.name().as_str());
         match &self.columns {
@@ -72,7 +72,7 @@ impl Scan {
     }
 }
 
-/// What a table leaves of a scan: a filter, columns that only the filter needs, and the limit.
+/// The parts of a scan that a table does not apply: a filter, columns that only the filter needs, and the limit.
 #[derive(Debug, Clone)]
 pub struct Remainder {
     schema: SchemaRef,
@@ -81,7 +81,7 @@ pub struct Remainder {
 }
 
 impl Remainder {
-    /// Batches come with the columns of `schema` first; those behind them serve `predicate` only.
+    /// Batches start with the columns of `schema`; the columns after them serve `predicate` only.
     pub fn new(schema: SchemaRef, predicate: Option<Predicate>, limit: Option<u64>) -> Self {
         Self { schema, predicate, left: limit }
     }

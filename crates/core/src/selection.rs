@@ -1,11 +1,11 @@
-//! Which part of a grid is wanted, axis by axis.
+//! Selection of a part of a grid, axis by axis.
 //!
-//! A [`Selection`] is written in the axis's own coordinates (positions for tensors, domain values for arrays) and
-//! may leave bounds open; a [`Region`] is what it resolves to on a concrete grid: positions from 0, all bounds known.
+//! A [`Selection`] is given in the axis's own coordinates (positions for tensors, domain values for arrays) and may
+//! have open bounds; a [`Region`] is its resolution on a concrete grid: positions from 0, all bounds known.
 
 use crate::error::{Error, Result};
 
-/// What is wanted of each axis. Axes beyond the list are taken whole.
+/// The selected part of each axis. Axes after the end of the list are selected completely.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Selection {
@@ -62,8 +62,8 @@ impl Span {
         self.len() == 0
     }
 
-    /// The selected positions that lie in `[lo, hi)`: the index of the first among the selected ones, its position,
-    /// and how many there are. `None` when there is none.
+    /// The selected positions in `[lo, hi)`: the index of the first among the selected ones, its position, and their
+    /// number. `None` if there are none.
     pub fn within(&self, lo: u64, hi: u64) -> Option<SpanPart> {
         let skipped = lo.saturating_sub(self.start).div_ceil(self.step.max(1));
         let first = self.start.checked_add(skipped.checked_mul(self.step)?)?;
@@ -72,7 +72,7 @@ impl Span {
     }
 }
 
-/// The part of a [`Span`] that lies in an interval.
+/// The part of a [`Span`] inside an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanPart {
     /// Index of the first position among all selected ones.
@@ -101,12 +101,12 @@ impl Region {
         self.spans.iter().map(Span::len).collect()
     }
 
-    /// How many cells it selects; `None` beyond 64 bits.
+    /// The number of selected cells; `None` if it exceeds 64 bits.
     pub fn cells(&self) -> Option<u64> {
         self.spans.iter().try_fold(1_u64, |n, span| n.checked_mul(span.len()))
     }
 
-    /// Whether it is all of a grid of this shape.
+    /// Whether it covers a whole grid of this shape.
     pub fn is_whole(&self, shape: &[u64]) -> bool {
         *self == Self::whole(shape)
     }
@@ -118,8 +118,7 @@ impl Selection {
         Self::default()
     }
 
-    /// The same selection with the bounds that it leaves open set to those of a box that starts at `origin` and has this
-    /// shape.
+    /// The same selection with its open bounds set to those of a box that starts at `origin` and has this shape.
     #[must_use]
     pub fn bounded(&self, origin: &[i128], shape: &[u64]) -> Self {
         let count = self.axes.len().max(shape.len());
@@ -137,7 +136,7 @@ impl Selection {
     }
 
     /// Resolves against a grid whose axes start at `origin` and have these extents. Points that form a regular
-    /// progression become a span; other points are refused here (a table face can filter them).
+    /// progression become a span; other points are an error here (a table scan can filter them).
     pub fn resolve(&self, origin: &[i128], shape: &[u64]) -> Result<Region> {
         if self.axes.len() > shape.len() {
             return Err(Error::invalid(format!(
@@ -167,12 +166,12 @@ fn resolve_axis(selection: &AxisSelection, axis: usize, first: i128, extent: u64
             let start = start.unwrap_or(first);
             if start < first {
                 return Err(Error::invalid(format!(
-                    "axis {axis}: {start} lies before the first coordinate {first}"
+                    "axis {axis}: {start} is before the first coordinate {first}"
                 )));
             }
             let stop = stop.unwrap_or(end);
             if stop > end {
-                return Err(Error::invalid(format!("axis {axis}: {stop} lies beyond the end {end}")));
+                return Err(Error::invalid(format!("axis {axis}: {stop} is after the end {end}")));
             }
             let (start, stop) = (position(start), position(stop));
             Ok(Span { start: start.min(stop), stop, step: *step })
@@ -180,7 +179,7 @@ fn resolve_axis(selection: &AxisSelection, axis: usize, first: i128, extent: u64
         AxisSelection::Points(points) => {
             let outside = points.iter().find(|p| **p < first || **p >= end);
             if let Some(point) = outside {
-                return Err(Error::invalid(format!("axis {axis}: {point} lies outside {first}:{end}")));
+                return Err(Error::invalid(format!("axis {axis}: {point} is outside {first}:{end}")));
             }
             let positions: Vec<u64> = points.iter().map(|p| position(*p)).collect();
             as_progression(&positions).ok_or_else(|| {
@@ -214,8 +213,8 @@ impl std::str::FromStr for Selection {
     /// ```
     fn from_str(text: &str) -> Result<Self> {
         let refuse = |part: &str| {
-            Error::invalid(format!("slice '{part}' cannot be read"))
-                .hint("write lo:hi[:step] for each axis, e.g. \"0:10,::2\"")
+            Error::invalid(format!("slice '{part}' cannot be parsed"))
+                .hint("use lo:hi[:step] for each axis, e.g. \"0:10,::2\"")
         };
         let number = |part: &str, word: &str| match word.trim() {
             "" => Ok(None),
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_refused() {
+    fn coordinates_outside_are_refused() {
         for bad in ["0:11", "-1:3", "0:3:0", "a", "1:2:3:4", "0,0"] {
             let result = bad.parse::<Selection>().and_then(|s| s.resolve(&[0], &[10]));
             assert!(result.is_err(), "{bad}");

@@ -4,26 +4,26 @@ use arrow_array::RecordBatch;
 
 use crate::error::Result;
 
-/// Takes record batches of one schema and commits them as a whole.
+/// Accepts record batches of one schema and commits them atomically.
 ///
-/// Dropping a sink without [`Sink::finish`] leaves nothing behind: the old state stays.
+/// Dropping a sink without [`Sink::finish`] leaves the previous state unchanged.
 pub trait Sink: Send {
-    /// Takes a batch. Encoding may happen later and on other threads.
+    /// Accepts a batch. Encoding may happen later and on other threads.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
-    /// Writes what is pending and commits: from here on readers see the new state.
+    /// Writes pending data and commits: from here on readers see the new state.
     fn finish(self: Box<Self>) -> Result<Summary>;
 }
 
-/// What a finished write produced.
+/// The result of a finished write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Rows (or cells) written.
     pub rows: u64,
     /// Bytes of the new container.
     pub bytes: u64,
-    /// Pieces written.
+    /// Chunks, pages or tiles written.
     pub pieces: u64,
-    /// What came and is not in the container as it came, a line each.
+    /// What could not be stored unchanged, one line each.
     pub lost: Vec<String>,
 }

@@ -1,18 +1,18 @@
-//! What is known of a table without reading its data, and what a run has cost.
+//! Statistics known without reading data, and the cost of a run.
 
 use std::collections::BTreeMap;
 
 use crate::predicate::ColumnBounds;
 use crate::scalar::Scalar;
 
-/// A value and how far it can be trusted.
+/// A value and its exactness.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Known<T> {
     /// The true value.
     Exact(T),
-    /// A bound: never less than what is there (for a minimum: never more).
+    /// A bound: never less than the actual value (for a minimum: never more).
     Bound(T),
-    /// Only reading tells.
+    /// Unknown without reading the data.
     #[default]
     Absent,
 }
@@ -35,7 +35,7 @@ impl<T> Known<T> {
     }
 }
 
-/// What is known of one column.
+/// The statistics of one column.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ColumnStats {
     /// Smallest value.
@@ -46,12 +46,12 @@ pub struct ColumnStats {
     pub sum: Known<Scalar>,
     /// How many rows are null.
     pub nulls: Known<u64>,
-    /// How many rows are not, where that is known although the number of rows is not.
+    /// The number of non-null rows, if known although the number of rows is not.
     pub values: Known<u64>,
 }
 
 impl ColumnStats {
-    /// What tight bounds of all pieces of a column say of the whole: nothing, unless those of every piece are known.
+    /// Combines tight bounds of all pieces of a column; unknown unless the bounds of every piece are known.
     pub fn of_pieces(pieces: impl IntoIterator<Item = Option<ColumnBounds>>) -> Self {
         let (mut min, mut max): (Option<Scalar>, Option<Scalar>) = (None, None);
         let (mut nulls, mut bounded) = (Some(0_u64), true);
@@ -74,23 +74,23 @@ impl ColumnStats {
     }
 }
 
-/// What is known of a table.
+/// The statistics of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TableStats {
     /// How many rows it has.
     pub rows: Known<u64>,
     /// Stored size in bytes.
     pub bytes: Known<u64>,
-    /// By column name; columns nothing is known of are left out.
+    /// By column name; columns without statistics are absent.
     pub columns: BTreeMap<String, ColumnStats>,
 }
 
-/// What a plan or a run cost, in pieces and bytes.
+/// The cost of a plan or a run, in pieces and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunStats {
-    /// Pieces the table has.
+    /// Pieces of the table.
     pub pieces: u64,
-    /// Pieces the plan left out.
+    /// Pieces pruned by the plan.
     pub pruned: u64,
     /// Pieces that were read.
     pub read: u64,
@@ -100,7 +100,7 @@ pub struct RunStats {
     pub bytes_fetched: u64,
     /// Bytes of decoded output.
     pub bytes_decoded: u64,
-    /// Rows that came out.
+    /// Rows returned.
     pub rows: u64,
 }
 

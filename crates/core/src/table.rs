@@ -13,12 +13,12 @@ use crate::stats::TableStats;
 use crate::storage::Storage;
 use crate::task::Plan;
 
-/// How well a table answers a predicate by itself.
+/// How completely a table applies a predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushdown {
-    /// Its batches hold exactly the matching rows.
+    /// Its batches contain exactly the matching rows.
     Exact,
-    /// It skips pieces, but its batches may hold other rows as well.
+    /// It prunes, but its batches may contain other rows as well.
     Inexact,
     /// It ignores the predicate.
     None,
@@ -26,56 +26,57 @@ pub enum Pushdown {
 
 /// Rows and columns, read by planning.
 pub trait Table: Send + Sync {
-    /// The name inside the container; empty where a container has just one.
+    /// The name inside the container; empty in a container of a single table.
     fn name(&self) -> &str;
 
     /// All columns. Fields carry the source type in their metadata under [`TYPE_KEY`].
     fn schema(&self) -> SchemaRef;
 
-    /// What is known without reading data.
+    /// The statistics known without reading data.
     fn stats(&self) -> TableStats;
 
-    /// Like [`Table::stats`], and of these columns also what takes reading more metadata. No data is read.
+    /// Like [`Table::stats`], and for these columns also statistics that require reading more metadata. No data is
+    /// read.
     fn stats_of(&self, columns: &[&str]) -> TableStats {
         let _ = columns;
         self.stats()
     }
 
-    /// What the table is beyond the types of its columns, from metadata alone. The default states nothing.
+    /// Facts about the table besides the types of its columns, from metadata only. The default states nothing.
     fn facts(&self) -> Result<TableFacts> {
         Ok(TableFacts::default())
     }
 
-    /// How well [`Table::plan`] answers this predicate.
+    /// How completely [`Table::plan`] applies this predicate.
     fn pushdown(&self, predicate: &Predicate) -> Pushdown;
 
-    /// The tasks that answer `scan`; no data is read.
+    /// Plans the tasks of `scan`; no data is read.
     ///
-    /// Batches hold the columns of `scan.columns`, in that order, and EVERY row that matches the predicate; other
-    /// rows too, unless [`Table::pushdown`] says `Exact`. The limit is a hint: tasks beyond it may be left out.
+    /// Batches contain the columns of `scan.columns`, in that order, and EVERY row that matches the predicate; other
+    /// rows too, unless [`Table::pushdown`] returns `Exact`. The limit is a hint: tasks after it may be omitted.
     fn plan(&self, scan: &Scan) -> Result<Plan>;
 
-    /// Where the ranges of the tasks are fetched from.
+    /// The storage that the ranges of the tasks refer to.
     fn storage(&self) -> Arc<dyn Storage>;
 
-    /// The columns by which rows come sorted, ascending, nulls last; empty where there is no such order.
+    /// The columns by which rows are sorted, ascending, nulls last; empty if rows are unordered.
     fn sort_columns(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The array face of a column, where the table is a regular grid of fixed-size numbers.
+    /// The array view of a column, if the table is a regular grid of fixed-size numbers.
     fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
         let _ = column;
         None
     }
 
-    /// The array face of a column over the whole domain, where the rows are only a part of it; a selection may name any
-    /// coordinate of it.
+    /// The array view of a column over the whole domain, if the rows are only a part of it; a selection may contain any
+    /// coordinate of the domain.
     fn domain_array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
         self.array(column)
     }
 
-    /// The columns that have an array face.
+    /// The columns that have an array view.
     fn array_columns(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! The unit of reading: of parallelism, progress, memory accounting, retry and distribution.
+//! The unit of reading: of parallelism, progress, memory accounting, retries and distribution.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::stats::RunStats;
 /// A byte range of one file of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ByteRange {
-    /// The path, as the storage knows it.
+    /// The path in the storage.
     pub file: Arc<str>,
     /// The bytes.
     pub range: Range<u64>,
@@ -25,13 +25,13 @@ impl ByteRange {
     }
 }
 
-/// What a task asks of its driver.
+/// A request of a task to its driver.
 #[derive(Debug)]
 pub enum Step {
     /// Fetch these ranges and call again with them, in this order.
     Need(Vec<ByteRange>),
-    /// Find out the sizes of these files and call again with them, in this order: 8 little-endian bytes each, none
-    /// where there is no such file.
+    /// Get the sizes of these files and call again with them, in this order: 8 little-endian bytes each, empty for a
+    /// missing file.
     Sizes(Vec<Arc<str>>),
     /// Take this batch and call again with nothing.
     Batch(RecordBatch),
@@ -39,43 +39,43 @@ pub enum Step {
     Done,
 }
 
-/// What a task is expected to cost.
+/// The expected cost of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cost {
-    /// Pieces it decodes.
+    /// Chunks, pages or tiles it decodes.
     pub pieces: u64,
     /// Bytes it fetches.
     pub bytes_in: u64,
-    /// Memory it needs at its peak, fetched and decoded bytes together.
+    /// Peak memory, fetched and decoded bytes together.
     pub memory: u64,
 }
 
-/// Decodes one or a few pieces; does no I/O itself.
+/// Decodes one or a few chunks, pages or tiles; does no I/O itself.
 ///
-/// A task is rebuilt elsewhere from (uri, table, scan, position in the plan): plans are deterministic.
+/// A task can be recreated elsewhere from (uri, table, scan, position in the plan): plans are deterministic.
 pub trait Task: Send {
-    /// What it is expected to cost.
+    /// The expected cost.
     fn cost(&self) -> Cost;
 
-    /// The decoded bytes of its largest piece, which it holds at once however it goes about its work; 0 where that is
-    /// not known before it runs.
+    /// The decoded bytes of its largest chunk, page or tile, which is always decoded as a whole; 0 if unknown before it
+    /// runs.
     fn largest_piece(&self) -> u64 {
         0
     }
 
     /// The next step. `fetched` answers the last [`Step::Need`] or [`Step::Sizes`], one by one, and is empty otherwise.
     ///
-    /// After an error or [`Step::Done`] it is not called again.
+    /// Not called again after an error or [`Step::Done`].
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step>;
 }
 
-/// The tasks that answer a scan, in row order where the table has one.
+/// The tasks of a scan, in row order if the table has one.
 pub struct Plan {
     /// The tasks.
     pub tasks: Vec<Box<dyn Task>>,
-    /// Pieces the table has, for the columns and rows of the scan.
+    /// Chunks, pages or tiles of the table, for the columns and rows of the scan.
     pub pieces: u64,
-    /// Pieces that were left out by index, selection and statistics.
+    /// Those pruned by index, selection and statistics.
     pub pruned: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A read request that another process can carry out: plain data with one serialized form.
+//! A read request for another process: plain data with one serialized form.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +8,18 @@ use crate::format::OpenOptions;
 use crate::scan::Scan;
 use crate::types::{type_by_name, type_name};
 
-/// What to read, where, and which part of it. A key is never in it: whoever carries it out has its own.
+/// A scan of a container, or a part of it. It never contains a key: the process that runs it has its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScanTicket {
-    /// The form of the ticket; others are refused.
+    /// The version of the ticket; other versions are an error.
     version: u32,
-    /// The container, as everybody who reads it names it.
+    /// The container, by a uri that every reader can resolve.
     pub uri: String,
-    /// Its table, where the uri does not name it.
+    /// Its table, if the uri does not select it.
     pub table: Option<String>,
-    /// Its format, where it is given.
+    /// Its format, if given.
     pub format: Option<String>,
-    /// What is read of it.
+    /// The scan.
     pub scan: Scan,
     /// The part of the scan; `None` is all of it.
     pub part: Option<Part>,
@@ -35,7 +35,7 @@ pub struct ScanTicket {
 impl ScanTicket {
     const VERSION: u32 = 1;
 
-    /// A scan of all that `uri` names, opened with these options but for their key.
+    /// A scan of `uri`, opened with these options except their key.
     pub fn new(uri: impl Into<String>, scan: Scan, options: &OpenOptions) -> Self {
         let types = options.types.iter().map(|(name, kind)| (name.clone(), type_name(kind)));
         Self {
@@ -70,13 +70,14 @@ impl ScanTicket {
 
     /// The serialized form: one line of JSON.
     pub fn to_text(&self) -> Result<String> {
-        serde_json::to_string(self).map_err(|error| Error::internal("a scan has no plain form").source(error))
+        serde_json::to_string(self)
+            .map_err(|error| Error::internal("a scan cannot be serialized").source(error))
     }
 
     /// Reads the serialized form.
     pub fn from_text(text: &str) -> Result<Self> {
         let ticket: Self = serde_json::from_str(text)
-            .map_err(|error| Error::invalid("a scan from elsewhere cannot be read").source(error))?;
+            .map_err(|error| Error::invalid("a serialized scan cannot be parsed").source(error))?;
         if ticket.version != Self::VERSION {
             return Err(Error::unsupported(format!(
                 "a scan of form {} comes from another version of Tesselle",
@@ -87,7 +88,7 @@ impl ScanTicket {
     }
 }
 
-/// Floats by their bits: text forms have no NaN and may round.
+/// Floats by their bits: JSON has no NaN and may round.
 pub(crate) mod bits {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -108,7 +109,7 @@ mod tests {
     use crate::scalar::Scalar;
 
     #[test]
-    fn a_ticket_says_all_but_the_key() {
+    fn a_ticket_contains_everything_but_the_key() {
         let odd = [f64::NAN, f64::NEG_INFINITY, -0.0, 0.1];
         let values = odd.map(Scalar::Float).into_iter().chain([
             Scalar::Int(i128::MIN),
@@ -134,7 +135,7 @@ mod tests {
         let text = ticket.to_text().unwrap();
         assert!(!text.contains("secret"));
         let back = ScanTicket::from_text(&text).unwrap();
-        // NaN is not equal to itself; the text is.
+        // NaN is not equal to itself; the serialized form is.
         assert_eq!(back.to_text().unwrap(), text);
         assert_eq!(back.part, ticket.part);
         let opened = back.options().unwrap();

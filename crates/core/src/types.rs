@@ -1,4 +1,4 @@
-//! Names of column types, as callers spell them.
+//! Names of column types.
 
 use arrow_schema::{DataType, TimeUnit};
 
@@ -42,20 +42,20 @@ pub fn type_by_name(name: &str) -> Result<DataType> {
         .ok_or_else(|| Error::unknown_name("type", name.trim(), NAMES.iter().take(23).map(|(name, _)| *name)))
 }
 
-/// The name of a type; types that have none are shown as Arrow shows them.
+/// The name of a type; other types are shown as Arrow shows them.
 pub fn type_name(data_type: &DataType) -> String {
     let found = NAMES.iter().find(|(_, known)| known == data_type);
     found.map_or_else(|| data_type.to_string(), |(name, _)| (*name).to_owned())
 }
 
-/// Reads `name=type,name=type`; line breaks separate as well.
+/// Parses `name=type,name=type`; line breaks separate as well.
 pub fn parse_types(text: &str) -> Result<Vec<(String, DataType)>> {
     let parts =
         text.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty() && !part.starts_with('#'));
     parts
         .map(|part| {
             let (name, kind) = part.rsplit_once('=').ok_or_else(|| {
-                Error::invalid(format!("'{part}' names no type")).hint("write COLUMN=TYPE, e.g. id=int64")
+                Error::invalid(format!("'{part}' has no type")).hint("use COLUMN=TYPE, e.g. id=int64")
             })?;
             Ok((name.trim().to_owned(), type_by_name(kind)?))
         })

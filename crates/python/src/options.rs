@@ -45,7 +45,7 @@ pub(crate) fn opener(format: Option<&str>, table: Option<&str>, options: &OpenOp
 
 /// The key of an encrypted container, as bytes or in its text form.
 pub(crate) fn secret(key: Option<&[u8]>) -> PyResult<Option<Secret>> {
-    key.map(Secret::from_text).transpose().map_err(|error| raise(&error))
+    key.map(Secret::parse).transpose().map_err(|error| raise(&error))
 }
 
 /// Settings of a format, as strings.

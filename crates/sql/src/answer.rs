@@ -5,12 +5,11 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion::execution::SendableRecordBatchStream;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 use tesselle::Result;
 use tokio::runtime::Runtime;
 
-use crate::error::{external, ours};
+use crate::error::ours;
 use crate::interrupt::Interrupt;
 
 /// The rows of a statement, batch by batch. Dropping it stops the work.
@@ -31,7 +30,7 @@ impl Answer {
         Self { schema, stream: Some(stream), runtime, interrupt }
     }
 
-    /// The columns. Views, which DataFusion likes inside, come out as plain text and bytes.
+    /// The columns. Utf8View and BinaryView columns are returned as Utf8 and Binary.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -45,6 +44,20 @@ impl Answer {
     pub fn finish(mut self) -> Result<()> {
         self.try_for_each(|batch| batch.map(drop))
     }
+
+    fn plain(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let columns = batch.columns().iter().zip(self.schema.fields());
+        let columns: std::result::Result<Vec<ArrayRef>, _> = columns
+            .map(|(column, field)| {
+                if column.data_type() == field.data_type() {
+                    return Ok(Arc::clone(column));
+                }
+                arrow_cast::cast(column, field.data_type())
+            })
+            .collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns?, &options)?)
+    }
 }
 
 impl Iterator for Answer {
@@ -57,8 +70,8 @@ impl Iterator for Answer {
             Err(error) => Some(Err(error)),
         };
         match next {
-            Some(Ok(batch)) => Some(plain(&batch, &self.schema)),
-            // What comes after an error means nothing; what runs must stop.
+            Some(Ok(batch)) => Some(self.plain(&batch)),
+            // Results after an error are meaningless; running work must stop.
             end => {
                 self.stream = None;
                 end
@@ -78,27 +91,4 @@ fn plain_schema(schema: &SchemaRef) -> SchemaRef {
     };
     let fields: Vec<Field> = schema.fields().iter().map(plain).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
-}
-
-/// A batch with the columns of `schema`, which [`plain_schema`] made of its own.
-fn plain(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    let columns = batch.columns().iter().zip(schema.fields());
-    let columns: std::result::Result<Vec<ArrayRef>, _> = columns
-        .map(|(column, field)| {
-            if column.data_type() == field.data_type() {
-                return Ok(Arc::clone(column));
-            }
-            arrow_cast::cast(column, field.data_type())
-        })
-        .collect();
-    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns?, &options)?)
-}
-
-/// A stream whose views are plain strings and bytes.
-pub(crate) fn plain_stream(stream: SendableRecordBatchStream) -> SendableRecordBatchStream {
-    let schema = plain_schema(&stream.schema());
-    let target = Arc::clone(&schema);
-    let batches = stream.map(move |batch| batch.and_then(|batch| plain(&batch, &target).map_err(external)));
-    Box::pin(RecordBatchStreamAdapter::new(schema, batches))
 }

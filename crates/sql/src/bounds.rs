@@ -1,8 +1,8 @@
-//! Least, greatest and counted values from metadata, also where the number of rows is not known.
+//! Minimums, maximums and counts from metadata, even if the number of rows is unknown.
 //!
-//! DataFusion answers aggregates from statistics only if these tell the exact number of rows. A TsFile device of several
-//! series has as many rows as its series have times together, which takes reading them; the bounds and counts of each
-//! series are exact nevertheless.
+//! DataFusion answers aggregates from statistics only if these state the exact number of rows. The number of rows of a
+//! TsFile device with several series is the number of their distinct timestamps, which requires reading them; the
+//! bounds and counts of each series are exact nevertheless.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 use crate::scan::ScanExec;
 
-/// Operators that hand on all rows and columns of their input.
+/// Operators that pass on all rows and columns of their input.
 const HANDS_ON: [&str; 4] =
     ["CoalescePartitionsExec", "RepartitionExec", "CoalesceBatchesExec", "CooperativeExec"];
 
-/// Replaces aggregates that metadata answers by their values.
+/// Replaces aggregates by their values from metadata.
 #[derive(Debug)]
 pub(crate) struct AnswerFromBounds;
 
@@ -48,13 +48,13 @@ impl PhysicalOptimizerRule for AnswerFromBounds {
         "answer_from_bounds"
     }
 
-    /// What is answered is not null, though the column may be.
+    /// The result is not null, though the column may be.
     fn schema_check(&self) -> bool {
         false
     }
 }
 
-/// The values of an aggregate over a whole table of ours.
+/// The values of an aggregate over a whole Tesselle table.
 fn answered(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let Some(last) = plan.downcast_ref::<AggregateExec>() else { return Ok(None) };
     if last.mode().output_mode() == AggregateOutputMode::Partial {
@@ -73,8 +73,8 @@ fn answered(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPla
     Ok(Some(Arc::new(ProjectionExec::try_new(values, row)?)))
 }
 
-/// The aggregate that takes the rows of a scan, and the scan, below the one that gives the answer; nothing may be between
-/// them that takes rows away.
+/// The aggregate over the rows of a scan, and the scan, below the final aggregate; no operator between them may remove
+/// rows.
 fn over_a_scan(last: &AggregateExec) -> Option<(&AggregateExec, &ScanExec)> {
     let plain =
         |node: &AggregateExec| node.group_expr().is_empty() && node.filter_expr().iter().all(Option::is_none);
@@ -94,7 +94,7 @@ fn over_a_scan(last: &AggregateExec) -> Option<(&AggregateExec, &ScanExec)> {
     }
 }
 
-/// What an aggregate of one column gives over the whole table.
+/// The value of an aggregate of one column over the whole table.
 fn value_of(aggregate: &AggregateFunctionExpr, scan: &ScanExec) -> Option<ScalarValue> {
     let name = aggregate.fun().name();
     if !matches!(name, "min" | "max" | "count") {
@@ -105,12 +105,12 @@ fn value_of(aggregate: &AggregateFunctionExpr, scan: &ScanExec) -> Option<Scalar
     let column = argument.downcast_ref::<Column>()?;
     let (statistics, values) = scan.known()?;
     let mut of_values: Statistics = statistics.clone();
-    // The aggregates in question skip nulls: they see a table of the values alone.
+    // These aggregates skip nulls: they see a table of only the values.
     let known = of_values.column_statistics.get_mut(column.index())?;
     known.null_count = Precision::Exact(0);
     of_values.num_rows = match values.get(column.index()).copied().flatten() {
         Some(values) => Precision::Exact(values),
-        // There is at least one, or there would be no bounds.
+        // There is at least one value, or there would be no bounds.
         None if name != "count" => Precision::Exact(1),
         None => return None,
     };

@@ -1,4 +1,4 @@
-//! DataFusion set up for our files.
+//! DataFusion configured for Tesselle files.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use crate::error::ours;
 use crate::files::{ExternalTables, FileTables, Opener};
 use crate::functions::{Function, Listing};
 
-/// The largest users of memory that an error names.
+/// The number of memory consumers listed in an error.
 const NAMED_CONSUMERS: NonZeroUsize = NonZeroUsize::MIN;
 
-/// What a sort keeps aside for merging what it has spilled, per partition, where memory allows.
+/// Memory that a sort reserves for merging its spills, per partition, if available.
 const MERGE_RESERVE: usize = 10 << 20;
 
-/// A file of spilled batches ends with the first that exceeds this size: each has one of its own.
+/// A spill file ends with the first batch that exceeds this size: each batch gets a separate file.
 ///
-/// With larger files a query over several scans can stop forever. Where a batch of a repartitioning does not fit into
-/// memory, its input appends it to the oldest file that nobody writes to, and announces it in a queue that all inputs
-/// of the output share. The output reads the files one after the other, each to its end. With two inputs two files are
-/// open: the announced batch may be in the second while the output waits for more of the first; the inputs wait in turn
-/// until the output takes what they have announced. A file that ends with its one batch is never waited for by the
-/// reader longer than its writer takes to write it, and writing waits for nobody.
+/// With larger files a query over several scans can deadlock. If a batch of a repartitioning does not fit into memory,
+/// its input appends it to the oldest file without a writer, and announces it in a queue shared by all inputs of the
+/// output. The output reads the files one after the other, each to its end. With two inputs two files are open: the
+/// announced batch may be in the second while the output waits for more of the first, and the inputs in turn wait until
+/// the output takes what they have announced. A reader never waits for a file with a single batch longer than its
+/// writer takes to write it, and writing does not wait.
 const SPILL_FILE: usize = 1;
 
-/// A context whose operators share `memory` bytes and spill beyond, and the tables that are files.
+/// A context whose operators share `memory` bytes and spill above that, and the tables that are files.
 pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc<FileTables>)> {
     let threads = opener.driver.threads();
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
@@ -54,7 +54,7 @@ pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc
     let mut builder =
         SessionStateBuilder::new_from_existing(plain.state()).with_catalog_list(Arc::new(catalogs));
     builder = builder.with_physical_optimizer_rule(Arc::new(AnswerFromBounds));
-    // Statements may give text files a schema and options of their own, which DataFusion's reader knows.
+    // Statements may give text files a schema and options, which DataFusion's reader handles.
     for format in tesselle::formats().iter().filter(|format| !format.capabilities().infers_types) {
         let factory = ExternalTables { opener: opener.clone(), format: format.name() };
         builder = builder.with_table_factory(format.name().to_ascii_uppercase(), Arc::new(factory));

@@ -1,4 +1,4 @@
-//! `COPY … TO 'x.tatami'`: the answer of a query into any format the facade writes.
+//! `COPY … TO 'x.tatami'`: writes the result of a query in any format of the facade.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tesselle::{Driver, Error, Format, Location, Result, Uri, WriteOptions};
 
 use crate::error::ours;
 
-/// A COPY statement that we carry out ourselves.
+/// A COPY statement executed by Tesselle.
 pub(crate) struct Copy {
     /// The query whose rows are written.
     pub(crate) query: Statement,
@@ -31,7 +31,7 @@ impl Copy {
         let query = match &statement.source {
             CopyToSource::Relation(name) => {
                 let mut parsed = DFParser::parse_sql(&format!("SELECT * FROM {name}")).map_err(ours)?;
-                parsed.pop_front().ok_or_else(|| Error::internal("a query was lost"))?
+                parsed.pop_front().ok_or_else(|| Error::internal("a parsed query is missing"))?
             }
             CopyToSource::Query(query) => Statement::Statement(Box::new(SqlStatement::Query(query.clone()))),
         };
@@ -50,7 +50,7 @@ impl Copy {
         Ok(Self { query, target: Uri::target(&statement.target)?, to, options })
     }
 
-    /// Where the rows go; nothing is visible there before the sink is finished.
+    /// The sink of the rows; nothing is visible before it is finished.
     pub(crate) fn sink(&self, schema: &SchemaRef, driver: &Driver) -> Result<Box<dyn Sink>> {
         self.to.create(&self.target, Arc::clone(schema), &self.options, driver)
     }

@@ -1,25 +1,24 @@
 //! Errors of the two worlds.
 
-use arrow_schema::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use tesselle::{Action, Error, ErrorKind};
 
-/// The error as one of DataFusion, which passes it on as it is.
+/// Converts an error into one of DataFusion, which passes it on unchanged.
 pub fn to_datafusion(error: Error) -> DataFusionError {
     external(error)
 }
 
-/// The error of this library that DataFusion passed on, or what a failure of DataFusion itself means.
+/// Converts an error of DataFusion; returns the Tesselle error that it wraps, if it does.
 pub fn from_datafusion(error: DataFusionError) -> Error {
     ours(error)
 }
 
-/// An error of ours on its way through DataFusion.
+/// Wraps a Tesselle error for DataFusion.
 pub(crate) fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// An error of DataFusion: ours again where it carries one, else a wrong call or a failure of its own.
+/// Converts a DataFusion error: to the Tesselle error it wraps, else to an invalid call or a failure of DataFusion.
 pub(crate) fn ours(error: DataFusionError) -> Error {
     match error {
         DataFusionError::External(inner) => match inner.downcast::<Error>() {
@@ -36,17 +35,17 @@ pub(crate) fn ours(error: DataFusionError) -> Error {
         },
         DataFusionError::Collection(all) => {
             let first = all.into_iter().next();
-            first.map_or_else(|| Error::internal("the query failed without saying why"), ours)
+            first.map_or_else(|| Error::internal("the query failed without a reason"), ours)
         }
         other => copied(&other),
     }
 }
 
-/// An error that several partitions share cannot be moved out; what it says is kept.
+/// An error shared by several partitions cannot be moved out; its message is kept.
 fn copied(error: &DataFusionError) -> Error {
     match error {
         DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
-            Some(error) => error.clone(),
+            Some(error) => copied_ours(error),
             None => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         },
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => copied(inner),
@@ -58,17 +57,12 @@ fn copied(error: &DataFusionError) -> Error {
         DataFusionError::ObjectStore(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::IoError(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::ResourcesExhausted(text) => {
-            Error::limit(one_line(text)).suggest("raise {}, or ask for less at a time", [Action::Memory])
+            Error::limit(one_line(text)).suggest("raise {}, or query less data at a time", [Action::Memory])
         }
         DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_) => {
             Error::internal(one_line(&error.strip_backtrace()))
         }
-        DataFusionError::ArrowError(inner, _) => match &**inner {
-            ArrowError::ExternalError(inner) if inner.is::<Error>() => inner
-                .downcast_ref::<Error>()
-                .map_or_else(|| Error::internal("an error was lost"), Clone::clone),
-            inner => Error::invalid(one_line(&inner.to_string())),
-        },
+        DataFusionError::ArrowError(inner, _) => Error::invalid(one_line(&inner.to_string())),
         DataFusionError::Plan(text)
         | DataFusionError::Execution(text)
         | DataFusionError::Configuration(text)
@@ -77,16 +71,33 @@ fn copied(error: &DataFusionError) -> Error {
     }
 }
 
+fn copied_ours(error: &Error) -> Error {
+    let mut copy = Error::new(error.kind(), error.message().to_owned()).class(error.class_name());
+    if let Some(file) = error.file_name() {
+        copy = copy.file(file);
+    }
+    if let Some(offset) = error.byte_offset() {
+        copy = copy.offset(offset);
+    }
+    if let Some(piece) = error.piece_name() {
+        copy = copy.piece(piece);
+    }
+    if let Some(hint) = error.next_step() {
+        copy = copy.hint(hint.clone());
+    }
+    copy
+}
+
 fn schema_error(error: &SchemaError) -> Error {
     let SchemaError::FieldNotFound { field, valid_fields } = error else {
         return Error::invalid(one_line(&error.to_string()));
     };
     let name = field.name.as_str();
     let known = || valid_fields.iter().map(|field| field.name.as_str());
-    // Names without quotes are read in lower case.
+    // Unquoted names are converted to lower case.
     match known().find(|known| *known != name && known.eq_ignore_ascii_case(name)) {
         Some(other) => Error::not_found(format!("column '{name}' does not exist")).hint(format!(
-            "write \"{other}\" with its double quotes: names without them are read in lower case"
+            "write \"{other}\" with double quotes: unquoted names are converted to lower case"
         )),
         None => Error::unknown_name("column", name, known()),
     }

@@ -10,14 +10,14 @@ use tesselle::driver::{CancelToken, Wake};
 use tesselle::{Error, ErrorKind, Result};
 use tokio::sync::Notify;
 
-/// Stops what its session is doing.
+/// Stops the work of its session.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
     wanted: AtomicBool,
-    /// The session is to end, not only its statement.
+    /// The session should end, not only its statement.
     ended: AtomicBool,
     changed: Notify,
 }
@@ -30,20 +30,20 @@ impl Wake for Inner {
 }
 
 impl Interrupt {
-    /// One that `token` ends for good.
+    /// An interrupt that `token` triggers permanently.
     pub(crate) fn under(token: &CancelToken) -> Self {
         let interrupt = Self::default();
         token.wake(&interrupt.0);
         interrupt
     }
 
-    /// The statement under way ends with an error of the kind `Canceled`; without one nothing happens.
+    /// The running statement ends with an error of the kind `Canceled`; does nothing without one.
     pub fn interrupt(&self) {
         self.0.wanted.store(true, Ordering::SeqCst);
         self.0.changed.notify_waiters();
     }
 
-    /// Forgets what was wanted: a new statement begins.
+    /// Clears a previous request: a new statement starts.
     pub(crate) fn reset(&self) {
         self.0.wanted.store(false, Ordering::SeqCst);
     }

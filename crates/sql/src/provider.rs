@@ -16,7 +16,7 @@ use crate::filter::{Translated, translate};
 use crate::scan::{Request, ScanExec};
 use crate::statistics::{statistics, value_count};
 
-/// Scans that want no more rows than this are read by one partition: the first rows of the file, and no others.
+/// Scans limited to this many rows are read by one partition: the first rows of the file, and no others.
 const FEW_ROWS: usize = 100_000;
 
 /// A [`Table`] that DataFusion can query.
@@ -38,14 +38,14 @@ impl TesselleTable {
         Self { table, driver, pushdown: true }
     }
 
-    /// Reads everything and lets DataFusion filter, limit and count: what answers with pushdown are compared with.
+    /// Reads everything and lets DataFusion filter, limit and count: the reference for results with pushdown.
     #[must_use]
     pub fn without_pushdown(mut self) -> Self {
         self.pushdown = false;
         self
     }
 
-    /// How well the table answers one filter by itself.
+    /// How completely the table applies one filter.
     fn support(&self, filter: &Expr) -> TableProviderFilterPushDown {
         let Some(Translated { predicate, exact }) = self.translate(filter) else {
             return TableProviderFilterPushDown::Unsupported;
@@ -73,7 +73,7 @@ impl TesselleTable {
         }
         let whole = promised.len() == filters.len();
         let predicate = conjunction(conditions);
-        // A filter that the table answers exactly alone need not be answered exactly together with others.
+        // A filter that the table applies exactly may become inexact in combination with others.
         let kept = predicate.as_ref().is_none_or(|p| self.table.pushdown(p) == Pushdown::Exact);
         let residual = if kept { None } else { conjunction(promised) };
         let mut columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();

@@ -1,12 +1,12 @@
-//! A session: statements in, batches out, on a runtime of its own.
+//! A session: executes statements and returns batches, on its own runtime.
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{MemTable, UrlTableFactory};
 use datafusion::common::{DataFusionError, TableReference};
-use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParser, Statement};
 use tesselle::driver::CancelToken;
@@ -14,7 +14,6 @@ use tesselle::{Driver, DriverOptions, Error, OpenOptions, Result, Table};
 use tokio::runtime::Runtime;
 
 use crate::answer::Answer;
-use crate::asynchronous::count;
 use crate::context;
 use crate::copy::Copy;
 use crate::error::ours;
@@ -28,13 +27,13 @@ use crate::provider::TesselleTable;
 pub struct SessionOptions {
     /// Threads that decode and compute; `None` is one per core.
     pub threads: Option<usize>,
-    /// Memory for queries; beyond it operators spill to disk. `None` is three quarters of what is free.
+    /// Memory for queries; above it operators spill to disk. `None` is three quarters of the free memory.
     pub memory: Option<u64>,
     /// How files are opened: time travel, keys.
     pub open: OpenOptions,
-    /// Whether filters, limits and counts reach the formats; off only to compare answers.
+    /// Whether filters, limits and counts are pushed down to the formats; off only to compare results.
     pub pushdown: bool,
-    /// Ends the session's work for good.
+    /// Permanently ends the session's work.
     pub cancel: CancelToken,
 }
 
@@ -50,24 +49,41 @@ impl Default for SessionOptions {
     }
 }
 
-/// What runs statements, without a runtime.
-pub(crate) struct Parts {
-    pub(crate) context: SessionContext,
-    pub(crate) files: Arc<FileTables>,
-    pub(crate) driver: Driver,
+/// Runs statements one after the other.
+///
+/// A session has its own threads and waits for them: it must not be used inside an asynchronous task.
+pub struct Session {
+    context: SessionContext,
+    files: Arc<FileTables>,
+    driver: Driver,
+    runtime: Arc<Runtime>,
+    interrupt: Interrupt,
 }
 
-impl Parts {
-    pub(crate) fn new(options: &SessionOptions) -> Result<Self> {
-        // A quarter is for pieces under way, the rest for what operators keep.
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("driver", &self.driver).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Starts a session.
+    pub fn new(options: &SessionOptions) -> Result<Self> {
+        // A quarter is for decoding in progress, the rest for operators.
         let pieces = options.memory.map(|memory| memory / 4);
         let driver = Driver::new(&DriverOptions { threads: options.threads, memory: pieces })?;
-        // A piece may take more than its share, but not more than all.
+        // A chunk, page or tile may take more than its share, but not more than the total.
         let driver = driver.with_largest_piece(options.memory.unwrap_or(u64::MAX)).under(&options.cancel);
         let operators = match options.memory {
             Some(memory) => memory - memory / 4,
             None => driver.budget().total().saturating_mul(2),
         };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(driver.threads())
+            .thread_name("tesselle-sql")
+            .enable_all()
+            .build()
+            .map_err(|e| Error::io("cannot start threads", e))?;
         let opener = Opener {
             driver: driver.clone(),
             options: options.open.clone(),
@@ -76,26 +92,50 @@ impl Parts {
             pushdown: options.pushdown,
         };
         let (context, files) = context::build(&opener, operators)?;
-        Ok(Self { context, files, driver })
+        let interrupt = Interrupt::under(driver.cancel_token());
+        Ok(Self { context, files, driver, runtime: Arc::new(runtime), interrupt })
     }
 
-    /// Reads statements, without running them.
-    pub(crate) fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
-        DFParser::parse_sql(sql).map(Vec::from).map_err(ours)
+    /// The DataFusion context of the session, to register custom functions or tables.
+    pub fn context(&self) -> &SessionContext {
+        &self.context
     }
 
-    /// Plans a statement and starts it.
-    pub(crate) async fn execute(
-        &self,
-        statement: Statement,
-    ) -> datafusion::common::Result<SendableRecordBatchStream> {
-        let plan = self.context.state().statement_to_plan(statement).await?;
-        let frame = self.context.execute_logical_plan(plan).await?;
-        frame.execute_stream().await
+    /// The threads and the memory that files are read with.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
     }
 
-    /// The names of the tables that were registered or created, sorted.
-    pub(crate) fn table_names(&self) -> Vec<String> {
+    /// Stops this session's statements from another thread.
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+
+    /// Registers `uri` as a table with this name.
+    pub fn register(&self, name: &str, uri: &str) -> Result<()> {
+        let provider = self.runtime.block_on(self.interrupt.or(self.files.try_new(uri)))?.map_err(ours)?;
+        let provider = provider
+            .ok_or_else(|| Error::io(format!("cannot read '{uri}'"), std::io::ErrorKind::NotFound.into()))?;
+        self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
+        Ok(())
+    }
+
+    /// Registers an opened table with this name.
+    pub fn register_table(&self, name: &str, table: Arc<dyn Table>) -> Result<()> {
+        let provider = Arc::new(TesselleTable::new(table, self.driver.clone()));
+        self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
+        Ok(())
+    }
+
+    /// Registers rows in memory as a table with this name.
+    pub fn register_batches(&self, name: &str, schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<()> {
+        let provider = MemTable::try_new(schema, vec![batches]).map_err(ours)?;
+        self.context.register_table(TableReference::bare(name), Arc::new(provider)).map_err(ours)?;
+        Ok(())
+    }
+
+    /// The names of the registered and created tables, sorted.
+    pub fn table_names(&self) -> Vec<String> {
         let state = self.context.state();
         let options = &state.config_options().catalog;
         let catalog = state.catalog_list().catalog(&options.default_catalog);
@@ -105,9 +145,49 @@ impl Parts {
         names
     }
 
-    /// A statement that cannot be planned and names a table nobody knows fails because of that: say which, and what
-    /// there is.
-    pub(crate) fn explained(&self, names: &[TableReference], error: DataFusionError) -> Error {
+    /// Parses statements, without running them.
+    pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
+        DFParser::parse_sql(sql).map(Vec::from).map_err(ours)
+    }
+
+    /// Runs all statements of `sql`; returns the result of the last one.
+    pub fn query(&self, sql: &str) -> Result<Answer> {
+        let mut statements = self.parse(sql)?;
+        let Some(last) = statements.pop() else {
+            return Err(
+                Error::invalid("the input has no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5")
+            );
+        };
+        for statement in statements {
+            self.run(statement)?.finish()?;
+        }
+        self.run(last)
+    }
+
+    /// Runs one statement. Its side effects are complete when this returns.
+    pub fn run(&self, statement: Statement) -> Result<Answer> {
+        self.interrupt.reset();
+        match &statement {
+            Statement::CopyTo(copy) => self.copy(&Copy::new(copy)?),
+            _ => self.start(statement),
+        }
+    }
+
+    fn start(&self, statement: Statement) -> Result<Answer> {
+        let names = self.context.state().resolve_table_references(&statement).unwrap_or_default();
+        let work = async {
+            let plan = self.context.state().statement_to_plan(statement).await?;
+            let frame = self.context.execute_logical_plan(plan).await?;
+            frame.execute_stream().await
+        };
+        let stream = self.runtime.block_on(self.interrupt.or(work))?;
+        let stream = stream.map_err(|error| self.explained(&names, error))?;
+        Ok(Answer::new(stream, Arc::clone(&self.runtime), self.interrupt.clone()))
+    }
+
+    /// Explains a planning error: if a statement refers to an unknown table, the error is about that table and lists
+    /// the known ones.
+    fn explained(&self, names: &[TableReference], error: DataFusionError) -> Error {
         if !matches!(error.find_root(), DataFusionError::Plan(_)) {
             return ours(error);
         }
@@ -125,123 +205,15 @@ impl Parts {
         match unknown {
             None => ours(error),
             Some(name) if known.is_empty() => Error::not_found(format!("table '{name}' does not exist"))
-                .hint("name a file in quotes, FROM 'run.tet', or register one under this name"),
+                .hint("quote a file name, as in FROM 'run.tet', or register a file under this name"),
             Some(name) => Error::unknown_name("table", name, known.iter().map(String::as_str)),
         }
     }
-}
 
-/// Runs statements one after the other.
-///
-/// A session has threads of its own and waits for them. Asynchronous callers use [`AsyncSession`](crate::AsyncSession).
-pub struct Session {
-    parts: Parts,
-    runtime: Arc<Runtime>,
-    interrupt: Interrupt,
-}
-
-impl std::fmt::Debug for Session {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("driver", &self.parts.driver).finish_non_exhaustive()
-    }
-}
-
-impl Session {
-    /// Starts a session.
-    pub fn new(options: &SessionOptions) -> Result<Self> {
-        let parts = Parts::new(options)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(parts.driver.threads())
-            .thread_name("tesselle-sql")
-            .enable_all()
-            .build()
-            .map_err(|e| Error::io("cannot start threads", e))?;
-        let interrupt = Interrupt::under(parts.driver.cancel_token());
-        Ok(Self { parts, runtime: Arc::new(runtime), interrupt })
-    }
-
-    /// DataFusion's side of the session, for those who want to register functions or tables of their own.
-    pub fn context(&self) -> &SessionContext {
-        &self.parts.context
-    }
-
-    /// The threads and the memory that files are read with.
-    pub fn driver(&self) -> &Driver {
-        &self.parts.driver
-    }
-
-    /// Stops this session's statements from another thread.
-    pub fn interrupt(&self) -> Interrupt {
-        self.interrupt.clone()
-    }
-
-    /// Makes what `uri` names a table of this name.
-    pub fn register(&self, name: &str, uri: &str) -> Result<()> {
-        let provider =
-            self.runtime.block_on(self.interrupt.or(self.parts.files.try_new(uri)))?.map_err(ours)?;
-        let provider = provider
-            .ok_or_else(|| Error::io(format!("cannot read '{uri}'"), std::io::ErrorKind::NotFound.into()))?;
-        self.parts.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
-        Ok(())
-    }
-
-    /// Makes an opened table one of this name.
-    pub fn register_table(&self, name: &str, table: Arc<dyn Table>) -> Result<()> {
-        let provider = Arc::new(TesselleTable::new(table, self.parts.driver.clone()));
-        self.parts.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
-        Ok(())
-    }
-
-    /// Makes rows in memory a table of this name.
-    pub fn register_batches(&self, name: &str, schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<()> {
-        let provider = MemTable::try_new(schema, vec![batches]).map_err(ours)?;
-        self.parts.context.register_table(TableReference::bare(name), Arc::new(provider)).map_err(ours)?;
-        Ok(())
-    }
-
-    /// The names of the tables that were registered or created, sorted.
-    pub fn table_names(&self) -> Vec<String> {
-        self.parts.table_names()
-    }
-
-    /// Reads statements, without running them.
-    pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
-        self.parts.parse(sql)
-    }
-
-    /// Runs all statements of `sql`; the answer is that of the last one.
-    pub fn query(&self, sql: &str) -> Result<Answer> {
-        let mut statements = self.parse(sql)?;
-        let Some(last) = statements.pop() else {
-            return Err(Error::invalid("there is no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5"));
-        };
-        for statement in statements {
-            self.run(statement)?.finish()?;
-        }
-        self.run(last)
-    }
-
-    /// Runs one statement. Those that change something have done so when this returns.
-    pub fn run(&self, statement: Statement) -> Result<Answer> {
-        self.interrupt.reset();
-        match &statement {
-            Statement::CopyTo(copy) => self.copy(&Copy::new(copy)?),
-            _ => self.start(statement),
-        }
-    }
-
-    fn start(&self, statement: Statement) -> Result<Answer> {
-        let names = self.parts.context.state().resolve_table_references(&statement).unwrap_or_default();
-        let work = self.parts.execute(statement);
-        let stream = self.runtime.block_on(self.interrupt.or(work))?;
-        let stream = stream.map_err(|error| self.parts.explained(&names, error))?;
-        Ok(Answer::new(stream, Arc::clone(&self.runtime), self.interrupt.clone()))
-    }
-
-    /// Writes the answer of a query; the answer of COPY is the number of its rows.
+    /// Writes the result of a query; the result of COPY is the number of its rows.
     fn copy(&self, copy: &Copy) -> Result<Answer> {
         let answer = self.start(copy.query.clone())?;
-        let mut sink = copy.sink(&answer.schema(), &self.parts.driver)?;
+        let mut sink = copy.sink(&answer.schema(), &self.driver)?;
         let mut rows = 0;
         for batch in answer {
             let batch = batch?;
@@ -249,7 +221,9 @@ impl Session {
             sink.write(&batch)?;
         }
         sink.finish()?;
-        let stream = count(rows)?;
-        Ok(Answer::new(stream, Arc::clone(&self.runtime), self.interrupt.clone()))
+        let schema = Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(UInt64Array::from(vec![rows]))])?;
+        let stream = RecordBatchStreamAdapter::new(schema, futures::stream::iter([Ok(batch)]));
+        Ok(Answer::new(Box::pin(stream), Arc::clone(&self.runtime), self.interrupt.clone()))
     }
 }

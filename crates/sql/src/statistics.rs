@@ -1,4 +1,4 @@
-//! What a table knows of itself, in DataFusion's words.
+//! Table statistics in DataFusion's form.
 
 use arrow_schema::{DataType, Schema};
 use datafusion::common::stats::Precision;
@@ -14,13 +14,13 @@ pub(crate) fn statistics(stats: &TableStats, schema: &Schema) -> Statistics {
     });
     Statistics {
         num_rows: count(&stats.rows),
-        // Stored bytes say little about decoded ones.
+        // Stored bytes do not predict decoded ones.
         total_byte_size: Precision::Absent,
         column_statistics: columns.collect(),
     }
 }
 
-/// How many values a column has, where that is known.
+/// The number of values of a column, if known.
 pub(crate) fn value_count(stats: &TableStats, column: &str) -> Option<usize> {
     let known = stats.columns.get(column)?;
     let left = || stats.rows.exact()?.checked_sub(*known.nulls.exact()?);
@@ -33,8 +33,8 @@ fn column(known: &ColumnStats, data_type: &DataType) -> ColumnStatistics {
     column.max_value = value(&known.max, data_type);
     column.null_count = count(&known.nulls);
     if data_type.is_floating() {
-        // Tables hold a NaN for the largest value whatever its sign, and both zeros for equal; DataFusion does not.
-        // Two exact bounds that are numbers say that there is no NaN.
+        // Tables treat NaN as the largest value regardless of its sign, and both zeros as equal; DataFusion does not.
+        // Two exact numeric bounds mean that there is no NaN.
         let safe = |known: &Known<Scalar>| matches!(known, Known::Exact(Scalar::Float(v)) if v.is_finite() && *v != 0.0);
         if !(safe(&known.min) && safe(&known.max)) {
             column.min_value = column.min_value.to_inexact();
@@ -61,7 +61,7 @@ fn value(known: &Known<Scalar>, data_type: &DataType) -> Precision<ScalarValue> 
     }
 }
 
-/// A scalar in the type of its column; `None` where the type cannot hold it.
+/// A scalar in the type of its column; `None` if the type cannot represent it.
 fn scalar_value(scalar: &Scalar, data_type: &DataType) -> Option<ScalarValue> {
     let value = match scalar {
         Scalar::Null => return None,

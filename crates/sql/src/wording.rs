@@ -3,7 +3,7 @@
 use tesselle::core::shown;
 use tesselle::{Action, Error};
 
-/// An action as SQL spells it; `None` where a statement has no word for it.
+/// An action as SQL spells it; `None` if SQL has no equivalent.
 pub fn word(action: &Action) -> Option<String> {
     let option = |name: &str, value: &str| Some(format!("OPTIONS ('{name}' '{value}')"));
     match action {
@@ -25,7 +25,7 @@ pub fn word(action: &Action) -> Option<String> {
     }
 }
 
-/// An error as one line, with its hint in the words of SQL.
+/// An error as one line, with its hint in SQL terms.
 pub fn explain(error: &Error) -> String {
     error.worded(|action| word(action).unwrap_or_else(|| action.neutral()))
 }
@@ -48,10 +48,10 @@ mod tests {
         );
         assert_eq!(
             hint(
-                "convert it with {}, or leave it out with {}",
+                "convert it with {}, or exclude it with {}",
                 &[Action::Cast(vec![("t".to_owned(), DataType::Int64)]), Action::Columns]
             ),
-            "convert it with arrow_cast(\"t\", 'Int64'), or leave it out with SELECT"
+            "convert it with arrow_cast(\"t\", 'Int64'), or exclude it with SELECT"
         );
         assert!(hint("add {}", &[Action::Target("FORMAT".into())]).contains("STORED AS TET, TILEDB"));
     }

@@ -10,9 +10,9 @@ use crate::meta::types::{codec_name, encoding_name};
 use crate::open::File;
 use crate::read::chunk::page_headers;
 
-/// Builds the byte map of a file. Pages behind an unreadable header are shown as one range.
+/// Builds the byte map of a file. Pages after an unreadable header are shown as one range.
 pub(crate) fn layout(file: &File) -> LayoutMap {
-    let mut extents = vec![Extent::new(0..HEADER_LEN, Role::Header, header_text(file))];
+    let mut extents = vec![Extent::new(0..HEADER_LEN, Role::Header, header_label(file))];
     chunks(file, &mut extents);
     regions(file, &mut extents);
     footer(file, &mut extents);
@@ -25,7 +25,7 @@ pub(crate) fn layout(file: &File) -> LayoutMap {
     }
 }
 
-fn header_text(file: &File) -> String {
+fn header_label(file: &File) -> String {
     let header = file.header();
     format!(
         "header: version {}.{}, flags {:#06x}, {} rows",

@@ -346,7 +346,17 @@ impl File {
         Ok(payload)
     }
 
-    /// Reads `len` bytes; a range past the end of the file is damage, not an I/O failure.
+    /// Where the payload of an index record is, of `len` bytes as the footer states, if it is stored as it is. Only the
+    /// header of the record is read.
+    pub(crate) fn plain_index(&self, offset: u64, len: u64) -> Result<Option<u64>> {
+        let record = Record::parse(&self.read(offset, RECORD_LEN)?, offset)?;
+        let start = offset.saturating_add(RECORD_LEN);
+        self.check_inside(start, u64::from(record.compressed))?;
+        let plain = record.kind == RecordKind::Index.id() || record.codec == 0;
+        Ok((plain && u64::from(record.compressed) == len).then_some(start))
+    }
+
+    /// Reads `len` bytes; beyond the end of the file is damage, not an I/O failure.
     pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Bytes> {
         let end = self.check_inside(offset, len)?;
         self.inner.location.read_range(offset..end).in_file(&self.inner.path)

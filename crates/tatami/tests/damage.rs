@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use expected::*;
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::testing::{Mendings, mend_flips, rows_as_text};
+use tesselle_core::testing::{RepairTally, repair_flips, rows_as_strings};
 use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan};
 use tesselle_tatami::Tatami;
 
@@ -27,10 +27,10 @@ fn repairs_of_flipped_bits_follow_the_rules() {
         "search-basic/seg.tatami",
     ];
     let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
-    let mut all = Mendings::default();
+    let mut all = RepairTally::default();
     for name in names {
         let bytes = std::fs::read(fixtures().join(name)).unwrap();
-        let tally = mend_flips(&Tatami, &[(String::new(), bytes)], &options, &driver(), (5, 150));
+        let tally = repair_flips(&Tatami, &[(String::new(), bytes)], &options, &driver(), (5, 150));
         all += tally;
     }
     assert_eq!(all.refused, 0, "{all:?}");
@@ -51,7 +51,7 @@ fn repair(bytes: Vec<u8>) -> (Repaired, Vec<String>) {
     let table = container.default_table().unwrap();
     let batch = tesselle_core::testing::read_all(&*table, &Scan::all(), &driver());
     let mut rows: Vec<String> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
-    rows.extend(rows_as_text(&batch));
+    rows.extend(rows_as_strings(&batch));
     (repaired, rows)
 }
 
@@ -72,7 +72,7 @@ fn any_flipped_bit_of_footer_and_trailer_is_corrected() {
         let mut damaged = bytes.clone();
         damaged[place / 8] ^= 1 << (place % 8);
         let (repaired, after) = repair(damaged);
-        assert_eq!(repaired.outcome, Outcome::Mended, "bit {place}: {:?}", repaired.notes);
+        assert_eq!(repaired.outcome, Outcome::Repaired, "bit {place}: {:?}", repaired.notes);
         assert!(after == rows, "bit {place}: {:?}", repaired.notes);
     }
 }

@@ -219,7 +219,7 @@ fn a_merge_replaces_a_file_only_on_request_and_never_a_member() {
     let mut merge = |output: &str, overwrite: bool| {
         collection.merge(&["a.tatami"], output, WriterOptions::default(), overwrite, &driver())
     };
-    assert!(merge("all.tatami", false).unwrap_err().to_string().contains("exists already"));
+    assert!(merge("all.tatami", false).unwrap_err().to_string().contains("already exists"));
     assert!(merge("b.tatami", true).unwrap_err().to_string().contains("is a member"));
     merge("all.tatami", true).unwrap();
     place.verify("c");

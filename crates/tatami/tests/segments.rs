@@ -2,10 +2,15 @@
 
 mod documents;
 
+use std::sync::Arc;
+
 use documents::*;
 use proptest::prelude::*;
 use serde_json::json;
-use tesselle_core::{Comparison, Depth, Driver, DriverOptions, Format, OpenOptions, Predicate, Report};
+use tesselle_core::testing::CountingStorage;
+use tesselle_core::{
+    Comparison, Depth, Driver, DriverOptions, Format, Location, OpenOptions, Predicate, Report,
+};
 use tesselle_tatami::search::{
     Deletion, DictionaryKind, IndexOptions, Query, Ranked, SearchOptions, Searcher, Segment, Shape, Syntax,
     analyzer, delete, index, merge_segments, search,
@@ -246,7 +251,7 @@ proptest! {
         batch_rows in 1usize..20,
     ) {
         let place = Place::new();
-        let rows = texts(&bodies);
+        let rows = bodies_of(&bodies);
         let dictionary = if flat { DictionaryKind::Flat } else { DictionaryKind::BlockTree };
         let options = IndexOptions { dictionary, memory, ..IndexOptions::text(["body"]) };
         place.index_in_batches("a.tatami", &rows, &options, batch_rows);
@@ -306,4 +311,39 @@ fn any_single_flip_is_detected_or_harmless() {
         assert!(Segment::open(&place.location("cut.tatami"), &OpenOptions::default()).is_err());
     }
     assert!(Searcher::open(&place.location("a.tatami"), &OpenOptions::default()).is_ok());
+}
+
+/// A large index is read where a query needs it, not when its segment is opened.
+#[test]
+fn opening_a_segment_reads_a_small_part_of_a_large_index() {
+    let place = Place::new();
+    let bodies = (0..24_000usize).map(|doc| {
+        let words = (1..50).map(|i| format!("w{}", (doc * i + i * i) % 4001));
+        Some(words.chain([format!("only{doc}")]).collect::<Vec<_>>().join(" "))
+    });
+    place.index("large.tatami", &bodies_of(&bodies.collect::<Vec<_>>()), &IndexOptions::text(["body"]));
+    let location = place.location("large.tatami");
+    let storage = CountingStorage::new(Arc::clone(location.storage()));
+    let location = Location::new(Arc::new(storage.clone()), location.path());
+    let file = location.size().unwrap();
+    let segment = Segment::open(&location, &OpenOptions::default()).unwrap();
+    let opened = storage.counts().bytes_read;
+    let container = Tatami.open(&location, &OpenOptions::default()).unwrap();
+    let info = container.describe().unwrap().to_json();
+    let postings = info["search"]["postings_bytes"].as_u64().unwrap();
+    assert!(postings > 1 << 20, "{postings}");
+    assert!(opened < postings / 2, "{opened} of {file} bytes");
+    // What is read in parts answers as what is read as a whole.
+    let before = storage.counts().bytes_read;
+    for term in ["w0", "w17", "w4000", "only23999", "nothing"] {
+        let docs = (0..24_000usize).filter(|doc| {
+            term == format!("only{doc}") || (1..50).any(|i| term == format!("w{}", (doc * i + i * i) % 4001))
+        });
+        let found: Vec<usize> =
+            segment.postings(term).unwrap().iter().map(|(doc, _)| *doc as usize).collect();
+        assert_eq!(found, docs.collect::<Vec<_>>(), "{term}");
+    }
+    assert!(storage.counts().bytes_read > before);
+    // Damage that opening does not meet is found by verification.
+    place.verify("large.tatami");
 }

@@ -1,8 +1,8 @@
-//! Prints the first rows of a table that match a condition, and what reading them cost.
+//! Prints the first rows of a table that match a condition, and the cost of reading them.
 //!
 //! `cargo run -p tesselle --example read -- 'target/demo/fleet.tsfile#root.fleet.truck1' 'speed > 80'`
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "examples talk to the terminal")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "examples print to the terminal")]
 
 fn main() -> tesselle::Result<()> {
     let mut args = std::env::args().skip(1);

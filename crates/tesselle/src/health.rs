@@ -153,7 +153,7 @@ impl Repair {
     }
 }
 
-/// The first of `PATH.damaged`, `PATH.damaged.1`, … that nothing has.
+/// The first unused name of `PATH.damaged`, `PATH.damaged.1`, ….
 fn free_name(place: &Location) -> Result<String> {
     let path = place.path();
     for number in 0_u32..u32::MAX {
@@ -187,7 +187,7 @@ impl Staged {
         match report.findings().iter().find(|finding| finding.severity == Severity::Error) {
             None => Ok(Self { folder, inner, repaired }),
             Some(finding) => Err(Error::corrupt(format!(
-                "the repaired container does not pass verification ({}: {}), so it is not kept",
+                "the repaired container failed verification ({}: {}) and was discarded",
                 finding.kind, finding.message
             ))
             .class("repair_failed")
@@ -196,7 +196,7 @@ impl Staged {
     }
 }
 
-/// Refuses a target that is the source, or inside it.
+/// Fails if the target is the source, or inside it.
 fn refuse_overlap(source: &Location, target: &Location) -> Result<()> {
     let storage = target.storage();
     let identity = source.storage().identity(source.path())?;
@@ -210,12 +210,12 @@ fn refuse_overlap(source: &Location, target: &Location) -> Result<()> {
             } else {
                 "the result of a repair must not be inside its source"
             };
-            return Err(Error::invalid(text).suggest("name another place, or use {}", [Action::InPlace]));
+            return Err(Error::invalid(text).suggest("use another place, or {}", [Action::InPlace]));
         }
         is_target = false;
         place = match place.parent() {
             Some(parent) if parent.path() != place.path() => parent,
-            // A relative path starts in the working folder.
+            // A relative path starts in the working directory.
             None if place.path() != "." => Location::new(storage.clone(), "."),
             _ => return Ok(()),
         };

@@ -16,7 +16,7 @@ use crate::run::{RunOn, run_methods};
 use crate::scan::TableScan;
 use crate::wide::wide;
 
-/// Opens what `uri` names, with the default options.
+/// Opens `uri` with the default options.
 pub fn open(uri: &str) -> Result<Dataset> {
     Opener::new().open(uri)
 }
@@ -39,7 +39,7 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// The default: the content determines the format, the uri names the table.
+    /// The default: the content determines the format, the uri determines the table.
     pub fn new() -> Self {
         Self::default()
     }
@@ -126,7 +126,7 @@ impl Opener {
         &self.options
     }
 
-    /// Opens what `uri` names.
+    /// Opens `uri`.
     pub fn open(&self, uri: &str) -> Result<Dataset> {
         let Uri { location, table } = Uri::parse(uri)?;
         let dataset = self.open_at(location)?;
@@ -139,7 +139,7 @@ impl Opener {
         let infers_types = format.capabilities().infers_types;
         if !self.options.types.is_empty() && !infers_types {
             return Err(Error::invalid(format!(
-                "a file of the format {} states its types itself",
+                "a file of the format {} states its own types",
                 format.name()
             ))
             .suggest("change them with {} instead", [Action::Cast(self.options.types.clone())]));
@@ -152,7 +152,7 @@ impl Opener {
         Ok(Dataset { format, container, location, table: self.table.clone() })
     }
 
-    /// Opens the table that `uri` names, else the only one.
+    /// Opens the table in `uri`, else the only one.
     pub fn open_table(&self, uri: &str) -> Result<DatasetTable> {
         self.open(uri)?.default_table()
     }
@@ -172,7 +172,7 @@ impl Opener {
     }
 }
 
-/// An opened container and the table that its uri names.
+/// An opened container and the table selected by its uri.
 #[derive(Clone)]
 pub struct Dataset {
     format: &'static dyn Format,
@@ -187,12 +187,12 @@ impl Dataset {
         self.format
     }
 
-    /// The container behind it.
+    /// The underlying container.
     pub fn container(&self) -> &Arc<dyn Container> {
         &self.container
     }
 
-    /// Where it is.
+    /// Its location.
     pub fn location(&self) -> &Location {
         &self.location
     }
@@ -217,14 +217,14 @@ impl Dataset {
         self.table.as_deref()
     }
 
-    /// The table of that name; `*` is all of them, where they form one table.
+    /// The table with that name; `*` is all of them, if they form one table.
     pub fn table(&self, name: &str) -> Result<DatasetTable> {
         let joined = if name == "*" { self.wide()? } else { None };
         let table = joined.map_or_else(|| self.container.table(name), Ok);
         self.handle(table)
     }
 
-    /// The table that was named, else the only one. Several arrays of one shape are one table where the format says so.
+    /// The selected table, else the only one. Several arrays of one shape are one table if the format supports that.
     pub fn default_table(&self) -> Result<DatasetTable> {
         if let Some(name) = &self.table {
             return self.table(name);
@@ -258,7 +258,7 @@ pub struct DatasetTable {
 }
 
 impl DatasetTable {
-    /// The format it is in.
+    /// Its format.
     pub fn format(&self) -> &'static dyn Format {
         self.format
     }
@@ -278,7 +278,7 @@ impl DatasetTable {
         self.table.schema()
     }
 
-    /// What the table is beyond the types of its columns.
+    /// Facts about the table besides the types of its columns.
     pub fn facts(&self) -> Result<TableFacts> {
         self.table.facts().in_file(self.location.path())
     }
@@ -297,12 +297,12 @@ impl DatasetTable {
         TableScan::new(self.clone())
     }
 
-    /// How many rows there are, where that is known without reading.
+    /// The number of rows, if known without reading.
     pub fn row_count(&self) -> Option<u64> {
         self.table.stats().rows.exact().copied()
     }
 
-    /// The array face, where the table is just one array: its axes and one column.
+    /// The array view, if the table is a single array: its axes and one column.
     pub fn array(&self) -> Option<Arc<dyn ArrayView>> {
         let names = self.table.array_columns();
         let [only] = names.as_slice() else { return None };

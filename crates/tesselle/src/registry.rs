@@ -1,4 +1,4 @@
-//! The formats this build knows. Nothing else matches on a format.
+//! The formats of this build. Nothing else matches on a format.
 
 use tesselle_core::{Action, Confidence, Error, Format, Location, Probe, Result};
 
@@ -25,7 +25,7 @@ static FORMATS: &[&dyn Format] = &[
     &crate::foreign::Zarr,
 ];
 
-/// All formats, in the order they are asked.
+/// All formats, in detection order.
 pub fn formats() -> &'static [&'static dyn Format] {
     FORMATS
 }
@@ -34,7 +34,7 @@ fn names() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|format| format.name())
 }
 
-/// The format of that name, or of files with that ending.
+/// The format with that name, or of files with that extension.
 pub fn format_by_name(name: &str) -> Result<&'static dyn Format> {
     let ending = |format: &&dyn Format| format.extensions().iter().any(|e| e.eq_ignore_ascii_case(name));
     let found = FORMATS.iter().copied().find(|format| format.name().eq_ignore_ascii_case(name));
@@ -42,26 +42,26 @@ pub fn format_by_name(name: &str) -> Result<&'static dyn Format> {
     found.ok_or_else(|| Error::unknown_name("format", name, names()))
 }
 
-/// The format that writes files with this name's ending.
+/// The format that writes files with this name's extension.
 pub fn format_by_extension(name: &str) -> Option<&'static dyn Format> {
     let (_, end) = name.rsplit_once('.')?;
     FORMATS.iter().copied().find(|format| format.extensions().iter().any(|e| e.eq_ignore_ascii_case(end)))
 }
 
-/// The format to write: the one of that name, else the one that the name of the file calls for.
+/// The format to write: the one with that name, else the one of the file's extension.
 pub fn target_format(name: Option<&str>, file: &str) -> Result<&'static dyn Format> {
     if let Some(name) = name {
         return format_by_name(name);
     }
     format_by_extension(file).ok_or_else(|| {
         Error::invalid(format!("the name '{file}' does not determine the format to write")).suggest(
-            "add {}, or an ending such as .tet, .parquet, .csv, .arrow, .npy, .zarr",
+            "add {}, or an extension such as .tet, .parquet, .csv, .arrow, .npy, .zarr",
             [Action::Target("FORMAT".into())],
         )
     })
 }
 
-/// How sure the format is that is surest of `probe`.
+/// The format with the highest confidence for `probe`.
 pub(crate) fn best(probe: &Probe) -> Option<(&'static dyn Format, Confidence)> {
     let mut best = None;
     for format in FORMATS {
@@ -73,7 +73,7 @@ pub(crate) fn best(probe: &Probe) -> Option<(&'static dyn Format, Confidence)> {
     best
 }
 
-/// The format of what is at a location, by its content first and its name second.
+/// The format at a location, by content first and by name second.
 pub fn detect(location: &Location) -> Result<&'static dyn Format> {
     if !location.exists()? && !location.storage().recover(location.path())? {
         let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -96,16 +96,16 @@ fn unrecognized(probe: &Probe) -> Error {
         None if probe.size == 0 => "an empty file".to_owned(),
         None => {
             let first: Vec<String> = probe.head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-            format!("a file of {} bytes that begins with {}", probe.size, first.join(" "))
+            format!("a file of {} bytes that starts with {}", probe.size, first.join(" "))
         }
     };
-    let error =
-        Error::unsupported(format!("this is none of the known formats: {looked_at}")).class("unknown_format");
+    let error = Error::unsupported(format!("the format is not known: {looked_at}")).class("unknown_format");
     #[cfg(feature = "text")]
     if probe.has_extension("json") {
         let name = Action::Format(crate::foreign::JsonLines.name().into());
-        return error.suggest("JSON is read one object per line: {}, or a name that ends in .jsonl", [name]);
+        return error
+            .suggest("JSON must have one object per line: use {}, or a name that ends in .jsonl", [name]);
     }
     let known = names().collect::<Vec<_>>().join(", ");
-    error.suggest(format!("known are {known}; {{}} skips this look"), [Action::Format("NAME".into())])
+    error.suggest(format!("known formats are {known}; {{}} skips detection"), [Action::Format("NAME".into())])
 }

@@ -3,7 +3,7 @@
 use tesselle_core::driver::{CancelToken, default_driver};
 use tesselle_core::{Driver, Result};
 
-/// What a builder runs on: the process-wide driver, unless it is given another.
+/// The driver of a builder: the process-wide one, unless another is given.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunOn {
     driver: Option<Driver>,
@@ -34,7 +34,7 @@ impl RunOn {
     }
 }
 
-/// The methods that every builder with a field `run` has.
+/// The methods of every builder with a field `run`.
 macro_rules! run_methods {
     () => {
         /// Runs on the threads and within the memory of `driver` `[default: the process-wide driver]`.

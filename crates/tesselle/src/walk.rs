@@ -7,23 +7,23 @@ use tesselle_core::{Capabilities, Error, ErrorKind, Folder, FolderKind, Location
 
 use crate::registry;
 
-/// Folders deeper than this are not entered: where folders have no identity, there may be a loop of links.
+/// Deeper folders are not entered: without folder identities, links may form a loop.
 const MAX_DEPTH: usize = 64;
 
-/// What a walk over a folder found.
+/// The result of a walk over a folder.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The paths of the containers, in name order.
     pub paths: Vec<String>,
-    /// What could not be read; the walk went on after it.
+    /// Entries that could not be read; the walk continued after them.
     pub unreadable: Vec<Error>,
-    /// Pipes and devices under names that containers have. They are not opened.
+    /// Pipes and devices with the name of a container. They are not opened.
     pub skipped: Vec<String>,
 }
 
-/// The containers below the folder `root`, in name order; just `root` where it is a container itself. A container that
-/// is a folder is not entered, except for groups. No folder is entered twice, whatever links lead to it. An entry that
-/// cannot be read does not end the walk.
+/// The containers below the folder `root`, in name order; only `root` if it is a container itself. A container that is
+/// a folder is not entered, except for groups. No folder is entered twice, regardless of links. An unreadable entry
+/// does not end the walk.
 pub fn find(root: &str) -> Result<Found> {
     find_where(root, |_| true)
 }
@@ -40,7 +40,7 @@ pub fn find_where(root: &str, keep: fn(&Capabilities) -> bool) -> Result<Found> 
     Ok(walk.found)
 }
 
-/// Whether the folder at `path` is a container as a whole, rather than a place with containers in it.
+/// Whether the folder at `path` is a container itself, rather than a folder with containers in it.
 pub fn is_container(path: &str) -> Result<bool> {
     let location = Location::local(path)?;
     Ok(!location.is_dir()? || folder_kind(&location, |_| true)? != FolderKind::Place)
@@ -54,7 +54,7 @@ fn folder_kind(location: &Location, keep: fn(&Capabilities) -> bool) -> Result<F
     Ok(format.folder(&Folder { confidence, entries: &entries, is_known: &is_known_name }))
 }
 
-/// Whether a file of this name would be one of a known format.
+/// Whether a file with this name would be of a known format.
 fn is_known_name(name: &str) -> bool {
     registry::format_by_extension(name).is_some()
 }
@@ -85,7 +85,7 @@ impl Walk {
         }
         for entry in folder.list()? {
             let inner = folder.join(&entry.name);
-            // Names that begin with a dot are staged files, and what other programs hide.
+            // Names that start with a dot are staged files, and files hidden by other programs.
             if entry.name.starts_with('.') || entry.name.starts_with("__") {
                 continue;
             }
@@ -104,7 +104,7 @@ impl Walk {
 
     fn visit(&mut self, inner: &Location, kind: EntryKind, depth: usize) -> Result<()> {
         if inner.name().contains(char::REPLACEMENT_CHARACTER) && !inner.exists()? {
-            // A name that is not UTF-8 cannot be opened; it is found, so that it is not passed over in silence.
+            // A name that is not UTF-8 cannot be opened; it is reported, so that it is not silently skipped.
             if kind == EntryKind::Folder || is_known_name(inner.name()) {
                 self.found.paths.push(inner.path().to_owned());
             }

@@ -1,4 +1,4 @@
-//! All arrays of a container as one table, where they have one shape.
+//! All arrays of a container as one table, if they have the same shape.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tesselle_core::array::{GridColumn, GridTable};
 use tesselle_core::{AttributeScope, Container, Location, Native, Result, Table, TableFacts};
 
-/// The axes, then a column for each array; `None` where there are not several arrays of one shape.
+/// The axes, then a column for each array; `None` unless there are several arrays of one shape.
 pub(crate) fn wide(container: &dyn Container, location: &Location) -> Result<Option<Arc<dyn Table>>> {
     let names = container.table_names();
     let distinct = names.iter().collect::<HashSet<_>>().len() == names.len();
@@ -28,7 +28,7 @@ pub(crate) fn wide(container: &dyn Container, location: &Location) -> Result<Opt
     Ok(Some(Arc::new(table)))
 }
 
-/// The facts of several tables about the one that they form. Attributes of a table get its name in front.
+/// Combines the facts of several tables. Attributes of a table get its name as a prefix.
 fn join(all: &mut TableFacts, names: &[String], facts: Vec<TableFacts>) {
     let (mut lost, mut native) = (Vec::new(), None);
     for (name, own) in names.iter().zip(facts) {

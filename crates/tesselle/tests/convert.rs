@@ -51,7 +51,7 @@ fn parquet(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf
     path
 }
 
-/// An Arrow file with these columns, exactly as they are.
+/// An Arrow file with these columns.
 fn arrow(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
     let path = folder.join(name);
     let batch = RecordBatch::try_from_iter(columns).unwrap();
@@ -65,7 +65,7 @@ fn arrow(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
 
 const ROWS: i64 = 600;
 
-/// A series that every format can hold: a time that counts up from 0, and two columns of numbers.
+/// A series that every format can store: a time that counts up from 0, and two numeric columns.
 fn series(folder: &Path) -> PathBuf {
     let value = |i: i64| ((i as f64) / 7.0).sin();
     parquet(
@@ -79,7 +79,7 @@ fn series(folder: &Path) -> PathBuf {
     )
 }
 
-/// The same series in each of the formats, made from Parquet.
+/// The same series in each format, converted from Parquet.
 fn made(folder: &Path) -> Vec<(&'static str, PathBuf)> {
     let series = series(folder);
     let path = |name: &str| folder.join(name);
@@ -111,7 +111,7 @@ fn every_format_becomes_every_other_with_equal_values() {
                     c = c.casts(tesselle::parse_types(casts).unwrap());
                     c = c.options(settings(&["axes=time"]));
                 }
-                // Rows that come without dimensions get them by name.
+                // Rows without dimensions get them by name.
                 if to == "tiledb" && matches!(from, "tatami" | "parquet") {
                     c = c.options(settings(&["dims=time"]));
                 }
@@ -131,14 +131,14 @@ fn every_format_becomes_every_other_with_equal_values() {
             let found = compare(&same, &target);
             assert_eq!((found.values, found.unmatched), (0, (0, 0)), "{from} to {to}: {found:?}");
             assert_eq!(found.rows, (ROWS as u64, ROWS as u64), "{from} to {to}");
-            // Types differ only where the target has none for them, or says itself that it holds a wider one.
-            let told = |line: &str| {
+            // Types differ only if the target does not have them, or reports a wider one.
+            let reported = |line: &str| {
                 converted.changed.iter().any(|change| line.contains(&format!("'{}'", change.column)))
                     || (matches!(to, "tet" | "zarr") && line.contains("'time'"))
                     || ((from, to) == ("tatami", "tsfile") && line.contains("'time'"))
                     || matches!(to, "csv" | "jsonl")
             };
-            let silent: Vec<&String> = found.schema.iter().filter(|line| !told(line)).collect();
+            let silent: Vec<&String> = found.schema.iter().filter(|line| !reported(line)).collect();
             assert!(silent.is_empty(), "{from} to {to}: {silent:?}");
         }
     }
@@ -240,7 +240,7 @@ fn dimensions_and_metadata_survive_the_way_through_other_formats() {
     let metadata = about(&tet).metadata;
     assert_eq!(metadata["datasets"]["t"]["attrs"]["units"], "kelvin", "{metadata}");
     assert_eq!(metadata["datasets"]["n"]["dim_names"], serde_json::json!(["y", "x"]), "{metadata}");
-    // What cannot hold anything says so.
+    // Formats without attributes report their loss.
     let csv = folder.path().join("grid.csv");
     let converted = run(&source, &csv, |c| c).unwrap();
     assert!(converted.kept.is_empty());
@@ -272,7 +272,7 @@ fn an_array_with_a_column_that_is_no_array_keeps_all_columns() {
     let error = run(&array, &folder.path().join("copy.tet"), |c| c).unwrap_err().to_string();
     assert!(error.contains("'s'"), "{error}");
     let error = run(&array, &array.join("inside.parquet"), |c| c).unwrap_err().to_string();
-    assert!(error.contains("must not lie in its source"), "{error}");
+    assert!(error.contains("must not be inside its source"), "{error}");
     // A source in the folder that is replaced would be gone.
     let inside = array.join("inside.csv");
     std::fs::write(&inside, "a\n1\n").unwrap();
@@ -313,7 +313,7 @@ fn old_versions_are_upgraded_with_equal_values() {
                     continue;
                 }
                 let target = folder.path().join(format!("{name}-{number}.{format}"));
-                // Some texts are not UTF-8.
+                // Some strings are not UTF-8.
                 let opener = Opener::new().strings_as_binary(true);
                 let mut conversion = convert(uri, text(&target)).opener(opener.clone());
                 if *format == "tsfile" {
@@ -368,7 +368,7 @@ fn types_that_do_not_fit_are_refused_until_they_are_cast() {
         })
         .unwrap();
     }
-    // A text that is no number ends the conversion, and nothing is left behind.
+    // A string that is not a number ends the conversion, and nothing is left behind.
     let target = folder.path().join("d.tet");
     let error = run(&source, &target, |mut c| {
         c = c.scan(only(&["name"]));
@@ -382,7 +382,7 @@ fn types_that_do_not_fit_are_refused_until_they_are_cast() {
 }
 
 #[test]
-fn nulls_become_a_number_only_where_the_caller_says_so() {
+fn nulls_become_a_number_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let source =
         parquet(folder.path(), "n.parquet", vec![("v", Arc::new(Float64Array::from(vec![Some(1.0), None])))]);
@@ -481,7 +481,7 @@ fn a_failed_conversion_leaves_the_old_target() {
 }
 
 #[test]
-fn rows_of_nulls_keep_their_time_or_are_said_to_be_lost() {
+fn rows_of_nulls_keep_their_time_or_are_reported_as_lost() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("rows.csv");
     std::fs::write(&source, "time,a,b\n1,1,2\n2,,\n3,5,\n").unwrap();
@@ -506,7 +506,7 @@ fn rows_of_nulls_keep_their_time_or_are_said_to_be_lost() {
 }
 
 #[test]
-fn a_column_without_a_value_is_kept_or_said_to_be_lost() {
+fn an_all_null_column_is_kept_or_reported_as_lost() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("rows.csv");
     std::fs::write(&source, "time,a,b\n1,1,\n2,3,\n").unwrap();
@@ -532,7 +532,7 @@ fn a_cell_is_null_as_a_whole_or_not_at_all() {
     let pairs = |cells: [Option<Vec<Option<f32>>>; 3]| {
         Arc::new(FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(cells, 2)) as ArrayRef
     };
-    // The values of a null cell may be marked as null too, and take room in a list.
+    // The values of a null cell may be null too, and take space in a list.
     let whole = pairs([Some(vec![Some(1.0), Some(2.0)]), None, Some(vec![Some(3.0), Some(4.0)])]);
     let lists = ListArray::new(
         Arc::new(Field::new_list_field(DataType::Int64, true)),
@@ -562,16 +562,16 @@ fn a_cell_is_null_as_a_whole_or_not_at_all() {
 #[test]
 fn a_type_without_a_place_is_a_wrong_call() {
     let folder = tempfile::tempdir().unwrap();
-    let mut texts = ListBuilder::new(StringBuilder::new());
-    texts.values().append_value("a");
-    texts.append(true);
+    let mut strings = ListBuilder::new(StringBuilder::new());
+    strings.values().append_value("a");
+    strings.append(true);
     let mut nested = ListBuilder::new(ListBuilder::new(Int64Builder::new()));
     nested.values().values().append_value(1);
     nested.values().append(true);
     nested.append(true);
     let plain = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)])]);
     let cases: [(&str, ArrayRef, &[&str]); 3] = [
-        ("tiledb", Arc::new(texts.finish()), &[]),
+        ("tiledb", Arc::new(strings.finish()), &[]),
         ("tatami", Arc::new(nested.finish()), &["profile=extended"]),
         ("tatami", Arc::new(plain), &[]),
     ];
@@ -586,7 +586,7 @@ fn a_type_without_a_place_is_a_wrong_call() {
 }
 
 #[test]
-fn a_zone_that_is_dropped_is_said_to_be_lost() {
+fn a_dropped_time_zone_is_reported_as_lost() {
     let folder = tempfile::tempdir().unwrap();
     let stamps = TimestampMillisecondArray::from_iter_values(0..3).with_timezone("Europe/Berlin");
     let source = arrow(folder.path(), "z.arrow", vec![("time", Arc::new(stamps))]);
@@ -599,25 +599,25 @@ fn a_zone_that_is_dropped_is_said_to_be_lost() {
 }
 
 #[test]
-fn empty_texts_of_a_lone_column_are_said_to_be_lost_in_csv() {
+fn empty_strings_of_a_single_column_are_reported_as_lost_in_csv() {
     let folder = tempfile::tempdir().unwrap();
-    let told = |texts: Vec<Option<&str>>| {
-        let texts = Arc::new(StringArray::from(texts)) as ArrayRef;
-        let lone = arrow(folder.path(), "t.arrow", vec![("t", Arc::clone(&texts))]);
+    let reported = |strings: Vec<Option<&str>>| {
+        let strings = Arc::new(StringArray::from(strings)) as ArrayRef;
+        let lone = arrow(folder.path(), "t.arrow", vec![("t", Arc::clone(&strings))]);
         let target = folder.path().join("t.csv");
         let done = run(&lone, &target, |c| c.overwrite(true)).unwrap();
-        let two = arrow(folder.path(), "two.arrow", vec![("t", Arc::clone(&texts)), ("u", texts)]);
+        let two = arrow(folder.path(), "two.arrow", vec![("t", Arc::clone(&strings)), ("u", strings)]);
         let other = run(&two, &target, |c| c.overwrite(true)).unwrap();
         assert!(compare(&two, &target).is_equal());
         assert_eq!(other.lost.len(), 1);
-        done.lost.iter().any(|line| line.contains("the empty texts of column 't'"))
+        done.lost.iter().any(|line| line.contains("the empty strings of column 't'"))
     };
-    assert!(told(vec![Some("a"), Some(""), None]));
-    assert!(!told(vec![Some("a"), None]));
+    assert!(reported(vec![Some("a"), Some(""), None]));
+    assert!(!reported(vec![Some("a"), None]));
 }
 
 #[test]
-fn a_table_without_rows_stays_one() {
+fn an_empty_table_stays_empty() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("none.csv");
     std::fs::write(&source, "time,a\n").unwrap();
@@ -632,7 +632,7 @@ fn a_table_without_rows_stays_one() {
         });
         assert_eq!(done.unwrap_or_else(|error| panic!("{to}: {error}")).summary.rows, 0, "{to}");
         if to == "tsfile" {
-            // A series without points is none.
+            // A series without points does not exist.
             continue;
         }
         let copy = Opener::new().open_table(text(&target)).unwrap();
@@ -642,7 +642,7 @@ fn a_table_without_rows_stays_one() {
 }
 
 #[test]
-fn points_of_equal_time_and_origins_are_said_to_be_lost() {
+fn points_of_equal_time_and_origins_are_reported_as_lost() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("twice.csv");
     std::fs::write(&source, "time,a\n10,1\n5,2\n10,9\n").unwrap();
@@ -665,7 +665,7 @@ fn points_of_equal_time_and_origins_are_said_to_be_lost() {
     }
     let done = run(&source, &target, |c| c.options(settings(&["axes=k", "order=any", "fill=NaN"])));
     let done = done.unwrap();
-    assert!(done.lost.iter().any(|lost| lost.starts_with("where the axes begin, [5]")), "{:?}", done.lost);
+    assert!(done.lost.iter().any(|lost| lost.starts_with("the start of the axes, [5]")), "{:?}", done.lost);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The builders that write: rows and arrays, in every format that takes them.
+//! The write builders: rows and arrays, in every format that supports them.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn read(uri: &str, column: &str) -> ArrayRef {
 }
 
 #[test]
-fn rows_go_into_every_format_that_takes_them() {
+fn rows_are_written_in_every_supporting_format() {
     let folder = tempfile::tempdir().unwrap();
     let batch = rows();
     let mut formats = 0;
@@ -51,7 +51,7 @@ fn rows_go_into_every_format_that_takes_them() {
 }
 
 #[test]
-fn arrays_go_into_every_format_that_takes_them() {
+fn arrays_are_written_in_every_supporting_format() {
     let folder = tempfile::tempdir().unwrap();
     let cells: Vec<f32> = (0..12).map(|n| n as f32 / 2.0).collect();
     let field = MemoryArray::from_slice(&cells, [4, 3]).unwrap().with_axis_names(["y", "x"]).unwrap();

@@ -1,4 +1,4 @@
-//! Comparing tables: by position, time, dimensions, sort key and key; across formats; within a memory limit.
+//! Comparison of tables: by position, time, dimensions, sort key and key; across formats; within a memory limit.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ fn a_key_matches_more_rows_than_fit_the_memory() {
 }
 
 #[test]
-fn columns_that_differ_in_type_are_told_and_still_compared() {
+fn columns_that_differ_in_type_are_reported_and_still_compared() {
     let folder = tempfile::tempdir().unwrap();
     let a = csv(folder.path(), "a.csv", "n,only_a", (0..10).map(|i| format!("{i},1")));
     let b = csv(folder.path(), "b.csv", "n,only_b", (0..10).map(|i| format!("{i}.0,1")));

@@ -1,6 +1,6 @@
-//! Files that the original tatami engine makes from random Parquet files read equal to those.
+//! Files converted by the original tatami engine from random Parquet files read equal to their sources.
 //!
-//! Ignored by default. `interop/tatami/run.sh` runs it; `TATAMI_BIN` names the original's `tatami` program.
+//! Ignored by default. `interop/tatami/run.sh` runs it; `TATAMI_BIN` is the path of the original's `tatami` program.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failing helper is a failing test")]
 
 use std::process::Command;
@@ -13,7 +13,7 @@ use tesselle::foreign::Parquet;
 use tesselle::{Driver, DriverOptions, Format, Location, WriteOptions};
 use tesselle_core::testing::Random;
 
-/// A column of a type that the original converts without changing it.
+/// A column of a type that the original converts without change.
 fn column(kind: u64, rows: usize, nullable: bool, random: &mut Random) -> ArrayRef {
     let spread = [1, 9, 1 << 20, u64::MAX][random.below(4) as usize];
     let mut bits = || -> Vec<Option<u64>> {
@@ -41,7 +41,7 @@ fn column(kind: u64, rows: usize, nullable: bool, random: &mut Random) -> ArrayR
 #[test]
 #[ignore = "needs the original engine: interop/tatami/run.sh"]
 fn random_parquet_files_converted_by_the_original_read_equal() {
-    let program = std::env::var_os("TATAMI_BIN").expect("TATAMI_BIN names the original's program");
+    let program = std::env::var_os("TATAMI_BIN").expect("TATAMI_BIN is the path of the original's program");
     let cases = std::env::var("INTEROP_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60u64);
     let work = tempfile::tempdir().unwrap();
     let path = |name: &str| work.path().join(name).to_str().unwrap().to_owned();
@@ -52,7 +52,7 @@ fn random_parquet_files_converted_by_the_original_read_equal() {
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for number in 0..=random.below(8) {
             let (kind, nullable) = (random.below(10), random.below(2) == 0);
-            // The original keeps the values of a column of this name outside its pages.
+            // The original keeps the values of a column with this name outside its pages.
             let name = if kind >= 8 && number % 2 == 0 && !fields.iter().any(|f: &Field| f.name() == "body") {
                 "body".to_owned()
             } else {
@@ -79,7 +79,7 @@ fn random_parquet_files_converted_by_the_original_read_equal() {
         for (index, field) in schema.fields().iter().enumerate() {
             let (want, got) = (batch.column(index), back.column(index));
             assert_eq!(back.schema().field(index).name(), field.name(), "case {case}");
-            // Text that lies outside the pages is read as bytes.
+            // Strings outside the pages are read as bytes.
             let got = arrow_cast::cast(got, field.data_type()).unwrap();
             assert_eq!(&got, want, "case {case}, column {}", field.name());
         }

@@ -1,4 +1,4 @@
-//! What the library says fits every front end: no flags and no verbs of the command line.
+//! Messages of the library fit every front end: no flags and no verbs of the command line.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a line of code names a flag or a verb of the command line in a string.
+/// Whether a line of code contains a flag or a verb of the command line in a string.
 fn speaks_flags(line: &str) -> bool {
     let strings = line.split('"').skip(1).step_by(2);
     let flag = |text: &str| {

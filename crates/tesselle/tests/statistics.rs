@@ -1,4 +1,4 @@
-//! Every statistic that a table offers is true of its rows, for every file of the four formats that is at hand.
+//! Every statistic of a table is true of its rows, for all available files of the four formats.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failing helper is a failing test")]
 
 use std::collections::BTreeMap;
@@ -51,6 +51,6 @@ fn statistics_are_true_of_the_rows() {
     }
     println!("columns with exact bounds: {exact:?}");
     for format in ["tatami", "tet", "tiledb", "tsfile"] {
-        assert!(exact.get(format).is_some_and(|n| *n > 0), "no exact bounds were met in {format} files");
+        assert!(exact.get(format).is_some_and(|n| *n > 0), "no exact bounds were found in {format} files");
     }
 }

@@ -47,7 +47,7 @@ fn file(name: &str, text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
-/// What a format makes of columns.
+/// The columns as a format writes them.
 fn written(format: &dyn Format, columns: Vec<(&str, ArrayRef)>) -> tesselle::Result<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t");
@@ -67,7 +67,7 @@ fn write(format: &dyn Format, columns: Vec<(&str, ArrayRef)>, path: &Path) -> te
     Ok(())
 }
 
-/// Lines enough for three blocks; some of the texts have line ends in them.
+/// Enough lines for three blocks; some of the strings contain line feeds.
 fn large_csv() -> (String, u64) {
     let mut text = "id,note\n".to_owned();
     let mut id = 0_u64;
@@ -93,7 +93,7 @@ fn both_keep_the_rules_of_a_table() {
 }
 
 #[test]
-fn blocks_together_hold_every_record_in_order() {
+fn blocks_together_contain_every_record_in_order() {
     let (text, records) = large_csv();
     let (_folder, path) = file("t.csv", &text);
     let source = source(&path).unwrap();
@@ -177,8 +177,8 @@ fn floats_that_json_names_come_back_as_numbers() {
 
     let (_folder, path) = file("t.jsonl", "{\"x\": 1}\n{\"x\": \"one\"}\n{\"x\": true}\n");
     let batches = rows(&source(&path).unwrap()).unwrap();
-    let texts: Vec<&str> = batches[0].column(0).as_string::<i32>().iter().map(Option::unwrap).collect();
-    assert_eq!(texts, ["1", "one", "true"]);
+    let strings: Vec<&str> = batches[0].column(0).as_string::<i32>().iter().map(Option::unwrap).collect();
+    assert_eq!(strings, ["1", "one", "true"]);
 }
 
 #[test]
@@ -204,16 +204,16 @@ fn every_type_has_a_form_in_json() {
     );
     assert_eq!(one(structs.slice(1, 1)), "{\"x\": {\"a\": null, \"b\\\"\": \"y\"}}\n");
 
-    let mut texts = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
-    texts.keys().append_value("k");
-    texts.values().append_value(1);
-    texts.keys().append_value("l");
-    texts.values().append_null();
-    texts.append(true).unwrap();
-    texts.append(false).unwrap();
-    texts.append(true).unwrap();
+    let mut strings = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
+    strings.keys().append_value("k");
+    strings.values().append_value(1);
+    strings.keys().append_value("l");
+    strings.values().append_null();
+    strings.append(true).unwrap();
+    strings.append(false).unwrap();
+    strings.append(true).unwrap();
     assert_eq!(
-        one(Arc::new(texts.finish())),
+        one(Arc::new(strings.finish())),
         "{\"x\": {\"k\": 1, \"l\": null}}\n{\"x\": null}\n{\"x\": {}}\n"
     );
     let mut numbers = MapBuilder::new(None, Int64Builder::new(), Int64Builder::new());
@@ -302,7 +302,7 @@ fn bytes_come_back_from_json() {
     assert_eq!(some.column(0), &column(&bytes));
     table_conformance(&**read.table(), &driver());
 
-    // Texts alone are bytes where the caller says so.
+    // Strings are bytes if the caller says so.
     let (_folder, text) =
         file("t.jsonl", "{\"b\": \"abc\", \"n\": 1.50}\n{\"b\": {\"hex\": \"61FF\"}}\n{}\n");
     let typed = |name: &str, kind: DataType| OpenOptions {
@@ -317,19 +317,19 @@ fn bytes_come_back_from_json() {
 }
 
 #[test]
-fn the_empty_text_is_not_null_in_csv() {
-    let texts = Arc::new(StringArray::from(vec![Some(""), None, Some("a"), Some("\"\""), Some(",\"\",")]))
+fn the_empty_string_is_not_null_in_csv() {
+    let strings = Arc::new(StringArray::from(vec![Some(""), None, Some("a"), Some("\"\""), Some(",\"\",")]))
         as ArrayRef;
     let numbers = Arc::new(Int64Array::from(vec![Some(1), None, None, Some(4), Some(5)])) as ArrayRef;
-    let columns = vec![("t", Arc::clone(&texts)), ("n", Arc::clone(&numbers))];
+    let columns = vec![("t", Arc::clone(&strings)), ("n", Arc::clone(&numbers))];
     let text = written(&Csv, columns).unwrap();
     assert_eq!(text, "t,n\n\"\",1\n,\na,\n\"\"\"\"\"\",4\n\",\"\"\"\",\",5\n");
     let (_folder, path) = file("t.csv", &text);
     let batches = rows(&source(&path).unwrap()).unwrap();
-    assert_eq!((batches[0].column(0), batches[0].column(1)), (&texts, &numbers));
+    assert_eq!((batches[0].column(0), batches[0].column(1)), (&strings, &numbers));
     table_conformance(&**source(&path).unwrap().table(), &driver());
 
-    // In a column of numbers quotes alone are null; a column of nothing else is one of text.
+    // In a numeric column quotes alone are null; a column of nothing else is a string column.
     let (_folder, path) = file("t.csv", "n,e,z\n1,\"\",\n\"\",,\n");
     let read = source(&path).unwrap();
     let kinds: Vec<DataType> = read.schema().fields().iter().map(|field| field.data_type().clone()).collect();
@@ -338,8 +338,8 @@ fn the_empty_text_is_not_null_in_csv() {
     assert!(batch.column(0).is_null(1));
     assert_eq!(batch.column(1).as_string::<i32>(), &StringArray::from(vec![Some(""), None]));
 
-    // A record of one null must be something.
-    let text = written(&Csv, vec![("t", texts)]).unwrap();
+    // A record of one null must not be an empty line.
+    let text = written(&Csv, vec![("t", strings)]).unwrap();
     assert!(text.starts_with("t\n\"\"\n\"\"\na\n"), "{text}");
     let (_folder, path) = file("t.csv", &text);
     let batch = rows(&source(&path).unwrap()).unwrap().remove(0);
@@ -347,7 +347,7 @@ fn the_empty_text_is_not_null_in_csv() {
 }
 
 #[test]
-fn what_csv_cannot_hold_is_named() {
+fn types_that_csv_cannot_store_are_named() {
     let structs =
         StructArray::try_from(vec![("a", Arc::new(Int32Array::from(vec![1])) as ArrayRef)]).unwrap();
     let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1)])]);
@@ -358,14 +358,17 @@ fn what_csv_cannot_hold_is_named() {
     for (what, column) in all {
         let error = written(&Csv, vec![("x", column)]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains(&format!("column 'x' holds {what}, which CSV cannot")), "{error}");
+        assert!(
+            error.to_string().contains(&format!("column 'x' contains {what}, which CSV cannot store")),
+            "{error}"
+        );
     }
 }
 
 proptest! {
-    /// Texts and nulls come back from CSV as they were, however the rows are cut into batches.
+    /// Strings and nulls round-trip through CSV, for any division of the rows into batches.
     #[test]
-    fn texts_come_back_from_csv(
+    fn strings_come_back_from_csv(
         cells in prop::collection::vec((prop::option::of("[a\",\n\r ]{0,3}"), prop::option::of("[a\",\n]{0,2}")), 1..20),
         batch in 1_usize..6,
     ) {
@@ -388,7 +391,7 @@ proptest! {
 }
 
 #[test]
-fn times_beyond_every_calendar_are_numbers() {
+fn out_of_range_times_are_numbers() {
     let times = arrow_array::TimestampMillisecondArray::from(vec![Some(0), None, Some(i64::MAX)]);
     let ids = Int32Array::from(vec![1, 2, 3]);
     let text = written(&Csv, vec![("t", Arc::new(times)), ("id", Arc::new(ids))]).unwrap();

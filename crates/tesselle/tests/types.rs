@@ -1,4 +1,4 @@
-//! What a conversion says about types is what comes back.
+//! The types reported by a conversion are the types read back.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 
 use std::path::Path;
@@ -48,7 +48,7 @@ fn types() -> Vec<DataType> {
 
 /// Three values of a type.
 fn values(data_type: &DataType) -> ArrayRef {
-    let texts: ArrayRef = Arc::new(StringArray::from(vec!["one", "two", "six"]));
+    let strings: ArrayRef = Arc::new(StringArray::from(vec!["one", "two", "six"]));
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![0, 172_800_000, 86_400_000]));
     let small: ArrayRef = Arc::new(Int32Array::from(vec![1, 0, 7]));
     match data_type {
@@ -56,10 +56,10 @@ fn values(data_type: &DataType) -> ArrayRef {
         | DataType::LargeUtf8
         | DataType::Binary
         | DataType::LargeBinary
-        | DataType::Dictionary(..) => cast(&texts, data_type),
-        DataType::FixedSizeBinary(_) => cast(&cast(&texts, &DataType::Binary).unwrap(), data_type),
+        | DataType::Dictionary(..) => cast(&strings, data_type),
+        DataType::FixedSizeBinary(_) => cast(&cast(&strings, &DataType::Binary).unwrap(), data_type),
         DataType::Timestamp(unit, _) | DataType::Duration(unit) => {
-            // Whole days, whatever the unit.
+            // Whole days, regardless of the unit.
             let second = match unit {
                 TimeUnit::Second => 1,
                 TimeUnit::Millisecond => 1000,
@@ -121,7 +121,7 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
                 assert!(text.contains("'v'"), "{case}: {text}");
                 let Some(cast) = text.split("casts: ").nth(1).and_then(|rest| rest.split(", or").next())
                 else {
-                    assert!(text.contains("a choice of columns"), "{case}: {text}");
+                    assert!(text.contains("a list of columns"), "{case}: {text}");
                     continue;
                 };
                 let casts = parse_types(cast).unwrap();
@@ -141,7 +141,7 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
             let name = if back.index_of("v").is_ok() { "v" } else { name };
             let found =
                 back.field_with_name(name).unwrap_or_else(|_| panic!("{case}: {back:?}")).data_type().clone();
-            // Whether what is in a list may be null is another matter.
+            // The nullability of list items is not compared.
             let shown = |data_type: &DataType| plain(data_type).to_string().replace("non-null ", "");
             let same = shown(&found) == shown(&expected);
             assert!(same, "{case}: {found} instead of {expected}");

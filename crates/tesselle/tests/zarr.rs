@@ -1,4 +1,4 @@
-//! Stores written by the Zarr library, and stores of our own.
+//! Stores written by the Zarr library, and stores written by us.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ fn stores_of_the_zarr_library_are_read_as_it_reads_them() {
 }
 
 #[test]
-fn chunks_that_are_not_there_hold_the_fill_value() {
+fn missing_chunks_have_the_fill_value() {
     let values = column(&open(store("sparse.zarr").to_str().unwrap()).unwrap(), "value");
     assert_eq!(values.iter().filter(|v| v.is_nan()).count(), 75);
     assert_eq!(values[5..10], [0.0, 1.0, 2.0, 3.0, 4.0]);
@@ -150,7 +150,7 @@ fn columns_of(path: &Path, names: &[&str]) {
 }
 
 #[test]
-fn a_name_never_leads_out_of_the_store() {
+fn a_name_never_leads_outside_the_store() {
     let folder = tempfile::tempdir().unwrap();
     let mine = folder.path().join("evil/zarr.json");
     std::fs::create_dir(folder.path().join("evil")).unwrap();
@@ -165,14 +165,14 @@ fn a_name_never_leads_out_of_the_store() {
     for name in ["../evil", "..", ".", "", "/abs", "zarr.json", "k/c/0", "__x", "a\\b"] {
         let error = go(&["k", name]).expect_err(name);
         assert_eq!(error.kind(), ErrorKind::Invalid, "{name:?}: {error}");
-        assert!(error.to_string().contains("cannot be an array of Zarr"), "{name:?}: {error}");
+        assert!(error.to_string().contains("cannot be a Zarr array"), "{name:?}: {error}");
         let mut left: Vec<_> =
             std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["evil", "n.arrow"], "{name:?}");
     }
     assert_eq!(std::fs::read_to_string(&mine).unwrap(), "mine");
-    // Paths through groups are found again, and a lone array is the store itself.
+    // Paths through groups are found again, and a single array is the store itself.
     go(&["k", "x/y", "x/z/w", "c"]).unwrap();
     for group in ["x", "x/z"] {
         assert!(target.join(group).join("zarr.json").is_file());

@@ -24,7 +24,7 @@ pub struct File {
 }
 
 impl File {
-    /// Opens a file: superblock, directory, index and footer are read and checked, payloads are not touched.
+    /// Opens a file: superblock, directory, index and footer are read and checked, payloads are not read.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
         Ok(Self::with_catalog(location, Catalog::open(location, &options.limits)?, &options.limits))
     }
@@ -58,12 +58,12 @@ impl File {
         self.opened.catalog.datasets.get(id)?.dtype()
     }
 
-    /// The array face of a dataset, by position: also of one whose name another dataset has taken.
+    /// The array view of a dataset, by position: also of one whose name another dataset has taken.
     pub fn array(&self, id: usize) -> Result<Arc<dyn tesselle_core::ArrayView>> {
         Ok(Arc::new(Array::new(&self.opened, id)?))
     }
 
-    /// The table face of a dataset, by position.
+    /// The table view of a dataset, by position.
     pub fn table_at(&self, id: usize) -> Result<Arc<dyn Table>> {
         Ok(Arc::new(array::table(&self.opened, id)?))
     }

@@ -1,4 +1,4 @@
-//! What `info` shows, from metadata alone.
+//! The output of `info`, from metadata only.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use serde_json::{Map, Value, json};
@@ -45,7 +45,7 @@ fn superblock(opened: &Opened) -> Value {
     })
 }
 
-/// Where the records of the datasets lie; null in a file without any.
+/// Where the records of the datasets are; null in a file without datasets.
 fn directory(opened: &Opened) -> Value {
     let datasets = &opened.catalog.datasets;
     if datasets.is_empty() {
@@ -55,7 +55,7 @@ fn directory(opened: &Opened) -> Value {
     json!({ "offset": BLOB_OFFSET, "length": length, "records": datasets.len() })
 }
 
-/// What the footer has, and where; null in a file without one.
+/// The contents of the footer, and where they are; null in a file without one.
 fn footer_facts(opened: &Opened) -> Value {
     let catalog = &opened.catalog;
     let Some(footer) = &catalog.footer else { return Value::Null };
@@ -108,11 +108,11 @@ pub(crate) fn chunks(opened: &Opened, limit: Option<usize>) -> Vec<Value> {
         let dataset = datasets.get(id);
         let grid = opened.catalog.grids.get(id).and_then(|grid| grid.as_ref().ok());
         let zone =
-            zones.zip(grid).and_then(|(zones, grid)| zones.get(id, grid.linear(row.tile(grid.rank()))?));
+            zones.zip(grid).and_then(|(zones, grid)| zones.get(id, grid.linear(row.chunk(grid.rank()))?));
         json!({
             "dataset_id": row.dataset_id,
             "dataset": dataset.map(|dataset| dataset.name.as_str()),
-            "chunk_index": row.tile(dataset.map_or(MAX_RANK, Dataset::rank)),
+            "chunk_index": row.chunk(dataset.map_or(MAX_RANK, Dataset::rank)),
             "offset": row.payload_offset,
             "raw_bytes": row.raw_len,
             "stored_bytes": row.stored_len,

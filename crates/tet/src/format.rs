@@ -1,4 +1,4 @@
-//! The format as the registry sees it.
+//! The `Format` implementation.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl Format for Tet {
     }
 
     fn summary(&self) -> &'static str {
-        "tensors in tiles, raw or zstd, with one chunk index (.tet)"
+        "tensors in chunks, raw or zstd, with one chunk index (.tet)"
     }
 
     fn extensions(&self) -> &'static [&'static str] {

@@ -8,7 +8,7 @@ use crate::meta::index::Header;
 use crate::meta::superblock::Superblock;
 use crate::open::Opened;
 
-/// Rows listed one by one; beyond that, payloads of a dataset that lie side by side are one extent.
+/// Rows listed one by one; above that, contiguous payloads of a dataset are one extent.
 const LISTED: u64 = 1 << 16;
 
 /// Every byte range of a file with its meaning.
@@ -33,7 +33,7 @@ fn front(opened: &Opened, extents: &mut Vec<Extent>) {
     for dataset in &catalog.datasets {
         let end = at + dataset.record_len() as u64;
         let content = format!(
-            "record of '{}': {} {:?} in tiles of {:?}",
+            "record of '{}': {} {:?} in chunks of {:?}",
             dataset.name,
             dataset.dtype_name(),
             dataset.shape,
@@ -64,9 +64,9 @@ fn payloads(opened: &Opened, extents: &mut Vec<Extent>) {
     if catalog.index.len() <= LISTED {
         for row in catalog.index.iter() {
             let dataset = named(row.dataset_id);
-            let tile = row.tile(dataset.map_or(0, Dataset::rank));
+            let chunk = row.chunk(dataset.map_or(0, Dataset::rank));
             let content = match dataset {
-                Some(dataset) => format!("chunk {tile:?} of '{}', {}", dataset.name, row.codec.name()),
+                Some(dataset) => format!("chunk {chunk:?} of '{}', {}", dataset.name, row.codec.name()),
                 None => format!("chunk of dataset {}, which does not exist", row.dataset_id),
             };
             let extent = Extent::new(row.span(), Role::Data, content);

@@ -1,11 +1,10 @@
 //! The `.tet` tensor container: read, write, verify, repair.
 //!
-//! A file is a superblock, a directory of named tensors, one index of all their tiles, the tiles themselves, and
+//! A file is a superblock, a directory of named tensors, one index of all their chunks, the chunks themselves, and
 //! optionally a footer with history, metadata and zone maps. Each dataset appears as a table (its axes, then `value`)
-//! and as an array. `docs/formats/tet.md` has the bytes.
+//! and as an array. `docs/formats/tet.md` describes the bytes.
 //!
-//! This crate must not know any other format, nor threads of its own: plans are run by a
-//! [`Driver`].
+//! This crate must not know any other format, and must not start threads: plans are run by a [`Driver`].
 #![forbid(unsafe_code)]
 
 mod container;

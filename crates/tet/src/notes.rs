@@ -1,4 +1,4 @@
-//! What only another tensor file can hold: labels, names of axes and the history of the file.
+//! Facts that only another tensor file can store: labels, names of axes and the history of the file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::meta::catalog::Catalog;
 use crate::meta::footer::HistoryRow;
 use crate::meta::metadata::DatasetMetadata;
 
-/// What a file states beyond attributes.
+/// The contents of a file besides attributes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notes {
     /// By dataset.

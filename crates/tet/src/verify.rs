@@ -1,6 +1,6 @@
-//! Checking a file that opens. The kinds of the findings are the names of the checks.
+//! Verification of a file that opens. The kinds of the findings are the names of the checks.
 //!
-//! What `open` refuses is not looked at again: rows lie inside the file and have known codecs.
+//! Errors that `open` detects are not checked again: rows are inside the file and have known codecs.
 
 use std::collections::HashSet;
 
@@ -11,13 +11,13 @@ use crate::meta::directory::Dataset;
 use crate::meta::index::{Codec, Row};
 use crate::meta::limits;
 use crate::meta::secondary::SecondaryDocument;
-use crate::meta::statistics::{DatasetStatistics, TileStatistics, secondary_document};
+use crate::meta::statistics::{ChunkStatistics, DatasetStatistics, secondary_document};
 use crate::meta::zone::{VERSION, ZoneDocument};
 use crate::open::{Opened, decode_into};
 
-/// Rows that a verification of moderate depth decodes.
+/// Rows decoded by a verification of moderate depth.
 const SAMPLE: u64 = 128;
-/// Rows decoded between two looks at the report.
+/// Rows decoded per batch.
 const BATCH: u64 = 4096;
 
 /// Runs the checks.
@@ -62,7 +62,8 @@ fn dataset_ids(opened: &Opened, report: &mut Report) -> bool {
     let count = opened.catalog.datasets.len();
     for (number, row) in opened.catalog.index.iter().enumerate() {
         if dataset_of(&row) >= count {
-            let message = format!("chunk {number} names dataset {}, there are {count}", row.dataset_id);
+            let message =
+                format!("chunk {number} refers to dataset {}, but there are {count}", row.dataset_id);
             report.add(finding(opened, "chunk_dataset_ids", message).piece(format!("chunk {number}")));
         }
     }
@@ -77,12 +78,12 @@ fn tensor_bytes(opened: &Opened, report: &mut Report) -> bool {
         let id = dataset_of(&row);
         let (Some(sum), Some(Ok(grid))) = (sums.get_mut(id), catalog.grids.get(id)) else { continue };
         *sum += u128::from(row.raw_len);
-        let tile = row.tile(grid.rank());
-        let expected = grid.tile_bytes(tile);
+        let chunk = row.chunk(grid.rank());
+        let expected = grid.chunk_bytes(chunk);
         if row.raw_len != expected {
-            let message = format!("chunk {number} states {} bytes, its tile takes {expected}", row.raw_len);
+            let message = format!("chunk {number} states {} bytes, its chunk takes {expected}", row.raw_len);
             report.add(
-                finding(opened, KIND, message).piece(format!("chunk {tile:?} of '{}'", opened.name(id))),
+                finding(opened, KIND, message).piece(format!("chunk {chunk:?} of '{}'", opened.name(id))),
             );
         }
     }
@@ -90,9 +91,9 @@ fn tensor_bytes(opened: &Opened, report: &mut Report) -> bool {
         let rows = catalog.index.datasets.get(id).map_or(0, |rows| rows.count);
         let wrong = match grid {
             Err(error) => Some(error.message().to_owned()),
-            Ok(grid) if grid.tiles != rows => Some(format!("{rows} chunks, the grid has {}", grid.tiles)),
+            Ok(grid) if grid.chunks != rows => Some(format!("{rows} chunks, the grid has {}", grid.chunks)),
             Ok(grid) if u128::from(grid.bytes) != sum => {
-                Some(format!("the chunks hold {sum} bytes, the tensor {}", grid.bytes))
+                Some(format!("the chunks have {sum} bytes, the tensor {}", grid.bytes))
             }
             Ok(_) => None,
         };
@@ -103,7 +104,7 @@ fn tensor_bytes(opened: &Opened, report: &mut Report) -> bool {
     report.ok()
 }
 
-/// Payloads lie behind the index; one that lies before its end would be read from another structure.
+/// Checks that payloads are after the index; one before its end would be read from another structure.
 fn payload_places(opened: &Opened, report: &mut Report) {
     let front = opened.catalog.front_end();
     for (number, row) in opened.catalog.index.iter().enumerate() {
@@ -157,9 +158,9 @@ fn chunk_coords(opened: &Opened, report: &mut Report) {
             continue;
         }
         let rank = catalog.datasets.get(id).map_or(0, Dataset::rank);
-        if !seen.insert((id, row.tile(rank).to_vec())) {
+        if !seen.insert((id, row.chunk(rank).to_vec())) {
             let message = format!("chunk {number} has the coordinates of another one");
-            let piece = format!("chunk {:?} of '{}'", row.tile(rank), opened.name(id));
+            let piece = format!("chunk {:?} of '{}'", row.chunk(rank), opened.name(id));
             report.add(finding(opened, "chunk_coords", message).piece(piece));
         }
     }
@@ -188,7 +189,7 @@ fn payload_order(opened: &Opened, report: &mut Report) {
     }
 }
 
-/// Decodes the first `count` rows. With `deep`, and where a document is embedded, also what it should say.
+/// Decodes the first `count` rows. With `deep`, and if a document is embedded, also computes its expected content.
 fn decode(
     opened: &Opened,
     count: u64,
@@ -206,7 +207,7 @@ fn decode(
     while start < count {
         driver.check_canceled()?;
         let end = count.min(start + BATCH);
-        let decoded: Vec<(Row, Result<Option<TileStatistics>>)> = driver.install(|| {
+        let decoded: Vec<(Row, Result<Option<ChunkStatistics>>)> = driver.install(|| {
             let rows = (start..end).filter_map(|number| catalog.index.row(number));
             parallel::map_with(rows, Vec::new, |scratch, row| {
                 (row, decode_row(opened, &row, embedded, scratch))
@@ -217,17 +218,17 @@ fn decode(
             report.pieces += 1;
             let id = dataset_of(&row);
             match result {
-                Ok(Some(tile)) => {
+                Ok(Some(chunk)) => {
                     let grid = catalog.grids.get(id).and_then(|grid| grid.as_ref().ok());
-                    let linear = grid.and_then(|grid| grid.linear(row.tile(grid.rank())));
+                    let linear = grid.and_then(|grid| grid.linear(row.chunk(grid.rank())));
                     if let (Some(statistics), Some(linear)) = (statistics.get_mut(id), linear) {
-                        statistics.add(linear, tile);
+                        statistics.add(linear, chunk);
                     }
                 }
                 Ok(None) => {}
                 Err(error) if error.kind() == tesselle_core::ErrorKind::Io => return Err(error),
                 Err(error) if error.kind() == tesselle_core::ErrorKind::Limit => {
-                    // A limit of this run says nothing about the file.
+                    // A limit of this run is no statement about the file.
                     whole = false;
                     let message = format!("chunk {number} was not decoded: {}", error.message());
                     let finding = Finding::new(Severity::Warning, "chunk_decode_skipped", message);
@@ -253,10 +254,10 @@ fn decode_row(
     row: &Row,
     embedded: bool,
     scratch: &mut Vec<u8>,
-) -> Result<Option<TileStatistics>> {
+) -> Result<Option<ChunkStatistics>> {
     let id = dataset_of(row);
     if row.codec == Codec::Raw && !embedded {
-        // Nothing says what raw bytes should be, but each of them must come: a medium that fails shows here.
+        // Nothing states the expected raw bytes, but each of them must be readable: a failing medium is detected here.
         let payload = opened.location.read_range(row.span())?;
         let (words, rest) = payload.as_chunks::<8>();
         let sum = words.iter().fold(0_u64, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
@@ -265,19 +266,19 @@ fn decode_row(
     }
     if row.raw_len > row.capacity() {
         return Err(Error::corrupt(format!(
-            "{} stored bytes cannot hold {} bytes",
+            "{} stored bytes cannot decode to {} bytes",
             row.stored_len, row.raw_len
         )));
     }
     if row.codec == Codec::Zstd && row.raw_len > opened.limits.piece_bytes {
-        return Err(Error::limit(format!("it decodes to {} bytes, more than the limit", row.raw_len)));
+        return Err(Error::limit(format!("the chunk decodes to {} bytes, more than the limit", row.raw_len)));
     }
     let payload = opened.location.read_range(row.span())?;
-    let tile = match row.codec {
+    let chunk = match row.codec {
         Codec::Raw => &payload[..],
         Codec::Zstd => {
-            let size =
-                usize::try_from(row.raw_len).map_err(|_| Error::limit("it exceeds the address space"))?;
+            let size = usize::try_from(row.raw_len)
+                .map_err(|_| Error::limit("the chunk exceeds the address space"))?;
             scratch.resize(size, 0);
             decode_into(row, &payload, scratch)?;
             scratch.as_slice()
@@ -285,11 +286,11 @@ fn decode_row(
     };
     let Some(Ok(grid)) = opened.catalog.grids.get(id).filter(|_| embedded) else { return Ok(None) };
     let fill = opened.catalog.metadata_of(opened.name(id)).and_then(|metadata| metadata.fill(grid.dtype));
-    Ok(Some(TileStatistics::of(grid.dtype, fill.as_deref(), tile)))
+    Ok(Some(ChunkStatistics::of(grid.dtype, fill.as_deref(), chunk)))
 }
 
 fn odd_document(opened: &Opened, kind: &'static str, offset: u64, report: &mut Report) {
-    let message = "the embedded document cannot be read and is left aside";
+    let message = "the embedded document cannot be parsed and is ignored";
     report.add(
         Finding::new(Severity::Warning, kind, message)
             .file(opened.location.path())
@@ -298,7 +299,7 @@ fn odd_document(opened: &Opened, kind: &'static str, offset: u64, report: &mut R
     );
 }
 
-/// Compares the embedded zone maps with what the tiles hold. A wrong one hides rows, so it is an error.
+/// Compares the embedded zone maps with the chunks. A wrong one hides rows, so it is an error.
 fn zone_maps(opened: &Opened, statistics: &[DatasetStatistics], report: &mut Report) {
     let catalog = &opened.catalog;
     let Some(range) = catalog.zone_range() else { return };
@@ -309,7 +310,7 @@ fn zone_maps(opened: &Opened, statistics: &[DatasetStatistics], report: &mut Rep
         let Some(Ok(grid)) = catalog.grids.get(id) else { continue };
         let right = statistics.get(id).and_then(|s| s.zone_entry(grid, entry.dataset_id, &entry.chunk_index));
         if right.as_ref() != Some(entry) {
-            let message = "the zone map differs from what the chunk holds".to_owned();
+            let message = "the zone map differs from the chunk".to_owned();
             let piece = format!("chunk {:?} of '{}'", entry.chunk_index, opened.name(id));
             report.add(finding(opened, "zone_maps_stale", message).offset(range.start).piece(piece));
         }
@@ -324,7 +325,7 @@ fn zone_maps(opened: &Opened, statistics: &[DatasetStatistics], report: &mut Rep
     }
 }
 
-/// Compares the embedded secondary index with what the tiles and labels say.
+/// Compares the embedded secondary index with chunks and labels.
 fn secondary_index(opened: &Opened, statistics: &[DatasetStatistics], report: &mut Report) {
     let catalog = &opened.catalog;
     let Some(range) = catalog.secondary_range() else { return };
@@ -344,7 +345,7 @@ fn secondary_index(opened: &Opened, statistics: &[DatasetStatistics], report: &m
     let right = right.map_or(Vec::new(), |document| document.indexes);
     for entry in &document.indexes {
         if *entry != crate::meta::secondary::SecondaryEntry::Unknown && !right.contains(entry) {
-            let message = "an entry of the secondary index differs from what the chunks hold".to_owned();
+            let message = "an entry of the secondary index differs from the chunks".to_owned();
             report
                 .add(finding(opened, "secondary_indexes_stale", message).offset(range.start).piece("footer"));
         }

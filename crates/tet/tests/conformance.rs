@@ -1,4 +1,4 @@
-//! The suites that every format passes: tables, sinks, writes that stop midway.
+//! The conformance suites of every format: tables, sinks, interrupted writes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod golden;

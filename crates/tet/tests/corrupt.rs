@@ -1,4 +1,4 @@
-//! Damage: whatever happens to the bytes, a reader returns.
+//! Damage: for any damaged bytes, a reader returns.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod golden;
@@ -9,7 +9,7 @@ use golden::{Case, driver};
 use tesselle_core::testing::{Random, cuts, exercise, flips};
 use tesselle_tet::Tet;
 
-/// Small cases that between them have every structure.
+/// Small cases that together have every structure.
 fn small(names: &[&str]) -> Vec<Case> {
     golden::cases().into_iter().filter(|case| names.contains(&&*case.name)).collect()
 }
@@ -43,7 +43,7 @@ fn truncated_documents_are_survived() {
     }
 }
 
-/// How many of so many damaged copies were refused.
+/// How many damaged copies were refused.
 fn refused(bytes: &[u8], seed: u64, copies: usize) -> usize {
     flips(bytes, seed).take(copies).filter(|damaged| exercise(&Tet, damaged, &driver()).is_err()).count()
 }
@@ -62,8 +62,8 @@ fn random_flips_are_survived() {
     assert!(refused > 500, "{refused}");
 }
 
-/// The whole collection: `make hostile`, in an optimized build. Each core takes the next file: the work on one small
-/// file is mostly waiting of one thread for another.
+/// The whole collection: `make hostile`, in an optimized build. Each core takes the next file, because the work on one
+/// small file is mostly threads waiting for each other.
 #[test]
 #[ignore = "minutes of work; run by make hostile"]
 fn every_small_file_survives_every_cut_and_ten_thousand_flips() {

@@ -1,4 +1,5 @@
-//! Mapped files are lent; a storage that fails at the n-th step of a write leaves what was there, or the new state is whole.
+//! Mapped files are borrowed without a copy; a storage that fails at the n-th step of a write leaves the old or the
+//! complete new state.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod golden;
@@ -21,7 +22,7 @@ fn options() -> WriterOptions {
 }
 
 #[test]
-fn a_large_tensor_of_a_mapped_file_is_lent_and_not_copied() {
+fn a_large_tensor_of_a_mapped_file_is_zero_copy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data.tet");
     let location = Location::new(Arc::new(LocalStorage::mapped()), path.to_str().unwrap());
@@ -35,7 +36,7 @@ fn a_large_tensor_of_a_mapped_file_is_lent_and_not_copied() {
     writer.push_rows(1, &values).unwrap();
     writer.finish().unwrap();
     let file = tesselle_tet::File::open(&location, &tesselle_core::OpenOptions::default()).unwrap();
-    // Small ones may be copied; that must not decide for the large one.
+    // Small ones may be copied; that must not affect the large one.
     let _ = contiguous(&*file.array(0).unwrap()).unwrap();
     let array = file.array(1).unwrap();
     let (first, second) = (contiguous(&*array).unwrap().unwrap(), contiguous(&*array).unwrap().unwrap());

@@ -1,4 +1,4 @@
-//! Datasets are removed, renamed and extended; what stays is copied as it is stored.
+//! Datasets are removed, renamed and extended; unchanged chunks are copied as stored.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod golden;
@@ -53,7 +53,7 @@ fn about() -> FooterSpec {
 }
 
 #[test]
-fn datasets_are_removed_and_renamed_with_what_is_said_about_them() {
+fn datasets_are_removed_and_renamed_with_their_metadata() {
     let (storage, location) = written(&sample(), Some(about()));
     tesselle_tet::rename(&location, "a", "height", &driver()).unwrap();
     let file = healthy(&storage);

@@ -1,4 +1,4 @@
-//! Random tensors, tiles, codecs, selections and conditions, against a model that is a flat list of cells.
+//! Random tensors, chunks, codecs, selections and conditions, compared with a flat list of cells.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod golden;
@@ -20,7 +20,7 @@ use tesselle_tet::{Alignment, Codec, DatasetSpec, File, FooterSpec, Writer, Writ
 struct Model {
     spec: DatasetSpec,
     cells: Vec<u8>,
-    by_tile: bool,
+    by_chunk: bool,
 }
 
 fn dtype() -> impl Strategy<Value = DType> {
@@ -33,18 +33,18 @@ fn axes() -> impl Strategy<Value = Vec<(u64, u64)>> {
 
 fn model() -> impl Strategy<Value = Model> {
     (dtype(), axes(), any::<bool>(), any::<bool>(), any::<u64>(), 1_u64..200).prop_map(
-        |(dtype, axes, zstd, by_tile, seed, spread)| {
+        |(dtype, axes, zstd, by_chunk, seed, spread)| {
             let (shape, chunk): (Vec<u64>, Vec<u64>) = axes.into_iter().unzip();
             let count: u64 = shape.iter().product();
             let codec = if zstd { Codec::Zstd } else { Codec::Raw };
             let spec = DatasetSpec::new("a", dtype, shape).chunk_shape(chunk).codec(codec);
             let cells = (0..count).flat_map(|i| cell(dtype, seed.wrapping_mul(i + 1) % spread)).collect();
-            Model { spec, cells, by_tile }
+            Model { spec, cells, by_chunk }
         },
     )
 }
 
-/// Small numbers, and now and then something odd.
+/// Small numbers, and sometimes special values.
 fn cell(dtype: DType, n: u64) -> Vec<u8> {
     let float = match n {
         13 => f64::NAN,
@@ -60,7 +60,7 @@ fn cell(dtype: DType, n: u64) -> Vec<u8> {
     }
 }
 
-/// Bounds of one axis, as shares of its extent.
+/// Bounds of one axis, as fractions of its extent.
 type AxisPick = (f64, f64, u64);
 
 fn selection(shape: &[u64], picks: &[AxisPick]) -> Selection {
@@ -83,28 +83,28 @@ fn write(models: &[Model], alignment: Alignment, footer: Option<FooterSpec>) -> 
     let options = WriterOptions { alignment, footer, ..WriterOptions::default() };
     let mut writer = Writer::create(&location, &specs, options, &driver()).unwrap();
     for (id, model) in models.iter().enumerate() {
-        if !model.by_tile {
+        if !model.by_chunk {
             model.cells.chunks(29).for_each(|part| writer.push_rows(id, part).unwrap());
             continue;
         }
-        // Tiles last to first: payloads then lie in that order.
-        let (shape, chunk) = (&model.spec.shape, &model.spec.chunk_shape);
-        let counts: Vec<u64> = shape.iter().zip(chunk).map(|(n, c)| n.div_ceil(*c)).collect();
+        // Chunks last to first, so that payloads are in that order.
+        let (shape, edges) = (&model.spec.shape, &model.spec.chunk_shape);
+        let counts: Vec<u64> = shape.iter().zip(edges).map(|(n, c)| n.div_ceil(*c)).collect();
         for linear in (0..counts.iter().product::<u64>()).rev() {
             let mut rest = linear;
-            let mut tile = vec![0; counts.len()];
+            let mut chunk = vec![0; counts.len()];
             for axis in (0..counts.len()).rev() {
-                tile[axis] = rest % counts[axis];
+                chunk[axis] = rest % counts[axis];
                 rest /= counts[axis];
             }
-            let spans = tile.iter().zip(shape.iter().zip(chunk)).map(|(t, (n, c))| tesselle_core::Span {
+            let spans = chunk.iter().zip(shape.iter().zip(edges)).map(|(t, (n, c))| tesselle_core::Span {
                 start: t * c,
                 stop: n.min(&((t + 1) * c)).to_owned(),
                 step: 1,
             });
             let region = Region { spans: spans.collect() };
             let bytes = select(&model.cells, shape, &region, model.spec.dtype.size());
-            writer.put_tile(id, &tile, &bytes).unwrap();
+            writer.put_chunk(id, &chunk, &bytes).unwrap();
         }
     }
     writer.finish().unwrap();
@@ -123,7 +123,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_is_read(
+    fn written_data_reads_back(
         models in prop::collection::vec(model(), 1..4),
         picks in prop::collection::vec((0.0..1.0, 0.0..1.0, 1_u64..4), 4),
         alignment in prop::sample::select(vec![Alignment::Packed, Alignment::Gaps, Alignment::Sorted]),

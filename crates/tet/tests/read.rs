@@ -1,4 +1,4 @@
-//! Every golden file, read through both faces and compared with what it must hold.
+//! Every golden file, read through both views and compared with its expected contents.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -43,7 +43,7 @@ fn bad_files_are_refused_for_the_right_reason() {
 }
 
 #[test]
-fn catalogs_say_what_the_files_say() {
+fn catalogs_match_the_files() {
     every_case(|case| {
         let Ok(file) = case.open() else { return Ok(()) };
         let info = file.describe().map_err(|e| e.to_string())?.to_json();
@@ -96,14 +96,14 @@ fn catalogs_say_what_the_files_say() {
 }
 
 #[test]
-fn tensors_hold_what_was_written() {
+fn tensors_contain_the_written_data() {
     every_case(|case| {
         let Ok(file) = case.open() else { return Ok(()) };
         for (id, dataset) in case.datasets().iter().enumerate() {
             let read = golden::tensor(&file, id);
             if dataset.get("read_error").is_some() {
                 let error = read.err().ok_or("it reads")?;
-                // A frame that holds more than its place is found out before its length is.
+                // A frame that decodes to more than its size is detected before its length is.
                 if (error.class_name(), &dataset["read_error"])
                     != ("zstd_decode", &json!("decoded_length_mismatch"))
                 {
@@ -123,7 +123,7 @@ fn tensors_hold_what_was_written() {
     });
 }
 
-/// A region with steps, against the whole tensor.
+/// A region with steps, compared with the whole tensor.
 fn strided(file: &File, id: usize, shape: &[u64], whole: &[u8]) -> Result<(), String> {
     if shape.contains(&0) {
         return Ok(());
@@ -172,7 +172,7 @@ fn tables_list_positions_and_values_row_major() {
                     }
                     let got = number(batch.column(shape.len()), i);
                     let want = &values[row as usize];
-                    // The parser of the expectations may be off by a bit; the hash of the tensor is not.
+                    // The parser of the expectations may be off by a bit; the hash of the tensor is exact.
                     let near = |a: f64, b: f64| (a - b).abs() <= a.abs() * 1e-15;
                     if !got.as_f64().zip(want.as_f64()).is_some_and(|(a, b)| near(a, b)) {
                         same("value", &got, want)?;
@@ -250,7 +250,7 @@ fn whole_regions_of_packed_files_are_borrowed() {
 }
 
 #[test]
-fn zone_maps_and_axis_conditions_skip_tiles() {
+fn zone_maps_and_axis_conditions_skip_chunks() {
     for case in golden::cases().iter().filter(|case| case.name == "session_weather_v2") {
         let file = case.open().unwrap();
         let table = file.table("temperature").unwrap();

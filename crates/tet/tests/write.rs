@@ -32,7 +32,7 @@ fn footer_of(file: &File) -> Option<FooterSpec> {
     })
 }
 
-/// Files that our recipe determines: written by the original engine, which never leaves gaps nor reorders.
+/// Files determined by our recipe: written by the original engine, which never leaves gaps or reorders.
 fn determined(case: &Case) -> bool {
     case.opens()
         && !case.name.starts_with("odd_")
@@ -99,7 +99,7 @@ fn raw_files_written_from_decoded_tensors_are_byte_identical() {
         };
         let mut writer = Writer::create(&target, &specs, options, &driver()).unwrap();
         for id in 0..specs.len() {
-            // In parts of odd sizes: bands must not depend on how rows come.
+            // In parts of odd sizes: bands must not depend on the parts.
             for part in tensor(&file, id).unwrap().chunks(37) {
                 writer.push_rows(id, part).unwrap();
             }
@@ -198,12 +198,12 @@ fn an_unfinished_write_leaves_nothing_and_misuse_is_refused() {
     let (storage, target) = memory();
     let specs = [DatasetSpec::new("a", DType::U8, [4, 4]).chunk_shape([2, 2])];
     let mut writer = Writer::create(&target, &specs, WriterOptions::default(), &driver()).unwrap();
-    writer.put_tile(0, &[1, 1], &[1, 2, 3, 4]).unwrap();
-    assert!(writer.put_tile(0, &[1, 1], &[1, 2, 3, 4]).is_err(), "given twice");
-    assert!(writer.put_tile(0, &[2, 0], &[1, 2, 3, 4]).is_err(), "outside");
-    assert!(writer.put_tile(0, &[0, 0], &[1, 2, 3]).is_err(), "too short");
-    assert!(writer.put_tile(1, &[0, 0], &[1, 2, 3, 4]).is_err(), "no such dataset");
-    assert!(writer.finish().is_err(), "tiles are missing");
+    writer.put_chunk(0, &[1, 1], &[1, 2, 3, 4]).unwrap();
+    assert!(writer.put_chunk(0, &[1, 1], &[1, 2, 3, 4]).is_err(), "given twice");
+    assert!(writer.put_chunk(0, &[2, 0], &[1, 2, 3, 4]).is_err(), "outside");
+    assert!(writer.put_chunk(0, &[0, 0], &[1, 2, 3]).is_err(), "too short");
+    assert!(writer.put_chunk(1, &[0, 0], &[1, 2, 3, 4]).is_err(), "no such dataset");
+    assert!(writer.finish().is_err(), "chunks are missing");
     assert!(storage.paths().is_empty());
     let twice = [specs[0].clone(), specs[0].clone()];
     assert!(Writer::create(&target, &twice, WriterOptions::default(), &driver()).is_err());
@@ -218,7 +218,7 @@ fn an_empty_file_is_a_superblock() {
 }
 
 #[test]
-fn repaired_files_are_healthy_and_keep_what_was_whole() {
+fn repaired_files_are_healthy_and_keep_intact_data() {
     let unsaved = [
         "bad_magic",
         "bad_version",
@@ -249,7 +249,7 @@ fn repaired_files_are_healthy_and_keep_what_was_whole() {
         let datasets = case.datasets();
         let whole = datasets.iter().filter(|d| d.get("read_error").is_none()).count();
         if case.opens() {
-            // Of the others, some have chunks that can be saved.
+            // Some of the others have chunks that can be recovered.
             let saved = got.table_names().len();
             assert!((whole..=datasets.len()).contains(&saved), "{}: {repaired:?}", case.name);
         }
@@ -342,8 +342,8 @@ fn sinks_place_fill_and_refuse() {
 }
 
 #[test]
-fn wide_bands_of_compressed_tiles_read_right() {
-    // One band of eight tiles, large enough to be decoded by several threads.
+fn wide_bands_of_compressed_chunks_read_right() {
+    // One band of eight chunks, large enough to be decoded by several threads.
     let cells: Vec<u8> = (0..4_u32 << 20).map(|i| (i / 7) as u8).collect();
     let spec =
         DatasetSpec::new("wide", DType::U8, [64, 1 << 16]).chunk_shape([64, 1 << 13]).codec(Codec::Zstd);

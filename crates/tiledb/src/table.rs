@@ -73,7 +73,11 @@ impl Table for ArrayTable {
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
-        if self.array.is_dense() { dense::plan(&self.array, scan) } else { sparse::plan(&self.array, scan) }
+        if self.array.is_dense() {
+            dense::plan(&self.array, &self.schema, scan)
+        } else {
+            sparse::plan(&self.array, scan)
+        }
     }
 
     fn storage(&self) -> Arc<dyn Storage> {

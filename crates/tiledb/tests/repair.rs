@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 use support::values::column;
 use support::{case, cases, driver, expected, open, options, read};
-use tesselle_core::testing::{Mendings, copy_folder, mend_flips};
+use tesselle_core::testing::{RepairTally, copy_folder, repair_flips};
 use tesselle_core::{Depth, Format, Location, OpenOptions, Repaired, Report, Scan};
 use tesselle_tiledb::TileDb;
 
@@ -180,7 +180,7 @@ fn files(root: &Path, folder: &Path, out: &mut Vec<(String, Vec<u8>)>) {
 
 #[test]
 fn a_repair_of_a_flipped_bit_keeps_the_law() {
-    let mut all = Mendings::default();
+    let mut all = RepairTally::default();
     for name in [
         "bc_v7_sparse",
         "consolidated_ignore_file",
@@ -202,8 +202,8 @@ fn a_repair_of_a_flipped_bit_keeps_the_law() {
         let options = OpenOptions { text_as_binary: true, ..options(&expected(&case)) };
         let mut intact = Vec::new();
         files(&case.join("array"), &case.join("array"), &mut intact);
-        let tally = mend_flips(&TileDb, &intact, &options, &driver(), (11, 60));
+        let tally = repair_flips(&TileDb, &intact, &options, &driver(), (11, 60));
         all += tally;
     }
-    assert!(all.refused < all.healthy + all.mended + all.doubtful + all.partial, "{all:?}");
+    assert!(all.refused < all.healthy + all.repaired + all.doubtful + all.partial, "{all:?}");
 }

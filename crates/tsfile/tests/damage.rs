@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::testing::{Mendings, mend_flips};
+use tesselle_core::testing::{RepairTally, repair_flips};
 use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan};
 use tesselle_tsfile::TsFile;
 use tesselle_tsfile::meta::schema::MeasurementSchema;
@@ -45,17 +45,17 @@ const FLIPS: u32 = 120;
 fn repairs_of_flipped_bits_follow_the_rules() {
     let driver = golden::driver();
     let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
-    let mut all = Mendings::default();
+    let mut all = RepairTally::default();
     for (name, path, expected) in golden::cases("tsfile") {
         if !CASES.contains(&name.as_str()) || expected.get("complete").is_some_and(|c| c == false) {
             continue;
         }
         let bytes = std::fs::read(path.join("data.tsfile")).unwrap();
-        let tally = mend_flips(&TsFile, &[(String::new(), bytes)], &options, &driver, (7, FLIPS));
+        let tally = repair_flips(&TsFile, &[(String::new(), bytes)], &options, &driver, (7, FLIPS));
         assert!(tally.refused * 10 < FLIPS, "{name}: {tally:?}");
         all += tally;
     }
-    assert!(all.mended > 0 && all.partial > 0, "{all:?}");
+    assert!(all.repaired > 0 && all.partial > 0, "{all:?}");
 }
 
 fn stored(bytes: Vec<u8>) -> Location {

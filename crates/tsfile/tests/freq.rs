@@ -69,7 +69,7 @@ fn every_ratio_and_block_size_matches_the_original_reader() {
 #[test]
 fn statistics_of_the_values_before_encoding_neither_prune_nor_count_as_damage() {
     let container = open("freq-settings.tsfile");
-    let mut beyond = 0;
+    let mut outside = 0;
     for device in ["root.a", "root.b", "root.c", "root.d"] {
         let all = rows(&*container, device, &Scan::all());
         // The statistics state -348 and 345; decoded values may be outside.
@@ -78,11 +78,11 @@ fn statistics_of_the_values_before_encoding_neither_prune_nor_count_as_damage() 
             let want: usize = all.iter().map(|b| predicate.filter(b).unwrap().num_rows()).sum();
             let found = rows(&*container, device, &Scan::all().filter(predicate.clone()));
             assert_eq!(found.iter().map(RecordBatch::num_rows).sum::<usize>(), want, "{device}: {predicate}");
-            beyond += want;
+            outside += want;
         }
         assert!(container.table(device).unwrap().stats().columns["i"].max.exact().is_none());
     }
-    assert!(beyond > 0);
+    assert!(outside > 0);
     let points = rows(&*container, "*", &Scan::all().filter("value_int32 > 345".parse().unwrap()));
     assert!(points.iter().map(RecordBatch::num_rows).sum::<usize>() > 0);
     let mut report = Report::new(Depth::Deep);

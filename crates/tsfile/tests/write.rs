@@ -208,7 +208,7 @@ impl Column {
             self.seeds[range].iter().enumerate().map(move |(i, seed)| seed.map(|seed| (start + i, seed)));
         let ints = cells.clone().map(|c| c.map(|(row, seed)| self.integer(row, seed)));
         let floats = cells.clone().map(|c| c.map(|(row, seed)| self.number(row, seed)));
-        let texts = cells.map(|c| {
+        let strings = cells.map(|c| {
             c.map(|(_, seed)| ["", "grün", "温度", "a b"][seed as usize % 4].repeat(seed as usize % 5))
         });
         match self.kind {
@@ -217,10 +217,10 @@ impl Column {
             "INT64" => Arc::new(ints.map(|v| v.map(|v| v * 1_000_003)).collect::<Int64Array>()),
             "FLOAT" => Arc::new(floats.map(|v| v.map(|v| v as f32)).collect::<Float32Array>()),
             "DOUBLE" => Arc::new(floats.collect::<Float64Array>()),
-            "BLOB" => Arc::new(texts.map(|v| v.map(String::into_bytes)).collect::<BinaryArray>()),
+            "BLOB" => Arc::new(strings.map(|v| v.map(String::into_bytes)).collect::<BinaryArray>()),
             "DATE" => Arc::new(ints.map(|v| v.map(|v| (v % 30_000) as i32)).collect::<Date32Array>()),
             "TIMESTAMP" => Arc::new(ints.collect::<TimestampMillisecondArray>()),
-            _ => Arc::new(texts.collect::<StringArray>()),
+            _ => Arc::new(strings.collect::<StringArray>()),
         }
     }
 }

@@ -61,7 +61,7 @@ impl Case {
     }
 }
 
-/// Numbers with extremes among them, but no NaN: the original engine cannot read a selection that holds one.
+/// Numbers including the limits of their type, but no NaN: the original engine cannot read a selection that contains one.
 fn element(dtype: DType, i: u64, count: u64) -> Vec<u8> {
     let mixed = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
     let float = match i {

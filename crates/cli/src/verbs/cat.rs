@@ -1,4 +1,4 @@
-//! `tess cat`: rows or regions out.
+//! `tess cat`: prints rows or regions.
 
 use std::sync::Arc;
 
@@ -28,10 +28,10 @@ Examples:
   tess cat run.tet --where 'value > 20 AND i0 < 100' --as csv
   tess cat run.tet --as parquet -o run.parquet")]
 pub(crate) struct Cat {
-    /// The container, perhaps with #TABLE
+    /// Container, optionally with #TABLE
     uri: String,
 
-    /// The table
+    /// Table
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
@@ -39,7 +39,7 @@ pub(crate) struct Cat {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
 
-    /// Only rows where this SQL condition holds
+    /// Only rows that satisfy this SQL condition
     #[arg(long = "where", value_name = "EXPR")]
     condition: Option<Predicate>,
 
@@ -55,7 +55,7 @@ pub(crate) struct Cat {
     #[arg(long)]
     deleted: bool,
 
-    /// The form of the output [default: by the name of FILE, else table]
+    /// Output form [default: from the name of FILE, else table]
     #[arg(long = "as", value_name = "FORM", value_parser = Form::parser())]
     form: Option<Form>,
 
@@ -63,7 +63,7 @@ pub(crate) struct Cat {
     #[arg(short, value_name = "FILE")]
     output: Option<String>,
 
-    /// Replace FILE if it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     force: bool,
 
@@ -78,7 +78,7 @@ pub(crate) struct Cat {
     resources: ResourceArgs,
 }
 
-/// Rows a table on the screen shows when no limit is given.
+/// Rows shown on the screen by default.
 const SCREEN_ROWS: u64 = 40;
 
 impl Cat {
@@ -137,7 +137,7 @@ impl Cat {
         sink.finish().map(drop)
     }
 
-    /// The array face, where nothing but a region of one column is asked for.
+    /// The array view, if only a region of one column is requested.
     fn array(&self, table: &dyn Table) -> Option<(String, Arc<dyn ArrayView>)> {
         let names = self.columns.clone().unwrap_or_else(|| table.array_columns());
         match (names.as_slice(), &self.condition, self.limit) {
@@ -164,7 +164,7 @@ impl Cat {
         out::print_to(self.output.as_deref(), self.force, &render(&schema, &batches)?)?;
         match (count > most, self.limit) {
             (true, None) => out::note(&format!(
-                "first {most} rows; --limit N shows more, --as csv|jsonl|arrow|parquet all"
+                "first {most} rows; --limit N shows more, --as csv|jsonl|arrow|parquet shows all"
             )),
             _ => out::note(&format!("{} rows", count.min(most))),
         }
@@ -172,8 +172,8 @@ impl Cat {
     }
 }
 
-/// The array and the region of it that `slice` names. A slice may leave the rows of the table; bounds that it leaves open
-/// are theirs.
+/// The array and its region selected by `slice`. A slice may exceed the rows of the table; its open bounds are those of
+/// the rows.
 pub(crate) fn region_of(
     table: &dyn Table,
     column: &str,
@@ -190,7 +190,7 @@ pub(crate) fn region_of(
     Ok((array, region))
 }
 
-/// A table for the eye.
+/// Renders a table.
 pub(crate) fn render(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
     let options = FormatOptions::new().with_types_info(true).with_null("∅").with_display_error(true);
     let empty = [RecordBatch::new_empty(Arc::clone(schema))];

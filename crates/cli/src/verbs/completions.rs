@@ -1,4 +1,4 @@
-//! `tess completions`: for the shell.
+//! `tess completions`: shell completions.
 
 use clap::Args;
 use clap_complete::Shell;
@@ -10,7 +10,7 @@ use crate::{Outcome, out};
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tess completions bash > ~/.local/share/bash-completion/completions/tess")]
 pub(crate) struct Completions {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 

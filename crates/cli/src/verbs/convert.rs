@@ -29,23 +29,23 @@ Examples:
   tess convert measurements/ parquet/ --to parquet
 
 Formats: tet, tiledb, tsfile, tatami; parquet, arrow, csv, jsonl, npy, zarr.
-Several inputs, a folder or a quoted pattern go into the folder OUTPUT, a file
-each; a bad one does not stop the others, and the exit code is 1 then. Types
-that the target cannot hold are refused, with the cast that helps.")]
+Several inputs, a folder or a quoted pattern are converted into the folder
+OUTPUT, one file each; a bad input does not stop the others, but sets exit code 1.
+Types that the target cannot store are an error, which suggests a cast.")]
 pub(crate) struct Convert {
-    /// What to read, perhaps with #TABLE; then what to write
+    /// Inputs, each optionally with #TABLE, then the output
     #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
     paths: Vec<String>,
 
-    /// The format to write [default: by the name of OUTPUT]
+    /// Output format [default: from the name of OUTPUT]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
 
-    /// The table to read
+    /// Table to read
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
-    /// The name of the table to write, where the format has names
+    /// Name of the table to write, if the format has named tables
     #[arg(long, value_name = "NAME")]
     into: Option<String>,
 
@@ -53,7 +53,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
 
-    /// Only rows where this SQL condition holds
+    /// Only rows that satisfy this SQL condition
     #[arg(long = "where", value_name = "EXPR")]
     condition: Option<Predicate>,
 
@@ -61,19 +61,19 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// Give a column another type, e.g. time=timestamp_ms; may be repeated
+    /// Cast a column to another type, e.g. time=timestamp_ms; repeatable
     #[arg(long = "cast", value_name = "COLUMN=TYPE")]
     casts: Vec<String>,
 
-    /// The types of columns of CSV and JSON lines: COLUMN=TYPE,… or a file with them [default: inferred]
+    /// Column types of CSV and JSON lines: COLUMN=TYPE,… or a file with them [default: inferred]
     #[arg(long, value_name = "TYPES")]
     schema: Option<String>,
 
-    /// A setting of the target format, e.g. chunk=512,512 or codec=zstd; may be repeated
+    /// Setting of the output format, e.g. chunk=512,512 or codec=zstd; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
 
-    /// Replace what exists under the name of OUTPUT
+    /// Overwrite OUTPUT if it exists
     #[arg(long)]
     force: bool,
 
@@ -97,7 +97,7 @@ impl Convert {
         };
         if output == "-" {
             return Err(Error::invalid("convert writes files, not standard output")
-                .hint("tess cat INPUT --as csv|jsonl|arrow|parquet does"));
+                .hint("use tess cat INPUT --as csv|jsonl|arrow|parquet"));
         }
         if inputs::is_many(inputs)? {
             return self.many(inputs, Path::new(output), &driver);
@@ -148,15 +148,14 @@ impl Convert {
     /// Each input into a file of its own in the folder `output`.
     fn many(&self, uris: &[String], output: &Path, driver: &Driver) -> Result<Outcome> {
         let Some(to) = &self.to else {
-            return Err(Error::invalid("several inputs need the format to write").hint("add --to FORMAT"));
+            return Err(Error::invalid("several inputs need an output format").hint("add --to FORMAT"));
         };
         let format = tesselle::format_by_name(to)?;
         let ending = format.extensions().first().copied().unwrap_or(format.name());
         let Inputs { list: inputs, unreadable } = inputs::expand(uris, |_| true)?;
         if inputs.is_empty() && unreadable.is_empty() {
-            return Err(
-                Error::invalid("there is nothing to convert in it").hint("known formats are in --help")
-            );
+            return Err(Error::invalid("no input contains a container of a known format")
+                .hint("known formats are in --help"));
         }
         let (mut reports, mut bad, mut rows, mut bytes) = (Vec::new(), 0, 0, 0);
         for error in &unreadable {
@@ -223,7 +222,7 @@ fn make_folder(target: &Path) -> Result<()> {
     std::fs::create_dir_all(parent).map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))
 }
 
-/// What no output may replace: the inputs themselves.
+/// The inputs themselves, which no output may replace.
 fn sources(inputs: &[Input]) -> HashSet<PathBuf> {
     let path = |uri: &str| std::fs::canonicalize(uri).ok();
     let of =
@@ -231,13 +230,13 @@ fn sources(inputs: &[Input]) -> HashSet<PathBuf> {
     inputs.iter().filter_map(of).collect()
 }
 
-/// A path as [`sources`] has it, also where there is nothing yet.
+/// A path in the form of [`sources`], even if nothing exists yet.
 fn real(path: &Path) -> PathBuf {
     let in_folder = || Some(std::fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
     std::fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
-/// Where an input goes; two that differ only in their endings keep them, and no input is replaced.
+/// The output path of an input; two that differ only in their extensions keep them, and no input is replaced.
 fn place(output: &Path, input: &Input, ending: &str, taken: &mut HashSet<PathBuf>) -> PathBuf {
     let plain = output.join(&input.name).with_extension(ending);
     if taken.insert(real(&plain)) {
@@ -262,7 +261,7 @@ fn line(output: &str, converted: &WriteReport, started: Instant) -> String {
     )
 }
 
-/// What the person should know about types and metadata.
+/// Notes about types and metadata.
 fn remarks(converted: &WriteReport) -> Vec<String> {
     let mut lines = Vec::new();
     if !converted.changed.is_empty() {
@@ -270,13 +269,13 @@ fn remarks(converted: &WriteReport) -> Vec<String> {
             .changed
             .iter()
             .map(|change| format!("{} {} as {}", change.column, change.from, change.to));
-        lines.push(format!("  in a wider type: {}", list.collect::<Vec<_>>().join(", ")));
+        lines.push(format!("  stored in a wider type: {}", list.collect::<Vec<_>>().join(", ")));
     }
     if !converted.kept.is_empty() {
         lines.push(format!("  metadata kept: {}", converted.kept.join(", ")));
     }
     if !converted.lost.is_empty() {
-        lines.push(format!("  not carried over: {}", converted.lost.join("; ")));
+        lines.push(format!("  not kept: {}", converted.lost.join("; ")));
     }
     lines
 }
@@ -286,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_that_share_a_name_get_outputs_of_their_own() {
+    fn inputs_with_the_same_name_get_separate_outputs() {
         let mut taken = HashSet::new();
         let mut at = |name: &str| {
             let input = Input { uri: name.to_owned(), name: name.to_owned() };

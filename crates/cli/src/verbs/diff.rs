@@ -1,4 +1,4 @@
-//! `tess diff`: what differs between two tables.
+//! `tess diff`: the differences between two tables.
 
 use std::fmt::Write as _;
 
@@ -17,18 +17,19 @@ Examples:
   tess diff 'a.tet#x' 'b.tet#x' --json
   tess diff a.csv b.csv --key id --columns price,stock
 
-Rows are matched by position where both sides have an order, else by their
-dimensions, time, tags or sort key, or by --key. Values are compared whatever the
-type that holds them; a difference of types counts as one of the columns.
+Rows are matched by position if both sides are ordered, else by their
+dimensions, time, tags or sort key, or by --key. Values are compared regardless of
+their type; a type difference counts as a column difference.
 Exit code 0 when they are equal, 1 when they differ.")]
 pub(crate) struct Diff {
-    /// The left side, perhaps with #TABLE
+    /// Left side, optionally with #TABLE
     left: String,
 
-    /// The right side, perhaps with #TABLE
+    /// Right side, optionally with #TABLE
     right: String,
 
-    /// Match rows by these columns [default: by position, or by what identifies a row where there is no order]
+    /// Match rows by these columns [default: by position, or by the columns that identify a row if the rows are
+    /// unordered]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     key: Option<Vec<String>>,
 
@@ -40,7 +41,7 @@ pub(crate) struct Diff {
     #[arg(short, value_name = "N", default_value_t = 20)]
     n: usize,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -98,8 +99,11 @@ fn text(difference: &Difference) -> String {
     for value in &difference.first {
         let place =
             value.get("row").map_or_else(|| format!("key {}", value["key"]), |row| format!("row {row}"));
-        let _ =
-            writeln!(text, "  {place}, {}: {} against {}", value["column"], value["left"], value["right"]);
+        let _ = writeln!(
+            text,
+            "  {place}, {}: {} on the left, {} on the right",
+            value["column"], value["left"], value["right"]
+        );
     }
     text
 }

@@ -18,29 +18,29 @@ Examples:
   tess index notes.csv notes.tatami --text note --id id
   tess search pages.tatami 'river stone'")]
 pub(crate) struct Index {
-    /// The table to read, perhaps with #TABLE
+    /// Table to read, optionally with #TABLE
     input: String,
 
-    /// The segment to write
+    /// Segment to write
     output: String,
 
-    /// Columns whose words can be found; title, url and anchor are fields of their own
+    /// Columns to search in; title, url and anchor are separate fields
     #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
     text: Vec<String>,
 
-    /// Columns that hits show [default: doc_id, url, title and the text]
+    /// Columns shown in hits [default: doc_id, url, title and the text columns]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     stored: Option<Vec<String>>,
 
-    /// The column with the stable id [default: doc_id, else made from the url or the row number]
+    /// Column with the stable id [default: doc_id, else derived from the url or the row number]
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
 
-    /// The table to read
+    /// Table to read
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
-    /// Replace OUTPUT if it exists
+    /// Overwrite OUTPUT if it exists
     #[arg(long)]
     force: bool,
 

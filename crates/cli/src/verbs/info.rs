@@ -1,4 +1,4 @@
-//! `tess info`: what is in a container, from its metadata alone.
+//! `tess info`: the contents of a container, from its metadata only.
 
 use std::fmt::Write as _;
 
@@ -10,34 +10,34 @@ use crate::args::ReadArgs;
 use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};
 
-/// Show what is in a file: format, tables, columns, counts, sizes
+/// Show the contents of a file: format, tables, columns, counts, sizes
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   tess info run.tet
-  tess info run.tet --chunks -n 5      also the first five pieces
+  tess info run.tet --chunks -n 5      also the first five chunks
   tess info run.tet --json | jq '.tables[].name'")]
 pub(crate) struct Info {
-    /// The container, perhaps with #TABLE
+    /// Container, optionally with #TABLE
     uri: String,
 
     /// Only this table
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
-    /// Also list the pieces with offset, sizes and encoding
+    /// Also list chunks, pages or tiles with offset, sizes and encoding
     #[arg(long)]
     chunks: bool,
 
-    /// How many pieces to list; 0 is all
+    /// Number of chunks, pages or tiles to list; 0 is all
     #[arg(short, value_name = "N", default_value_t = 32)]
     n: usize,
 
-    /// Everything: pieces, metadata in full, all tables and columns
+    /// Show everything: chunks, full metadata, all tables and columns
     #[arg(long)]
     all: bool,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -45,7 +45,7 @@ pub(crate) struct Info {
     read: ReadArgs,
 }
 
-/// Facts about the structure of a file; people ask for them with `--all`.
+/// Facts about the structure of a file, shown with `--all`.
 const STRUCTURE: [&str; 3] = ["superblock", "directory", "footer"];
 
 /// Tables and columns listed without `--all`.
@@ -111,7 +111,7 @@ impl Info {
         Ok(text)
     }
 
-    /// A top-level fact on a line, or a few lines.
+    /// A top-level fact on one or a few lines.
     fn facts(&self, text: &mut String, key: &str, value: &Value) {
         let (shown, more) = match value {
             Value::Array(items) if !self.all && items.len() > 8 => (items.len(), true),
@@ -191,12 +191,12 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// A value in plain words: a named object by its name with the rest in parentheses, nothing for what is empty.
+/// A readable form of a value: a named object by its name with the rest in parentheses, nothing for empty values.
 fn plain(value: &Value) -> String {
     let list = |items: &[Value]| items.iter().map(plain).collect::<Vec<_>>().join(", ");
     match value {
         Value::String(text) => text.clone(),
-        // Objects have names of their own and need no brackets.
+        // Objects have names and need no brackets.
         Value::Array(items) if items.iter().any(Value::is_object) => list(items),
         Value::Array(items) => format!("[{}]", list(items)),
         Value::Object(items) => {
@@ -214,10 +214,10 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// The pieces as a table; its columns are the keys of the first one.
+/// The chunks as a table; its columns are the keys of the first one.
 fn chunk_text(text: &mut String, chunks: &[Value], total: Option<u64>) {
     let total = total.unwrap_or(chunks.len() as u64);
-    let _ = writeln!(text, "\npieces: {} of {}", format::count(chunks.len() as u64), format::count(total));
+    let _ = writeln!(text, "\nchunks: {} of {}", format::count(chunks.len() as u64), format::count(total));
     let keys: Vec<&String> =
         chunks.first().and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key).collect();
     let simple: Vec<&String> =

@@ -19,24 +19,24 @@ Examples:
   tess reduce run.tet --op std --axis 0 --axis 2 --slice '0:100'
 
 Operations: count, sum, mean, min, max, var, std, argmin, argmax, nan_count. Integers are summed
-exactly, floats with compensation; the answer does not depend on the number of threads.")]
+exactly, floats with compensation; the result does not depend on the number of threads.")]
 pub(crate) struct Reduce {
-    /// The container, perhaps with #TABLE
+    /// Container, optionally with #TABLE
     uri: String,
 
-    /// The operation
+    /// Operation
     #[arg(long)]
     op: ReduceOp,
 
-    /// An axis to reduce, by name or number; may be repeated [default: all]
+    /// Axis to reduce, by name or number; repeatable [default: all]
     #[arg(long, value_name = "AXIS")]
     axis: Vec<String>,
 
-    /// The table
+    /// Table
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
-    /// The column, where a table has several arrays
+    /// Column, if the table has several arrays
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
@@ -44,7 +44,7 @@ pub(crate) struct Reduce {
     #[arg(long, value_name = "SLICES", allow_hyphen_values = true)]
     slice: Option<Selection>,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -87,10 +87,10 @@ impl Reduce {
             (None, [only]) => only.as_str(),
             (None, []) => {
                 return Err(Error::invalid("the table is not a dense array of numbers")
-                    .hint("tess cat --as parquet, or SQL, serve for other tables"));
+                    .hint("use tess sql for other tables"));
             }
             (None, many) => {
-                return Err(Error::invalid(format!("the table has {} arrays; name one", many.len()))
+                return Err(Error::invalid(format!("the table has {} arrays; select one", many.len()))
                     .suggest("add {}", [Action::ArrayColumn(many.to_vec())]));
             }
         };

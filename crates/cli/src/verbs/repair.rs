@@ -1,4 +1,4 @@
-//! `tess repair`: save what can be saved, next to the original.
+//! `tess repair`: recovers what can be recovered, next to the original.
 
 use clap::Args;
 use tesselle::{Repaired, Result};
@@ -6,21 +6,21 @@ use tesselle::{Repaired, Result};
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::{Outcome, format, out};
 
-/// Save what can be saved of a damaged file
+/// Recover what can be recovered from a damaged file
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   tess repair broken.tet repaired.tet
   tess repair --in-place broken.tsfile
 
-The source is never changed. With --in-place the result takes its name, and the
-original is kept as URI.damaged. The result is verified before it gets its name.
+The source is never changed. With --in-place the result replaces it, and the
+original is kept as URI.damaged. The result is verified before it is renamed.
 Exit code 1 means that data was lost or is in doubt; the report lists it.")]
 pub(crate) struct Repair {
-    /// The damaged container
+    /// Damaged container
     uri: String,
 
-    /// Where the repaired one goes
+    /// Path of the repaired container
     #[arg(required_unless_present = "in_place", conflicts_with = "in_place")]
     target: Option<String>,
 
@@ -28,7 +28,7 @@ pub(crate) struct Repair {
     #[arg(long, conflicts_with = "force")]
     in_place: bool,
 
-    /// Replace TARGET if it exists
+    /// Overwrite TARGET if it exists
     #[arg(long)]
     force: bool,
 

@@ -22,17 +22,17 @@ Examples:
 Words are optional unless marked: +required, -excluded, \"a phrase\", AND, OR, NOT and (groups).
 With --plain, marks are ordinary characters.")]
 pub(crate) struct Search {
-    /// A search segment, or a folder with segments
+    /// Search segment, or a folder with segments
     uri: String,
 
-    /// What to look for
+    /// Words to search for
     query: String,
 
-    /// How many hits
+    /// Number of hits
     #[arg(short, value_name = "K", default_value_t = 10)]
     k: usize,
 
-    /// Only documents whose stored columns fulfil this SQL condition
+    /// Only documents whose stored columns satisfy this SQL condition
     #[arg(long = "where", value_name = "EXPR")]
     condition: Option<Predicate>,
 
@@ -40,7 +40,7 @@ pub(crate) struct Search {
     #[arg(long)]
     plain: bool,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -51,7 +51,7 @@ pub(crate) struct Search {
     resources: ResourceArgs,
 }
 
-/// Characters of text shown around the words found.
+/// Characters shown around the matching words.
 const HIGHLIGHT: usize = 160;
 
 impl Search {
@@ -77,7 +77,7 @@ impl Search {
 
 fn text(hits: &Hits) -> String {
     if hits.hits.is_empty() {
-        return "no document matches\n".to_owned();
+        return "no documents match\n".to_owned();
     }
     let (before, after) = if std::io::stdout().is_terminal() { ("\x1b[1m", "\x1b[0m") } else { ("[", "]") };
     let mut text = String::new();
@@ -100,7 +100,7 @@ fn text(hits: &Hits) -> String {
     if hits.unverified > 0 {
         let _ = writeln!(
             text,
-            "{} more documents have the words, but too little stored text to check the phrase",
+            "{} more documents contain the words, but not enough stored text to check the phrase",
             hits.unverified
         );
     }

@@ -1,4 +1,4 @@
-//! `tess tet`: what only tet files have.
+//! `tess tet`: tet-specific tools.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -17,8 +17,8 @@ Examples:
   tess tet rename run.tet pressure p
   tess tet remove run.tet p
 
-Each of them replaces the file in one step; tiles that stay are copied as they
-are stored.")]
+Each command replaces the file atomically; unchanged chunks are copied as
+stored.")]
 pub(crate) struct TetVerb {
     #[command(subcommand)]
     tool: Tool,
@@ -39,34 +39,34 @@ Examples:
   tess tet add run.tet pressure.npy
   tess tet add run.tet 'other.tet#wind' --name wind/old --set chunk=64,64")]
     Add {
-        /// The file
+        /// File
         file: String,
-        /// The array: npy, a dataset of a tet file, a dense TileDB array, an array of a Zarr group
+        /// Array: npy, a dataset of a tet file, a dense TileDB array, an array of a Zarr group
         input: String,
-        /// The name of the dataset [default: the name of the input]
+        /// Name of the dataset [default: the name of the input]
         #[arg(long)]
         name: Option<String>,
-        /// A setting of the dataset: chunk, codec, level or checksum; may be repeated
+        /// Setting of the dataset: chunk, codec, level or checksum; repeatable
         #[arg(long = "set", value_name = "NAME=VALUE")]
         settings: Vec<String>,
     },
     /// Extend a dataset along an axis
     #[command(after_help = "Example:\n  tess tet append run.tet#pressure next.npy --axis time")]
     Append {
-        /// The dataset, as FILE#DATASET
+        /// Dataset, as FILE#DATASET
         dataset: String,
-        /// The array; its extents on the other axes are those of the dataset
+        /// Array; its extents on the other axes equal those of the dataset
         input: String,
-        /// The axis, by name or number [default: 0]
+        /// Axis, by name or number [default: 0]
         #[arg(long)]
         axis: Option<String>,
     },
     /// Rename a dataset
     #[command(after_help = "Example:\n  tess tet rename run.tet pressure p")]
     Rename {
-        /// The file
+        /// File
         file: String,
-        /// The dataset
+        /// Dataset
         from: String,
         /// Its new name
         to: String,
@@ -74,9 +74,9 @@ Examples:
     /// Remove datasets
     #[command(after_help = "Example:\n  tess tet remove run.tet pressure wind")]
     Remove {
-        /// The file
+        /// File
         file: String,
-        /// The datasets
+        /// Datasets
         #[arg(required = true)]
         names: Vec<String>,
     },
@@ -97,7 +97,7 @@ impl TetVerb {
             }
             Tool::Rename { file, from, to } => {
                 let summary = tet::rename(&Location::local(file)?, from, to, &driver)?;
-                (file.clone(), summary, format!("dataset '{from}' is '{to}' now"))
+                (file.clone(), summary, format!("dataset '{from}' renamed to '{to}'"))
             }
             Tool::Remove { file, names } => {
                 let known: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -112,18 +112,18 @@ impl TetVerb {
         } else {
             out::print(&format!("{file}: {what}, {}\n", format::bytes(summary.bytes)))?;
             for line in &summary.lost {
-                out::note(&format!("  not carried over: {line}"));
+                out::note(&format!("  not kept: {line}"));
             }
         }
         Ok(Outcome::Fine)
     }
 }
 
-/// An input that is one array, and the name that it has.
+/// An input that is a single array, and its name.
 fn array(input: &str) -> Result<(std::sync::Arc<dyn ArrayView>, Option<String>)> {
     let source = tesselle::open(input)?.default_table()?;
     let array = source.array().ok_or_else(|| {
-        Error::invalid(format!("'{input}' is not one array")).hint("name one of its arrays with #NAME")
+        Error::invalid(format!("'{input}' is not one array")).hint("select one of its arrays with #NAME")
     })?;
     let name = source.table().name();
     Ok((array, Some(name.to_owned()).filter(|name| !name.is_empty())))
@@ -148,7 +148,7 @@ fn add(
     if let Some(text) = settings.get("chunk") {
         let numbers: Option<Vec<u64>> = text.split(',').map(|word| word.trim().parse().ok()).collect();
         spec.chunk_shape = numbers.ok_or_else(|| {
-            Error::invalid(format!("chunk={text} is not a list of numbers")).hint("write it as 512,512")
+            Error::invalid(format!("chunk={text} is not a list of numbers")).hint("use the form 512,512")
         })?;
     }
     spec.level = settings.zstd_level()?;
@@ -156,12 +156,12 @@ fn add(
         Some("zstd") => Codec::Zstd,
         None | Some("raw") => Codec::Raw,
         Some(other) => {
-            return Err(Error::invalid(format!("codec={other} is not known")).hint("it is raw or zstd"));
+            return Err(Error::invalid(format!("codec={other} is not known")).hint("use raw or zstd"));
         }
     };
     let checksum = settings.parse::<bool>("checksum", "true or false")?;
     if (spec.level.is_some() || checksum == Some(true)) && spec.codec == Codec::Raw {
-        return Err(Error::invalid("level and checksum are for the codec zstd").hint("add --set codec=zstd"));
+        return Err(Error::invalid("level and checksum require the codec zstd").hint("add --set codec=zstd"));
     }
     let location = Location::local(file)?;
     let options = WriterOptions { checksum: checksum.unwrap_or(true), ..WriterOptions::default() };
@@ -179,8 +179,8 @@ fn append(dataset: &str, input: &str, axis: Option<&str>, driver: &Driver) -> Re
         (Some(name), _) => name.clone(),
         (None, [only]) => only.clone(),
         _ => {
-            return Err(Error::invalid(format!("there are {} datasets in it; name one", names.len()))
-                .hint("write FILE#DATASET"));
+            return Err(Error::invalid(format!("the file has {} datasets; select one", names.len()))
+                .hint("use FILE#DATASET"));
         }
     };
     let axis = match axis {

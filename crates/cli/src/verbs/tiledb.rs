@@ -1,4 +1,4 @@
-//! `tess tiledb`: what only TileDB arrays and groups have.
+//! `tess tiledb`: TileDB-specific tools.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ pub(crate) struct TileDb {
     #[command(subcommand)]
     tool: Tool,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
@@ -54,128 +54,128 @@ enum Tool {
         after_help = "Examples:\n  tess info points --json > schema.json && tess tiledb create more --schema schema.json\n  tess tiledb create points --like points.parquet --set kind=sparse --set dims=x,y --set domain.x=0:1000 --set domain.y=0:1000"
     )]
     Create {
-        /// The new array
+        /// New array
         array: String,
-        /// A table whose columns it gets
+        /// Table whose columns the array gets
         #[arg(long, value_name = "URI", required_unless_present = "schema")]
         like: Option<String>,
-        /// A file with the schema as JSON
+        /// File with the schema as JSON
         #[arg(long, value_name = "FILE", conflicts_with_all = ["like", "settings"])]
         schema: Option<std::path::PathBuf>,
-        /// A setting, e.g. kind=sparse, dims=x,y, filters=zstd; may be repeated
+        /// Setting, e.g. kind=sparse, dims=x,y, filters=zstd; repeatable
         #[arg(long = "set", value_name = "NAME=VALUE")]
         settings: Vec<String>,
     },
     /// Write the rows of a table into an array, as one fragment
     ///
-    /// Rows bring a column per dimension and per attribute. Rows of a dense array fill a box: with columns for the
-    /// dimensions in any order, without them in row-major order. An npy file fills a box of its shape.
+    /// Rows have a column per dimension and per attribute. Rows of a dense array fill a box: with dimension columns in
+    /// any order, without them in row-major order. An npy file fills a box of its shape.
     #[command(
         after_help = "Examples:\n  tess tiledb write points more.parquet --timestamp 1700000000000\n  tess tiledb write weather corner.npy --region 0:100,50:80\n  tess tiledb write weather cells.csv"
     )]
     Write {
-        /// The array
+        /// Array
         array: String,
-        /// The table with the rows: Arrow, Parquet, CSV, npy, or a container
+        /// Table with the rows: Arrow, Parquet, CSV, npy, or a container
         input: String,
-        /// The box of a dense array, in coordinates, the end not included [default: that of the rows, or all]
+        /// Box of a dense array, in coordinates, the end not included [default: that of the rows, or all]
         #[arg(long, value_name = "LO:HI,…", allow_hyphen_values = true)]
         region: Option<Selection>,
-        /// When the write happens, in milliseconds since the epoch [default: now]
+        /// Time of the write, in milliseconds since the epoch [default: now]
         #[arg(long, value_name = "TIME")]
         timestamp: Option<u64>,
     },
-    /// List the fragments that reads use, with what they state: cells, tiles, sizes, domains, statistics
+    /// List the fragments that reads use, with their metadata: cells, tiles, sizes, domains, statistics
     #[command(after_help = "Example:\n  tess tiledb fragments points --at 1700000000000")]
     Fragments {
-        /// The array
+        /// Array
         array: String,
     },
-    /// Merge fragments, commit files or metadata into one; what is merged stays until it is vacuumed
+    /// Merge fragments, commit files or metadata into one; the merged files are kept until they are vacuumed
     ///
-    /// With --between only fragments that were written in these times are merged.
+    /// With --between only fragments written in this time range are merged.
     #[command(
         after_help = "Examples:\n  tess tiledb consolidate points --dry-run\n  tess tiledb consolidate points --between 2024-05-01,2024-06-01\n  tess tiledb consolidate points --what commits"
     )]
     Consolidate {
-        /// The array
+        /// Array
         array: String,
-        /// What to consolidate
+        /// Files to consolidate
         #[arg(long, default_value = "fragments")]
         what: What,
-        /// Leave deleted cells out for good, so that no time travel finds them
+        /// Permanently remove deleted cells, so that time travel does not find them
         #[arg(long)]
         purge: bool,
         /// Only list the fragments that would be merged
         #[arg(long)]
         dry_run: bool,
     },
-    /// Remove what a consolidation has superseded
+    /// Remove files superseded by a consolidation
     #[command(
         after_help = "Examples:\n  tess tiledb vacuum points --dry-run\n  tess tiledb vacuum points --what fragments"
     )]
     Vacuum {
-        /// The array
+        /// Array
         array: String,
-        /// What to vacuum
+        /// Files to vacuum
         #[arg(long, default_value = "fragments")]
         what: What,
         /// Only list what would be removed
         #[arg(long)]
         dry_run: bool,
     },
-    /// Remove all fragments that were written between two times, for good
+    /// Permanently remove all fragments written between two times
     #[command(
         after_help = "Example:\n  tess tiledb delete-fragments points --between 1700000000000,1700000009999 --dry-run"
     )]
     DeleteFragments {
-        /// The array
+        /// Array
         array: String,
         /// Only list what would be removed
         #[arg(long)]
         dry_run: bool,
     },
-    /// Delete the cells of a sparse array for which a condition holds
+    /// Delete the cells of a sparse array that satisfy a condition
     #[command(after_help = "Example:\n  tess tiledb delete points --where 'z < 0'")]
     Delete {
-        /// The array
+        /// Array
         array: String,
-        /// The SQL condition
+        /// SQL condition
         #[arg(long = "where", value_name = "EXPR")]
         condition: Predicate,
-        /// Also delete cells where an attribute of the condition is null, as the engine does it
+        /// Also delete cells in which an attribute of the condition is null, as the engine does
         #[arg(long)]
         null_too: bool,
-        /// When it happens, in milliseconds since the epoch [default: now]
+        /// Time of the change, in milliseconds since the epoch [default: now]
         #[arg(long, value_name = "TIME")]
         timestamp: Option<u64>,
     },
-    /// Change the schema: attributes, enumerations, current domain; fragments keep what they were written with
+    /// Change the schema: attributes, enumerations, current domain; fragments keep their schema
     #[command(
         after_help = "Examples:\n  tess tiledb evolve points --add weight:FLOAT32 --drop z\n  tess tiledb evolve points --add-enumeration colors=red,green --add color:UINT8@colors\n  tess tiledb evolve points --extend-enumeration colors=blue\n  tess tiledb evolve points --expand x=0:999 --expand y=0:999"
     )]
     Evolve {
-        /// The array
+        /// Array
         array: String,
-        /// A new nullable attribute, perhaps with an enumeration and filters; may be repeated
+        /// New nullable attribute, optionally with an enumeration and filters; repeatable
         #[arg(long, value_name = "NAME:TYPE[@ENUMERATION][/FILTERS]")]
         add: Vec<String>,
-        /// An attribute to drop; may be repeated
+        /// Attribute to drop; repeatable
         #[arg(long, value_name = "NAME")]
         drop: Vec<String>,
-        /// A new enumeration of strings; may be repeated
+        /// New enumeration of strings; repeatable
         #[arg(long, value_name = "NAME=VALUE,…")]
         add_enumeration: Vec<String>,
-        /// Further values of an enumeration; may be repeated
+        /// More values for an enumeration; repeatable
         #[arg(long, value_name = "NAME=VALUE,…")]
         extend_enumeration: Vec<String>,
-        /// An enumeration to drop that no attribute uses; may be repeated
+        /// Unused enumeration to drop; repeatable
         #[arg(long, value_name = "NAME")]
         drop_enumeration: Vec<String>,
-        /// The current domain of a dimension, both ends included; dimensions that are not named keep theirs
+        /// Current domain of a dimension, both ends included; other dimensions keep theirs
         #[arg(long, value_name = "DIM=LOW:HIGH", allow_hyphen_values = true)]
         expand: Vec<String>,
-        /// When it happens, in milliseconds since the epoch [default: now]
+        /// Time of the change, in milliseconds since the epoch [default: now]
         #[arg(long, value_name = "TIME")]
         timestamp: Option<u64>,
     },
@@ -184,30 +184,30 @@ enum Tool {
         after_help = "Examples:\n  tess tiledb meta points\n  tess tiledb meta points --put units=m --remove note"
     )]
     Meta {
-        /// The array or group
+        /// Array or group
         array: String,
-        /// A value to set: an integer, a number, or text; may be repeated
+        /// Value to set: an integer, a number, or a string; repeatable
         #[arg(long, value_name = "KEY=VALUE")]
         put: Vec<String>,
-        /// A value to remove; may be repeated
+        /// Value to remove; repeatable
         #[arg(long, value_name = "KEY")]
         remove: Vec<String>,
     },
     /// Create a group, or add and remove members
     #[command(after_help = "Example:\n  tess tiledb group study --create --add-array a1 --add-group sub")]
     Group {
-        /// The group
+        /// Group
         group: String,
-        /// Create it
+        /// Create the group
         #[arg(long)]
         create: bool,
-        /// An array inside the group's folder; may be repeated
+        /// Array inside the group's folder; repeatable
         #[arg(long, value_name = "PATH")]
         add_array: Vec<String>,
-        /// A group inside the group's folder; may be repeated
+        /// Group inside the group's folder; repeatable
         #[arg(long, value_name = "PATH")]
         add_group: Vec<String>,
-        /// The name of a member to remove; may be repeated
+        /// Name of a member to remove; repeatable
         #[arg(long, value_name = "NAME")]
         remove: Vec<String>,
     },
@@ -279,11 +279,11 @@ impl TileDb {
         }
     }
 
-    /// Refuses times of reading where something is written: they would not do anything.
+    /// Fails for read times on writes, where they have no effect.
     fn refuse_times(&self, tool: &str) -> Result<()> {
         if self.read.options()?.between.is_some() {
             return Err(Error::invalid(format!("{tool} takes neither --at nor --between"))
-                .hint("--timestamp says when a change happens, where there is one"));
+                .hint("--timestamp sets the time of a change"));
         }
         Ok(())
     }
@@ -426,7 +426,7 @@ impl TileDb {
         if settings.get("dims").is_none_or(|dims| dims.trim().is_empty()) {
             // Numbered rows have a domain only once they are counted.
             return Err(Error::invalid("an empty array needs dimensions").hint(
-                "name them with --set dims=x,y; a dense array also needs --set domain.x=low:high for each",
+                "set them with --set dims=x,y; a dense array also needs --set domain.x=low:high for each",
             ));
         }
         let options = WriteOptions { settings, ..WriteOptions::default() };
@@ -452,7 +452,7 @@ impl TileDb {
         if writer.schema().kind == ArrayKind::Sparse {
             if region.is_some() {
                 return Err(Error::invalid(
-                    "--region is for dense arrays; sparse rows bring their coordinates",
+                    "--region is for dense arrays; sparse rows contain their coordinates",
                 ));
             }
             let options = SparseOptions { timestamp, ..SparseOptions::default() };
@@ -461,7 +461,7 @@ impl TileDb {
         let mut batches = rows.read_all()?;
         let mut region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
         if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
-            // A file that is an array has no names of ours: its values become those of the one attribute.
+            // A file that is an array has no matching column names: its values become those of the single attribute.
             let place = region.take().map_or_else(|| writer.dense_box(None), Ok)?;
             check_shape(&place, view.shape())?;
             region = Some(place);
@@ -504,7 +504,7 @@ impl TileDb {
         let Tool::Evolve { add, drop, add_enumeration, extend_enumeration, drop_enumeration, expand, .. } =
             &self.tool
         else {
-            return Err(Error::internal("evolve runs for its own call only"));
+            return Err(Error::internal("evolve was called for another command"));
         };
         self.refuse_times("evolve")?;
         let mut writer = self.open(array)?;
@@ -653,7 +653,8 @@ fn named_values(text: &str) -> Result<(&str, Vec<&str>)> {
 fn longer(writer: &ArrayWriter, text: &str) -> Result<Enumeration> {
     let (name, more) = named_values(text)?;
     let known = writer.enumeration(name).ok_or_else(|| {
-        Error::not_found(format!("enumeration '{name}' does not exist")).hint("--add-enumeration makes one")
+        Error::not_found(format!("enumeration '{name}' does not exist"))
+            .hint("create it with --add-enumeration")
     })?;
     known.with_strings(&more)
 }
@@ -690,7 +691,7 @@ fn expanded(writer: &ArrayWriter, expand: &[String]) -> Result<Vec<Bounds>> {
     ranges.into_iter().map(|range| range.ok_or_else(missing)).collect()
 }
 
-/// Refuses an array that has another shape than the box it is written to.
+/// Fails if the shape of an array differs from the box it is written to.
 fn check_shape(region: &[Bounds], shape: &[u64]) -> Result<()> {
     let len = |range: &Bounds| match (&range.low, &range.high) {
         (Scalar::Int(low), Scalar::Int(high)) => u64::try_from(high - low).ok()?.checked_add(1),
@@ -702,7 +703,7 @@ fn check_shape(region: &[Bounds], shape: &[u64]) -> Result<()> {
     }
     let wanted: Vec<u64> = wanted.into_iter().map(Option::unwrap_or_default).collect();
     Err(Error::invalid(format!("the input has the shape {shape:?}, the box {wanted:?}"))
-        .hint("name the box with --region"))
+        .hint("set the box with --region"))
 }
 
 /// The last column of a batch under another name: the values of an array, whose other columns are its axes.
@@ -711,7 +712,7 @@ fn values_as(batch: &RecordBatch, name: &str) -> Result<RecordBatch> {
     Ok(RecordBatch::try_from_iter([(name, ArrayRef::clone(values))])?)
 }
 
-/// An integer, a number, or text, by its look.
+/// An integer, a number, or a string, by its form.
 fn typed(text: &str) -> Result<MetadataValue> {
     if let Ok(integer) = text.parse::<i64>() {
         return Ok(MetadataValue::integer(integer));

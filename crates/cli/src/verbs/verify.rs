@@ -23,7 +23,7 @@ A folder that is not a container itself is walked, and every container in it is
 checked. A bad one does not stop the others. The exit code is 1 when data is
 damaged, else 3 when something could not be read.")]
 pub(crate) struct Verify {
-    /// The containers, folders with containers, or quoted patterns
+    /// Containers, folders with containers, or quoted patterns
     #[arg(required = true)]
     uris: Vec<String>,
 
@@ -31,11 +31,11 @@ pub(crate) struct Verify {
     #[arg(long, conflicts_with = "deep")]
     quick: bool,
 
-    /// Decode every piece and recompute every stored statistic
+    /// Decode every chunk, page or tile and recompute every stored statistic
     #[arg(long)]
     deep: bool,
 
-    /// As JSON: one report, or an object with `ok` and a list `reports` where there are several containers
+    /// Print JSON: one report, or an object with `ok` and a list `reports` for several containers
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -64,7 +64,7 @@ impl Verify {
         };
         if all.is_empty() && unreadable.is_empty() {
             return Err(
-                Error::invalid("there is no container in it").hint("tess verify names what it checks")
+                Error::invalid("no containers found").hint("give a file, or a folder with containers")
             );
         }
         let mut reports: Vec<Checked> = Vec::new();
@@ -89,7 +89,7 @@ impl Verify {
                     }
                     reports.push((uri.clone(), Ok(report)));
                 }
-                // One container at fault does not stop the others; its error is reported in its turn.
+                // One failing container does not stop the others; its error is reported in order.
                 Err(error) if many && error.kind() != ErrorKind::Canceled => {
                     fail(uri.clone(), &error, &mut reports);
                 }
@@ -143,7 +143,7 @@ fn to_json(reports: &[Checked], many: bool) -> Value {
 fn text(uri: &str, report: &Report) -> String {
     let verdict = if report.ok() { "ok" } else { "DAMAGED" };
     let mut text =
-        format!("{uri}: {verdict} ({}, {} pieces checked)\n", report.depth().name(), report.pieces);
+        format!("{uri}: {verdict} ({}, {} chunks checked)\n", report.depth().name(), report.pieces);
     for finding in report.findings() {
         let place =
             [finding.file.clone(), finding.piece.clone(), finding.offset.map(|o| format!("byte {o}"))];

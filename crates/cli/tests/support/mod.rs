@@ -1,4 +1,4 @@
-//! The binary, called as a script calls it.
+//! The binary, called as from a script.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
 use std::path::Path;

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`frame`] | width, base, packed distances from the base |
 //! | [`delta`] | first value, then [`frame`] over zig-zag differences |
-//! | [`rle`] | width, then runs and literal groups behind varint controls |
+//! | [`rle`] | width, then runs and literal groups after varint controls |
 //! | [`group`] | one control byte per four values, each 1 to 4 bytes |
 //! | [`pfor`] | width, listed exceptions, packed low bits |
 //!

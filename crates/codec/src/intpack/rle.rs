@@ -1,4 +1,4 @@
-//! Runs and literals: one byte of width, then groups behind a varint control: odd is a run (`count * 2 + 1`, one
+//! Runs and literals: one byte of width, then groups after a varint control: odd is a run (`count * 2 + 1`, one
 //! packed value), even are literals (`count * 2`, packed together). Each group starts on a whole byte.
 
 use super::{Int, bits};

@@ -5,19 +5,19 @@ use crate::driver::{Driver, parallel};
 use crate::error::{Error, Result};
 use crate::selection::Region;
 
-/// Reads of one tile or of no more than this are done by the calling thread: waking others takes longer.
+/// Reads of one tile, or of at most this many bytes, run on the calling thread: waking others takes longer.
 const SMALL: usize = 64 << 10;
 
 /// Reads `region` of `array` into `dst`, row-major, little-endian; `dst` has exactly the region's size.
 ///
-/// The destination is cut into bands along the first axis that has more than one position, one per row of tiles;
-/// bands are independent slices, so threads write to them without locks. Where there are fewer bands than threads,
-/// the tiles of a band are decoded in parallel first and then copied in parallel, row by row.
+/// The destination is split into bands along the first axis that has more than one position, one per row of tiles.
+/// Bands are independent slices, so threads write to them without locks. If there are fewer bands than threads, the
+/// tiles of a band are first decoded in parallel and then copied in parallel, row by row.
 pub fn read_region(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver) -> Result<()> {
     read(array, region, dst, driver, false)
 }
 
-/// Like [`read_region`] on the calling thread alone: for work that is spread over the driver's threads already.
+/// Like [`read_region`], but on the calling thread only: for work that is already spread over the driver's threads.
 pub fn read_region_here(
     array: &dyn ArrayView,
     region: &Region,
@@ -32,13 +32,13 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
     let shape = region.shape();
     let bytes = region.cells().and_then(|n| usize::try_from(n).ok()?.checked_mul(size));
     if bytes != Some(dst.len()) {
-        return Err(Error::internal("the destination has another size than the region"));
+        return Err(Error::internal("the destination size differs from the region size"));
     }
     if dst.is_empty() {
         return Ok(());
     }
     if region.spans.iter().zip(array.shape()).any(|(span, extent)| span.stop > *extent) {
-        return Err(Error::invalid("the region reaches beyond the array"));
+        return Err(Error::invalid("the region exceeds the array"));
     }
     let cut = Cut::new(array)?;
     if let Some(bytes) = cut.whole().filter(|_| region.is_whole(array.shape())) {
@@ -96,7 +96,7 @@ struct Band<'d> {
 }
 
 impl Band<'_> {
-    /// The tiles of the band. Before the banded axis there is one position, so one part, on each axis.
+    /// The tiles of the band. Axes before the banded axis have one position, and so one part, each.
     fn tiles<'g>(&self, grid: &'g TileGrid, banded: usize) -> impl Iterator<Item = Vec<TilePart>> + 'g {
         let mut lead: Vec<TilePart> =
             grid.axes.iter().take(banded).filter_map(|axis| axis.parts.first().copied()).collect();
@@ -139,7 +139,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The next tiles that are fetched together; nothing at the end.
+    /// The next tiles to fetch together; empty at the end.
     fn group(
         &self,
         tiles: &mut impl Iterator<Item = Vec<TilePart>>,

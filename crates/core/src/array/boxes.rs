@@ -17,7 +17,7 @@ pub struct CopyAxis {
 }
 
 /// Copies a box of cells of `size` bytes (1, 2, 4 or 8) whose first cell is the first of `src` and of `dst`; outermost
-/// axis first. `false`, and nothing is copied, where the box does not lie inside of both.
+/// axis first. Returns `false` and copies nothing if the box is not inside both.
 #[must_use]
 pub fn copy_box(size: usize, axes: &[CopyAxis], src: &[u8], dst: &mut [u8]) -> bool {
     if axes.iter().any(|axis| axis.len == 0) {
@@ -30,7 +30,7 @@ pub fn copy_box(size: usize, axes: &[CopyAxis], src: &[u8], dst: &mut [u8]) -> b
     if !inside(|axis| axis.src, src.len()) || !inside(|axis| axis.dst, dst.len()) {
         return false;
     }
-    // Longest runs first: axes that follow each other without a gap on both sides are one.
+    // Joins axes that follow each other without a gap on both sides into longer runs.
     let mut joined: Vec<CopyAxis> = Vec::with_capacity(axes.len());
     for axis in axes.iter().filter(|axis| axis.len > 1) {
         match joined.last_mut() {
@@ -74,7 +74,7 @@ fn copy_cells<const N: usize>(axis: CopyAxis, src: &[u8], dst: &mut [u8]) {
     let (src, dst) = (src.as_chunks::<N>().0, dst.as_chunks_mut::<N>().0);
     let (from, to) = ((axis.src / N).max(1), (axis.dst / N).max(1));
     match (from, to) {
-        // The common steps have loops of their own, which the compiler vectorises.
+        // The common steps have specialized loops, which the compiler vectorizes.
         (2, 1) => every::<N, 2>(src, dst, axis.len),
         (3, 1) => every::<N, 3>(src, dst, axis.len),
         (4, 1) => every::<N, 4>(src, dst, axis.len),
@@ -91,7 +91,7 @@ fn every<const N: usize, const STEP: usize>(src: &[[u8; N]], dst: &mut [[u8; N]]
     dst.iter_mut().take(len).zip(firsts).for_each(|(dst, src)| *dst = src);
 }
 
-/// One axis of a box that moves from one row-major buffer to another.
+/// One axis of a box copied between row-major buffers.
 #[derive(Debug, Clone, Copy)]
 pub struct AxisCopy {
     /// How many positions move.
@@ -108,18 +108,18 @@ pub struct AxisCopy {
     pub dst_extent: u64,
 }
 
-/// How a box of cells moves from one row-major buffer to another.
+/// A copy of a box of cells between row-major buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoxCopy {
     /// Outermost first.
     pub(crate) axes: Vec<CopyAxis>,
     /// Bytes of a cell.
     size: usize,
-    /// Bytes that are adjacent in both buffers: axes that are whole on both sides join into longer runs.
+    /// Bytes that are adjacent in both buffers: axes that are complete on both sides join into longer runs.
     run: usize,
     /// Where the first run starts in the source.
     pub src_start: usize,
-    /// Where the first run goes in the destination.
+    /// The position of the first run in the destination.
     pub dst_start: usize,
 }
 
@@ -151,22 +151,22 @@ impl BoxCopy {
         self.run == self.axes.iter().map(|axis| axis.len).product::<usize>() * self.size
     }
 
-    /// Bytes of the run, where there is one.
+    /// Bytes of the run, if there is one.
     pub(crate) fn run(&self) -> usize {
         self.run
     }
 
-    /// Bytes from the first cell of the box to the end of the last, in the source.
+    /// Bytes from the first cell of the box to the end of the last one in the source.
     pub(crate) fn src_reach(&self) -> usize {
         self.axes.iter().fold(self.size, |end, axis| end + axis.len.saturating_sub(1) * axis.src)
     }
 
-    /// Copies; `src` begins with the first cell of the box.
+    /// Copies; `src` starts with the first cell of the box.
     pub fn copy(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
         self.copy_rows(0, 0..self.axes.first().map_or(1, |axis| axis.len), src, dst)
     }
 
-    /// Copies the positions `rows` of one axis, to a destination that begins with the first of them.
+    /// Copies the positions `rows` of one axis to a destination that starts with the first of them.
     pub(crate) fn copy_rows(
         &self,
         axis: usize,
@@ -190,7 +190,7 @@ impl BoxCopy {
     }
 }
 
-/// Fills a buffer with one cell over and over.
+/// Fills a buffer with copies of one cell.
 pub fn fill(dst: &mut [u8], cell: &[u8]) {
     if let (Some(first), true) = (cell.first(), cell.iter().all(|byte| Some(byte) == cell.first())) {
         dst.fill(*first);

@@ -4,28 +4,30 @@ use std::ops::Range;
 
 use crate::selection::{Region, Span};
 
-/// The coordinates along `axis` of the cells `cells` (row-major positions in the region's result), where position 0
-/// of the axis has the coordinate `origin`.
-pub fn coordinates(region: &Region, axis: usize, cells: Range<u64>, origin: i64) -> Vec<i64> {
+/// What `of` makes of the positions along `axis` of the cells `cells` (row-major positions in the region's result).
+pub fn coordinates<T: Copy>(
+    region: &Region,
+    axis: usize,
+    cells: Range<u64>,
+    of: impl Fn(u64) -> T,
+) -> Vec<T> {
     let mut out = Vec::with_capacity((cells.end - cells.start) as usize);
     let Some(span) = region.spans.get(axis) else { return out };
-    // A coordinate stands still for `run` cells and repeats after `run * len`.
+    // A coordinate is constant for `run` cells and repeats after `run * len`.
     let run = region.spans.iter().skip(axis + 1).map(Span::len).product::<u64>().max(1);
-    let (len, step) = (span.len().max(1), span.step.cast_signed());
-    let first = origin.wrapping_add(span.start.cast_signed());
+    let len = span.len().max(1);
+    let position = |index: u64| span.start.wrapping_add(index.wrapping_mul(span.step));
     let mut at = cells.start;
     let mut index = (at / run) % len;
     while at < cells.end {
         if run == 1 {
             let n = (cells.end - at).min(len - index);
-            let start = index.cast_signed();
-            out.extend((start..start + n.cast_signed()).map(|i| first.wrapping_add(i.wrapping_mul(step))));
+            out.extend((index..index + n).map(|index| of(position(index))));
             at += n;
             index = 0;
         } else {
             let n = (run - at % run).min(cells.end - at);
-            let value = first.wrapping_add(index.cast_signed().wrapping_mul(step));
-            out.resize(out.len() + n as usize, value);
+            out.resize(out.len() + n as usize, of(position(index)));
             at += n;
             index = (index + 1) % len;
         }
@@ -59,7 +61,7 @@ mod tests {
                             10 + (region.spans[axis].start + index * region.spans[axis].step) as i64
                         })
                         .collect();
-                    assert_eq!(coordinates(&region, axis, start..end, 10), want);
+                    assert_eq!(coordinates(&region, axis, start..end, |at| 10 + at as i64), want);
                 }
             }
         }

@@ -4,7 +4,7 @@ use arrow_schema::DataType;
 
 /// A fixed-size number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub enum DType {
     I8,
     I16,
@@ -94,7 +94,7 @@ impl DType {
         }
     }
 
-    /// The type of an Arrow type, where it is one of these.
+    /// The type for an Arrow type, if there is one.
     pub fn from_arrow(data_type: &DataType) -> Option<Self> {
         Self::ALL.into_iter().find(|dtype| dtype.arrow() == *data_type)
     }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{ArrayView, DType, Place, clipped};
 use crate::error::{Error, Result};
 
-/// Bytes of a band of rows that is worked on as one tile.
+/// Bytes of a band of rows that is processed as one tile.
 const BAND: u64 = 4 << 20;
 
 /// A number that can be a cell.
@@ -59,7 +59,7 @@ pub struct MemoryArray {
 }
 
 impl MemoryArray {
-    /// Copies row-major cells. Fails where their number is not that of the shape.
+    /// Copies row-major cells. Fails if their number does not match the shape.
     pub fn from_slice<T: Cell>(cells: &[T], shape: impl IntoIterator<Item = u64>) -> Result<Self> {
         let mut bytes = Vec::with_capacity(size_of_val(cells));
         for cell in cells {
@@ -68,7 +68,7 @@ impl MemoryArray {
         Self::from_bytes(T::DTYPE, shape, bytes)
     }
 
-    /// Takes row-major little-endian bytes without a copy. Fails where their number is not that of the shape. A shape
+    /// Takes row-major little-endian bytes without a copy. Fails if their number does not match the shape. A shape
     /// without axes is one cell.
     pub fn from_bytes(
         dtype: DType,
@@ -95,7 +95,7 @@ impl MemoryArray {
         Ok(Self { dtype, shape, tile_shape, axis_names, origin, cells })
     }
 
-    /// Names the axes `[default: i0, i1, …]`. Fails where there are more or fewer names than axes.
+    /// Names the axes `[default: i0, i1, …]`. Fails if the number of names differs from the number of axes.
     pub fn with_axis_names<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Result<Self> {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         self.check_axes("names", names.len())?;
@@ -103,7 +103,8 @@ impl MemoryArray {
         Ok(self)
     }
 
-    /// Sets the coordinate of position 0 on each axis `[default: 0]`. Fails where there are more or fewer of them than axes.
+    /// Sets the coordinate of position 0 on each axis `[default: 0]`. Fails if the number of coordinates differs from
+    /// the number of axes.
     pub fn with_origin(mut self, origin: impl IntoIterator<Item = i128>) -> Result<Self> {
         let origin: Vec<i128> = origin.into_iter().collect();
         self.check_axes("origins", origin.len())?;
@@ -157,7 +158,7 @@ impl ArrayView for MemoryArray {
         let start = (position * most * row_bytes) as usize;
         let end = start + (count * row_bytes) as usize;
         if end > self.cells.len() {
-            return Err(Error::internal("a tile lies outside an array in memory"));
+            return Err(Error::internal("a tile is outside an array in memory"));
         }
         Ok(Place::Held(self.cells.slice(start..end)))
     }

@@ -1,8 +1,8 @@
-//! The array face: a regular grid of fixed-size numbers, cut into tiles.
+//! The array view: a regular grid of fixed-size numbers, divided into tiles.
 //!
-//! A format states where its tiles are and decodes one of them. Everything else is built here once, for every format:
-//! regions with steps, parallel assembly, reductions, and the table over a grid. Nothing here and no format reads by
-//! itself: the ranges of tiles are fetched by a driver, joined where they are near.
+//! A format states where its tiles are and decodes one of them. Everything else is implemented here once for all
+//! formats: regions with steps, parallel assembly, reductions, and the table over a grid. Neither this module nor a
+//! format performs reads: a driver fetches the ranges of tiles and coalesces nearby ones.
 
 mod assemble;
 mod boxes;
@@ -31,7 +31,9 @@ pub use narrow::narrow;
 pub(crate) use pieces::{Cut, Piece, Target};
 pub use place::{Answer, Ask, Place};
 pub(crate) use request::Request;
-pub use table::{GridColumn, GridTable};
+pub use table::{
+    AxisColumn, Coordinates, Grid, GridColumn, GridTable, GridValues, PartCost, ValuesRead, ValuesStep,
+};
 use tiles::touched;
 pub use tiles::{TileAxis, TileGrid, TilePart, clipped};
 
@@ -56,62 +58,62 @@ pub trait ArrayView: Send + Sync {
     /// The name of each axis.
     fn axis_names(&self) -> &[String];
 
-    /// The coordinate of position 0 on each axis; zeros where an axis counts positions.
+    /// The coordinate of position 0 on each axis; zero for axes that count positions.
     fn origin(&self) -> Vec<i128> {
         vec![0; self.shape().len()]
     }
 
-    /// What the ranges of places are fetched from; `None` where every tile is held in memory.
+    /// The storage from which ranges are fetched; `None` if every tile is in memory.
     fn storage(&self) -> Option<Arc<dyn Storage>> {
         None
     }
 
-    /// Where the tile at these grid coordinates is, of which `rows` (along the first axis, counted inside the tile) are
-    /// wanted. No I/O.
+    /// Locates the tile at these grid coordinates, of which `rows` (along the first axis, relative to the tile) are
+    /// requested. No I/O.
     fn locate(&self, tile: &[u64], rows: &Range<u64>) -> Result<Place>;
 
-    /// Goes on with [`ArrayView::locate`] by the answer to a [`Place::Ask`]. No I/O.
+    /// Continues [`ArrayView::locate`] with the answer to a [`Place::Ask`]. No I/O.
     fn locate_with(&self, tile: &[u64], ask: &Ask, answer: &Answer) -> Result<Place> {
         let _ = (tile, ask, answer);
-        Err(Error::internal("an array that asks nothing is answered"))
+        Err(Error::internal("an array received an answer without a question"))
     }
 
-    /// Decodes a tile from the ranges of its [`Place::Encoded`] into `dst`, which has room for the clipped box in row-major
-    /// order, little-endian. The cells of `rows`, the same as in [`ArrayView::locate`], must be written, the others may
-    /// be. No I/O.
+    /// Decodes a tile from the ranges of its [`Place::Encoded`] into `dst`, which has room for the clipped box in
+    /// row-major order, little-endian. The cells of `rows`, the same as in [`ArrayView::locate`], must be written; the
+    /// others may be. No I/O.
     fn decode(&self, tile: &[u64], rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
         let _ = (tile, rows, fetched, dst);
-        Err(Error::internal("a tile that is not encoded is decoded"))
+        Err(Error::internal("decode was called for a tile that is not encoded"))
     }
 
-    /// Whether [`ArrayView::decode`] decodes the wanted rows alone: `dst` has then room for no others. Tiles of such an array
-    /// are encoded or stored nowhere.
+    /// Whether [`ArrayView::decode`] decodes only the requested rows: `dst` then has room for these alone. All tiles of
+    /// such an array are encoded or fill.
     fn decodes_rows(&self) -> bool {
         false
     }
 
-    /// The bytes of a cell that is stored nowhere.
+    /// The bytes of a cell that is not stored.
     fn fill(&self) -> &[u8] {
         &[0]
     }
 
-    /// Whether every tile is [`Place::Raw`] or held, so that parts of a tile cost no more than what is read of them.
+    /// Whether every tile is [`Place::Raw`] or in memory, so that reading a part of a tile costs only that part.
     fn is_raw(&self) -> bool {
         false
     }
 
-    /// Where the whole array is in row-major order, where one raw or held place has it so.
+    /// The place of the whole array in row-major order, if it is one raw or in-memory place.
     fn whole(&self) -> Option<Place> {
         None
     }
 
-    /// What metadata states about the cells of a tile.
+    /// The metadata bounds of the cells of a tile.
     fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds> {
         let _ = tile;
         None
     }
 
-    /// What metadata states about all cells; by default only that none of them is null.
+    /// The metadata statistics of all cells; by default only that none of them is null.
     fn stats(&self) -> ColumnStats {
         ColumnStats { nulls: Known::Exact(0), ..ColumnStats::default() }
     }
@@ -125,7 +127,7 @@ pub trait ArrayView: Send + Sync {
     }
 }
 
-/// The whole array as one slice in row-major order, where it is in memory or its storage hands out its own memory.
+/// The whole array as one slice in row-major order, if it is in memory or its storage is zero-copy.
 pub fn contiguous(array: &dyn ArrayView) -> Result<Option<Bytes>> {
     let bytes = match array.whole() {
         Some(Place::Held(bytes)) => bytes,
@@ -133,16 +135,16 @@ pub fn contiguous(array: &dyn ArrayView) -> Result<Option<Bytes>> {
             let Some(storage) = array.storage().filter(|storage| storage.hints().zero_copy) else {
                 return Ok(None);
             };
-            // Nothing is moved, so nothing is counted.
-            let mut lent = storage.read(&range.file, std::slice::from_ref(&range.range))?;
-            lent.pop().ok_or_else(|| Error::internal("a storage answered nothing"))?
+            // Nothing is copied, so nothing is counted.
+            let mut borrowed = storage.read(&range.file, std::slice::from_ref(&range.range))?;
+            borrowed.pop().ok_or_else(|| Error::internal("a storage returned no range"))?
         }
         _ => return Ok(None),
     };
     let cells = Region::whole(array.shape()).cells();
     let size = cells.and_then(|n| n.checked_mul(array.dtype().size() as u64));
     if size != Some(bytes.len() as u64) {
-        return Err(Error::internal("an array as a whole has another size than its shape"));
+        return Err(Error::internal("the size of a contiguous array does not match its shape"));
     }
     Ok(Some(bytes))
 }

@@ -1,12 +1,12 @@
-//! Conditions on axis columns, turned into a smaller region.
+//! Narrowing of regions by conditions on axis columns.
 
 use crate::predicate::{Comparison, Predicate};
 use crate::scalar::Scalar;
 use crate::selection::{Region, Span};
 
-/// Narrows `region` by what `predicate` states about the axes of these names, whose coordinates are integers that begin
-/// with `origin`. The answer is whether the narrowed region holds exactly the matching rows; otherwise it holds all of
-/// them and others.
+/// Narrows `region` by the conditions of `predicate` on the axes with these names, whose coordinates are integers
+/// starting at `origin`. Returns whether the narrowed region contains exactly the matching rows; otherwise it contains
+/// a superset.
 pub fn narrow(predicate: &Predicate, names: &[&str], origin: &[i128], region: &mut Region) -> bool {
     let first = |axis: usize| origin.get(axis).copied().unwrap_or(0);
     let mut exact = true;
@@ -15,7 +15,7 @@ pub fn narrow(predicate: &Predicate, names: &[&str], origin: &[i128], region: &m
             Predicate::Always(true) => true,
             Predicate::Always(false) => {
                 region.spans.iter_mut().for_each(|span| keep(span, 0, 0));
-                // An array without axes has one cell, which no span leaves out.
+                // An array without axes has one cell, which no span excludes.
                 !region.spans.is_empty()
             }
             Predicate::Compare { column, op, value } => match axis(names, column, region) {
@@ -52,10 +52,10 @@ fn keep(span: &mut Span, lo: i128, hi: i128) {
     }
 }
 
-/// Narrows a span by `origin + position op value`; `false` where that cannot be said as a range.
+/// Narrows a span by `origin + position op value`; `false` if that is not a range.
 fn compare(span: &mut Span, origin: i128, op: Comparison, value: &Scalar) -> bool {
     const MOST: i128 = u64::MAX as i128;
-    // `below` counts the integers under the value, `upto` those under or at it.
+    // `below` counts the integers less than the value, `upto` those less than or equal to it.
     let (below, upto) = match value {
         Scalar::Int(n) => (*n, n.saturating_add(1)),
         Scalar::Bool(b) => (i128::from(*b), i128::from(*b) + 1),
@@ -108,7 +108,7 @@ mod tests {
     fn narrowed(text: &str) -> (Vec<u64>, bool) {
         let mut region = Region { spans: vec![Span { start: 1, stop: 20, step: 3 }] }; // 1 4 7 10 13 16 19
         let exact = narrow(&text.parse().unwrap(), &["x"], &[0], &mut region);
-        // The same coordinates, on an axis that begins elsewhere.
+        // The same coordinates on an axis with another origin.
         let mut shifted = Region { spans: vec![Span { start: 0, stop: 19, step: 3 }] };
         assert_eq!(narrow(&text.parse().unwrap(), &["x"], &[1], &mut shifted), exact, "{text}");
         assert_eq!(shifted.spans[0].len(), region.spans[0].len(), "{text}");

@@ -1,4 +1,4 @@
-//! How a region falls into pieces: along the tiles of the array, or at will where the array is in memory as a whole.
+//! Splitting of a region: along the tiles of the array, or freely if the whole array is in memory.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use super::{ArrayView, TileGrid, TilePart, contiguous};
 use crate::error::{Error, Result};
 use crate::selection::Region;
 
-/// Cells of a tile that is cut at will: large enough to keep a thread busy, small enough to share the work.
+/// Cells of a freely chosen tile: large enough to keep a thread busy, small enough to share the work.
 const CUT_CELLS: u64 = 1 << 20;
 /// The longest row of such a tile.
 const CUT_ROW: u64 = 1 << 16;
 
-/// Tiles that a thread fetches at once, and their decoded bytes at most.
+/// Maximum tiles that a thread fetches at once, and their decoded bytes.
 const GROUP_TILES: usize = 64;
 const GROUP_BYTES: u64 = 8 << 20;
 
-/// A box of a result, in positions of the result: where pieces go.
+/// A box of a result, in positions of the result, into which pieces are copied.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
     /// Its first position on each axis.
@@ -27,14 +27,14 @@ pub(crate) struct Target<'a> {
     pub(crate) shape: &'a [u64],
 }
 
-/// One tile of a region: what is wanted of it and where that goes.
+/// One tile of a region: the requested part and its target.
 #[derive(Debug)]
 pub(crate) struct Piece {
     /// The tile's place on the grid.
     pub(crate) tile: Vec<u64>,
-    /// The wanted rows along the first axis, from the first to the last.
+    /// The requested rows along the first axis, from the first to the last.
     pub(crate) rows: Range<u64>,
-    /// Bytes of the clipped tile, or of its wanted rows where only they are decoded.
+    /// Bytes of the clipped tile, or of its requested rows if only they are decoded.
     pub(crate) bytes: u64,
     /// From the clipped tile to the target.
     pub(crate) copy: BoxCopy,
@@ -43,23 +43,23 @@ pub(crate) struct Piece {
 /// An array, cut into tiles.
 pub(crate) struct Cut<'a> {
     pub(crate) array: &'a dyn ArrayView,
-    /// The array as a whole, and the tiles it is cut into.
+    /// The array as one slice, and its tile shape.
     whole: Option<(Bytes, Vec<u64>)>,
-    /// Decoded bytes of the tiles that are fetched together.
+    /// Decoded bytes of the tiles fetched together.
     group_bytes: u64,
 }
 
 impl<'a> Cut<'a> {
     pub(crate) fn new(array: &'a dyn ArrayView) -> Result<Self> {
         let whole = contiguous(array)?.map(|bytes| (bytes, cut(array.shape())));
-        // Where requests are not concurrent, larger groups would only leave the caches of the processor.
+        // Without concurrent requests, larger groups would only leave the processor caches.
         let hints = array.storage().map(|storage| storage.hints());
         let one = hints.filter(|hints| hints.concurrency == 1 && !hints.zero_copy);
         let group_bytes = one.map_or(GROUP_BYTES, |hints| hints.max_request.min(GROUP_BYTES));
         Ok(Self { array, whole, group_bytes })
     }
 
-    /// The tiles of the array alone, whatever is in memory.
+    /// Splits along the tiles of the array, even if it is in memory.
     pub(crate) fn along_tiles(array: &'a dyn ArrayView) -> Self {
         Self { array, whole: None, group_bytes: GROUP_BYTES }
     }
@@ -87,7 +87,7 @@ impl<'a> Cut<'a> {
             let step = grid.axes.first().map_or(1, |axis| axis.step);
             part.first..part.first + part.len.saturating_sub(1) * step + 1
         });
-        // What is decoded of the tile: first position and extent, where that is not all.
+        // The decoded part of the tile: first position and extent, if not all.
         let decoded = self.array.decodes_rows().then(|| (rows.start, rows.end - rows.start));
         let extent =
             |axis: usize, part: &TilePart| decoded.filter(|_| axis == 0).map_or(part.extent, |d| d.1);

@@ -1,4 +1,4 @@
-//! Where the cells of a tile are, and what must be known to find them.
+//! The place of a tile's cells, and the questions needed to find it.
 
 use std::sync::Arc;
 
@@ -12,13 +12,14 @@ use crate::task::ByteRange;
 pub enum Place {
     /// In memory: the clipped box in row-major order, little-endian.
     Held(Bytes),
-    /// Stored as it comes out: the clipped box in row-major order, little-endian. Any part of it can be fetched.
+    /// Stored uncompressed: the clipped box in row-major order, little-endian. Any part of it can be fetched.
     Raw(ByteRange),
-    /// Stored in these ranges, which [`ArrayView::decode`](super::ArrayView::decode) takes.
+    /// Stored in these ranges, which are passed to [`ArrayView::decode`](super::ArrayView::decode).
     Encoded(Vec<ByteRange>),
-    /// Nowhere: every cell is [`ArrayView::fill`](super::ArrayView::fill).
+    /// Not stored: every cell is [`ArrayView::fill`](super::ArrayView::fill).
     Fill,
-    /// Found by the answer to this, which [`ArrayView::locate_with`](super::ArrayView::locate_with) takes.
+    /// Requires the answer to this question, which is passed to
+    /// [`ArrayView::locate_with`](super::ArrayView::locate_with).
     Ask(Ask),
 }
 
@@ -34,26 +35,26 @@ pub enum Ask {
 /// The answer to an [`Ask`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The size of the file; `None` where there is none.
+    /// The size of the file; `None` if it does not exist.
     Size(Option<u64>),
     /// The bytes.
     Bytes(Bytes),
 }
 
 impl Answer {
-    /// The size that was asked for.
+    /// The requested size.
     pub fn size(&self) -> Result<Option<u64>> {
         match self {
             Self::Size(size) => Ok(*size),
-            Self::Bytes(_) => Err(Error::internal("bytes answer the question for a size")),
+            Self::Bytes(_) => Err(Error::internal("a question for a size was answered with bytes")),
         }
     }
 
-    /// The bytes that were asked for.
+    /// The requested bytes.
     pub fn bytes(&self) -> Result<&Bytes> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
-            Self::Size(_) => Err(Error::internal("a size answers the question for bytes")),
+            Self::Size(_) => Err(Error::internal("a question for bytes was answered with a size")),
         }
     }
 }

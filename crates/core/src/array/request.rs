@@ -1,4 +1,4 @@
-//! Pieces on their way: located, then fetched, then decoded into their places.
+//! Reading of pieces: located, then fetched, then decoded into the target.
 
 use std::collections::HashSet;
 use std::ops::{Deref, Range};
@@ -12,7 +12,7 @@ use crate::driver::{Driver, fetch, sizes};
 use crate::error::{Error, Result};
 use crate::task::ByteRange;
 
-/// Pieces of one array, and what must be fetched for them.
+/// Pieces of one array, and the ranges to fetch for them.
 #[derive(Debug)]
 pub(crate) struct Request {
     pieces: Vec<Piece>,
@@ -20,12 +20,12 @@ pub(crate) struct Request {
     ranges: Vec<ByteRange>,
 }
 
-/// Where the cells of a piece come from.
+/// The source of a piece's cells.
 #[derive(Debug)]
 enum Source {
-    /// A buffer that holds the tile, or the whole array.
+    /// A buffer with the tile, or with the whole array.
     Held(Bytes),
-    /// The range of this number, from the first wanted cell to the last.
+    /// The range with this index, from the first requested cell to the last.
     Raw(usize),
     /// The ranges of these numbers, decoded.
     Encoded(Range<usize>),
@@ -33,10 +33,10 @@ enum Source {
     Asking(Ask),
 }
 
-/// The cells of a piece, from the first wanted one on.
+/// The cells of a piece, from the first requested one on.
 #[derive(Debug)]
 pub(crate) enum Cells<'s> {
-    /// A slice of a buffer that others hold too.
+    /// A slice of a shared buffer.
     Shared(Bytes),
     /// The scratch buffer of the caller.
     Scratch(&'s [u8]),
@@ -74,7 +74,7 @@ impl Request {
         &self.pieces
     }
 
-    /// What must be answered before the ranges are known, each question once.
+    /// The questions to answer before the ranges are known, without duplicates.
     pub(crate) fn asks(&self) -> Vec<Ask> {
         let mut seen = HashSet::new();
         let asks = self.sources.iter().filter_map(|source| match source {
@@ -84,7 +84,7 @@ impl Request {
         asks.filter(|ask| seen.insert(*ask)).cloned().collect()
     }
 
-    /// Goes on with the answers to some of the questions.
+    /// Continues with the answers to some of the questions.
     pub(crate) fn answer(&mut self, array: &dyn ArrayView, answered: &[(Ask, Answer)]) -> Result<()> {
         let known: std::collections::HashMap<&Ask, &Answer> =
             answered.iter().map(|(ask, answer)| (ask, answer)).collect();
@@ -99,12 +99,12 @@ impl Request {
         Ok(())
     }
 
-    /// What must be fetched, once nothing is asked any more.
+    /// The ranges to fetch, once no questions are left.
     pub(crate) fn ranges(&self) -> &[ByteRange] {
         &self.ranges
     }
 
-    /// Asks and fetches all there is to ask and to fetch.
+    /// Resolves all questions and fetches all ranges.
     pub(crate) fn fetch(&mut self, array: &dyn ArrayView, driver: &Driver) -> Result<Vec<Bytes>> {
         let storage = || array.storage().ok_or_else(|| Error::internal("an array has no storage"));
         loop {
@@ -124,7 +124,7 @@ impl Request {
         fetch(&*storage()?, &self.ranges, driver.counters())
     }
 
-    /// The one range that holds the cells of all pieces in the order of the target, where there is such a range.
+    /// The single range with the cells of all pieces in target order, if there is one.
     pub(crate) fn one_range(&self) -> Option<ByteRange> {
         let mut joined: Option<ByteRange> = None;
         let mut dst = 0;
@@ -152,7 +152,7 @@ impl Request {
         encoded.filter(|(_, source)| matches!(source, Source::Encoded(_))).map(|(piece, _)| piece.bytes).sum()
     }
 
-    /// The cells of piece number `at`; `scratch` is a buffer to decode into, whose content is free.
+    /// The cells of piece number `at`; `scratch` is a decode buffer with arbitrary content.
     pub(crate) fn cells<'s>(
         &self,
         at: usize,
@@ -180,7 +180,7 @@ impl Request {
         }
     }
 
-    /// Puts the cells of piece number `at` into the target.
+    /// Copies the cells of piece number `at` into the target.
     pub(crate) fn place(
         &self,
         at: usize,
@@ -196,7 +196,7 @@ impl Request {
             && piece.copy.run() == size
             && let Some(place) = target.get_mut(piece.copy.dst_start..piece.copy.dst_start + size)
         {
-            // The whole tile is one run of the target: decode straight into it.
+            // The whole tile is one run of the target, so it is decoded directly into it.
             return write(piece, source, array, fetched, place);
         }
         let cells = self.cells(at, array, fetched, scratch)?;
@@ -209,7 +209,7 @@ impl Request {
     }
 }
 
-/// Writes the tile of a piece, at least the wanted rows of it.
+/// Writes the tile of a piece, at least its requested rows.
 fn write(
     piece: &Piece,
     source: &Source,
@@ -226,7 +226,7 @@ fn write(
 }
 
 impl Source {
-    /// Takes over a place; its ranges are added to `ranges`.
+    /// Converts a place; its ranges are appended to `ranges`.
     fn at(place: Place, piece: &Piece, ranges: &mut Vec<ByteRange>) -> Result<Self> {
         match place {
             Place::Held(bytes) if bytes.len() as u64 == piece.bytes => Ok(Self::Held(bytes)),
@@ -252,7 +252,7 @@ impl Source {
     }
 }
 
-/// The files whose sizes are asked for, and the ranges.
+/// The files whose sizes are requested, and the ranges.
 pub(crate) fn split(asks: &[Ask]) -> (Vec<std::sync::Arc<str>>, Vec<ByteRange>) {
     let (mut files, mut ranges) = (Vec::new(), Vec::new());
     for ask in asks {
@@ -264,7 +264,7 @@ pub(crate) fn split(asks: &[Ask]) -> (Vec<std::sync::Arc<str>>, Vec<ByteRange>) 
     (files, ranges)
 }
 
-/// The questions for sizes, or those for bytes, with what a driver fetched for them.
+/// The questions for sizes, or those for bytes, with the fetched answers.
 pub(crate) fn answers(asks: &[Ask], fetched: &[Bytes], for_sizes: bool) -> Result<Vec<(Ask, Answer)>> {
     let asked: Vec<&Ask> = asks.iter().filter(|ask| matches!(ask, Ask::Size(_)) == for_sizes).collect();
     if asked.len() != fetched.len() {
@@ -276,7 +276,7 @@ pub(crate) fn answers(asks: &[Ask], fetched: &[Bytes], for_sizes: bool) -> Resul
             Ask::Size(_) => Answer::Size(match bytes.as_ref() {
                 [] => None,
                 bytes => Some(u64::from_le_bytes(
-                    bytes.try_into().map_err(|_| Error::internal("a size has another width"))?,
+                    bytes.try_into().map_err(|_| Error::internal("a size does not have 8 bytes"))?,
                 )),
             }),
         };
@@ -285,7 +285,7 @@ pub(crate) fn answers(asks: &[Ask], fetched: &[Bytes], for_sizes: bool) -> Resul
     answers.collect()
 }
 
-/// A buffer of `size` bytes. Fresh memory is zeroed by the system when it is touched, which may be in part only.
+/// A buffer of `size` bytes. The system zeroes fresh memory when it is touched, which may be only in part.
 fn room(scratch: &mut Vec<u8>, size: usize) -> &mut [u8] {
     if scratch.len() < size {
         *scratch = vec![0; size];
@@ -294,5 +294,5 @@ fn room(scratch: &mut Vec<u8>, size: usize) -> &mut [u8] {
 }
 
 fn unfetched() -> Error {
-    Error::internal("not all was fetched that was asked for")
+    Error::internal("not all requested ranges were fetched")
 }

@@ -1,14 +1,14 @@
-//! Which tiles a region touches: a list per axis, so that planning costs the touched tiles, not all of them.
+//! The tiles touched by a region: a list per axis, so that planning costs the touched tiles, not all of them.
 
 use crate::error::{Error, Result};
 use crate::selection::Region;
 
-/// The part of a region that lies in one tile, on one axis.
+/// The part of a region inside one tile, on one axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TilePart {
     /// Grid coordinate of the tile.
     pub tile: u64,
-    /// First wanted position, counted inside the tile.
+    /// First requested position, relative to the tile.
     pub first: u64,
     /// How many positions are wanted.
     pub len: u64,
@@ -44,7 +44,7 @@ pub fn clipped(shape: &[u64], tile_shape: &[u64], tile: &[u64]) -> Vec<u64> {
 pub(super) fn touched(tile_shape: &[u64], region: &Region) -> u64 {
     let axes = region.spans.iter().zip(tile_shape).map(|(span, tile)| {
         let (len, tile) = (span.len(), (*tile).max(1));
-        // Positions that are further apart than a tile is long have a tile each.
+        // Positions that are further apart than a tile is long are in different tiles.
         if len == 0 || span.step > tile {
             return len;
         }
@@ -54,7 +54,7 @@ pub(super) fn touched(tile_shape: &[u64], region: &Region) -> u64 {
     axes.fold(1, u64::saturating_mul)
 }
 
-/// Most touched tiles along one axis. What a file claims of its shape must not decide how much memory a plan takes.
+/// Maximum touched tiles along one axis. The shape stated in a file must not determine the memory of a plan.
 const MOST_PARTS: u64 = 1 << 27;
 
 impl TileGrid {
@@ -67,8 +67,8 @@ impl TileGrid {
             let tile = tile.max(1);
             let distance = span.stop.min(shape).saturating_sub(span.start);
             if span.len().min(distance / tile) > MOST_PARTS {
-                return Err(Error::limit("the region touches more tiles than can be planned")
-                    .hint("ask for smaller regions"));
+                return Err(Error::limit("the region touches more tiles than a plan can have")
+                    .hint("read smaller regions"));
             }
             let mut parts = Vec::new();
             let mut next = span.start;
@@ -95,7 +95,7 @@ impl TileGrid {
         Ok(Self { axes: axes.collect::<Result<_>>()? })
     }
 
-    /// How many tiles are touched; `None` beyond 64 bits.
+    /// The number of touched tiles; `None` if it exceeds 64 bits.
     pub fn count(&self) -> Option<u64> {
         self.axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.parts.len() as u64))
     }

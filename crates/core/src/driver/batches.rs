@@ -1,18 +1,19 @@
-//! Running a plan: tasks on the pool, batches out one by one.
+//! Running a plan: tasks run on the pool, batches come out one by one.
 //!
-//! A task never holds a thread while it waits for its consumer: when enough of its batches wait, it is put aside and
-//! goes on when they are taken. So any number of runs can be open on one pool, whoever reads them in whatever order.
+//! A task never blocks a thread while it waits for its consumer: when enough of its batches are pending, it is put
+//! aside, and it continues when they are taken. So any number of runs can be open on one pool, read by any consumers in
+//! any order.
 //!
 //! Why no run waits forever, for any budget, number of threads and interleaving of consumers:
 //!
-//! 1. Nobody waits for memory. A lease is taken or it is not. A run without a started task starts one even if it gets
-//!    no lease; a run with one does not need another to go on.
-//! 2. Nobody waits for a thread but the pool's own queue. A task on a thread steps until it pauses or ends; it takes
-//!    no lock that is held across a step, and does not wait for a consumer. So everything in the queue gets its turn.
-//! 3. A consumer waits only for a task that is on a thread or in the queue: one that paused has batches waiting, which
-//!    are handed out first, and goes on at the latest when the last but one of them is taken; one that ended is removed.
+//! 1. No run waits for memory. A lease is granted or not. A run without a started task starts one even without a lease;
+//!    a run with a started task does not need another lease to continue.
+//! 2. Tasks wait for threads only in the pool's queue. A task on a thread steps until it pauses or ends; it takes no
+//!    lock that is held across a step, and does not wait for a consumer. So everything in the queue gets its turn.
+//! 3. A consumer waits only for a task that is on a thread or in the queue: a paused task has pending batches, which
+//!    are returned first, and continues at the latest when the last but one of them is taken; an ended task is removed.
 //! 4. A consumer on a thread of the pool works on the queue while it waits, so it may be the only thread.
-//! 5. Cancellation wakes every consumer, whatever its tasks are doing.
+//! 5. Cancellation wakes every consumer, regardless of the state of its tasks.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
@@ -38,16 +39,16 @@ pub enum Order {
     /// That of the plan.
     #[default]
     Plan,
-    /// As they are ready.
+    /// As they become ready.
     Any,
 }
 
-/// Batches that may wait per task, however large they are.
+/// Batches that may be pending per task, regardless of their size.
 const AHEAD: usize = 2;
-/// More may wait while they are small: tasks that come later in the plan work ahead, and nobody is woken for every batch.
-/// What the task has leased bounds them too, so that many cheap tasks do not hold more than the budget together.
+/// Bytes up to which more batches may be pending: later tasks of the plan work ahead, and the consumer is not woken for
+/// every batch. The task's lease bounds them too, so that many cheap tasks together stay within the budget.
 const AHEAD_BYTES: u64 = 4 << 20;
-/// Most batches that wait per task; a task that is further ahead pauses.
+/// Maximum pending batches per task; a task that is further ahead pauses.
 const MOST_AHEAD: usize = 32;
 
 /// The batches of a plan. Dropping it stops the work.
@@ -57,7 +58,7 @@ pub struct Batches {
     failed: bool,
 }
 
-/// What the consumer and the threads share.
+/// State shared by the consumer and the threads.
 struct Run {
     driver: Driver,
     storage: Arc<dyn Storage>,
@@ -71,7 +72,7 @@ struct State {
     started: usize,
     /// Tasks that are on a thread or about to be.
     active: usize,
-    /// Started tasks by their place in the plan, until their last batch is taken.
+    /// Started tasks by their position in the plan, until their last batch is taken.
     slots: BTreeMap<usize, Slot>,
     /// Who asked last and does not wait.
     waker: Option<Waker>,
@@ -86,7 +87,7 @@ struct Slot {
     room: u64,
     paused: Option<Running>,
     ended: Option<Result<()>>,
-    /// Held until the batches are taken: they are what the memory is for.
+    /// Kept until the batches are taken, because they occupy the memory.
     _lease: Option<Lease>,
 }
 
@@ -123,7 +124,7 @@ struct Running {
 impl Driver {
     /// Runs `plan`, fetching from `storage`.
     ///
-    /// At most one task per thread is under way, fewer when the memory budget says so; one always may.
+    /// At most one task per thread is in progress, fewer if the memory budget requires it, but always at least one.
     pub fn batches(&self, storage: Arc<dyn Storage>, plan: Plan, order: Order) -> Batches {
         let driver = self.clone();
         driver.counters.add(&plan.stats());
@@ -145,7 +146,7 @@ impl Driver {
 
 impl Wake for Run {
     fn wake(&self) {
-        // Under the lock, so that a consumer that has just looked is waiting already.
+        // Under the lock, so that a consumer that has just checked is already waiting.
         self.announce(self.lock());
     }
 }
@@ -263,7 +264,7 @@ impl Run {
         }
     }
 
-    /// Waits until a task has something to report. A thread of the pool helps instead: it may be the only one.
+    /// Waits until a task reports something. A thread of the pool helps instead: it may be the only one.
     fn wait<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         if self.driver.pool.current_thread_index().is_none() {
             return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -279,12 +280,12 @@ impl Run {
     /// Starts tasks while threads and memory allow; always at least one.
     fn start_tasks(self: &Arc<Self>, state: &mut State) {
         let threads = self.driver.threads();
-        // Tasks that have ended early wait for those before them; others may use their threads meanwhile.
+        // Tasks that ended early wait for earlier ones; others may use their threads meanwhile.
         while state.active < threads && state.slots.len() < threads * 2 {
             let Some(cost) = state.waiting.front().map(|task| task.cost()) else { return };
             let lease = self.driver.budget.try_take(cost.memory);
-            // Without memory the end of an own task is awaited. Where there is none, somebody else holds the memory,
-            // perhaps until this run is done: then one task goes beyond the budget rather than never.
+            // Without memory, the run waits for one of its own tasks to end. If it has none, another run holds the
+            // memory, perhaps until this run is done: then one task exceeds the budget so that the run can proceed.
             if lease.is_none() && !state.slots.is_empty() {
                 return;
             }
@@ -314,7 +315,7 @@ impl Run {
         let mut state = self.lock();
         let tasks = (std::mem::take(&mut state.waiting), std::mem::take(&mut state.slots));
         drop(state);
-        // What tasks do when they are dropped must not happen under the lock.
+        // Drop handlers of tasks must not run under the lock.
         drop(tasks);
     }
 
@@ -350,8 +351,8 @@ impl Run {
 }
 
 impl Driver {
-    /// Steps one task to its end on this thread, for callers that bring their own threads. `emit` takes each batch
-    /// and may break the work off.
+    /// Steps one task to its end on this thread, for callers with their own threads. `emit` receives each batch and may
+    /// stop the work.
     pub fn run_task(
         &self,
         storage: &dyn Storage,
@@ -368,9 +369,9 @@ impl Driver {
         Ok(())
     }
 
-    /// The next batch of one task, decoded on this thread, for callers that bring their own threads and want to
-    /// rest between batches; `None` when there is no more. `cost` is what the task said before its first step. A
-    /// panic inside the task is an error.
+    /// Returns the next batch of one task, decoded on this thread, for callers with their own threads that pause
+    /// between batches; `None` at the end. `cost` is the task's cost before its first step. A panic inside the task is
+    /// an error.
     pub fn next_batch(
         &self,
         storage: &dyn Storage,
@@ -391,7 +392,7 @@ impl Driver {
         std::panic::catch_unwind(step).unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
-    /// The next batch of a task; `None` when there is no more, or none is wanted.
+    /// The next batch of a task; `None` at the end, or if no more are needed.
     fn step_to_batch(
         &self,
         storage: &dyn Storage,
@@ -426,7 +427,7 @@ impl Driver {
     }
 }
 
-/// A panic is a defect of ours; it ends the run, not the process.
+/// A panic is a bug in this library; it ends the run, not the process.
 pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     match text.or_else(|| panic.downcast_ref::<String>().cloned()) {

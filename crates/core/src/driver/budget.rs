@@ -1,8 +1,9 @@
-//! Memory for work under way.
+//! Memory for work in progress.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Hands out a fixed number of bytes. Nobody waits for them: who asks for more than is free is refused, and decides.
+/// A fixed number of bytes to lease. Requests never block: a request for more than is free returns `None`, and the
+/// caller decides.
 #[derive(Debug)]
 pub struct Budget {
     total: u64,
@@ -15,18 +16,18 @@ impl Budget {
         Self { total, used: Mutex::new(0) }
     }
 
-    /// All of it.
+    /// The total.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// What is in use.
+    /// The bytes in use.
     pub fn used(&self) -> u64 {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes `bytes`, or nothing when they are not free. A request beyond the whole budget counts as the whole, so
-    /// that one large task can run alone rather than never.
+    /// Leases `bytes`, or returns `None` if they are not free. A request larger than the whole budget counts as the
+    /// whole budget, so that one large task can run alone.
     pub fn try_take(self: &Arc<Self>, bytes: u64) -> Option<Lease> {
         let bytes = bytes.min(self.total);
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,7 +40,7 @@ impl Budget {
     }
 }
 
-/// Bytes of a budget; given back when dropped.
+/// Leased bytes of a budget; returned on drop.
 #[derive(Debug)]
 pub struct Lease {
     budget: Arc<Budget>,
@@ -52,7 +53,7 @@ impl Drop for Lease {
     }
 }
 
-/// A quarter of what the machine has free, at least 256 MiB; 1 GiB where the system does not tell.
+/// A quarter of the machine's free memory, at least 256 MiB; 1 GiB if the system does not report it.
 pub(super) fn default_memory() -> u64 {
     const LEAST: u64 = 256 << 20;
     let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {

@@ -1,4 +1,4 @@
-//! Stopping work from elsewhere: a signal handler, a server, another language.
+//! Cancellation from elsewhere: a signal handler, a server, another language.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Stops work, once and for all. Clones are the same token.
+/// A permanent cancellation of work. Clones are the same token.
 ///
-/// Tokens form a tree: canceling one cancels every token made from it, and wakes whoever waits under it; those above
-/// and beside it go on.
+/// Tokens form a tree: canceling one cancels every token derived from it and wakes everything that waits under it.
+/// Parents and siblings are unaffected.
 #[derive(Clone, Default)]
 pub struct CancelToken(Arc<Node>);
 
@@ -17,22 +17,22 @@ pub struct CancelToken(Arc<Node>);
 struct Node {
     canceled: AtomicBool,
     below: Mutex<Below>,
-    /// Kept alive: a token is reached from above through all between.
+    /// Kept alive: a token is reached from above through all nodes in between.
     _above: Vec<Arc<Node>>,
 }
 
-/// What is told when a token is canceled.
+/// The children and wakers to notify when a token is canceled.
 #[derive(Default)]
 struct Below {
     children: Vec<Weak<Node>>,
     wakers: Vec<Weak<dyn Wake>>,
-    /// Entries at which those that are gone are swept out next.
+    /// The number of entries at which dropped ones are swept.
     sweep_at: usize,
 }
 
-/// Waits for something, and wants to know that the wait is over.
+/// A waiter that is notified of cancellation.
 pub trait Wake: Send + Sync {
-    /// The token is canceled. Called once, perhaps from a thread that must not wait long.
+    /// Called once when the token is canceled, perhaps on a thread that must not block for long.
     fn wake(&self);
 }
 
@@ -48,7 +48,7 @@ impl CancelToken {
         Self::default()
     }
 
-    /// A token that ends with this one, or alone. Under a canceled token it is canceled from the beginning.
+    /// A token that is canceled with this one, or alone. A child of a canceled token is canceled from the start.
     #[must_use]
     pub fn child(&self) -> Self {
         let child = Self(Arc::new(Node { _above: vec![Arc::clone(&self.0)], ..Node::default() }));
@@ -56,7 +56,7 @@ impl CancelToken {
         child
     }
 
-    /// A token that ends with this one, with `other`, or alone.
+    /// A token that is canceled with this one, with `other`, or alone.
     #[must_use]
     pub fn joined(&self, other: &Self) -> Self {
         let above = vec![Arc::clone(&self.0), Arc::clone(&other.0)];
@@ -77,7 +77,7 @@ impl CancelToken {
         }
     }
 
-    /// Cancels this token and all made from it.
+    /// Cancels this token and all derived ones.
     pub fn cancel(&self) {
         let mut nodes = vec![Arc::clone(&self.0)];
         while let Some(node) = nodes.pop() {
@@ -95,7 +95,7 @@ impl CancelToken {
         self.0.canceled.load(Ordering::Acquire)
     }
 
-    /// An error once it is canceled.
+    /// Returns an error once the token is canceled.
     pub fn check(&self) -> Result<()> {
         if self.is_canceled() {
             return Err(Error::new(ErrorKind::Canceled, "the work was canceled"));
@@ -103,7 +103,7 @@ impl CancelToken {
         Ok(())
     }
 
-    /// Wakes `waker` when this token is canceled; at once if it is. It is forgotten when it is dropped.
+    /// Wakes `waker` when this token is canceled; immediately if it already is. A dropped waker is forgotten.
     pub fn wake(&self, waker: &Arc<impl Wake + 'static>) {
         let mut below = self.0.lock();
         if self.is_canceled() {
@@ -115,7 +115,7 @@ impl CancelToken {
         below.wakers.push(weak);
     }
 
-    /// Whether any work that can be canceled is under way.
+    /// Whether any cancelable work is in progress.
     pub fn is_used(&self) -> bool {
         let below = self.0.lock();
         below.children.iter().any(|child| child.strong_count() > 0)
@@ -130,7 +130,7 @@ impl Node {
 }
 
 impl Below {
-    /// Forgets those that are gone, each time as many have come as there were.
+    /// Removes dropped entries whenever their number has doubled.
     fn sweep(&mut self) {
         if self.children.len() + self.wakers.len() < self.sweep_at.max(16) {
             return;
@@ -169,7 +169,7 @@ mod tests {
         assert!(!root.is_canceled() && !right.is_canceled());
         assert_eq!(count.0.load(Ordering::Relaxed), 1);
         leaf.wake(&count);
-        assert_eq!(count.0.load(Ordering::Relaxed), 2, "it is canceled already");
+        assert_eq!(count.0.load(Ordering::Relaxed), 2, "it is already canceled");
         assert_eq!(leaf.check().unwrap_err().kind(), ErrorKind::Canceled);
         root.cancel();
         assert!(right.is_canceled());

@@ -12,10 +12,10 @@ use crate::stats::RunStats;
 use crate::storage::{IoHints, Storage};
 use crate::task::ByteRange;
 
-/// Fetches `ranges` in their order, joining near ones of one file as the storage likes it.
+/// Fetches `ranges` in order, coalescing nearby ones of one file as the storage prefers.
 pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -> Result<Vec<Bytes>> {
     if let [only] = ranges {
-        // Walks along a file ask so, again and again.
+        // The common case of sequential walks along a file.
         let bytes_fetched = only.range.end.saturating_sub(only.range.start);
         counters.add(&RunStats { requests: 1, bytes_fetched, ..RunStats::default() });
         return storage.read(&only.file, std::slice::from_ref(&only.range));
@@ -54,7 +54,7 @@ pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -
     Ok(answers)
 }
 
-/// The sizes of files in their order, as 8 little-endian bytes each; no bytes where there is no such file.
+/// The sizes of files in order, as 8 little-endian bytes each; empty for a missing file.
 pub fn sizes(storage: &dyn Storage, files: &[Arc<str>], counters: &Counters) -> Result<Vec<Bytes>> {
     if files.is_empty() {
         return Ok(Vec::new());
@@ -66,7 +66,7 @@ pub fn sizes(storage: &dyn Storage, files: &[Arc<str>], counters: &Counters) -> 
     Ok(sizes.into_iter().map(bytes).collect())
 }
 
-/// Joins sorted ranges that overlap or lie closer than the gap, up to the largest request.
+/// Joins sorted ranges that overlap or are closer than the gap, up to the largest request.
 fn coalesce(sorted: &[Range<u64>], hints: IoHints) -> Vec<Range<u64>> {
     let mut requests: Vec<Range<u64>> = Vec::new();
     for range in sorted {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_tell_missing_files_from_empty_ones() {
+    fn sizes_distinguish_missing_files_from_empty_ones() {
         let storage = MemoryStorage::new();
         storage.put("a", vec![7; 300]);
         storage.put("b/c", vec![]);

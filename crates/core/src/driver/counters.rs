@@ -1,4 +1,4 @@
-//! Counting what a run costs, from all threads.
+//! Counters of a run's cost, shared by all threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Adds what `stats` says.
+    /// Adds `stats`.
     pub fn add(&self, stats: &RunStats) {
         let pairs = [
             (&self.pieces, stats.pieces),

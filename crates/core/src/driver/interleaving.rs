@@ -11,7 +11,7 @@ use super::*;
 use crate::storage::MemoryStorage;
 use crate::task::{Cost, Plan, Step, Task};
 
-/// Far longer than any case takes: only a case that never ends reaches it.
+/// Far longer than any case takes: reached only by a case that never ends.
 const WATCHDOG: Duration = Duration::from_mins(2);
 
 /// One task of a plan.
@@ -31,18 +31,18 @@ struct Consumer {
     order: Order,
     /// Read by a thread of the pool.
     on_pool: bool,
-    /// Stops after so many batches.
+    /// Stops after this many batches.
     limit: Option<usize>,
 }
 
 /// How several runs are read.
 #[derive(Debug, Clone)]
 enum Reading {
-    /// Each by a thread of its own.
+    /// Each on a separate thread.
     Apart,
-    /// By one thread, always the run that the next number names.
+    /// On one thread, always the run selected by the next number.
     InTurns(Vec<usize>),
-    /// The first is begun, then the others are read to their end, one after the other, as a join reads its build side.
+    /// The first is started, then the others are read to their end one after the other, as a join reads its build side.
     Nested,
 }
 
@@ -148,7 +148,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn every_run_ends_whatever_the_plans_budgets_threads_and_consumers(
+    fn every_run_ends_for_any_plans_budgets_threads_and_consumers(
         consumers in prop::collection::vec(consumer(), 1..6),
         reading in reading(),
         threads in 1_usize..5,
@@ -162,9 +162,9 @@ proptest! {
             done.send(()).unwrap();
         });
         let hangs = matches!(ended.recv_timeout(WATCHDOG), Err(RecvTimeoutError::Timeout));
-        prop_assert!(!hangs, "nothing moves any more");
+        prop_assert!(!hangs, "no progress");
         prop_assert!(worker.join().is_ok());
-        // What was on a thread when its run was dropped gives its memory back when it notices.
+        // A task that was on a thread when its run was dropped returns its memory when it notices.
         while driver.budget().used() > 0 {
             std::thread::yield_now();
         }

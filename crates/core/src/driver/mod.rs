@@ -1,7 +1,7 @@
-//! The one place that owns threads, memory and progress.
+//! The only owner of threads, memory and progress.
 //!
-//! A driver runs plans: it fetches what tasks need, with near ranges joined, decodes on its own pool within a memory
-//! budget, and hands out batches in plan order or as they come. It can be canceled from anywhere.
+//! A driver runs plans: it fetches the ranges that tasks need, coalescing nearby ones, decodes on its own pool within a
+//! memory budget, and returns batches in plan order or as they become ready. It can be canceled from anywhere.
 
 mod batches;
 mod budget;
@@ -37,7 +37,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct DriverOptions {
     /// Decoding threads; `None` is one per core.
     pub threads: Option<usize>,
-    /// Memory for tasks under way, in bytes; `None` is a quarter of what the machine has free, at least 256 MiB.
+    /// Memory for tasks in progress, in bytes; `None` is a quarter of the machine's free memory, at least 256 MiB.
     pub memory: Option<u64>,
 }
 
@@ -49,11 +49,11 @@ pub struct Driver {
     cancel: CancelToken,
     progress: Arc<dyn Progress>,
     counters: Arc<Counters>,
-    /// The largest piece that may be decoded.
+    /// The largest piece (chunk, page, tile) that may be decoded.
     largest_piece: u64,
 }
 
-/// Pieces up to this size are decoded under any limit: it is less than the program itself takes.
+/// Pieces up to this size are decoded under any limit: the program itself takes more.
 const ALWAYS_FITS: u64 = 16 << 20;
 
 impl std::fmt::Debug for Driver {
@@ -86,21 +86,23 @@ impl Driver {
         })
     }
 
-    /// The same pool and budget for pieces of up to `bytes`, where the budget is only a part of what is allowed.
+    /// The same pool and budget for pieces of up to `bytes`, if the budget is only a part of the allowed memory.
     #[must_use]
     pub fn with_largest_piece(&self, bytes: u64) -> Self {
         Self { largest_piece: bytes.max(ALWAYS_FITS), ..self.clone() }
     }
 
-    /// Refuses a piece that takes more memory than was allowed, before it is allocated.
+    /// Fails for a piece that needs more memory than allowed, before it is allocated.
     pub fn check_piece(&self, bytes: u64) -> Result<()> {
         if bytes <= self.largest_piece {
             return Ok(());
         }
         let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
         let (needed, allowed) = (mebibytes(bytes), mebibytes(self.largest_piece));
-        Err(Error::limit(format!("one piece takes {needed} MiB of memory, {allowed} MiB are allowed"))
-            .hint(format!("allow at least {needed} MiB")))
+        Err(Error::limit(format!(
+            "one chunk, page or tile needs {needed} MiB of memory, but only {allowed} MiB are allowed"
+        ))
+        .hint(format!("allow at least {needed} MiB")))
     }
 
     /// The same pool and budget, reporting to `progress`.
@@ -109,8 +111,8 @@ impl Driver {
         Self { progress, ..self.clone() }
     }
 
-    /// The same pool and budget with counters of its own. Canceling this driver cancels the run; canceling the run
-    /// leaves this driver as it is.
+    /// The same pool and budget with separate counters. Canceling this driver cancels the run; canceling the run does
+    /// not affect this driver.
     #[must_use]
     pub fn for_run(&self) -> Self {
         Self { cancel: self.cancel.child(), counters: Arc::default(), ..self.clone() }
@@ -132,27 +134,27 @@ impl Driver {
         &self.budget
     }
 
-    /// What has been done so far.
+    /// The work done so far.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters
     }
 
-    /// Who is told about progress.
+    /// The receiver of progress updates.
     pub fn progress(&self) -> &Arc<dyn Progress> {
         &self.progress
     }
 
-    /// Stops this driver and all runs made from it.
+    /// The token that stops this driver and all runs derived from it.
     pub fn cancel_token(&self) -> &CancelToken {
         &self.cancel
     }
 
-    /// Stops the work as soon as it looks; what is under way ends with `Canceled`.
+    /// Stops the work at its next check; work in progress ends with `Canceled`.
     pub fn cancel(&self) {
         self.cancel.cancel();
     }
 
-    /// An error once the work is canceled. Every loop that may take long calls it.
+    /// Returns an error once the work is canceled. Every potentially long loop calls it.
     pub fn check_canceled(&self) -> Result<()> {
         self.cancel.check()
     }
@@ -162,8 +164,8 @@ impl Driver {
         self.pool.install(work)
     }
 
-    /// Does `work` for all items on the pool, or until one fails or the work is canceled; the results are in the
-    /// order of the items, and so is the error that comes out.
+    /// Does `work` for all items on the pool, until one fails or the work is canceled; results and the returned error
+    /// follow the order of the items.
     pub fn try_map<T: Send, R: Send>(
         &self,
         items: impl IntoIterator<Item = T> + Send,

@@ -1,13 +1,13 @@
-//! Parallel loops, for code that already runs on a driver's thread.
+//! Parallel loops for code that already runs on a driver's thread.
 //!
-//! A task, or work inside [`Driver::install`](super::Driver::install), has the threads of its driver around it, and
-//! these functions use them. On any other thread they run one item after the other: nothing here ever starts a thread,
-//! so `--threads` holds for everything below. A loop inside a loop shares the same threads; who waits for the inner
-//! one works on whatever else the pool has to do.
+//! A task, or work inside [`Driver::install`](super::Driver::install), runs on the threads of its driver, and these
+//! functions use them. On any other thread they process one item after the other: nothing here ever starts a thread, so
+//! `--threads` applies to everything below. Nested loops share the same threads; a thread that waits for an inner loop
+//! works on other jobs of the pool.
 //!
-//! Items should be worth a few microseconds each; cut long inputs into chunks.
+//! Items should take a few microseconds each; split long inputs into chunks.
 
-#![expect(clippy::disallowed_methods, reason = "the one place where a pool of rayon is used")]
+#![expect(clippy::disallowed_methods, reason = "the only place that uses a rayon pool")]
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
@@ -15,15 +15,15 @@ use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
-/// Shares of the items that each thread takes at a time: many, for items rarely cost the same.
+/// Shares of the items per thread: many, because items rarely cost the same.
 const SHARES: usize = 16;
 
-/// How many threads the loops below use when they are called here: those of the driver, or this one.
+/// How many threads the loops below use on the calling thread: those of the driver, or one.
 pub fn threads() -> usize {
     if is_on_pool() { rayon::current_num_threads() } else { 1 }
 }
 
-/// Rayon would start a pool of its own where this is not checked first.
+/// Without this check, rayon would start its own pool.
 fn is_on_pool() -> bool {
     rayon::current_thread_index().is_some()
 }
@@ -37,7 +37,7 @@ where
     map_with(items, || (), |(), item| work(item))
 }
 
-/// Like [`map`] with something that each thread makes once and uses for several items, such as a buffer.
+/// Like [`map`], with a state that each thread creates once and reuses, such as a buffer.
 pub fn map_with<T, S, R>(
     items: impl IntoIterator<Item = T>,
     make: impl Fn() -> S + Sync + Send,
@@ -61,8 +61,8 @@ where
     items.into_par_iter().with_max_len(share).map_init(make, work).collect()
 }
 
-/// Does `work` for all items, or until one fails. Which error comes out does not depend on the threads: it is that of
-/// the first item in order that fails.
+/// Does `work` for all items, or until one fails. The returned error does not depend on the threads: it is that of the
+/// first failing item in order.
 pub fn try_map<T, R, E>(
     items: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> Result<R, E> + Sync + Send,
@@ -75,7 +75,7 @@ where
     try_map_with(items, || (), |(), item| work(item))
 }
 
-/// Like [`try_map`] with something that each thread makes once.
+/// Like [`try_map`], with a state that each thread creates once.
 pub fn try_map_with<T, S, R, E>(
     items: impl IntoIterator<Item = T>,
     make: impl Fn() -> S + Sync + Send,
@@ -90,7 +90,7 @@ where
         let mut own = make();
         return items.into_iter().map(|item| work(&mut own, item)).collect();
     }
-    // Items behind one that failed need not be looked at; those before it must.
+    // Items after a failed one can be skipped; those before it cannot.
     let failed = AtomicUsize::new(usize::MAX);
     let done = map_with(items.into_iter().enumerate(), make, |own, (number, item)| {
         if number > failed.load(Atomic::Relaxed) {
@@ -110,7 +110,7 @@ pub fn for_each<T: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) + 
     map(items, work);
 }
 
-/// Does `work` for all items, or until one fails; the error is that of the first in order that fails.
+/// Does `work` for all items, or until one fails; the error is that of the first failing item in order.
 pub fn try_for_each<T: Send, E: Send>(
     items: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> Result<(), E> + Sync + Send,
@@ -118,7 +118,7 @@ pub fn try_for_each<T: Send, E: Send>(
     try_map(items, work).map(drop)
 }
 
-/// Does both, at the same time where there is a thread for it.
+/// Runs both, concurrently if a thread is available.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
     if is_on_pool() { rayon::join(a, b) } else { (a(), b()) }
 }

@@ -1,15 +1,15 @@
 //! Telling someone how far the work is.
 
-/// Is told about long work. Called from several threads, often: implementations must be cheap.
+/// Receives progress updates. Called often and from several threads: implementations must be cheap.
 pub trait Progress: Send + Sync {
-    /// The work will take about this many bytes (or pieces, where bytes are not known).
+    /// The expected total in bytes (or in pieces, if bytes are unknown).
     fn expect(&self, total: u64);
 
     /// This much more is done.
     fn advance(&self, amount: u64);
 }
 
-/// Tells nobody.
+/// Discards progress updates.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -1,4 +1,4 @@
-//! Answering a scan completely: what a table leaves of the request is done here, once for all formats.
+//! Complete execution of a scan: applies the parts of the request that a table does not, once for all formats.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -14,7 +14,7 @@ use crate::stats::RunStats;
 use crate::table::{Pushdown, Table};
 use crate::task::Plan;
 
-/// Runs `scan` over `table`: exactly the rows and columns asked for.
+/// Runs `scan` over `table` and returns exactly the requested rows and columns.
 pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Result<Rows> {
     Ok(run(table, prepare(table, scan)?, driver, order))
 }

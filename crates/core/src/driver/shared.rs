@@ -1,4 +1,4 @@
-//! The process-wide driver, for calls that are given none.
+//! The process-wide default driver.
 
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,19 +7,20 @@ use super::{Driver, DriverOptions};
 use crate::error::Result;
 
 /// The driver of this process, and those of the processes it was forked from. Threads do not survive a fork, so a child
-/// never uses the driver of its parent; it does not drop it either, because that would signal threads that are gone.
+/// never uses the driver of its parent. It does not drop it either, because that would signal threads that no longer
+/// exist.
 static DRIVERS: Mutex<Vec<(u32, Driver)>> = Mutex::new(Vec::new());
 
-/// Returns the process-wide driver, which calls use that are given none. It starts on first use, with one thread per core
+/// Returns the process-wide driver, used by calls without a driver. It starts on first use, with one thread per core
 /// and a quarter of the free memory. A forked process starts its own.
 pub fn default_driver() -> Result<Driver> {
     if let Some(driver) = own(&lock()) {
         return Ok(driver);
     }
-    // The threads start outside the lock, so that a fork in the meantime does not inherit it locked for long.
+    // The threads start outside the lock, so that a concurrent fork does not inherit it locked for long.
     let driver = Driver::new(&DriverOptions::default())?;
     let mut drivers = lock();
-    // Another thread may have been faster: everyone uses the same driver.
+    // Another thread may have been faster: all use the same driver.
     Ok(own(&drivers).unwrap_or_else(|| {
         drivers.push((process::id(), driver.clone()));
         driver

@@ -26,7 +26,7 @@ fn value(batch: &RecordBatch) -> i32 {
     batch.column(0).as_any().downcast_ref::<Int32Array>().unwrap().value(0)
 }
 
-/// A task that gives batches, and at the end of them does something else.
+/// A task that emits batches, and then runs its ending.
 struct Numbers {
     first: i32,
     left: i32,
@@ -35,7 +35,7 @@ struct Numbers {
     watch: Arc<Watch>,
 }
 
-/// What tasks tell the test.
+/// Observations of the tests.
 #[derive(Default)]
 struct Watch {
     steps: AtomicUsize,
@@ -125,7 +125,7 @@ fn a_dropped_run_stops_its_tasks_and_no_others() {
     assert_eq!(second.map(|batch| value(&batch.unwrap())).collect::<Vec<_>>(), (1..15).collect::<Vec<_>>());
     assert!(watch.steps.load(Ordering::SeqCst) < 1000, "tasks run ahead without end");
     driver.check_canceled().unwrap();
-    // What was on a thread when the run was dropped gives its memory back when it notices.
+    // A task that was on a thread when its run was dropped returns its memory when it notices.
     while driver.budget().used() > 0 {
         std::thread::yield_now();
     }
@@ -133,7 +133,7 @@ fn a_dropped_run_stops_its_tasks_and_no_others() {
 
 #[test]
 fn open_runs_do_not_hold_up_each_other() {
-    // Both are larger than what waits for a consumer; one thread, and memory for one task.
+    // Both have more batches than may be pending; one thread, and memory for one task.
     let driver = driver(1, 10);
     let watch = Arc::default();
     let mut paused = driver.batches(storage(), numbers(4, 50, &watch), Order::Plan);
@@ -172,7 +172,7 @@ fn the_memory_budget_bounds_the_tasks_under_way() {
 }
 
 #[test]
-fn a_piece_beyond_the_limit_is_refused_before_it_is_decoded() {
+fn a_piece_over_the_limit_is_refused_before_it_is_decoded() {
     struct Large(u64);
     impl Task for Large {
         fn cost(&self) -> Cost {
@@ -199,13 +199,13 @@ fn a_piece_beyond_the_limit_is_refused_before_it_is_decoded() {
     let error =
         limited.run_task(&MemoryStorage::new(), &mut Large(48 << 20), &mut |_| ControlFlow::Continue(()));
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Limit);
-    // What the budget is only a part of allows more; where no limit was given, there is none.
+    // A larger allowed size permits more; without a limit there is none.
     limited.with_largest_piece(64 << 20).check_piece(48 << 20).unwrap();
     Driver::new(&DriverOptions { threads: Some(1), memory: None }).unwrap().check_piece(1 << 40).unwrap();
 }
 
 #[test]
-fn an_error_ends_the_run_after_what_came_before() {
+fn an_error_ends_the_run_after_earlier_batches() {
     for order in [Order::Plan, Order::Any] {
         let driver = driver(2, 1000);
         let watch = Arc::default();
@@ -246,7 +246,7 @@ fn a_panic_is_an_error_of_the_run() {
 }
 
 #[test]
-fn a_canceled_run_says_so() {
+fn a_canceled_run_returns_an_error() {
     let driver = driver(2, 1000).for_run();
     let mut batches = driver.batches(storage(), numbers(50, 50, &Arc::default()), Order::Plan);
     batches.next().unwrap().unwrap();
@@ -274,8 +274,8 @@ fn canceling_a_driver_cancels_the_runs_made_from_it() {
 }
 
 #[test]
-fn canceling_wakes_a_consumer_whose_task_does_not_look() {
-    /// Waits inside a step, as a read of a pipe does.
+fn canceling_wakes_a_consumer_whose_task_does_not_check() {
+    /// Blocks inside a step, as a read of a pipe does.
     struct Stuck(std::sync::mpsc::Receiver<()>);
     impl Task for Stuck {
         fn cost(&self) -> Cost {
@@ -350,7 +350,7 @@ fn a_storage_that_fails_fails_the_run() {
 }
 
 #[test]
-fn counters_tell_what_a_run_cost() {
+fn counters_report_the_cost_of_a_run() {
     struct Wants(bool);
     impl Task for Wants {
         fn cost(&self) -> Cost {

@@ -1,7 +1,7 @@
-//! What a table is beyond the types of its columns: roles, grid, order, identity, attributes.
+//! Facts about a table besides the types of its columns: roles, grid, order, identity, attributes.
 //!
-//! A [`Table`](crate::Table) states its facts, `info` shows them, and the writer of another format takes up what it can
-//! keep. Files that hold free metadata (Parquet, Arrow, tatami) carry them as a note for the way back.
+//! A [`Table`](crate::Table) states its facts, `info` shows them, and the writer of another format keeps what it can.
+//! Files with free metadata (Parquet, Arrow, tatami) store them as a note for the way back.
 
 mod note;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::scalar::Scalar;
 
-/// What a column is for.
+/// The role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ColumnRole {
@@ -106,9 +106,9 @@ impl GridOrder {
 pub struct GridAxis {
     /// The column with its coordinates.
     pub name: String,
-    /// The first and last coordinate that cells may have, where there are bounds.
+    /// The first and last coordinate that cells may have, if bounded.
     pub domain: Option<(Scalar, Scalar)>,
-    /// The first and last coordinate of the rows, where they are a part of the domain.
+    /// The first and last coordinate of the rows, if they are a part of the domain.
     pub rows: Option<(Scalar, Scalar)>,
     /// The extent of a tile.
     pub extent: Option<Scalar>,
@@ -121,7 +121,7 @@ impl GridAxis {
         Self { name: name.into(), domain, rows: None, extent: Some(Scalar::from(tile)) }
     }
 
-    /// How many coordinates the rows span, where they are integers.
+    /// The number of coordinates that the rows span, if they are integers.
     pub fn cells(&self) -> Option<u64> {
         let Some((Scalar::Int(low), Scalar::Int(high))) = self.rows.as_ref().or(self.domain.as_ref()) else {
             return None;
@@ -139,9 +139,9 @@ pub struct Grid {
     pub axes: Vec<GridAxis>,
     /// Whether there are no rows, regardless of the domain.
     pub is_empty: bool,
-    /// The order of cells in a tile, where the format has a choice.
+    /// The order of cells in a tile, if the format has a choice.
     pub cell_order: Option<GridOrder>,
-    /// The order of tiles, where the format has a choice.
+    /// The order of tiles, if the format has a choice.
     pub tile_order: Option<GridOrder>,
     /// Cells of a sparse tile.
     pub capacity: Option<u64>,
@@ -150,13 +150,13 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// How many cells the rows span along each axis, where coordinates are integers.
+    /// The number of cells that the rows span along each axis, if coordinates are integers.
     pub fn shape(&self) -> Option<Vec<u64>> {
         let cells = |axis: &GridAxis| if self.is_empty { Some(0) } else { axis.cells() };
         self.axes.iter().map(cells).collect()
     }
 
-    /// The extents of tiles, no larger than the rows, where both count cells.
+    /// The extents of tiles, no larger than the rows, if both count cells.
     pub fn tiles(&self) -> Option<Vec<u64>> {
         let shape = self.shape()?;
         let tile = |(axis, cells): (&GridAxis, u64)| {
@@ -180,7 +180,7 @@ impl Grid {
     }
 }
 
-/// What an attribute belongs to.
+/// The owner of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AttributeScope {
     /// The whole container.
@@ -193,13 +193,13 @@ pub enum AttributeScope {
 /// A named value of free metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attribute {
-    /// What it belongs to.
+    /// Its owner.
     pub scope: AttributeScope,
     /// Its name.
     pub name: String,
     /// Its value, as far as JSON can express it.
     pub value: Value,
-    /// The type as its format spells it, and the exact bytes.
+    /// The type name of its format, and the exact bytes.
     pub exact: Option<(String, Vec<u8>)>,
 }
 
@@ -210,17 +210,17 @@ impl Attribute {
     }
 
     /// The value as a string; a string is itself, anything else is JSON.
-    pub fn text(&self) -> String {
+    pub fn value_string(&self) -> String {
         self.value.as_str().map_or_else(|| self.value.to_string(), str::to_owned)
     }
 }
 
-/// What only another container of the same format can hold.
+/// Facts that only another container of the same format can store.
 #[derive(Clone)]
 pub struct Native {
-    /// The typed value; the format that made it knows the type.
+    /// The typed value; its format knows the type.
     pub value: Arc<dyn Any + Send + Sync>,
-    /// What is lost elsewhere, one line each.
+    /// What other formats lose, one line each.
     pub lost: Vec<String>,
 }
 
@@ -230,10 +230,10 @@ impl fmt::Debug for Native {
     }
 }
 
-/// What is known of a table beyond the types of its columns. The default states nothing.
+/// Facts about a table besides the types of its columns. The default states nothing.
 #[derive(Debug, Clone, Default)]
 pub struct TableFacts {
-    /// The format that states it; empty where none does.
+    /// The format that states the facts; empty if none does.
     pub format: &'static str,
     /// The name of the table in its container.
     pub table: Option<String>,
@@ -243,7 +243,7 @@ pub struct TableFacts {
     pub grid: Option<Grid>,
     /// Whether rows come in no particular order.
     pub unordered: bool,
-    /// Whether the series of a device share their times.
+    /// Whether the series of a device share their timestamps.
     pub aligned: bool,
     /// The column that rows are sorted by in the file, which a writer can declare.
     pub sort_key: Option<String>,
@@ -251,14 +251,14 @@ pub struct TableFacts {
     pub bloom: Vec<String>,
     /// Free metadata.
     pub attributes: Vec<Attribute>,
-    /// What only the same format can hold.
+    /// Facts that only the same format can store.
     pub native: Option<Native>,
-    /// What no conversion of rows carries, one line each.
+    /// What no conversion of rows keeps, one line each.
     pub unkept: Vec<String>,
 }
 
 impl TableFacts {
-    /// The metadata key under which facts travel in files of other formats.
+    /// The metadata key of the note in files of other formats.
     pub const NOTE_KEY: &'static str = "tesselle:layout";
 
     /// The facts of a table over a dense grid.
@@ -267,7 +267,7 @@ impl TableFacts {
         Self { roles, grid: Some(Grid::dense(axes)), ..Self::default() }
     }
 
-    /// The facts in a schema's metadata: the note, and every entry that is not our own as an attribute.
+    /// The facts in a schema's metadata: the note, and every foreign entry as an attribute.
     pub fn of_schema(schema: &Schema) -> Self {
         let mut facts =
             schema.metadata().get(Self::NOTE_KEY).map(|text| Self::from_note(text)).unwrap_or_default();
@@ -297,7 +297,7 @@ impl TableFacts {
         names
     }
 
-    /// The axes, where all of them are among the columns of `schema`.
+    /// The axes, if all of them are columns of `schema`.
     pub fn axes(&self, schema: &Schema) -> &[GridAxis] {
         let axes = self.grid.as_ref().map_or(&[][..], |grid| &grid.axes);
         if axes.iter().all(|axis| schema.index_of(&axis.name).is_ok()) { axes } else { &[] }
@@ -308,7 +308,7 @@ impl TableFacts {
         self.grid.as_ref().is_some_and(|grid| grid.kind == GridKind::Dense)
     }
 
-    /// The natural key of the rows: coordinates, time, tags, sort key. Empty where nothing identifies a row.
+    /// The natural key of the rows: coordinates, time, tags, sort key. Empty if nothing identifies a row.
     pub fn identity(&self) -> Vec<&str> {
         let key =
             |role: ColumnRole| role.is_coordinate() || matches!(role, ColumnRole::Time | ColumnRole::Tag);
@@ -316,7 +316,7 @@ impl TableFacts {
         roles.chain(self.sort_key.as_deref()).collect()
     }
 
-    /// Forgets what held for columns whose type is another one now: the bounds of their axis.
+    /// Drops facts of columns whose type has changed: the bounds of their axis.
     pub fn recast<'a>(&mut self, columns: impl IntoIterator<Item = &'a str>) {
         for column in columns {
             let axes = self.grid.iter_mut().flat_map(|grid| &mut grid.axes);
@@ -326,7 +326,7 @@ impl TableFacts {
         }
     }
 
-    /// Gives up what belongs to the table as a whole, for a part of it is written.
+    /// Drops facts about the table as a whole, because a part of it is written.
     pub fn reduce(&mut self) {
         if let Some(native) = self.native.take() {
             self.unkept.extend(native.lost);

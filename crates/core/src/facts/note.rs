@@ -9,7 +9,7 @@ const SORT_KEY: &str = "sort_key";
 const BLOOM: &str = "bloom";
 
 impl TableFacts {
-    /// The note about these facts; `None` where there is nothing to note.
+    /// The note about these facts; `None` if there is nothing to note.
     pub fn to_note(&self) -> Option<String> {
         let mut columns: Vec<Value> = Vec::new();
         for (name, role) in &self.roles {
@@ -60,7 +60,7 @@ impl TableFacts {
         Value::Object(object)
     }
 
-    /// Reads a note. What is not understood is skipped, for facts only ever serve as defaults.
+    /// Parses a note. Unknown entries are skipped, because facts only serve as defaults.
     pub fn from_note(text: &str) -> Self {
         let Ok(note) = serde_json::from_str::<Value>(text) else { return Self::default() };
         let mut facts = Self { aligned: note["aligned"].as_bool().unwrap_or(false), ..Self::default() };

@@ -1,4 +1,4 @@
-//! Evaluating a predicate over a record batch, a column at a time.
+//! Evaluation of a predicate over a record batch, column by column.
 
 use std::cmp::Ordering;
 
@@ -102,7 +102,7 @@ fn mismatch(column: &str, array: &dyn Array, value: &Scalar) -> Error {
     Error::invalid(format!("column '{column}' of type {} cannot be compared with {value}", array.data_type()))
 }
 
-/// Compares a column with one literal; null rows and a null literal give unknown.
+/// Compares a column with one literal; null rows and a null literal yield unknown.
 fn compare(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Result<BooleanArray> {
     if *value == Scalar::Null {
         return Ok(BooleanArray::new_null(array.len()));
@@ -171,7 +171,7 @@ fn compare(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Re
     .ok_or_else(|| mismatch(column, array, value))
 }
 
-/// Compares by the scalar's own rules, row by row; for kinds that are rare or cheap.
+/// Compares by the rules of scalars, row by row; for types that are rare or cheap.
 fn by_row(
     array: &ArrayRef,
     ordering: impl Fn(usize) -> Option<Ordering>,
@@ -192,8 +192,8 @@ fn masked<T: ArrowPrimitiveType>(
     BooleanArray::new(bits, array.nulls().cloned())
 }
 
-/// Integer columns against a literal: the literal is brought to the column's own type once, so that the loop over
-/// the rows is monomorphic.
+/// Integer columns against a literal: the literal is converted to the column's type once, so that the loop over the
+/// rows is monomorphic.
 fn compare_integers<T>(array: &PrimitiveArray<T>, op: Comparison, value: &Scalar) -> Option<BooleanArray>
 where
     T: ArrowPrimitiveType,
@@ -203,14 +203,14 @@ where
     match value {
         Scalar::Int(value) => match T::Native::try_from(*value) {
             Ok(value) => Some(compare_native(array, op, value)),
-            // Outside the type's range every row compares the same way.
+            // A literal outside the type's range compares the same with every row.
             Err(_) => all(op.holds(if *value > 0 { Ordering::Less } else { Ordering::Greater })),
         },
         Scalar::Float(value) if value.is_nan() || value.abs() > 1.7e38 => {
             all(op.holds(if value.is_nan() || *value > 0.0 { Ordering::Less } else { Ordering::Greater }))
         }
         Scalar::Float(value) => {
-            // x < 2.5 is x <= 2; x = 2.5 never holds.
+            // x < 2.5 is x <= 2; x = 2.5 is never true.
             let floor = value.floor();
             if *value > floor {
                 let op = match op {
@@ -243,7 +243,7 @@ where
     }
 }
 
-/// Float columns: widened to double, NaN above all and equal to itself.
+/// Float columns: widened to double; NaN is above all values and equal to itself.
 fn compare_floats<T>(array: &PrimitiveArray<T>, op: Comparison, value: &Scalar) -> Option<BooleanArray>
 where
     T: ArrowPrimitiveType,

@@ -32,7 +32,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Whether the comparison holds for this ordering of left and right.
+    /// Whether the comparison is true for this ordering of left and right.
     pub fn holds(self, ordering: std::cmp::Ordering) -> bool {
         match self {
             Self::Eq => ordering.is_eq(),
@@ -44,7 +44,7 @@ impl Comparison {
         }
     }
 
-    /// What holds for two present values exactly where `self` does not.
+    /// The comparison that is true for two non-null values exactly if `self` is false.
     #[must_use]
     pub fn opposite(self) -> Self {
         match self {
@@ -108,11 +108,11 @@ pub enum Predicate {
         /// The column.
         column: String,
     },
-    /// All hold.
+    /// All are true.
     And(Vec<Predicate>),
-    /// At least one holds.
+    /// At least one is true.
     Or(Vec<Predicate>),
-    /// It does not hold.
+    /// It is false.
     Not(Box<Predicate>),
 }
 
@@ -131,7 +131,7 @@ impl Predicate {
         ])
     }
 
-    /// The names of all columns it mentions, sorted.
+    /// The names of all referenced columns, sorted.
     pub fn columns(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         self.collect_columns(&mut names);
@@ -149,7 +149,7 @@ impl Predicate {
         }
     }
 
-    /// The conditions that must all hold: the parts of a conjunction, or the predicate itself.
+    /// The conditions that must all be true: the parts of a conjunction, or the predicate itself.
     pub fn conjuncts(&self) -> Vec<&Self> {
         match self {
             Self::And(parts) => parts.iter().flat_map(Self::conjuncts).collect(),
@@ -165,15 +165,15 @@ impl fmt::Display for Predicate {
             if parts.is_empty() {
                 return f.write_str(empty);
             }
-            let texts: Vec<String> = parts.iter().map(|p| format!("({p})")).collect();
-            f.write_str(&texts.join(word))
+            let strings: Vec<String> = parts.iter().map(|p| format!("({p})")).collect();
+            f.write_str(&strings.join(word))
         };
         match self {
             Self::Always(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
             Self::Compare { column, op, value } => write!(f, "{} {} {value}", quoted(column), op.symbol()),
             Self::In { column, values } => {
-                let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
-                write!(f, "{} IN ({})", quoted(column), texts.join(", "))
+                let strings: Vec<String> = values.iter().map(ToString::to_string).collect();
+                write!(f, "{} IN ({})", quoted(column), strings.join(", "))
             }
             Self::IsNull { column } => write!(f, "{} IS NULL", quoted(column)),
             Self::And(parts) => joined(f, parts, " AND ", "TRUE"),

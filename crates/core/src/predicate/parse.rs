@@ -1,17 +1,17 @@
-//! The text form: the part of SQL's WHERE that fits one table.
+//! The parser: the part of SQL's WHERE that applies to one table.
 
 use crate::error::{Error, Result};
 use crate::predicate::{Comparison, Predicate};
 use crate::scalar::Scalar;
 
-/// Deepest nesting of parentheses and NOT that is accepted.
+/// Maximum nesting of parentheses and NOT.
 const MAX_DEPTH: usize = 64;
 
 impl std::str::FromStr for Predicate {
     type Err = Error;
 
     /// Parses comparisons, BETWEEN, IN, IS \[NOT\] NULL, AND, OR, NOT over `"name"`s or bare names and literals
-    /// `'text'`, `X'00ff'`, numbers, TRUE, FALSE, NULL.
+    /// `'string'`, `X'00ff'`, numbers, TRUE, FALSE, NULL.
     ///
     /// ```
     /// use tesselle_core::Predicate;
@@ -40,7 +40,7 @@ enum Token {
 fn refuse(text: &str, at: usize, message: &str) -> Error {
     let here: String = text.get(at..).unwrap_or_default().chars().take(20).collect();
     let place = if here.is_empty() { "at the end".to_owned() } else { format!("at '{here}'") };
-    Error::invalid(format!("condition cannot be read {place}: {message}"))
+    Error::invalid(format!("condition cannot be parsed {place}: {message}"))
         .hint("write it as SQL, e.g. \"time\" >= 10 AND name IN ('a', 'b')")
 }
 
@@ -57,8 +57,8 @@ fn tokenize(text: &str) -> Result<Vec<(usize, Token)>> {
             let (body, len) =
                 quoted(rest, usize::from(binary)).ok_or_else(|| refuse(text, at, "a quote is not closed"))?;
             let token = if binary {
-                let bytes =
-                    unhex(&body).ok_or_else(|| refuse(text, at, "X'…' holds pairs of hexadecimal digits"))?;
+                let bytes = unhex(&body)
+                    .ok_or_else(|| refuse(text, at, "X'…' must contain pairs of hexadecimal digits"))?;
                 Token::Literal(Scalar::Bytes(bytes))
             } else if c == '"' {
                 Token::Name(body)
@@ -92,7 +92,7 @@ fn tokenize(text: &str) -> Result<Vec<(usize, Token)>> {
     Ok(tokens)
 }
 
-/// The text between quotes (a doubled quote stands for one) and the bytes taken, from a quote at `skip`.
+/// The string between quotes (a doubled quote is one quote) and the consumed bytes, from a quote at `skip`.
 fn quoted(rest: &str, skip: usize) -> Option<(String, usize)> {
     let mut chars = rest.char_indices().skip(skip);
     let (_, quote) = chars.next()?;
@@ -117,7 +117,7 @@ fn unhex(digits: &str) -> Option<Vec<u8>> {
     (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(digits.get(i..i + 2)?, 16).ok()).collect()
 }
 
-/// How many bytes of `rest` belong to a number: digits, one point, an exponent with its sign.
+/// The bytes of `rest` that form a number: digits, one point, an exponent with its sign.
 fn number_len(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let mut len = 0;
@@ -261,7 +261,7 @@ impl Parser<'_> {
         }
         match self.comparison() {
             Some(op) => Ok(Predicate::Compare { column, op, value: self.literal()? }),
-            // A bare column is a boolean one.
+            // A bare column is a Boolean condition.
             None => Ok(Predicate::Compare { column, op: Comparison::Eq, value: Scalar::Bool(true) }),
         }
     }
@@ -298,7 +298,7 @@ impl Parser<'_> {
             Some(Token::Word(word)) if word.eq_ignore_ascii_case("TRUE") => Scalar::Bool(true),
             Some(Token::Word(word)) if word.eq_ignore_ascii_case("FALSE") => Scalar::Bool(false),
             Some(Token::Word(word)) if word.eq_ignore_ascii_case("NULL") => Scalar::Null,
-            _ => return Err(self.expected("a value: a number, 'text', X'00ff', TRUE, FALSE or NULL")),
+            _ => return Err(self.expected("a value: a number, 'string', X'00ff', TRUE, FALSE or NULL")),
         };
         self.next += 1;
         Ok(value)
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_condition_is_refused_with_its_place() {
+    fn an_invalid_condition_is_refused_with_its_position() {
         for bad in [
             "",
             "a =",
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_reads_back() {
+    fn printed_conditions_parse_back() {
         let p = parse("(a < 1.5 OR NOT b IN ('x')) AND c IS NULL");
         assert_eq!(parse(&p.to_string()), p);
     }

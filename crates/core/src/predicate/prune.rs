@@ -1,11 +1,11 @@
-//! Deciding from bounds alone whether a piece can hold a matching row.
+//! Pruning: whether a chunk, page or tile can contain a matching row, from its bounds.
 
 use std::cmp::Ordering;
 
 use super::{Comparison, Predicate};
 use crate::scalar::Scalar;
 
-/// What is known of one column in one piece.
+/// The known bounds of one column in one piece.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ColumnBounds {
     /// No value is below this.
@@ -25,7 +25,7 @@ impl ColumnBounds {
     }
 }
 
-/// What bounds tell about a piece.
+/// The conclusion from bounds about a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// No row matches: the piece can be skipped.
@@ -49,14 +49,14 @@ impl Verdict {
 /// A condition on one column, free of `NOT`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Leaf<'a> {
-    /// The values compare with a literal in this way.
+    /// A comparison of the values with a literal.
     Compare(Comparison, &'a Scalar),
     /// There is no value.
     IsNull,
 }
 
 impl ColumnBounds {
-    /// What these bounds tell about a condition on their column.
+    /// The conclusion from these bounds about a condition on their column.
     pub fn verdict(&self, leaf: Leaf<'_>) -> Verdict {
         match (leaf, self.nulls, self.rows) {
             (Leaf::Compare(op, value), ..) => of_comparison(op, value, self),
@@ -68,18 +68,18 @@ impl ColumnBounds {
 }
 
 impl Predicate {
-    /// What `bounds` (of each column by name; `None` when nothing is known) tell about the rows of a piece.
+    /// The conclusion from `bounds` (of each column by name; `None` if unknown) about the rows of a piece.
     pub fn verdict(&self, bounds: &dyn Fn(&str) -> Option<ColumnBounds>) -> Verdict {
         self.verdict_by(&|column, leaf| bounds(column).map_or(Verdict::Maybe, |b| b.verdict(leaf)))
     }
 
-    /// Like [`Predicate::verdict`], where a format judges the conditions on single columns itself.
+    /// Like [`Predicate::verdict`], for a format that evaluates conditions on single columns itself.
     pub fn verdict_by(&self, judge: &dyn Fn(&str, Leaf<'_>) -> Verdict) -> Verdict {
         self.judged(judge, false)
     }
 
-    /// The verdict on `self`, or on `NOT self`. The negation is carried down to the leaves: a row where a comparison
-    /// is unknown passes neither it nor its opposite, so verdicts on comparisons cannot be turned around.
+    /// The verdict on `self`, or on `NOT self`. The negation is pushed down to the leaves: a row where a comparison is
+    /// unknown passes neither it nor its opposite, so verdicts on comparisons cannot be inverted.
     fn judged(&self, judge: &dyn Fn(&str, Leaf<'_>) -> Verdict, negated: bool) -> Verdict {
         match (self, negated) {
             (Self::Always(value), _) => {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn nulls_keep_a_piece_from_matching_whole() {
+    fn nulls_prevent_a_piece_from_always_matching() {
         let b = ColumnBounds { nulls: Some(1), rows: Some(4), ..ColumnBounds::range(1_i64, 1_i64) };
         assert_eq!(verdict("x = 1", &b), Verdict::Maybe);
         assert_eq!(verdict("NOT x = 1", &b), Verdict::Never);

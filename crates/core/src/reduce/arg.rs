@@ -1,12 +1,12 @@
-//! Where the smallest and largest values are.
+//! The positions of the smallest and largest values.
 
 use super::ReduceOp;
 use super::cell::Cell;
-use super::extreme::Way;
 use super::fold::{Fold, Rows};
+use super::min_max::Way;
 use super::result::Values;
 
-/// Cells whose best value is found before anything is compared with indices.
+/// Cells whose best value is found before indexes are compared.
 const BLOCK: usize = 1024;
 /// Rows are counted in 32 bits inside a block.
 const BLOCK_ROWS: usize = 1 << 16;
@@ -18,12 +18,12 @@ const NO_ROW: u32 = u32::MAX;
 pub(super) struct Arg<C: Cell, const MAX: bool> {
     best: Vec<C::Value>,
     index: Vec<u64>,
-    /// Values and rows of a block of rows, used again and again.
+    /// Values and rows of a block of rows, reused.
     block: (Vec<C::Value>, Vec<u32>),
 }
 
 impl<C: Cell, const MAX: bool> Arg<C, MAX> {
-    /// Takes a value with its index: a better one wins, and of equal ones that with the lower index.
+    /// Takes a value with its index: a better value wins, and the lower index among equal values.
     #[inline]
     fn take(&mut self, at: usize, value: C::Value, index: u64) {
         if let (Some(best), Some(place)) = (self.best.get_mut(at), self.index.get_mut(at))

@@ -3,7 +3,7 @@
 use crate::array::ArrayView;
 use crate::error::{Error, Result};
 
-/// The axes that `words` name, each by its number from 0 or by its name. A name that looks like a number counts as a
+/// The axes in `words`, each given by its number from 0 or by its name. A name that looks like a number counts as a
 /// number.
 pub fn resolve_axes<S: AsRef<str>>(array: &dyn ArrayView, words: &[S]) -> Result<Vec<usize>> {
     let names = array.axis_names();

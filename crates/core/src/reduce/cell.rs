@@ -1,4 +1,4 @@
-//! The cell types, as the kernels see them: little-endian bytes at any alignment.
+//! The cell types of the kernels: little-endian bytes at any alignment.
 
 use std::marker::PhantomData;
 
@@ -8,7 +8,7 @@ use super::result::Values;
 pub(super) trait Cell: Send + Sync + 'static {
     /// The stored bytes of a cell.
     type Raw: Copy + Send + Sync;
-    /// What it is computed with.
+    /// The type used for computation.
     type Value: Number;
     /// Bytes per cell.
     const SIZE: usize = size_of::<Self::Raw>();
@@ -26,9 +26,9 @@ pub(super) trait Number: Copy + PartialOrd + Send + Sync + 'static {
     const LEAST: Self;
     /// Not below any other.
     const MOST: Self;
-    /// What stands for "no value yet": NaN where there is one.
+    /// The initial value of a minimum: NaN if the type has it.
     const NONE_MIN: Self;
-    /// The same for a maximum.
+    /// The initial value of a maximum.
     const NONE_MAX: Self;
     /// Whether it is a float.
     const FLOAT: bool;
@@ -40,15 +40,15 @@ pub(super) trait Number: Copy + PartialOrd + Send + Sync + 'static {
     fn values(list: Vec<Self>) -> Values;
 }
 
-/// How many parts of integers can be added before their sum must be put away.
+/// How many integer parts can be added before their sum must be flushed.
 pub(super) const SAFE_SUMS: usize = 1 << 14;
 
 /// An integer.
 pub(super) trait Integer: Number {
-    /// What its parts are added in.
+    /// The type in which its parts are added.
     type Part: Copy + Default + Send + Sync + Into<i64> + std::ops::Add<Output = Self::Part>;
 
-    /// Two parts, `low + high * 2^32`, of which [`SAFE_SUMS`] add up in their type without an overflow.
+    /// Two parts, `low + high * 2^32`; [`SAFE_SUMS`] of them add up in their type without an overflow.
     fn parts(self) -> (Self::Part, Self::Part);
 }
 
@@ -133,8 +133,8 @@ impl Cell for F16 {
         bytes.as_chunks().0
     }
 
-    /// Widens without a branch, so that loops over it vectorise: the exponent is rebased by one exact
-    /// multiplication, which makes subnormals right as well.
+    /// Widens without a branch, so that loops vectorize: the exponent is rebased by one exact multiplication, which
+    /// also handles subnormals.
     #[inline]
     fn load(raw: Self::Raw) -> f32 {
         let bits = u32::from(u16::from_le_bytes(raw));

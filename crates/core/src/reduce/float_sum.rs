@@ -1,7 +1,7 @@
 //! Sums and means of floats.
 //!
-//! Cells are added in double precision, in blocks: many lanes side by side inside a block, then each block's sum is
-//! added with compensation. The error grows with the block, not with the array.
+//! Cells are added in double precision, in blocks: many parallel lanes inside a block, then each block's sum is added
+//! with compensation. The error grows with the block, not with the array.
 
 use std::marker::PhantomData;
 
@@ -11,21 +11,21 @@ use super::fold::{Fold, Rows};
 use super::result::Values;
 use crate::Within;
 
-/// Cells, or rows, that are added plainly before a compensated addition.
+/// Cells, or rows, that are added without compensation.
 const BLOCK: usize = 2048;
 const BLOCK_ROWS: usize = 128;
 const LANES: usize = 16;
 
 pub(super) struct FloatSum<C> {
     sum: Vec<f64>,
-    /// What rounding took away from `sum`.
+    /// The rounding error of `sum`.
     lost: Vec<f64>,
-    /// Sums of a block of rows, used again and again.
+    /// Sums of a block of rows, reused.
     block: Vec<f64>,
     cell: PhantomData<fn() -> C>,
 }
 
-/// `sum + value` and what rounding lost, exactly.
+/// `sum + value` and its exact rounding error.
 #[inline]
 fn two_sum(sum: f64, value: f64) -> (f64, f64) {
     let total = sum + value;
@@ -132,7 +132,7 @@ impl<C: Cell> Fold for FloatSum<C> {
     fn finish(self, op: ReduceOp, cells: u64) -> Values {
         let divisor = if op == ReduceOp::Mean { cells as f64 } else { 1.0 };
         let sums = self.sum.iter().zip(&self.lost).map(|(sum, lost)| {
-            // Beside an infinity or NaN the lost part means nothing.
+            // With an infinity or NaN, the rounding error is meaningless.
             if sum.is_finite() { (sum + lost) / divisor } else { *sum }
         });
         Values::Float(sums.collect())

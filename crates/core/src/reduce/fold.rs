@@ -1,4 +1,4 @@
-//! What a kernel is: accumulators for some outputs, fed by runs and by rows.
+//! Kernels: accumulators for some outputs, updated by runs and by rows.
 
 use super::ReduceOp;
 use super::cell::Cell;
@@ -7,28 +7,28 @@ use crate::Within;
 
 /// Accumulators of one operation over one cell type, a column of each component.
 pub(super) trait Fold: Send + Sized {
-    /// The cells it takes.
+    /// The type of its cells.
     type Cell: Cell;
 
-    /// Whether it needs to know where a cell lies among the reduced axes.
+    /// Whether it needs the position of a cell among the reduced axes.
     const INDEXED: bool = false;
 
     /// Memory per output.
     const BYTES: usize;
 
-    /// Accumulators of `outputs` outputs, with nothing in them.
+    /// Empty accumulators for `outputs` outputs.
     fn new(outputs: usize) -> Self;
 
-    /// Takes cells that all go to output `at`. The first has the index `index`, the others follow at a distance of
+    /// Takes cells that all belong to output `at`. The first has the index `index`, the others follow at a distance of
     /// `step`.
     fn run(&mut self, at: usize, cells: &[<Self::Cell as Cell>::Raw], index: u64, step: u64);
 
-    /// Takes rows whose cells go to the outputs from `at` on, one each. The first row has the index `index`, the
+    /// Takes rows whose cells belong to the outputs from `at` on, one each. The first row has the index `index`, the
     /// others follow at a distance of `step`.
     fn rows(&mut self, at: usize, rows: Rows<'_, Self::Cell>, index: u64, step: u64);
 
-    /// Takes over `n` accumulators of `later`, from `from` on, into those from `at` on. What `later` holds comes
-    /// after what is held here.
+    /// Merges `n` accumulators of `later`, from `from` on, into those from `at` on. The cells of `later` come after
+    /// those already accumulated.
     fn merge(&mut self, at: usize, later: &Self, from: usize, n: usize);
 
     /// The answers; `cells` went into each.
@@ -46,8 +46,8 @@ pub(super) struct Rows<'a, C> {
     cell: std::marker::PhantomData<C>,
 }
 
-/// The part of the columns that is worked on at once: its accumulators stay in a near cache, and rows are read in
-/// stretches that are long enough for the machine to fetch ahead.
+/// The number of columns processed at once: their accumulators stay in a near cache, and rows are read in runs that are
+/// long enough for hardware prefetching.
 pub(super) const STRIP: usize = 4096;
 
 impl<'a, C: Cell> Rows<'a, C> {
@@ -69,8 +69,8 @@ impl<'a, C: Cell> Rows<'a, C> {
         C::cells(self.bytes.within(start..start + width * C::SIZE))
     }
 
-    /// The rows `block` of a strip, four at a time, so that accumulators are loaded and stored once for four cells.
-    /// The last ones come one by one.
+    /// The rows `block` of a strip, four at a time, so that accumulators are loaded and stored once for four cells. The
+    /// remaining rows come one by one.
     #[inline]
     pub(super) fn stacks(
         &self,
@@ -102,14 +102,14 @@ impl<'a, C: Cell> Rows<'a, C> {
     }
 }
 
-/// Rows of a strip that are taken in one pass.
+/// Rows of a strip that are processed in one pass.
 pub(super) enum Stack<'a, R> {
     One(&'a [R]),
     Four([&'a [R]; 4]),
 }
 
 impl<R: Copy> Stack<'_, R> {
-    /// Calls `one` or `four` for each accumulator and the cells above it.
+    /// Calls `one` or `four` for each accumulator and its cells.
     #[inline]
     pub(super) fn each<A>(
         self,

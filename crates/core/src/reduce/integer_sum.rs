@@ -11,7 +11,7 @@ type Part<C> = <<C as Cell>::Value as Integer>::Part;
 
 pub(super) struct IntegerSum<C: Cell<Value: Integer>> {
     sum: Vec<i128>,
-    /// Low and high parts of a block of rows, used again and again.
+    /// Low and high parts of a block of rows, reused.
     block: (Vec<Part<C>>, Vec<Part<C>>),
 }
 
@@ -110,7 +110,7 @@ impl<C: Cell<Value: Integer>> Fold for IntegerSum<C> {
     }
 }
 
-/// The mean with one rounding of the whole part and one of the fraction, also where the sum exceeds 2^53.
+/// The mean with one rounding of the integer part and one of the fraction, even if the sum exceeds 2^53.
 fn mean(sum: i128, cells: u64) -> f64 {
     let n = i128::from(cells.max(1));
     (sum / n) as f64 + (sum % n) as f64 / n as f64

@@ -1,27 +1,27 @@
-//! Reductions over arrays: one number for everything, or one per cell of the axes that are kept.
+//! Reductions over arrays: one number for everything, or one per cell of the kept axes.
 //!
-//! A reduction streams: each tile is decoded once into a thread's own buffer and folded into accumulators, so the
-//! memory in use is some tiles and the result, not the data. The loops are monomorphic per cell type and operation.
+//! A reduction streams: each tile is decoded once into a thread's buffer and folded into accumulators, so memory holds
+//! a few tiles and the result, not the data. The loops are monomorphic per cell type and operation.
 //!
 //! The result does not depend on threads, timing or the memory budget: which cells are folded together, and in which
-//! order partial results meet, follows from the array and the region alone.
+//! order partial results are merged, follows from the array and the region alone.
 //!
-//! Tiles that share their place on the kept axes form a group, which owns its part of the result:
+//! Tiles with the same position on the kept axes form a group, which owns its part of the result:
 //!
 //! ```text
 //!  axis 0 reduced      tile row 0   a0 b0 c0
 //!  axis 1 kept         tile row 1   a1 b1 c1      groups: a0+a1, b0+b1, c0+c1
 //! ```
 //!
-//! Few groups are cut into chunks of tiles, whose accumulators are merged in the order of the tiles.
+//! If there are few groups, they are split into chunks of tiles, whose accumulators are merged in tile order.
 
 mod arg;
 mod axes;
 mod cell;
-mod extreme;
 mod float_sum;
 mod fold;
 mod integer_sum;
+mod min_max;
 mod moments;
 mod nan;
 mod op;
@@ -44,10 +44,10 @@ use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::selection::Region;
 
-/// Reduces `region` of `array` over `axes` (all of them when the list is empty) on the driver's threads.
+/// Reduces `region` of `array` over `axes` (all of them if the list is empty) on the driver's threads.
 ///
-/// The result has the shape of the kept axes, in their order; it is one value when none is kept. See [`ReduceOp`] for
-/// what each operation answers, [`Values`] for the types.
+/// The result has the shape of the kept axes, in their order; it is one value if none is kept. See [`ReduceOp`] for the
+/// operations and [`Values`] for the result types.
 ///
 /// ```
 /// use tesselle_core::reduce::{ReduceOp, reduce};
@@ -72,8 +72,8 @@ pub fn reduce(
         ReduceOp::Count => Values::repeated(i128::from(shape.reduced_cells), shape.kept_cells)?,
         ReduceOp::NanCount if !array.dtype().is_float() => Values::repeated(0, shape.kept_cells)?,
         _ if shape.kept_cells > 0 && shape.reduced_cells == 0 && !op.has_value_of_nothing() => {
-            return Err(Error::invalid(format!("there is no cell to take the {} of", op.name()))
-                .hint("widen the selection; sum and count of nothing are 0"));
+            return Err(Error::invalid(format!("the {} of an empty selection is undefined", op.name()))
+                .hint("widen the selection; only sum and count of an empty selection are defined (0)"));
         }
         _ if shape.kept_cells == 0 || shape.reduced_cells == 0 => {
             Values::of_nothing(op.is_float(array.dtype()), shape.kept_cells)?
@@ -114,8 +114,8 @@ fn floats<C: Cell>(job: &Job<'_>) -> Result<Values> {
 
 fn numbers<C: Cell<Value: Number>>(job: &Job<'_>) -> Result<Values> {
     match job.op() {
-        ReduceOp::Min => job.run::<extreme::Extreme<C, false>>(),
-        ReduceOp::Max => job.run::<extreme::Extreme<C, true>>(),
+        ReduceOp::Min => job.run::<min_max::MinMax<C, false>>(),
+        ReduceOp::Max => job.run::<min_max::MinMax<C, true>>(),
         ReduceOp::ArgMin => job.run::<arg::Arg<C, false>>(),
         ReduceOp::ArgMax => job.run::<arg::Arg<C, true>>(),
         ReduceOp::Var | ReduceOp::Std => job.run::<moments::Moments<C>>(),

@@ -1,4 +1,4 @@
-//! Variances: mean and squared distance of each block, merged as Chan et al. do.
+//! Variances: mean and squared distances of each block, merged by the method of Chan et al.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use super::fold::{Fold, Rows};
 use super::result::Values;
 use crate::Within;
 
-/// A block is read twice, for its mean and for the distances to it: it stays in the cache.
+/// A block is read twice, for its mean and for the distances to it, so it must stay in the cache.
 const BLOCK: usize = 2048;
 const BLOCK_ROWS: usize = 32;
 
@@ -18,7 +18,7 @@ pub(super) struct Moments<C> {
     mean: Vec<f64>,
     /// The sum of the squared distances to the mean.
     squares: Vec<f64>,
-    /// Means and squares of a block of rows, used again and again.
+    /// Means and squares of a block of rows, reused.
     block: (Vec<f64>, Vec<f64>),
     cell: PhantomData<fn() -> C>,
 }

@@ -12,7 +12,7 @@ const BLOCK_ROWS: usize = 1 << 16;
 
 pub(super) struct NanCount<C> {
     count: Vec<u64>,
-    /// Counts of a block of rows, used again and again.
+    /// Counts of a block of rows, reused.
     block: Vec<u32>,
     cell: PhantomData<fn() -> C>,
 }
@@ -27,7 +27,7 @@ impl<C: Cell> Fold for NanCount<C> {
 
     fn run(&mut self, at: usize, cells: &[C::Raw], _index: u64, _step: u64) {
         if let Some(count) = self.count.get_mut(at) {
-            // In 32 bits inside a block: lanes as wide as most cells.
+            // Counted in 32 bits inside a block: lanes as wide as most cells.
             let blocks = cells.chunks(BLOCK_ROWS);
             let counts =
                 blocks.map(|block| block.iter().map(|raw| u32::from(C::load(*raw).is_nan())).sum::<u32>());

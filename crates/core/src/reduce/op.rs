@@ -6,25 +6,25 @@ use std::str::FromStr;
 use crate::array::DType;
 use crate::error::{Error, Result};
 
-/// What a reduction answers. Of no cells at all every operation answers 0.
+/// A reduction operation. The sum and count of no cells are 0; other operations need at least one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReduceOp {
-    /// How many cells there are, NaN or not. Reads no data.
+    /// The number of cells, NaN included. Reads no data.
     Count,
     /// The sum: exact for integers; for floats in double precision with compensation. NaN propagates.
     Sum,
     /// The mean, a double. NaN propagates.
     Mean,
-    /// The smallest value. NaN is skipped; only where all are NaN the answer is NaN.
+    /// The smallest value. NaN is skipped; the result is NaN only if all values are NaN.
     Min,
-    /// The largest value. NaN is skipped; only where all are NaN the answer is NaN.
+    /// The largest value. NaN is skipped; the result is NaN only if all values are NaN.
     Max,
-    /// The population variance (divided by n), a double. NaN and infinities give NaN.
+    /// The population variance (divided by n), a double. NaN and infinities yield NaN.
     Var,
     /// The square root of the variance.
     Std,
-    /// The row-major index of the smallest value among the reduced axes, the lowest where several tie. NaN is
-    /// skipped; 0 where all are NaN.
+    /// The row-major index of the smallest value among the reduced axes, the lowest in case of ties. NaN is skipped; 0
+    /// if all values are NaN.
     ArgMin,
     /// The row-major index of the largest value, as [`ReduceOp::ArgMin`].
     ArgMax,
@@ -47,7 +47,7 @@ impl ReduceOp {
         Self::NanCount,
     ];
 
-    /// Whether there is an answer where there is no cell.
+    /// Whether the operation is defined for no cells.
     pub(super) fn has_value_of_nothing(self) -> bool {
         matches!(self, Self::Count | Self::Sum | Self::NanCount)
     }
@@ -68,7 +68,7 @@ impl ReduceOp {
         }
     }
 
-    /// Whether the answer over cells of this type is a float.
+    /// Whether the result over cells of this type is a float.
     pub fn is_float(self, dtype: DType) -> bool {
         match self {
             Self::Mean | Self::Var | Self::Std => true,
@@ -87,7 +87,7 @@ impl fmt::Display for ReduceOp {
 impl FromStr for ReduceOp {
     type Err = Error;
 
-    /// The names of [`ReduceOp::name`]; `arg_min`, `arg_max` and `nancount` as well.
+    /// Parses the names of [`ReduceOp::name`], and `arg_min`, `arg_max` and `nancount`.
     fn from_str(text: &str) -> Result<Self> {
         let plain = text.replace('_', "");
         let named = Self::ALL.into_iter().find(|op| op.name().replace('_', "") == plain);

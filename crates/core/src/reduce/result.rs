@@ -1,4 +1,4 @@
-//! What a reduction gives back.
+//! The result of a reduction.
 
 use serde_json::Value;
 
@@ -17,8 +17,9 @@ pub struct Reduced {
     pub values: Values,
 }
 
-/// Typed values. Counts and indices are integers; sums and extremes are integers when the cells are, else doubles;
-/// means, variances and deviations are doubles. A sum of 64-bit integers needs more than 64 bits, so integers are wide.
+/// Typed values. Counts and indexes are integers; sums, minimums and maximums are integers if the cells are, else
+/// doubles; means, variances and deviations are doubles. A sum of 64-bit integers needs more than 64 bits, so integers
+/// are wide.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// Exact integers.
@@ -39,8 +40,8 @@ impl Reduced {
         }
     }
 
-    /// The object of `--json`: operation, shape, and the values as a number or as nested lists. Integers beyond
-    /// 64 bits are texts, special floats are names.
+    /// The object of `--json`: operation, shape, and the values as a number or as nested lists. Integers that exceed 64
+    /// bits are strings, special floats are names.
     pub fn to_json(&self) -> Value {
         let mut values = match &self.values {
             Values::Int(list) => list.iter().map(|v| Scalar::Int(*v).to_json()).collect::<Vec<_>>(),
@@ -104,11 +105,11 @@ fn scatter<T: Copy>(all: &mut [T], part: &[T], run: usize, places: impl Iterator
     }
 }
 
-/// A list that says no instead of ending the process when there is no memory for it.
+/// Allocates a list; returns an error instead of aborting if there is not enough memory.
 fn filled<T: Clone>(value: T, n: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     list.try_reserve_exact(n)
-        .map_err(|_| Error::limit(format!("there is no memory for a result of {n} values")))?;
+        .map_err(|_| Error::limit(format!("not enough memory for a result of {n} values")))?;
     list.resize(n, value);
     Ok(list)
 }

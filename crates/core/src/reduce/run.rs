@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::selection::Region;
 use crate::stats::RunStats;
 
-/// Units of work that few groups are cut into, and memory that their accumulators may take. Neither follows the
-/// machine: how sums are grouped must not depend on it.
+/// Work units that few groups are split into, and the memory of their accumulators. Both are independent of the
+/// machine: the grouping of sums must not depend on it.
 const UNITS: usize = 512;
 const UNIT_MEMORY: usize = 64 << 20;
 
@@ -27,7 +27,7 @@ pub(super) struct Job<'a> {
     grid: TileGrid,
     op: ReduceOp,
     shape: &'a Shape,
-    /// For each axis: distance in the result (kept) or among the indices (reduced).
+    /// For each axis, the stride in the result (kept) or among the indexes (reduced).
     strides: Vec<u64>,
     groups: usize,
     /// Tiles per group.
@@ -99,7 +99,7 @@ impl<'a> Job<'a> {
         Ok(run.result.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The memory of the largest tile, where tiles are decoded.
+    /// The memory of the largest tile, if tiles are decoded.
     fn tile_bytes(&self) -> u64 {
         if self.cut.whole().is_some() {
             return 0;
@@ -107,7 +107,7 @@ impl<'a> Job<'a> {
         self.largest(|_| true, |part| part.extent).saturating_mul(self.size) as u64
     }
 
-    /// How many threads work, by what they need and what is free. One always may: its memory is that of a tile.
+    /// The number of threads, by the memory they need and what is free. At least one: it needs the memory of one tile.
     fn workers(&self, units: usize, accumulators: usize) -> (usize, Option<Lease>) {
         let each = (accumulators as u64).saturating_add(self.tile_bytes());
         let most = self.driver.threads().min(units);
@@ -129,7 +129,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Puts the parts number `position` of the kept or reduced axes, row-major, into `parts`.
+    /// Sets `parts` to the parts number `position`, row-major, of the kept or reduced axes.
     fn locate(&self, reduced: bool, mut position: usize, parts: &mut [TilePart]) {
         let axes = self.grid.axes.iter().zip(&self.shape.reduced).zip(parts);
         for ((axis, _), part) in axes.rev().filter(|((_, r), _)| **r == reduced) {
@@ -147,7 +147,7 @@ impl<'a> Job<'a> {
         kept.map(|(part, _)| part.len as usize).product()
     }
 
-    /// Writes the answers of a group to their places.
+    /// Writes the results of a group to the output.
     fn place(&self, parts: &[TilePart], part: &Values, result: &mut Values) {
         let axes: Vec<(usize, usize)> = self
             .strides
@@ -179,7 +179,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The state that the threads of one run share.
+/// State shared by the threads of one run.
 struct Run<'a, F> {
     job: &'a Job<'a>,
     chunks: usize,
@@ -189,7 +189,7 @@ struct Run<'a, F> {
     result: Mutex<Values>,
 }
 
-/// The chunks of a group that are done: those from the first on merged, the others waiting for their turn.
+/// The finished chunks of a group: the first ones merged, the others waiting for their turn.
 struct Merge<F> {
     next: usize,
     merged: Option<F>,
@@ -202,7 +202,7 @@ impl<F> Default for Merge<F> {
     }
 }
 
-/// What a thread uses again and again.
+/// Reused buffers of a thread.
 #[derive(Default)]
 struct Buffers {
     tile: Vec<u8>,
@@ -211,7 +211,7 @@ struct Buffers {
 }
 
 impl<F: Fold> Run<'_, F> {
-    /// Takes units until there are none.
+    /// Processes units until none are left.
     fn work(&self) -> Result<()> {
         let done = self.units();
         if done.is_err() {
@@ -246,7 +246,7 @@ impl<F: Fold> Run<'_, F> {
         Ok(())
     }
 
-    /// The accumulators of the whole group, once its last chunk is in.
+    /// The accumulators of the whole group, once its last chunk is merged.
     fn merged(&self, group: usize, chunk: usize, fold: F, outputs: usize) -> Option<F> {
         let Some(merge) = self.merges.get(group) else { return Some(fold) };
         let mut merge = lock(merge);
@@ -273,7 +273,7 @@ impl<F: Fold> Run<'_, F> {
         let job = self.job;
         let (most, most_bytes) = job.cut.group();
         let (mut pieces, mut places, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
-        // Nothing is put anywhere: the tile itself is folded.
+        // No target: the tile itself is folded.
         let nowhere = Target { first: &[], shape: &[] };
         while pieces.len() < most && bytes < most_bytes {
             let Some(tile) = tiles.next() else { break };

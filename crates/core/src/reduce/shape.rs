@@ -1,4 +1,4 @@
-//! What is kept and what is reduced.
+//! The kept and reduced axes.
 
 use super::axes::no_such_axis;
 use crate::array::ArrayView;
@@ -14,7 +14,7 @@ pub(super) struct Shape {
     pub(super) kept_shape: Vec<u64>,
     /// How many values the result has.
     pub(super) kept_cells: usize,
-    /// How many cells go into each of them.
+    /// The number of cells per output.
     pub(super) reduced_cells: u64,
 }
 
@@ -27,13 +27,13 @@ impl Shape {
         let outside =
             region.spans.iter().zip(array.shape()).any(|(s, extent)| !s.is_empty() && s.stop > *extent);
         if outside {
-            return Err(Error::invalid("the region reaches beyond the array"));
+            return Err(Error::invalid("the region exceeds the array"));
         }
         let mut reduced = vec![axes.is_empty(); rank];
         for axis in axes {
             let flag = reduced.get_mut(*axis).ok_or_else(|| no_such_axis(*axis, rank))?;
             if std::mem::replace(flag, true) {
-                return Err(Error::invalid(format!("axis {axis} is named twice")));
+                return Err(Error::invalid(format!("axis {axis} is given twice")));
             }
         }
         let extents = region.shape();

@@ -32,7 +32,7 @@ impl Number {
     }
 }
 
-/// Cells made from random bits; floats are often special.
+/// Cells from random bits; floats are often special values.
 fn cell(dtype: DType, bits: u64) -> (Vec<u8>, Number) {
     macro_rules! int {
         ($type:ty) => {{
@@ -212,7 +212,7 @@ fn check(
                             .fold(0.0, f64::max);
                         let scale = match op {
                             ReduceOp::Sum => largest * group.len() as f64,
-                            // The square root of what may be lost in the variance.
+                            // The square root of the error of the variance.
                             ReduceOp::Std => largest * 1e4,
                             ReduceOp::Var => largest * largest,
                             _ => largest,
@@ -276,7 +276,7 @@ fn scalar(array: &TiledArray, op: ReduceOp) -> f64 {
 }
 
 #[test]
-fn sums_keep_what_plain_addition_loses() {
+fn sums_are_more_precise_than_plain_addition() {
     // A large value in one tile, its opposite in another, and small ones between.
     let mut doubles = vec![0.5_f64; 3000];
     (doubles[0], doubles[2999]) = (1e18, -1e18);
@@ -285,7 +285,7 @@ fn sums_keep_what_plain_addition_loses() {
     assert_eq!(scalar(&array, ReduceOp::Sum), 1499.0);
     let tenths = floats(&vec![0.1; 1_000_000], 4096);
     assert!((scalar(&tenths, ReduceOp::Sum) - f64::from(0.1_f32) * 1e6).abs() < 1e-9);
-    // A large offset must not drown the variance.
+    // A large offset must not cancel the variance.
     let shifted: Vec<f64> = (0..50_000).map(|i| 1e9 + f64::from(i % 2)).collect();
     let bytes: Vec<u8> = shifted.iter().flat_map(|x| x.to_le_bytes()).collect();
     let array = TiledArray::new(DType::F64, &[50_000], &[700], &bytes).unwrap();
@@ -350,8 +350,8 @@ fn wrong_calls_are_refused() {
     };
     assert_eq!(kind(&[1], &whole), ErrorKind::NotFound);
     assert_eq!(kind(&[0, 0], &whole), ErrorKind::Invalid);
-    let beyond = Region { spans: vec![Span { start: 0, stop: 3, step: 1 }] };
-    assert_eq!(kind(&[], &beyond), ErrorKind::Invalid);
+    let outside = Region { spans: vec![Span { start: 0, stop: 3, step: 1 }] };
+    assert_eq!(kind(&[], &outside), ErrorKind::Invalid);
     assert_eq!("median".parse::<ReduceOp>().unwrap_err().kind(), ErrorKind::NotFound);
     for op in ReduceOp::ALL {
         assert_eq!(op.name().parse::<ReduceOp>().unwrap(), op);
@@ -364,9 +364,9 @@ fn wrong_calls_are_refused() {
 }
 
 #[test]
-fn a_reduction_can_be_canceled_and_gives_its_memory_back() {
+fn a_reduction_can_be_canceled_and_returns_its_memory() {
     let array = floats(&[1.0; 100], 3);
-    // A budget of its own: the other tests share theirs.
+    // A separate budget: the other tests share theirs.
     let driver = Driver::new(&DriverOptions { threads: Some(2), memory: Some(1 << 16) }).unwrap();
     reduce(&array, &Region::whole(&[100]), ReduceOp::Mean, &[], &driver).unwrap();
     assert_eq!(driver.budget().used(), 0);

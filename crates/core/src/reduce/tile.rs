@@ -1,4 +1,4 @@
-//! Feeding the wanted cells of one tile to a kernel, in the longest runs or rows there are.
+//! Passes the selected cells of one tile to a kernel, in the longest possible runs or rows.
 
 use super::cell::Cell;
 use super::fold::{Fold, Rows};
@@ -14,12 +14,12 @@ pub(super) struct Axis {
     pub(super) src: usize,
     /// Outputs from one to the next; 0 on a reduced axis.
     pub(super) out: usize,
-    /// Distance of the indices among the reduced axes; 0 on a kept axis.
+    /// Stride of the indexes among the reduced axes; 0 on a kept axis.
     pub(super) index: u64,
     pub(super) reduced: bool,
 }
 
-/// Rows narrower than this are joined with the next ones, where they follow each other without a gap.
+/// Rows narrower than this are joined with the next ones if they are contiguous.
 const NARROW: usize = 64;
 
 /// Folds the box whose first cell is the first of `bytes` and whose axes are `axes`, outermost first. `scratch` is a
@@ -45,7 +45,7 @@ pub(super) fn fold_box<F: Fold>(
         return;
     };
     if inner.reduced && F::INDEXED && inner.index != 1 {
-        // The cells are a column of the array: their indices do not follow each other.
+        // The cells are a column of the array: their indexes are not consecutive.
         walk(axes, &mut |src, out, offset| {
             let bytes = bytes.within(src..);
             fold.rows(out, Rows::new(bytes, inner.src, inner.len, 1), index + offset, inner.index);
@@ -73,7 +73,7 @@ pub(super) fn fold_box<F: Fold>(
     });
 }
 
-/// Rows of a few cells: several are taken as one row, and their accumulators are merged at the end.
+/// Rows of a few cells: several are processed as one row, and their accumulators are merged at the end.
 fn narrow_rows<F: Fold>(fold: &mut F, at: usize, bytes: &[u8], rows: usize, width: usize) {
     let size = F::Cell::SIZE;
     let joined = NARROW / width + 1;
@@ -90,7 +90,7 @@ fn narrow_rows<F: Fold>(fold: &mut F, at: usize, bytes: &[u8], rows: usize, widt
     }
 }
 
-/// Packs the wanted cells densely into `scratch`, and says so in `axes`.
+/// Packs the selected cells densely into `scratch`, and updates `axes`.
 fn gather(bytes: &[u8], axes: &mut [Axis], size: usize, scratch: &mut Vec<u8>) {
     let mut dense = size;
     let mut copies = Vec::with_capacity(axes.len());
@@ -106,8 +106,8 @@ fn gather(bytes: &[u8], axes: &mut [Axis], size: usize, scratch: &mut Vec<u8>) {
     debug_assert!(copied, "the size of a tile is checked when it is loaded");
 }
 
-/// Joins neighboring axes that are walked as one. Outputs are dense in themselves; indices among the reduced axes
-/// are dense only where the tile spans the axis, which matters to kernels that need them.
+/// Joins adjacent axes that can be walked as one. Outputs are dense; indexes among the reduced axes are dense only if
+/// the tile spans the axis, which matters to kernels that need them.
 fn collapse(axes: &mut Vec<Axis>, indexed: bool) {
     let mut joined: Vec<Axis> = Vec::with_capacity(axes.len());
     for axis in axes.drain(..) {

@@ -15,7 +15,7 @@ pub struct StagedFolder {
 }
 
 impl StagedFolder {
-    /// Makes a folder next to `target`, links followed, under a name that nothing has.
+    /// Creates a folder with an unused name next to `target`, following links.
     pub fn new(target: &Location) -> Result<Self> {
         let storage = target.storage();
         let target = Location::new(storage.clone(), storage.resolve(target.path())?);
@@ -38,7 +38,7 @@ impl StagedFolder {
         }
     }
 
-    /// Puts `inner`, a file or folder inside it, in the place of the target; the rest of it goes.
+    /// Replaces the target by `inner`, a file or folder inside this one; the rest is removed.
     pub fn commit_inner(self, inner: &Location) -> Result<()> {
         self.target.storage().replace(inner.path(), self.target.path())
     }
@@ -48,17 +48,17 @@ impl StagedFolder {
         &self.folder
     }
 
-    /// A place inside it. Names may come from anywhere: a path that would lead out is refused.
+    /// A location inside the folder. Names are untrusted: a path that leads outside is an error.
     pub fn join(&self, relative: &str) -> Result<Location> {
         let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0']);
         if !relative.split('/').all(plain) {
             let shown = relative.escape_debug();
-            return Err(Error::invalid(format!("'{shown}' is no path inside of '{}'", self.target)));
+            return Err(Error::invalid(format!("'{shown}' is not a path inside '{}'", self.target)));
         }
         Ok(self.folder.join(relative))
     }
 
-    /// Puts it in the place of the target, with everything in it.
+    /// Replaces the target by the folder and its contents.
     pub fn commit(mut self) -> Result<()> {
         self.target.storage().replace(self.folder.path(), self.target.path())?;
         self.done = true;
@@ -70,7 +70,7 @@ impl StagedFolder {
 impl Drop for StagedFolder {
     fn drop(&mut self) {
         if !self.done {
-            // Nothing more can be done about what cannot be removed; its name says that it is temporary.
+            // A failed removal is ignored; the name marks the folder as temporary.
             let _ = self.folder.storage().remove(self.folder.path());
         }
     }

@@ -37,7 +37,7 @@ impl Location {
         &self.storage
     }
 
-    /// The path, as the storage knows it.
+    /// The path in the storage.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -47,7 +47,7 @@ impl Location {
         self.path.trim_end_matches('/').rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// The location `relative` to this one, taken as a folder.
+    /// The location `relative` to this folder.
     #[must_use]
     pub fn join(&self, relative: &str) -> Self {
         let folder = self.path.trim_end_matches('/');
@@ -65,7 +65,7 @@ impl Location {
         Some(Self { storage: Arc::clone(&self.storage), path: folder.to_owned() })
     }
 
-    /// What is here; `None` when there is nothing.
+    /// The kind of entry at this location; `None` if nothing exists.
     pub fn kind(&self) -> Result<Option<EntryKind>> {
         self.storage.kind(&self.path)
     }
@@ -99,10 +99,10 @@ impl Location {
     pub fn read_range(&self, range: Range<u64>) -> Result<Bytes> {
         self.read(std::slice::from_ref(&range))?
             .pop()
-            .ok_or_else(|| Error::internal("a storage answered nothing"))
+            .ok_or_else(|| Error::internal("a storage returned no range"))
     }
 
-    /// The whole file; a mapping where the storage can, else at most `limit` bytes.
+    /// The whole file: a mapping if the storage supports it, else at most `limit` bytes.
     pub fn read_all(&self, limit: u64) -> Result<Bytes> {
         let size = self.size()?;
         if size > limit {
@@ -117,21 +117,21 @@ impl Location {
         self.storage.list(&self.path)
     }
 
-    /// Keeps other writers out until the lock is dropped; see [`Storage::lock`].
+    /// Excludes other writers until the lock is dropped; see [`Storage::lock`].
     pub fn lock(&self, wait: Duration) -> Result<Lock> {
         self.storage.lock(&self.path, wait)
     }
 
-    /// Starts a new file here. Refuses to replace anything unless `overwrite`.
+    /// Starts a new file here. Fails if something exists, unless `overwrite`.
     pub fn create(&self, overwrite: bool) -> Result<Box<dyn Staged>> {
         self.refuse_existing(overwrite)?;
         self.storage.create(&self.path)
     }
 
-    /// Refuses when something is here already, unless `overwrite`.
+    /// Fails if something exists here, unless `overwrite`.
     pub fn refuse_existing(&self, overwrite: bool) -> Result<()> {
         if !overwrite && self.storage.is_taken(&self.path)? {
-            return Err(Error::invalid(format!("'{}' exists already", self.path))
+            return Err(Error::invalid(format!("'{}' already exists", self.path))
                 .suggest("add {} to replace it", [Action::Overwrite]));
         }
         Ok(())

@@ -1,8 +1,8 @@
-//! Locks that keep writers of one container apart.
+//! Locks that exclude concurrent writers of one container.
 //!
-//! A local lock is a file of its own beside the container, `.NAME.lock`, locked by the operating system: the container is
-//! replaced by a rename, so a lock on itself would not keep out a process that opens the new file. The system releases
-//! the lock when its holder ends, however it ends; a lock file that a killed process left behind keeps nobody out.
+//! A local lock is a separate file next to the container, `.NAME.lock`, locked by the operating system: the container
+//! is replaced by a rename, so a lock on itself would not exclude a process that opens the new file. The system
+//! releases the lock when its holder ends in any way; a lock file left behind by a killed process locks nothing.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -18,7 +18,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Wraps what releases the lock when it is dropped.
+    /// Wraps a value that releases the lock when it is dropped.
     pub fn new(held: impl Send + Sync + 'static) -> Self {
         Self { _held: Box::new(held) }
     }
@@ -30,7 +30,7 @@ impl fmt::Debug for Lock {
     }
 }
 
-/// The refusal of a lock that somebody else holds for too long.
+/// The error for a lock that another holder keeps for too long.
 pub(super) fn held_by(path: &str, holder: &str, wait: Duration) -> Error {
     let waited = wait.as_secs();
     Error::io(
@@ -43,7 +43,7 @@ pub(super) fn held_by(path: &str, holder: &str, wait: Duration) -> Error {
 /// The first pause between two attempts, and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
-/// A locked file beside the one it stands for.
+/// A locked file next to the file it protects.
 pub(super) struct FileLock {
     file: File,
     path: PathBuf,
@@ -68,7 +68,7 @@ impl FileLock {
         }
     }
 
-    /// `None` while somebody else holds it.
+    /// Returns `None` while another holder has it.
     fn try_take(path: &Path) -> io::Result<Option<Self>> {
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
@@ -76,7 +76,7 @@ impl FileLock {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // The last holder removes the file: a lock on one that has no name any more excludes nobody.
+        // The last holder removes the file: a lock on a file that no longer has a name excludes no one.
         if !is_at(&file, path)? {
             return Ok(None);
         }
@@ -88,8 +88,8 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Removed while it is still locked, so that nobody is shut out by a file that is about to vanish. Where that
-        // fails the file stays; it locks nothing.
+        // Removed while still locked, so that no process waits for a file that is about to disappear. If that fails the
+        // file remains; it locks nothing.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
         }
@@ -131,7 +131,7 @@ fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Who says to hold the lock.
+/// The holder stated in the lock file.
 fn holder(path: &Path) -> String {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(64).read_to_string(&mut text));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_left_behind_keeps_nobody_out() {
+    fn a_leftover_lock_file_locks_nothing() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(".a.lock"), "process 1\n").unwrap();
         FileLock::take(folder.path().join("a").to_str().unwrap(), Duration::ZERO).unwrap();

@@ -1,4 +1,4 @@
-//! Files in memory, for tests and for embedders that have the bytes already.
+//! Files in memory, for tests and for embedders that already have the bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub struct MemoryStorage {
     locks: Arc<Locks>,
 }
 
-/// The locked paths, and what wakes those who wait for one.
+/// The locked paths, and the signal for waiting threads.
 #[derive(Debug, Default)]
 struct Locks {
     held: Mutex<BTreeSet<String>>,
@@ -54,7 +54,7 @@ impl MemoryStorage {
         Self::default()
     }
 
-    /// Puts a file, replacing what was there.
+    /// Adds a file, replacing an existing one.
     pub fn put(&self, path: impl Into<String>, bytes: impl Into<Bytes>) {
         lock(&self.files).insert(path.into(), bytes.into());
     }
@@ -187,7 +187,7 @@ impl Staged for StagedMemory {
         let place = usize::try_from(offset)
             .ok()
             .and_then(|start| self.bytes.get_mut(start..start.checked_add(bytes.len())?))
-            .ok_or_else(|| Error::internal("bytes beyond the end of a staged file are overwritten"))?;
+            .ok_or_else(|| Error::internal("an overwrite exceeds the end of a staged file"))?;
         place.copy_from_slice(bytes);
         Ok(())
     }

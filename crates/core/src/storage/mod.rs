@@ -1,7 +1,7 @@
-//! Where bytes live: local files, memory, object stores.
+//! Storage of bytes: local files, memory, object stores.
 //!
-//! The trait is synchronous and takes many ranges per call: a store that has latency fetches them concurrently
-//! inside. Formats never see paths of an operating system, threads or a runtime.
+//! The trait is synchronous and takes many ranges per call: a store with latency fetches them concurrently inside.
+//! Formats never see operating system paths, threads or a runtime.
 
 #[cfg(feature = "cloud")]
 mod cloud;
@@ -31,15 +31,15 @@ pub use staged::{StagedPath, remove_staged};
 
 use crate::error::{Error, Result};
 
-/// A place that holds named byte sequences. Paths are separated by `/`.
+/// A storage of named byte sequences. Paths are separated by `/`.
 pub trait Storage: Send + Sync + Debug {
     /// The size of a file.
     fn size(&self, path: &str) -> Result<u64>;
 
-    /// What is at `path`; `None` when there is nothing.
+    /// The kind of entry at `path`; `None` if nothing exists.
     fn kind(&self, path: &str) -> Result<Option<EntryKind>>;
 
-    /// The size of each of these files; `None` where there is no such file.
+    /// The size of each of these files; `None` for a missing one.
     fn sizes(&self, paths: &[Arc<str>]) -> Result<Vec<Option<u64>>> {
         let size = |path: &Arc<str>| match self.kind(path)? {
             Some(EntryKind::File) => self.size(path).map(Some),
@@ -48,15 +48,14 @@ pub trait Storage: Send + Sync + Debug {
         paths.iter().map(size).collect()
     }
 
-    /// Reads ranges of one file, in the given order. A range beyond the end is an error, never fewer bytes.
+    /// Reads ranges of one file, in the given order. A range past the end is an error, never fewer bytes.
     fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>>;
 
-    /// The entries directly inside a folder, sorted by name. A folder that does not exist is an error, where the
-    /// storage knows folders.
+    /// The entries directly inside a folder, sorted by name. A missing folder is an error, if the storage has folders.
     fn list(&self, path: &str) -> Result<Vec<Entry>>;
 
-    /// Whether a new file under this name would replace something, also where [`Storage::kind`] finds nothing because a
-    /// link leads nowhere. Pipes and devices are written to, not replaced.
+    /// Whether a new file with this name would replace something, including a dangling link, for which
+    /// [`Storage::kind`] returns `None`. Pipes and devices are written to, not replaced.
     fn is_taken(&self, path: &str) -> Result<bool> {
         Ok(self.kind(path)?.is_some())
     }
@@ -66,7 +65,7 @@ pub trait Storage: Send + Sync + Debug {
         Ok(path.to_owned())
     }
 
-    /// What tells apart the files and folders of this storage regardless of their names; `None` where nothing does.
+    /// The identity of a file or folder of this storage, regardless of its name; `None` if unknown.
     fn identity(&self, path: &str) -> Result<Option<(u64, u64)>> {
         let _ = path;
         Ok(None)
@@ -75,21 +74,21 @@ pub trait Storage: Send + Sync + Debug {
     /// Starts a new file, invisible under its name until [`Staged::commit`].
     fn create(&self, path: &str) -> Result<Box<dyn Staged>>;
 
-    /// Makes a folder and those above it; nothing happens where it exists or where the storage has no folders.
+    /// Creates a folder and its parents; does nothing if it exists or if the storage has no folders.
     fn create_dir(&self, path: &str) -> Result<()>;
 
-    /// Removes a file, or a folder with all it holds. Removing what is not there is not an error.
+    /// Removes a file, or a folder with its contents. Removing a missing path is not an error.
     fn remove(&self, path: &str) -> Result<()>;
 
-    /// Puts the file or folder `from` in the place of `to`, durably: a reader finds what was there before or all of the
-    /// new, and what was there before is gone afterwards. Its owner and mode stay.
+    /// Durably replaces the file or folder `to` by `from`: a reader finds either the previous state or the complete new
+    /// one, and the previous state is removed. Its owner and mode are kept.
     fn replace(&self, from: &str, to: &str) -> Result<()> {
         let _ = from;
         Err(Error::unsupported(format!("this storage cannot replace '{to}' in one step")))
     }
 
-    /// Takes note that `path` is staged: it is removed if the process has to end before the answer is dropped. `None`
-    /// where an uncommitted path is invisible by itself.
+    /// Registers `path` as staged: it is removed if the process has to end before the result is dropped. `None` if an
+    /// uncommitted path is invisible anyway.
     fn stage(&self, path: &str) -> Result<Option<StagedPath>> {
         let _ = path;
         Ok(None)
@@ -101,32 +100,32 @@ pub trait Storage: Send + Sync + Debug {
         Hold::default()
     }
 
-    /// Removes what processes that have ended left staged for `target`.
+    /// Removes files that ended processes left staged for `target`.
     fn reclaim(&self, target: &str) {
         let _ = target;
     }
 
-    /// Puts back what was at `path`, where a process ended while it replaced it. False when there is no such thing.
+    /// Restores the previous state of `path` if a process ended while replacing it. Returns false if there is none.
     fn recover(&self, path: &str) -> Result<bool> {
         let _ = path;
         Ok(false)
     }
 
-    /// Waits up to `wait` until nobody else holds the lock of `path`, and holds it until the guard is dropped. What is
-    /// read of `path` afterwards is what the last holder wrote.
+    /// Waits up to `wait` for the lock of `path`, and holds it until the guard is dropped. Reads of `path` afterwards
+    /// see what the last holder wrote.
     ///
-    /// It keeps apart those who take it and nobody else: readers need no lock. A storage that cannot do this refuses.
+    /// The lock excludes only other holders: readers need no lock. A storage without locks returns an error.
     fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
         let _ = wait;
         Err(Error::unsupported(format!("'{path}' cannot be changed here: this storage has no locks"))
-            .hint("change a local copy and put it in its place"))
+            .hint("change a local copy and upload it"))
     }
 
-    /// How this storage likes to be asked.
+    /// I/O hints: preferred request sizes and concurrency.
     fn hints(&self) -> IoHints;
 }
 
-/// A mark on something staged; see [`Storage::hold`].
+/// A mark on a staged path; see [`Storage::hold`].
 #[derive(Debug, Default)]
 pub struct Hold(Option<std::fs::File>);
 
@@ -148,23 +147,23 @@ pub trait Staged: Send {
     /// How many bytes were appended.
     fn position(&self) -> u64;
 
-    /// Whether the bytes leave at once and cannot be changed later.
+    /// Whether bytes are sent immediately and cannot be changed later.
     fn is_pipe(&self) -> bool {
         false
     }
 
-    /// Makes the file durable and visible under its name, replacing what was there, in one step.
+    /// Atomically makes the file durable and visible under its name, replacing an existing one.
     fn commit(self: Box<Self>) -> Result<()>;
 }
 
-/// What is at a path.
+/// The kind of entry at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A file.
     File,
     /// A folder.
     Folder,
-    /// A pipe, a socket or a device: something that has no size and cannot be read by position.
+    /// A pipe, a socket or a device: it has no size and cannot be read by position.
     Other,
 }
 
@@ -179,7 +178,7 @@ pub struct Entry {
     pub size: u64,
 }
 
-/// How a storage likes to be asked.
+/// I/O hints of a storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IoHints {
     /// Ranges closer than this are fetched as one.
@@ -188,18 +187,20 @@ pub struct IoHints {
     pub max_request: u64,
     /// Requests that may be under way at once.
     pub concurrency: usize,
-    /// Whether large ranges are slices of memory that the storage holds anyway (a mapping), so that asking for a whole
-    /// file costs nothing.
+    /// Whether large ranges are zero-copy slices of memory (a mapping), so that reading a whole file costs nothing.
     pub zero_copy: bool,
 }
 
-/// Refuses a range that does not lie inside a file of this size.
+/// Fails for a range that is not inside a file of this size.
 fn check_range(path: &str, range: &Range<u64>, size: u64) -> Result<()> {
     if range.start <= range.end && range.end <= size {
         return Ok(());
     }
-    Err(Error::corrupt(format!("bytes {}..{} are wanted, but the file has {size}", range.start, range.end))
-        .class("truncated")
-        .file(path)
-        .offset(range.start))
+    Err(Error::corrupt(format!(
+        "bytes {}..{} are requested, but the file has {size} bytes",
+        range.start, range.end
+    ))
+    .class("truncated")
+    .file(path)
+    .offset(range.start))
 }

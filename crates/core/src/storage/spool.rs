@@ -1,6 +1,6 @@
-//! Inputs that can be read only once, from front to back: pipes, devices, standard input.
+//! Inputs that can be read only once, from start to end: pipes, devices, standard input.
 //!
-//! They are read to their end before anything else happens, into memory or, beyond a bound, into a file without a name.
+//! They are read completely before anything else happens, into memory or, above a bound, into an unnamed file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 /// Larger inputs go to the disk.
 const IN_MEMORY: u64 = 8 << 20;
 
-/// Reads `input` to its end. The result is a file called `name` on a storage of its own, which goes with its last user.
+/// Reads `input` to its end. The result is a file called `name` on a separate storage, which is removed with its last
+/// user.
 pub fn spool(input: &mut dyn Read, name: &str) -> Result<Location> {
     let failed = |error| Error::io(format!("cannot read '{name}'"), error);
     let mut head = Vec::new();
@@ -41,7 +42,7 @@ enum Content {
     Disk(Mutex<File>),
 }
 
-/// A storage of one file that cannot change.
+/// A read-only storage of one file.
 #[derive(Debug)]
 struct Spool {
     name: String,

@@ -1,4 +1,4 @@
-//! What this process is writing and has not committed: it must be removed also where the process ends at once.
+//! Uncommitted files of this process, which must be removed even if the process ends abruptly.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A local file or folder that is staged. It is known to [`remove_staged`] until this is dropped.
+/// A staged local file or folder. [`remove_staged`] removes it until this is dropped.
 #[derive(Debug)]
 pub struct StagedPath(u64);
 
@@ -24,7 +24,7 @@ fn registry() -> MutexGuard<'static, Registry> {
 }
 
 impl StagedPath {
-    /// Takes note of `path`, which is about to be created.
+    /// Registers `path`, which is about to be created.
     pub(super) fn new(path: &Path) -> Result<Self> {
         let path = std::path::absolute(path)
             .map_err(|e| Error::io(format!("cannot create '{}'", path.display()), e))?;
@@ -45,14 +45,14 @@ impl Drop for StagedPath {
     }
 }
 
-/// Removes everything that is staged, and lets nothing more be staged. The last thing that a process does which has to
-/// end while its threads are at work.
+/// Removes everything that is staged, and prevents further staging. The last call of a process that has to end while
+/// its threads are working.
 pub fn remove_staged() {
-    // The lock is kept: a thread that creates a file has registered it, and waits or is refused from here on.
+    // The lock is kept: a thread that creates a file has registered it, and blocks or fails from here on.
     let mut registry = registry();
     registry.closed = true;
     for path in std::mem::take(&mut registry.paths).into_values() {
-        // Nothing more can be done about what cannot be removed; its name says that it is temporary.
+        // A failed removal is ignored; the name marks the file as temporary.
         let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
     }
 }

@@ -11,7 +11,7 @@ use crate::selection::Region;
 use crate::storage::{MemoryStorage, Storage};
 use crate::task::ByteRange;
 
-/// Tiles in memory, as a format that stores them raw would hold them.
+/// Tiles in memory, as a format that stores them uncompressed would have them.
 #[derive(Debug, Clone)]
 pub struct TiledArray {
     dtype: DType,
@@ -67,13 +67,13 @@ impl TiledArray {
         self
     }
 
-    /// Keeps the tiles in a storage, as they are.
+    /// Keeps the tiles in a storage, uncompressed.
     #[must_use]
     pub fn stored(self) -> Self {
         self.stored_in(&MemoryStorage::new(), "")
     }
 
-    /// Keeps the tiles in this storage, under names that begin with `prefix`.
+    /// Keeps the tiles in this storage, under names that start with `prefix`.
     #[must_use]
     pub fn stored_in(mut self, storage: &MemoryStorage, prefix: &str) -> Self {
         for (number, tile) in self.tiles.iter().enumerate() {

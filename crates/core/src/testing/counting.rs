@@ -1,4 +1,4 @@
-//! A storage that counts what is asked of it.
+//! A storage that counts requests.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crate::error::Result;
 use crate::storage::{Entry, EntryKind, IoHints, Lock, Staged, Storage};
 
-/// Passes everything on and counts it. Clones share their counts.
+/// Forwards and counts everything. Clones share their counts.
 #[derive(Debug, Clone)]
 pub struct CountingStorage {
     inner: Arc<dyn Storage>,
@@ -27,10 +27,10 @@ struct Atomics {
     commits: AtomicU64,
 }
 
-/// What was asked of a storage.
+/// The requests to a storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Questions for size or kind.
+    /// Requests for size or kind.
     pub lookups: u64,
     /// Listings.
     pub lists: u64,
@@ -38,7 +38,7 @@ pub struct Counts {
     pub requests: u64,
     /// Their bytes.
     pub bytes_read: u64,
-    /// Bytes that were written, overwritten ones again.
+    /// Bytes written, including overwrites.
     pub bytes_written: u64,
     /// Files that were committed.
     pub commits: u64,
@@ -49,7 +49,7 @@ fn add(counter: &AtomicU64, n: u64) {
 }
 
 impl CountingStorage {
-    /// Counts what is asked of `inner`.
+    /// Counts the requests to `inner`.
     pub fn new(inner: Arc<dyn Storage>) -> Self {
         Self { inner, counts: Arc::default() }
     }

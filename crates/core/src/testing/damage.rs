@@ -1,11 +1,11 @@
-//! Ways to damage bytes, the same in every run.
+//! Reproducible damage to bytes.
 
-/// A generator of numbers that are the same in every run.
+/// A deterministic pseudorandom number generator.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// One that begins at `seed`.
+    /// A generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(0x9e37_79b9_7f4a_7c15 ^ seed)
     }
@@ -18,14 +18,14 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % bound
     }
 
-    /// A place in something of this length, which is at least one.
+    /// A position in something of this length, which is at least one.
     pub fn place(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 }
 
-/// Copies of `bytes` without end, in each of which one to four bytes are changed: half of the time one bit, else to a
-/// value that lengths and counts fear.
+/// An endless sequence of copies of `bytes` with one to four changed bytes: half of the time one bit is flipped, else
+/// the byte gets a value that is dangerous in lengths and counts.
 pub fn flips(bytes: &[u8], seed: u64) -> impl Iterator<Item = Vec<u8>> {
     let mut random = Random::new(seed);
     std::iter::repeat_with(move || {
@@ -44,7 +44,7 @@ pub fn flips(bytes: &[u8], seed: u64) -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// Every beginning of `bytes` that is shorter than all of it, `step` bytes apart.
+/// Every proper prefix of `bytes`, `step` bytes apart.
 pub fn cuts(bytes: &[u8], step: usize) -> impl Iterator<Item = &[u8]> {
     (0..bytes.len()).step_by(step).map(|len| &bytes[..len])
 }

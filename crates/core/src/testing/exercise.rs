@@ -1,4 +1,4 @@
-//! Everything that can be asked of strangers' bytes: the body of the tests of damaged files and of the fuzzers.
+//! All operations on untrusted bytes: the body of the tests of damaged files and of the fuzzers.
 
 use std::sync::Arc;
 
@@ -17,25 +17,25 @@ use crate::selection::{Region, Span};
 use crate::storage::{Location, MemoryStorage};
 use crate::table::Table;
 
-/// Rows that are read of a table: a small file can claim very many.
+/// Rows to read of a table: a small file can state very many.
 const ROWS: u64 = 10_000;
 /// Tables that are read.
 const TABLES: usize = 8;
 
-/// Opens `bytes` as one file of `format` and asks everything of it; see [`exercise_at`].
+/// Opens `bytes` as one file of `format` and runs all operations on it; see [`exercise_at`].
 pub fn exercise(format: &dyn Format, bytes: &[u8], driver: &Driver) -> Result<()> {
     let name = format!("data.{}", format.extensions().first().unwrap_or(&"bin"));
     let storage = MemoryStorage::new();
     storage.put(name.clone(), bytes.to_vec());
-    // Small limits: what a damaged length could still make a reader take would slow ten thousand runs down.
+    // Small limits: large allocations by damaged lengths would slow down ten thousand runs.
     let limits = Limits { metadata_bytes: 1 << 20, piece_bytes: 1 << 24, ..Limits::default() };
     let options = OpenOptions { limits, text_as_binary: true, ..OpenOptions::default() };
     exercise_at(format, &Location::new(Arc::new(storage), name), &options, driver)
 }
 
-/// Asks everything of a container: description, pieces, byte map, verification, every table's rows with and without a
-/// condition, its first tile, a repair. Returns the first error, which is fine for damaged bytes; a panic, a hang or an
-/// error that says the library itself is at fault is not.
+/// Runs all operations on a container: description, chunks, byte map, verification, every table's rows with and without
+/// a condition, its first tile, a repair. Returns the first error, which is fine for damaged bytes. A panic, a hang or
+/// an internal error is not.
 pub fn exercise_at(
     format: &dyn Format,
     location: &Location,
@@ -43,7 +43,7 @@ pub fn exercise_at(
     driver: &Driver,
 ) -> Result<()> {
     let mut first = Ok(());
-    // One failure must not keep the other questions from being asked.
+    // One failure must not prevent the other operations.
     let mut note = |result: Result<()>| {
         if let Err(error) = &result {
             let text = error.to_string();
@@ -58,7 +58,7 @@ pub fn exercise_at(
         Ok(container) => ask(&*container, driver, &mut note),
         Err(error) => note(Err(error)),
     }
-    // A repair may find nothing to do or nothing to save; the answer to the questions above is the answer.
+    // A repair may find nothing to do or nothing to recover; the results above count.
     let target = Location::new(Arc::new(MemoryStorage::new()), "repaired");
     if let Err(error) = format.repair(location, &target, options, driver) {
         assert!(error.kind() != ErrorKind::Internal, "an internal error: {error}");
@@ -97,7 +97,7 @@ fn ask_table(table: &dyn Table, driver: &Driver, note: &mut dyn FnMut(Result<()>
     }
 }
 
-/// A condition on the first column of numbers, for the pruning and the filters.
+/// A condition on the first numeric column, for pruning and filters.
 fn condition(schema: &Schema) -> Option<Predicate> {
     let field = schema.fields().iter().find(|field| field.data_type().is_numeric())?;
     let name = field.name().replace('"', "\"\"");

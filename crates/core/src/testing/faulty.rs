@@ -1,4 +1,4 @@
-//! A storage that fails when it is told to.
+//! A storage with injected faults.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::storage::{Entry, EntryKind, IoHints, Lock, Staged, Storage};
 
-/// Passes everything on until its time has come. Every call counts as an operation, also writes to a file in the
-/// making and its commit; the first has number 0.
+/// Forwards everything until the fault. Every call counts as an operation, including writes to a staged file and its
+/// commit; the first has number 0.
 #[derive(Debug, Clone)]
 pub struct FaultyStorage {
     inner: Arc<dyn Storage>,
@@ -21,7 +21,7 @@ pub struct FaultyStorage {
 #[derive(Debug)]
 struct Fault {
     at: u64,
-    /// Whether everything after it fails as well, as after a crash.
+    /// Whether everything after the fault fails as well, as after a crash.
     stops: bool,
     done: AtomicU64,
 }
@@ -67,7 +67,7 @@ impl Storage for FaultyStorage {
     }
 
     fn kind(&self, path: &str) -> Result<Option<EntryKind>> {
-        self.fault.next("look at", path)?;
+        self.fault.next("inspect", path)?;
         self.inner.kind(path)
     }
 

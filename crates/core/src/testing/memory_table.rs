@@ -1,4 +1,4 @@
-//! A table in memory: the simplest one that keeps all rules.
+//! A table in memory: the simplest conforming one.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::storage::{MemoryStorage, Storage};
 use crate::table::{Pushdown, Table};
 use crate::task::{ByteRange, Cost, Plan, Step, Task};
 
-/// Each batch is a piece. Its bytes in the storage mean nothing, but are asked for.
+/// Each batch is a piece. Its bytes in the storage are meaningless, but are fetched.
 #[derive(Debug, Clone)]
 pub struct MemoryTable {
     schema: SchemaRef,
@@ -22,7 +22,7 @@ pub struct MemoryTable {
     storage: Arc<dyn Storage>,
 }
 
-/// Bytes that each piece claims to have.
+/// Bytes stated for each piece.
 const PIECE: u64 = 64;
 const FILE: &str = "pieces";
 
@@ -34,7 +34,7 @@ impl MemoryTable {
         Self { schema, pieces, storage: Arc::new(storage) }
     }
 
-    /// The same table, whose bytes are asked of another storage.
+    /// The same table on another storage.
     #[must_use]
     pub fn on(mut self, wrap: impl FnOnce(Arc<dyn Storage>) -> Arc<dyn Storage>) -> Self {
         self.storage = wrap(self.storage);
@@ -96,7 +96,11 @@ impl Task for Piece {
         }
         match self.batch.take() {
             Some(batch) => {
-                assert_eq!(fetched.first().map(Bytes::len), Some(PIECE as usize), "what was needed is given");
+                assert_eq!(
+                    fetched.first().map(Bytes::len),
+                    Some(PIECE as usize),
+                    "the requested range is passed"
+                );
                 Ok(Step::Batch(batch))
             }
             None => Ok(Step::Done),

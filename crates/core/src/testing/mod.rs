@@ -1,14 +1,9 @@
-//! What the tests of every crate share: suites that any implementation of a seam is run through, storages that fail
-//! or count, arrays and tables in memory, and strategies.
+//! Shared test support: conformance suites for implementations of the core traits, faulty and counting storages, arrays
+//! and tables in memory, and strategies.
 //!
-//! The suites panic with a message that names the broken rule; they are meant to be called from a test.
+//! The suites panic with a message that states the violated rule; they are meant to be called from a test.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a broken rule ends the test that looks for it"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a violated rule fails the test")]
 
 mod array;
 mod counting;
@@ -17,7 +12,7 @@ mod exercise;
 mod faulty;
 mod folder;
 mod memory_table;
-mod mending;
+mod repair;
 mod rows;
 mod sink;
 mod storage;
@@ -35,8 +30,8 @@ pub use exercise::{exercise, exercise_at};
 pub use faulty::FaultyStorage;
 pub use folder::copy_folder;
 pub use memory_table::MemoryTable;
-pub use mending::{Mendings, mend_flips};
-pub use rows::{read_all, rows_as_text};
+pub use repair::{RepairTally, repair_flips};
+pub use rows::{read_all, rows_as_strings};
 pub use sink::{crash_conformance, sink_conformance};
 pub use storage::storage_conformance;
 pub use table::{stats_conformance, table_conformance};

@@ -8,7 +8,7 @@ use crate::driver::{Driver, Order, scan};
 use crate::scan::Scan;
 use crate::table::Table;
 
-/// Everything that `request` gives, as one batch.
+/// The complete result of `request`, as one batch.
 pub fn read_all(table: &dyn Table, request: &Scan, driver: &Driver) -> RecordBatch {
     let rows = scan(table, request, driver, Order::Plan).expect("the table can be scanned");
     let schema = rows.schema();
@@ -16,11 +16,11 @@ pub fn read_all(table: &dyn Table, request: &Scan, driver: &Driver) -> RecordBat
     for batch in &batches {
         assert_eq!(batch.schema(), schema, "every batch has the schema of the scan");
     }
-    concat_batches(&schema, &batches).expect("batches of one schema go together")
+    concat_batches(&schema, &batches).expect("batches of one schema can be concatenated")
 }
 
-/// Each row as text, with nulls told from empty values.
-pub fn rows_as_text(batch: &RecordBatch) -> Vec<String> {
+/// Each row as a string, with nulls distinguished from empty values.
+pub fn rows_as_strings(batch: &RecordBatch) -> Vec<String> {
     let options = FormatOptions::new().with_null("NULL");
     let columns: Vec<ArrayFormatter<'_>> =
         batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
@@ -39,9 +39,9 @@ pub fn rows_as_text(batch: &RecordBatch) -> Vec<String> {
         .collect()
 }
 
-/// The rows in an order of their own, to compare what may come in any order.
+/// The rows in a canonical order, to compare unordered results.
 pub(super) fn sorted_rows(batch: &RecordBatch) -> Vec<String> {
-    let mut rows = rows_as_text(batch);
+    let mut rows = rows_as_strings(batch);
     rows.sort();
     rows
 }

@@ -30,14 +30,14 @@ fn write(
     sink.finish()
 }
 
-/// The first table of the container, which must be there.
+/// The first table of the container, which must exist.
 fn table_of(format: &dyn Format, location: &Location) -> Result<Arc<dyn Table>> {
     let container = format.open(location, &OpenOptions::default())?;
-    container.table(container.table_names().first().expect("what was written has a table"))
+    container.table(container.table_names().first().expect("the written container has a table"))
 }
 
-/// Checks the rules that [`Sink`](crate::Sink) states: nothing is visible before `finish`, a dropped sink leaves what
-/// was there, and what was written reads back. `target` does not exist yet; its folder does. Returns the table for
+/// Checks the rules stated by [`Sink`](crate::Sink): nothing is visible before `finish`, a dropped sink leaves the
+/// previous state, and written rows read back. `target` does not exist yet; its folder does. Returns the table for
 /// further checks of the values.
 pub fn sink_conformance(
     format: &dyn Format,
@@ -46,23 +46,24 @@ pub fn sink_conformance(
     options: &WriteOptions,
     driver: &Driver,
 ) -> Arc<dyn Table> {
-    let folder = target.parent().expect("the target lies in a folder");
+    let folder = target.parent().expect("the target is in a folder");
     let before = folder.list().unwrap_or_default();
     let schema = batches.first().expect("the suite is given batches").schema();
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
 
-    let mut sink = format.create(target, Arc::clone(&schema), options, driver).expect("a sink can be made");
+    let mut sink =
+        format.create(target, Arc::clone(&schema), options, driver).expect("a sink can be created");
     for batch in batches {
-        sink.write(batch).expect("a batch of the right schema is taken");
+        sink.write(batch).expect("a batch of the right schema is accepted");
     }
     assert!(format.open(target, &OpenOptions::default()).is_err(), "nothing is visible before finish");
     drop(sink);
     assert!(!target.exists().unwrap(), "a dropped sink leaves no target");
-    assert_eq!(folder.list().unwrap_or_default(), before, "a dropped sink leaves nothing beside it");
+    assert_eq!(folder.list().unwrap_or_default(), before, "a dropped sink leaves nothing next to it");
 
     let summary = write(format, target, batches, options, driver).expect("a finished sink commits");
     assert_eq!(summary.rows, rows as u64, "the summary counts the rows");
-    let table = table_of(format, target).expect("what was written opens");
+    let table = table_of(format, target).expect("the written container opens");
     let written = read_all(&*table, &Scan::all(), driver);
     assert_eq!(written.num_rows(), rows, "every row comes back");
     let want = concat_batches(&schema, batches).unwrap();
@@ -81,20 +82,21 @@ pub fn sink_conformance(
         sink.write(&batches[0])?;
         sink.finish()
     });
-    assert!(options.overwrite || refused.is_err(), "what exists is not replaced unless asked for");
+    assert!(options.overwrite || refused.is_err(), "an existing target is replaced only on request");
     let mut overwrite = options.clone();
     overwrite.overwrite = true;
-    let mut sink = format.create(target, schema, &overwrite, driver).expect("what exists can be replaced");
+    let mut sink =
+        format.create(target, schema, &overwrite, driver).expect("an existing target can be replaced");
     sink.write(&batches[0]).unwrap();
     drop(sink);
-    let kept = table_of(format, target).expect("the old state stays when a sink is dropped");
+    let kept = table_of(format, target).expect("the old state is kept when a sink is dropped");
     assert_eq!(sorted_rows(&read_all(&*kept, &Scan::all(), driver)), sorted_rows(&written));
     table
 }
 
-/// Stops a write at each of its storage operations in turn: afterwards there is the old state, which is nothing, or
-/// the whole new one; then again where the old state is a container to be replaced. Returns how many operations a
-/// write takes.
+/// Stops a write at each of its storage operations in turn: afterwards there is either the previous state, which is
+/// nothing, or the complete new one; then the same where the previous state is a container to be replaced. Returns the
+/// number of operations of a write.
 pub fn crash_conformance(
     format: &dyn Format,
     batches: &[RecordBatch],
@@ -124,7 +126,7 @@ fn stopped_replacements(
         let table =
             table.unwrap_or_else(|error| panic!("after a stop at operation {at} nothing is left: {error}"));
         let found = read_all(&*table, &Scan::all(), driver).num_rows();
-        assert_eq!(found, rows, "after a stop at operation {at} there is a part of a state");
+        assert_eq!(found, rows, "after a stop at operation {at} there is a partial state");
         if faulty.operations() <= at {
             result.expect("a write that was not stopped succeeds");
             return;
@@ -155,7 +157,7 @@ fn stopped_writes(
             result.expect("a write that was not stopped succeeds");
             return at;
         }
-        assert!(result.is_err(), "a write that was stopped at operation {at} says so");
+        assert!(result.is_err(), "a write stopped at operation {at} returns an error");
     }
     0
 }

@@ -16,8 +16,8 @@ fn get(storage: &dyn Storage, path: &str) -> Vec<u8> {
     storage.read(path, std::slice::from_ref(&(0..size))).unwrap()[0].to_vec()
 }
 
-/// Checks the rules that [`Storage`] and [`Staged`](crate::storage::Staged) state. `base` is a folder that holds
-/// nothing yet; it is empty again afterwards.
+/// Checks the rules stated by [`Storage`] and [`Staged`](crate::storage::Staged). `base` is an empty folder; it is
+/// empty again afterwards.
 pub fn storage_conformance(storage: &dyn Storage, base: &str) {
     storage.create_dir(base).unwrap();
     what_is_missing(storage, &format!("{base}/missing"));
@@ -33,20 +33,20 @@ pub fn storage_conformance(storage: &dyn Storage, base: &str) {
 }
 
 fn what_is_missing(storage: &dyn Storage, path: &str) {
-    assert_eq!(storage.kind(path).unwrap(), None, "what is not there has no kind");
-    assert_eq!(storage.size(path).unwrap_err().kind(), ErrorKind::Io, "what is not there has no size");
+    assert_eq!(storage.kind(path).unwrap(), None, "a missing path has no kind");
+    assert_eq!(storage.size(path).unwrap_err().kind(), ErrorKind::Io, "a missing path has no size");
     let read = storage.read(path, std::slice::from_ref(&(0..1)));
-    assert_eq!(read.unwrap_err().kind(), ErrorKind::Io, "what is not there cannot be read");
-    storage.remove(path).expect("removing what is not there is fine");
+    assert_eq!(read.unwrap_err().kind(), ErrorKind::Io, "a missing path cannot be read");
+    storage.remove(path).expect("removing a missing path succeeds");
 }
 
-/// A storage may have no locks; those it has keep others out and show what the last holder wrote.
+/// A storage may have no locks; its locks exclude other holders and show what the last holder wrote.
 fn locking(storage: &dyn Storage, path: &str) {
     put(storage, path, b"0");
     let lock = match storage.lock(path, Duration::ZERO) {
         Ok(lock) => lock,
         Err(error) => {
-            assert_eq!(error.kind(), ErrorKind::Unsupported, "a storage locks or says that it cannot");
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "a storage locks or reports that it cannot");
             return storage.remove(path).unwrap();
         }
     };
@@ -65,7 +65,7 @@ fn locking(storage: &dyn Storage, path: &str) {
     storage.remove(path).unwrap();
 }
 
-/// A storage may refuse to replace folders; what it does is whole.
+/// A storage may not support replacing folders; if it does, replacing is atomic.
 fn replacing(storage: &dyn Storage, path: &str) {
     let new = format!("{path}.new");
     for round in 0..3 {
@@ -77,7 +77,7 @@ fn replacing(storage: &dyn Storage, path: &str) {
                 assert_eq!(
                     error.kind(),
                     ErrorKind::Unsupported,
-                    "a storage replaces folders or says that it cannot"
+                    "a storage replaces folders or reports that it cannot"
                 );
                 return storage.remove(&new).unwrap();
             }
@@ -118,11 +118,11 @@ fn staging(storage: &dyn Storage, path: &str) {
     let mut dropped = storage.create(path).unwrap();
     dropped.write(b"never").unwrap();
     drop(dropped);
-    assert_eq!(get(storage, path), b"01ab45678z!", "a dropped file leaves the old one as it was");
+    assert_eq!(get(storage, path), b"01ab45678z!", "a dropped file leaves the old one unchanged");
 
     let mut staged = storage.create(path).unwrap();
     staged.write(b"new").unwrap();
-    assert_eq!(get(storage, path), b"01ab45678z!", "the old file is there until the commit");
+    assert_eq!(get(storage, path), b"01ab45678z!", "the old file exists until the commit");
     staged.commit().unwrap();
     assert_eq!(get(storage, path), b"new", "a commit replaces, and readers see it");
 
@@ -140,7 +140,7 @@ fn staging(storage: &dyn Storage, path: &str) {
 }
 
 fn ranges(storage: &dyn Storage, path: &str) {
-    // Small files and large ones may be read in different ways.
+    // Small and large files may be read in different ways.
     for size in [100_usize, 300_000] {
         let data: Vec<u8> = (0..size).map(|i| (i * 31 / 7) as u8).collect();
         put(storage, path, &data);
@@ -150,12 +150,12 @@ fn ranges(storage: &dyn Storage, path: &str) {
         assert_eq!(answers.len(), ranges.len());
         for (range, bytes) in ranges.iter().zip(&answers) {
             let want = &data[range.start as usize..range.end as usize];
-            assert!(bytes == want, "range {range:?} holds other bytes");
+            assert!(bytes == want, "range {range:?} has other bytes");
         }
         assert_eq!(storage.read(path, &[]).unwrap().len(), 0);
         for (start, end) in [(0, n + 1), (n, n + 1), (n + 5, n + 6), (n + 1, n + 1), (9, 3), (0, u64::MAX)] {
             let error =
-                storage.read(path, &[0..1, start..end]).expect_err("a range beyond the end is an error");
+                storage.read(path, &[0..1, start..end]).expect_err("a range past the end is an error");
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{start}..{end}: {error}");
         }
     }
@@ -167,7 +167,7 @@ fn folders(storage: &dyn Storage, base: &str) {
         let path = format!("{base}/{name}");
         if let Some((folder, _)) = path.rsplit_once('/') {
             storage.create_dir(folder).unwrap();
-            storage.create_dir(folder).expect("a folder that exists may be made again");
+            storage.create_dir(folder).expect("an existing folder may be created again");
         }
         put(storage, &path, name.as_bytes());
     }
@@ -183,7 +183,7 @@ fn folders(storage: &dyn Storage, base: &str) {
         want,
         "list is sorted"
     );
-    assert_eq!(names(&format!("{base}/")), listed, "a slash at the end changes nothing");
+    assert_eq!(names(&format!("{base}/")), listed, "a trailing slash changes nothing");
     let inside = names(&format!("{base}/b"));
     let want = [("10", file, 4), ("2", file, 3), ("deep", folder, 0)];
     assert_eq!(inside.iter().map(|(n, k, s)| (n.as_str(), *k, *s)).collect::<Vec<_>>(), want);
@@ -191,9 +191,9 @@ fn folders(storage: &dyn Storage, base: &str) {
     assert_eq!(get(storage, &format!("{base}/c d/ü.bin")), "c d/ü.bin".as_bytes());
 
     storage.remove(&format!("{base}/b")).unwrap();
-    assert_eq!(storage.kind(&format!("{base}/b")).unwrap(), None, "a folder is removed with all it holds");
+    assert_eq!(storage.kind(&format!("{base}/b")).unwrap(), None, "a folder is removed with its contents");
     assert_eq!(storage.kind(&format!("{base}/b/deep/er/x")).unwrap(), None);
-    assert_eq!(get(storage, &format!("{base}/bb/1")), b"bb/1", "a name that merely begins alike stays");
+    assert_eq!(get(storage, &format!("{base}/bb/1")), b"bb/1", "a name with the same prefix stays");
     storage.remove(base).unwrap();
     assert_eq!(storage.kind(base).unwrap(), None);
 }

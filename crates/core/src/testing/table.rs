@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, Schema, SortOptions, TimeUnit};
 
-use super::rows::{read_all, rows_as_text, sorted_rows};
+use super::rows::{read_all, rows_as_strings, sorted_rows};
 use crate::array::read_region;
 use crate::driver::{Driver, Order, scan};
 use crate::error::ErrorKind;
@@ -20,8 +20,7 @@ use crate::selection::{AxisSelection, Selection};
 use crate::stats::{ColumnStats, Known};
 use crate::table::{Pushdown, Table};
 
-/// Checks the rules that [`Table`] states, on the table's own data: all of it is read several times, so it should be
-/// small.
+/// Checks the rules stated by [`Table`] on the table's own data, which is read several times and should be small.
 pub fn table_conformance(table: &dyn Table, driver: &Driver) {
     let all = read_all(table, &Scan::all(), driver);
     assert_eq!(all.schema(), table.schema(), "a scan of everything has the schema of the table");
@@ -39,7 +38,7 @@ pub fn table_conformance(table: &dyn Table, driver: &Driver) {
 
 fn order(table: &dyn Table, driver: &Driver, all: &RecordBatch) {
     let again = read_all(table, &Scan::all(), driver);
-    assert_eq!(rows_as_text(&again), rows_as_text(all), "reading in plan order is repeatable");
+    assert_eq!(rows_as_strings(&again), rows_as_strings(all), "reading in plan order is repeatable");
     let rows = scan(table, &Scan::all(), driver, Order::Any).unwrap();
     let count: usize = rows.map(|batch| batch.unwrap().num_rows()).sum();
     assert_eq!(count, all.num_rows(), "the order does not change how many rows there are");
@@ -57,7 +56,7 @@ fn sorted(table: &dyn Table, all: &RecordBatch) {
         .collect();
     for row in 1..all.num_rows() {
         let order = comparators.iter().map(|compare| compare(row - 1, row)).find(|order| order.is_ne());
-        assert!(order != Some(Ordering::Greater), "row {row} comes before the one it follows");
+        assert!(order != Some(Ordering::Greater), "row {row} sorts before its predecessor");
     }
 }
 
@@ -72,9 +71,9 @@ fn projections(table: &dyn Table, driver: &Driver, all: &RecordBatch) {
         let got = read_all(table, &Scan::all().columns(list.iter().copied()), driver);
         let indices: Vec<usize> = list.iter().map(|name| schema.index_of(name).unwrap()).collect();
         let want = all.project(&indices).unwrap();
-        assert_eq!(got.schema(), want.schema(), "columns come as they are asked for: {list:?}");
+        assert_eq!(got.schema(), want.schema(), "columns are returned as requested: {list:?}");
         assert_eq!(got.num_rows(), want.num_rows(), "columns do not change the rows: {list:?}");
-        assert_eq!(sorted_rows(&got), sorted_rows(&want), "columns {list:?} hold other values");
+        assert_eq!(sorted_rows(&got), sorted_rows(&want), "columns {list:?} have other values");
     }
     let unknown = table.plan(&Scan::all().columns(["no such column"]));
     assert!(unknown.is_err_and(|e| e.kind() == ErrorKind::NotFound), "an unknown column is not found");
@@ -82,12 +81,12 @@ fn projections(table: &dyn Table, driver: &Driver, all: &RecordBatch) {
 
 fn limits(table: &dyn Table, driver: &Driver, all: &RecordBatch) {
     let rows = all.num_rows() as u64;
-    let known = counted(&rows_as_text(all));
+    let known = counted(&rows_as_strings(all));
     for limit in [0, 1, rows / 2, rows, rows + 3] {
         let got = read_all(table, &Scan::all().limit(limit), driver);
         assert_eq!(got.num_rows() as u64, limit.min(rows), "a limit of {limit} of {rows} rows");
-        for (row, count) in counted(&rows_as_text(&got)) {
-            assert!(known.get(&row).is_some_and(|n| *n >= count), "a limit makes up no rows: {row}");
+        for (row, count) in counted(&rows_as_strings(&got)) {
+            assert!(known.get(&row).is_some_and(|n| *n >= count), "a limit adds no rows: {row}");
         }
     }
 }
@@ -100,7 +99,7 @@ fn counted(rows: &[String]) -> BTreeMap<String, usize> {
     counts
 }
 
-/// Checks that all of a table's statistics are true of `all`, its rows.
+/// Checks that all statistics of a table are true for `all`, its rows.
 pub fn stats_conformance(table: &dyn Table, all: &RecordBatch) {
     let stats = table.stats();
     let rows = all.num_rows() as u64;
@@ -135,9 +134,9 @@ fn column_stats(name: &str, stats: &ColumnStats, column: &ArrayRef, all: &Record
     let matching = |op, value: &Scalar| {
         Predicate::compare(name, op, value.clone()).filter(all).map_or(0, |batch| batch.num_rows())
     };
-    for (known, beyond) in [(&stats.min, Comparison::Lt), (&stats.max, Comparison::Gt)] {
+    for (known, outside) in [(&stats.min, Comparison::Lt), (&stats.max, Comparison::Gt)] {
         if let Some(value) = known.value() {
-            assert_eq!(matching(beyond, value), 0, "{name}: there are values beyond the statistic {value}");
+            assert_eq!(matching(outside, value), 0, "{name}: there are values outside the statistic {value}");
         }
         if let (Some(value), true) = (known.exact(), nulls < rows) {
             assert!(matching(Comparison::Eq, value) > 0, "{name}: no value is the exact statistic {value}");
@@ -148,13 +147,13 @@ fn column_stats(name: &str, stats: &ColumnStats, column: &ArrayRef, all: &Record
 fn plans(table: &dyn Table) {
     let costs = || {
         let plan = table.plan(&Scan::all()).unwrap();
-        assert!(plan.pruned <= plan.pieces, "no more is pruned than there is: {plan:?}");
+        assert!(plan.pruned <= plan.pieces, "no more is pruned than exists: {plan:?}");
         (plan.pieces, plan.pruned, plan.tasks.iter().map(|task| task.cost()).collect::<Vec<_>>())
     };
-    assert_eq!(costs(), costs(), "a plan made twice is the same");
+    assert_eq!(costs(), costs(), "plans are deterministic");
 }
 
-/// Conditions on the columns, around values that are there.
+/// Conditions on the columns, around existing values.
 fn predicates(all: &RecordBatch) -> Vec<Predicate> {
     let schema: std::sync::Arc<Schema> = all.schema();
     let mut simple = Vec::new();
@@ -203,34 +202,34 @@ fn filtered(table: &dyn Table, driver: &Driver, all: &RecordBatch, predicate: &P
     let got = read_all(table, &request, driver);
     assert_eq!(sorted_rows(&got), sorted_rows(&want), "the rows of: {predicate}");
 
-    // What the table gives by itself: all that match, and nothing else where it says so.
+    // The table's own result: all matching rows, and no others if pushdown is exact.
     let batches = driver.batches(table.storage(), table.plan(&request).unwrap(), Order::Plan);
     let mut own = Vec::new();
     for batch in batches {
-        own.extend(rows_as_text(&batch.unwrap()));
+        own.extend(rows_as_strings(&batch.unwrap()));
     }
     let own = counted(&own);
-    for (row, count) in counted(&rows_as_text(&want)) {
-        assert!(own.get(&row).is_some_and(|n| *n >= count), "a matching row is left out: {predicate}: {row}");
+    for (row, count) in counted(&rows_as_strings(&want)) {
+        assert!(own.get(&row).is_some_and(|n| *n >= count), "a matching row is missing: {predicate}: {row}");
     }
     if table.pushdown(predicate) == Pushdown::Exact {
         assert_eq!(own.values().sum::<usize>(), want.num_rows(), "pushdown is not exact: {predicate}");
     }
 
-    // A condition on columns that are not asked for.
+    // A condition on columns that are not requested.
     let schema = table.schema();
     if let Some(field) = schema.fields().iter().find(|f| !predicate.columns().contains(f.name().as_str())) {
         let request = Scan::all().columns([field.name()]).filter(predicate.clone()).limit(5);
         let got = read_all(table, &request, driver);
-        assert_eq!(got.num_columns(), 1, "columns of the condition do not come out");
+        assert_eq!(got.num_columns(), 1, "columns of the condition are not returned");
         assert_eq!(got.num_rows(), want.num_rows().min(5), "limit after condition: {predicate}");
     }
 }
 
 fn arrays(table: &dyn Table, driver: &Driver, all: &RecordBatch) {
     for name in table.array_columns() {
-        let array = table.array(&name).expect("a column that is listed has an array face");
-        let column = all.column_by_name(&name).expect("an array face belongs to a column");
+        let array = table.array(&name).expect("a listed column has an array view");
+        let column = all.column_by_name(&name).expect("an array view belongs to a column");
         let (shape, origin) = (array.shape().to_vec(), array.origin());
         let rank = shape.len();
         assert!(
@@ -241,7 +240,7 @@ fn arrays(table: &dyn Table, driver: &Driver, all: &RecordBatch) {
         if *column.data_type() != array.dtype().arrow() {
             continue;
         }
-        // The whole, the second half of each axis, and every second position.
+        // The whole array, the second half of each axis, and every second position.
         let axes = |from: &dyn Fn(u64) -> u64, step| {
             let axis = |(extent, first): (&u64, &i128)| AxisSelection::Range {
                 start: Some(first + i128::from(from(*extent))),
@@ -287,7 +286,7 @@ fn little_endian(array: &ArrayRef) -> Vec<u8> {
     }
 }
 
-/// The value of a row, for kinds that conditions compare with.
+/// The value of a row, for types that conditions support.
 fn scalar_at(array: &ArrayRef, row: usize) -> Option<Scalar> {
     if row >= array.len() || array.is_null(row) {
         return None;

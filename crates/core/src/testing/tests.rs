@@ -41,9 +41,9 @@ fn wrapped_storages_keep_the_rules() {
 fn batch(from: i32) -> RecordBatch {
     let numbers = (from..from + 5).map(|i| (i % 4 != 1).then_some(i)).collect::<Int32Array>();
     let floats = (from..from + 5).map(|i| Some(f64::from(i) / 2.0)).collect::<Float64Array>();
-    let texts = (from..from + 5).map(|i| (i % 3 != 0).then(|| format!("t{i}"))).collect::<StringArray>();
+    let strings = (from..from + 5).map(|i| (i % 3 != 0).then(|| format!("t{i}"))).collect::<StringArray>();
     let columns: [(&str, ArrayRef); 3] =
-        [("n", Arc::new(numbers)), ("f", Arc::new(floats)), ("t", Arc::new(texts))];
+        [("n", Arc::new(numbers)), ("f", Arc::new(floats)), ("t", Arc::new(strings))];
     RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! A format that is just large enough to try the suites on: a count, then 32-bit integers.
+//! A minimal format to test the suites with: a count, then 32-bit integers.
 
 use std::sync::Arc;
 

@@ -14,12 +14,12 @@ use tesselle::{Driver, Error, Location, OpenOptions, Table};
 use crate::error::external;
 use crate::provider::TesselleTable;
 
-/// Opens what a table name or a statement names.
+/// Opens the file of a table name or a statement.
 #[derive(Debug, Clone)]
 pub(crate) struct Opener {
     pub(crate) driver: Driver,
     pub(crate) options: OpenOptions,
-    /// The format and the table that a statement names.
+    /// The format and the table given by a statement.
     pub(crate) format: Option<String>,
     pub(crate) table: Option<String>,
     pub(crate) pushdown: bool,
@@ -57,14 +57,14 @@ impl UrlTableFactory for FileTables {
         let driver = opener.driver.clone();
         match blocking(move || driver.install(|| opener.opener().open_all(&name))).await {
             Ok(table) => Ok(Some(self.opener.provider(table))),
-            // Names without a dot, a slash or a fragment are names of tables, unless data has that name.
+            // Names without a dot, a slash or a fragment are table names, unless data has that name.
             Err(error) if !looks_like_a_file(url) && !is_data(url, &error) => Ok(None),
             Err(error) => Err(external(error)),
         }
     }
 }
 
-/// Whether an error is about data of this name, rather than that there is none.
+/// Whether an error is about existing data of this name.
 fn is_data(name: &str, error: &Error) -> bool {
     let exists = || Location::local(name).and_then(|location| location.exists()).unwrap_or(false);
     error.class_name() != "unknown_format" && exists()
@@ -89,8 +89,8 @@ impl TableProviderFactory for ExternalTables {
         command: &CreateExternalTable,
     ) -> Result<Arc<dyn TableProvider>> {
         if !command.schema.fields().is_empty() {
-            let error = Error::invalid(format!("{} files name their own columns", self.format));
-            return Err(external(error.hint("leave the list of columns out")));
+            let error = Error::invalid(format!("{} files state their own columns", self.format));
+            return Err(external(error.hint("omit the list of columns")));
         }
         let TableOptions { table, open } =
             TableOptions::new(&self.opener.options, &command.options).map_err(external)?;
@@ -106,7 +106,7 @@ impl TableProviderFactory for ExternalTables {
     }
 }
 
-/// Opening reads metadata from a disk or a store: not on a thread that drives queries.
+/// Opening reads metadata from a disk or a store, so it must not run on a thread that drives queries.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> tesselle::Result<T> + Send + 'static,
 ) -> tesselle::Result<T> {

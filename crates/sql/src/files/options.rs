@@ -9,7 +9,7 @@ use tesselle::{Error, OpenOptions, Result, Secret};
 const KNOWN: [&str; 8] =
     ["table", "at", "between", "key", "key_file", "raw", "text_as_binary", "full_domain"];
 
-/// What a statement says about the file it opens.
+/// The options of a statement for the file it opens.
 #[derive(Debug)]
 pub(super) struct TableOptions {
     pub(super) table: Option<String>,
@@ -22,12 +22,12 @@ impl TableOptions {
         let mut options = Self { table: None, open: base.clone() };
         for (name, value) in given {
             let open = &mut options.open;
-            // The parser puts options without a dot into the space of the file format.
+            // The parser puts options without a dot into the namespace of the file format.
             match name.strip_prefix("format.").unwrap_or(name) {
                 "table" => options.table = Some(value.clone()),
                 "at" => open.between = Some((0, parse_time(value)?)),
                 "between" => open.between = Some(parse_times(value)?),
-                "key" => open.key = Some(Secret::from_text(value.as_bytes())?),
+                "key" => open.key = Some(Secret::parse(value.as_bytes())?),
                 "key_file" => open.key = Some(read_key(value)?),
                 "raw" => open.raw = truth(value)?,
                 "text_as_binary" => open.text_as_binary = truth(value)?,

@@ -1,19 +1,19 @@
-//! The side of a comparison that is a column, seen through the casts that DataFusion puts around it.
+//! The column side of a comparison, inside the casts that DataFusion adds.
 
 use arrow_schema::{DataType, Schema, TimeUnit};
 use datafusion::logical_expr::{Cast, Expr, TryCast};
 
-/// A column, and the factor between its values and those that are compared.
+/// A column, and the factor between its values and the compared values.
 pub(super) struct Operand<'e> {
     pub(super) column: &'e str,
-    /// The column's own type; the type of the values where it is a dictionary.
+    /// The column's type; for a dictionary the type of its values.
     pub(super) data_type: &'e DataType,
     /// The type in which it is compared.
     pub(super) compared: &'e DataType,
     pub(super) scale: i128,
 }
 
-/// The column of an expression that keeps the order and the distinctions of its values.
+/// The column of an expression that preserves order and distinctness of its values.
 pub(super) fn operand<'e>(expr: &'e Expr, schema: &'e Schema) -> Option<Operand<'e>> {
     let plain = |column: &'e str| {
         let field = schema.field_with_name(column).ok()?;
@@ -39,7 +39,7 @@ fn values(data_type: &DataType) -> &DataType {
     }
 }
 
-/// The factor by which a cast multiplies, where it loses nothing.
+/// The factor of a lossless cast.
 fn widening(from: &DataType, to: &DataType) -> Option<i128> {
     use DataType as T;
     let text = |t: &T| matches!(t, T::Utf8 | T::LargeUtf8 | T::Utf8View);
@@ -49,7 +49,7 @@ fn widening(from: &DataType, to: &DataType) -> Option<i128> {
     }
     match (from, to) {
         (T::Float16, T::Float32 | T::Float64) | (T::Float32, T::Float64) => Some(1),
-        // Literals beyond what a double counts exactly are refused where they are read.
+        // Literals above the exact integer range of a double are rejected when they are converted.
         (from, T::Float64) if from.is_integer() => Some(1),
         (T::Int8 | T::UInt8, T::Int16 | T::Int32 | T::Int64) => Some(1),
         (T::Int16 | T::UInt16, T::Int32 | T::Int64) => Some(1),

@@ -5,23 +5,23 @@ use tesselle::Scalar;
 
 use super::column::Operand;
 
-/// Doubles count integers exactly up to here.
+/// Doubles represent integers exactly up to here.
 const EXACT_INTEGERS: f64 = 4_503_599_627_370_496.0;
 
-/// The value of a literal that is compared with this column.
+/// The value of a literal compared with this column.
 pub(super) fn scalar(value: &ScalarValue, operand: &Operand<'_>) -> Option<Scalar> {
     let value = match value {
         ScalarValue::Dictionary(_, inner) => inner,
         other => other,
     };
-    // Times count in their own unit: only literals of the compared type may be read as integers.
+    // Times count in their own unit: only literals of the compared type can be converted to integers.
     let given = value.data_type();
     if (operand.compared.is_temporal() || given.is_temporal()) && given != *operand.compared {
         return None;
     }
     let scalar = plain(value)?;
     match scalar {
-        // DataFusion makes floats of the integers: a zero among them is the positive one.
+        // DataFusion converts the integers to floats, so a zero among them is positive.
         Scalar::Float(v) if operand.data_type.is_integer() => {
             let negative_zero = v == 0.0 && v.is_sign_negative();
             let same = !v.is_nan() && v.abs() < EXACT_INTEGERS && !negative_zero;

@@ -1,4 +1,4 @@
-//! DataFusion's expressions as the predicates that tables understand.
+//! Translation of DataFusion expressions to predicates of tables.
 
 mod column;
 mod literal;
@@ -13,8 +13,8 @@ use datafusion::logical_expr::{Between, BinaryExpr, Expr, Like, Operator};
 use tesselle::core::Comparison;
 use tesselle::{Predicate, Scalar};
 
-/// A predicate and whether it says all that the expression says. One that does not still holds for every row the
-/// expression holds for, so it may prune, but not replace the filter.
+/// A predicate and whether it is equivalent to the expression. An inexact predicate is true for every row for which the
+/// expression is true, so it may prune, but not replace the filter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Translated {
     pub(crate) predicate: Predicate,
@@ -31,13 +31,13 @@ impl Translated {
         Self { predicate: how(parts.into_iter().map(|part| part.predicate).collect()), exact }
     }
 
-    /// The opposite; that of a superset would lose rows.
+    /// The negation; that of a superset would lose rows.
     fn negated(self) -> Option<Self> {
         self.exact.then(|| Self::exact(Predicate::Not(Box::new(self.predicate))))
     }
 }
 
-/// Translates what a table can use of `expr`; `None` where that is nothing.
+/// Translates the part of `expr` that a table can use; `None` if there is none.
 pub(crate) fn translate(expr: &Expr, schema: &Schema) -> Option<Translated> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
@@ -132,9 +132,9 @@ fn scaled(op: Comparison, value: i128, scale: i128) -> Option<(Comparison, Scala
     Some((op, Scalar::Int(bound)))
 }
 
-/// DataFusion compares floats by their total order: -0.0 is less than 0.0, and a NaN is above or below all numbers by
-/// its sign. Tables hold the two zeros for equal and every NaN for the largest. So what is pushed down takes the
-/// zeros and NaNs in doubt along, and the filter stays.
+/// DataFusion compares floats by total order: -0.0 is less than 0.0, and a NaN is above or below all numbers depending
+/// on its sign. Tables treat ±0.0 as equal and NaN as largest, so the pushed-down predicate is widened to cover
+/// ambiguous zeros and NaNs, and DataFusion re-applies the exact filter.
 fn compare_floats(column: &str, op: Comparison, value: &Scalar) -> Option<Translated> {
     let zero = match value {
         Scalar::Float(v) if v.is_nan() => return None,
@@ -164,7 +164,7 @@ fn in_list(InList { expr, list, negated }: &InList, schema: &Schema) -> Option<T
     for item in list {
         let Expr::Literal(value, _) = item else { return None };
         let scalar = if value.is_null() { Scalar::Null } else { literal::scalar(value, &operand)? };
-        // A NaN of one sign is not that of the other for DataFusion, which still filters.
+        // For DataFusion NaNs of different signs are distinct, and it still filters.
         values.push(scalar);
     }
     let exact = !operand.data_type.is_floating();
@@ -173,7 +173,7 @@ fn in_list(InList { expr, list, negated }: &InList, schema: &Schema) -> Option<T
     if *negated { translated.negated() } else { Some(translated) }
 }
 
-/// `column LIKE 'abc%'` lies between two texts.
+/// `column LIKE 'abc%'` is a range between two strings.
 fn prefix(like: &Like, schema: &Schema) -> Option<Translated> {
     let Like { negated: false, case_insensitive: false, escape_char: None, expr, pattern } = like else {
         return None;

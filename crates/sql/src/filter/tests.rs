@@ -18,20 +18,20 @@ fn text(expr: &Expr) -> Option<(String, bool)> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "compared with an option")]
-fn said(predicate: &str, exact: bool) -> Option<(String, bool)> {
+fn expected(predicate: &str, exact: bool) -> Option<(String, bool)> {
     Some((predicate.to_owned(), exact))
 }
 
 #[test]
 fn comparisons_translate_exactly_or_widen() {
-    assert_eq!(text(&col("i").gt(lit(5))), said("\"i\" > 5", true));
-    assert_eq!(text(&lit(5).gt(col("i"))), said("\"i\" < 5", true));
-    assert_eq!(text(&col("i").in_list(vec![lit(1), lit(2)], true)), said("NOT (\"i\" IN (1, 2))", true));
-    assert_eq!(text(&col("f").gt(lit(0.0))), said("\"f\" >= 0.0", false));
-    assert_eq!(text(&col("f").lt(lit(2.0))), said("(\"f\" < 2.0) OR (\"f\" = NaN)", false));
+    assert_eq!(text(&col("i").gt(lit(5))), expected("\"i\" > 5", true));
+    assert_eq!(text(&lit(5).gt(col("i"))), expected("\"i\" < 5", true));
+    assert_eq!(text(&col("i").in_list(vec![lit(1), lit(2)], true)), expected("NOT (\"i\" IN (1, 2))", true));
+    assert_eq!(text(&col("f").gt(lit(0.0))), expected("\"f\" >= 0.0", false));
+    assert_eq!(text(&col("f").lt(lit(2.0))), expected("(\"f\" < 2.0) OR (\"f\" = NaN)", false));
     assert_eq!(text(&col("f").not_eq(lit(0.0))), None);
     assert_eq!(text(&col("f").eq(lit(f64::NAN))), None);
-    assert_eq!(text(&col("s").like(lit("ab%c"))), said("(\"s\" >= 'ab') AND (\"s\" < 'ac')", false));
+    assert_eq!(text(&col("s").like(lit("ab%c"))), expected("(\"s\" >= 'ab') AND (\"s\" < 'ac')", false));
     assert_eq!(text(&col("s").like(lit("%c"))), None);
 }
 
@@ -39,31 +39,31 @@ fn comparisons_translate_exactly_or_widen() {
 fn times_count_in_the_unit_of_their_column() {
     assert_eq!(text(&col("t").eq(lit(5_i64))), None);
     let millis = ScalarValue::TimestampMillisecond(Some(7), None);
-    assert_eq!(text(&col("t").gt_eq(lit(millis))), said("\"t\" >= 7", true));
+    assert_eq!(text(&col("t").gt_eq(lit(millis))), expected("\"t\" >= 7", true));
     let nanos = |n| lit(ScalarValue::TimestampNanosecond(Some(n), None));
     let fine = || cast(col("t"), DataType::Timestamp(TimeUnit::Nanosecond, None));
-    assert_eq!(text(&fine().gt_eq(nanos(7_000_000))), said("\"t\" >= 7", true));
-    assert_eq!(text(&fine().gt_eq(nanos(7_000_001))), said("\"t\" >= 8", true));
-    assert_eq!(text(&fine().gt(nanos(7_000_001))), said("\"t\" > 7", true));
-    assert_eq!(text(&fine().lt(nanos(-1))), said("\"t\" < 0", true));
+    assert_eq!(text(&fine().gt_eq(nanos(7_000_000))), expected("\"t\" >= 7", true));
+    assert_eq!(text(&fine().gt_eq(nanos(7_000_001))), expected("\"t\" >= 8", true));
+    assert_eq!(text(&fine().gt(nanos(7_000_001))), expected("\"t\" > 7", true));
+    assert_eq!(text(&fine().lt(nanos(-1))), expected("\"t\" < 0", true));
     assert_eq!(text(&fine().eq(nanos(1))), None);
 }
 
 #[test]
 fn casts_that_lose_nothing_are_seen_through() {
-    assert_eq!(text(&cast(col("g"), DataType::Float64).gt(lit(0.1))), said("\"g\" > 0.1", false));
-    assert_eq!(text(&cast(col("i"), DataType::Int64).gt(lit(5_i64))), said("\"i\" > 5", true));
-    assert_eq!(text(&cast(col("i"), DataType::Float64).lt(lit(2.5))), said("\"i\" < 2.5", true));
+    assert_eq!(text(&cast(col("g"), DataType::Float64).gt(lit(0.1))), expected("\"g\" > 0.1", false));
+    assert_eq!(text(&cast(col("i"), DataType::Int64).gt(lit(5_i64))), expected("\"i\" > 5", true));
+    assert_eq!(text(&cast(col("i"), DataType::Float64).lt(lit(2.5))), expected("\"i\" < 2.5", true));
     assert_eq!(text(&cast(col("i"), DataType::Float64).lt(lit(1e300))), None);
     assert_eq!(text(&cast(col("i"), DataType::Float64).gt(lit(-0.0))), None);
-    assert_eq!(text(&cast(col("i"), DataType::Float64).gt(lit(0.0))), said("\"i\" > 0.0", true));
+    assert_eq!(text(&cast(col("i"), DataType::Float64).gt(lit(0.0))), expected("\"i\" > 0.0", true));
     assert_eq!(text(&cast(col("i"), DataType::Int8).lt(lit(5_i8))), None);
 }
 
 #[test]
 fn half_a_conjunction_prunes_but_half_a_disjunction_does_not() {
     let odd = (col("i") + lit(1)).eq(lit(2));
-    assert_eq!(text(&col("i").gt(lit(5)).and(odd.clone())), said("\"i\" > 5", false));
+    assert_eq!(text(&col("i").gt(lit(5)).and(odd.clone())), expected("\"i\" > 5", false));
     assert_eq!(text(&col("i").gt(lit(5)).or(odd.clone())), None);
     assert_eq!(text(&Expr::Not(Box::new(col("i").gt(lit(5)).and(odd)))), None);
 }

@@ -15,7 +15,7 @@ use tesselle::{Driver, Error, OpenOptions, Opener};
 
 use crate::error::external;
 
-/// A table made of what a container says about itself.
+/// A table of a container's metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Function {
     Tables,
@@ -37,7 +37,7 @@ impl Function {
         }
     }
 
-    /// The columns it has whatever the file; others follow as the format has them.
+    /// The fixed columns; format-specific ones follow.
     fn columns(self) -> Vec<(&'static str, DataType)> {
         use DataType::{Boolean, Float32, Int64, Utf8};
         match self {
@@ -74,13 +74,13 @@ impl Function {
 
     fn usage(self) -> String {
         match self {
-            Self::Search => "search('FILE OR FOLDER', 'QUERY', K); K may be left out".to_owned(),
+            Self::Search => "search('FILE OR FOLDER', 'QUERY', K); K is optional".to_owned(),
             other => format!("{}('FILE')", other.name()),
         }
     }
 }
 
-/// A function together with how files are opened.
+/// A function together with the open options.
 #[derive(Debug)]
 pub(crate) struct Listing {
     pub(crate) function: Function,
@@ -103,7 +103,7 @@ impl Listing {
 
     fn rows(&self, args: &[Expr]) -> tesselle::Result<Vec<Map<String, Value>>> {
         let wrong =
-            || Error::invalid("these arguments do not fit").hint(format!("write {}", self.function.usage()));
+            || Error::invalid("the arguments do not match").hint(format!("use {}", self.function.usage()));
         let uri = args.first().and_then(text).ok_or_else(wrong)?;
         if self.function == Function::Search {
             let query = args.get(1).and_then(text).ok_or_else(wrong)?;

@@ -11,8 +11,8 @@ use arrow_schema::{DataType, Field, Schema};
 use datafusion::common::Result;
 use serde_json::{Map, Value};
 
-/// The `known` columns, then one per other key. Numbers and truth values are typed where all rows agree; what is
-/// nested becomes JSON text.
+/// The `known` columns, then one per other key. Numbers and Booleans are typed if all rows agree; nested values become
+/// JSON strings.
 pub(super) fn to_batch(
     known: &[(&'static str, DataType)],
     rows: &[Map<String, Value>],

@@ -1,4 +1,4 @@
-//! Running a scan as a physical plan: its partitions are runs of tasks.
+//! A scan as a physical plan: its partitions are runs of tasks.
 
 mod partition;
 
@@ -22,15 +22,15 @@ use tesselle::{Driver, Predicate, RunStats, Scan, Table};
 
 use crate::error::external;
 
-/// What is read, and what is left to do with its batches.
+/// A scan, and the work left to do on its batches.
 pub(crate) struct Request {
-    /// What the table is asked for; its columns begin with those of `schema`.
+    /// The scan of the table; its columns start with those of `schema`.
     pub(crate) scan: Scan,
-    /// The columns that come out.
+    /// The output columns.
     pub(crate) schema: SchemaRef,
-    /// What the table may have left of the predicate.
+    /// The part of the predicate that the table may not have applied.
     pub(crate) residual: Option<Predicate>,
-    /// At most this many rows of each partition are of use.
+    /// Maximum useful rows of each partition.
     pub(crate) limit: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct ScanExec {
     driver: Driver,
     request: Arc<Request>,
     statistics: Arc<Statistics>,
-    /// How many values each column has, where that is known; empty where rows are left out.
+    /// The number of values of each column, if known; empty if rows are skipped.
     values: Vec<Option<usize>>,
     planned: RunStats,
     groups: Vec<Range<usize>>,
@@ -51,7 +51,7 @@ pub(crate) struct ScanExec {
 }
 
 impl ScanExec {
-    /// Plans the scan for at most so many partitions.
+    /// Plans the scan for at most this many partitions.
     pub(crate) fn new(
         table: Arc<dyn Table>,
         driver: Driver,
@@ -75,19 +75,19 @@ impl ScanExec {
         Ok(Self { table, driver, request, statistics, values, planned, groups, tasks, properties, metrics })
     }
 
-    /// Takes note of how many values the columns of the whole table have.
+    /// Sets the number of values of the columns of the whole table.
     pub(crate) fn with_values(mut self, values: Vec<Option<usize>>) -> Self {
         self.values = values;
         self
     }
 
-    /// What is known of the columns and how many values each has, where the scan leaves no row out.
+    /// The statistics of the columns and the number of values of each, if the scan skips no rows.
     pub(crate) fn known(&self) -> Option<(&Statistics, &[Option<usize>])> {
         let whole = self.values.len() == self.request.schema.fields().len();
         whole.then_some((&*self.statistics, &*self.values))
     }
 
-    /// The tasks of one partition: those of the first plan, or of a new one when they have been run before.
+    /// The tasks of one partition: those of the first plan, or of a new one if they have already run.
     fn take(&self, partition: usize) -> tesselle::Result<Vec<Box<dyn Task>>> {
         let range = self.groups.get(partition).cloned().unwrap_or_default();
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,13 +102,13 @@ impl ScanExec {
     }
 }
 
-/// How many partitions may be under way at once within `memory`.
+/// How many partitions may be in progress at once within `memory`.
 fn affordable(plan: &Plan, partitions: usize, memory: u64) -> usize {
     let largest = plan.tasks.iter().map(|task| task.cost().memory).max().unwrap_or(0).max(1);
     partitions.min(usize::try_from(memory / largest).unwrap_or(usize::MAX)).max(1)
 }
 
-/// The order the table promises, as far as its columns are read.
+/// The order guaranteed by the table, as far as its columns are read.
 fn equivalence(table: &dyn Table, schema: &SchemaRef) -> EquivalenceProperties {
     let mut properties = EquivalenceProperties::new(Arc::clone(schema));
     let options = SortOptions { descending: false, nulls_first: false };

@@ -21,7 +21,7 @@ use tesselle::{Driver, RunStats};
 use super::Request;
 use crate::error::external;
 
-/// Batches that wait between a thread that fetches and its consumer.
+/// Batches pending between a fetching thread and its consumer.
 const AHEAD: usize = 2;
 
 /// The tasks of a partition and what is done with their batches.
@@ -42,7 +42,7 @@ struct Running {
     _lease: Option<Lease>,
 }
 
-/// What one step of a partition gave.
+/// The result of one step of a partition.
 enum Step {
     Batch(RecordBatch),
     /// A task ended without a batch; others may follow.
@@ -71,7 +71,7 @@ impl Partition {
     }
 
     /// Local files are mapped, so a partition decodes where it is polled and its batches are still in the cache when
-    /// they are consumed. A store with latency gets a thread that may wait.
+    /// they are consumed. A store with latency gets a thread that may block.
     pub(super) fn stream(self) -> SendableRecordBatchStream {
         if self.storage.hints().concurrency <= 1 {
             return Box::pin(self);
@@ -83,7 +83,7 @@ impl Partition {
             while !sender.is_closed() {
                 match partition.step()? {
                     Step::Batch(batch) => {
-                        // A consumer that has gone away wants no more.
+                        // A consumer that was dropped needs no more batches.
                         if sender.blocking_send(Ok(batch)).is_err() {
                             break;
                         }
@@ -119,8 +119,8 @@ impl Partition {
             let Some(task) = self.waiting.pop_front() else { return Ok(Step::End) };
             let cost = task.cost();
             self.driver.check_piece(task.largest_piece()).map_err(external)?;
-            // A partition that waited for memory here could hold up the one that is to free it. There are no more
-            // partitions than the budget allows, so going on is safe where somebody else holds the memory.
+            // Waiting for memory here could block the partition that would free it. There are no more partitions than
+            // the budget allows, so continuing is safe if another run holds the memory.
             let lease = self.driver.budget().try_take(cost.memory);
             self.running = Some(Running { task, cost, _lease: lease });
         }
@@ -142,7 +142,7 @@ impl Stream for Partition {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.step() {
             Ok(Step::Batch(batch)) => Poll::Ready(Some(Ok(batch))),
-            // Between tasks a canceled query must get its chance to stop.
+            // A canceled query must be able to stop between tasks.
             Ok(Step::Nothing) => {
                 context.waker().wake_by_ref();
                 Poll::Pending
@@ -163,7 +163,7 @@ impl RecordBatchStream for Partition {
     }
 }
 
-/// What EXPLAIN ANALYZE shows.
+/// The counters of EXPLAIN ANALYZE.
 pub(super) struct Counts {
     baseline: BaselineMetrics,
     pieces: Count,

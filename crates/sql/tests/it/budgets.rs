@@ -1,4 +1,4 @@
-//! Queries over several scans end under any budget: with an answer, or with an error that says what is short.
+//! Queries over several scans end under any budget: with a result, or with an error that states the missing resource.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use tesselle_sql::{Session, SessionOptions};
 
 use crate::support::{self, Random, rows};
 
-/// Far longer than any query takes: only one that never ends reaches it.
+/// Far longer than any query takes: reached only by a query that never ends.
 const WATCHDOG: Duration = Duration::from_mins(3);
 
 const ROWS: usize = 40_000;
 
-/// Rows whose keys come in no order, with strings that take memory.
+/// Rows with unordered keys, and strings that take memory.
 fn wide(seed: u64) -> RecordBatch {
     let mut random = Random(seed);
     let key: ArrayRef =
@@ -48,7 +48,7 @@ fn make_files(folder: &Path) {
     support::write_foreign(&folder.join("f.parquet"), &wide(4));
 }
 
-/// What a query gives on a thread that may be left alone with it.
+/// The result of a query, on a thread that may be abandoned.
 fn answer(folder: &Path, sql: &str, threads: usize, memory: u64) -> tesselle::Result<Vec<String>> {
     let (done, ended) = channel();
     let sql = sql.replace('@', &format!("{}/", folder.display()));
@@ -59,7 +59,7 @@ fn answer(folder: &Path, sql: &str, threads: usize, memory: u64) -> tesselle::Re
         let answer = Session::new(&options).and_then(|session| rows(&session, &sql));
         let _ = done.send(answer);
     });
-    ended.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("it does not end: {shown}"))
+    ended.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("the query does not end: {shown}"))
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn joins_of_all_formats_end_under_any_budget() {
     let folder = tempfile::tempdir().unwrap();
     make_files(folder.path());
     let queries = [
-        // Both sides of the joins are repartitioned; groups and texts take memory.
+        // Both sides of the joins are repartitioned; groups and strings take memory.
         "SELECT count(*), sum(length(a.text) + length(b.text)) FROM '@a.tatami' a \
          JOIN '@b.tatami' b ON a.key = b.key JOIN '@f.parquet' f ON b.key = f.key",
         "SELECT count(*), max(c.text) FROM '@a.tatami' a JOIN '@c.tiledb' c ON a.key = c.key \

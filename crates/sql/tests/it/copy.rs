@@ -8,7 +8,7 @@ use tesselle::{Driver, DriverOptions, ErrorKind};
 use crate::support::{self, rows};
 
 #[test]
-fn every_format_takes_an_answer_and_gives_it_back() {
+fn every_format_stores_a_result_and_returns_it() {
     let folder = tempfile::tempdir().unwrap();
     support::make_files(folder.path());
     let root = folder.path().to_str().unwrap();
@@ -44,7 +44,7 @@ fn every_format_takes_an_answer_and_gives_it_back() {
         let count = rows(&session, &sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         let names = match target {
             "out.tsfile" => "v",
-            // Infinities are text in JSON, which DataFusion does not take for numbers.
+            // Infinities are strings in JSON, which DataFusion does not accept as numbers.
             "out.jsonl" | "out.json" => "y, x",
             _ => "y, x, value",
         };
@@ -66,7 +66,7 @@ fn a_copy_that_fails_leaves_nothing_behind() {
         // Fails while rows are read.
         format!("COPY (SELECT 1 / (y - 3) AS q FROM '{root}/grid.tet') TO '{root}/new.tatami'"),
         format!("COPY (SELECT 1 / (y - 3) AS q FROM '{root}/grid.tet') TO '{root}/new.parquet'"),
-        // Fails because the format refuses the columns.
+        // Fails because the format does not support the columns.
         format!("COPY (SELECT 'text' AS value) TO '{root}/new.tet'"),
         format!("COPY (SELECT 1 AS a) TO '{root}/new.csv' OPTIONS ('chunk' '3')"),
     ] {

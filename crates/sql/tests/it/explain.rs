@@ -1,4 +1,4 @@
-//! Plans say what was pruned, and metadata answers what it can.
+//! Plans show what was pruned, and metadata answers what it can.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn number(plan: &str, name: &str) -> u64 {
 }
 
 #[test]
-fn explain_shows_that_pieces_are_pruned() {
+fn explain_shows_pruning() {
     let folder = tempfile::tempdir().unwrap();
     support::make_files(folder.path());
     let root = folder.path().to_str().unwrap();
@@ -82,7 +82,7 @@ fn counts_and_bounds_come_from_metadata_where_it_is_exact() {
         ("points.tiledb", "count(*), min(id), max(id), min(small), max(single), count(small), max(at)"),
         ("steps.tet", "min(value), max(value)"),
         ("aligned.tsfile", "count(*), min(time), max(time)"),
-        // How many rows several series have together is not known.
+        // The number of rows of several series together is unknown.
         (
             "plant.tsfile",
             "min(time), max(time), count(small), min(small), max(small), count(ratio), max(single)",
@@ -93,7 +93,7 @@ fn counts_and_bounds_come_from_metadata_where_it_is_exact() {
         let plan = plan(&session, &format!("EXPLAIN SELECT {asked} FROM '{root}/{from}'"));
         assert!(!plan.contains("TesselleScan"), "{from} is read for {asked}: {plan}");
     }
-    // A filter makes it necessary to read.
+    // A filter requires reading.
     let plan = plan(&session, &format!("EXPLAIN SELECT count(*) FROM '{root}/mixed.tatami' WHERE small > 3"));
     assert!(plan.contains("TesselleScan"), "{plan}");
 }
@@ -113,7 +113,7 @@ fn tables_that_are_sorted_are_not_sorted_again() {
 }
 
 #[test]
-fn a_limit_reads_the_first_pieces_only() {
+fn a_limit_reads_only_the_first_chunks() {
     let folder = tempfile::tempdir().unwrap();
     support::make_files(folder.path());
     let root = folder.path().to_str().unwrap();

@@ -9,7 +9,7 @@ use tesselle_sql::SessionOptions;
 use crate::support::{self, rows};
 
 #[test]
-fn errors_say_what_was_meant() {
+fn errors_suggest_similar_names() {
     let folder = tempfile::tempdir().unwrap();
     support::make_files(folder.path());
     let root = folder.path().to_str().unwrap();
@@ -156,11 +156,11 @@ fn types_and_rows(session: &tesselle_sql::Session, sql: &str) -> (Vec<String>, V
 }
 
 #[test]
-fn text_files_have_the_types_that_all_their_records_tell() {
+fn text_files_have_types_inferred_from_all_records() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().to_str().unwrap();
     let session = support::session(true);
-    // What decides comes late, and in another file.
+    // The decisive value comes late, and in another file.
     let many: Vec<String> = (0..5000).map(|i| format!("{i},{i}")).collect();
     std::fs::write(folder.path().join("a.csv"), format!("id,size\n{}\n5000,2.5\n", many.join("\n"))).unwrap();
     std::fs::write(folder.path().join("b.csv"), "id,size\n7,\nx8,1\n").unwrap();
@@ -184,7 +184,7 @@ fn text_files_have_the_types_that_all_their_records_tell() {
 
     std::fs::write(folder.path().join("c.csv"), "id,weight\n1,2\n").unwrap();
     let error = rows(&session, &format!("SELECT * FROM '{root}/*.csv'")).unwrap_err();
-    assert!(error.to_string().contains("other columns"), "{error}");
+    assert!(error.to_string().contains("different columns"), "{error}");
     std::fs::write(folder.path().join("d.csv"), "id\n1\n2,3\n").unwrap();
     let error = rows(&session, &format!("SELECT * FROM '{root}/d.csv'")).unwrap_err();
     assert!(error.to_string().contains("line 3") && error.to_string().contains("d.csv"), "{error}");

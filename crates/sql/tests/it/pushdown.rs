@@ -1,4 +1,4 @@
-//! Every filter, in every format, gives the same rows whether the table answers it or DataFusion does.
+//! Every filter, in every format, returns the same rows whether the table or DataFusion applies it.
 
 use proptest::prelude::*;
 use tesselle_sql::Session;
@@ -10,7 +10,7 @@ struct Subject {
     from: &'static str,
     integers: &'static [&'static str],
     floats: &'static [&'static str],
-    texts: &'static [&'static str],
+    strings: &'static [&'static str],
     truths: &'static [&'static str],
     times: &'static [&'static str],
 }
@@ -20,7 +20,7 @@ const SUBJECTS: [Subject; 6] = [
         from: "grid.tet",
         integers: &["y", "x"],
         floats: &["value"],
-        texts: &[],
+        strings: &[],
         truths: &[],
         times: &[],
     },
@@ -28,7 +28,7 @@ const SUBJECTS: [Subject; 6] = [
         from: "raster.tiledb",
         integers: &["y", "x", "rain"],
         floats: &["heat"],
-        texts: &["kind"],
+        strings: &["kind"],
         truths: &[],
         times: &[],
     },
@@ -42,7 +42,7 @@ const ROWS: Subject = Subject {
     from: "",
     integers: &["id", "small"],
     floats: &["ratio", "exact", "single"],
-    texts: &["word"],
+    strings: &["word"],
     truths: &["flag"],
     times: &["at"],
 };
@@ -109,7 +109,7 @@ fn condition(subject: &Subject) -> BoxedStrategy<String> {
     if let Some(column) = pick(subject.floats) {
         leaves.push(comparisons(column, float().boxed()));
     }
-    if let Some(column) = pick(subject.texts) {
+    if let Some(column) = pick(subject.strings) {
         leaves.push(comparisons(column.clone(), text().boxed()));
         let patterns = prop::sample::select(&["'b%'", "'%r'", "'ce_ar'", "'é%'", "'z%'", "''"][..]);
         leaves.push((column, patterns).prop_map(|(c, p)| format!("{c} LIKE {p}")).boxed());
@@ -132,7 +132,7 @@ fn condition(subject: &Subject) -> BoxedStrategy<String> {
         .boxed()
 }
 
-/// What is asked of the rows that pass.
+/// The queries over the passing rows.
 fn questions(subject: &Subject) -> Vec<String> {
     let first = subject.integers[0];
     let float = subject.floats[0];
@@ -175,14 +175,14 @@ fn filters_answer_the_same_with_pushdown_and_without() {
 }
 
 #[test]
-fn counts_and_extremes_are_the_same_from_metadata_and_from_data() {
+fn counts_and_min_max_are_the_same_from_metadata_and_from_data() {
     let folder = tempfile::tempdir().unwrap();
     support::make_files(folder.path());
     let root = folder.path().to_str().unwrap();
     let (with, without) = (support::session(true), support::session(false));
     for subject in &SUBJECTS {
         let columns =
-            [subject.integers, subject.floats, subject.texts, subject.truths, subject.times].concat();
+            [subject.integers, subject.floats, subject.strings, subject.truths, subject.times].concat();
         let mut asked = vec!["count(*)".to_owned()];
         for column in columns {
             asked.push(format!("count(\"{column}\"), min(\"{column}\"), max(\"{column}\")"));

@@ -59,9 +59,9 @@ impl DB for Database {
     }
 }
 
-/// Every file runs with pushdown and without: the answers are the same.
+/// Every file runs with and without pushdown: the results are the same.
 #[test]
-fn the_sql_files_hold_with_pushdown_and_without() {
+fn the_sql_files_pass_with_and_without_pushdown() {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/slt");
     let mut paths: Vec<_> = std::fs::read_dir(scripts).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
@@ -75,7 +75,7 @@ fn the_sql_files_hold_with_pushdown_and_without() {
             let text = text.replace("$DIR", folder.path().to_str().unwrap());
             let mut runner = Runner::new(|| async move { Ok(Database(support::session(pushdown))) });
             let name = path.file_name().unwrap().to_string_lossy();
-            // All that is wrong is told at once.
+            // All failures are reported at once.
             for record in sqllogictest::parse_with_name::<DefaultColumnType>(&text, name.as_ref()).unwrap() {
                 if let Err(error) = runner.run(record) {
                     wrong.push(format!("pushdown {pushdown}: {error}"));

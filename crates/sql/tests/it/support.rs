@@ -1,4 +1,4 @@
-//! Small files of every format, made with our own writers.
+//! Small files of every format, written with our own writers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(crate) fn batch(columns: Vec<(&str, ArrayRef, bool)>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
-/// Numbers that look random and are the same every time.
+/// Deterministic pseudorandom numbers.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -52,7 +52,7 @@ impl Random {
     }
 }
 
-/// Floats with everything that makes them difficult.
+/// Floats with all special values.
 fn float(i: usize, random: &mut Random) -> f64 {
     match random.below(25) {
         0 => f64::NAN,
@@ -67,7 +67,7 @@ fn float(i: usize, random: &mut Random) -> f64 {
 
 const WORDS: [&str; 6] = ["alder", "birch", "", "cedar", "élan", "zebra"];
 
-/// Rows that cluster by `id`, so that pieces can be pruned: integers, floats, texts, truth values, times, with nulls.
+/// Rows clustered by `id`, so that chunks can be pruned: integers, floats, strings, Booleans, times, with nulls.
 pub(crate) fn mixed(rows: usize) -> RecordBatch {
     let mut random = Random(7);
     let (mut small, mut ratio) = (Int32Builder::new(), Float64Builder::new());
@@ -140,7 +140,7 @@ pub(crate) fn raster(side: i32) -> RecordBatch {
     ])
 }
 
-/// Rows of the sample that the SQL files and the guide speak of.
+/// The rows of the sample in the SQL files and the guide.
 pub(crate) fn stations() -> RecordBatch {
     batch(vec![
         ("station", Arc::new(StringArray::from(vec!["north", "south", "west"])), false),
@@ -149,7 +149,7 @@ pub(crate) fn stations() -> RecordBatch {
     ])
 }
 
-/// One file of each format in `folder`, of small pieces.
+/// One file of each format in `folder`, with small chunks.
 pub(crate) fn make_files(folder: &Path) {
     let at = |name: &str| folder.join(name);
     write(&at("grid.tet"), "tet", Some("heat"), &["chunk=5,7", "codec=zstd", "footer=v2"], &grid(20));
@@ -188,7 +188,7 @@ pub(crate) fn session(pushdown: bool) -> Session {
     Session::new(&options).unwrap()
 }
 
-/// All rows of an answer as text, sorted.
+/// All rows of a result as strings, sorted.
 pub(crate) fn rows(session: &Session, sql: &str) -> tesselle::Result<Vec<String>> {
     let mut rows = Vec::new();
     for batch in session.query(sql)? {

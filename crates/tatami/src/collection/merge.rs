@@ -112,7 +112,7 @@ impl Collection {
         }
         let segments = files
             .iter()
-            .map(|file| File::open(file.location(), &Segment::options(self.options())).and_then(Segment::of))
+            .map(|file| Segment::open_whole(file.location(), self.options()))
             .collect::<Result<Vec<_>>>()?;
         combine(&segments, target, options, overwrite, driver)
     }

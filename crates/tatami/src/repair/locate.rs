@@ -32,14 +32,14 @@ pub(super) fn locate(source: &Location, options: &OpenOptions) -> Result<Located
     if let Some(end) = last_sound_trailer(source, size)?
         && let Ok(file) = File::open_overlooking(source, options, end)
     {
-        let mut notes = vec![(Outcome::Mended, overlooked)];
+        let mut notes = vec![(Outcome::Repaired, overlooked)];
         if end < size {
-            notes.push((Outcome::Mended, format!("dropped {} bytes after the trailer", size - end)));
+            notes.push((Outcome::Repaired, format!("dropped {} bytes after the trailer", size - end)));
         }
         return Ok(Located::File(file, notes));
     }
     if let Some((file, outcome, how)) = repair_footer(source, size, options)? {
-        return Ok(Located::File(file, vec![(Outcome::Mended, overlooked), (outcome, how)]));
+        return Ok(Located::File(file, vec![(Outcome::Repaired, overlooked), (outcome, how)]));
     }
     Ok(Located::Lost(refused))
 }
@@ -92,14 +92,14 @@ fn repair_footer(
             && let Some(file) = open(&stored)
         {
             let how = "the trailer was rebuilt: the footer before it matches its checksum";
-            return Ok(Some((file, Outcome::Mended, how.to_owned())));
+            return Ok(Some((file, Outcome::Repaired, how.to_owned())));
         }
         if difference.is_power_of_two()
             && stated == Some(*start)
             && let Some(file) = open(&stored)
         {
             let how = "corrected one bit of the footer checksum";
-            return Ok(Some((file, Outcome::Mended, how.to_owned())));
+            return Ok(Some((file, Outcome::Repaired, how.to_owned())));
         }
         if let Some((at, bit)) = flip::place(stored.len(), difference) {
             let mut right = stored.to_vec();
@@ -107,7 +107,7 @@ fn repair_footer(
             if let Some(file) = open(&right.into()) {
                 let at = start + at as u64;
                 let how = format!("corrected bit {bit} of byte {at} of the footer (located by its CRC)");
-                return Ok(Some((file, Outcome::Mended, how)));
+                return Ok(Some((file, Outcome::Repaired, how)));
             }
         }
     }

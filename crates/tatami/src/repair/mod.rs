@@ -58,7 +58,7 @@ pub(crate) fn repair(
     if let (Some(first), true) = (errors.clone().next(), kept.len() == whole.len()) {
         let place = first.piece.as_deref().unwrap_or("file");
         let message = format!("indexes and statistics were rebuilt: {} ({place})", first.message);
-        repaired.note(Outcome::Mended, message);
+        repaired.note(Outcome::Repaired, message);
     }
     let sorted = file.footer().schema.sort_key().is_some();
     let live = if index_whole { None } else { live_documents(&file, &mut repaired) };

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tesselle_codec::Result;
 
 use super::meta::{BLOCK, SkipTable, decode_docs, decode_freqs, docs_len};
@@ -17,8 +18,8 @@ pub(crate) const END: u32 = u32::MAX;
 
 /// The state of a cursor.
 #[derive(Debug, Clone)]
-pub(crate) struct PostingCursor<'a> {
-    payload: &'a [u8],
+pub(crate) struct PostingCursor {
+    payload: Bytes,
     table: Arc<SkipTable>,
     block: usize,
     docs: [u32; BLOCK],
@@ -40,9 +41,9 @@ pub(crate) struct PostingCursor<'a> {
     shallow: usize,
 }
 
-impl<'a> PostingCursor<'a> {
-    /// A cursor before its first document; call [`PostingCursor::start`] first.
-    pub(crate) fn new(table: Arc<SkipTable>, payload: &'a [u8]) -> Self {
+impl PostingCursor {
+    /// A walk that stands before its first document; [`PostingCursor::start`] comes first.
+    pub(crate) fn new(table: Arc<SkipTable>, payload: Bytes) -> Self {
         Self {
             payload,
             table,
@@ -65,7 +66,7 @@ impl<'a> PostingCursor<'a> {
     pub(crate) fn singleton(doc: u32, freq: u32) -> Self {
         let mut table = SkipTable { docs: 1, ..SkipTable::default() };
         table.push(doc, doc, freq, 0, 1);
-        let mut cursor = Self::new(Arc::new(table), &[]);
+        let mut cursor = Self::new(Arc::new(table), Bytes::new());
         cursor.single = true;
         (cursor.docs[0], cursor.freqs[0]) = (doc, freq);
         cursor
@@ -292,10 +293,9 @@ impl<'a> PostingCursor<'a> {
         self.doc = self.table.first.get(block).copied().unwrap_or(END);
     }
 
-    /// The payload from the block on.
-    fn block_payload(&self) -> (usize, &'a [u8]) {
-        let at = self.table.offset.get(self.block).copied().unwrap_or(0) as usize;
-        (at, self.payload.get(at..).unwrap_or_default())
+    /// Where the block starts in the payload.
+    fn block_start(&self) -> usize {
+        self.table.offset.get(self.block).copied().unwrap_or(0) as usize
     }
 
     #[inline]
@@ -305,7 +305,8 @@ impl<'a> PostingCursor<'a> {
 
     fn decode_block(&mut self) -> Result<()> {
         let Some((first, last, _)) = self.block_bounds(self.block) else { return Ok(()) };
-        let (at, src) = self.block_payload();
+        let at = self.block_start();
+        let src = self.payload.get(at..).unwrap_or_default();
         let docs = self.docs.get_mut(..self.len).unwrap_or_default();
         self.freqs_at = at + decode_docs(src, first, last, docs)?;
         self.has_docs = true;
@@ -321,7 +322,8 @@ impl<'a> PostingCursor<'a> {
         if self.block >= self.table.len() {
             return Ok(());
         }
-        let (at, src) = self.block_payload();
+        let at = self.block_start();
+        let src = self.payload.get(at..).unwrap_or_default();
         match docs_len(src, self.len) {
             Some(len) if !self.has_docs => self.freqs_at = at + len,
             _ => self.decode_docs()?,

@@ -12,8 +12,8 @@ use super::top::Collector;
 
 /// One distinct term of a query.
 #[derive(Debug)]
-pub(crate) struct Clause<'a> {
-    pub(crate) cursor: PostingCursor<'a>,
+pub(crate) struct Clause {
+    pub(crate) cursor: PostingCursor,
     pub(crate) weight: Weight,
     /// How often the query contains it.
     pub(crate) times: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Clause<'a> {
 /// The terms of a query and the order in which their contributions are added.
 #[derive(Debug)]
 pub(crate) struct Disjunction<'a> {
-    pub(crate) clauses: Vec<Clause<'a>>,
+    pub(crate) clauses: Vec<Clause>,
     /// Indices into `clauses`, one per token of the query that has postings, in query order.
     pub(crate) tokens: Vec<usize>,
     pub(crate) live: Option<&'a LiveDocs>,
@@ -52,7 +52,7 @@ impl Disjunction<'_> {
     /// A score that at least `k` documents reach by one term alone: the other terms cannot lower it. Prunes
     /// lists from their first document on.
     fn sure(&self, k: usize) -> f32 {
-        let of = |clause: &Clause<'_>| clause.cursor.reached_by(k).map_or(0.0, |freq| clause.weight.of(freq));
+        let of = |clause: &Clause| clause.cursor.reached_by(k).map_or(0.0, |freq| clause.weight.of(freq));
         self.clauses.iter().map(of).fold(0.0, f32::max)
     }
 
@@ -85,8 +85,8 @@ impl Disjunction<'_> {
     }
 }
 
-/// The score of `doc`, contributions summed in query order, from the clauses positioned on it.
-pub(crate) fn score(clauses: &mut [Clause<'_>], tokens: &[usize], doc: u32) -> Result<f32> {
+/// The score of `doc`, contributions added in query order, from the clauses that stand on it.
+pub(crate) fn score(clauses: &mut [Clause], tokens: &[usize], doc: u32) -> Result<f32> {
     let mut sum = 0.0;
     for &token in tokens {
         if let Some(clause) = clauses.get_mut(token)

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use tesselle_codec::{Error, Result};
+use tesselle_codec::Error as Damage;
+use tesselle_core::{Error, Result};
 
 use super::cursor::PostingCursor;
-use super::meta::{Dictionary, DictionaryKind, Entry, LiveDocs, Postings, SkipTable, Skips};
+use super::meta::{Dictionary, DictionaryKind, Entry, LiveDocs, Postings, RunSource, SkipTable, Skips};
 
 const WHAT: &str = "inverted index";
 
@@ -15,9 +16,9 @@ const WHAT: &str = "inverted index";
 #[derive(Debug, Clone)]
 pub(crate) struct Runs {
     pub(crate) kind: DictionaryKind,
-    pub(crate) terms: Bytes,
-    pub(crate) postings: Bytes,
-    pub(crate) skips: Bytes,
+    pub(crate) terms: RunSource,
+    pub(crate) postings: RunSource,
+    pub(crate) skips: RunSource,
     /// `None`: every document is live.
     pub(crate) live: Option<Bytes>,
 }
@@ -33,20 +34,23 @@ pub(crate) struct InvertedIndex {
     /// Cache of recent lookups: a query looks up each of its terms more than once, and terms recur between
     /// queries.
     known: Mutex<HashMap<Box<[u8]>, Option<Entry>>>,
-    /// Cache of the skip tables of recent lists.
-    tables: Mutex<Tables>,
+    /// The lists that were walked lately.
+    lists: Mutex<Lists>,
+    /// Whether payloads are slices of a run in memory, which take no memory of their own.
+    payloads_held: bool,
 }
 
-/// Parsed skip tables.
+/// Skip tables and payloads.
 #[derive(Debug, Default)]
-struct Tables {
-    by_list: HashMap<u32, Arc<SkipTable>>,
-    blocks: usize,
+struct Lists {
+    by_number: HashMap<u32, (Arc<SkipTable>, Bytes)>,
+    bytes: usize,
 }
 
-/// Maximum number of blocks of cached tables; a block takes 17 bytes, the overhead of a table equals some
-/// blocks.
-const TABLE_BLOCKS: usize = 1 << 20;
+/// Most bytes of the lists that are remembered, and what a block of a skip table and a list as such take.
+const LISTS_BYTES: usize = 64 << 20;
+const BLOCK_BYTES: usize = 17;
+const LIST_BYTES: usize = 136;
 
 /// Maximum number of cached terms.
 const KNOWN: usize = 4096;
@@ -54,14 +58,13 @@ const KNOWN: usize = 4096;
 impl InvertedIndex {
     /// Parses the dictionary and locates all lists; blocks are decoded on demand.
     pub(crate) fn parse(runs: Runs, docs: u32) -> Result<Self> {
+        let payloads_held = runs.postings.is_held();
         let dictionary = Dictionary::parse(runs.kind, runs.terms)?;
         let postings = Postings::parse(runs.postings)?;
         let skips = Skips::parse(runs.skips)?;
         if postings.len() != skips.len() {
-            return Err(Error::corrupt(
-                WHAT,
-                format!("{} posting lists, {} skip tables", postings.len(), skips.len()),
-            ));
+            let why = format!("{} posting lists, {} skip tables", postings.len(), skips.len());
+            return Err(Damage::corrupt(WHAT, why).into());
         }
         let live = runs.live.map(|run| LiveDocs::parse(&run, docs)).transpose()?;
         Ok(Self {
@@ -71,7 +74,8 @@ impl InvertedIndex {
             skips,
             live,
             known: Mutex::default(),
-            tables: Mutex::default(),
+            lists: Mutex::default(),
+            payloads_held,
         })
     }
 
@@ -112,49 +116,50 @@ impl InvertedIndex {
         Ok(entry)
     }
 
-    /// The postings of `entry`.
-    pub(crate) fn cursor(&self, entry: Entry) -> Result<PostingCursor<'_>> {
+    /// The postings that `entry` names.
+    pub(crate) fn cursor(&self, entry: Entry) -> Result<PostingCursor> {
         let cursor = match entry {
             Entry::Singleton { doc, freq, .. } => PostingCursor::singleton(doc, freq),
             Entry::List { list, .. } => {
-                let payload = self.payload(list)?;
-                PostingCursor::new(self.table(list)?, payload)
+                let (table, payload) = self.remembered(list)?;
+                PostingCursor::new(table, payload)
             }
         };
         match cursor.last() {
-            Some(last) if last >= self.docs => Err(Error::corrupt(
-                WHAT,
-                format!("a posting list contains document {last}, the segment has {}", self.docs),
-            )),
+            Some(last) if last >= self.docs => {
+                let why = format!("a posting list names document {last}, the segment has {}", self.docs);
+                Err(Damage::corrupt(WHAT, why).into())
+            }
             _ => Ok(cursor),
         }
     }
 
-    /// The skip table of list `i`, parsed once while it is cached.
-    fn table(&self, i: u32) -> Result<Arc<SkipTable>> {
-        if let Some(table) = self.tables.lock().unwrap_or_else(PoisonError::into_inner).by_list.get(&i) {
-            return Ok(Arc::clone(table));
+    /// Skip table and payload of list `i`, read and parsed once as long as they are remembered.
+    fn remembered(&self, i: u32) -> Result<(Arc<SkipTable>, Bytes)> {
+        if let Some(list) = self.lists.lock().unwrap_or_else(PoisonError::into_inner).by_number.get(&i) {
+            return Ok(list.clone());
         }
-        let table = Arc::new(self.skips.table(i)?.ok_or_else(|| self.no_list(i))?);
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if tables.blocks > TABLE_BLOCKS {
-            *tables = Tables::default();
+        let (table, payload) = (Arc::new(self.table(i)?), self.payload(i)?);
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        if lists.bytes > LISTS_BYTES {
+            *lists = Lists::default();
         }
-        tables.blocks += table.len() + 8;
-        tables.by_list.insert(i, Arc::clone(&table));
-        Ok(table)
+        let own = if self.payloads_held { 0 } else { payload.len() };
+        lists.bytes += table.len() * BLOCK_BYTES + LIST_BYTES + own;
+        lists.by_number.insert(i, (Arc::clone(&table), payload.clone()));
+        Ok((table, payload))
     }
 
-    fn payload(&self, i: u32) -> Result<&[u8]> {
-        self.postings.payload(i).ok_or_else(|| self.no_list(i))
+    /// The skip table of list `i`, which is not remembered.
+    pub(crate) fn table(&self, i: u32) -> Result<SkipTable> {
+        self.skips.table(i)?.ok_or_else(|| self.no_list(i))
+    }
+
+    fn payload(&self, i: u32) -> Result<Bytes> {
+        self.postings.payload(i)?.ok_or_else(|| self.no_list(i))
     }
 
     fn no_list(&self, i: u32) -> Error {
-        Error::corrupt(WHAT, format!("posting list {i} is out of range, there are {}", self.postings.len()))
-    }
-
-    /// Skip table and payload of list `i`, not cached.
-    pub(crate) fn list(&self, i: u32) -> Result<(SkipTable, &[u8])> {
-        Ok((self.skips.table(i)?.ok_or_else(|| self.no_list(i))?, self.payload(i)?))
+        Damage::corrupt(WHAT, format!("posting list {i} of {}", self.postings.len())).into()
     }
 }

@@ -4,7 +4,7 @@
 //! others, so the cost depends on the rarest part. A phrase is the intersection of its words here; only the
 //! stored text shows whether they are adjacent.
 
-use tesselle_codec::Result;
+use tesselle_core::Result;
 
 use super::cursor::{END, PostingCursor};
 use super::inverted::InvertedIndex;
@@ -39,13 +39,13 @@ pub(crate) fn candidates(index: &InvertedIndex, group: &Group) -> Result<Vec<u32
     Ok(docs)
 }
 
-/// Whether `doc` matches `group`; `phrase` decides phrases.
-pub(crate) fn accepts<E: From<tesselle_codec::Error>>(
+/// Whether `doc` matches `group`; `phrase` answers for phrases.
+pub(crate) fn accepts(
     index: &InvertedIndex,
     group: &Group,
     doc: u32,
-    phrase: &mut impl FnMut(&[String]) -> std::result::Result<bool, E>,
-) -> std::result::Result<bool, E> {
+    phrase: &mut impl FnMut(&[String]) -> Result<bool>,
+) -> Result<bool> {
     for node in &group.must {
         if !node_accepts(index, node, doc, phrase)? {
             return Ok(false);
@@ -67,12 +67,12 @@ pub(crate) fn accepts<E: From<tesselle_codec::Error>>(
     Ok(false)
 }
 
-fn node_accepts<E: From<tesselle_codec::Error>>(
+fn node_accepts(
     index: &InvertedIndex,
     node: &Node,
     doc: u32,
-    phrase: &mut impl FnMut(&[String]) -> std::result::Result<bool, E>,
-) -> std::result::Result<bool, E> {
+    phrase: &mut impl FnMut(&[String]) -> Result<bool>,
+) -> Result<bool> {
     match node {
         Node::Term(term) => Ok(match postings(index, term)? {
             Some(mut cursor) => {
@@ -86,8 +86,8 @@ fn node_accepts<E: From<tesselle_codec::Error>>(
     }
 }
 
-/// The postings of a term, positioned on the first document.
-fn postings<'a>(index: &'a InvertedIndex, term: &str) -> Result<Option<PostingCursor<'a>>> {
+/// The postings of a term, standing on the first document.
+fn postings(index: &InvertedIndex, term: &str) -> Result<Option<PostingCursor>> {
     let Some(entry) = index.lookup(term.as_bytes())? else { return Ok(None) };
     let mut cursor = index.cursor(entry)?;
     cursor.start();
@@ -173,8 +173,8 @@ fn subtract(index: &InvertedIndex, docs: &mut Vec<u32>, node: &Node) -> Result<(
     }
 }
 
-/// Keeps the documents that the cursor visits, or those that it does not.
-fn retain(docs: &mut Vec<u32>, mut cursor: PostingCursor<'_>, visited: bool) -> Result<()> {
+/// Keeps the documents that the walk does (or does not) visit.
+fn retain(docs: &mut Vec<u32>, mut cursor: PostingCursor, visited: bool) -> Result<()> {
     let mut result = Ok(());
     docs.retain(|&doc| {
         if result.is_ok() {
@@ -182,5 +182,5 @@ fn retain(docs: &mut Vec<u32>, mut cursor: PostingCursor<'_>, visited: bool) -> 
         }
         (cursor.doc() == doc) == visited
     });
-    result
+    Ok(result?)
 }

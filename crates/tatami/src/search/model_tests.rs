@@ -1,13 +1,16 @@
 //! Retrieval against a naive model: every document scored, everything sorted.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
 
+use bytes::Bytes;
 use proptest::prelude::*;
 use tesselle_codec::varint;
 
 use super::bm25::{contribution, idf};
 use super::inverted::{InvertedIndex, Runs};
-use super::meta::{BlockTreeWriter, DictionaryKind, Entry, LiveDocs, encode_list};
+use super::meta::{BlockTreeWriter, DictionaryKind, Entry, LiveDocs, ReadRange, RunSource, encode_list};
 use super::query::{Group, Node, Query, Syntax};
 use super::retrieve::{Phrases, Retrieval};
 use super::statistics::Statistics;
@@ -26,9 +29,9 @@ impl Phrases for NoPhrases {
 }
 
 /// Phrases decided from the documents themselves.
-struct Texts<'a>(&'a [Document]);
+struct Bodies<'a>(&'a [Document]);
 
-impl Phrases for Texts<'_> {
+impl Phrases for Bodies<'_> {
     fn contains(&mut self, doc: u32, words: &[String]) -> tesselle_core::Result<bool> {
         Ok(self.0[doc as usize].windows(words.len()).any(|window| window.iter().eq(words.iter())))
     }
@@ -50,6 +53,26 @@ fn counts(documents: &[Document]) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
 
 fn build(documents: &[Document], live: Option<&LiveDocs>) -> InvertedIndex {
     InvertedIndex::parse(encode(documents, live), documents.len() as u32).unwrap()
+}
+
+/// A run that is read by ranges.
+#[derive(Debug)]
+struct Ranges(Bytes);
+
+impl ReadRange for Ranges {
+    fn read(&self, range: Range<usize>) -> tesselle_core::Result<Bytes> {
+        Ok(self.0.slice(range))
+    }
+}
+
+/// The same runs, each read by ranges.
+fn ranged(runs: Runs) -> Runs {
+    let by_ranges = |run: RunSource| match run {
+        RunSource::Held(bytes) => RunSource::Ranged { len: bytes.len(), source: Arc::new(Ranges(bytes)) },
+        ranged @ RunSource::Ranged { .. } => ranged,
+    };
+    let Runs { kind, terms, postings, skips, live } = runs;
+    Runs { kind, terms: by_ranges(terms), postings: by_ranges(postings), skips: by_ranges(skips), live }
 }
 
 fn encode(documents: &[Document], live: Option<&LiveDocs>) -> Runs {
@@ -168,6 +191,7 @@ proptest! {
         text in plain_query(),
         k in prop_oneof![0usize..30, Just(5000)],
         deleted in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+        by_ranges: bool,
     ) {
         let mut live = LiveDocs::all(documents.len() as u32);
         if !documents.is_empty() {
@@ -175,12 +199,12 @@ proptest! {
                 live.delete(i.index(documents.len()) as u32);
             }
         }
-        let index = build(&documents, Some(&live));
         let query = Query::parse(&text, Syntax::Boolean).unwrap();
-        prop_assert_eq!(
-            found(&index, &query, k, &mut NoPhrases),
-            exhaustive(&documents, Some(&live), &query, k)
-        );
+        let wanted = exhaustive(&documents, Some(&live), &query, k);
+        let runs = encode(&documents, Some(&live));
+        let runs = if by_ranges { ranged(runs) } else { runs };
+        let index = InvertedIndex::parse(runs, documents.len() as u32).unwrap();
+        prop_assert_eq!(found(&index, &query, k, &mut NoPhrases), wanted);
     }
 
     #[test]
@@ -188,7 +212,7 @@ proptest! {
         let index = build(&documents, None);
         let Ok(query) = Query::parse(&text, Syntax::Boolean) else { return Ok(()) };
         prop_assert_eq!(
-            found(&index, &query, k, &mut Texts(&documents)),
+            found(&index, &query, k, &mut Bodies(&documents)),
             exhaustive(&documents, None, &query, k),
             "{}", text
         );
@@ -200,21 +224,31 @@ proptest! {
         documents in documents(300),
         text in prop_oneof![plain_query(), boolean_query()],
         flips in prop::collection::vec((0usize..4, any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        by_ranges: bool,
     ) {
         let docs = documents.len() as u32;
         let mut runs = encode(&documents, Some(&LiveDocs::all(docs)));
         for (run, at, value) in flips {
+            let damaged = |bytes: &Bytes| {
+                let mut bytes = bytes.to_vec();
+                let at = at.index(bytes.len());
+                bytes[at] = value;
+                Bytes::from(bytes)
+            };
             let run = match run {
                 0 => &mut runs.terms,
                 1 => &mut runs.postings,
                 2 => &mut runs.skips,
-                _ => runs.live.as_mut().unwrap(),
+                _ => {
+                    runs.live = runs.live.as_ref().map(damaged);
+                    continue;
+                }
             };
-            let mut bytes = run.to_vec();
-            let at = at.index(bytes.len());
-            bytes[at] = value;
-            *run = bytes.into();
+            if let RunSource::Held(bytes) = run {
+                *bytes = damaged(bytes);
+            }
         }
+        let runs = if by_ranges { ranged(runs) } else { runs };
         let (Ok(index), Ok(query)) = (InvertedIndex::parse(runs, docs), Query::parse(&text, Syntax::Boolean)) else {
             return Ok(());
         };

@@ -33,7 +33,7 @@ impl<'a> Retrieval<'a> {
         statistics: &Statistics,
         live: Option<&'a LiveDocs>,
     ) -> Result<Self> {
-        let mut clauses: Vec<Clause<'a>> = Vec::new();
+        let mut clauses: Vec<Clause> = Vec::new();
         let mut tokens = Vec::new();
         let mut known: HashMap<&str, Option<usize>> = HashMap::new();
         for token in query.tokens() {

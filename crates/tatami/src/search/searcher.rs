@@ -11,7 +11,7 @@ use super::hit::{Hit, Hits, SegmentCounts};
 use super::meta::LiveDocs;
 use super::query::{Query, Syntax};
 use super::retrieve::Retrieval;
-use super::segment::Segment;
+use super::segment::{Reading, Segment};
 use super::statistics::Statistics;
 use super::stored::StoredPhrases;
 use super::top::{Collector, Floor, Scored, TopDocs, TopScores};
@@ -80,8 +80,8 @@ impl Searcher {
         let mut opened: Vec<Result<Segment>> = Vec::new();
         if is_manifest || location.join(MANIFEST_NAME).exists()? {
             let collection = Collection::open(location, &Segment::options(options))?;
-            opened
-                .extend(collection.members().iter().map(|m| collection.open_member(m).and_then(Segment::of)));
+            let open = |member| Segment::of(collection.open_member(member)?, Reading::OnDemand);
+            opened.extend(collection.members().iter().map(open));
         } else {
             let names = location.list()?.into_iter().map(|entry| entry.name);
             let named = names.filter(|name| name.ends_with(".tatami"));
@@ -229,9 +229,8 @@ impl<'a> Run<'a> {
     fn single(&self, k: usize, answer: &mut Hits) -> Result<Vec<(usize, Scored)>> {
         answer.segments = SegmentCounts { total: 1, candidates: 1, visited: 0 };
         let Some(segment) = self.searcher.segments.first() else { return Ok(Vec::new()) };
-        let statistics = Statistics::of_segment(segment.index(), &self.query.tokens()).map_err(|error| {
-            Error::from(error).class("bad_dictionary").file(segment.file().path().to_string())
-        })?;
+        let statistics = Statistics::of_segment(segment.index(), &self.query.tokens())
+            .map_err(|error| error.class("bad_dictionary").file(segment.file().path().to_string()))?;
         let mut top = TopDocs::new(k);
         if let Some(retrieval) = self.retrieval(0, &statistics)? {
             self.collect(0, retrieval, &mut top, answer)?;
@@ -244,9 +243,9 @@ impl<'a> Run<'a> {
         let tokens = self.query.tokens();
         let mut statistics = Statistics::default();
         for segment in &self.searcher.segments {
-            statistics.add(segment.index(), &tokens).map_err(|error| {
-                Error::from(error).class("bad_dictionary").file(segment.file().path().to_string())
-            })?;
+            statistics
+                .add(segment.index(), &tokens)
+                .map_err(|error| error.class("bad_dictionary").file(segment.file().path().to_string()))?;
         }
         // Duplicate documents take up places: request more until k distinct ones are found.
         let mut wanted = k;

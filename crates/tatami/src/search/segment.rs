@@ -1,6 +1,7 @@
 //! One search segment: a file whose rows are documents, with an inverted index over them (spec §19).
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
@@ -8,7 +9,7 @@ use bytes::Bytes;
 use tesselle_core::{Action, Context, Error, Location, OpenOptions, Result};
 
 use super::inverted::{InvertedIndex, Runs};
-use super::meta::{DictionaryKind, LiveDocs};
+use super::meta::{DictionaryKind, LiveDocs, ReadRange, RunSource};
 use crate::meta::header::flags;
 use crate::meta::inverted::{Inverted, Run};
 use crate::open::File;
@@ -44,9 +45,15 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Opens a segment: reads the runs of its inverted index and checks their checksums.
+    /// Opens a segment. Small runs of its inverted index are read as a whole and their checksums compared, large ones by
+    /// ranges, as queries need them.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
-        Self::of(File::open(location, &Self::options(options))?)
+        Self::of(File::open(location, &Self::options(options))?, Reading::OnDemand)
+    }
+
+    /// Opens a segment all of which is going to be read: all runs are read and their checksums compared.
+    pub(crate) fn open_whole(location: &Location, options: &OpenOptions) -> Result<Self> {
+        Self::of(File::open(location, &Self::options(options))?, Reading::Whole)
     }
 
     /// The options for opening the file of a segment: documents may contain bytes that are not UTF-8, and are
@@ -56,13 +63,13 @@ impl Segment {
         OpenOptions { text_as_binary: true, deleted: true, ..options.clone() }
     }
 
-    /// The segment in an open file, which must read strings as bytes.
-    pub(crate) fn of(file: File) -> Result<Self> {
+    /// The segment in an open file, which reads text as bytes.
+    pub(crate) fn of(file: File, reading: Reading) -> Result<Self> {
         let path = file.path().to_string();
-        Self::read(file).in_file(&path)
+        Self::read(file, reading).in_file(&path)
     }
 
-    fn read(file: File) -> Result<Self> {
+    fn read(file: File, reading: Reading) -> Result<Self> {
         let inverted = descriptor(&file)?;
         let shape = shape(&file)?;
         let docs = u32::try_from(inverted.documents).ok().filter(|docs| u64::from(*docs) == file.rows());
@@ -74,7 +81,7 @@ impl Segment {
             ))
             .class("row_count_mismatch"));
         };
-        let runs = read_runs(&file, &inverted)?;
+        let runs = read_runs(&file, &inverted, reading)?;
         let index =
             InvertedIndex::parse(runs, docs).of_class("bad_dictionary").at_offset(inverted.terms.offset)?;
         Ok(Self { file, index, shape })
@@ -198,18 +205,30 @@ fn shape(file: &File) -> Result<Shape> {
         Some(BlobRef) => Some(Shape::Body),
         _ => None,
     };
-    let texts = types.iter().take(columns::TEXT).all(|logical| *logical == String);
+    let strings = types.iter().take(columns::TEXT).all(|logical| *logical == String);
     let norms =
         types.get(columns::NORM_BODY..columns::COUNT).is_some_and(|norms| norms.iter().all(|t| *t == UInt16));
-    shape.filter(|_| texts && norms).ok_or_else(|| {
+    shape.filter(|_| strings && norms).ok_or_else(|| {
         Error::corrupt("the columns are not those of a search segment")
             .class("not_search_segment")
             .offset(file.trailer().footer_offset)
     })
 }
 
-fn read_runs(file: &File, inverted: &Inverted) -> Result<Runs> {
-    let read = |run: Run, name: &'static str| file.index_record(run.offset, run.len).in_piece(|| name);
+/// How the runs of an inverted index are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// All of them at once, with their checksums.
+    Whole,
+    /// Large ones by ranges; their checksums are left to verification.
+    OnDemand,
+}
+
+/// Runs up to this size are read as a whole.
+const SMALL_RUN: u64 = 1 << 20;
+
+fn read_runs(file: &File, inverted: &Inverted, reading: Reading) -> Result<Runs> {
+    let read = |run: Run, name: &'static str| read_run(file, run, reading).in_piece(|| name);
     let block_tree = file.header().has(flags::BLOCK_TREE);
     Ok(Runs {
         kind: if block_tree { DictionaryKind::BlockTree } else { DictionaryKind::Flat },
@@ -218,6 +237,35 @@ fn read_runs(file: &File, inverted: &Inverted) -> Result<Runs> {
         skips: read(inverted.skips, "skip tables")?,
         live: read_live(file, inverted)?,
     })
+}
+
+fn read_run(file: &File, run: Run, reading: Reading) -> Result<RunSource> {
+    if reading == Reading::OnDemand
+        && run.len > SMALL_RUN
+        && let Ok(len) = usize::try_from(run.len)
+        && let Some(offset) = file.plain_index(run.offset, run.len)?
+    {
+        return Ok(RunSource::Ranged { len, source: Arc::new(RunRanges { file: file.clone(), offset }) });
+    }
+    file.index_record(run.offset, run.len).map(RunSource::Held)
+}
+
+/// A run in its file.
+#[derive(Debug)]
+struct RunRanges {
+    file: File,
+    offset: u64,
+}
+
+impl ReadRange for RunRanges {
+    fn read(&self, range: Range<usize>) -> Result<Bytes> {
+        let read = self.file.read(self.offset.saturating_add(range.start as u64), range.len() as u64);
+        // A read that fails is not a damaged dictionary.
+        read.map_err(|error| {
+            let class = error.class_name();
+            error.class(class)
+        })
+    }
 }
 
 /// The live-docs run; `None` where every document is live.

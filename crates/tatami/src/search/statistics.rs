@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tesselle_codec::Result;
+use tesselle_core::Result;
 
 use super::bm25;
 use super::inverted::InvertedIndex;

@@ -129,7 +129,7 @@ impl Phrases for StoredPhrases<'_> {
     }
 }
 
-/// Whether the row stores every indexed word: anchor texts are never stored, bodies sometimes only in part.
+/// Whether the row stores every indexed word: anchors are never stored, bodies sometimes only in part.
 fn is_complete(shape: Shape, batch: &RecordBatch) -> bool {
     let norm = |column: usize| {
         let array = batch.columns().get(column).and_then(|array| array.as_primitive_opt::<UInt16Type>());

@@ -40,7 +40,7 @@ pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Re
         }
         return Ok(());
     }
-    let segment = match File::open(file.location(), &Segment::options(file.options())).and_then(Segment::of) {
+    let segment = match Segment::open_whole(file.location(), file.options()) {
         Ok(segment) => segment,
         Err(error) => {
             report.error(error.class_name(), &error);
@@ -87,8 +87,8 @@ impl Check<'_> {
         self.report.add(finding);
     }
 
-    fn failed(&mut self, kind: &'static str, error: tesselle_codec::Error, piece: impl Into<String>) {
-        self.add(kind, Error::from(error).message().to_owned(), piece);
+    fn failed(&mut self, kind: &'static str, error: impl Into<Error>, piece: impl Into<String>) {
+        self.add(kind, error.into().message().to_owned(), piece);
     }
 
     /// Decodes every list, term by term; returns the number of tokens of each document.

@@ -40,16 +40,16 @@ struct Part {
 
 /// A range of documents and how it is searched.
 #[derive(Debug)]
-struct Window<'a> {
+struct Window {
     base: u32,
     end: u32,
     /// Ascending by bound.
     parts: Vec<Part>,
     /// How many of them are set aside.
     aside: usize,
-    /// Per clause, a cursor that only visits large frequencies.
-    scans: Vec<PostingCursor<'a>>,
-    /// Per clause, its contribution to the current document.
+    /// Per clause, a walk that only looks for large frequencies.
+    scans: Vec<PostingCursor>,
+    /// Per clause, what it adds to the document that is scored.
     adds: Vec<f32>,
     /// How many of those set aside, counted from the smallest, are not summed either.
     unread: usize,
@@ -59,7 +59,7 @@ struct Window<'a> {
     found: [u64; LARGEST as usize / 64],
 }
 
-impl<'a> Disjunction<'a> {
+impl Disjunction<'_> {
     pub(super) fn run_many(&mut self, collector: &mut impl Collector) -> Result<()> {
         self.clauses.iter_mut().for_each(|clause| clause.cursor.start());
         let mut window = Window {
@@ -93,8 +93,8 @@ impl<'a> Disjunction<'a> {
         self.clauses.iter_mut().map(|clause| clause.cursor.bounds_in(from, from).1).min().unwrap_or(END)
     }
 
-    /// Determines which frequencies matter inside the window; returns false if none does.
-    fn plan(&mut self, window: &mut Window<'_>, collector: &impl Collector) -> bool {
+    /// Says which frequencies matter inside the window; false if none does.
+    fn plan(&mut self, window: &mut Window, collector: &impl Collector) -> bool {
         window.parts.clear();
         for (i, clause) in self.clauses.iter_mut().enumerate() {
             let (max_freq, _) = clause.cursor.bounds_in(window.base, window.end);
@@ -139,12 +139,7 @@ impl<'a> Disjunction<'a> {
     }
 
     /// Only one list can lead to documents: they are scored as they are found.
-    fn search_one(
-        &mut self,
-        window: &mut Window<'a>,
-        part: Part,
-        collector: &mut impl Collector,
-    ) -> Result<()> {
+    fn search_one(&mut self, window: &mut Window, part: Part, collector: &mut impl Collector) -> Result<()> {
         let Window { base, end, parts, aside, scans, adds, .. } = window;
         let Some(scan) = scans.get_mut(part.clause) else { return Ok(()) };
         let others = parts.within(..*aside);
@@ -162,8 +157,8 @@ impl<'a> Disjunction<'a> {
         })
     }
 
-    /// Sums lists, then scores the documents with large enough sums.
-    fn search_many(&mut self, window: &mut Window<'a>, collector: &mut impl Collector) -> Result<()> {
+    /// Adds lists up, then scores the documents whose sums are large enough.
+    fn search_many(&mut self, window: &mut Window, collector: &mut impl Collector) -> Result<()> {
         let Window { base, end, parts, aside, unread, scans, adds, sums, found } = window;
         let (mut unread, mut added) = parts.split_at_checked(*unread).unwrap_or_default();
         let rest = added.first().map_or(0.0, |part| part.before);
@@ -265,8 +260,8 @@ impl<'a> Disjunction<'a> {
     }
 }
 
-impl Clause<'_> {
-    /// Its contribution to a document, if it contains the term. Documents must ascend from call to call.
+impl Clause {
+    /// What it adds to a document once, if it contains that. Questions come with rising documents.
     #[inline]
     fn look_up(&mut self, doc: u32) -> Result<Option<f32>> {
         self.cursor.seek(doc)?;
@@ -284,7 +279,7 @@ fn add_and_mark(
     docs: &[u32],
     freqs: &[u32],
     base: u32,
-    clause: &Clause<'_>,
+    clause: &Clause,
     (rest, slack, least): (f32, f32, f32),
     sums: &mut [f32],
     found: &mut [u64],
@@ -304,7 +299,7 @@ fn add_and_mark(
 
 /// Adds the contributions of a clause to the sums of some documents.
 #[inline(never)]
-fn add(docs: &[u32], freqs: &[u32], base: u32, clause: &Clause<'_>, sums: &mut [f32]) {
+fn add(docs: &[u32], freqs: &[u32], base: u32, clause: &Clause, sums: &mut [f32]) {
     let (weight, times) = (&clause.weight, clause.times as f32);
     for (&doc, &freq) in docs.iter().zip(freqs) {
         let Some(sum) = sums.get_mut((doc - base) as usize) else { return };
@@ -312,7 +307,7 @@ fn add(docs: &[u32], freqs: &[u32], base: u32, clause: &Clause<'_>, sums: &mut [
     }
 }
 
-/// The max contribution of a clause to documents that contain it up to `freq` times.
-fn adds(clause: &Clause<'_>, freq: u32) -> f32 {
+/// The most a clause can add to documents that contain it up to `freq` times.
+fn adds(clause: &Clause, freq: u32) -> f32 {
     clause.weight.of(freq) * clause.times as f32
 }

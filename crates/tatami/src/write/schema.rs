@@ -51,8 +51,8 @@ fn to_field(field: &ArrowField, options: &WriterOptions) -> Result<Field> {
     let (mut logical, mut element) = (to_logical(field.data_type(), field.name())?, 0);
     let mut bits = if field.is_nullable() { flags::NULLABLE } else { 0 };
     // Strings that may not be UTF-8 are passed as Binary and become strings in the file.
-    let was_text = field.metadata().get(TYPE_KEY).is_some_and(|t| t == LogicalType::String.name());
-    if was_text && logical == LogicalType::Bytes {
+    let was_string = field.metadata().get(TYPE_KEY).is_some_and(|t| t == LogicalType::String.name());
+    if was_string && logical == LogicalType::Bytes {
         logical = LogicalType::String;
     }
     let was_blob = field.metadata().get(TYPE_KEY).is_some_and(|t| t == LogicalType::BlobRef.name());

@@ -35,7 +35,7 @@ pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
 /// The key/value pairs of the footer, by name: attributes, and a note of the roles of the columns.
 fn metadata(facts: &TableFacts) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> =
-        facts.attributes.iter().map(|attribute| (attribute.name.clone(), attribute.text())).collect();
+        facts.attributes.iter().map(|attribute| (attribute.name.clone(), attribute.value_string())).collect();
     pairs.extend(facts.to_note().map(|note| (TableFacts::NOTE_KEY.to_owned(), note)));
     pairs.sort();
     pairs

@@ -48,7 +48,7 @@ pub(crate) fn corpus() -> RecordBatch {
 }
 
 /// Documents of one column.
-pub(crate) fn texts(bodies: &[Option<String>]) -> RecordBatch {
+pub(crate) fn bodies_of(bodies: &[Option<String>]) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable([(
         "body",
         Arc::new(StringArray::from(bodies.to_vec())) as ArrayRef,
@@ -61,7 +61,7 @@ pub(crate) fn texts(bodies: &[Option<String>]) -> RecordBatch {
 pub(crate) fn many(docs: usize) -> RecordBatch {
     let word = |doc: usize, i: usize| format!("w{}", (doc * 7 + i * i) % (3 + doc % 40));
     let body = |doc: usize| (0..doc % 23).map(|i| word(doc, i)).collect::<Vec<_>>().join(" ");
-    texts(&(0..docs).map(|doc| Some(body(doc))).collect::<Vec<_>>())
+    bodies_of(&(0..docs).map(|doc| Some(body(doc))).collect::<Vec<_>>())
 }
 
 /// A folder that is removed with the test.

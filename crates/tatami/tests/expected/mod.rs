@@ -59,7 +59,7 @@ pub(crate) fn read(path: &Path, request: &Scan, options: &OpenOptions) -> Result
     scan(table.as_ref(), request, &driver(), Order::Plan)?.read_all()
 }
 
-/// The bytes behind a rendered string, byte string or digest.
+/// The bytes of a rendered string, byte string or digest.
 fn matches_bytes(got: &[u8], want: &Value) -> bool {
     match want {
         Value::String(text) => got == text.as_bytes(),

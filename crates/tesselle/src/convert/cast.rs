@@ -1,4 +1,4 @@
-//! Casting columns on their way, as the caller asked.
+//! Casts of columns during a conversion.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
                 type_name(to)
             )));
         }
-        // The source's own name of the type no longer holds.
+        // The source's name of the type no longer applies.
         let field = source.field(at).clone().with_data_type(to.clone()).with_metadata([].into());
         if let Some(place) = fields.get_mut(at) {
             *place = Arc::new(field);
@@ -56,7 +56,7 @@ pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
                 *column = cast_column(column, to, &options).map_err(|error| {
                     Error::invalid(format!("column '{name}' has a value that does not fit {}", type_name(to)))
                         .source(error)
-                        .suggest("choose a wider type, or leave such rows out with {}", [Action::Filter])
+                        .suggest("use a wider type, or exclude such rows with {}", [Action::Filter])
                 })?;
             }
         }
@@ -65,8 +65,8 @@ pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
     Ok(RowStream { schema, batches: Box::new(batches) })
 }
 
-/// Casts one column: floats go to the nearest integer, and times down to the unit before, also before 1970. Arrow cuts
-/// both toward zero.
+/// Casts one column: floats round to the nearest integer, and times round down to the coarser unit, also before 1970.
+/// Arrow truncates both toward zero.
 fn cast_column(
     column: &ArrayRef,
     to: &DataType,

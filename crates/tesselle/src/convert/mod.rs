@@ -83,7 +83,7 @@ fn takes_keys(format: &dyn Format) -> bool {
     format.capabilities().encrypts
 }
 
-/// A key that is given also encrypts a target that can be encrypted, unless the settings say otherwise.
+/// A given key also encrypts a target that supports encryption, unless the settings differ.
 fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
     let mut conversion = conversion.clone();
     let settings = &mut conversion.write.settings;
@@ -95,7 +95,7 @@ fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
     conversion
 }
 
-/// Converts a whole container into its own format, where the format can do that without going through rows.
+/// Converts a whole container into its own format, if the format can do that without decoding rows.
 fn rewrite(
     source: &Uri,
     target: &Location,
@@ -118,7 +118,7 @@ fn rewrite(
     }))
 }
 
-/// Opens the source. All tables of a container go into another one of the same format, where they form one table.
+/// Opens the source. All tables of a container go into another one of the same format, if they form one table.
 fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<DatasetTable> {
     let dataset = conversion.opener.open(input)?;
     let table = dataset.default_table();
@@ -129,7 +129,7 @@ fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<Dataset
     }
 }
 
-/// The array to write tile by tile, where all of one column is asked for and nothing else; with its name.
+/// The array to write tile by tile, with its name, if exactly one whole column is requested.
 fn requested_array(
     table: &DatasetTable,
     to: &dyn Format,
@@ -201,11 +201,11 @@ fn convert_rows(
     Ok(WriteReport::new(to, sink.finish()?, fitted))
 }
 
-/// What a choice of columns loses of an array: its axes.
+/// What a selection of columns loses of an array: its axes.
 fn lost_axes(facts: &TableFacts, to: &dyn Format, scan: &Scan) -> Option<String> {
     let grid = facts.grid.as_ref().filter(|grid| grid.kind == GridKind::Dense)?;
     let columns = scan.columns.as_ref().filter(|_| to.capabilities().arrays_in)?;
     let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.name.as_str()).collect();
     let none = !axes.is_empty() && !axes.iter().any(|axis| columns.iter().any(|column| column == axis));
-    none.then(|| format!("the axes {}: the values are one vector", axes.join(", ")))
+    none.then(|| format!("the axes {}: the values become one vector", axes.join(", ")))
 }

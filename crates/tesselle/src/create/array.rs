@@ -11,7 +11,7 @@ use super::target::{Target, target_methods};
 use super::watched::Watched;
 use crate::run::{RunOn, run_methods};
 
-/// Starts to put together a new container for one array: a [`MemoryArray`](crate::array::MemoryArray), or the array of a
+/// Builds a write of one array to a new container: a [`MemoryArray`](crate::array::MemoryArray), or the array of a
 /// table. The file name determines the format.
 ///
 /// ```
@@ -30,7 +30,7 @@ pub fn create_array(uri: impl Into<String>, array: impl Into<Arc<dyn ArrayView>>
     CreateArray { target: Target::new(uri), array: array.into(), region: None, run: RunOn::default() }
 }
 
-/// A write of an array that is put together. See [`create_array`].
+/// A builder for writing an array. See [`create_array`].
 #[derive(Clone)]
 #[must_use = "nothing is written before `write`"]
 pub struct CreateArray {
@@ -44,13 +44,13 @@ impl CreateArray {
     target_methods!();
     run_methods!();
 
-    /// Writes only this region, where the format can `[default: the whole array]`.
+    /// Writes only this region, if the format supports it `[default: the whole array]`.
     pub fn region(mut self, region: Region) -> Self {
         self.region = Some(region);
         self
     }
 
-    /// Writes the array. The target appears as a whole or not at all.
+    /// Writes the array. The target appears atomically.
     pub fn write(self) -> Result<WriteReport> {
         let driver = self.run.driver()?;
         let (location, format) = self.target.resolve()?;
@@ -60,7 +60,7 @@ impl CreateArray {
     }
 }
 
-/// What is written.
+/// The data to write.
 pub(crate) struct Source<'a> {
     pub(crate) array: &'a dyn ArrayView,
     pub(crate) region: Option<Region>,

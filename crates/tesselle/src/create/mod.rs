@@ -1,4 +1,4 @@
-//! Writing new containers: rows, and arrays as a whole.
+//! Writing of new containers: rows and whole arrays.
 
 pub(crate) mod array;
 mod report;

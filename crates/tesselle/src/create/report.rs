@@ -1,20 +1,20 @@
-//! What a write did.
+//! The result of a write.
 
 use tesselle_core::{Fitted, Format, Summary, TypeChange};
 
-/// What was written, and what the format made of it.
+/// The result of a write, and the format's response to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteReport {
     /// The format of the target.
     pub format: &'static str,
-    /// Rows, bytes and pieces of the target.
+    /// Rows, bytes and chunks (pages, tiles) of the target.
     pub summary: Summary,
-    /// Columns that the target holds in a wider type; every value is kept.
+    /// Columns stored in a wider type; every value is kept.
     pub changed: Vec<TypeChange>,
-    /// The names of the attributes that the target has.
+    /// The names of the kept attributes.
     pub kept: Vec<String>,
-    /// What the target cannot hold of the source, one line each.
+    /// What the target cannot store of the source, one line each.
     pub lost: Vec<String>,
 }
 

@@ -8,7 +8,7 @@ use super::WriteReport;
 use super::target::{Target, target_methods};
 use crate::run::{RunOn, run_methods};
 
-/// Starts to put together a new container for rows of `schema`. The file name determines the format.
+/// Builds a write of rows of `schema` to a new container. The file name determines the format.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -32,7 +32,7 @@ pub fn create(uri: impl Into<String>, schema: SchemaRef) -> Create {
     Create { target: Target::new(uri), schema, run: RunOn::default() }
 }
 
-/// A write of rows that is put together. See [`create`].
+/// A builder for writing rows. See [`create`].
 #[derive(Debug, Clone)]
 #[must_use = "nothing is written before `start`"]
 pub struct Create {
@@ -57,7 +57,7 @@ impl Create {
     }
 }
 
-/// Takes record batches. Dropped before [`Writer::finish`], it leaves nothing behind.
+/// Accepts record batches. Dropped before [`Writer::finish`], it leaves nothing behind.
 #[must_use = "dropped before `finish`, it writes nothing"]
 pub struct Writer {
     format: &'static dyn Format,
@@ -72,18 +72,18 @@ impl Writer {
         self.format
     }
 
-    /// Which types the format widens, and which attributes it keeps and loses.
+    /// The types the format widens, and the attributes it keeps and loses.
     pub fn fitted(&self) -> &Fitted {
         &self.fitted
     }
 
-    /// Writes a batch. It must have the columns of the schema.
+    /// Writes a batch, which must have the columns of the schema.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.driver.check_canceled()?;
         self.sink.write(batch)
     }
 
-    /// Completes the container and makes it visible under its name, atomically.
+    /// Completes the container and atomically makes it visible under its name.
     pub fn finish(self) -> Result<WriteReport> {
         self.driver.check_canceled()?;
         Ok(WriteReport::new(self.format, self.sink.finish()?, self.fitted))

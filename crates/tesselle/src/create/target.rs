@@ -1,4 +1,4 @@
-//! What is written to, and how: the part that all builders of writes share.
+//! The target of a write: the part shared by all write builders.
 
 use tesselle_core::{Attribute, Format, Location, Result, WriteOptions};
 
@@ -19,7 +19,7 @@ impl Target {
         Self { uri: uri.into(), ..Self::default() }
     }
 
-    /// The place and the format of the target. Fails where it exists and may not be replaced.
+    /// The location and the format of the target. Fails if it exists and must not be replaced.
     pub(crate) fn resolve(&self) -> Result<(Location, &'static dyn Format)> {
         let location = Uri::target(&self.uri)?;
         let format = registry::target_format(self.format.as_deref(), location.name())?;
@@ -28,16 +28,16 @@ impl Target {
     }
 }
 
-/// The methods that every builder with a field `target` has.
+/// The methods of every builder with a field `target`.
 macro_rules! target_methods {
     () => {
-        /// Writes this format `[default: the one of the target's file name]`.
+        /// Writes this format `[default: derived from the target's file name]`.
         pub fn format(mut self, name: impl Into<String>) -> Self {
             self.target.format = Some(name.into());
             self
         }
 
-        /// Names the table in the target, where the format has named tables.
+        /// Sets the table name in the target, if the format has named tables.
         pub fn table(mut self, name: impl Into<String>) -> Self {
             self.target.options.table = Some(name.into());
             self
@@ -55,7 +55,7 @@ macro_rules! target_methods {
             self
         }
 
-        /// Adds an attribute, where the format has attributes.
+        /// Adds an attribute, if the format has attributes.
         pub fn attribute(mut self, attribute: tesselle_core::Attribute) -> Self {
             self.target.attributes.push(attribute);
             self

@@ -1,4 +1,4 @@
-//! An array that reports how much of it has been read.
+//! An array that reports its read progress.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use tesselle_core::array::{Answer, Ask, Place, clipped, contiguous};
 use tesselle_core::driver::Progress;
 use tesselle_core::{ArrayView, DType, Driver, Result, Storage};
 
-/// Passes everything on, and tiles also to the progress of a driver.
+/// Forwards everything, and reports tiles to the progress of a driver.
 pub(super) struct Watched<'a> {
     inner: &'a dyn ArrayView,
     progress: Arc<dyn Progress>,
 }
 
 impl<'a> Watched<'a> {
-    /// `None` where the array is in memory and nothing is decoded.
+    /// `None` if the array is in memory and nothing is decoded.
     pub(super) fn new(inner: &'a dyn ArrayView, driver: &Driver) -> Option<Self> {
         if contiguous(inner).is_ok_and(|whole| whole.is_some()) {
             return None;

@@ -1,4 +1,4 @@
-//! Comparing two tables, of any formats: columns, row counts, values.
+//! Comparison of two tables of any formats: columns, row counts, values.
 
 mod builder;
 mod rows;
@@ -33,7 +33,7 @@ impl Default for DiffOptions {
     }
 }
 
-/// What differs.
+/// The differences.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
@@ -107,7 +107,7 @@ fn compare(
     let found = match key {
         None => comparison.by_position(batches(left)?, batches(right)?)?,
         Some(key) => {
-            // A change of type may change the order, so only columns of one type count as sorted.
+            // A type change may change the order, so only columns of the same type count as sorted.
             let in_order = |table: &DatasetTable| table.table().sort_columns() == key && schema.is_empty();
             let (left, right) = ((batches(left)?, in_order(left)), (batches(right)?, in_order(right)));
             comparison.by_key(left, right, &key)?
@@ -116,7 +116,7 @@ fn compare(
     Ok(Difference { schema, ..found })
 }
 
-/// The columns that rows are matched by; `None` matches them by position, where both sides have an order.
+/// The columns by which rows are matched; `None` matches by position, if both sides are ordered.
 fn identity(
     left: &TableFacts,
     right: &TableFacts,

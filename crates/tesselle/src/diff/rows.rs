@@ -17,16 +17,16 @@ use super::{Difference, plain_type};
 /// A stream of batches.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
 
-/// What is compared, and how much of it is shown.
+/// A comparison and how many differences are shown.
 pub(super) struct Comparison {
-    /// The columns that both sides have, with types that hold the values of either.
+    /// The columns that both sides have, with types that represent the values of either.
     schema: SchemaRef,
     shown: usize,
     memory: u64,
 }
 
 impl Comparison {
-    /// For the columns of these names.
+    /// A comparison of these columns.
     pub(super) fn new(
         left: &Schema,
         right: &Schema,
@@ -46,7 +46,7 @@ impl Comparison {
         Difference { schema: Vec::new(), rows: (0, 0), values: 0, unmatched: (0, 0), first: Vec::new() }
     }
 
-    /// Batches with the columns and types that are compared.
+    /// Batches with the compared columns and types.
     fn plain(&self, batches: Batches) -> Batches {
         let schema = Arc::clone(&self.schema);
         Box::new(batches.map(move |batch| {
@@ -54,7 +54,7 @@ impl Comparison {
             let columns = schema.fields().iter().map(|field| {
                 let column = batch
                     .column_by_name(field.name())
-                    .ok_or_else(|| Error::internal(format!("column '{}' went missing", field.name())))?;
+                    .ok_or_else(|| Error::internal(format!("column '{}' is missing", field.name())))?;
                 if column.data_type() == field.data_type() {
                     return Ok(column.clone());
                 }
@@ -68,7 +68,7 @@ impl Comparison {
         }))
     }
 
-    /// Row n of one side against row n of the other, streamed.
+    /// Compares row n of one side with row n of the other, streaming.
     pub(super) fn by_position(&self, left: Batches, right: Batches) -> Result<Difference> {
         let (mut left, mut right) = (self.plain(left), self.plain(right));
         let mut found = Self::nothing();
@@ -90,8 +90,8 @@ impl Comparison {
         Ok(found)
     }
 
-    /// Rows with equal keys against each other, wherever they stand. A side that comes in the order of the key is
-    /// streamed; another one is sorted within the memory limit, with temporary files where it is larger.
+    /// Compares rows with equal keys, regardless of their position. A side that is sorted by the key is streamed; the
+    /// other is sorted within the memory limit, with temporary files if it is larger.
     pub(super) fn by_key(
         &self,
         (left, left_in_order): (Batches, bool),
@@ -100,7 +100,7 @@ impl Comparison {
     ) -> Result<Difference> {
         let at = |name: &String| self.schema.index_of(name).map_err(Error::from);
         let key_columns = key.iter().map(at).collect::<Result<Vec<usize>>>()?;
-        // Equal keys pair up best when everything else decides their order.
+        // Equal keys pair up best if all other columns determine their order.
         let others = (0..self.schema.fields().len()).filter(|at| !key_columns.contains(at));
         let all: Vec<usize> = key_columns.iter().copied().chain(others).collect();
         let order = KeyOrder::new(&self.schema, all)?;
@@ -154,7 +154,7 @@ impl Comparison {
         Ok(found)
     }
 
-    /// Counts and shows the values that differ between two batches of equally many rows.
+    /// Counts and shows the values that differ between two batches with the same number of rows.
     fn compare_columns(
         &self,
         left: &RecordBatch,
@@ -182,7 +182,7 @@ impl Comparison {
     }
 }
 
-/// The rows at these positions; a run of neighbors is a slice.
+/// The rows at these positions; a run of adjacent rows is a slice.
 fn picked(batch: &RecordBatch, rows: Vec<u64>) -> Result<RecordBatch> {
     if let (Some(first), Some(last)) = (rows.first(), rows.last())
         && last - first + 1 == rows.len() as u64
@@ -219,14 +219,14 @@ fn left_over(
     Ok(rows)
 }
 
-/// A type that holds the values of both.
+/// A type that represents the values of both.
 fn common_type(name: &str, a: &DataType, b: &DataType) -> Result<DataType> {
     let (a, b) = (plain_type(a), plain_type(b));
     let incomparable = || {
         Error::invalid(format!(
             "column '{name}' is {a} on one side and {b} on the other, which cannot be compared"
         ))
-        .hint("leave the column out, or convert one side first")
+        .hint("exclude the column, or convert one side first")
     };
     let common = if a == b {
         a.clone()
@@ -235,7 +235,7 @@ fn common_type(name: &str, a: &DataType, b: &DataType) -> Result<DataType> {
     } else if a.is_integer() && b.is_integer() {
         DataType::Decimal128(38, 0)
     } else if let (DataType::Timestamp(x, _), DataType::Timestamp(y, _)) = (&a, &b) {
-        // The finer unit; times that do not fit it are refused.
+        // The finer unit; times that do not fit it are an error.
         DataType::Timestamp(*x.max(y), None)
     } else {
         a.clone()
@@ -244,7 +244,7 @@ fn common_type(name: &str, a: &DataType, b: &DataType) -> Result<DataType> {
     if castable(&a) && castable(&b) { Ok(common) } else { Err(incomparable()) }
 }
 
-/// Orders the rows of two columns of one type.
+/// Compares rows of two columns of one type.
 fn comparator(a: &ArrayRef, b: &ArrayRef) -> Result<DynComparator> {
     Ok(make_comparator(a, b, SortOptions::default())?)
 }

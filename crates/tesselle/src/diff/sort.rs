@@ -1,4 +1,4 @@
-//! Rows in the order of a key, whatever their number: what does not fit the memory waits in temporary files.
+//! Sorting of any number of rows by a key: rows that do not fit into memory are spilled to temporary files.
 
 use std::cmp::Ordering;
 use std::fs::File;
@@ -34,7 +34,7 @@ impl KeyOrder {
         Ok(Self { converter: RowConverter::new(fields.collect())?, columns })
     }
 
-    /// What compares as the key does, row by row.
+    /// Rows in a form that compares as the key does.
     pub(super) fn rows(&self, batch: &RecordBatch) -> Result<Rows> {
         let columns: Vec<_> = self.columns.iter().map(|at| batch.column(*at).clone()).collect();
         Ok(self.converter.convert_columns(&columns)?)
@@ -52,7 +52,7 @@ impl KeyOrder {
     }
 }
 
-/// `batches` in this order, with no more than `memory` bytes held.
+/// `batches` in this order, with at most `memory` bytes in memory.
 pub(super) fn sorted<'a>(batches: Batches, order: &'a KeyOrder, memory: u64) -> Result<SortedBatches<'a>> {
     let (mut held, mut bytes): (Vec<RecordBatch>, u64) = (Vec::new(), 0);
     let mut runs = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn sorted<'a>(batches: Batches, order: &'a KeyOrder, memory: u64) -> 
         let batch = batch?;
         bytes += batch.get_array_memory_size() as u64;
         held.push(batch);
-        // Sorting takes a second copy, and the key a third.
+        // Sorting needs a second copy, and the key a third.
         if bytes > memory / 3 {
             runs.push(spill(&std::mem::take(&mut held), order)?);
             bytes = 0;
@@ -104,7 +104,7 @@ fn temporary(error: arrow_schema::ArrowError) -> Error {
 
 /// Batches in the order of a key.
 pub(super) enum SortedBatches<'a> {
-    /// All of them at once.
+    /// All rows in memory.
     Held(Option<RecordBatch>),
     /// From temporary files, merged.
     Merged(Vec<Run<'a>>),
@@ -121,7 +121,7 @@ impl Iterator for SortedBatches<'_> {
     }
 }
 
-/// One sorted run, and where it stands.
+/// One sorted run, and its position.
 pub(super) struct Run<'a> {
     batches: Box<dyn Iterator<Item = Result<RecordBatch>>>,
     order: &'a KeyOrder,
@@ -160,13 +160,13 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The next rows of all runs together, until one of their batches ends or enough have come.
+/// The next rows of all runs together, until one of their batches ends or enough rows are merged.
 fn merge(runs: &mut [Run<'_>]) -> Result<Option<RecordBatch>> {
     let mut picked: Vec<(usize, usize)> = Vec::new();
     let mut ended = None;
     while picked.len() < MERGED_ROWS && ended.is_none() {
-        let least = (0..runs.len()).min_by(|a, b| runs[*a].compare(&runs[*b]));
-        let Some(number) = least.filter(|number| runs[*number].current.is_some()) else { break };
+        let first = (0..runs.len()).min_by(|a, b| runs[*a].compare(&runs[*b]));
+        let Some(number) = first.filter(|number| runs[*number].current.is_some()) else { break };
         let run = &mut runs[number];
         picked.push((number, run.at));
         run.at += 1;
@@ -177,7 +177,7 @@ fn merge(runs: &mut [Run<'_>]) -> Result<Option<RecordBatch>> {
     if picked.is_empty() {
         return Ok(None);
     }
-    // Runs that are at their end hold no batch; the others are numbered anew.
+    // Runs at their end have no batch; the others are renumbered.
     let mut place = vec![0; runs.len()];
     let mut sources = Vec::new();
     for (number, run) in runs.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A file of another format that is one table, as a container.
+//! A single-table file of another format as a container.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl FileContainer {
         Self { format, version: version.into(), location: location.clone(), table, header: 0 }
     }
 
-    /// With a header of so many bytes on the map.
+    /// Adds a header of this many bytes to the byte map.
     pub(super) fn with_header(mut self, bytes: u64) -> Self {
         self.header = bytes;
         self
@@ -53,7 +53,7 @@ impl Container for FileContainer {
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
         if name != self.table.name() {
             return Err(Error::unknown_name("table", name, [""])
-                .replace_hint(format!("a file of the format {} has one table without a name", self.format)));
+                .replace_hint(format!("a file of the format {} has a single, unnamed table", self.format)));
         }
         Ok(Arc::clone(&self.table))
     }
@@ -79,7 +79,7 @@ impl Container for FileContainer {
     }
 }
 
-/// A table by its schema, statistics and facts.
+/// Describes a table by its schema, statistics and facts.
 pub(super) fn describe(table: &dyn Table) -> Result<TableDescription> {
     let facts = table.facts()?;
     let schema = table.schema();
@@ -99,7 +99,7 @@ pub(super) fn describe(table: &dyn Table) -> Result<TableDescription> {
     Ok(TableDescription { name, rows, columns: columns.collect(), extra })
 }
 
-/// The tasks of a full scan: what is read and decoded on its own.
+/// The tasks of a full scan: the units that are read and decoded.
 pub(super) fn pieces(table: &dyn Table, limit: Option<usize>) -> Result<Vec<Value>> {
     let plan = table.plan(&Scan::all())?;
     let tasks = plan.tasks.iter().take(limit.unwrap_or(usize::MAX)).enumerate();

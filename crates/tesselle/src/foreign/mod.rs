@@ -1,4 +1,4 @@
-//! Files of other worlds as formats of the registry: Arrow IPC, Parquet, CSV, JSON lines, npy, Zarr.
+//! Other file formats of the registry: Arrow IPC, Parquet, CSV, JSON lines, npy, Zarr.
 
 #[cfg(feature = "arrow-ipc")]
 mod arrow;
@@ -40,7 +40,7 @@ use tesselle_core::{Confidence, Format, Probe};
 #[cfg(feature = "zarr")]
 pub use zarr::{Zarr, ZarrCodec, ZarrOptions};
 
-/// A file of `format` by its first bytes, else by its name.
+/// Detects a file of `format` by its first bytes, else by its name.
 #[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text", feature = "zarr"))]
 fn sniff(format: &dyn Format, probe: &Probe, magic: &[&[u8]]) -> Confidence {
     if probe.entries.is_some() {
@@ -54,17 +54,17 @@ fn sniff(format: &dyn Format, probe: &Probe, magic: &[&[u8]]) -> Confidence {
     }
 }
 
-/// Refuses a selection of a table that is no array.
+/// Fails on a selection of a table that is not an array.
 #[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text"))]
 fn no_axes(scan: &Scan) -> Result<()> {
     match scan.selection {
-        Some(_) => Err(Error::invalid("slices apply to arrays, and this table is not one")
+        Some(_) => Err(Error::invalid("slices apply to arrays, but this table is not an array")
             .suggest("use {} instead", [Action::Filter])),
         None => Ok(()),
     }
 }
 
-/// A schema with the types that the caller gave.
+/// A schema with the given types.
 #[cfg(feature = "text")]
 fn with_types(schema: &Schema, types: &[(String, DataType)]) -> Result<Schema> {
     let known = || schema.fields().iter().map(|field| field.name().as_str());

@@ -6,17 +6,19 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use tesselle_core::{Result, Sink, Summary, TableFacts};
 
-/// Hands batches on under a schema with more metadata.
+/// Forwards batches under a schema with more metadata.
 pub(super) struct Noted {
     inner: Box<dyn Sink>,
     schema: SchemaRef,
 }
 
 impl Noted {
-    /// The schema with the attributes of `facts` and a note about what the columns are for.
+    /// The schema with the attributes of `facts` and a note about the roles of the columns.
     pub(super) fn schema(schema: &SchemaRef, facts: &TableFacts) -> SchemaRef {
         let mut metadata = schema.metadata().clone();
-        metadata.extend(facts.attributes.iter().map(|attribute| (attribute.name.clone(), attribute.text())));
+        metadata.extend(
+            facts.attributes.iter().map(|attribute| (attribute.name.clone(), attribute.value_string())),
+        );
         metadata.extend(facts.to_note().map(|note| (TableFacts::NOTE_KEY.to_owned(), note)));
         Arc::new(Schema::new_with_metadata(schema.fields().clone(), metadata))
     }

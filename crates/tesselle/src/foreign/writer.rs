@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tesselle_core::Error;
 use tesselle_core::storage::Staged;
 
-/// Writes to a staged file. Writers of other crates turn an error of the storage into text, so the first one is kept
-/// where the sink finds it.
+/// Writes to a staged file. Writers of other crates turn a storage error into a string, so the first one is kept for
+/// the sink.
 pub(super) struct StagedWriter {
     staged: Box<dyn Staged>,
     failed: Failure,
@@ -45,7 +45,7 @@ impl io::Write for StagedWriter {
 }
 
 impl Failure {
-    /// A writer of another crate refused: the storage failed, or the columns do not fit its format.
+    /// The error of a writer of another crate: the storage failed, or the columns do not fit its format.
     pub(super) fn or_refused(
         &self,
         format: &str,
@@ -60,5 +60,5 @@ impl Failure {
 
 /// A reader of another crate refused.
 pub(super) fn damaged(format: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::corrupt(format!("this {format} file cannot be read")).source(error)
+    Error::corrupt(format!("the {format} file cannot be read")).source(error)
 }

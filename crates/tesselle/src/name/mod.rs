@@ -1,4 +1,4 @@
-//! Naming things: `path#table`, patterns, times and key files, for every front end.
+//! Names: `path#table`, patterns, times and key files, for every front end.
 
 mod pipes;
 
@@ -8,7 +8,7 @@ pub use pipes::keep_pipes;
 use pipes::spooled;
 use tesselle_core::{Error, Location, Result, Secret};
 
-/// A container and, perhaps, a table inside it.
+/// A container and an optional table inside it.
 #[derive(Debug, Clone)]
 pub struct Uri {
     /// The container.
@@ -18,7 +18,7 @@ pub struct Uri {
 }
 
 impl Uri {
-    /// Reads `path[#table]`; `-` is standard input. A path that exists as written wins over its reading as a fragment.
+    /// Parses `path[#table]`; `-` is standard input. An existing path that contains `#` takes precedence.
     pub fn parse(text: &str) -> Result<Self> {
         if is_remote(text) {
             let (url, table) = split(text);
@@ -41,17 +41,17 @@ impl Uri {
         }
     }
 
-    /// The place where something is written: a local path, or a url of an object store.
+    /// The location of a target: a local path, or the URL of an object store.
     pub fn target(text: &str) -> Result<Location> {
         if is_remote(text) { remote(text) } else { Location::local(local(text)) }
     }
 
-    /// Splits `path[#table]`, without a look at what exists.
+    /// Splits `path[#table]`, without checking what exists.
     pub fn split(text: &str) -> (&str, Option<&str>) {
         split(text)
     }
 
-    /// Whether it names something on an object store.
+    /// Whether it refers to an object store.
     pub fn is_remote(text: &str) -> bool {
         is_remote(text)
     }
@@ -80,18 +80,17 @@ fn split(text: &str) -> (&str, Option<&str>) {
     text.split_once('#').map_or((text, None), |(path, table)| (path, Some(table)))
 }
 
-/// Whether a name is a pattern of local paths, rather than a path that exists.
+/// Whether a name is a pattern of local paths, rather than an existing path.
 pub fn is_pattern(text: &str) -> bool {
     !is_remote(text) && !Path::new(local(text)).exists() && split(text).0.contains(['*', '?', '['])
 }
 
-/// The local paths that match `pattern[#table]`, sorted, each with the same table; perhaps none. `*`, `?` and `[…]` match inside one
-/// part of a path, `**` any number of folders; names that begin with a dot are never matched.
+/// The local paths that match `pattern[#table]`, sorted, each with the same table; may be empty. `*`, `?` and `[…]`
+/// match inside one path component, `**` any number of folders; names that start with a dot are never matched.
 pub fn expand(pattern: &str) -> Result<Vec<String>> {
     let (path, table) = split(local(pattern));
-    let refused = |error: glob::PatternError| {
-        Error::invalid(format!("the pattern '{path}' cannot be read")).source(error)
-    };
+    let refused =
+        |error: glob::PatternError| Error::invalid(format!("the pattern '{path}' is invalid")).source(error);
     let options = glob::MatchOptions {
         require_literal_separator: true,
         require_literal_leading_dot: true,
@@ -120,16 +119,16 @@ pub fn parse_time(text: &str) -> Result<u64> {
     }
     let nanos = arrow_cast::parse::string_to_timestamp_nanos(text).map_err(|_| {
         Error::invalid(format!("'{text}' is not a time"))
-            .hint("write milliseconds since the epoch, or ISO 8601 such as 2024-05-01T12:00:00Z")
+            .hint("use milliseconds since the epoch, or ISO 8601 such as 2024-05-01T12:00:00Z")
     })?;
     u64::try_from(nanos.div_euclid(1_000_000))
-        .map_err(|_| Error::invalid(format!("the time '{text}' lies before 1970, which no format uses")))
+        .map_err(|_| Error::invalid(format!("the time '{text}' is before 1970, which no format supports")))
 }
 
-/// Two times with a comma between them, both included.
+/// Two times separated by a comma, both included.
 pub fn parse_times(text: &str) -> Result<(u64, u64)> {
     let (start, end) =
-        text.split_once(',').ok_or_else(|| Error::invalid("two times are separated by a comma"))?;
+        text.split_once(',').ok_or_else(|| Error::invalid("expected two times separated by a comma"))?;
     Ok((parse_time(start)?, parse_time(end)?))
 }
 
@@ -138,8 +137,8 @@ pub fn read_key(path: impl AsRef<Path>) -> Result<Secret> {
     let path = path.as_ref();
     let text = std::fs::read(path)
         .map_err(|e| Error::io(format!("cannot read the key file '{}'", path.display()), e))?;
-    // Editors end files with a newline; a raw key of 32 bytes is taken as it is.
-    Secret::from_text(if text.len() == 32 { &text } else { text.trim_ascii_end() })
+    // Editors end files with a newline; a raw key of 32 bytes is used as it is.
+    Secret::parse(if text.len() == 32 { &text } else { text.trim_ascii_end() })
 }
 
 #[cfg(test)]

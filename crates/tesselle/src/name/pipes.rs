@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tesselle_core::storage::{EntryKind, Storage, spool};
 use tesselle_core::{Error, Location, Result};
 
-/// Whether what came out of a pipe stays as long as the process; see [`keep_pipes`].
+/// Whether the content of a pipe is kept as long as the process; see [`keep_pipes`].
 static KEEP_PIPES: AtomicBool = AtomicBool::new(false);
 
-/// From now on, every pipe is read once per process, however often it is named. For programs that run one command, and
-/// name their inputs several times on the way.
+/// Reads every pipe only once per process from now on, regardless of how often it is named. For programs that run one
+/// command and refer to their inputs several times.
 pub fn keep_pipes() {
     KEEP_PIPES.store(true, Ordering::Relaxed);
 }
 
-/// Inputs that were read to their end, by their names. Descriptors of this process can be read only once, so what came out
-/// of them stays; a named pipe is read again once nobody has what it gave before.
+/// Inputs that were read to their end, by name. Descriptors of this process can be read only once, so their content is
+/// kept; a named pipe is read again once its previous content is no longer in use.
 static SPOOLED: Mutex<Option<HashMap<String, Spooled>>> = Mutex::new(None);
 
 enum Spooled {
@@ -25,7 +25,7 @@ enum Spooled {
     Shared(Weak<dyn Storage>),
 }
 
-/// The content of a pipe, a device or standard input (`-`), read to its end; `None` where `path` is none of them.
+/// The content of a pipe, a device or standard input (`-`), read to its end; `None` for other paths.
 pub(super) fn spooled(path: &str) -> Result<Option<Location>> {
     let is_stdin = path == "-" && !Location::local(path)?.exists()?;
     if !is_stdin && Location::local(path)?.kind()? != Some(EntryKind::Other) {
@@ -64,7 +64,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_pipe_is_read_to_its_end_and_read_again_when_nobody_has_it() {
+    fn a_pipe_is_read_to_its_end_and_read_again_when_unused() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("p");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());

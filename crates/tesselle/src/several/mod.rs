@@ -12,7 +12,7 @@ use crate::registry;
 use union::UnionTable;
 
 impl Opener {
-    /// Opens the table that `uri` names: of one file, of a container that is a folder, of all files of a folder, or of all
+    /// Opens the table of `uri`: of one file, of a container that is a folder, of all files of a folder, or of all
     /// files that match a pattern.
     pub fn open_all(&self, uri: &str) -> Result<Arc<dyn Table>> {
         if is_pattern(uri) {
@@ -77,11 +77,11 @@ fn known_files(folder: &Uri) -> Result<Vec<String>> {
 }
 
 fn mixed(one: &str, other: &str) -> Error {
-    Error::invalid(format!("'{one}' and '{other}' are of different kinds, which are not read as one table"))
+    Error::invalid(format!("'{one}' and '{other}' have different formats, which cannot be read as one table"))
         .hint("narrow the pattern, e.g. to *.tet")
 }
 
-/// The file is not there; perhaps one of a like name is.
+/// The error for a missing file, with a suggestion of a similar name.
 fn missing(path: &str) -> Error {
     let error = Error::io(format!("cannot read '{path}'"), std::io::ErrorKind::NotFound.into());
     let folder = Location::local(path).ok().and_then(|l| l.parent());

@@ -1,4 +1,4 @@
-//! Several files as one table, as a glob or a folder names them.
+//! Several files as one table, from a glob or a folder.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tesselle_core::{
     ColumnStats, Error, Known, Plan, Predicate, Pushdown, Result, Scalar, Scan, Storage, Table, TableStats,
 };
 
-/// Tables of equal columns, in whatever order, one after the other.
+/// Tables with equal columns, in any order, one after the other.
 pub(super) struct UnionTable {
     first: Arc<dyn Table>,
     others: Vec<Arc<dyn Table>>,
@@ -15,7 +15,7 @@ pub(super) struct UnionTable {
 }
 
 impl UnionTable {
-    /// Refuses tables that differ in their columns. The names are for the message.
+    /// Fails on tables that differ in their columns. The names are used in the error.
     pub(super) fn new(tables: Vec<(String, Arc<dyn Table>)>) -> Result<Self> {
         let mut tables = tables.into_iter();
         let Some((first_name, first)) = tables.next() else {
@@ -28,8 +28,8 @@ impl UnionTable {
             let same =
                 |a: &Field| schema.field_with_name(a.name()).is_ok_and(|b| a.data_type() == b.data_type());
             if schema.fields().len() != fields.len() || !fields.iter().all(same) {
-                return Err(Error::invalid(format!("'{name}' has other columns than '{first_name}'"))
-                    .hint("read files of different columns one by one"));
+                return Err(Error::invalid(format!("'{name}' has different columns than '{first_name}'"))
+                    .hint("read files with different columns one by one"));
             }
             for field in &mut fields {
                 let other = schema.field_with_name(field.name())?;
@@ -44,7 +44,7 @@ impl UnionTable {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// What the statistics of all tables say of them together.
+    /// The combined statistics of all tables.
     fn sum(&self, of: impl Fn(&dyn Table) -> TableStats) -> TableStats {
         let mut sum = of(&*self.first);
         for table in &self.others {
@@ -82,7 +82,7 @@ impl Table for UnionTable {
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {
         let mut all = self.tables().map(|table| table.pushdown(predicate));
         let first = all.next().unwrap_or(Pushdown::None);
-        // Where they differ, each row still may or may not match.
+        // If they differ, each row may or may not match.
         if all.all(|other| other == first) { first } else { Pushdown::Inexact }
     }
 
@@ -102,7 +102,7 @@ impl Table for UnionTable {
     }
 
     fn storage(&self) -> Arc<dyn Storage> {
-        // Files of one glob lie on one storage, and a storage reads any path of its own.
+        // Files of one glob are on one storage, which can read any of its paths.
         self.first.storage()
     }
 }

@@ -1,5 +1,5 @@
-//! Everything `open` reads and checks: superblock, directory, index and footer, in the order of the original engine,
-//! so that a file that breaks several rules is refused for the same one.
+//! Everything `open` reads and checks: superblock, directory, index and footer, in the order of the original engine, so
+//! that a file that violates several rules fails with the same error.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub(crate) struct Catalog {
     pub(crate) grids: Vec<Result<Grid>>,
     pub(crate) budget: MemoryBudget,
     pub(crate) index: Index,
-    /// Payloads lie below this.
+    /// Payloads are below this offset.
     pub(crate) payload_end: u64,
     pub(crate) footer: Option<Footer>,
 }
@@ -38,11 +38,11 @@ pub(crate) struct Catalog {
 pub(crate) struct Footer {
     pub(crate) tail: Tail,
     pub(crate) document: Document,
-    /// The metadata in force: spilled, else inline.
+    /// The effective metadata: spilled, else inline.
     pub(crate) metadata: Option<Metadata>,
 }
 
-/// The parts that lie before the payloads.
+/// The structures before the payloads.
 #[derive(Debug)]
 pub(crate) struct Front {
     pub(crate) superblock: Superblock,
@@ -52,7 +52,7 @@ pub(crate) struct Front {
 }
 
 impl Front {
-    /// Where the index rows lie.
+    /// The offset of the index rows.
     pub(crate) fn rows_offset(&self) -> u64 {
         self.superblock.chunk_index_offset.saturating_add(Header::LEN as u64)
     }
@@ -89,7 +89,7 @@ impl Front {
         let datasets = directory::parse(&window.get(BLOB_OFFSET..blob_end)?, superblock.dataset_count)?;
         if align8(blob_end) != Some(superblock.chunk_index_offset) {
             return Err(Error::corrupt(format!(
-                "the chunk index is said to start at {}, the directory ends at {blob_end}",
+                "the superblock states that the chunk index starts at {}, but the directory ends at {blob_end}",
                 superblock.chunk_index_offset
             ))
             .class("chunk_index_offset_mismatch")
@@ -105,7 +105,7 @@ impl Front {
 }
 
 impl Catalog {
-    /// Where superblock, directory and index end: no payload lies before.
+    /// Where superblock, directory and index end: no payload starts before.
     pub(crate) fn front_end(&self) -> u64 {
         let superblock = &self.superblock;
         let index_end = superblock.chunk_index_offset.saturating_add(superblock.chunk_index_length);
@@ -126,11 +126,13 @@ impl Catalog {
             _ if !front.superblock.has_footer() => None,
             Some(tail) => Some(RawFooter::read(window, tail, limits)?),
             None => {
-                return Err(Error::corrupt("a footer is promised, but the file does not end in THST")
-                    .class("footer_missing")
-                    .offset(file_len.saturating_sub(4))
-                    .piece("footer tail magic")
-                    .suggest("{} writes the data without the footer", [Action::Repair]));
+                return Err(Error::corrupt(
+                    "the superblock states a footer, but the file does not end in THST",
+                )
+                .class("footer_missing")
+                .offset(file_len.saturating_sub(4))
+                .piece("footer tail magic")
+                .suggest("{} writes the data without the footer", [Action::Repair]));
             }
         };
         let payload_end = raw.as_ref().map_or(Ok(file_len), |raw| raw.payload_end(file_len))?;
@@ -146,7 +148,7 @@ impl Catalog {
         Ok(Self { file_len, superblock, datasets, grids, budget, index, payload_end, footer })
     }
 
-    /// What is said about a dataset; names bind the first dataset, but metadata goes by name alone.
+    /// The metadata of a dataset; names bind the first dataset, but metadata is found by name alone.
     pub(crate) fn metadata_of(&self, name: &str) -> Option<&super::metadata::DatasetMetadata> {
         self.footer.as_ref()?.metadata.as_ref()?.datasets.get(name)
     }
@@ -169,7 +171,7 @@ impl Catalog {
     }
 }
 
-/// A footer whose JSON may still turn out to be none: rows are checked before it.
+/// A footer whose JSON may still be invalid: rows are checked first.
 pub(crate) struct RawFooter {
     pub(crate) tail: Tail,
     pub(crate) document: Result<Document>,
@@ -216,7 +218,7 @@ impl RawFooter {
 fn spilled_metadata(window: &Window<'_>, spill: super::footer::SpillRef) -> Result<Metadata> {
     let range = spill.range(window.size).ok_or_else(|| {
         Error::corrupt(format!(
-            "metadata is said to take {} bytes at {}, the file has {}",
+            "the footer states {} bytes of metadata at {}, but the file has {}",
             spill.len, spill.offset, window.size
         ))
         .class("metadata_ref_out_of_bounds")
@@ -233,7 +235,7 @@ fn spilled_metadata(window: &Window<'_>, spill: super::footer::SpillRef) -> Resu
         .piece("spilled metadata"));
     }
     let metadata: Metadata = serde_json::from_slice(&window.get(range.clone())?).map_err(|source| {
-        Error::corrupt("spilled metadata is not the JSON it should be")
+        Error::corrupt("spilled metadata is not valid JSON of the expected form")
             .class("metadata_spill_json_parse")
             .offset(range.start)
             .piece("spilled metadata")
@@ -264,7 +266,7 @@ impl<'a> Window<'a> {
         Ok(Self { location, size, head, tail })
     }
 
-    /// The bytes of `range`, from what is here where possible.
+    /// The bytes of `range`, from the fetched ends if possible.
     pub(crate) fn get(&self, range: Range<u64>) -> Result<Bytes> {
         let inside = |bytes: &Bytes, base: u64| {
             let (start, end) = (range.start.checked_sub(base)?, range.end.checked_sub(base)?);

@@ -14,13 +14,13 @@ use super::dtype;
 /// Axes a dataset can have.
 pub(crate) const MAX_RANK: usize = 8;
 
-/// The least a record takes: header and one axis.
+/// The minimum size of a record: header and one axis.
 const LEAST_RECORD: u64 = 32;
 
 /// Where the records start: after the superblock and the length.
 pub(crate) const BLOB_OFFSET: u64 = 40;
 
-/// One named tensor, as its record states it; nothing but its rank and name is checked.
+/// One named tensor as stated by its record; only its rank and name are checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dataset {
     pub(crate) name: String,
@@ -39,7 +39,7 @@ impl Dataset {
         dtype::from_tag(self.tag)
     }
 
-    /// The name of the element type, `?` and the tag where it is not known.
+    /// The name of the element type, or `?` and the tag if unknown.
     pub(crate) fn dtype_name(&self) -> String {
         self.dtype().map_or_else(|| format!("?{}", self.tag), |dtype| dtype.name().to_owned())
     }
@@ -89,7 +89,7 @@ impl Dataset {
     }
 }
 
-/// Parses the records of a blob that lies at [`BLOB_OFFSET`].
+/// Parses the records of a blob at [`BLOB_OFFSET`].
 pub(crate) fn parse(blob: &[u8], dataset_count: u32) -> Result<Vec<Dataset>> {
     if u64::from(dataset_count) > blob.len() as u64 / LEAST_RECORD {
         return Err(Error::corrupt(format!(

@@ -1,4 +1,4 @@
-//! The footer: spills, a JSON object, and a tail of 16 bytes at the very end of the file.
+//! The footer: spills, a JSON object, and a tail of 16 bytes at the end of the file.
 //!
 //! | off from end | size | field |
 //! |---|---|---|
@@ -26,10 +26,10 @@ pub(crate) struct Tail {
 impl Tail {
     pub(crate) const LEN: u64 = 16;
 
-    /// Parses the end of a file of `file_len` bytes. `None` when it does not end in `THST`.
+    /// Parses the end of a file of `file_len` bytes. `None` if it does not end in `THST`.
     ///
-    /// The original engine does this whether or not the superblock promises a footer, so raw data that ends in `THST`
-    /// can make a file unreadable there; a file is refused here for the same reason.
+    /// The original engine does this regardless of the footer flag in the superblock, so raw data that ends in `THST`
+    /// can make a file unreadable there; such a file fails here for the same reason.
     pub(crate) fn parse(end: &[u8], file_len: u64) -> Result<Option<Self>> {
         let Some(tail) = end.last_chunk::<16>().filter(|tail| tail.ends_with(&MAGIC)) else {
             return Ok(None);
@@ -59,7 +59,7 @@ impl Tail {
         Ok(Some(tail))
     }
 
-    /// Where the JSON lies.
+    /// The range of the JSON.
     pub(crate) fn json_range(&self, file_len: u64) -> Range<u64> {
         let end = file_len.saturating_sub(Self::LEN);
         end.saturating_sub(self.json_len)..end
@@ -74,7 +74,7 @@ impl Tail {
     }
 }
 
-/// Where a spilled document lies.
+/// The position of a spilled document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SpillRef {
@@ -83,7 +83,7 @@ pub(crate) struct SpillRef {
 }
 
 impl SpillRef {
-    /// The bytes it names; `None` outside the file.
+    /// Its byte range; `None` outside the file.
     pub(crate) fn range(&self, file_len: u64) -> Option<Range<u64>> {
         let end = self.offset.checked_add(self.len)?;
         (end <= file_len).then_some(self.offset..end)
@@ -108,7 +108,7 @@ pub(crate) struct Document {
 impl Document {
     pub(crate) fn parse(json: &[u8], offset: u64) -> Result<Self> {
         serde_json::from_slice(json).map_err(|source| {
-            Error::corrupt("the footer is not the JSON it should be")
+            Error::corrupt("the footer is not valid JSON of the expected form")
                 .class("footer_json_parse")
                 .offset(offset)
                 .piece("footer JSON")
@@ -117,7 +117,7 @@ impl Document {
         })
     }
 
-    /// Sum of the spilled bytes that a footer of this version knows; they lie between payloads and JSON.
+    /// Sum of the spilled bytes that a footer of this version has; they are between payloads and JSON.
     pub(crate) fn spilled_bytes(&self, version: u32) -> Option<u64> {
         let late = [self.zone_maps_ref, self.secondary_index_ref];
         let known = late.into_iter().filter(|_| version >= 2).chain([self.metadata_ref]);
@@ -129,25 +129,25 @@ impl Document {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "AnyHistoryRow")]
 pub struct HistoryRow {
-    /// What was done: `write`, `convert`, `transform`, …
+    /// The operation: `write`, `convert`, `transform`, …
     pub op: String,
-    /// What it was done to.
+    /// The source of the operation.
     pub source: String,
     /// Unix seconds, in decimal.
     pub at: String,
     /// Where the data came from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parents: Vec<String>,
-    /// How it was done.
+    /// The parameters of the operation.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub params: BTreeMap<String, String>,
-    /// Who did it.
+    /// The agent that performed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// In the course of what.
+    /// The activity it was part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
-    /// What came out.
+    /// The resulting entity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
 }

@@ -1,19 +1,19 @@
-//! How a tensor is cut: tile counts, clipped tiles, row-major numbers.
+//! The chunk grid of a tensor: chunk counts, clipped chunks, row-major numbers.
 
 use tesselle_core::{DType, Error, Result};
 
 use super::directory::{Dataset, MAX_RANK};
 
-/// A dataset whose type and sizes make sense, with everything that follows from them.
+/// A dataset with a valid type and valid sizes, and the values derived from them.
 #[derive(Debug, Clone)]
 pub(crate) struct Grid {
     pub(crate) dtype: DType,
     pub(crate) shape: Vec<u64>,
     pub(crate) chunk_shape: Vec<u64>,
-    /// Tiles along each axis.
+    /// Chunks along each axis.
     pub(crate) counts: Vec<u64>,
-    /// Tiles in all.
-    pub(crate) tiles: u64,
+    /// Chunks in all.
+    pub(crate) chunks: u64,
     /// Elements in all.
     pub(crate) cells: u64,
     /// Bytes of the tensor.
@@ -21,7 +21,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Checks a record; the class says why its data cannot be read.
+    /// Checks a record; the error class states why its data cannot be read.
     pub(crate) fn new(dataset: &Dataset) -> Result<Self> {
         let dtype = dataset.dtype().ok_or_else(|| {
             Error::unsupported(format!("dtype tag {} is not known, 1 to 10 are", dataset.tag))
@@ -41,13 +41,13 @@ impl Grid {
         }
         let counts: Vec<u64> =
             dataset.shape.iter().zip(&dataset.chunk_shape).map(|(n, chunk)| n.div_ceil(*chunk)).collect();
-        let tiles = if empty { 0 } else { product(counts.iter().copied()).ok_or_else(too_large)? };
+        let chunks = if empty { 0 } else { product(counts.iter().copied()).ok_or_else(too_large)? };
         Ok(Self {
             dtype,
             shape: dataset.shape.clone(),
             chunk_shape: dataset.chunk_shape.clone(),
             counts,
-            tiles,
+            chunks,
             cells,
             bytes,
         })
@@ -57,46 +57,46 @@ impl Grid {
         self.shape.len()
     }
 
-    /// The clipped extents of a tile; zeros outside the grid.
-    pub(crate) fn extents(&self, tile: &[u64]) -> [u64; MAX_RANK] {
+    /// The clipped extents of a chunk; zeros outside the grid.
+    pub(crate) fn extents(&self, chunk: &[u64]) -> [u64; MAX_RANK] {
         let mut out = [0; MAX_RANK];
-        for (out, (at, (n, chunk))) in
-            out.iter_mut().zip(tile.iter().zip(self.shape.iter().zip(&self.chunk_shape)))
+        for (out, (at, (n, edge))) in
+            out.iter_mut().zip(chunk.iter().zip(self.shape.iter().zip(&self.chunk_shape)))
         {
-            *out = at.checked_mul(*chunk).map_or(0, |start| n.saturating_sub(start).min(*chunk));
+            *out = at.checked_mul(*edge).map_or(0, |start| n.saturating_sub(start).min(*edge));
         }
         out
     }
 
-    /// The decoded size of a tile; 0 outside the grid.
-    pub(crate) fn tile_bytes(&self, tile: &[u64]) -> u64 {
-        let extents = self.extents(tile);
+    /// The decoded size of a chunk; 0 outside the grid.
+    pub(crate) fn chunk_bytes(&self, chunk: &[u64]) -> u64 {
+        let extents = self.extents(chunk);
         // Each factor is at most that of the whole tensor, whose size fits.
         extents.iter().take(self.rank()).product::<u64>() * self.dtype.size() as u64
     }
 
-    /// The row-major number of a tile; `None` outside the grid.
-    pub(crate) fn linear(&self, tile: &[u64]) -> Option<u64> {
-        tile.iter().zip(&self.counts).try_fold(0_u64, |n, (at, count)| {
+    /// The row-major number of a chunk; `None` outside the grid.
+    pub(crate) fn linear(&self, chunk: &[u64]) -> Option<u64> {
+        chunk.iter().zip(&self.counts).try_fold(0_u64, |n, (at, count)| {
             if at < count { n.checked_mul(*count)?.checked_add(*at) } else { None }
         })
     }
 
-    /// The tile of a row-major number.
-    pub(crate) fn tile_at(&self, mut linear: u64) -> Vec<u64> {
-        let mut tile = vec![0; self.rank()];
-        for (at, count) in tile.iter_mut().zip(&self.counts).rev() {
+    /// The chunk of a row-major number.
+    pub(crate) fn chunk_at(&self, mut linear: u64) -> Vec<u64> {
+        let mut chunk = vec![0; self.rank()];
+        for (at, count) in chunk.iter_mut().zip(&self.counts).rev() {
             if *count > 0 {
                 *at = linear % count;
                 linear /= count;
             }
         }
-        tile
+        chunk
     }
 
-    /// Whether tiles laid one after another are the tensor in row-major order: only one axis is cut into tiles of
-    /// more than one position, and none behind it is cut at all.
-    pub(crate) fn tile_order_is_logical(&self) -> bool {
+    /// Whether consecutive chunks are the tensor in row-major order: only one axis is divided into chunks of more than
+    /// one position, and no axis after it is divided.
+    pub(crate) fn chunk_order_is_logical(&self) -> bool {
         let axes = self.shape.iter().zip(&self.chunk_shape).zip(&self.counts);
         let cut: Vec<bool> = axes.clone().map(|(_, count)| *count > 1).collect();
         let single: Vec<bool> = axes.map(|((n, chunk), _)| *n.min(chunk) <= 1).collect();
@@ -105,7 +105,7 @@ impl Grid {
     }
 }
 
-/// The product; `None` beyond 64 bits.
+/// The product; `None` if it exceeds 64 bits.
 pub(crate) fn product(mut factors: impl Iterator<Item = u64>) -> Option<u64> {
     factors.try_fold(1_u64, u64::checked_mul)
 }
@@ -121,19 +121,19 @@ mod tests {
     }
 
     #[test]
-    fn edge_tiles_are_clipped() {
+    fn edge_chunks_are_clipped() {
         let g = grid(&[5, 7], &[2, 4]);
-        assert_eq!((g.counts.as_slice(), g.tiles, g.bytes), ([3, 2].as_slice(), 6, 140));
-        assert_eq!(g.tile_bytes(&[2, 1]), 4 * 3);
-        assert_eq!(g.tile_bytes(&[3, 0]), 0);
+        assert_eq!((g.counts.as_slice(), g.chunks, g.bytes), ([3, 2].as_slice(), 6, 140));
+        assert_eq!(g.chunk_bytes(&[2, 1]), 4 * 3);
+        assert_eq!(g.chunk_bytes(&[3, 0]), 0);
         assert_eq!(g.linear(&[2, 1]), Some(5));
         assert_eq!(g.linear(&[0, 2]), None);
-        assert_eq!(g.tile_at(5), [2, 1]);
-        assert_eq!((0..6).map(|i| g.tile_bytes(&g.tile_at(i))).sum::<u64>(), g.bytes);
+        assert_eq!(g.chunk_at(5), [2, 1]);
+        assert_eq!((0..6).map(|i| g.chunk_bytes(&g.chunk_at(i))).sum::<u64>(), g.bytes);
     }
 
     #[test]
-    fn tiles_in_order_are_the_tensor_only_for_some_cuts() {
+    fn chunks_in_order_are_the_tensor_only_for_some_cuts() {
         for (shape, chunk, logical) in [
             ([4, 6], [2, 6], true),
             ([4, 6], [2, 3], false),
@@ -141,7 +141,7 @@ mod tests {
             ([4, 6], [9, 9], true),
             ([1, 6], [1, 4], true),
         ] {
-            assert_eq!(grid(&shape, &chunk).tile_order_is_logical(), logical, "{shape:?} {chunk:?}");
+            assert_eq!(grid(&shape, &chunk).chunk_order_is_logical(), logical, "{shape:?} {chunk:?}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The chunk index `TIDX`: a header and one row per tile, read in place.
+//! The chunk index `TIDX`: a header and one row per chunk, read in place.
 //!
 //! | off | size | field |
 //! |---|---|---|
@@ -19,7 +19,7 @@ use tesselle_core::{Cursor, Error, Result};
 
 use super::directory::MAX_RANK;
 use super::geometry::Grid;
-use super::orderly;
+use super::regular;
 
 const MAGIC: [u8; 4] = *b"TIDX";
 const INDEX_VERSION: u32 = 1;
@@ -33,10 +33,10 @@ pub struct MemoryBudget {
     pub bytes: u32,
 }
 
-/// How a tile is stored.
+/// How a chunk is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Codec {
-    /// The bytes of the tile.
+    /// The bytes of the chunk.
     Raw,
     /// Zstandard frames.
     Zstd,
@@ -51,7 +51,8 @@ impl Codec {
         }
     }
 
-    /// The most bytes that `stored` bytes can decode to: a zstd block takes at least 4 and gives at most 128 KiB.
+    /// The maximum bytes that `stored` bytes can decode to: a zstd block takes at least 4 bytes and decodes to at most
+    /// 128 KiB.
     pub(crate) fn capacity(self, stored: u64) -> u64 {
         match self {
             Self::Raw => stored,
@@ -116,13 +117,13 @@ impl Header {
         Ok(Self { entry_count, budget: MemoryBudget { percent_bps, bytes: cursor.u32_le()? } })
     }
 
-    /// Refuses a row count that does not fill the region exactly.
+    /// Fails for a row count that does not fill the region exactly.
     pub(crate) fn check_length(&self, region_len: u64, base: u64) -> Result<()> {
         if region_length(self.entry_count) == Some(region_len) {
             return Ok(());
         }
         Err(Error::corrupt(format!(
-            "{} chunk rows do not make an index of {region_len} bytes",
+            "{} chunk rows do not match an index of {region_len} bytes",
             self.entry_count
         ))
         .class("bad_index_length")
@@ -141,7 +142,7 @@ impl Header {
     }
 }
 
-/// The size of an index of so many rows; `None` beyond 64 bits.
+/// The size of an index with this many rows; `None` if it exceeds 64 bits.
 pub(crate) fn region_length(rows: u64) -> Option<u64> {
     rows.checked_mul(Row::LEN as u64)?.checked_add(Header::LEN as u64)
 }
@@ -150,14 +151,14 @@ pub(crate) fn region_length(rows: u64) -> Option<u64> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) dataset_id: u64,
-    pub(crate) tile: [u64; MAX_RANK],
+    pub(crate) chunk: [u64; MAX_RANK],
     pub(crate) payload_offset: u64,
     pub(crate) raw_len: u64,
     pub(crate) stored_len: u64,
     pub(crate) codec: Codec,
 }
 
-/// A row as it lies in the file.
+/// A row as stored.
 pub(crate) type RowBytes = [u8; Row::LEN];
 
 #[inline]
@@ -169,7 +170,7 @@ pub(crate) fn u64_at<const AT: usize>(row: &RowBytes) -> u64 {
 
 impl Row {
     pub(crate) const LEN: usize = 104;
-    /// Where the codec lies in a row.
+    /// The offset of the codec in a row.
     const CODEC_AT: u64 = 96;
     const OFFSET_AT: u64 = 72;
     const RAW_LEN_AT: u64 = 80;
@@ -179,7 +180,7 @@ impl Row {
         u32::from_le_bytes([row[96], row[97], row[98], row[99]])
     }
 
-    fn tile_of(row: &RowBytes) -> [u64; MAX_RANK] {
+    fn chunk_of(row: &RowBytes) -> [u64; MAX_RANK] {
         [
             u64_at::<8>(row),
             u64_at::<16>(row),
@@ -196,7 +197,7 @@ impl Row {
     pub(crate) fn parse(row: &RowBytes) -> Option<Self> {
         Some(Self {
             dataset_id: u64_at::<0>(row),
-            tile: Self::tile_of(row),
+            chunk: Self::chunk_of(row),
             payload_offset: u64_at::<72>(row),
             raw_len: u64_at::<80>(row),
             stored_len: u64_at::<88>(row),
@@ -207,7 +208,7 @@ impl Row {
     pub(crate) fn to_bytes(self) -> RowBytes {
         let mut out = [0; Self::LEN];
         out[0..8].copy_from_slice(&self.dataset_id.to_le_bytes());
-        for (slot, at) in out[8..72].chunks_exact_mut(8).zip(self.tile) {
+        for (slot, at) in out[8..72].chunks_exact_mut(8).zip(self.chunk) {
             slot.copy_from_slice(&at.to_le_bytes());
         }
         out[72..80].copy_from_slice(&self.payload_offset.to_le_bytes());
@@ -218,8 +219,8 @@ impl Row {
     }
 
     /// The coordinates of a dataset of this rank.
-    pub(crate) fn tile(&self, rank: usize) -> &[u64] {
-        self.tile.get(..rank).unwrap_or(&self.tile)
+    pub(crate) fn chunk(&self, rank: usize) -> &[u64] {
+        self.chunk.get(..rank).unwrap_or(&self.chunk)
     }
 
     /// The most bytes its payload can decode to.
@@ -227,12 +228,12 @@ impl Row {
         self.codec.capacity(self.stored_len)
     }
 
-    /// The bytes of the file it names; valid once the index is checked.
+    /// The byte range of its payload; valid once the index is checked.
     pub(crate) fn span(&self) -> std::ops::Range<u64> {
         self.payload_offset..self.payload_offset.saturating_add(self.stored_len)
     }
 
-    /// Checks what `open` promises of every row: a known codec, equal lengths when raw, a span below `payload_end`.
+    /// Checks the guarantees of `open` for a row: a known codec, equal lengths when raw, a span below `payload_end`.
     pub(crate) fn check(row: &RowBytes, number: u64, base: u64, payload_end: u64) -> Result<Self> {
         let at = base.saturating_add(number.saturating_mul(Self::LEN as u64));
         let Some(parsed) = Self::parse(row) else {
@@ -268,24 +269,24 @@ impl Row {
     }
 }
 
-/// What one pass over the rows tells about the rows of one dataset.
+/// A summary of the rows of one dataset, from one pass over the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DatasetRows {
     /// Its first row.
     pub(crate) first: u64,
     /// How many rows it has.
     pub(crate) count: u64,
-    /// All its rows lie together and list its whole grid in row-major order, so a row number is computable.
+    /// All its rows are contiguous and list its whole grid in row-major order, so a row number is computable.
     pub(crate) regular: bool,
-    /// Every row states the size of its tile. Only known while `regular`.
+    /// Every row states the size of its chunk. Only known while `regular`.
     pub(crate) exact: bool,
-    /// All payloads are raw and lie one after another. Only known while `regular`.
+    /// All payloads are raw and contiguous. Only known while `regular`.
     pub(crate) packed_raw: bool,
-    /// Where the first payload lies.
+    /// The offset of the first payload.
     pub(crate) payload_offset: u64,
     /// Sum of the stored sizes.
     pub(crate) stored_bytes: u64,
-    /// The most bytes its payloads can decode to.
+    /// The maximum bytes its payloads can decode to.
     pub(crate) capacity: u64,
     /// The codec of its first row.
     pub(crate) codec: Codec,
@@ -305,22 +306,22 @@ impl DatasetRows {
     };
 }
 
-/// The rows of a file, in place, with what one pass over them told.
+/// The rows of a file, in place, with their summary.
 #[derive(Debug)]
 pub(crate) struct Index {
     rows: Bytes,
     /// By dataset.
     pub(crate) datasets: Vec<DatasetRows>,
-    /// Where rows of datasets without a regular order are, by dataset and row-major tile number; the first one wins.
+    /// Rows of datasets without a regular order, by dataset and row-major chunk number; the first one wins.
     irregular: OnceLock<HashMap<(u64, u64), u64>>,
 }
 
 impl Index {
-    /// Checks all rows in one pass. `rows` lie at `base`.
+    /// Checks all rows in one pass. `rows` are at `base`.
     pub(crate) fn new(rows: Bytes, base: u64, grids: &[Result<Grid>], payload_end: u64) -> Result<Self> {
         let listed = rows.as_chunks().0;
-        let orderly = orderly::summarize(listed, grids, payload_end);
-        let datasets = orderly.map_or_else(|| Self::walk(listed, base, grids, payload_end), Ok)?;
+        let regular = regular::summarize(listed, grids, payload_end);
+        let datasets = regular.map_or_else(|| Self::walk(listed, base, grids, payload_end), Ok)?;
         Ok(Self { rows, datasets, irregular: OnceLock::new() })
     }
 
@@ -340,7 +341,7 @@ impl Index {
             walk.step(&row, number, summary, grid.as_ref().ok());
         }
         for (summary, grid) in datasets.iter_mut().zip(grids) {
-            summary.regular &= grid.as_ref().is_ok_and(|grid| grid.tiles == summary.count);
+            summary.regular &= grid.as_ref().is_ok_and(|grid| grid.chunks == summary.count);
         }
         Ok(datasets)
     }
@@ -365,10 +366,10 @@ impl Index {
         self.rows.as_chunks::<{ Row::LEN }>().0.iter().filter_map(Row::parse)
     }
 
-    /// The row of a tile, given as coordinates inside the grid; the first one where several claim it.
-    pub(crate) fn find(&self, id: usize, grids: &[Result<Grid>], tile: &[u64]) -> Option<(u64, Row)> {
+    /// The row of a chunk, given by coordinates inside the grid; the first one if several have these coordinates.
+    pub(crate) fn find(&self, id: usize, grids: &[Result<Grid>], chunk: &[u64]) -> Option<(u64, Row)> {
         let summary = self.datasets.get(id)?;
-        let linear = grids.get(id)?.as_ref().ok()?.linear(tile)?;
+        let linear = grids.get(id)?.as_ref().ok()?.linear(chunk)?;
         let number = if summary.regular {
             summary.first.checked_add(linear)?
         } else {
@@ -383,7 +384,7 @@ impl Index {
             let Ok(id) = usize::try_from(row.dataset_id) else { continue };
             let irregular = self.datasets.get(id).is_some_and(|summary| !summary.regular);
             let Some(Ok(grid)) = grids.get(id).filter(|_| irregular) else { continue };
-            if let Some(linear) = grid.linear(row.tile(grid.rank())) {
+            if let Some(linear) = grid.linear(row.chunk(grid.rank())) {
                 map.entry((row.dataset_id, linear)).or_insert(number);
             }
         }
@@ -420,11 +421,11 @@ impl Walk {
         summary.capacity = summary.capacity.saturating_add(row.capacity());
         let Some(grid) = grid.filter(|_| summary.regular) else { return };
         let expected = self.expected.get(..grid.rank()).unwrap_or(&self.expected);
-        if row.tile(grid.rank()) != expected {
+        if row.chunk(grid.rank()) != expected {
             summary.regular = false;
             return;
         }
-        summary.exact &= grid.tile_bytes(expected) == row.raw_len;
+        summary.exact &= grid.chunk_bytes(expected) == row.raw_len;
         summary.packed_raw &= row.codec == Codec::Raw && row.payload_offset == self.next_offset;
         self.next_offset = row.payload_offset.saturating_add(row.stored_len);
         for (at, count) in self.expected.iter_mut().zip(&grid.counts).rev() {

@@ -1,11 +1,11 @@
-//! The limits of footers: writers keep them, `open` checks them on spilled metadata, `verify` on all of it.
+//! The limits of footers: writers obey them, `open` checks them for spilled metadata, `verify` for all metadata.
 
 use tesselle_core::{Error, Result};
 
 use super::footer::HistoryRow;
 use super::metadata::{DatasetMetadata, Metadata};
 
-/// Footer JSON beyond this has its metadata spilled.
+/// Above this size, the metadata of footer JSON is spilled.
 pub(crate) const INLINE_FOOTER: usize = 65_536;
 /// The largest spilled metadata document.
 pub(crate) const METADATA_SPILL: u64 = 16 << 20;

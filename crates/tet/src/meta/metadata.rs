@@ -1,11 +1,11 @@
-//! The metadata object of a footer: attributes, axis names, labels. It never changes how bytes are read.
+//! The metadata object of a footer: attributes, axis names, labels. It never affects how bytes are read.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tesselle_core::DType;
 
-/// Metadata of a file and its datasets. Keys that are not known are ignored on read.
+/// Metadata of a file and its datasets. Unknown keys are ignored on read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Metadata {
     /// About the file.
@@ -30,10 +30,10 @@ pub struct FileMetadata {
     pub created_at: Option<String>,
 }
 
-/// What is said about one dataset.
+/// The metadata of one dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DatasetMetadata {
-    /// Attributes; values are text.
+    /// Attributes; values are strings.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attrs: BTreeMap<String, String>,
     /// The name of each axis.
@@ -52,14 +52,14 @@ pub struct AxisLabels {
 }
 
 impl Metadata {
-    /// Whether it says nothing.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl DatasetMetadata {
-    /// Whether it says nothing.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -76,7 +76,7 @@ impl DatasetMetadata {
         by_name.or_else(by_number).or_else(by_length).map(|entry| entry.labels.as_slice())
     }
 
-    /// The text of the attribute that names the null sentinel.
+    /// The value of the attribute for the null sentinel.
     pub(crate) fn fill_text(&self) -> Option<&str> {
         ["_FillValue", "missing_value", "fill_value"]
             .iter()
@@ -84,13 +84,13 @@ impl DatasetMetadata {
             .map(String::as_str)
     }
 
-    /// The null sentinel as an element of `dtype`, little-endian; `None` where the text is not such a number.
+    /// The null sentinel as an element of `dtype`, little-endian; `None` if the attribute is not such a number.
     pub(crate) fn fill(&self, dtype: DType) -> Option<Vec<u8>> {
         parse_element(dtype, self.fill_text()?)
     }
 }
 
-/// A number as an element of `dtype`, little-endian; `None` where the text is not such a number.
+/// A number as an element of `dtype`, little-endian; `None` if the string is not such a number.
 pub(crate) fn parse_element(dtype: DType, text: &str) -> Option<Vec<u8>> {
     let text = text.trim();
     macro_rules! number {

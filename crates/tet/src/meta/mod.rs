@@ -1,6 +1,6 @@
-//! The structures on disk, one file each; parse and write side by side.
+//! On-disk structures, one file each, with parsing and writing side by side.
 //!
-//! Lengths and offsets come from strangers: nothing here indexes or slices without a check.
+//! Lengths and offsets are untrusted: nothing here indexes or slices without a check.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub(crate) mod catalog;
@@ -11,13 +11,13 @@ pub(crate) mod geometry;
 pub(crate) mod index;
 pub(crate) mod limits;
 pub(crate) mod metadata;
-mod orderly;
+mod regular;
 pub(crate) mod secondary;
 pub(crate) mod statistics;
 pub(crate) mod superblock;
 pub(crate) mod zone;
 
-/// Rounds up to a multiple of 8; `None` beyond 64 bits.
+/// Rounds up to a multiple of 8; `None` if it exceeds 64 bits.
 pub(crate) fn align8(n: u64) -> Option<u64> {
     n.checked_next_multiple_of(8)
 }

@@ -1,4 +1,4 @@
-//! The secondary index document: which tiles hold a value or a label, as pretty-printed JSON.
+//! The secondary index document: the chunks that contain a value or a label, as pretty-printed JSON.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,29 +11,29 @@ pub(crate) struct SecondaryDocument {
     pub(crate) indexes: Vec<SecondaryEntry>,
 }
 
-/// One index. Kinds that are not known are skipped by readers.
+/// One index. Readers skip unknown kinds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum SecondaryEntry {
-    /// The tiles of each distinct element, where there are few.
+    /// The chunks of each distinct element, if there are few.
     ValuePostings { dataset_id: u64, dtype: u32, postings: Vec<ValuePosting> },
-    /// The range of numeric labels of each slab of tiles along an axis.
+    /// The range of numeric labels of each slab of chunks along an axis.
     SortedAxisRange { dataset_id: u64, axis: u64, ascending: bool, segments: Vec<AxisSegment> },
-    /// The tiles of each label of an axis.
+    /// The chunks of each label of an axis.
     CoordLabelPostings { dataset_id: u64, axis: u64, postings: Vec<LabelPosting> },
     /// A kind of a newer writer.
     #[serde(other)]
     Unknown,
 }
 
-/// The tiles that hold an element.
+/// The chunks that contain an element.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ValuePosting {
     pub(crate) value_le: String,
     pub(crate) chunks: Vec<Vec<u64>>,
 }
 
-/// A slab of tiles along an axis.
+/// A slab of chunks along an axis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AxisSegment {
     pub(crate) lo_le: String,
@@ -41,7 +41,7 @@ pub(crate) struct AxisSegment {
     pub(crate) chunks: Vec<Vec<u64>>,
 }
 
-/// The tiles that a label touches.
+/// The chunks that a label touches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LabelPosting {
     pub(crate) label: String,

@@ -1,4 +1,4 @@
-//! Zone maps and the secondary index, computed from decoded tiles: by the writer to embed them, by the verifier to
+//! Zone maps and the secondary index, computed from decoded chunks: by the writer to embed them, by the verifier to
 //! compare them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -11,32 +11,32 @@ use crate::meta::metadata::DatasetMetadata;
 use crate::meta::secondary::{AxisSegment, LabelPosting, SecondaryDocument, SecondaryEntry, ValuePosting};
 use crate::meta::zone::{Element, NO_SHA256, VERSION, Zone, ZoneEntry};
 
-/// Most distinct elements of a dataset that has value postings.
+/// Maximum distinct elements of a dataset with value postings.
 const MOST_DISTINCT: usize = 64;
 
-/// What one tile holds.
+/// The statistics of one chunk.
 #[derive(Debug, Clone)]
-pub(crate) struct TileStatistics {
+pub(crate) struct ChunkStatistics {
     pub(crate) zone: Zone,
-    /// Its distinct elements that are not null; `None` when there are too many.
+    /// Its distinct non-null elements; `None` if there are too many.
     distinct: Option<Vec<Element>>,
 }
 
-impl TileStatistics {
-    /// Looks at a decoded tile; pure, for any thread.
-    pub(crate) fn of(dtype: DType, fill: Option<&[u8]>, tile: &[u8]) -> Self {
+impl ChunkStatistics {
+    /// Computes the statistics of a decoded chunk, on any thread.
+    pub(crate) fn of(dtype: DType, fill: Option<&[u8]>, chunk: &[u8]) -> Self {
         let distinct = match dtype.size() {
-            1 => distinct::<1>(dtype, fill, tile),
-            2 => distinct::<2>(dtype, fill, tile),
-            4 => distinct::<4>(dtype, fill, tile),
-            _ => distinct::<8>(dtype, fill, tile),
+            1 => distinct::<1>(dtype, fill, chunk),
+            2 => distinct::<2>(dtype, fill, chunk),
+            4 => distinct::<4>(dtype, fill, chunk),
+            _ => distinct::<8>(dtype, fill, chunk),
         };
-        Self { zone: Zone::of(dtype, fill, tile), distinct }
+        Self { zone: Zone::of(dtype, fill, chunk), distinct }
     }
 }
 
-fn distinct<const N: usize>(dtype: DType, fill: Option<&[u8]>, tile: &[u8]) -> Option<Vec<Element>> {
-    let (cells, _) = tile.as_chunks::<N>();
+fn distinct<const N: usize>(dtype: DType, fill: Option<&[u8]>, chunk: &[u8]) -> Option<Vec<Element>> {
+    let (cells, _) = chunk.as_chunks::<N>();
     let mut seen: HashSet<[u8; N]> = HashSet::new();
     let mut last = None;
     for cell in cells {
@@ -60,11 +60,11 @@ fn distinct<const N: usize>(dtype: DType, fill: Option<&[u8]>, tile: &[u8]) -> O
     Some(seen.into_iter().map(padded).collect())
 }
 
-/// What the tiles of one dataset hold.
+/// The statistics of one dataset's chunks.
 #[derive(Debug)]
 pub(crate) struct DatasetStatistics {
     zones: BTreeMap<u64, Zone>,
-    /// Tiles by element, as long as there are few elements.
+    /// Chunks by element, as long as there are few elements.
     postings: Option<BTreeMap<Element, BTreeSet<u64>>>,
 }
 
@@ -73,16 +73,16 @@ impl DatasetStatistics {
         Self { zones: BTreeMap::new(), postings: Some(BTreeMap::new()) }
     }
 
-    /// Adds the tile of this row-major number.
-    pub(crate) fn add(&mut self, tile: u64, statistics: TileStatistics) {
-        self.zones.insert(tile, statistics.zone);
+    /// Adds the chunk of this row-major number.
+    pub(crate) fn add(&mut self, chunk: u64, statistics: ChunkStatistics) {
+        self.zones.insert(chunk, statistics.zone);
         let Some(elements) = statistics.distinct else {
             self.postings = None;
             return;
         };
         if let Some(postings) = &mut self.postings {
             for element in elements {
-                postings.entry(element).or_default().insert(tile);
+                postings.entry(element).or_default().insert(chunk);
             }
             if postings.len() > MOST_DISTINCT {
                 self.postings = None;
@@ -90,10 +90,10 @@ impl DatasetStatistics {
         }
     }
 
-    /// The zone map entry of a tile.
-    pub(crate) fn zone_entry(&self, grid: &Grid, dataset_id: u64, tile: &[u64]) -> Option<ZoneEntry> {
-        let zone = self.zones.get(&grid.linear(tile)?)?;
-        Some(zone.entry(grid.dtype, dataset_id, tile))
+    /// The zone map entry of a chunk.
+    pub(crate) fn zone_entry(&self, grid: &Grid, dataset_id: u64, chunk: &[u64]) -> Option<ZoneEntry> {
+        let zone = self.zones.get(&grid.linear(chunk)?)?;
+        Some(zone.entry(grid.dtype, dataset_id, chunk))
     }
 
     /// The entries of the secondary index, in their order.
@@ -106,9 +106,9 @@ impl DatasetStatistics {
         let mut entries = Vec::new();
         if let (Some(postings), Some(dtype)) = (&self.postings, tag_of(grid.dtype)) {
             let size = grid.dtype.size();
-            let postings = postings.iter().map(|(element, tiles)| ValuePosting {
+            let postings = postings.iter().map(|(element, chunks)| ValuePosting {
                 value_le: hex(element.within(..size)),
-                chunks: tiles.iter().map(|tile| grid.tile_at(*tile)).collect(),
+                chunks: chunks.iter().map(|chunk| grid.chunk_at(*chunk)).collect(),
             });
             entries.push(SecondaryEntry::ValuePostings { dataset_id, dtype, postings: postings.collect() });
         }
@@ -129,11 +129,11 @@ impl DatasetStatistics {
     }
 }
 
-/// All tiles of the grid, grouped by their position on an axis.
+/// All chunks of the grid, grouped by their position on an axis.
 fn slabs(grid: &Grid, axis: usize) -> BTreeMap<u64, Vec<Vec<u64>>> {
     let mut slabs: BTreeMap<u64, Vec<Vec<u64>>> = BTreeMap::new();
-    for tile in (0..grid.tiles).map(|linear| grid.tile_at(linear)) {
-        slabs.entry(tile.get(axis).copied().unwrap_or(0)).or_default().push(tile);
+    for chunk in (0..grid.chunks).map(|linear| grid.chunk_at(linear)) {
+        slabs.entry(chunk.get(axis).copied().unwrap_or(0)).or_default().push(chunk);
     }
     slabs
 }
@@ -162,7 +162,7 @@ fn sorted_axis(grid: &Grid, dataset_id: u64, axis: usize, labels: &[String]) -> 
             AxisSegment { lo_le: hex(&min.to_le_bytes()), hi_le: hex(&max.to_le_bytes()), chunks }
         })
         .collect();
-    // By the text, as the original engine does: not the order of the numbers.
+    // Sorted as strings, as the original engine does, not as numbers.
     segments.sort_by(|a, b| a.lo_le.cmp(&b.lo_le));
     Some(SecondaryEntry::SortedAxisRange { dataset_id, axis: axis as u64, ascending, segments })
 }
@@ -186,7 +186,7 @@ fn label_postings(grid: &Grid, dataset_id: u64, axis: usize, labels: &[String]) 
     SecondaryEntry::CoordLabelPostings { dataset_id, axis: axis as u64, postings }
 }
 
-/// The secondary index document of a standalone file; `None` when no entry qualifies.
+/// The secondary index document of a standalone file; `None` if there are no entries.
 pub(crate) fn secondary_document(indexes: Vec<SecondaryEntry>) -> Option<SecondaryDocument> {
     (!indexes.is_empty()).then(|| SecondaryDocument {
         version: VERSION,

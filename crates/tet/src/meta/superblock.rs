@@ -14,7 +14,7 @@ use tesselle_core::{Cursor, Error, Result};
 /// `TETR`.
 pub(crate) const MAGIC: [u8; 4] = *b"TETR";
 
-/// The one layout there is.
+/// The only layout version.
 pub(crate) const LAYOUT_VERSION: u32 = 1;
 
 /// Flag bit 0: the file ends in a footer.
@@ -75,7 +75,7 @@ impl Superblock {
         })
     }
 
-    /// Refuses an index that does not lie inside the file.
+    /// Fails for an index that is not inside the file.
     pub(crate) fn check_index_bounds(&self, file_len: u64) -> Result<()> {
         let end = self.chunk_index_offset.checked_add(self.chunk_index_length);
         if end.is_some_and(|end| end <= file_len) {

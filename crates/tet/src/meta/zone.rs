@@ -1,14 +1,14 @@
-//! The zone map document: minimum, maximum and null count of every tile, as pretty-printed JSON.
+//! The zone map document: minimum, maximum and null count of every chunk, as pretty-printed JSON.
 //!
-//! Nulls are NaNs and the dataset's fill value; they count neither for the minimum nor for the maximum. Floats are
-//! ordered by IEEE total order, so -0 lies below +0.
+//! Nulls are NaNs and the dataset's fill value; they are excluded from minimum and maximum. Floats are ordered by IEEE
+//! total order, so -0 is below +0.
 
 use serde::{Deserialize, Serialize};
 use tesselle_core::{DType, Scalar, Within, hex};
 
 /// The version readers know.
 pub(crate) const VERSION: u32 = 1;
-/// What stands for a hash in standalone files.
+/// The placeholder for a hash in standalone files.
 pub(crate) const NO_SHA256: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// The whole document.
@@ -20,7 +20,7 @@ pub(crate) struct ZoneDocument {
     pub(crate) chunks: Vec<ZoneEntry>,
 }
 
-/// The entry of one tile, in the order of the index.
+/// The entry of one chunk, in the order of the index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ZoneEntry {
     pub(crate) dataset_id: u64,
@@ -39,7 +39,7 @@ impl ZoneDocument {
         Self { version: VERSION, generation: 0, packed_sha256: NO_SHA256.to_owned(), chunks }
     }
 
-    /// Parses a document; `None` where it is broken or of another version, for it may only ever be left aside.
+    /// Parses a document; `None` if it is broken or of another version, because it may always be ignored.
     pub(crate) fn parse(json: &[u8]) -> Option<Self> {
         serde_json::from_slice::<Self>(json).ok().filter(|document| document.version == VERSION)
     }
@@ -48,31 +48,31 @@ impl ZoneDocument {
 /// Pretty-printed JSON and a newline, the form of both embedded documents.
 pub(crate) fn pretty(document: &impl Serialize) -> tesselle_core::Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(document)
-        .map_err(|source| tesselle_core::Error::internal("a document cannot be written").source(source))?;
+        .map_err(|source| tesselle_core::Error::internal("a document cannot be serialized").source(source))?;
     text.push(b'\n');
     Ok(text)
 }
 
-/// An element's little-endian bytes, filled up with zeros.
+/// An element's little-endian bytes, padded with zeros.
 pub(crate) type Element = [u8; 8];
 
-/// What one tile holds.
+/// The zone of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Zone {
     pub(crate) elements: u64,
     pub(crate) nulls: u64,
-    /// Smallest and largest element that is not null.
+    /// The smallest and largest non-null element.
     pub(crate) range: Option<(Element, Element)>,
 }
 
 impl Zone {
-    /// Computes the zone of a decoded tile.
-    pub(crate) fn of(dtype: DType, fill: Option<&[u8]>, tile: &[u8]) -> Self {
+    /// Computes the zone of a decoded chunk.
+    pub(crate) fn of(dtype: DType, fill: Option<&[u8]>, chunk: &[u8]) -> Self {
         macro_rules! integers {
             ($type:ty, $n:literal) => {{
                 let fill = fill.and_then(|f| <[u8; $n]>::try_from(f).ok()).map(<$type>::from_le_bytes);
                 fold::<$n, $type>(
-                    tile,
+                    chunk,
                     |bytes| Some(<$type>::from_le_bytes(bytes)).filter(|v| Some(*v) != fill),
                     <$type>::to_le_bytes,
                 )
@@ -84,7 +84,7 @@ impl Zone {
                 let fill = fill.and_then(|f| <[u8; $n]>::try_from(f).ok());
                 let turn = |bits: $bits| bits ^ ((bits >> ($n * 8 - 1)) & <$bits>::MAX);
                 fold::<$n, $bits>(
-                    tile,
+                    chunk,
                     |bytes| {
                         let bits = <$bits>::from_le_bytes(bytes);
                         let nan = (bits & <$bits>::MAX) > $exponent;
@@ -110,19 +110,19 @@ impl Zone {
     }
 
     /// Its entry in the document.
-    pub(crate) fn entry(&self, dtype: DType, dataset_id: u64, tile: &[u64]) -> ZoneEntry {
-        let text = |element: &Element| hex(element.within(..dtype.size()));
+    pub(crate) fn entry(&self, dtype: DType, dataset_id: u64, chunk: &[u64]) -> ZoneEntry {
+        let hex_of = |element: &Element| hex(element.within(..dtype.size()));
         ZoneEntry {
             dataset_id,
-            chunk_index: tile.to_vec(),
+            chunk_index: chunk.to_vec(),
             element_count: self.elements,
             null_count: self.nulls,
-            min_le: self.range.as_ref().map(|(min, _)| text(min)),
-            max_le: self.range.as_ref().map(|(_, max)| text(max)),
+            min_le: self.range.as_ref().map(|(min, _)| hex_of(min)),
+            max_le: self.range.as_ref().map(|(_, max)| hex_of(max)),
         }
     }
 
-    /// Reads an entry back; `None` where it contradicts itself.
+    /// Parses an entry; `None` if it is inconsistent.
     pub(crate) fn from_entry(dtype: DType, entry: &ZoneEntry) -> Option<Self> {
         let range = match (&entry.min_le, &entry.max_le) {
             (None, None) => None,
@@ -169,11 +169,11 @@ pub(crate) fn scalar(dtype: DType, element: Element) -> Scalar {
 }
 
 fn fold<const N: usize, K: Ord + Copy>(
-    tile: &[u8],
+    chunk: &[u8],
     key: impl Fn([u8; N]) -> Option<K>,
     bytes: impl Fn(K) -> [u8; N],
 ) -> Zone {
-    let (cells, _) = tile.as_chunks::<N>();
+    let (cells, _) = chunk.as_chunks::<N>();
     let mut nulls = 0;
     let mut range: Option<(K, K)> = None;
     for cell in cells {
@@ -198,9 +198,9 @@ mod tests {
 
     #[test]
     fn signed_zeros_infinities_and_nans_follow_total_order() {
-        let tile: Vec<u8> =
+        let chunk: Vec<u8> =
             [0.0_f32, -0.0, f32::NAN, -1.0, f32::INFINITY].iter().flat_map(|v| v.to_le_bytes()).collect();
-        let zone = Zone::of(DType::F32, Some(&(-1.0_f32).to_le_bytes()), &tile);
+        let zone = Zone::of(DType::F32, Some(&(-1.0_f32).to_le_bytes()), &chunk);
         assert_eq!((zone.elements, zone.nulls), (5, 2));
         let (min, max) = zone.range.unwrap();
         assert_eq!(min[..4], (-0.0_f32).to_le_bytes());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_of_nulls_has_no_range() {
+    fn a_chunk_of_nulls_has_no_range() {
         let zone = Zone::of(DType::U8, Some(&[7]), &[7, 7]);
         assert_eq!(zone, Zone { elements: 2, nulls: 2, range: None });
         assert_eq!(zone.entry(DType::U8, 0, &[0]).min_le, None);

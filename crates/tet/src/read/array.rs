@@ -1,4 +1,4 @@
-//! The array and the table face of a dataset.
+//! The array and the table view of a dataset.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Array {
             .in_piece(|| format!("dataset '{}'", opened.name(id)))?
             .clone();
         let dataset =
-            opened.catalog.datasets.get(id).ok_or_else(|| Error::internal("a dataset is not there"))?;
+            opened.catalog.datasets.get(id).ok_or_else(|| Error::internal("a dataset is missing"))?;
         let names = schema::names(dataset, opened.catalog.metadata_of(&dataset.name));
         let file = opened.location.path().into();
         Ok(Self { opened: Arc::clone(opened), id, file, grid, names })
@@ -46,7 +46,7 @@ impl Array {
     }
 }
 
-/// The table face of a dataset: axis columns, then `value`, row-major.
+/// The table view of a dataset: axis columns, then `value`, row-major.
 pub(crate) fn table(opened: &Arc<Opened>, id: usize) -> Result<GridTable> {
     let array = Array::new(opened, id)?;
     let stored = array.rows().map_or(0, |rows| rows.stored_bytes);
@@ -88,8 +88,8 @@ impl ArrayView for Array {
         Some(Arc::clone(self.opened.location.storage()))
     }
 
-    fn locate(&self, tile: &[u64], _rows: &Range<u64>) -> Result<Place> {
-        let row = self.opened.tile_row(self.id, &self.grid, tile)?;
+    fn locate(&self, chunk: &[u64], _rows: &Range<u64>) -> Result<Place> {
+        let row = self.opened.chunk_row(self.id, &self.grid, chunk)?;
         let range = ByteRange::new(Arc::clone(&self.file), row.span());
         Ok(match row.codec {
             Codec::Raw => Place::Raw(range),
@@ -97,10 +97,10 @@ impl ArrayView for Array {
         })
     }
 
-    fn decode(&self, tile: &[u64], _rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
-        let row = self.opened.tile_row(self.id, &self.grid, tile)?;
+    fn decode(&self, chunk: &[u64], _rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
+        let row = self.opened.chunk_row(self.id, &self.grid, chunk)?;
         let [payload] = fetched else { return Err(Error::internal("a chunk has one range")) };
-        self.opened.decode(self.id, tile, &row, payload, dst)
+        self.opened.decode(self.id, chunk, &row, payload, dst)
     }
 
     fn is_raw(&self) -> bool {
@@ -109,22 +109,22 @@ impl ArrayView for Array {
 
     fn whole(&self) -> Option<Place> {
         let rows = self.rows()?;
-        let whole = rows.regular && rows.exact && rows.packed_raw && self.grid.tile_order_is_logical();
+        let whole = rows.regular && rows.exact && rows.packed_raw && self.grid.chunk_order_is_logical();
         let end = rows.payload_offset.checked_add(self.grid.bytes)?;
         let range = ByteRange::new(Arc::clone(&self.file), rows.payload_offset..end);
         (whole && self.grid.bytes > 0).then_some(Place::Raw(range))
     }
 
-    fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds> {
-        self.opened.zones()?.bounds(&self.opened, self.id, self.grid.linear(tile)?)
+    fn bounds(&self, chunk: &[u64]) -> Option<ColumnBounds> {
+        self.opened.zones()?.bounds(&self.opened, self.id, self.grid.linear(chunk)?)
     }
 
     fn stats(&self) -> ColumnStats {
         let pieces = self.opened.zones().map(|zones| {
-            let tiles = 0..self.grid.tiles;
-            ColumnStats::of_pieces(tiles.map(|tile| zones.bounds(&self.opened, self.id, tile)))
+            let chunks = 0..self.grid.chunks;
+            ColumnStats::of_pieces(chunks.map(|chunk| zones.bounds(&self.opened, self.id, chunk)))
         });
-        // Cells are never null, whatever zone maps count.
+        // Cells are never null, regardless of the null counts of zone maps.
         ColumnStats { nulls: Known::Exact(0), ..pieces.unwrap_or_default() }
     }
 }

@@ -1,4 +1,4 @@
-//! How a dataset appears as a table: the names of its columns.
+//! The column names of a dataset as a table.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,17 @@ use crate::meta::directory::Dataset;
 use crate::meta::geometry::Grid;
 use crate::meta::metadata::DatasetMetadata;
 
-/// The column that holds the elements.
+/// The column of the elements.
 pub(crate) const VALUE: &str = "value";
 /// The source type of an axis column.
 pub(crate) const AXIS_TYPE: &str = "axis";
 /// Schema metadata: the extents, so that a copy of the rows need not count them.
 pub(crate) const SHAPE_KEY: &str = "tesselle:shape";
-/// Schema metadata: the nominal tile.
+/// Schema metadata: the nominal chunk.
 pub(crate) const CHUNK_KEY: &str = "tesselle:chunk";
 
-/// The name of each axis: as declared where that names every axis, and `i0`, `i1`, … where it does not or where a
-/// name is taken already.
+/// The name of each axis: the declared names if they cover every axis, and `i0`, `i1`, … otherwise or if a name is
+/// already taken.
 pub(crate) fn names(dataset: &Dataset, metadata: Option<&DatasetMetadata>) -> Vec<String> {
     let declared = metadata
         .and_then(|metadata| metadata.dim_names.as_deref())

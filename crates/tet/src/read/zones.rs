@@ -1,4 +1,4 @@
-//! Zone maps as bounds of the value column. They only ever skip tiles; what is odd about them is left aside.
+//! Zone maps as bounds of the value column. They are only used to skip chunks; inconsistent ones are ignored.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use tesselle_core::{ColumnBounds, Scalar};
 use crate::meta::zone::{Zone, ZoneDocument, scalar};
 use crate::open::Opened;
 
-/// The usable zone maps of a file, by dataset and row-major tile number.
+/// The usable zone maps of a file, by dataset and row-major chunk number.
 #[derive(Debug)]
 pub(crate) struct Zones {
-    by_tile: HashMap<(usize, u64), Zone>,
+    by_chunk: HashMap<(usize, u64), Zone>,
 }
 
 impl Zones {
@@ -18,7 +18,7 @@ impl Zones {
     pub(crate) fn load(opened: &Opened) -> Option<Self> {
         let bytes = opened.spill(opened.catalog.zone_range()?).ok()?;
         let document = ZoneDocument::parse(&bytes)?;
-        let mut by_tile = HashMap::with_capacity(document.chunks.len());
+        let mut by_chunk = HashMap::with_capacity(document.chunks.len());
         for entry in &document.chunks {
             let Ok(id) = usize::try_from(entry.dataset_id) else { continue };
             let Some(Ok(grid)) = opened.catalog.grids.get(id) else { continue };
@@ -27,41 +27,41 @@ impl Zones {
             }
             let Some(linear) = grid.linear(&entry.chunk_index) else { continue };
             let size = grid.dtype.size() as u64;
-            let whole = entry.element_count.checked_mul(size) == Some(grid.tile_bytes(&entry.chunk_index));
+            let whole = entry.element_count.checked_mul(size) == Some(grid.chunk_bytes(&entry.chunk_index));
             match Zone::from_entry(grid.dtype, entry).filter(|_| whole) {
-                // Two entries for one tile: neither is believed.
+                // Two entries for one chunk: neither is trusted.
                 Some(zone) => {
-                    if by_tile.insert((id, linear), zone).is_some_and(|other| other != zone) {
+                    if by_chunk.insert((id, linear), zone).is_some_and(|other| other != zone) {
                         return None;
                     }
                 }
                 None => return None,
             }
         }
-        Some(Self { by_tile })
+        Some(Self { by_chunk })
     }
 
-    /// The zone map of a tile.
-    pub(crate) fn get(&self, id: usize, tile: u64) -> Option<&Zone> {
-        self.by_tile.get(&(id, tile))
+    /// The zone map of a chunk.
+    pub(crate) fn get(&self, id: usize, chunk: u64) -> Option<&Zone> {
+        self.by_chunk.get(&(id, chunk))
     }
 
-    /// The bounds of the elements of a tile, nulls included: the value column has no nulls, it holds NaNs and fill
-    /// values as they are.
-    pub(crate) fn bounds(&self, opened: &Opened, id: usize, tile: u64) -> Option<ColumnBounds> {
-        let zone = self.by_tile.get(&(id, tile))?;
+    /// The bounds of a chunk's elements, nulls included: the value column has no nulls, it shows NaNs and fill values
+    /// as they are.
+    pub(crate) fn bounds(&self, opened: &Opened, id: usize, chunk: u64) -> Option<ColumnBounds> {
+        let zone = self.by_chunk.get(&(id, chunk))?;
         let dataset = opened.catalog.datasets.get(id)?;
         let dtype = dataset.dtype()?;
         let metadata = opened.catalog.metadata_of(&dataset.name);
         let has_fill = metadata.is_some_and(|metadata| metadata.fill_text().is_some());
         let (min, max) = match (zone.nulls, zone.range) {
             (0, Some((min, max))) => (scalar(dtype, min), scalar(dtype, max)),
-            // Nulls of a float without a fill value are NaNs, which lie above everything.
+            // Nulls of a float without a fill value are NaNs, which are above everything.
             (_, range) if dtype.is_float() && !has_fill => {
                 let nan = Scalar::Float(f64::NAN);
                 (range.map_or_else(|| nan.clone(), |(min, _)| scalar(dtype, min)), nan)
             }
-            // Which of the nulls are fill values, and which value that is, is not certain.
+            // Which of the nulls are fill values, and their value, is unknown.
             _ => return None,
         };
         let sound = min.compare(&max).is_some_and(std::cmp::Ordering::is_le);

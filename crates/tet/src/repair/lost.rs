@@ -1,4 +1,4 @@
-//! What is left of one dataset, and which of its tiles are lost.
+//! The remains of one dataset, and its lost chunks.
 
 use std::collections::BTreeSet;
 
@@ -10,40 +10,40 @@ use crate::container::File;
 use crate::meta::geometry::Grid;
 use crate::open::decode_into;
 
-/// The attribute of a dataset that names its lost tiles.
+/// The attribute that lists the lost chunks of a dataset.
 const LOST: &str = "tesselle:lost_chunks";
-/// The attribute of a dataset that names the tiles that disagreed with their zone maps.
+/// The attribute that lists the chunks that disagreed with their zone maps.
 const DOUBTFUL: &str = "tesselle:doubtful_chunks";
-/// Most bytes of an attribute that list tiles; the limit of the format is 1024.
+/// Maximum bytes of an attribute that lists chunks; the limit of the format is 1024.
 const LISTED: usize = 900;
 
-/// A dataset that has at least one tile left.
+/// A dataset that has at least one chunk left.
 pub(super) struct Kept {
     pub(super) id: usize,
-    /// The lost tiles, by row-major number.
+    /// The lost chunks, by row-major number.
     pub(super) lost: BTreeSet<u64>,
-    /// What a lost tile is filled with, little-endian, and as text.
+    /// The fill value of lost chunks, little-endian, and as a string.
     pub(super) fill: Vec<u8>,
     fill_text: String,
-    /// The stored sizes of the lost tiles, as far as the index has them.
+    /// The stored sizes of the lost chunks, as far as the index states them.
     pub(super) lost_bytes: u64,
-    /// The tiles that disagree with their zone maps.
+    /// The chunks that disagree with their zone maps.
     pub(super) doubtful: Vec<String>,
-    /// Lost tiles as coordinates, and why the first one is.
+    /// Lost chunks as coordinates, and the reason of the first one.
     places: Vec<Vec<u64>>,
     reason: Option<String>,
 }
 
 impl Kept {
-    /// Looks at every tile of a dataset. An error of the data means that nothing of it is left.
+    /// Checks every chunk of a dataset. A data error means that nothing of it remains.
     pub(super) fn of(file: &File, id: usize, driver: &Driver) -> Result<Self> {
         let opened = &file.opened;
         let grid = opened.grid(id)?;
         let checked: Vec<(u64, Error)> = driver.install(|| {
             let check = |scratch: &mut Vec<u8>, linear: u64| {
-                check_tile(file, id, grid, linear, scratch).err().map(|error| (linear, error))
+                check_chunk(file, id, grid, linear, scratch).err().map(|error| (linear, error))
             };
-            parallel::map_with(0..grid.tiles, Vec::new, check).into_iter().flatten().collect()
+            parallel::map_with(0..grid.chunks, Vec::new, check).into_iter().flatten().collect()
         });
         let about_data = |error: &Error| matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported);
         let (fill, fill_text) = fill(file, id, grid.dtype);
@@ -58,27 +58,27 @@ impl Kept {
             reason: None,
         };
         for (linear, error) in checked {
-            if !about_data(&error) || grid.tiles == checked_len(&kept) + 1 {
+            if !about_data(&error) || grid.chunks == checked_len(&kept) + 1 {
                 return Err(error);
             }
-            let tile = grid.tile_at(linear);
-            let row = opened.catalog.index.find(id, &opened.catalog.grids, &tile);
+            let chunk = grid.chunk_at(linear);
+            let row = opened.catalog.index.find(id, &opened.catalog.grids, &chunk);
             kept.lost_bytes = kept.lost_bytes.saturating_add(row.map_or(0, |(_, row)| row.stored_len));
             kept.reason.get_or_insert_with(|| error.without_hint());
             kept.lost.insert(linear);
-            kept.places.push(tile);
+            kept.places.push(chunk);
         }
         Ok(kept)
     }
 
-    /// The line of the report on its lost tiles.
+    /// The line of the report on its lost chunks.
     pub(super) fn note(&self, file: &File) -> Option<String> {
         let reason = self.reason.as_ref()?;
         let name = file.opened.name(self.id);
-        Some(format!("dataset '{name}': {}; the first: {reason}", self.text()))
+        Some(format!("dataset '{name}': {}; the first: {reason}", self.summary()))
     }
 
-    fn text(&self) -> String {
+    fn summary(&self) -> String {
         let (count, fill) = (self.lost.len(), &self.fill_text);
         let what = if count == 1 { "chunk is lost" } else { "chunks are lost" };
         format!(
@@ -87,11 +87,11 @@ impl Kept {
         )
     }
 
-    /// The attributes that mark it.
+    /// The attributes that mark the dataset.
     pub(super) fn marks(&self) -> Vec<(&'static str, String)> {
         let mut marks = Vec::new();
         if !self.lost.is_empty() {
-            marks.push((LOST, self.text()));
+            marks.push((LOST, self.summary()));
         }
         if !self.doubtful.is_empty() {
             marks.push((DOUBTFUL, list(self.doubtful.iter().cloned())));
@@ -120,17 +120,17 @@ fn list(places: impl Iterator<Item = String>) -> String {
     if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
-/// Whether a tile is where it can be and decodes.
-fn check_tile(file: &File, id: usize, grid: &Grid, linear: u64, scratch: &mut Vec<u8>) -> Result<()> {
+/// Whether a chunk is inside the payloads and decodes.
+fn check_chunk(file: &File, id: usize, grid: &Grid, linear: u64, scratch: &mut Vec<u8>) -> Result<()> {
     let opened = &file.opened;
-    let tile = grid.tile_at(linear);
-    let row = opened.tile_row(id, grid, &tile)?;
+    let chunk = grid.chunk_at(linear);
+    let row = opened.chunk_row(id, grid, &chunk)?;
     let front = opened.catalog.front_end();
     if row.payload_offset < front && row.stored_len > 0 {
         return Err(Error::corrupt(format!(
             "its payload starts before the end of the index at byte {front}"
         ))
-        .piece(format!("chunk {tile:?} of '{}'", opened.name(id)))
+        .piece(format!("chunk {chunk:?} of '{}'", opened.name(id)))
         .offset(row.payload_offset));
     }
     if row.codec == Codec::Raw {
@@ -139,11 +139,11 @@ fn check_tile(file: &File, id: usize, grid: &Grid, linear: u64, scratch: &mut Ve
     let payload = opened.location.read_range(row.span())?;
     scratch.resize(row.raw_len as usize, 0);
     decode_into(&row, &payload, scratch).map_err(|error| {
-        error.piece(format!("chunk {tile:?} of '{}'", opened.name(id))).file(opened.location.path())
+        error.piece(format!("chunk {chunk:?} of '{}'", opened.name(id))).file(opened.location.path())
     })
 }
 
-/// What stands for lost elements: the null sentinel of the dataset, else NaN or 0.
+/// The fill for lost elements: the null sentinel of the dataset, else NaN or 0.
 fn fill(file: &File, id: usize, dtype: DType) -> (Vec<u8>, String) {
     let metadata = file.opened.catalog.metadata_of(file.opened.name(id));
     if let Some((fill, text)) = metadata.and_then(|about| Some((about.fill(dtype)?, about.fill_text()?))) {

@@ -1,10 +1,10 @@
-//! Saving what a damaged file still holds.
+//! Recovery of a damaged file.
 //!
-//! A file that opens is verified; where that finds nothing, it is copied. A broken footer is cut off, never through a
-//! payload: the highest end of any payload is a lower bound for the cut. Tiles are copied as they are stored; one that is
-//! missing or does not decode is filled with the null sentinel of its dataset, else NaN or 0, and an attribute of the
-//! dataset names it. A dataset without any tile left is dropped. Nothing proves a tile right: where zone maps and tiles
-//! disagree, the tiles are kept, the maps are rebuilt, and report and attributes name them.
+//! A file that opens is verified; without findings it is copied. A broken footer is cut off, never through a payload:
+//! the highest end of any payload is a lower bound for the cut. Chunks are copied as stored. A missing or undecodable
+//! chunk is filled with the null sentinel of its dataset, else NaN or 0, and an attribute of the dataset lists it. A
+//! dataset without any chunk left is dropped. Nothing proves a chunk correct: where zone maps and chunks disagree, the
+//! chunks are kept, the maps are rebuilt, and the report and attributes list them.
 
 mod lost;
 
@@ -28,7 +28,7 @@ use crate::write::{Copying, DatasetSpec, FooterSpec, Writer, WriterOptions};
 /// Bytes copied at once.
 const COPY: u64 = 8 << 20;
 
-/// Writes what can be saved of `source` to `target`.
+/// Writes everything recoverable from `source` to `target`.
 pub(crate) fn repair(
     source: &Location,
     target: &Location,
@@ -53,7 +53,7 @@ pub(crate) fn repair(
                 }
                 kept.push(dataset);
             }
-            // A limit or a failing medium says nothing about the data: giving it up would be wrong.
+            // A limit or a failing medium is no statement about the data, so the data must not be dropped.
             Err(error) if !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) => {
                 return Err(error);
             }
@@ -68,13 +68,13 @@ pub(crate) fn repair(
         return copy_front(&file, target, refused.as_ref());
     }
     if let Some(error) = refused {
-        repaired.note(Outcome::Mended, format!("the file was refused: {}", error.without_hint()));
+        repaired.note(Outcome::Repaired, format!("the file did not open: {}", error.without_hint()));
     }
     note_disagreements(&file, &report, &mut kept, &mut repaired);
     copy_datasets(&file, &kept, repaired, target, driver)
 }
 
-/// What a verification found besides tiles that are missing or do not decode, a line for each kind of it.
+/// Notes the findings of a verification except missing or undecodable chunks, one line per kind.
 fn note_disagreements(file: &File, report: &Report, kept: &mut [Kept], repaired: &mut Repaired) {
     let of_kind = |kind: &'static str| {
         let is_meant = move |finding: &&Finding| finding.severity == Severity::Error && finding.kind == kind;
@@ -87,7 +87,7 @@ fn note_disagreements(file: &File, report: &Report, kept: &mut [Kept], repaired:
         dataset.doubtful = places.map(|place| place.trim_start_matches("chunk ").to_owned()).collect();
         if let Some(first) = dataset.doubtful.first() {
             let text = format!(
-                "the zone maps of dataset '{name}' were rebuilt: {} of them disagreed with the tiles, which may be \
+                "the zone maps of dataset '{name}' were rebuilt: {} of them disagreed with the chunks, which may be \
                  damaged (the first at chunk {first})",
                 dataset.doubtful.len(),
             );
@@ -96,9 +96,9 @@ fn note_disagreements(file: &File, report: &Report, kept: &mut [Kept], repaired:
     }
     let rest = [
         ("secondary_indexes_stale", Outcome::Doubtful, "the secondary index was rebuilt"),
-        ("payload_offsets", Outcome::Doubtful, "tiles that shared a payload have one each now"),
-        ("chunk_coords", Outcome::Doubtful, "of tiles at one place the first is kept"),
-        ("footer_metadata", Outcome::Partial, "what does not fit into a footer is dropped"),
+        ("payload_offsets", Outcome::Doubtful, "chunks that shared a payload now have separate ones"),
+        ("chunk_coords", Outcome::Doubtful, "of several chunks with the same coordinates, the first is kept"),
+        ("footer_metadata", Outcome::Partial, "metadata that exceeds the limits of a footer is dropped"),
     ];
     for (kind, outcome, what) in rest {
         if let Some(finding) = of_kind(kind).next() {
@@ -107,11 +107,11 @@ fn note_disagreements(file: &File, report: &Report, kept: &mut [Kept], repaired:
     }
 }
 
-/// Opens a file that is refused, as far as its index goes: rows that cannot be are dropped, a broken footer is none.
+/// Opens a damaged file as far as its index allows: impossible rows are dropped, a broken footer is ignored.
 fn salvage(source: &Location, options: &OpenOptions, refused: &Error) -> Result<File> {
     let window = Window::new(source)?;
     let front = Front::parse(&window).map_err(|error| {
-        error.file(source.path()).hint("without an intact directory and index nothing can be saved")
+        error.file(source.path()).hint("without an intact directory and index nothing can be recovered")
     })?;
     let file_len = window.size;
     let tail = Tail::parse(&window.tail, file_len).ok().flatten().filter(|_| front.superblock.has_footer());
@@ -143,7 +143,7 @@ fn salvage(source: &Location, options: &OpenOptions, refused: &Error) -> Result<
     Ok(File::with_catalog(source, catalog, &options.limits))
 }
 
-/// Copies the file up to the end of its payloads, or all of it when it is healthy.
+/// Copies the file up to the end of its payloads, or all of it if it is healthy.
 fn copy_front(file: &File, target: &Location, refused: Option<&Error>) -> Result<Repaired> {
     let catalog = &file.opened.catalog;
     let highest = catalog.index.iter().map(|row| row.span().end).max().unwrap_or(0);
@@ -155,18 +155,17 @@ fn copy_front(file: &File, target: &Location, refused: Option<&Error>) -> Result
             catalog.file_len
         }
         Some(error) if error.class_name() == "footer_missing" => {
-            let text =
-                "a footer was promised but missing: the flag is cleared, what it may have held is lost";
+            let text = "the footer stated by the superblock is missing: the flag is cleared, the contents of the footer are lost";
             repaired.note(Outcome::Partial, text);
             catalog.file_len
         }
         Some(error) => {
             let cut = match error.class_name() {
-                // The length of such a footer is not known.
+                // The length of such a footer is unknown.
                 "unsupported_history_version" | "footer_out_of_bounds" => 0,
                 _ => catalog.payload_end,
             };
-            let text = format!("the footer with history and metadata is left out: {}", error.without_hint());
+            let text = format!("the footer with history and metadata is dropped: {}", error.without_hint());
             repaired.note(Outcome::Partial, text);
             cut.max(highest).max(front).max(Superblock::LEN as u64)
         }
@@ -191,7 +190,7 @@ fn copy_range(source: &Location, end: u64, staged: &mut dyn Staged) -> Result<()
     Ok(())
 }
 
-/// Writes what is left of the datasets into a new file, with history and metadata where they could be read.
+/// Writes the remains of the datasets into a new file, with history and metadata if they could be read.
 fn copy_datasets(
     file: &File,
     kept: &[Kept],
@@ -204,7 +203,7 @@ fn copy_datasets(
     let mut kept_bytes = 0_u64;
     for dataset in kept {
         let stored = catalog.datasets.get(dataset.id).zip(catalog.index.datasets.get(dataset.id));
-        let (record, rows) = stored.ok_or_else(|| Error::internal("a dataset is not there"))?;
+        let (record, rows) = stored.ok_or_else(|| Error::internal("a dataset is missing"))?;
         kept_bytes = kept_bytes.saturating_add(rows.stored_bytes.saturating_sub(dataset.lost_bytes));
         specs.push(DatasetSpec {
             name: record.name.clone(),
@@ -224,12 +223,12 @@ fn copy_datasets(
     }
     writer.finish()?;
     if repaired.notes.is_empty() {
-        repaired.note(Outcome::Mended, "the file was rewritten");
+        repaired.note(Outcome::Repaired, "the file was rewritten");
     }
     Ok(Repaired { kept_bytes, dropped_bytes: catalog.file_len.saturating_sub(kept_bytes), ..repaired })
 }
 
-/// The footer of the result: what the source has, and marks at the datasets that are not what they were.
+/// The footer of the result: that of the source, and marks on the changed datasets.
 fn footer(file: &File, kept: &[Kept]) -> Option<FooterSpec> {
     let catalog = &file.opened.catalog;
     let own = catalog.footer.as_ref().map(|footer| FooterSpec {
@@ -240,7 +239,7 @@ fn footer(file: &File, kept: &[Kept]) -> Option<FooterSpec> {
         indexes: footer.document.zone_maps_ref.is_some() && footer.tail.version >= 2,
         version: Some(footer.tail.version),
     });
-    // Data that ends in the bytes of a footer needs one behind it.
+    // Data that ends in the bytes of a footer needs a footer after it.
     let ends_oddly = !catalog.superblock.has_footer();
     let mut footer = own.or_else(|| ends_oddly.then(FooterSpec::default));
     for dataset in kept {

@@ -1,4 +1,4 @@
-//! Writing whole arrays, adding datasets to a file, and copying datasets as they are stored.
+//! Writing of whole arrays, adding of datasets to a file, and verbatim copies of datasets.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,15 +14,15 @@ use crate::container::File;
 use crate::meta::geometry::Grid;
 use crate::meta::index::Codec;
 use crate::meta::metadata::Metadata;
-use crate::meta::statistics::TileStatistics;
+use crate::meta::statistics::ChunkStatistics;
 
 /// Rows of an array are read in parts of about this size.
 const WINDOW: u64 = 32 << 20;
-/// Payloads that are copied between two looks at the clock.
+/// Payloads copied between two cancellation checks.
 const BATCH: u64 = 256;
 
 impl Writer {
-    /// Writes all of an array, whatever its own tiles are. An array of `i8` may go into a dataset of `i16`.
+    /// Writes all of an array, regardless of its chunks. An array of `i8` may be written to a dataset of `i16`.
     pub fn put_array(&mut self, id: usize, array: &dyn ArrayView) -> Result<()> {
         let Some(output) = self.datasets.get(id) else {
             return Err(Error::invalid(format!("there is no dataset {id}")));
@@ -45,13 +45,13 @@ impl Writer {
         let band = output.grid.chunk_shape.first().copied().unwrap_or(1).min(rows);
         let step = band * (WINDOW / (band * row_bytes).max(1)).max(1);
         let driver = self.driver.clone();
-        // What is in memory row by row already needs no window.
-        let lent = contiguous(array)?.filter(|bytes| !widened && bytes.len() as u64 == output.grid.bytes);
+        // An array that is already row-major in memory needs no window.
+        let borrowed = contiguous(array)?.filter(|bytes| !widened && bytes.len() as u64 == output.grid.bytes);
         let mut window = Vec::new();
         let mut start = 0;
         while start < rows {
             let stop = rows.min(start + step);
-            if let Some(bytes) = &lent {
+            if let Some(bytes) = &borrowed {
                 let range = (start * row_bytes) as usize..(stop * row_bytes) as usize;
                 self.push_rows(id, bytes.get(range).unwrap_or_default())?;
                 start = stop;
@@ -62,7 +62,7 @@ impl Writer {
                 *first = Span { start, stop, step: 1 };
             }
             let size = usize::try_from((stop - start) * row_bytes)
-                .map_err(|_| Error::limit("a band of tiles exceeds the address space"))?;
+                .map_err(|_| Error::limit("a band of chunks exceeds the address space"))?;
             window.resize(if widened { size / 2 } else { size }, 0);
             read_region(array, &region, &mut window, &driver)?;
             if widened {
@@ -77,9 +77,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Starts a new state of the file at `location`: all its datasets, copied as they are stored, and `added` ones,
-    /// whose numbers follow. Until [`Writer::finish`] the old state stays. History and metadata are kept and those of
-    /// `options` added; zone maps are kept up where the file has them.
+    /// Starts a new state of the file at `location`: all its datasets, copied as stored, and the `added` ones, whose
+    /// numbers follow. The old state is visible until [`Writer::finish`]. History and metadata are kept and those of
+    /// `options` added; zone maps are maintained if the file has them.
     pub fn append(
         location: &Location,
         added: &[DatasetSpec],
@@ -119,7 +119,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Copies the payloads of a dataset as they are stored, except where `copying` says otherwise.
+    /// Copies the payloads of a dataset as stored, except as stated by `copying`.
     pub(crate) fn copy_dataset(
         &mut self,
         id: usize,
@@ -129,48 +129,48 @@ impl Writer {
     ) -> Result<()> {
         let grid = file.opened.grid(source)?;
         let mut next = 0;
-        while next < grid.tiles {
+        while next < grid.chunks {
             self.driver.check_canceled()?;
-            let end = grid.tiles.min(next + BATCH);
+            let end = grid.chunks.min(next + BATCH);
             let Some(output) = self.datasets.get(id) else { break };
             let (encoder, driver) = (output.encoder(), &self.driver);
             let copied = driver
-                .try_map(next..end, |linear| copy_tile(file, source, grid, linear, encoder, copying))?;
-            for (tile, codec, payload, statistics) in copied {
+                .try_map(next..end, |linear| copy_chunk(file, source, grid, linear, encoder, copying))?;
+            for (chunk, codec, payload, statistics) in copied {
                 let encoded = Encoded { codec, payload: Cow::Borrowed(&payload), statistics };
-                self.append_encoded(id, &tile, &encoded)?;
+                self.append_encoded(id, &chunk, &encoded)?;
             }
             next = end;
         }
         Ok(())
     }
-    /// Copies one tile as it is stored.
-    pub(super) fn copy_one(&mut self, id: usize, file: &File, source: usize, tile: &[u64]) -> Result<()> {
+    /// Copies one chunk as stored.
+    pub(super) fn copy_one(&mut self, id: usize, file: &File, source: usize, chunk: &[u64]) -> Result<()> {
         let grid = file.opened.grid(source)?;
-        let missing = || Error::internal("a tile is not there");
-        let linear = grid.linear(tile).ok_or_else(missing)?;
+        let missing = || Error::internal("a chunk is missing");
+        let linear = grid.linear(chunk).ok_or_else(missing)?;
         let encoder = self.datasets.get(id).ok_or_else(missing)?.encoder();
-        let (tile, codec, payload, statistics) =
-            copy_tile(file, source, grid, linear, encoder, &Copying::default())?;
+        let (chunk, codec, payload, statistics) =
+            copy_chunk(file, source, grid, linear, encoder, &Copying::default())?;
         let encoded = Encoded { codec, payload: Cow::Borrowed(&payload), statistics };
-        self.append_encoded(id, &tile, &encoded)
+        self.append_encoded(id, &chunk, &encoded)
     }
 }
 
-/// What is not copied as it is stored.
+/// Exceptions from a verbatim copy.
 #[derive(Debug, Default)]
 pub(crate) struct Copying<'a> {
-    /// Tiles, by row-major number, every element of which becomes `fill`.
+    /// Chunks, by row-major number, whose elements all become `fill`.
     pub(crate) lost: Option<&'a BTreeSet<u64>>,
     /// An element, little-endian.
     pub(crate) fill: &'a [u8],
-    /// Whether zstd tiles are compressed again.
+    /// Whether zstd chunks are compressed again.
     pub(crate) recompress: bool,
 }
 
-type Copied = (Vec<u64>, Codec, Bytes, Option<TileStatistics>);
+type Copied = (Vec<u64>, Codec, Bytes, Option<ChunkStatistics>);
 
-fn copy_tile(
+fn copy_chunk(
     file: &File,
     source: usize,
     grid: &Grid,
@@ -178,34 +178,34 @@ fn copy_tile(
     encoder: &Encoder,
     copying: &Copying<'_>,
 ) -> Result<Copied> {
-    let tile = grid.tile_at(linear);
-    let encode = |tile: Vec<u64>, codec: Codec, bytes: Vec<u8>| {
+    let chunk = grid.chunk_at(linear);
+    let encode = |chunk: Vec<u64>, codec: Codec, bytes: Vec<u8>| {
         let encoded = Encoder { codec, ..encoder.clone() }.encode(grid, Cow::Owned(bytes))?;
-        Ok((tile, codec, Bytes::from(encoded.payload.into_owned()), encoded.statistics))
+        Ok((chunk, codec, Bytes::from(encoded.payload.into_owned()), encoded.statistics))
     };
     if copying.lost.is_some_and(|lost| lost.contains(&linear)) {
-        let filled = copying.fill.repeat(grid.tile_bytes(&tile) as usize / copying.fill.len().max(1));
-        return encode(tile, encoder.codec, filled);
+        let filled = copying.fill.repeat(grid.chunk_bytes(&chunk) as usize / copying.fill.len().max(1));
+        return encode(chunk, encoder.codec, filled);
     }
-    let row = file.opened.tile_row(source, grid, &tile)?;
+    let row = file.opened.chunk_row(source, grid, &chunk)?;
     let payload = file.opened.location.read_range(row.span())?;
     let decode = || {
         let mut decoded = vec![0; row.raw_len as usize];
-        file.opened.decode(source, &tile, &row, &payload, &mut decoded)?;
+        file.opened.decode(source, &chunk, &row, &payload, &mut decoded)?;
         Ok::<_, Error>(decoded)
     };
     if copying.recompress && row.codec == Codec::Zstd {
         let decoded = decode()?;
-        return encode(tile, Codec::Zstd, decoded);
+        return encode(chunk, Codec::Zstd, decoded);
     }
     let statistics = encoder
         .statistics
-        .then(|| Ok::<_, Error>(TileStatistics::of(grid.dtype, encoder.fill.as_deref(), &decode()?)));
+        .then(|| Ok::<_, Error>(ChunkStatistics::of(grid.dtype, encoder.fill.as_deref(), &decode()?)));
     let statistics = statistics.transpose()?;
-    Ok((tile, row.codec, payload, statistics))
+    Ok((chunk, row.codec, payload, statistics))
 }
 
-/// The footer of a file that grows: what it has, and what is added.
+/// The footer of a file that grows: the existing contents and the added ones.
 pub(super) fn merged_footer(file: &File, added: Option<FooterSpec>) -> Option<FooterSpec> {
     let old = file.opened.catalog.footer.as_ref();
     if old.is_none() && added.is_none() {
@@ -214,7 +214,7 @@ pub(super) fn merged_footer(file: &File, added: Option<FooterSpec>) -> Option<Fo
     let mut footer = FooterSpec {
         history: file.history().to_vec(),
         metadata: file.metadata().cloned(),
-        // A document that cannot be read is not worth keeping up.
+        // An unreadable document is not maintained.
         indexes: file.opened.zones().is_some(),
         version: old.map(|footer| footer.tail.version),
     };
@@ -230,7 +230,7 @@ pub(super) fn merged_footer(file: &File, added: Option<FooterSpec>) -> Option<Fo
     Some(footer)
 }
 
-/// Writes one array as a file of its own.
+/// Writes one array as a separate file.
 pub fn write_array(
     location: &Location,
     spec: &DatasetSpec,

@@ -1,6 +1,6 @@
-//! Changing a file as a whole: datasets are added, removed, renamed or extended along an axis, in one step.
+//! Changes to a file as a whole: datasets are added, removed, renamed or extended along an axis, atomically.
 //!
-//! The new state is staged and takes the name of the file at the end. Tiles that stay are copied as they are stored.
+//! The new state is staged and replaces the file at the end. Unchanged chunks are copied as stored.
 
 use tesselle_core::array::read_region;
 use tesselle_core::{
@@ -30,12 +30,12 @@ pub fn remove(location: &Location, names: &[&str], driver: &Driver) -> Result<Su
     restate(&file, location, &kept, footer, driver)?.finish()
 }
 
-/// Gives a dataset another name.
+/// Renames a dataset.
 pub fn rename(location: &Location, from: &str, to: &str, driver: &Driver) -> Result<Summary> {
     let file = File::open(location, &OpenOptions::default())?;
     let renamed = position(&file, from)?;
     if file.opened.catalog.position(to).is_some() {
-        return Err(Error::invalid(format!("a dataset '{to}' exists already")).file(location.path()));
+        return Err(Error::invalid(format!("dataset '{to}' already exists")).file(location.path()));
     }
     let kept: Vec<Kept> = (0..file.opened.catalog.datasets.len())
         .map(|id| Kept { name: (id == renamed).then(|| to.to_owned()), ..Kept::same(id) })
@@ -49,8 +49,8 @@ pub fn rename(location: &Location, from: &str, to: &str, driver: &Driver) -> Res
     restate(&file, location, &kept, footer, driver)?.finish()
 }
 
-/// Extends a dataset along `axis` by all of `array`, which has the same extents on the other axes. Labels of that axis no
-/// longer fit and are dropped.
+/// Extends a dataset along `axis` by all of `array`, which has the same extents on the other axes. Labels of that axis
+/// no longer fit and are dropped.
 pub fn extend(
     location: &Location,
     name: &str,
@@ -73,7 +73,7 @@ pub fn extend(
         let Some(coords) = &mut about.coords else { return };
         for key in key.into_iter().chain([axis.to_string()]) {
             if coords.remove(&key).is_some() {
-                lost.push(format!("the labels of axis '{key}', which has more positions now"));
+                lost.push(format!("the labels of axis '{key}', which now has more positions"));
             }
         }
     });
@@ -129,7 +129,7 @@ struct Kept {
     id: usize,
     /// Another name.
     name: Option<String>,
-    /// An axis and by how much it grows; its tiles are not copied by [`restate`] then.
+    /// An axis and its growth; [`restate`] does not copy its chunks then.
     grow: Option<(usize, u64)>,
 }
 
@@ -144,7 +144,7 @@ impl Kept {
         if let Some((axis, added)) = self.grow
             && let Some(extent) = shape.get_mut(axis)
         {
-            *extent = extent.checked_add(added).ok_or_else(|| Error::invalid("the axis gets too long"))?;
+            *extent = extent.checked_add(added).ok_or_else(|| Error::invalid("the axis exceeds 64 bits"))?;
         }
         Ok(DatasetSpec {
             name: self.name.clone().unwrap_or_else(|| dataset.name.clone()),
@@ -158,7 +158,7 @@ impl Kept {
     }
 }
 
-/// Starts the new state of a file and copies the datasets that stay as they are.
+/// Starts the new state of a file and copies the unchanged datasets.
 fn restate(
     file: &File,
     location: &Location,
@@ -166,7 +166,7 @@ fn restate(
     footer: Option<FooterSpec>,
     driver: &Driver,
 ) -> Result<Writer> {
-    let missing = || Error::internal("a dataset is not there");
+    let missing = || Error::internal("a dataset is missing");
     let specs = kept
         .iter()
         .map(|kept| kept.spec(file, file.opened.catalog.datasets.get(kept.id).ok_or_else(missing)?))
@@ -179,7 +179,7 @@ fn restate(
     Ok(writer)
 }
 
-/// Two arrays, one behind the other along an axis.
+/// Two arrays, concatenated along an axis.
 struct Joined<'a> {
     parts: [&'a dyn ArrayView; 2],
     axis: usize,
@@ -187,13 +187,13 @@ struct Joined<'a> {
 }
 
 impl Joined<'_> {
-    /// The box of one tile, row-major.
-    fn read(&self, grid: &Grid, tile: &[u64], driver: &Driver) -> Result<Vec<u8>> {
-        let spans: Vec<Span> = tile
+    /// The box of one chunk, row-major.
+    fn read(&self, grid: &Grid, chunk: &[u64], driver: &Driver) -> Result<Vec<u8>> {
+        let spans: Vec<Span> = chunk
             .iter()
             .zip(&grid.chunk_shape)
-            .zip(grid.extents(tile))
-            .map(|((at, chunk), len)| Span { start: at * chunk, stop: at * chunk + len, step: 1 })
+            .zip(grid.extents(chunk))
+            .map(|((at, edge), len)| Span { start: at * edge, stop: at * edge + len, step: 1 })
             .collect();
         let split = self.parts[0].shape().get(self.axis).copied().unwrap_or(0);
         let mut read = Vec::new();
@@ -211,7 +211,7 @@ impl Joined<'_> {
             let region = Region { spans };
             let cells = region.cells().and_then(|cells| usize::try_from(cells).ok());
             let size = cells.and_then(|cells| cells.checked_mul(self.dtype.size()));
-            let mut bytes = vec![0; size.ok_or_else(|| Error::limit("a tile exceeds the address space"))?];
+            let mut bytes = vec![0; size.ok_or_else(|| Error::limit("a chunk exceeds the address space"))?];
             read_region(part, &region, &mut bytes, driver)?;
             read.push(bytes);
         }
@@ -228,19 +228,19 @@ impl Joined<'_> {
 }
 
 impl Writer {
-    /// Writes a dataset that has grown: tiles that are as large as before are copied, the others are put together.
+    /// Writes an extended dataset: chunks of unchanged size are copied, the others are assembled.
     fn put_joined(&mut self, id: usize, file: &File, source: usize, joined: &Joined<'_>) -> Result<()> {
         let old = file.opened.grid(source)?;
         let grid = self.datasets.get(id).map(|output| output.grid.clone());
-        let grid = grid.ok_or_else(|| Error::internal("a dataset is not there"))?;
+        let grid = grid.ok_or_else(|| Error::internal("a dataset is missing"))?;
         let driver = self.driver.clone();
-        for tile in (0..grid.tiles).map(|linear| grid.tile_at(linear)) {
+        for chunk in (0..grid.chunks).map(|linear| grid.chunk_at(linear)) {
             driver.check_canceled()?;
-            if old.linear(&tile).is_some() && old.extents(&tile) == grid.extents(&tile) {
-                self.copy_one(id, file, source, &tile)?;
+            if old.linear(&chunk).is_some() && old.extents(&chunk) == grid.extents(&chunk) {
+                self.copy_one(id, file, source, &chunk)?;
             } else {
-                let bytes = joined.read(&grid, &tile, &driver)?;
-                self.put_tile(id, &tile, &bytes)?;
+                let bytes = joined.read(&grid, &chunk, &driver)?;
+                self.put_chunk(id, &chunk, &bytes)?;
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Cutting and encoding tiles; pure, for any thread.
+//! Cutting and encoding of chunks, on any thread.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,9 @@ use tesselle_core::{Error, Result};
 
 use crate::meta::geometry::Grid;
 use crate::meta::index::Codec;
-use crate::meta::statistics::TileStatistics;
+use crate::meta::statistics::ChunkStatistics;
 
-/// How the tiles of one dataset are encoded.
+/// How the chunks of one dataset are encoded.
 #[derive(Debug, Clone)]
 pub(crate) struct Encoder {
     pub(crate) codec: Codec,
@@ -28,22 +28,23 @@ pub(crate) struct Encoder {
 pub(crate) struct Encoded<'a> {
     pub(crate) codec: Codec,
     pub(crate) payload: Cow<'a, [u8]>,
-    pub(crate) statistics: Option<TileStatistics>,
+    pub(crate) statistics: Option<ChunkStatistics>,
 }
 
 impl Encoder {
-    /// Encodes a decoded tile.
-    pub(crate) fn encode<'a>(&self, grid: &Grid, tile: Cow<'a, [u8]>) -> Result<Encoded<'a>> {
-        let statistics = self.statistics.then(|| TileStatistics::of(grid.dtype, self.fill.as_deref(), &tile));
+    /// Encodes a decoded chunk.
+    pub(crate) fn encode<'a>(&self, grid: &Grid, chunk: Cow<'a, [u8]>) -> Result<Encoded<'a>> {
+        let statistics =
+            self.statistics.then(|| ChunkStatistics::of(grid.dtype, self.fill.as_deref(), &chunk));
         let payload = match self.codec {
-            Codec::Raw => tile,
+            Codec::Raw => chunk,
             Codec::Zstd => {
                 let mut out = Vec::new();
                 let level = self.level.unwrap_or(zstd::DEFAULT_LEVEL);
                 if self.checksum {
-                    zstd::compress_with_checksum(level, &tile, &mut out)?;
+                    zstd::compress_with_checksum(level, &chunk, &mut out)?;
                 } else {
-                    zstd::compress(level, &tile, &mut out)?;
+                    zstd::compress(level, &chunk, &mut out)?;
                 }
                 Cow::Owned(out)
             }
@@ -52,14 +53,14 @@ impl Encoder {
     }
 }
 
-/// Cuts one tile out of the rows of its band: `rows` hold, row-major, all positions that the tile covers on the first
-/// axis and everything of the others.
-pub(crate) fn cut<'a>(grid: &Grid, tile: &[u64], rows: &'a [u8]) -> Result<Cow<'a, [u8]>> {
-    let extents = grid.extents(tile);
-    let axes = extents.iter().zip(tile).zip(grid.shape.iter().zip(&grid.chunk_shape)).enumerate().map(
-        |(axis, ((len, at), (extent, chunk)))| AxisCopy {
+/// Cuts one chunk out of the rows of its band: `rows` contains, row-major, all positions of the chunk on the first axis
+/// and everything of the other axes.
+pub(crate) fn cut<'a>(grid: &Grid, chunk: &[u64], rows: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+    let extents = grid.extents(chunk);
+    let axes = extents.iter().zip(chunk).zip(grid.shape.iter().zip(&grid.chunk_shape)).enumerate().map(
+        |(axis, ((len, at), (extent, edge)))| AxisCopy {
             len: *len,
-            src_first: if axis == 0 { 0 } else { at * chunk },
+            src_first: if axis == 0 { 0 } else { at * edge },
             src_step: 1,
             src_extent: if axis == 0 { *len } else { *extent },
             dst_first: 0,
@@ -67,9 +68,9 @@ pub(crate) fn cut<'a>(grid: &Grid, tile: &[u64], rows: &'a [u8]) -> Result<Cow<'
         },
     );
     let copy = BoxCopy::new(axes, grid.dtype.size());
-    let size = usize::try_from(grid.tile_bytes(tile))
-        .map_err(|_| Error::limit("a tile exceeds the address space"))?;
-    let short = || Error::internal("a band is shorter than its tiles");
+    let size = usize::try_from(grid.chunk_bytes(chunk))
+        .map_err(|_| Error::limit("a chunk exceeds the address space"))?;
+    let short = || Error::internal("a band is shorter than its chunks");
     if copy.is_one_run() {
         return rows.get(copy.src_start..copy.src_start + size).map(Cow::Borrowed).ok_or_else(short);
     }

@@ -12,11 +12,11 @@ use crate::meta::statistics::secondary_document;
 use crate::meta::superblock::FLAG_FOOTER;
 use crate::meta::zone::{ZoneDocument, pretty};
 
-/// Index rows are put in place in parts of this many.
+/// Index rows written at once.
 const ROWS_AT_ONCE: usize = 8192;
 
 impl Writer {
-    /// Writes index and footer and commits: from here on the new file is what readers see.
+    /// Writes index and footer and commits: from here on readers see the new file.
     pub fn finish(mut self) -> Result<Summary> {
         self.check_complete()?;
         self.write_index()?;
@@ -41,9 +41,9 @@ impl Writer {
             if let Some(linear) = output.slots.iter().position(Option::is_none) {
                 let missing = output.slots.iter().filter(|slot| slot.is_none()).count();
                 return Err(Error::invalid(format!(
-                    "{missing} tiles of '{}' were not given, the first is {:?}",
+                    "{missing} chunks of '{}' are missing, the first is {:?}",
                     output.dataset.name,
-                    output.grid.tile_at(linear as u64)
+                    output.grid.chunk_at(linear as u64)
                 )));
             }
         }
@@ -57,14 +57,14 @@ impl Writer {
             let Some(output) = self.datasets.get(id) else { continue };
             for (linear, slot) in (0_u64..).zip(&output.slots) {
                 let Some(slot) = slot else { continue };
-                let coordinates = output.grid.tile_at(linear);
-                let mut tile = [0; 8];
-                tile.iter_mut().zip(&coordinates).for_each(|(place, at)| *place = *at);
+                let coordinates = output.grid.chunk_at(linear);
+                let mut chunk = [0; 8];
+                chunk.iter_mut().zip(&coordinates).for_each(|(place, at)| *place = *at);
                 let row = Row {
                     dataset_id: id as u64,
-                    tile,
+                    chunk,
                     payload_offset: slot.offset,
-                    raw_len: output.grid.tile_bytes(&coordinates),
+                    raw_len: output.grid.chunk_bytes(&coordinates),
                     stored_len: slot.stored_len,
                     codec: slot.codec,
                 };
@@ -128,8 +128,8 @@ impl Writer {
 
     fn zone_document(&self) -> Result<Vec<u8>> {
         let entries = self.in_index_order().flat_map(|(id, output)| {
-            let tiles = (0..output.grid.tiles).map(|linear| output.grid.tile_at(linear));
-            tiles.filter_map(move |tile| output.statistics.as_ref()?.zone_entry(&output.grid, id, &tile))
+            let chunks = (0..output.grid.chunks).map(|linear| output.grid.chunk_at(linear));
+            chunks.filter_map(move |chunk| output.statistics.as_ref()?.zone_entry(&output.grid, id, &chunk))
         });
         pretty(&ZoneDocument::standalone(entries.collect()))
     }
@@ -144,5 +144,6 @@ impl Writer {
 }
 
 fn compact(value: &impl serde::Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|source| Error::internal("a footer cannot be written").source(source))
+    serde_json::to_vec(value)
+        .map_err(|source| Error::internal("a footer cannot be serialized").source(source))
 }

@@ -1,4 +1,4 @@
-//! An array of any format as a file of its own.
+//! An array of any format as a separate file.
 
 use arrow_schema::Field;
 use tesselle_core::fit::check_types;
@@ -10,7 +10,7 @@ use super::spec::{DatasetSpec, WriterOptions, default_chunk_shape};
 use super::writer::Writer;
 use crate::format::NAME;
 
-/// Tiles of the source that are kept; larger ones would make a band too large to hold.
+/// Chunks of the source are kept up to this size; larger ones would make a band too large for memory.
 const KEPT_TILE: u64 = 64 << 20;
 
 /// Writes a whole array with the settings of a sink.
@@ -24,9 +24,11 @@ pub(crate) fn from_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<W
     let ArrayRequest { target, array: source, options, .. } = request;
     let shape = source.shape().to_vec();
     if settings.shape.as_ref().is_some_and(|wanted| *wanted != shape) {
-        return Err(Error::invalid(format!("the array has the shape {shape:?}, not the one that is set")));
+        return Err(Error::invalid(format!(
+            "the array has the shape {shape:?}, which differs from the setting shape"
+        )));
     }
-    // There is no type of one signed byte; the next larger one holds it.
+    // The format has no signed 8-bit type; 16 bits represent it exactly.
     let dtype = if source.dtype() == DType::I8 { DType::I16 } else { source.dtype() };
     let spec = DatasetSpec {
         name: settings.name.clone().unwrap_or_else(|| UNNAMED.to_owned()),
@@ -49,14 +51,14 @@ pub(crate) fn from_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<W
     Ok(Written { summary: writer.finish()?, fitted })
 }
 
-/// The tiles of the source, where they are of moderate size.
+/// The chunks of the source, if they are of moderate size.
 fn chunk_shape(source: &dyn ArrayView, dtype: DType) -> Vec<u64> {
-    let tile: Vec<u64> =
-        source.tile_shape().iter().zip(source.shape()).map(|(tile, n)| (*tile).min(*n).max(1)).collect();
-    let bytes = tile.iter().try_fold(dtype.size() as u64, |n, extent| n.checked_mul(*extent));
+    let chunk: Vec<u64> =
+        source.tile_shape().iter().zip(source.shape()).map(|(chunk, n)| (*chunk).min(*n).max(1)).collect();
+    let bytes = chunk.iter().try_fold(dtype.size() as u64, |n, extent| n.checked_mul(*extent));
     let kept = bytes.is_some_and(|bytes| (4096..=KEPT_TILE).contains(&bytes));
-    if kept || tile.iter().eq(source.shape()) && bytes.is_some_and(|bytes| bytes <= KEPT_TILE) {
-        return tile;
+    if kept || chunk.iter().eq(source.shape()) && bytes.is_some_and(|bytes| bytes <= KEPT_TILE) {
+        return chunk;
     }
     default_chunk_shape(source.shape(), dtype)
 }

@@ -1,4 +1,4 @@
-//! Writing: tiles are cut and encoded in parallel, appended in order, and committed as a whole.
+//! Writing: chunks are cut and encoded in parallel, appended in order, and committed atomically.
 
 mod append;
 mod edit;

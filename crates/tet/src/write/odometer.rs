@@ -1,8 +1,8 @@
-//! Following coordinates row by row: are they row-major, and which shape do they make?
+//! Tracking of row coordinates: whether they are row-major, and their shape.
 
 use tesselle_core::{Action, Error, Result};
 
-/// Checks that coordinates run through a box in row-major order, and learns the extents that were not given.
+/// Checks that coordinates run through a box in row-major order, and determines the extents that were not given.
 #[derive(Debug, Clone)]
 pub(super) struct Odometer {
     origin: Vec<i64>,
@@ -12,7 +12,7 @@ pub(super) struct Odometer {
 }
 
 impl Odometer {
-    /// For so many axes, whose extents may be known.
+    /// A tracker for this many axes, whose extents may be known.
     pub(super) fn new(rank: usize, shape: Option<&[u64]>) -> Self {
         let extents = (0..rank).map(|axis| shape.and_then(|shape| shape.get(axis).copied())).collect();
         Self { origin: vec![0; rank], last: vec![0; rank], extents, started: false }
@@ -33,7 +33,7 @@ impl Odometer {
             return Ok(());
         }
         let mut axis = columns.len();
-        // From the last axis on: it counts up, or starts anew and hands the step to the axis before it.
+        // From the last axis on: it counts up, or restarts and carries to the axis before it.
         while axis > 0 {
             axis -= 1;
             let (now, last, origin) = (coordinate(axis), self.last[axis], self.origin[axis]);
@@ -68,7 +68,7 @@ impl Odometer {
         &self.origin
     }
 
-    /// The shape that the coordinates made; an error when they stop in the middle.
+    /// The shape of the coordinates; an error if they stop in the middle.
     pub(super) fn finish(&self) -> Result<Vec<u64>> {
         if !self.started {
             return Ok(self.extents.iter().map(|extent| extent.unwrap_or(0)).collect());

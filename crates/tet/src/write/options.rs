@@ -1,4 +1,4 @@
-//! The settings of a sink, from text.
+//! The parsed settings of a sink.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::meta::index::{Codec, MemoryBudget};
 use crate::meta::metadata::{DatasetMetadata, FileMetadata, Metadata};
 use crate::notes::Notes;
 
-/// The name of a dataset that was given none.
+/// The default name of a dataset.
 pub(super) const UNNAMED: &str = "data";
 
 /// Every setting there is.
@@ -28,7 +28,7 @@ const KNOWN: [&str; 12] = [
     "checksum",
 ];
 
-/// The order in which rows come.
+/// The order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowOrder {
     /// Row-major: written as they come.
@@ -37,7 +37,7 @@ pub(super) enum RowOrder {
     Any,
 }
 
-/// Which footer is wanted.
+/// The requested footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FooterChoice {
     /// Only where there is metadata to keep.
@@ -68,14 +68,14 @@ pub(super) struct SinkSettings {
     pub(super) budget: MemoryBudget,
     /// Attributes of every dataset.
     pub(super) attrs: BTreeMap<String, String>,
-    /// What another tensor file states about datasets of the same names, and its history.
+    /// Facts of another tensor file about datasets of the same names, and its history.
     pub(super) notes: Notes,
     keeps_notes: bool,
 }
 
 impl SinkSettings {
-    /// Reads the settings; names that are not known are refused. A dataset that gets another name loses what another
-    /// tensor file states about it, and keeps its attributes.
+    /// Parses the settings; unknown names are an error. A renamed dataset loses the facts that another tensor file
+    /// states about it, and keeps its attributes.
     pub(super) fn new(options: &WriteOptions, facts: &TableFacts) -> Result<Self> {
         let settings = &options.settings;
         settings.expect_only(&KNOWN)?;
@@ -90,7 +90,7 @@ impl SinkSettings {
         }
         let notes = Notes::among(facts).filter(|_| options.table.is_none());
         let attributes = facts.attributes.iter().filter(|_| notes.is_none());
-        let attrs = attributes.map(|attribute| (attribute.name.clone(), attribute.text())).collect();
+        let attrs = attributes.map(|attribute| (attribute.name.clone(), attribute.value_string())).collect();
         Ok(Self {
             name: options.table.clone(),
             chunk: numbers(settings, "chunk")?,
@@ -126,7 +126,7 @@ impl SinkSettings {
 }
 
 impl SinkSettings {
-    /// What becomes of the facts about the source.
+    /// How the facts about the source are stored.
     pub(super) fn fitted(&self, facts: &TableFacts) -> Fitted {
         let mut fitted = Fitted::keeping(facts);
         if self.keeps_notes {
@@ -135,7 +135,7 @@ impl SinkSettings {
         fitted
     }
 
-    /// The footer for datasets over these axes: by default none, unless there is something to say.
+    /// The footer for datasets over these axes: by default none, unless there is metadata.
     pub(super) fn footer(&self, specs: &[DatasetSpec], axes: &[String]) -> Option<FooterSpec> {
         let defaults = axes.iter().enumerate().all(|(axis, name)| *name == format!("i{axis}"));
         let own_names = Some(axes.to_vec()).filter(|names| !names.is_empty() && !defaults);
@@ -151,13 +151,13 @@ impl SinkSettings {
         };
         let datasets: BTreeMap<String, DatasetMetadata> =
             specs.iter().map(about).filter(|(_, about)| !about.is_empty()).collect();
-        let said = !datasets.is_empty();
+        let has_metadata = !datasets.is_empty();
         match self.footer {
             FooterChoice::None => return None,
-            FooterChoice::Auto if !said && self.notes.history.is_empty() => return None,
+            FooterChoice::Auto if !has_metadata && self.notes.history.is_empty() => return None,
             _ => {}
         }
-        let file = said.then(|| FileMetadata {
+        let file = has_metadata.then(|| FileMetadata {
             tool: None,
             library_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             created_at: Some(now()),
@@ -172,7 +172,7 @@ impl SinkSettings {
     }
 }
 
-/// Whether zstd frames shall carry a checksum.
+/// Whether zstd frames have a checksum.
 pub(super) fn checksum(settings: &Settings) -> Result<Option<bool>> {
     word(settings, "checksum", &[("true", true), ("false", false)])
 }
@@ -188,8 +188,7 @@ pub(super) fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]
     let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
     found.map(Some).ok_or_else(|| {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        Error::invalid(format!("{name}={text} is not known"))
-            .hint(format!("it is one of {}", known.join(", ")))
+        Error::invalid(format!("{name}={text} is not known")).hint(format!("use one of {}", known.join(", ")))
     })
 }
 
@@ -203,7 +202,7 @@ pub(super) fn numbers(settings: &Settings, name: &str) -> Result<Option<Vec<u64>
         .get(name)
         .map(|text| {
             parse_numbers(text).ok_or_else(|| {
-                Error::invalid(format!("{name}={text} is not a list of numbers")).hint("write it as 512,512")
+                Error::invalid(format!("{name}={text} is not a list of numbers")).hint("use the form 512,512")
             })
         })
         .transpose()

@@ -1,4 +1,4 @@
-//! Writing all datasets of a file to another one: what the source has stays, unless a setting changes it.
+//! Copying of all datasets of a file to another one: everything is preserved, unless a setting changes it.
 
 use tesselle_core::{
     Driver, Error, Location, OpenOptions, Result, Rewritten, Settings, Summary, WriteOptions,
@@ -11,19 +11,19 @@ use super::writer::Writer;
 use crate::container::File;
 use crate::meta::index::{Codec, MemoryBudget};
 
-/// The settings that a rewrite knows; the others place rows, and here are none.
+/// The settings of a rewrite; the others place rows, which do not occur here.
 const KNOWN: [&str; 8] =
     ["chunk", "codec", "level", "checksum", "footer", "align", "budget_bytes", "budget_percent_bps"];
 
-/// What becomes of the footer.
+/// The change of the footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FooterChange {
-    /// It stays what it is.
+    /// Unchanged.
     #[default]
     Keep,
-    /// The result has none: history, metadata, zone maps and the secondary index go.
+    /// Removed: history, metadata, zone maps and the secondary index are dropped.
     Drop,
-    /// Version 1: zone maps and the secondary index go.
+    /// Version 1: zone maps and the secondary index are dropped.
     Plain,
     /// Version 2: zone maps and the secondary index are built.
     Indexed,
@@ -32,17 +32,17 @@ pub enum FooterChange {
 /// How a file is rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RewriteOptions {
-    /// The nominal tile of every dataset of this rank; others, and all when absent, keep theirs.
+    /// The chunk shape of every dataset of this rank; others, and all if absent, keep theirs.
     pub chunk_shape: Option<Vec<u64>>,
-    /// The codec of all tiles; when absent, each keeps its own.
+    /// The codec of all chunks; if absent, each keeps its own.
     pub codec: Option<Codec>,
     /// The zstd level.
     pub level: Option<i32>,
-    /// Whether zstd tiles are compressed again though the codec stays. Else payloads are copied as far as tiles stay.
+    /// Whether zstd chunks are recompressed even if the codec stays. Otherwise payloads of unchanged chunks are copied.
     pub recompress: bool,
-    /// Memory hints; when absent, those of the source.
+    /// Memory hints; if absent, those of the source.
     pub budget: Option<MemoryBudget>,
-    /// What becomes of the footer, unless `writer` has one.
+    /// The change of the footer, unless `writer` has one.
     pub footer: FooterChange,
     /// Alignment, checksums, and a footer to replace that of the source.
     pub writer: WriterOptions,
@@ -63,9 +63,9 @@ pub fn rewrite(
     let mut writer = Writer::start(target, &specs, specs.len(), settings, driver)?;
     let copying = Copying { recompress: options.recompress, ..Copying::default() };
     for id in writer.order.clone() {
-        let same_tiles =
+        let same_chunks =
             catalog.datasets.get(id).zip(specs.get(id)).is_some_and(|(d, s)| d.chunk_shape == s.chunk_shape);
-        if same_tiles && options.codec.is_none() {
+        if same_chunks && options.codec.is_none() {
             writer.copy_dataset(id, source, id, &copying)?;
         } else {
             let array = source.array(id)?;
@@ -104,7 +104,7 @@ fn footer(source: &File, change: FooterChange) -> Option<FooterSpec> {
     }
 }
 
-/// The rewrite that settings ask for; `None` where one of them needs the way through rows.
+/// The rewrite for these settings; `None` if one of them requires the conversion of rows.
 pub(crate) fn rewrite_with(
     source: &Location,
     target: &Location,
@@ -168,7 +168,7 @@ fn options(file: &File, settings: &Settings, overwrite: bool) -> Result<RewriteO
     })
 }
 
-/// What does not stay as it was, a line each.
+/// The changes, one line each.
 fn changes(file: &File, options: &RewriteOptions) -> Result<Vec<String>> {
     let catalog = &file.opened.catalog;
     let mut lines = Vec::new();
@@ -185,13 +185,13 @@ fn changes(file: &File, options: &RewriteOptions) -> Result<Vec<String>> {
             Some(chunk) if chunk.len() != dataset.shape.len() => {
                 let axes = dataset.shape.len();
                 lines.push(format!(
-                    "the setting chunk for '{name}', which has {axes} axes and keeps its tiles"
+                    "the setting chunk for '{name}', which has {axes} axes and keeps its chunks"
                 ));
             }
             Some(chunk) => {
                 fits = true;
                 if *chunk != dataset.chunk_shape {
-                    lines.push(format!("the tiles {:?} of '{name}', now {chunk:?}", dataset.chunk_shape));
+                    lines.push(format!("the chunks {:?} of '{name}', now {chunk:?}", dataset.chunk_shape));
                 }
             }
             None => {}
@@ -199,7 +199,7 @@ fn changes(file: &File, options: &RewriteOptions) -> Result<Vec<String>> {
     }
     if !fits {
         let chunk = options.chunk_shape.as_ref().map_or(0, Vec::len);
-        return Err(Error::invalid(format!("chunk has {chunk} numbers, and no dataset has as many axes")));
+        return Err(Error::invalid(format!("chunk has {chunk} numbers, but no dataset has that many axes")));
     }
     let footer = catalog.footer.as_ref();
     if options.footer == FooterChange::Drop && footer.is_some() {
@@ -212,7 +212,7 @@ fn changes(file: &File, options: &RewriteOptions) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// The attributes that stay, by dataset where there are several.
+/// The kept attributes, by dataset if there are several.
 fn kept(file: &File, footer: FooterChange) -> Vec<String> {
     let Some(metadata) = file.metadata().filter(|_| footer != FooterChange::Drop) else { return Vec::new() };
     let several = metadata.datasets.len() > 1;

@@ -17,18 +17,18 @@ use crate::read::schema::{AXIS_TYPE, VALUE};
 pub(super) struct ValueColumn {
     pub(super) name: String,
     pub(super) dtype: DType,
-    /// What stands for a null, little-endian.
+    /// The replacement for nulls, little-endian.
     fill: Option<Vec<u8>>,
 }
 
-/// Which columns are axes, and which become datasets.
+/// The columns that are axes, and those that become datasets.
 #[derive(Debug, Clone)]
 pub(super) struct Roles {
     pub(super) axes: Vec<String>,
     pub(super) values: Vec<ValueColumn>,
 }
 
-/// What becomes of a column of values. There is no type of one signed byte; the next larger one holds it.
+/// How a column of values is stored. The format has no signed 8-bit type; 16 bits represent it exactly.
 pub(super) fn fit(data_type: &DataType) -> Fit {
     match fit_cells(data_type) {
         Fit::As(DataType::Int8) => Fit::As(DataType::Int16),
@@ -42,8 +42,8 @@ impl Roles {
         settings.axes.as_ref().map_or_else(|| Ok(own_face(schema)), |text| count_axes(schema, text))
     }
 
-    /// Decides: leading integer columns before a lone `value` are axes, or those that `axes` counts or names;
-    /// otherwise each column is a dataset of one axis.
+    /// Determines the roles: leading integer columns before a single `value` are axes, or those that `axes` counts or
+    /// names; otherwise each column is a dataset of one axis.
     pub(super) fn new(schema: &Schema, settings: &SinkSettings) -> Result<Self> {
         let fields = schema.fields();
         let rank = Self::rank(schema, settings)?;
@@ -68,12 +68,12 @@ impl Roles {
     }
 }
 
-/// How many leading columns are axes by their look: integers before a last column `value`.
+/// The number of leading columns that look like axes: integers before a last column `value`.
 fn own_face(schema: &Schema) -> usize {
     let fields = schema.fields();
     let marked = |field: &Field| field.metadata().get(TYPE_KEY).is_some_and(|kind| kind == AXIS_TYPE);
     let Some((last, before)) = fields.split_last() else { return 0 };
-    // Readers of text call every column nullable; a coordinate that is missing is refused when it is met.
+    // Readers of text formats make every column nullable; a missing coordinate is an error when it occurs.
     let axes = before.iter().all(|field| marked(field) || field.data_type().is_integer());
     let leading = fields.iter().take_while(|field| marked(field)).count();
     if last.name() == VALUE && axes && before.len() <= MAX_RANK { before.len() } else { leading }
@@ -90,7 +90,7 @@ fn count_axes(schema: &Schema, text: &str) -> Result<usize> {
     if leading == names.len() {
         return Ok(leading);
     }
-    Err(Error::invalid(format!("axes={text} are not the first columns, in this order"))
+    Err(Error::invalid(format!("axes={text} does not list the first columns in order"))
         .hint("axes is a number of columns or their names"))
 }
 
@@ -109,12 +109,12 @@ impl ValueColumn {
                 Error::invalid(format!("fill={text} is not a number of type {}", dtype.name()))
             })
         });
-        // What stands for nulls is the caller's to say, for floats too: NaN is a value.
+        // The caller must choose the replacement for nulls, for floats too: NaN is a value.
         let fill = parsed.transpose()?;
         Ok(Self { name, dtype, fill })
     }
 
-    /// What stands for a missing cell.
+    /// The value of a missing cell.
     pub(super) fn fill(&self) -> Option<&[u8]> {
         self.fill.as_deref()
     }
@@ -143,11 +143,11 @@ impl ValueColumn {
         }
         let Some(fill) = &self.fill else {
             return Err(Error::invalid(format!(
-                "column '{}' has nulls, which a tensor cannot hold",
+                "column '{}' has nulls, which a tensor cannot store",
                 self.name
             ))
             .suggest(
-                "add {} or another value to stand for them, or leave such rows out with {}",
+                "replace them with {} or another value, or exclude such rows with {}",
                 [Action::setting("fill", "NaN"), Action::Filter],
             ));
         };
@@ -161,7 +161,7 @@ impl ValueColumn {
     }
 }
 
-/// The element type that holds a column without loss.
+/// The element type that represents a column without loss.
 fn element_type(data_type: &DataType) -> Option<DType> {
     match data_type {
         DataType::Int8 => Some(DType::I16),

@@ -1,7 +1,7 @@
 //! Record batches in, one file out.
 //!
-//! With a known shape and rows in row-major order, tiles are written as bands of them fill up. Where the shape shows
-//! only at the end, the values wait in memory, within the driver's budget.
+//! With a known shape and rows in row-major order, chunks are written as soon as their band is complete. If the shape
+//! is known only at the end, the values are buffered in memory, within the driver's budget.
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
@@ -30,13 +30,14 @@ pub(crate) struct TetSink {
 }
 
 enum State {
-    /// The shape is known: tiles are written as they fill.
+    /// The shape is known: chunks are written as they fill.
     Streaming(Box<Writer>),
-    /// Values wait for the shape, one buffer per dataset; with coordinates when rows come in any order.
+    /// Values are buffered until the shape is known, one buffer per dataset; with coordinates if rows come in any
+    /// order.
     Waiting { values: Vec<Vec<u8>>, coordinates: Vec<Vec<i64>> },
 }
 
-/// Starts a file for rows. What the settings leave open follows from the facts about the source.
+/// Starts a file for rows. Defaults follow from the facts about the source.
 pub(crate) fn start(mut request: WriteRequest, driver: &Driver) -> Result<Created> {
     request.fill_tensor(MAX_RANK);
     let WriteRequest { target, schema, facts, options, .. } = request;
@@ -131,7 +132,7 @@ impl TetSink {
         Writer::create(&self.location, &specs, options, &self.driver)
     }
 
-    /// The coordinates of a batch; a table without axes counts its rows.
+    /// The coordinates of a batch; for a table without axes the row numbers.
     fn coordinates(&self, batch: &RecordBatch) -> Result<Vec<Vec<i64>>> {
         if self.roles.axes.is_empty() {
             let first = self.rows.cast_signed();
@@ -156,7 +157,7 @@ impl TetSink {
 impl Sink for TetSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         if batch.num_columns() != self.roles.axes.len() + self.roles.values.len() {
-            return Err(Error::invalid("a batch has other columns than the sink was made for"));
+            return Err(Error::invalid("a batch has other columns than the sink"));
         }
         let at = self.coordinates(batch)?;
         let ordered = self.settings.order == RowOrder::RowMajor;
@@ -188,7 +189,7 @@ impl Sink for TetSink {
         let most = self.driver.budget().total();
         if self.buffered() > most {
             return Err(Error::limit(format!(
-                "values of unknown shape fill the memory budget of {most} bytes"
+                "values of unknown shape exceed the memory budget of {most} bytes"
             ))
             .suggest(
                 "add {} so that chunks can be written as they fill",
@@ -224,7 +225,7 @@ impl Sink for TetSink {
         };
         summary.rows = self.rows;
         if origin.iter().any(|origin| *origin != 0) {
-            summary.lost.push(format!("where the axes begin, {origin:?}: a tensor counts positions from 0"));
+            summary.lost.push(format!("the start of the axes, {origin:?}: a tensor counts positions from 0"));
         }
         Ok(summary)
     }
@@ -239,7 +240,7 @@ struct Placed {
 }
 
 impl TetSink {
-    /// Puts rows of any order where their coordinates say.
+    /// Places unordered rows by their coordinates.
     fn place(&self, values: &[Vec<u8>], coordinates: &[Vec<i64>]) -> Result<Placed> {
         let given = self.settings.shape.as_deref();
         let origin: Vec<i64> = coordinates
@@ -270,7 +271,7 @@ impl TetSink {
             for ((axis, origin), extent) in coordinates.iter().zip(&origin).zip(&shape) {
                 let at = axis.get(row).map_or(0, |at| at.wrapping_sub(*origin).cast_unsigned());
                 if at >= *extent {
-                    return Err(Error::invalid(format!("row {row} lies outside the shape {shape:?}")));
+                    return Err(Error::invalid(format!("row {row} is outside the shape {shape:?}")));
                 }
                 cell = cell * extent + at;
             }
@@ -286,10 +287,8 @@ impl TetSink {
             let mut out = vec![0; cells as usize * size];
             if holes {
                 let fill = role.fill().ok_or_else(|| {
-                    Error::invalid(format!("{} of {cells} cells are not given", cells - self.rows)).suggest(
-                        "add {} or another value to stand for them",
-                        [Action::setting("fill", "NaN")],
-                    )
+                    Error::invalid(format!("{} of {cells} cells are missing", cells - self.rows))
+                        .suggest("set {} or another value for them", [Action::setting("fill", "NaN")])
                 })?;
                 out.chunks_exact_mut(size).for_each(|cell| cell.copy_from_slice(fill));
             }

@@ -1,4 +1,4 @@
-//! What is to be written: datasets, alignment, footer.
+//! The parameters of a write: datasets, alignment, footer.
 
 use tesselle_core::{DType, Error, Result};
 
@@ -12,15 +12,15 @@ use crate::meta::metadata::Metadata;
 /// A dataset to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetSpec {
-    /// Its name; a slash has no meaning but that of convention.
+    /// Its name; a slash has no special meaning.
     pub name: String,
     /// The element type; all but `i8`.
     pub dtype: DType,
     /// The extent of each of its 1 to 8 axes.
     pub shape: Vec<u64>,
-    /// The nominal tile; edge tiles are clipped.
+    /// The nominal chunk; edge chunks are clipped.
     pub chunk_shape: Vec<u64>,
-    /// How tiles are stored.
+    /// How chunks are stored.
     pub codec: Codec,
     /// The zstd level; `None` is the library's default.
     pub level: Option<i32>,
@@ -29,7 +29,7 @@ pub struct DatasetSpec {
 }
 
 impl DatasetSpec {
-    /// A raw dataset in tiles of about a megabyte that lie in row-major order.
+    /// A raw dataset in chunks of about a megabyte in row-major order.
     pub fn new(name: impl Into<String>, dtype: DType, shape: impl Into<Vec<u64>>) -> Self {
         let shape = shape.into();
         let chunk_shape = default_chunk_shape(&shape, dtype);
@@ -37,7 +37,7 @@ impl DatasetSpec {
         Self { name: name.into(), dtype, shape, chunk_shape, codec: Codec::Raw, level: None, budget }
     }
 
-    /// Sets the nominal tile.
+    /// Sets the nominal chunk.
     #[must_use]
     pub fn chunk_shape(mut self, chunk_shape: impl Into<Vec<u64>>) -> Self {
         self.chunk_shape = chunk_shape.into();
@@ -51,7 +51,7 @@ impl DatasetSpec {
         self
     }
 
-    /// The record and the geometry, once the spec makes sense.
+    /// The record and the geometry, if the spec is valid.
     pub(crate) fn check(&self) -> Result<(Dataset, Grid)> {
         let refuse = |message: String| Error::invalid(message).piece(format!("dataset '{}'", self.name));
         let tag = tag_of(self.dtype).ok_or_else(|| {
@@ -60,7 +60,7 @@ impl DatasetSpec {
         })?;
         let rank = self.shape.len();
         if !(1..=MAX_RANK).contains(&rank) {
-            return Err(refuse(format!("{rank} axes are wanted, there can be 1 to {MAX_RANK}"))
+            return Err(refuse(format!("the dataset has {rank} axes, but 1 to {MAX_RANK} are allowed"))
                 .hint("a single number has the shape [1]"));
         }
         if self.chunk_shape.len() != rank {
@@ -86,7 +86,7 @@ impl DatasetSpec {
     }
 }
 
-/// Tiles of about a megabyte that span whole rows, so that they lie in row-major order one after another.
+/// Chunks of about a megabyte that span whole rows, so that they are contiguous in row-major order.
 pub fn default_chunk_shape(shape: &[u64], dtype: DType) -> Vec<u64> {
     let mut left = (1_u64 << 20) / dtype.size() as u64;
     let mut chunk = vec![1; shape.len()];
@@ -97,15 +97,15 @@ pub fn default_chunk_shape(shape: &[u64], dtype: DType) -> Vec<u64> {
     chunk
 }
 
-/// How raw payloads are brought to multiples of their element size.
+/// How raw payloads are aligned to their element size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Alignment {
-    /// Payloads lie back to back, whatever that does to alignment: what the original engine writes.
+    /// Payloads are contiguous regardless of alignment, as the original engine writes them.
     Packed,
-    /// A gap before a raw payload that would lie askew. Costs a warning in the original's verification.
+    /// A gap before a raw payload that would be misaligned. Causes a warning in the original's verification.
     #[default]
     Gaps,
-    /// Index rows and payloads of raw datasets first, large elements before small ones; no gaps as long as tiles are
+    /// Index rows and payloads of raw datasets first, large elements before small ones; no gaps as long as chunks are
     /// given in that order.
     Sorted,
 }
@@ -120,7 +120,7 @@ pub struct FooterSpec {
     /// Whether zone maps and the secondary index are embedded. Only readers since version 0.7.0 of the original
     /// engine open such files.
     pub indexes: bool,
-    /// The version of the footer at least, 1 or 2; with indexes it is 2 in any case.
+    /// The minimum version of the footer, 1 or 2; always 2 with indexes.
     pub version: Option<u32>,
 }
 
@@ -131,9 +131,9 @@ pub struct WriterOptions {
     pub overwrite: bool,
     /// How raw payloads are aligned.
     pub alignment: Alignment,
-    /// The footer; `None` writes none, which every reader understands.
+    /// The footer; `None` writes none, which every reader supports.
     pub footer: Option<FooterSpec>,
-    /// Whether zstd frames carry a checksum of their content, 4 bytes each, which every decoder checks. The original
+    /// Whether zstd frames have a checksum of their content, 4 bytes each, which every decoder checks. The original
     /// engine writes none.
     pub checksum: bool,
 }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn default_tiles_span_rows() {
+    fn default_chunks_span_rows() {
         assert_eq!(default_chunk_shape(&[10, 20], DType::F32), [10, 20]);
         assert_eq!(default_chunk_shape(&[10_000, 1000], DType::F32), [262, 1000]);
         assert_eq!(default_chunk_shape(&[10, 10_000_000], DType::U8), [1, 1 << 20]);

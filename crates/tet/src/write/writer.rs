@@ -1,4 +1,4 @@
-//! The streaming writer: datasets are declared first, tiles or rows follow.
+//! The streaming writer: datasets are declared first, chunks or rows follow.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::meta::limits;
 use crate::meta::statistics::DatasetStatistics;
 use crate::meta::superblock::Superblock;
 
-/// Rows are gathered up to this size before tiles are cut, so that several are encoded at once.
+/// Rows are buffered up to this size before chunks are cut, so that several are encoded at once.
 const GATHER: usize = 16 << 20;
 
 /// Writes one file. Nothing is visible before [`Writer::finish`], and nothing is left behind without it.
@@ -31,17 +31,17 @@ pub struct Writer {
     pub(super) footer: Option<FooterSpec>,
 }
 
-/// One dataset in the making.
+/// One staged dataset.
 pub(super) struct Output {
     pub(super) dataset: Dataset,
     pub(super) grid: Grid,
     encoder: Encoder,
-    /// By row-major tile number.
+    /// By row-major chunk number.
     pub(super) slots: Vec<Option<Slot>>,
     pub(super) statistics: Option<DatasetStatistics>,
-    /// Rows that no tile has been cut from yet.
+    /// Rows that no chunk has been cut from yet.
     rows: Vec<u8>,
-    /// The next band of tiles that rows fill.
+    /// The next band of chunks that rows fill.
     band: u64,
 }
 
@@ -60,7 +60,7 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Writer {
-    /// Starts a file with these datasets; an empty list makes an empty file.
+    /// Starts a file with these datasets; an empty list creates an empty file.
     pub fn create(
         location: &Location,
         datasets: &[DatasetSpec],
@@ -71,7 +71,7 @@ impl Writer {
         Self::start(location, datasets, 0, options, driver)
     }
 
-    /// Like [`Writer::create`], where the first `kept` names come from a file and may repeat.
+    /// Like [`Writer::create`], but the first `kept` names come from a file and may repeat.
     pub(crate) fn start(
         location: &Location,
         specs: &[DatasetSpec],
@@ -81,7 +81,7 @@ impl Writer {
     ) -> Result<Self> {
         for (i, spec) in specs.iter().enumerate().skip(kept) {
             if specs.iter().take(i).any(|other| other.name == spec.name) {
-                return Err(Error::invalid(format!("a dataset '{}' exists already", spec.name)));
+                return Err(Error::invalid(format!("dataset '{}' already exists", spec.name)));
             }
         }
         if let Some(footer) = &options.footer {
@@ -112,12 +112,12 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Writes everything before the payloads; the index rows are put in place at the end.
+    /// Writes everything before the payloads; the index rows are written at the end.
     fn front(&mut self) -> Result<()> {
         if self.datasets.is_empty() {
             return self.staged.write(&self.superblock.to_bytes());
         }
-        let too_many = || Error::invalid("there are too many datasets or tiles for one file");
+        let too_many = || Error::invalid("there are too many datasets or chunks for one file");
         let records: Vec<Dataset> = self.datasets.iter().map(|output| output.dataset.clone()).collect();
         let blob = directory::write(&records);
         let rows = self.rows().ok_or_else(too_many)?;
@@ -137,7 +137,7 @@ impl Writer {
 
     /// Index rows of the whole file.
     pub(super) fn rows(&self) -> Option<u64> {
-        self.datasets.iter().try_fold(0_u64, |n, output| n.checked_add(output.grid.tiles))
+        self.datasets.iter().try_fold(0_u64, |n, output| n.checked_add(output.grid.chunks))
     }
 
     fn zeros(&mut self, mut n: u64) -> Result<()> {
@@ -154,30 +154,35 @@ impl Writer {
         self.datasets.get(id).ok_or_else(|| Error::invalid(format!("there is no dataset {id}")))
     }
 
-    /// Writes one tile: the clipped box in row-major order, little-endian. Tiles may come in any order; payloads lie
-    /// in the order they come.
-    pub fn put_tile(&mut self, id: usize, tile: &[u64], bytes: &[u8]) -> Result<()> {
+    /// Writes one chunk: the clipped box in row-major order, little-endian. Chunks may come in any order; payloads are
+    /// stored in that order.
+    pub fn put_chunk(&mut self, id: usize, chunk: &[u64], bytes: &[u8]) -> Result<()> {
         let output = self.output(id)?;
-        let expected = output.grid.tile_bytes(tile);
-        if tile.len() != output.grid.rank() || expected != bytes.len() as u64 || expected == 0 {
+        let expected = output.grid.chunk_bytes(chunk);
+        if chunk.len() != output.grid.rank() || expected != bytes.len() as u64 || expected == 0 {
             return Err(Error::invalid(format!(
-                "tile {tile:?} takes {expected} bytes, {} are given",
+                "chunk {chunk:?} has {expected} bytes, but {} were given",
                 bytes.len()
             ))
             .piece(format!("dataset '{}'", output.dataset.name)));
         }
         let encoded = output.encoder.encode(&output.grid, Cow::Borrowed(bytes))?;
-        self.append_encoded(id, tile, &encoded)
+        self.append_encoded(id, chunk, &encoded)
     }
 
-    /// Appends an encoded tile and notes where it lies.
-    pub(super) fn append_encoded(&mut self, id: usize, tile: &[u64], encoded: &Encoded<'_>) -> Result<()> {
+    /// Appends an encoded chunk and records its position.
+    pub(super) fn append_encoded(&mut self, id: usize, chunk: &[u64], encoded: &Encoded<'_>) -> Result<()> {
         let output = self.output(id)?;
-        let linear =
-            output.grid.linear(tile).ok_or_else(|| Error::invalid(format!("there is no tile {tile:?}")))?;
+        let linear = output
+            .grid
+            .linear(chunk)
+            .ok_or_else(|| Error::invalid(format!("there is no chunk {chunk:?}")))?;
         let size = output.grid.dtype.size() as u64;
         if output.slot(linear).is_some() {
-            return Err(Error::invalid(format!("tile {tile:?} of '{}' is given twice", output.dataset.name)));
+            return Err(Error::invalid(format!(
+                "chunk {chunk:?} of '{}' is given twice",
+                output.dataset.name
+            )));
         }
         if self.alignment != Alignment::Packed && encoded.codec == Codec::Raw {
             let at = self.staged.position();
@@ -189,24 +194,24 @@ impl Writer {
             codec: encoded.codec,
         };
         self.staged.write(&encoded.payload)?;
-        let output = self.datasets.get_mut(id).ok_or_else(|| Error::internal("a dataset is gone"))?;
+        let output = self.datasets.get_mut(id).ok_or_else(|| Error::internal("a dataset is missing"))?;
         if let Some(place) = usize::try_from(linear).ok().and_then(|linear| output.slots.get_mut(linear)) {
             *place = Some(slot);
         }
-        if let (Some(all), Some(tile)) = (&mut output.statistics, &encoded.statistics) {
-            all.add(linear, tile.clone());
+        if let (Some(all), Some(chunk)) = (&mut output.statistics, &encoded.statistics) {
+            all.add(linear, chunk.clone());
         }
         Ok(())
     }
 
-    /// Takes the next bytes of a dataset in row-major order, in parts of any size. Tiles are cut, encoded in parallel
-    /// and written as soon as a band of them is complete, so memory follows the band, not the tensor.
+    /// Takes the next bytes of a dataset in row-major order, in parts of any size. Chunks are cut, encoded in parallel
+    /// and written as soon as a band of them is complete, so memory depends on the band, not on the tensor.
     pub fn push_rows(&mut self, id: usize, bytes: &[u8]) -> Result<()> {
         let output = self.output(id)?;
         let left = output.bytes_left();
         if bytes.len() as u64 > left {
             return Err(Error::invalid(format!(
-                "{} more bytes are given, '{}' has room for {left}",
+                "{} more bytes were given, but '{}' has room for {left}",
                 bytes.len(),
                 output.dataset.name
             )));
@@ -229,7 +234,7 @@ impl Writer {
                 }
             }
         }
-        // Many whole bands are cut where they are, without a copy.
+        // Complete bands are cut in place, without a copy.
         let output = self.output(id)?;
         let ends = output.bytes_left() == bytes.len() as u64;
         let band = output.band_bytes()?;
@@ -263,14 +268,14 @@ impl Writer {
             let output = self.output(id)?;
             let encoded = self.driver.try_map(next..end, |n| {
                 let (band, rest) = (n / per_band, n % per_band);
-                let tile = output.grid.tile_at((first + band) * per_band + rest);
+                let chunk = output.grid.chunk_at((first + band) * per_band + rest);
                 let start = band as usize * band_bytes;
                 let rows = rows.within(start..rows.len().min(start + band_bytes));
-                let encoded = output.encoder.encode(&output.grid, cut(&output.grid, &tile, rows)?)?;
-                Ok((tile, encoded))
+                let encoded = output.encoder.encode(&output.grid, cut(&output.grid, &chunk, rows)?)?;
+                Ok((chunk, encoded))
             })?;
-            for (tile, encoded) in &encoded {
-                self.append_encoded(id, tile, encoded)?;
+            for (chunk, encoded) in &encoded {
+                self.append_encoded(id, chunk, encoded)?;
             }
             next = end;
         }
@@ -302,13 +307,13 @@ impl Output {
             fill: metadata.and_then(|metadata| metadata.fill(grid.dtype)),
             statistics,
         };
-        let tiles = usize::try_from(grid.tiles).map_err(|_| Error::limit("there are too many tiles"))?;
+        let chunks = usize::try_from(grid.chunks).map_err(|_| Error::limit("there are too many chunks"))?;
         let mut slots = Vec::new();
-        slots.try_reserve_exact(tiles).map_err(|_| {
-            Error::limit(format!("an index of {tiles} tiles does not fit into memory"))
-                .hint("choose larger tiles")
+        slots.try_reserve_exact(chunks).map_err(|_| {
+            Error::limit(format!("an index of {chunks} chunks does not fit into memory"))
+                .hint("use larger chunks")
         })?;
-        slots.resize(tiles, None);
+        slots.resize(chunks, None);
         let statistics = statistics.then(DatasetStatistics::new);
         Ok(Self { dataset, grid, encoder, slots, statistics, rows: Vec::new(), band: 0 })
     }
@@ -329,21 +334,21 @@ impl Output {
         usize::try_from(linear).ok().and_then(|linear| self.slots.get(linear)).copied().flatten()
     }
 
-    /// Bytes of a band of tiles along the first axis.
+    /// Bytes of a band of chunks along the first axis.
     fn band_bytes(&self) -> Result<usize> {
         let first =
             self.grid.shape.first().zip(self.grid.chunk_shape.first()).map_or(1, |(n, chunk)| *n.min(chunk));
         let row = self.grid.bytes.checked_div(self.grid.shape.first().copied().unwrap_or(1)).unwrap_or(0);
-        usize::try_from(first * row).map_err(|_| Error::limit("a band of tiles exceeds the address space"))
+        usize::try_from(first * row).map_err(|_| Error::limit("a band of chunks exceeds the address space"))
     }
 
-    /// Bytes that are gathered before tiles are cut: one band, or as many as make it worth while.
+    /// Bytes buffered before chunks are cut: one band, or as many as are worthwhile.
     fn gather_bytes(&self) -> Result<usize> {
         let band = self.band_bytes()?.max(1);
         Ok(band * (GATHER / band).max(1))
     }
 
-    /// Bytes of the tensor that are still to come as rows.
+    /// Bytes of the tensor that are still expected as rows.
     fn bytes_left(&self) -> u64 {
         let row = self.grid.bytes.checked_div(self.grid.shape.first().copied().unwrap_or(1)).unwrap_or(0);
         let done =

@@ -1,4 +1,4 @@
-//! Golden files: those beside this crate, and the full set that `TESSELLE_FIXTURES` names.
+//! Golden files: those in this crate, and the full set in `TESSELLE_FIXTURES`.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -17,7 +17,7 @@ use tesselle_core::{
 };
 use tesselle_tet::File;
 
-/// One golden file with what it must hold.
+/// One golden file with its expected contents.
 pub struct Case {
     pub name: String,
     pub path: PathBuf,
@@ -65,7 +65,7 @@ pub fn open_bytes(bytes: impl Into<bytes::Bytes>) -> Result<File> {
     File::open(&Location::new(Arc::new(storage), "data.tet"), &OpenOptions::default())
 }
 
-/// All cases: of `tests/data`, and of the fixtures where they are given.
+/// All cases: of `tests/data`, and of the fixtures if available.
 pub fn cases() -> Vec<Case> {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let mut roots = vec![data.join("tetration-0.8.3"), data.join("built")];
@@ -85,7 +85,7 @@ pub fn driver() -> Driver {
         .clone()
 }
 
-/// The whole tensor through the array face.
+/// The whole tensor through the array view.
 pub fn tensor(file: &File, id: usize) -> Result<Vec<u8>> {
     let array = file.array(id)?;
     let region = Region::whole(array.shape());
@@ -96,7 +96,7 @@ pub fn tensor(file: &File, id: usize) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// What a region of a row-major tensor holds, cell by cell.
+/// The cells of a region of a row-major tensor, one by one.
 pub fn select(whole: &[u8], shape: &[u64], region: &Region, size: usize) -> Vec<u8> {
     let lens = region.shape();
     let mut out = Vec::new();
@@ -129,7 +129,7 @@ pub fn bytes_of(column: &ArrayRef) -> Vec<u8> {
     data.buffers()[0].as_slice()[data.offset() * size..(data.offset() + data.len()) * size].to_vec()
 }
 
-/// A cell as the expectations write it.
+/// A cell in the form of the expectations.
 pub fn number(column: &ArrayRef, row: usize) -> Value {
     use arrow_schema::DataType as T;
     let float = |x: f64| if x == 0.0 && x.is_sign_negative() { json!("-0.0") } else { json_float(x) };

@@ -3,7 +3,7 @@
 //! In this module a coordinate is a position: its distance from the low end of its dimension's domain, which fits `u64`
 //! for every dimension type. Boxes are inclusive ranges of positions.
 
-use tesselle_core::{Action, Region, Scalar, Span};
+use tesselle_core::{Region, Scalar, Span};
 
 use crate::meta::layout::Layout;
 use crate::meta::value::Bounds;
@@ -261,66 +261,6 @@ impl Grid {
         let high = selected.spans.iter().map(last).collect::<Option<_>>()?;
         Some(CellBox { low, high })
     }
-
-    /// Splits `selected` into consecutive blocks of its row-major order, of at most `max` cells each where possible,
-    /// along tile borders where possible.
-    pub fn split(&self, selected: &Region, max: u64, limit: usize) -> Result<Vec<Region>> {
-        let mut out = Vec::new();
-        if selected.spans.iter().all(|span| !span.is_empty()) {
-            self.split_axis(&selected.spans, 0, max.max(1), limit, &mut out)?;
-        }
-        Ok(out)
-    }
-
-    fn split_axis(
-        &self,
-        spans: &[Span],
-        axis: usize,
-        max: u64,
-        limit: usize,
-        out: &mut Vec<Region>,
-    ) -> Result<()> {
-        let (Some(span), Some(extent)) =
-            (spans.get(axis), self.axes.get(axis).map(|axis| axis.extent.max(1)))
-        else {
-            return Ok(());
-        };
-        let inner =
-            spans.iter().skip(axis + 1).fold(1_u64, |product, span| product.saturating_mul(span.len()));
-        let (rows, total, step) = (max / inner, span.len(), span.step.max(1));
-        let mut index = 0_u64;
-        while index < total {
-            if out.len() >= limit {
-                return Err(Error::limit(format!(
-                    "the selection has more than {limit} blocks of {max} cells"
-                ))
-                .suggest("select a smaller region with {}", [Action::Slice]));
-            }
-            let position = span.start.saturating_add(index.saturating_mul(step));
-            let tile_end = (position - position % extent).saturating_add(extent);
-            let rows_in_tile = (tile_end - position).div_ceil(step);
-            let count = match rows {
-                0 => 1,
-                _ if rows_in_tile > rows => rows,
-                // As many whole rows of tiles as fit.
-                _ if step == 1 => rows_in_tile.saturating_add((rows - rows_in_tile) / extent * extent),
-                _ => rows,
-            }
-            .min(total - index);
-            let mut block = spans.to_vec();
-            if let Some(slot) = block.get_mut(axis) {
-                let last = position.saturating_add((count - 1).saturating_mul(step));
-                *slot = Span { start: position, stop: last.saturating_add(1), step };
-            }
-            if rows == 0 && axis + 1 < spans.len() {
-                self.split_axis(&block, axis + 1, max, limit, out)?;
-            } else {
-                out.push(Region { spans: block });
-            }
-            index = index.saturating_add(count);
-        }
-        Ok(())
-    }
 }
 
 /// Distance between neighbors along each dimension of a box with these lengths.
@@ -427,32 +367,6 @@ mod tests {
                 assert_eq!(grid.tile_number(&span, &index), Some(number));
             }
             assert_eq!(grid.tile_index(&span, 6), None);
-        }
-    }
-
-    #[test]
-    fn blocks_cover_the_selection_in_row_major_order() {
-        let grid = grid(Layout::RowMajor, Layout::RowMajor);
-        for target in
-            [selected([(1, 5, 1), (2, 7, 1), (0, 4, 1)]), selected([(0, 5, 2), (0, 7, 3), (0, 4, 1)])]
-        {
-            for max in [1, 3, 4, 7, 20, 25, 40, 1000] {
-                let mut cells = Vec::new();
-                for block in grid.split(&target, max, 1000).unwrap() {
-                    assert!(block.cells().unwrap() <= max);
-                    for a in positions(block.spans[0]) {
-                        for b in positions(block.spans[1]) {
-                            cells.extend(positions(block.spans[2]).into_iter().map(|c| [a, b, c]));
-                        }
-                    }
-                }
-                let mut sorted = cells.clone();
-                sorted.sort_unstable();
-                sorted.dedup();
-                assert_eq!(cells, sorted, "{max}");
-                assert_eq!(cells.len() as u64, target.cells().unwrap());
-            }
-            assert!(grid.split(&target, 1, 10).is_err());
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::{Error, Result};
 /// The cells of one column.
 pub(crate) struct Cells {
     /// Fixed cells one after the other, or the values of variable-length ones.
-    pub(crate) data: MutableBuffer,
+    pub(crate) data: Buffer,
     /// Where variable-length cells start, and the end: byte offsets.
     pub(crate) offsets: Option<Vec<i32>>,
     /// One byte per cell, 0 is null; `None` when the field is not nullable.
@@ -39,20 +39,18 @@ pub(crate) fn array(column: &Column, cells: Cells) -> Result<ArrayRef> {
     let raw = column.presentation.raw;
     let Cells { data, offsets, rows, .. } = cells;
     if let Some(values) = &column.dictionary {
-        return encoded(column, data.into(), rows, nulls.as_ref(), values);
+        return encoded(column, data, rows, nulls.as_ref(), values);
     }
     if let Some(offsets) = offsets {
-        return variable(column, data.into(), offsets, nulls);
+        return variable(column, data, offsets, nulls);
     }
     match column.field.data_type() {
-        DataType::FixedSizeBinary(size) => {
-            Ok(Arc::new(FixedSizeBinaryArray::try_new(*size, data.into(), nulls)?))
-        }
+        DataType::FixedSizeBinary(size) => Ok(Arc::new(FixedSizeBinaryArray::try_new(*size, data, nulls)?)),
         DataType::FixedSizeList(_, size) => {
-            let values = elements(datatype, data.into(), rows.saturating_mul(*size as usize), None, raw)?;
+            let values = elements(datatype, data, rows.saturating_mul(*size as usize), None, raw)?;
             Ok(Arc::new(FixedSizeListArray::try_new(item_field(datatype, raw), *size, values, nulls)?))
         }
-        _ => elements(datatype, data.into(), rows, nulls, raw),
+        _ => elements(datatype, data, rows, nulls, raw),
     }
 }
 

@@ -1,6 +1,5 @@
 //! Copying cells from tiles into a batch. One dispatch per tile, then loops over cells of a known width.
 
-use tesselle_core::Within;
 use tesselle_core::array::fill;
 
 use crate::order::grid::Runs;
@@ -92,31 +91,6 @@ pub(crate) fn gather(src: &[u8], picks: &[u32], width: usize, dst: &mut [u8]) ->
     done.ok_or_else(|| Error::internal("a cell lies outside its tile"))
 }
 
-/// Coordinates of one axis over a row-major box: each of `values` (cells of `width` bytes) repeated `inner` times, and
-/// the whole sequence `outer` times.
-pub(crate) fn spread(values: &[u8], width: usize, inner: usize, dst: &mut [u8]) {
-    fn fixed<const W: usize>(values: &[u8], inner: usize, dst: &mut [u8]) {
-        let (values, _) = values.as_chunks::<W>();
-        let (dst, _) = dst.as_chunks_mut::<W>();
-        if inner == 1 {
-            for block in dst.chunks_mut(values.len().max(1)) {
-                let len = block.len();
-                block.copy_from_slice(values.within(..len));
-            }
-            return;
-        }
-        for (block, value) in dst.chunks_mut(inner.max(1)).zip(values.iter().cycle()) {
-            block.fill(*value);
-        }
-    }
-    match width {
-        1 => fixed::<1>(values, inner, dst),
-        2 => fixed::<2>(values, inner, dst),
-        4 => fixed::<4>(values, inner, dst),
-        _ => fixed::<8>(values, inner, dst),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,14 +109,5 @@ mod tests {
             let outside = Runs { len: 4, step: 3, starts: vec![Run { source: 1, target: 2 }] };
             assert!(copy_runs(&outside, &src, &mut vec![0; 6 * width], width).is_err());
         }
-    }
-
-    #[test]
-    fn coordinates_spread_over_a_box() {
-        let mut dst = [0; 12];
-        spread(&[1, 2, 3], 1, 2, &mut dst);
-        assert_eq!(dst, [1, 1, 2, 2, 3, 3, 1, 1, 2, 2, 3, 3]);
-        spread(&[1, 2, 3], 1, 1, &mut dst);
-        assert_eq!(dst, [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3]);
     }
 }

@@ -65,7 +65,7 @@ fn save(source: &Location, target: &Location, options: &OpenOptions, driver: &Dr
         let error = report.findings().iter().find(|finding| finding.severity == Severity::Error);
         match error {
             None => repaired.note(Outcome::Healthy, "the array is healthy and was copied"),
-            Some(error) => repaired.note(Outcome::Mended, format!("not copied: {}", error.message)),
+            Some(error) => repaired.note(Outcome::Repaired, format!("not copied: {}", error.message)),
         }
     }
     Ok(repaired)
@@ -232,7 +232,7 @@ impl Job<'_> {
                     );
                     self.note(Outcome::Doubtful, text);
                 }
-                None => self.note(Outcome::Mended, format!("rebuilt: the statistics of {}", fragment.path)),
+                None => self.note(Outcome::Repaired, format!("rebuilt: the statistics of {}", fragment.path)),
             }
             return self.put(fragment.metadata_path(), &bytes);
         }

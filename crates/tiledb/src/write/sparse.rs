@@ -139,6 +139,10 @@ impl ArrayWriter {
         columns: &[Cells],
         options: &SparseOptions,
     ) -> Result<Option<(FinishedFragment, u64)>> {
+        // Without batches there are no columns.
+        if columns.is_empty() {
+            return Ok(None);
+        }
         let attributes = self.schema.attributes.len();
         let coords = columns.part(attributes..attributes + self.schema.dimensions.len())?;
         if coords.first().is_none_or(|column| column.count == 0) {

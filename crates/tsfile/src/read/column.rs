@@ -141,10 +141,10 @@ impl Column {
         })
     }
 
-    /// Appends the picked values of `other`; [`NONE`] and positions out of range append a placeholder.
+    /// Appends the picked values of `other`; [`NONE`] appends a placeholder.
     pub(crate) fn extend_picks(&mut self, other: &Self, picks: &[u32]) -> Result<()> {
         both!(self, other, a, b => {
-            a.extend(picks.iter().map(|p| b.value(*p as usize)));
+            a.extend(picks.iter().map(|p| if *p == NONE { Default::default() } else { b.value(*p as usize) }));
             Ok(())
         }, a, b => {
             picks.iter().try_for_each(|p| a.push(if *p == NONE { &[] } else { b.get(*p as usize) }))

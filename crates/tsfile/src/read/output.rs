@@ -15,7 +15,7 @@ use super::source::SourceColumn;
 use crate::meta::DataType;
 
 /// Maximum bytes of strings in one batch, well below the limit of 32-bit offsets.
-const MAX_TEXT: usize = 1 << 28;
+const MAX_STRING_BYTES: usize = 1 << 28;
 
 /// The definition of the output columns. Plain data, shared by the tasks of a plan.
 #[derive(Debug, Clone)]
@@ -121,7 +121,7 @@ impl Output {
     /// Whether the batch is full.
     pub(crate) fn is_full(&self) -> bool {
         let is_full =
-            |slot: &Slot| matches!(&slot.values, Some(v @ Column::Binary(_)) if v.bytes() > MAX_TEXT);
+            |slot: &Slot| matches!(&slot.values, Some(v @ Column::Binary(_)) if v.bytes() > MAX_STRING_BYTES);
         self.closed || self.rows() >= self.shape.batch_rows || self.slots.iter().any(is_full)
     }
 
@@ -223,7 +223,7 @@ impl Output {
                 continue;
             };
             let named = |row: usize| measurement_at(&measurements, row).unwrap_or(name);
-            check_text(&values, *data_type, shape.show, nulls.as_ref(), named, &times)?;
+            check_utf8(&values, *data_type, shape.show, nulls.as_ref(), named, &times)?;
             finished.push(Some(shape.show.array(values, *data_type, nulls)?));
         }
         // The times define the rows even if the time column is not selected.
@@ -278,7 +278,7 @@ fn constant(value: Option<&str>, rows: usize, data_type: &arrow_schema::DataType
 }
 
 /// Refuses strings that are not UTF-8; the error names the point.
-fn check_text<'a>(
+fn check_utf8<'a>(
     values: &Column,
     data_type: DataType,
     show: Show,

@@ -20,7 +20,7 @@ use crate::meta::{Encoding, Physical, Statistics, Value, Version};
 pub(crate) const MAX_POINTS: usize = 1 << 24;
 
 /// Maximum decoded bytes of the strings of one page.
-const MAX_TEXT: usize = 1 << 30;
+const MAX_STRING_BYTES: usize = 1 << 30;
 
 /// The encodings of times, the default first. Files do not record which one they use.
 const TIME_ENCODINGS: [Encoding; 4] = [Encoding::Ts2Diff, Encoding::Plain, Encoding::Rle, Encoding::Regular];
@@ -36,7 +36,7 @@ pub(crate) fn decode(
     statistics: Option<&Statistics>,
 ) -> Result<()> {
     let order = if version == Version::V08 { ByteOrder::Little } else { ByteOrder::Big };
-    let text_lengths = match version {
+    let string_lengths = match version {
         Version::V08 => LengthPrefix::Little32,
         Version::V1 | Version::V2 => LengthPrefix::Big32,
         Version::V3 | Version::V4 => LengthPrefix::Zigzag,
@@ -120,9 +120,9 @@ pub(crate) fn decode(
             _ => return Err(no_such(encoding, "DOUBLE", version)),
         },
         Column::Binary(Strings { offsets, data }) => match encoding {
-            Encoding::Plain => plain::decode_bytes(bytes, text_lengths, count, offsets, data)?,
+            Encoding::Plain => plain::decode_bytes(bytes, string_lengths, count, offsets, data)?,
             Encoding::Dictionary if version.is_compact() => {
-                dictionary::decode(bytes, count, MAX_TEXT, offsets, data)?;
+                dictionary::decode(bytes, count, MAX_STRING_BYTES, offsets, data)?;
             }
             _ => return Err(no_such(encoding, "strings", version)),
         },
@@ -207,17 +207,16 @@ fn two_ways(
 /// Whether first, last, min and max equal those of the statistics.
 fn is_as_stated(values: &Column, count: usize, statistics: &Statistics) -> bool {
     let all = || (0..count).filter_map(|i| values.value(i));
-    let least = all().reduce(|a, b| if b.compare(&a, Version::V4) == Some(Ordering::Less) { b } else { a });
-    let greatest =
-        all().reduce(|a, b| if b.compare(&a, Version::V4) == Some(Ordering::Greater) { b } else { a });
+    let min = all().reduce(|a, b| if b.compare(&a, Version::V4) == Some(Ordering::Less) { b } else { a });
+    let max = all().reduce(|a, b| if b.compare(&a, Version::V4) == Some(Ordering::Greater) { b } else { a });
     let same = |found: Option<Value>, stated: &Option<Value>| match (found, stated) {
         (Some(found), Some(stated)) => found.is_same(stated),
         (_, stated) => stated.is_none(),
     };
     same(values.value(0), &statistics.first)
         && same(values.value(count.saturating_sub(1)), &statistics.last)
-        && same(least, &statistics.min)
-        && same(greatest, &statistics.max)
+        && same(min, &statistics.min)
+        && same(max, &statistics.max)
 }
 
 /// Decodes all times of `bytes`. `encoding` is that of the file if it is recorded; otherwise `expected`

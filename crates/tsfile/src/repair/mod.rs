@@ -97,7 +97,7 @@ fn without_tail(
     let size = source.size()?;
     let mut repaired = Repaired::default();
     let (found, stop) = scan(source, version, size)?;
-    repaired.note(Outcome::Mended, format!("the metadata was rebuilt: {}", refused.without_hint()));
+    repaired.note(Outcome::Repaired, format!("the metadata was rebuilt: {}", refused.without_hint()));
     // A file without its end was cut off or never closed: the missing data was never complete.
     let lost = if refused.class_name() == "incomplete" { Outcome::Unfinished } else { Outcome::Partial };
     match (&stop, found.separator) {
@@ -135,7 +135,7 @@ fn with_tail(
     let head = version.head().len() as u64;
     let guide = Guide::of(file);
     let mut repaired = Repaired::default();
-    repaired.note(Outcome::Mended, "the metadata was rebuilt");
+    repaired.note(Outcome::Repaired, "the metadata was rebuilt");
     let mut found = Recovered::from(head);
     let mut from = head;
     let mut stops = Vec::new();
@@ -217,7 +217,7 @@ fn judge_groups(
         for group in &record.groups {
             match judge.group(device, group)? {
                 Ok(mut judged) => {
-                    renewed.extend(judged.renewed.drain(..).map(|message| (Outcome::Mended, message)));
+                    renewed.extend(judged.renewed.drain(..).map(|message| (Outcome::Repaired, message)));
                     doubts.extend(judged.doubts.drain(..).map(|message| {
                         let message =
                             format!("{message}; the statistics were rebuilt, the points may be wrong");
@@ -300,14 +300,14 @@ fn account(mut guide: Guide, groups: &mut Groups, salvaged: &[Salvaged], repaire
                 let what = format!("the chunk of '{}' at {}", name.escape_debug(), stray.offset);
                 if let Some(at) = unmet.iter().position(same) {
                     let (offset, _) = unmet.swap_remove(at);
-                    repaired.note(Outcome::Mended, format!("{what} was listed at {offset}"));
+                    repaired.note(Outcome::Repaired, format!("{what} was listed at {offset}"));
                 } else if guide.filter_confirms(&name, &[])
                     && !listed.contains(&(path.clone(), stray.measurement.clone()))
                 {
                     // A series without a listed chunk, although the writer added it to the bloom filter.
                     let message =
                         format!("{what} was not listed in the metadata, but it is in the bloom filter");
-                    repaired.note(Outcome::Mended, message);
+                    repaired.note(Outcome::Repaired, message);
                 } else {
                     unlisted.push((
                         Outcome::Doubtful,
@@ -469,7 +469,7 @@ fn repair_tables(known: &mut FileMetadata, found: &Recovered, repaired: &mut Rep
             let (table, name) = (table.name.escape_debug(), column.name.escape_debug());
             let from = column.data_type.name();
             repaired.note(
-                Outcome::Mended,
+                Outcome::Repaired,
                 format!("table '{table}' declared tag '{name}' as {from}; tags are strings"),
             );
             column.data_type = DataType::String;
@@ -483,7 +483,7 @@ fn repair_tables(known: &mut FileMetadata, found: &Recovered, repaired: &mut Rep
                 let (from, to) = (column.data_type.name(), chunk.data_type.name());
                 let message =
                     format!("table '{table}' declared '{column_name}' as {from}, its chunks are {to}");
-                repaired.note(Outcome::Mended, message);
+                repaired.note(Outcome::Repaired, message);
                 column.data_type = chunk.data_type;
             }
         }

@@ -74,10 +74,10 @@ impl Salvage<'_> {
         let mut rest = listed.as_slice();
         while !rest.is_empty() {
             self.driver.check_canceled()?;
-            let (run, behind) = rest.split_at(run_length(rest));
-            let end = behind.first().map_or(part.end, |(offset, _)| *offset);
+            let (run, next) = rest.split_at(run_length(rest));
+            let end = next.first().map_or(part.end, |(offset, _)| *offset);
             salvaged.extend(self.group(run, end)?);
-            rest = behind;
+            rest = next;
         }
         Ok(salvaged)
     }

@@ -1,4 +1,4 @@
-//! What the bench binaries share: the arguments they take and the way they tell results.
+//! Shared parts of the bench binaries: their arguments and the report of results.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -5,10 +5,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_schema::DataType;
 
-/// Runs of each question; each opens its file anew.
+/// Runs of each query; each reopens its file.
 pub const RUNS: usize = 5;
 
-/// The statement of a job over the table `t`. `middle` is a condition that a hundredth of the rows fulfils, side by side.
+/// The statement of a job over the table `t`. `middle` is a condition that a hundredth of the rows satisfy, contiguously.
 pub fn statement(query: &str, middle: &str) -> String {
     match query {
         "sum" => "SELECT count(sensor), avg(speed), sum(temperature) FROM t".to_owned(),

@@ -158,7 +158,7 @@ pub fn schema() -> SchemaRef {
 }
 
 /// Writes `documents.arrow`, and `documents.bin` for programs that do not speak Arrow: per document its fields in
-/// schema order, text as `u32` length and bytes, numbers as `i64`, all little-endian. Returns the bytes of all values.
+/// schema order, strings as `u32` length and bytes, numbers as `i64`, all little-endian. Returns the bytes of all values.
 pub fn write(documents: &Documents, folder: &Path) -> u64 {
     let schema = schema();
     let arrow = BufWriter::new(File::create(folder.join("documents.arrow")).unwrap());
@@ -190,7 +190,7 @@ pub fn write(documents: &Documents, folder: &Path) -> u64 {
     total
 }
 
-/// One document of `documents.bin`; returns the bytes of its text.
+/// One document of `documents.bin`; returns the bytes of its strings.
 fn write_plain(page: &Document, out: &mut impl Write) -> u64 {
     let mut bytes = 0;
     let mut text = |out: &mut dyn Write, value: &str| {

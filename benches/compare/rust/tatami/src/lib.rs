@@ -21,7 +21,7 @@ pub fn load(folder: &Path) -> Vec<RecordBatch> {
     reader.map(|batch| batch.expect("a batch")).collect()
 }
 
-/// A number that depends on every value of a batch: lengths of text, and the numbers themselves.
+/// A number that depends on every value of a batch: string lengths, and the numbers themselves.
 pub fn digest(batch: &RecordBatch) -> f64 {
     let column = |array: &dyn arrow_array::Array| match array.data_type() {
         DataType::Int32 => array.as_primitive::<Int32Type>().values().iter().map(|v| f64::from(*v)).sum(),

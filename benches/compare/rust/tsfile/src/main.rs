@@ -43,7 +43,7 @@ fn table(path: &Path) -> std::sync::Arc<dyn Table> {
     container.table("plant").unwrap()
 }
 
-/// Rows, numbers and lengths of texts added up.
+/// Rows, numbers and string lengths added up.
 fn checksum(batch: &RecordBatch) -> f64 {
     let mut total = batch.num_rows() as f64;
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()).skip(2) {

@@ -1,4 +1,4 @@
-//! `tess demo`: one sample in each format, and a walk through them.
+//! `tess demo`: one sample in each format, and a tour through them.
 
 mod samples;
 mod walk;
@@ -12,15 +12,15 @@ use tesselle::{Driver, DriverOptions, Error, Location, Result, WriteOptions};
 
 use crate::{Outcome, format, out};
 
-/// Write one sample in each format and walk through what tess does with them
+/// Write one sample in each format and show what tess does with them
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tess demo my-samples")]
 pub(crate) struct Demo {
-    /// Where the samples go
+    /// Folder of the samples
     #[arg(default_value = "tess-demo")]
     folder: PathBuf,
 
-    /// Write the samples anew where they exist
+    /// Overwrite existing samples
     #[arg(long)]
     force: bool,
 }
@@ -74,7 +74,7 @@ impl Demo {
     }
 }
 
-/// Runs one command as a user would, after showing it.
+/// Shows one command, then runs it as a user would.
 fn show(why: &str, words: &[String]) -> Result<()> {
     let quoted = words.iter().map(|word| {
         let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:,=".contains(c));
@@ -84,7 +84,7 @@ fn show(why: &str, words: &[String]) -> Result<()> {
     let started = Instant::now();
     let code = crate::run(std::iter::once("tess".into()).chain(words.iter().map(Into::into)));
     if code != std::process::ExitCode::SUCCESS {
-        return Err(Error::internal(format!("the demo's own '{}' failed", words.join(" "))));
+        return Err(Error::internal(format!("the demo command '{}' failed", words.join(" "))));
     }
     out::print(&format!("({:.0} ms)\n", started.elapsed().as_secs_f64() * 1000.0))
 }

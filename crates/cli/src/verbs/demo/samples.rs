@@ -1,4 +1,4 @@
-//! The data of the samples: made up, but of the shape that such files have.
+//! The data of the samples: synthetic, but of realistic shape.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ pub(super) fn all() -> [Sample; 5] {
     ]
 }
 
-/// Numbers that look random and are the same every time.
+/// Deterministic pseudorandom numbers.
 struct Random(u64);
 
 impl Random {

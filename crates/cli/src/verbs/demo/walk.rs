@@ -1,27 +1,27 @@
-//! The walk: what is shown, section by section. A section is a list of steps; a step is a command as a user types it.
+//! The tour, section by section. A section is a list of steps; a step is a command as a user types it.
 
 use std::path::Path;
 
-/// One command of the walk.
+/// One command of the tour.
 pub(super) struct Step {
-    /// Why it is shown.
+    /// Its explanation.
     pub(super) why: &'static str,
     /// Its words, without `tess`.
     pub(super) words: Vec<String>,
 }
 
-/// Where the samples are, and the names of what the walk makes of them.
+/// The folder of the samples, and the names of files created by the tour.
 struct Place<'a> {
     folder: &'a Path,
 }
 
 impl Place<'_> {
-    /// A file of the folder, perhaps with a table.
+    /// A file of the folder, optionally with a table.
     fn file(&self, name: &str) -> String {
         self.folder.join(name).display().to_string()
     }
 
-    /// A command; words that begin with `@` are files of the folder.
+    /// A command; words that start with `@` are files of the folder.
     fn step(&self, why: &'static str, words: &[&str]) -> Step {
         let word =
             |word: &&str| word.strip_prefix('@').map_or_else(|| (*word).to_owned(), |name| self.file(name));
@@ -40,11 +40,11 @@ pub(super) fn steps(folder: &Path) -> Vec<Step> {
 
 fn look(place: &Place<'_>) -> Vec<Step> {
     vec![
-        place.step("What is in a file", &["info", "@tensor.tet"]),
-        place.step("The same of an array, which is a folder", &["info", "@weather.tiledb"]),
+        place.step("Contents of a file", &["info", "@tensor.tet"]),
+        place.step("Contents of an array, which is a folder", &["info", "@weather.tiledb"]),
         place.step("Every byte of a file, with its meaning", &["sketch", "@crawl.tatami"]),
         place.step(
-            "The same as a page to look at, in one file",
+            "The same as a single HTML page",
             &["sketch", "--html", "@fleet.tsfile", "-o", "@fleet.html", "--force"],
         ),
     ]
@@ -59,7 +59,7 @@ fn read(place: &Place<'_>) -> Vec<Step> {
         ),
         place.step("A region of the raster", &["cat", "@weather.tiledb", "--slice", "10:12,20:23"]),
         place.step(
-            "Points of the cloud in a box: only the tiles that touch it are read",
+            "Points in a box: only the tiles that intersect it are read",
             &["cat", "@points.tiledb", "--where", "x BETWEEN 100 AND 105 AND y < 60", "--limit", "5"],
         ),
         place.step(
@@ -82,7 +82,7 @@ fn read(place: &Place<'_>) -> Vec<Step> {
 fn query(place: &Place<'_>) -> Vec<Step> {
     let table = |name: &str, file: &str| format!("{name}={}", place.file(file));
     vec![place.step(
-        "Two formats in one query: the raster beside the tensor",
+        "Two formats in one query: the raster joined with the tensor",
         &[
             "sql",
             "-t",
@@ -107,22 +107,19 @@ fn convert(place: &Place<'_>) -> Vec<Step> {
             "A truck's series as Parquet",
             &["convert", "@fleet.tsfile#root.fleet.truck2", "@truck2.parquet", "--force"],
         ),
-        place.step(
-            "Which is the same indeed",
-            &["diff", "@fleet.tsfile#root.fleet.truck2", "@truck2.parquet"],
-        ),
+        place.step("Both are equal", &["diff", "@fleet.tsfile#root.fleet.truck2", "@truck2.parquet"]),
         place.step("The raster as a tensor file", &["convert", "@weather.tiledb", "@weather.tet", "--force"]),
         place.step(
-            "With the same values in the same places",
+            "With the same values at the same coordinates",
             &["diff", "@weather.tiledb", "@weather.tet", "--columns", "temperature,rain"],
         ),
         place.step("Through Parquet", &["convert", "@weather.tiledb", "@weather.parquet", "--force"]),
         place.step(
-            "And back: dimensions are dimensions again",
+            "And back: the dimensions are restored",
             &["convert", "@weather.parquet", "@again.tiledb", "--force"],
         ),
-        place.step("Nothing is lost on the way", &["diff", "@weather.tiledb", "@again.tiledb"]),
-        place.step("The tensor for the Python world", &["convert", "@tensor.tet", "@tensor.zarr", "--force"]),
+        place.step("Nothing is lost", &["diff", "@weather.tiledb", "@again.tiledb"]),
+        place.step("The tensor as Zarr, for Python", &["convert", "@tensor.tet", "@tensor.zarr", "--force"]),
     ]
 }
 
@@ -140,12 +137,12 @@ fn health(place: &Place<'_>) -> Vec<Step> {
     vec![place.step("The health of the whole folder, down to every value", &["verify", "--deep", "@"])]
 }
 
-/// What to try next.
+/// Suggestions for next steps.
 pub(super) fn next(folder: &Path) -> String {
     let at = |name: &str| folder.join(name).display().to_string();
     format!(
         "Next, try:
-  tess info --chunks {}          the pieces of a file
+  tess info --chunks {}          the chunks of a file
   tess convert {} rows.csv --columns url,title --limit 10
   tess diff {} {} --key lat,lon --columns temperature
   tess --help                                 every verb; each has --help with examples

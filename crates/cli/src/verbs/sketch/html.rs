@@ -1,4 +1,4 @@
-//! The byte map as one page that needs nothing else.
+//! The byte map as one self-contained page.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const SCRIPT: &str = include_str!("page.js");
 const ROLES: [Role; 7] =
     [Role::Header, Role::Metadata, Role::Index, Role::Statistics, Role::Data, Role::Padding, Role::Gap];
 
-/// Pieces beyond this are not asked for their encodings.
+/// Encodings are shown for up to this many chunks.
 const MAX_CHUNKS: usize = 500_000;
 
 /// The page of a container.
@@ -57,7 +57,7 @@ pub(super) fn page(name: &str, container: &dyn Container, map: &LayoutMap) -> Re
     let roles: Vec<&str> = ROLES.iter().map(|role| role.name()).collect();
     let encodings = encodings(&container.chunks(Some(MAX_CHUNKS))?, &description);
     let data = json!({ "roles": roles, "names": names.list, "files": files, "encodings": encodings });
-    // A script element ends at the first "</", whatever its type.
+    // A script element ends at the first "</", regardless of its type.
     let data = data.to_string().replace('<', "\\u003c");
     Ok(filled(&[
         ("title", &escaped(name)),
@@ -68,7 +68,7 @@ pub(super) fn page(name: &str, container: &dyn Container, map: &LayoutMap) -> Re
     ]))
 }
 
-/// The page with its parts put in; what stands in a part is not looked at.
+/// The page with its parts inserted; the content of a part is not interpreted.
 fn filled(parts: &[(&str, &str)]) -> String {
     let mut out = String::new();
     let mut rest = PAGE;
@@ -86,7 +86,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Names of tables and columns, each kept once; 0 is none.
+/// Names of tables and columns, each stored once; 0 is none.
 struct Names {
     list: Vec<String>,
     numbers: std::collections::HashMap<String, usize>,
@@ -110,9 +110,9 @@ impl Names {
     }
 }
 
-/// Sizes by column and encoding, the largest first.
+/// Sizes by column and encoding, largest first.
 fn encodings(chunks: &[Value], description: &Description) -> Vec<Value> {
-    // Where all pieces of a column went through the same, its description says so once.
+    // If all chunks of a column have the same encoding, its description states it once.
     let columns = description.tables.iter().flat_map(|table| &table.columns);
     let filters: BTreeMap<&str, &Value> =
         columns.filter_map(|column| Some((column.name.as_str(), column.extra.get("filters")?))).collect();
@@ -128,7 +128,7 @@ fn encodings(chunks: &[Value], description: &Description) -> Vec<Value> {
         let mut parts: Vec<&str> =
             [word(&["encoding"]), word(&["compression", "codec"])].into_iter().flatten().collect();
         parts.extend(filters);
-        let encoding = if parts.is_empty() { "as it is".to_owned() } else { parts.join(", ") };
+        let encoding = if parts.is_empty() { "uncompressed".to_owned() } else { parts.join(", ") };
         let stored = number(&["stored_bytes", "compressed", "stored", "data_size", "bytes", "size"]);
         let stored = stored.unwrap_or_else(|| of_pages("compressed_size"));
         let raw =

@@ -19,18 +19,18 @@ Examples:
   tess sketch run.tet --json
   tess sketch plant.tsfile --pages
   tess sketch run.tet -o run.txt
-  tess sketch --html run.tet -o run.html     a page to look at, in one file")]
+  tess sketch --html run.tet -o run.html     a single HTML page")]
 #[allow(clippy::struct_excessive_bools, reason = "flags")]
 pub(crate) struct Sketch {
-    /// The container; with --html also the page to write
+    /// Container; with --html also the page to write
     #[arg(required = true, num_args = 1..=2, value_name = "URI")]
     paths: Vec<String>,
 
-    /// As a page with drawings: one file that needs no network
+    /// Write an HTML page with drawings: one file that needs no network
     #[arg(long, conflicts_with = "json")]
     html: bool,
 
-    /// Go down to the pages inside chunks (TsFile); without it the map ends at chunks with their number of pages
+    /// Descend to the pages inside chunks (TsFile) [default: the map ends at chunks with their number of pages]
     #[arg(long)]
     pages: bool,
 
@@ -38,11 +38,11 @@ pub(crate) struct Sketch {
     #[arg(short, value_name = "FILE")]
     output: Option<String>,
 
-    /// Replace FILE if it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     force: bool,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -50,7 +50,7 @@ pub(crate) struct Sketch {
     read: ReadArgs,
 }
 
-/// How deep chunks lie: in their groups.
+/// The depth of chunks: inside their groups.
 const CHUNK_DEPTH: u8 = 1;
 
 impl Sketch {
@@ -59,9 +59,8 @@ impl Sketch {
             ([uri], output) => (uri, output.as_deref()),
             ([uri, page], None) if self.html => (uri, Some(page.as_str())),
             _ => {
-                return Err(
-                    Error::invalid("one container is drawn at a time").hint("name the output with -o FILE")
-                );
+                return Err(Error::invalid("only one container can be drawn at a time")
+                    .hint("set the output with -o FILE"));
             }
         };
         let opened = self.read.open(uri, None)?;

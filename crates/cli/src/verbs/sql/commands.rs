@@ -10,22 +10,22 @@ use super::output::Output;
 use crate::forms::Form;
 use crate::out;
 
-/// What comes after a command.
+/// What to do after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Go,
     Quit,
 }
 
-/// The commands, with what follows them and what they do.
+/// The commands, with their arguments and descriptions.
 pub(super) const COMMANDS: [(&str, &str, &str); 7] = [
     (".tables", "[FILE]", "the registered tables, or those inside a file"),
     (".schema", "TABLE|FILE", "the columns of a table"),
-    (".mode", "table|csv|jsonl|json", "the form of answers"),
-    (".rows", "N", "how many rows a table shows"),
-    (".timer", "on|off", "whether the time is shown"),
+    (".mode", "table|csv|jsonl|json", "the output form"),
+    (".rows", "N", "the number of rows shown"),
+    (".timer", "on|off", "whether times are shown"),
     (".help", "", "this list"),
-    (".quit", "", "leave; so does Ctrl-D"),
+    (".quit", "", "quit, like Ctrl-D"),
 ];
 
 /// Runs one command.
@@ -60,7 +60,9 @@ fn help() -> String {
     for (name, rest, what) in COMMANDS {
         let _ = writeln!(text, "  {:<28} {what}", format!("{name} {rest}"));
     }
-    text.push_str("\nStatements end with a semicolon and may span lines. Ctrl-C stops the one that runs.\n");
+    text.push_str(
+        "\nStatements end with a semicolon and may span lines. Ctrl-C stops the running statement.\n",
+    );
     text
 }
 
@@ -75,7 +77,7 @@ fn tables(session: &Session, output: &Output, file: &str) -> Result<()> {
     if file.is_empty() {
         let names = session.table_names();
         if names.is_empty() {
-            out::note("no table is registered; files are named in quotes: SELECT * FROM 'run.tet'");
+            out::note("no tables are registered; quote file names: SELECT * FROM 'run.tet'");
         }
         return names.iter().try_for_each(|name| out::print(&format!("{name}\n")));
     }
@@ -89,7 +91,9 @@ fn tables(session: &Session, output: &Output, file: &str) -> Result<()> {
 
 fn schema(session: &Session, output: &Output, name: &str) -> Result<()> {
     if name.is_empty() {
-        return Err(Error::invalid("which table?").hint("write .schema TABLE or .schema FILE"));
+        return Err(
+            Error::invalid(".schema needs a table or a file").hint("use .schema TABLE or .schema FILE")
+        );
     }
     let quoted = match name {
         name if name.starts_with(['\'', '"']) => name.to_owned(),
@@ -111,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_and_unknown_commands_are_told_apart() {
+    fn modes_and_unknown_commands_are_distinguished() {
         assert_eq!(mode("CSV").unwrap().name(), "csv");
         assert!(mode("parquet").is_err());
         assert!(help().contains(".timer on|off"));

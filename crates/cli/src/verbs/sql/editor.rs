@@ -1,4 +1,4 @@
-//! What helps while a statement is typed: it goes on until its semicolon, and Tab completes.
+//! Editing support: a statement continues until its semicolon, and Tab completes.
 
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::highlight::Highlighter;
@@ -91,7 +91,7 @@ impl Completer for Assistant {
 
     fn complete(&self, line: &str, position: usize, context: &Context<'_>) -> Result<(usize, Vec<Pair>)> {
         let before = line.get(..position).unwrap_or(line);
-        // Inside a quoted name it is files that are meant.
+        // Inside quotes, files are completed.
         if let Some(start) = open_quote(before) {
             let (at, pairs) =
                 self.files.complete(before.get(start..).unwrap_or(""), position - start, context)?;
@@ -110,7 +110,7 @@ impl Completer for Assistant {
     }
 }
 
-/// Where the last quote begins that is not closed.
+/// The position of the last unclosed quote.
 fn open_quote(text: &str) -> Option<usize> {
     let mut open = None;
     for (i, c) in text.char_indices() {

@@ -19,7 +19,7 @@ use crate::args::{ReadArgs, ResourceArgs};
 use crate::forms::Form;
 use crate::{Outcome, signals};
 
-/// Query files with SQL, join them across formats, write the answer to any format
+/// Query files with SQL, join them across formats, write the result in any format
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,11 +31,11 @@ Examples:
   tess sql -f report.sql --json
   tess sql                                  an interactive shell; .help inside
 
-A quoted name after FROM is a file, a folder or a pattern; #NAME picks a table inside it. Parquet, CSV, JSON lines and
-Arrow files are read as well. tess_tables('f'), tess_chunks('f'), tess_layout('f') and search('f', 'words', 10) are
-tables too. docs/guides/sql.md has more.")]
+A quoted name after FROM is a file, a folder or a pattern; #NAME selects a table in it. Parquet,
+CSV, JSON lines and Arrow files are supported as well. tess_tables('f'), tess_chunks('f'),
+tess_layout('f') and search('f', 'words', 10) are also tables. See docs/guides/sql.md.")]
 pub(crate) struct Sql {
-    /// The statements, separated by semicolons, and dot commands on lines of their own; without them a shell starts
+    /// Statements, separated by semicolons, and dot commands on separate lines [default: start a shell]
     #[arg(conflicts_with = "file")]
     query: Option<String>,
 
@@ -43,20 +43,20 @@ pub(crate) struct Sql {
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Make a file a table of this name; may be repeated
+    /// Register a file as a table with this name; repeatable
     #[arg(short, long = "table", value_name = "NAME=URI", value_parser = parse_table)]
     tables: Vec<(String, String)>,
 
-    /// The form of the output; json, arrow and parquet hold the answer of the last statement only [default: by the name
-    /// of -o FILE, else table]
+    /// Output form; json, arrow and parquet contain the result of the last statement only [default: from the name of -o
+    /// FILE, else table]
     #[arg(long = "as", value_name = "FORM", value_parser = Form::parser_with_json())]
     form: Option<Form>,
 
-    /// Write the answer of the last statement to FILE instead of standard output
+    /// Write the result of the last statement to FILE instead of standard output
     #[arg(short, value_name = "FILE")]
     output: Option<String>,
 
-    /// Replace FILE if it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     force: bool,
 
@@ -64,7 +64,7 @@ pub(crate) struct Sql {
     #[arg(long, value_name = "N", default_value_t = output::SCREEN_ROWS)]
     rows: usize,
 
-    /// The same as --as json; errors as JSON too
+    /// Print JSON, as --as json does, including errors
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -79,9 +79,9 @@ impl Sql {
     pub(crate) fn run(self) -> Result<Outcome> {
         if self.read.format.is_some() {
             return Err(Error::invalid(
-                "--format does not apply to SQL, where every file may be of another format",
+                "--format does not apply to SQL, because every file may have another format",
             )
-            .hint("write CREATE EXTERNAL TABLE t STORED AS FORMAT LOCATION 'file'"));
+            .hint("use CREATE EXTERNAL TABLE t STORED AS FORMAT LOCATION 'file'"));
         }
         self.refuse_drawing()?;
         let (threads, memory) = self.resources.parts();
@@ -116,15 +116,15 @@ impl Sql {
         Ok(Outcome::Fine)
     }
 
-    /// A table that is drawn does not belong in a file whose name promises data.
+    /// Fails if a rendered table would be written to a file whose name states a data format.
     fn refuse_drawing(&self) -> Result<()> {
         let Some(name) = self.output.as_deref() else { return Ok(()) };
         let is_data = tesselle::format_by_extension(name).is_some();
         if self.form.is_some() || self.json || self.by_name().is_some() || !is_data {
             return Ok(());
         }
-        Err(Error::invalid(format!("-o does not write '{name}'"))
-            .hint(format!("write COPY (SELECT …) TO '{name}' instead")))
+        Err(Error::invalid(format!("-o cannot write '{name}'"))
+            .hint(format!("use COPY (SELECT …) TO '{name}' instead")))
     }
 
     fn by_name(&self) -> Option<Form> {
@@ -135,7 +135,7 @@ impl Sql {
         Form::of_file(name).ok().flatten()
     }
 
-    /// What to run; `None` where a person is to be asked.
+    /// The statements to run; `None` starts the shell.
     fn statements(&self) -> Result<Option<String>> {
         let mut text = String::new();
         match (&self.query, &self.file) {
@@ -157,8 +157,8 @@ impl Sql {
 
 fn parse_table(text: &str) -> std::result::Result<(String, String), String> {
     match text.split_once('=') {
-        // SQL reads names without quotes in lower case.
+        // SQL converts unquoted names to lower case.
         Some((name, uri)) if !name.is_empty() && !uri.is_empty() => Ok((name.to_lowercase(), uri.to_owned())),
-        _ => Err("write NAME=URI, e.g. plant=plant.tsfile#root.d1".to_owned()),
+        _ => Err("use NAME=URI, e.g. plant=plant.tsfile#root.d1".to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! Answers in the form that was asked for.
+//! Results in the requested form.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use super::render;
 use crate::forms::{self, Form, refuse_terminal};
 use crate::out;
 
-/// Rows a table on the screen shows when nothing else is said.
+/// Default number of rows shown on the screen.
 pub(super) const SCREEN_ROWS: usize = 40;
 
-/// Where answers go and how they look.
+/// The target and the form of results.
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) form: Option<Form>,
@@ -43,12 +43,12 @@ impl Output {
         }
     }
 
-    /// Whether several answers may follow each other: as text for people or line by line, not as one document.
+    /// Whether several results may follow each other: as readable text or line by line, not as one document.
     pub(super) fn holds_many(&self) -> bool {
         self.file.is_none() && self.is_lines()
     }
 
-    /// Writes one answer.
+    /// Writes one result.
     pub(super) fn write(&self, answer: Answer, started: Instant) -> Result<()> {
         if answer.schema().fields().is_empty() && !matches!(self.form(), Form::Json) {
             // A statement that only does something.
@@ -65,7 +65,7 @@ impl Output {
         }
     }
 
-    /// A table for the eye, cut to what fits a screen.
+    /// Shows a table, limited to one screen.
     fn show(&self, answer: Answer, started: Instant) -> Result<()> {
         let schema = answer.schema();
         let mut batches = Vec::new();
@@ -85,7 +85,7 @@ impl Output {
         let time = self.time(started);
         if count > self.rows {
             out::note(&format!(
-                "first {} rows{time}; --rows N shows more, --as csv|jsonl|json|arrow|parquet all",
+                "first {} rows{time}; --rows N shows more, --as csv|jsonl|json|arrow|parquet shows all",
                 self.rows
             ));
         } else {
@@ -117,7 +117,7 @@ fn human(time: Duration) -> String {
     if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") }
 }
 
-/// Lines of JSON as one array: what ends a line separates two elements.
+/// JSON lines as one array: the end of a line separates two elements.
 struct JsonArray {
     inner: Box<dyn Staged>,
     state: State,
@@ -138,7 +138,7 @@ impl Staged for JsonArray {
                 State::LineEnded => self.inner.write(b",\n")?,
                 State::InLine => {}
             }
-            // Text never holds a line end of its own: JSON escapes it.
+            // A string never contains a raw line feed: JSON escapes it.
             let ended = line.strip_suffix(b"\n");
             self.inner.write(ended.unwrap_or(line))?;
             self.state = if ended.is_some() { State::LineEnded } else { State::InLine };

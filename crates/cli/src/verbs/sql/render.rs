@@ -1,4 +1,4 @@
-//! A table for the eye: types under the names, as wide as the screen and no wider.
+//! Rendered tables: types under the names, at most as wide as the screen.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -9,10 +9,10 @@ use arrow_schema::{DataType, SchemaRef};
 use tesselle::Result;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Text is not cut to less than this.
+/// Cells are not truncated below this width.
 const LEAST_WIDTH: usize = 12;
 
-/// The width of the terminal; `None` where there is none.
+/// The width of the terminal; `None` without one.
 pub(super) fn screen_width() -> Option<usize> {
     if !std::io::stdout().is_terminal() {
         return None;
@@ -30,7 +30,7 @@ struct Column {
 }
 
 impl Column {
-    /// What stands for columns that are left out.
+    /// The placeholder for hidden columns.
     fn gap(rows: usize) -> Self {
         let dots = || "…".to_owned();
         Self { name: dots(), kind: dots(), cells: vec![dots(); rows], width: 1, number: false }
@@ -43,7 +43,7 @@ impl Column {
     }
 }
 
-/// Draws the rows; columns beyond `width` are cut, then left out.
+/// Renders the rows; columns that exceed `width` are truncated, then hidden.
 pub(super) fn render(schema: &SchemaRef, batches: &[RecordBatch], width: Option<usize>) -> Result<String> {
     if is_plan(schema) {
         return plans(batches);
@@ -72,7 +72,7 @@ pub(super) fn render(schema: &SchemaRef, batches: &[RecordBatch], width: Option<
     }
     line(&mut text, ["└", "┴", "┘"]);
     if hidden > 0 {
-        let _ = writeln!(text, "{hidden} of {} columns do not fit", schema.fields().len());
+        let _ = writeln!(text, "{hidden} of {} columns are hidden", schema.fields().len());
     }
     Ok(text)
 }
@@ -95,8 +95,8 @@ fn columns(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Vec<Column>> {
     Ok(columns)
 }
 
-/// Brings the columns to `width`: first the widest texts are cut, then columns left out from the middle. Returns how
-/// many were.
+/// Fits the columns into `width`: first the widest cells are truncated, then columns in the middle are hidden. Returns
+/// how many.
 fn squeeze(columns: &mut Vec<Column>, width: usize) -> usize {
     let total = |columns: &[Column]| columns.iter().map(|column| column.width + 3).sum::<usize>() + 1;
     while total(columns) > width {
@@ -104,7 +104,7 @@ fn squeeze(columns: &mut Vec<Column>, width: usize) -> usize {
         let widest =
             columns.iter_mut().filter(|c| !c.number && c.width > LEAST_WIDTH).max_by_key(|c| c.width);
         let Some(column) = widest else { break };
-        // Not below the next widest at once: they shrink together.
+        // Not below the next widest at once, so that they shrink together.
         column.width -= excess.min(column.width - LEAST_WIDTH).min(column.width.div_ceil(4));
     }
     let all = columns.len();
@@ -122,7 +122,7 @@ fn squeeze(columns: &mut Vec<Column>, width: usize) -> usize {
     hidden
 }
 
-/// Cuts text to a width.
+/// Truncates a cell to a width.
 fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -153,7 +153,7 @@ fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// EXPLAIN answers with text of many lines, which is best left as it is.
+/// EXPLAIN returns text of many lines, which is shown unchanged.
 fn is_plan(schema: &SchemaRef) -> bool {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     names == ["plan_type", "plan"]
@@ -186,10 +186,10 @@ mod tests {
 
     fn sample(columns: usize) -> RecordBatch {
         let numbers = Arc::new(Int64Array::from(vec![Some(1), None])) as ArrayRef;
-        let texts = Arc::new(StringArray::from(vec!["a longer text than fits", "日本\nx"])) as ArrayRef;
+        let strings = Arc::new(StringArray::from(vec!["a longer text than fits", "日本\nx"])) as ArrayRef;
         RecordBatch::try_from_iter(
             (0..columns).map(|i| {
-                (format!("c{i}"), if i % 2 == 0 { Arc::clone(&numbers) } else { Arc::clone(&texts) })
+                (format!("c{i}"), if i % 2 == 0 { Arc::clone(&numbers) } else { Arc::clone(&strings) })
             }),
         )
         .unwrap()

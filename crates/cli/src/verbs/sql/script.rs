@@ -15,11 +15,11 @@ enum Part {
     Command(String),
 }
 
-/// Runs a script. All of it is parsed before the first statement runs.
+/// Runs a script. It is parsed completely before the first statement runs.
 pub(super) fn run(session: &Session, text: &str, output: &mut Output) -> Result<()> {
     let parts = parse(session, text)?;
     if parts.is_empty() {
-        return Err(Error::invalid("there is no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5"));
+        return Err(Error::invalid("the input has no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5"));
     }
     let last = parts.iter().rposition(|part| matches!(part, Part::Statement(_)));
     for (i, part) in parts.into_iter().enumerate() {
@@ -31,7 +31,7 @@ pub(super) fn run(session: &Session, text: &str, output: &mut Output) -> Result<
             }
             Part::Statement(statement) => {
                 let started = Instant::now();
-                // How many rows were copied is news for people only.
+                // The number of copied rows is shown to people only.
                 let is_news = matches!(statement, Statement::CopyTo(_)) && !output.is_table();
                 let shown = Some(i) == last || output.holds_many() && !is_news;
                 let answer = session.run(statement)?;
@@ -65,7 +65,8 @@ fn parse(session: &Session, text: &str) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// Whether no statement is open: there is none, or the last one has its semicolon, outside of quotes and comments.
+/// Whether no statement is incomplete: there is none, or the last one ends with a semicolon outside quotes and
+/// comments.
 pub(super) fn is_complete(text: &str) -> bool {
     let mut chars = text.chars().peekable();
     let mut ended = true;

@@ -17,7 +17,7 @@ use crate::words::word_in_sql;
 /// Statements that are remembered.
 const HISTORY: usize = 2000;
 
-/// Reads statements and dot commands until the person leaves.
+/// Reads statements and dot commands until the user quits.
 pub(super) fn run(session: &Session, output: &mut Output) -> Result<()> {
     let config = Config::builder()
         .max_history_size(HISTORY)
@@ -29,11 +29,11 @@ pub(super) fn run(session: &Session, output: &mut Output) -> Result<()> {
     editor.set_helper(Some(Assistant::new(session)));
     let history = history_file();
     if let Some(path) = &history {
-        // There is none the first time.
+        // The file does not exist the first time.
         let _ = editor.load_history(path);
     }
     out::note(&format!(
-        "tess {}: statements end with ';', .help lists commands, .quit leaves",
+        "tess {}: statements end with ';', .help lists commands, .quit quits",
         env!("CARGO_PKG_VERSION")
     ));
     loop {
@@ -51,7 +51,7 @@ pub(super) fn run(session: &Session, output: &mut Output) -> Result<()> {
         }
     }
     if let Some(path) = &history {
-        // A history that cannot be kept is no reason to fail.
+        // Failing to save the history is not an error.
         let _ = std::fs::create_dir_all(path.parent().unwrap_or(path));
         let _ = editor.save_history(path);
     }

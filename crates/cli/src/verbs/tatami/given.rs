@@ -1,11 +1,11 @@
-//! What a tool was given: a tatami file or folder, or something else that is named in the refusal.
+//! The input of a tatami tool: a tatami file or folder; other formats are reported.
 
 use tesselle::core::{Confidence, Probe};
 use tesselle::tatami::Tatami;
 use tesselle::{Error, Format, Location, Result, Uri, formats};
 
-/// The location of a file or folder that may be tatami. A file of another format is refused with what it is; one that
-/// is nothing known is left to the reader, which says what is wrong with it.
+/// The location of a file or folder that may be tatami. A file of another known format is an error that names the
+/// format; an unknown one is left to the reader, which reports what is wrong.
 pub(crate) fn location(uri: &str) -> Result<Location> {
     let location = Uri::parse(uri)?.location;
     if let Some(format) = other_format(&location)? {
@@ -19,14 +19,14 @@ pub(crate) fn location(uri: &str) -> Result<Location> {
     Ok(location)
 }
 
-/// The format of a location, where that is certain and not tatami.
+/// The format of a location, if it is certain and not tatami.
 fn other_format(location: &Location) -> Result<Option<&'static str>> {
     if !location.exists()? {
         return Ok(None);
     }
     let probe = Probe::of(location)?;
     let by_content = formats().iter().find(|format| format.sniff(&probe) == Confidence::Content);
-    // Text files have nothing but their names.
+    // Text files are recognized only by name.
     let by_name = || {
         let text = formats().iter().filter(|format| format.capabilities().infers_types);
         text.into_iter().find(|format| format.sniff(&probe) == Confidence::Name)

@@ -1,4 +1,4 @@
-//! `tess tatami`: what only tatami files have.
+//! `tess tatami`: tatami-specific tools.
 
 pub(crate) mod given;
 mod rows;
@@ -27,7 +27,7 @@ pub(crate) struct TatamiVerb {
     #[command(subcommand)]
     tool: Tool,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
@@ -42,24 +42,24 @@ enum Tool {
     /// Manage a folder of files as one collection
     #[command(subcommand, after_help = "Example:\n  tess tatami collection list crawl")]
     Collection(CollectionTool),
-    /// Delete documents of a search segment for good
+    /// Permanently delete documents of a search segment
     #[command(after_help = "\
 Examples:
   tess tatami delete pages.tatami --id d07 --id d08
   tess tatami delete pages.tatami --where \"url = 'https://example.org/'\"
   tess tatami delete crawl --id d07
 
-Deletions of several processes follow each other. Deleted documents are no rows any more; their bytes stay in the
+Concurrent deletions are serialized. Deleted documents are no longer rows; their bytes stay in the
 file until the segment is merged.")]
     Delete {
-        /// The segment, which is replaced in one step, or a collection of segments
+        /// Segment, which is replaced atomically, or a collection of segments
         segment: String,
 
-        /// The id of a document; may be repeated
+        /// Id of a document; repeatable
         #[arg(long, value_name = "DOC_ID")]
         id: Vec<String>,
 
-        /// All documents whose stored columns fulfil this SQL condition
+        /// All documents whose stored columns satisfy this SQL condition
         #[arg(long = "where", value_name = "EXPR", conflicts_with = "id")]
         condition: Option<Predicate>,
     },
@@ -67,51 +67,51 @@ file until the segment is merged.")]
 
 #[derive(Debug, Subcommand)]
 enum CollectionTool {
-    /// Add files that lie inside the folder
+    /// Add files inside the folder
     #[command(after_help = "Example:\n  tess tatami collection add crawl a.tatami b.tatami")]
     Add {
-        /// The folder
+        /// Folder
         folder: String,
-        /// The files, by their paths inside the folder
+        /// Files, by their paths inside the folder
         #[arg(required = true)]
         files: Vec<String>,
     },
-    /// Take files out of the collection; they stay on disk
+    /// Remove files from the collection; they stay on disk
     #[command(after_help = "Example:\n  tess tatami collection remove crawl a.tatami")]
     Remove {
-        /// The folder
+        /// Folder
         folder: String,
-        /// The files
+        /// Files
         #[arg(required = true)]
         files: Vec<String>,
     },
     /// List the files with their rows, sizes and key ranges
     #[command(after_help = "Example:\n  tess tatami collection list crawl")]
     List {
-        /// The folder, or a manifest
+        /// Folder, or a manifest
         folder: String,
     },
     /// Rewrite the manifest as one entry per file
     #[command(after_help = "Example:\n  tess tatami collection compact crawl")]
     Compact {
-        /// The folder
+        /// Folder
         folder: String,
     },
-    /// Merge files into a new one, sorted by their key, and swap them for it
+    /// Merge files into a new one, sorted by their key, and replace them by it
     ///
     /// Search segments become one search segment, without the deleted documents.
     #[command(after_help = "Example:\n  tess tatami collection merge crawl all.tatami a.tatami b.tatami")]
     Merge {
-        /// The folder
+        /// Folder
         folder: String,
-        /// The new file, by its path inside the folder
+        /// New file, by its path inside the folder
         output: String,
-        /// The files to merge [default: all]
+        /// Files to merge [default: all]
         files: Vec<String>,
-        /// Replace the new file if it exists and is no member
+        /// Overwrite the new file if it exists and is not a member
         #[arg(long)]
         force: bool,
-        /// A setting of the new file, e.g. level=9; may be repeated
+        /// Setting of the new file, e.g. level=9; repeatable
         #[arg(long = "set", value_name = "NAME=VALUE")]
         settings: Vec<String>,
     },
@@ -127,14 +127,14 @@ impl TatamiVerb {
                 let deletion = match condition {
                     Some(predicate) => Deletion::Where(predicate.clone()),
                     None if id.is_empty() => {
-                        return Err(Error::invalid("nothing says which documents to delete")
+                        return Err(Error::invalid("no documents to delete are given")
                             .hint("add --id DOC_ID or --where EXPR"));
                     }
                     None => Deletion::Ids(id.iter().map(|id| id.clone().into_bytes()).collect()),
                 };
                 let location = given::location(segment)?;
                 let deleted = delete(&location, &location, &deletion, true, &self.resources.driver()?)?;
-                self.tell(
+                self.report(
                     &json!({ "deleted": deleted.deleted, "live": deleted.live }),
                     &format!("{} documents deleted, {} live\n", deleted.deleted, deleted.live),
                 )
@@ -142,7 +142,7 @@ impl TatamiVerb {
         }
     }
 
-    fn tell(&self, object: &Value, text: &str) -> Result<Outcome> {
+    fn report(&self, object: &Value, text: &str) -> Result<Outcome> {
         if self.json {
             out::print_json(object)?;
         } else {
@@ -158,19 +158,19 @@ impl TatamiVerb {
             CollectionTool::Add { folder, files } => {
                 let paths: Vec<&str> = files.iter().map(String::as_str).collect();
                 open(folder)?.add(&paths)?;
-                self.tell(&json!({ "added": files }), &format!("{} added\n", names(files)))
+                self.report(&json!({ "added": files }), &format!("{} added\n", names(files)))
             }
             CollectionTool::Remove { folder, files } => {
                 let paths: Vec<&str> = files.iter().map(String::as_str).collect();
                 open(folder)?.remove(&paths)?;
-                self.tell(&json!({ "removed": files }), &format!("{} removed\n", names(files)))
+                self.report(&json!({ "removed": files }), &format!("{} removed\n", names(files)))
             }
             CollectionTool::List { folder } => self.list(folder),
             CollectionTool::Compact { folder } => {
                 let mut collection = open(folder)?;
                 collection.compact()?;
                 let members = collection.members().len();
-                self.tell(&json!({ "members": members }), &format!("{members} files\n"))
+                self.report(&json!({ "members": members }), &format!("{members} files\n"))
             }
             CollectionTool::Merge { folder, output, files, force, settings } => {
                 let mut collection = open(folder)?;
@@ -184,7 +184,7 @@ impl TatamiVerb {
                     &self.resources.driver()?,
                 )?;
                 let (rows, bytes) = (merged.summary.rows, merged.summary.bytes);
-                self.tell(
+                self.report(
                     &json!({ "output": output, "rows": rows, "bytes": bytes }),
                     &format!("{output}: {} rows, {}\n", format::count(rows), format::bytes(bytes)),
                 )
@@ -196,7 +196,7 @@ impl TatamiVerb {
         let description = Tatami.open(&given::location(folder)?, &OpenOptions::default())?.describe()?;
         let Some(members) = description.extra.get("members") else {
             return Err(Error::invalid(format!("'{folder}' is not a collection"))
-                .hint("name a folder with tatami.manifest"));
+                .hint("use a folder with tatami.manifest"));
         };
         let right = Align::Right;
         let mut table = TextTable::new(&[
@@ -219,6 +219,6 @@ impl TatamiVerb {
             let (path, column) = (word("path"), word("sort_column"));
             table.row([path, number("rows"), number("bytes"), number("tier"), column, key(0), key(1)]);
         }
-        self.tell(&json!({ "members": members }), &table.render(""))
+        self.report(&json!({ "members": members }), &table.render(""))
     }
 }

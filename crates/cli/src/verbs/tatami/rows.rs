@@ -24,13 +24,13 @@ Examples:
   tess tatami lookup crawl.tatami https://example.org/ --columns title,status --json
   tess tatami lookup crawl/ https://example.org/
 
-The file must be sorted by a key; of equal keys the first row is found. In a folder with tatami.manifest only
-the files whose key range holds the key are opened.")]
+The file must be sorted by a key; of equal keys the first row is found. In a folder with
+tatami.manifest only the files whose key range contains the key are opened.")]
 pub(crate) struct Lookup {
-    /// A file, or a collection
+    /// File, or a collection
     uri: String,
 
-    /// The value of the sort key
+    /// Value of the sort key
     #[arg(allow_hyphen_values = true)]
     key: String,
 
@@ -47,17 +47,17 @@ Examples:
   tess tatami take crawl.tatami 17 --columns url,title --json
   tess tatami take crawl.tatami 17 --blob body -o page.html")]
 pub(crate) struct Take {
-    /// The file
+    /// File
     file: String,
 
-    /// Numbers from 0, and ranges lo:hi, half open; rows come out in this order
+    /// Row numbers from 0, and ranges lo:hi, half open; rows are printed in this order
     rows: String,
 
     /// Only these columns, in this order [default: all]
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "blob")]
     columns: Option<Vec<String>>,
 
-    /// The bytes of this column in the one row, as they are
+    /// Write the raw bytes of this column of a single row
     #[arg(long, value_name = "COLUMN")]
     blob: Option<String>,
 
@@ -65,12 +65,12 @@ pub(crate) struct Take {
     #[arg(short, long = "out", value_name = "FILE")]
     output: Option<String>,
 
-    /// Replace FILE if it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     force: bool,
 }
 
-/// Rows that one call may name: they are held in memory.
+/// Maximum rows per call: they are kept in memory.
 const MOST: u64 = 1_000_000;
 
 impl Lookup {
@@ -116,7 +116,7 @@ impl Lookup {
         let key = collection.open_member(sorted)?.parse_key(&self.key)?;
         let Some((path, row)) = collection.lookup(&key)? else { return Ok(None) };
         let member = collection.members().iter().find(|member| member.path == path);
-        let member = member.ok_or_else(|| Error::internal("a member that is not listed"))?;
+        let member = member.ok_or_else(|| Error::internal("a member is not listed"))?;
         Ok(Some((collection.open_member(member)?, Some(path), row)))
     }
 }
@@ -153,7 +153,7 @@ impl Take {
 
     fn blob(&self, file: &File, column: &str, rows: &[u64], json: bool) -> Result<Outcome> {
         let [row] = rows else {
-            return Err(Error::invalid("--blob takes one row").hint("name its number"));
+            return Err(Error::invalid("--blob takes one row").hint("give its number"));
         };
         let batch = file.take(&[*row], Some(&[column]))?;
         let array = batch.column(0);
@@ -164,12 +164,12 @@ impl Take {
             (Some(binary), _) => binary.value(0),
             (_, Some(text)) => text.value(0).as_bytes(),
             _ => {
-                return Err(Error::invalid(format!("column '{column}' holds neither blobs nor text")));
+                return Err(Error::invalid(format!("column '{column}' contains neither blobs nor strings")));
             }
         };
         if json && self.output.is_none() {
             return Err(Error::invalid("bytes and JSON cannot share standard output")
-                .hint("name a file for the bytes with -o FILE"));
+                .hint("write the bytes to a file with -o FILE"));
         }
         let mut target = out::target(self.output.as_deref(), self.force)?;
         target.write(bytes)?;
@@ -181,7 +181,7 @@ impl Take {
     }
 }
 
-/// Single rows need no threads of their own.
+/// Single rows need no extra threads.
 fn driver() -> Result<Driver> {
     Driver::new(&DriverOptions { threads: Some(1), memory: None })
 }
@@ -193,7 +193,7 @@ fn names(columns: Option<&Vec<String>>) -> Option<Vec<&str>> {
 /// `17,4,100:103`
 fn parse_rows(text: &str) -> Result<Vec<u64>> {
     let refuse = || {
-        Error::invalid(format!("'{text}' does not name rows")).hint("write numbers and ranges: 17,4,100:103")
+        Error::invalid(format!("'{text}' is not a list of rows")).hint("use numbers and ranges: 17,4,100:103")
     };
     let number = |text: &str| text.trim().parse::<u64>().map_err(|_| refuse());
     let mut rows = Vec::new();
@@ -203,7 +203,7 @@ fn parse_rows(text: &str) -> Result<Vec<u64>> {
             None => number(part).map(|row| (row, row.saturating_add(1)))?,
         };
         if end.saturating_sub(start).saturating_add(rows.len() as u64) > MOST {
-            return Err(Error::limit(format!("more than {MOST} rows are named"))
+            return Err(Error::limit(format!("more than {MOST} rows are requested"))
                 .hint("'tess cat' streams any number of rows"));
         }
         rows.extend(start..end);
@@ -225,7 +225,7 @@ fn objects(batch: &RecordBatch) -> Result<Vec<Value>> {
     bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(parse).collect()
 }
 
-/// Text that is not meant for a file.
+/// An in-memory output.
 struct Memory(Arc<Mutex<Vec<u8>>>);
 
 impl Staged for Memory {

@@ -1,4 +1,4 @@
-//! `tess tsfile read`: records as they are met, in bounded memory.
+//! `tess tsfile read`: prints records as they are read, in bounded memory.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use tesselle::{Error, Result, Uri};
 use super::word;
 use crate::out;
 
-/// Prints the records of a file front to back.
+/// Prints the records of a file from start to end.
 pub(super) fn dump(path: &str, points: bool, json: bool) -> Result<()> {
     let location = Uri::parse(path)?.location;
     let mut out = out::target(None, false)?;
@@ -23,7 +23,7 @@ pub(super) fn dump(path: &str, points: bool, json: bool) -> Result<()> {
     out.commit()
 }
 
-/// One object, written while its records come in.
+/// One object, written while its records arrive.
 struct JsonDump<'a> {
     out: &'a mut dyn Staged,
     records: u64,
@@ -97,7 +97,7 @@ fn text_part(out: &mut dyn Staged, part: Dumped) -> Result<()> {
     out.write(text.as_bytes())
 }
 
-/// The facts of an object on a line, the values of its lists below, indented.
+/// The facts of an object on one line, the values of its lists below, indented.
 fn object_text(text: &mut String, object: &Map<String, Value>, depth: usize) {
     let plain = object.iter().filter(|(_, value)| !value.is_array());
     let facts: Vec<String> = plain.map(|(key, value)| format!("{key} {}", word(value))).collect();

@@ -1,4 +1,4 @@
-//! `tess tsfile`: what only TsFiles have.
+//! `tess tsfile`: TsFile-specific tools.
 
 mod dump;
 mod original;
@@ -27,34 +27,34 @@ pub(crate) struct TsFile {
     #[command(subcommand)]
     tool: Tool,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Tool {
-    /// Count, bounds, sum, first and last point of each series, from statistics where they cover the time
+    /// Count, bounds, sum, first and last point of each series, from statistics if they cover the time range
     #[command(after_help = "\
 Example:
   tess tsfile stats plant.tsfile --series root.plant.pump --from 1700000000000
 
-Only pages that statistics do not answer for are decoded: those at the edges of the time, with
-deletions, overlapped by others, with NaN, or in an encoding that may lose digits. Bounds leave NaN
-out. The sum is exact for INT32, else a double as statistics keep it.")]
+Only pages that statistics do not cover are decoded: those at the ends of the time range, with
+deletions, overlapped by others, with NaN, or in a lossy encoding. Bounds exclude
+NaN. The sum is exact for INT32, else a double as in statistics.")]
     Stats {
-        /// The file or data directory
+        /// File or data directory
         path: String,
 
-        /// Only this series or device, by its dotted path; may be repeated [default: all]
+        /// Only this series or device, by its dotted path; repeatable [default: all]
         #[arg(long, value_name = "PATH")]
         series: Vec<String>,
 
-        /// The first time that counts, as it is stored
+        /// First time to include, as stored
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         from: Option<i64>,
 
-        /// The last time that counts
+        /// Last time to include
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         to: Option<i64>,
 
@@ -64,26 +64,26 @@ out. The sum is exact for INT32, else a double as statistics keep it.")]
     /// Show the time range of each device, from .tsfile.resource files
     #[command(after_help = "Example:\n  tess tsfile resource data/sequence/root.sg/1.tsfile.resource")]
     Resource {
-        /// A resource file, or a folder with such files
+        /// Resource file, or a folder with such files
         path: String,
     },
-    /// List the files of a data directory in the order in which their points count
+    /// List the files of a data directory in order of precedence
     #[command(after_help = "Example:\n  tess tsfile data-dir data")]
     DataDir {
-        /// The folder with sequence and unsequence
+        /// Folder with sequence and unsequence
         path: String,
     },
-    /// Dump a file front to back: chunk groups, chunks, pages, and their points on request
+    /// Dump a file from start to end: chunk groups, chunks, pages, and their points on request
     #[command(after_help = "Example:\n  tess tsfile read plant.tsfile --points")]
     Read {
-        /// The file; one that was cut off is printed up to there
+        /// File to dump; a truncated file is dumped up to the cut
         path: String,
 
         /// Also decode and list the points of every page
         #[arg(long)]
         points: bool,
     },
-    /// Delete points of series: the deletion is noted next to the file, as IoTDB does
+    /// Delete points of series: the deletion is recorded next to the file, as in IoTDB
     #[command(after_help = "\
 Examples:
   tess tsfile delete plant.tsfile --series root.plant.pump.speed --to 1700000000000
@@ -92,18 +92,18 @@ Examples:
 The file itself is not changed. Reads apply the deletion; 'tess convert' and
 'tess tsfile compact' write files without the deleted points.")]
     Delete {
-        /// The file, or a data directory
+        /// File, or a data directory
         path: String,
 
-        /// The series, by its dotted path; * stands for one node, ** for one or more
+        /// Series, by its dotted path; * matches one node, ** one or more
         #[arg(long, value_name = "PATH", required_unless_present = "table", conflicts_with = "table")]
         series: Option<String>,
 
-        /// The table (version 4)
+        /// Table (version 4)
         #[arg(long)]
         table: Option<String>,
 
-        /// Only rows with this value of a tag; may be repeated
+        /// Only rows with this value of a tag; repeatable
         #[arg(long, value_name = "NAME=VALUE", requires = "table")]
         tag: Vec<String>,
 
@@ -111,11 +111,11 @@ The file itself is not changed. Reads apply the deletion; 'tess convert' and
         #[arg(long, value_delimiter = ',', requires = "table")]
         columns: Vec<String>,
 
-        /// The first time that is deleted [default: from the start]
+        /// First time to delete [default: from the start]
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         from: Option<i64>,
 
-        /// The last time that is deleted [default: to the end]
+        /// Last time to delete [default: to the end]
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         to: Option<i64>,
     },
@@ -124,19 +124,19 @@ The file itself is not changed. Reads apply the deletion; 'tess convert' and
 Example:
   tess tsfile compact data all.tsfile
 
-Of two points of a series at one time the later one is kept. The source is not changed.")]
+Of two points of a series with the same time, the later one is kept. The source is not changed.")]
     Compact {
-        /// The data directory, or a file with deletions next to it
+        /// Data directory, or a file with deletions next to it
         path: String,
 
-        /// The file that is written, with OUTPUT.resource next to it
+        /// File to write, with OUTPUT.resource next to it
         output: String,
 
-        /// A setting of the written file, e.g. version=4; may be repeated
+        /// Setting of the output, e.g. version=4; repeatable
         #[arg(long = "set", value_name = "NAME=VALUE")]
         settings: Vec<String>,
 
-        /// Replace OUTPUT if it exists
+        /// Overwrite OUTPUT if it exists
         #[arg(long)]
         force: bool,
 
@@ -146,10 +146,10 @@ Of two points of a series at one time the later one is kept. The source is not c
     /// Print the sketch of a file as IoTDB's tool of this name does, and save it
     #[command(after_help = "Example:\n  tess tsfile print-tsfile-sketch plant.tsfile")]
     PrintTsfileSketch {
-        /// The file
+        /// File
         path: String,
 
-        /// Where the sketch is saved; a file of this name is replaced
+        /// Path of the saved sketch; an existing file is overwritten
         #[arg(default_value = original::SKETCH_FILE)]
         out: String,
 
@@ -163,7 +163,7 @@ Example:
 
 Times are printed in the time zone of the machine; TZ sets another one.")]
     PrintTsfileResourceFiles {
-        /// A resource file, or a folder with such files
+        /// Resource file, or a folder with such files
         path: String,
     },
     /// Print the tree of data directories as IoTDB's tool of this name does, and save it
@@ -177,7 +177,7 @@ Times are printed in the time zone of the machine; TZ sets another one.")]
         #[arg(value_name = "DIR,…")]
         directories: String,
 
-        /// Where the overview is saved; a file of this name is replaced
+        /// Path of the saved overview; an existing file is overwritten
         #[arg(default_value = original::OVERVIEW_FILE)]
         out: String,
     },
@@ -228,7 +228,7 @@ impl Tool {
             (None, Some(table)) => {
                 let pair = |pair: &String| {
                     let (name, value) = pair.split_once('=').ok_or_else(|| {
-                        Error::invalid(format!("tag '{pair}' has no value")).hint("write NAME=VALUE")
+                        Error::invalid(format!("tag '{pair}' has no value")).hint("use NAME=VALUE")
                     })?;
                     Ok((name.to_owned(), value.to_owned()))
                 };
@@ -258,7 +258,7 @@ impl Tool {
 }
 
 fn deleted_text(answer: &Value) -> String {
-    format!("deletions noted: {} series in {} files\n", answer["series"], answer["files"])
+    format!("deletions recorded: {} series in {} files\n", answer["series"], answer["files"])
 }
 
 fn compacted_text(answer: &Value) -> String {

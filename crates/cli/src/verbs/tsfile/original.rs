@@ -1,4 +1,4 @@
-//! The TsFile tools of IoTDB under their own names, with their own text.
+//! The TsFile tools of IoTDB under their own names, with their own output.
 
 use tesselle::core::Limits;
 use tesselle::tsfile::original::{self, Zone};
@@ -6,11 +6,11 @@ use tesselle::{Driver, Location, Result, Uri};
 
 use crate::out;
 
-/// Where the sketch goes unless OUT is given, as in the original.
+/// Default path of the sketch, as in the original.
 pub(super) const SKETCH_FILE: &str = "TsFile_sketch_view.txt";
-/// Where the overview goes unless OUT is given.
+/// Default path of the overview.
 pub(super) const OVERVIEW_FILE: &str = "IoTDB_data_dir_overview.txt";
-/// Bytes of a saved output that are printed at a time.
+/// Bytes of a saved output printed at a time.
 const COPY: u64 = 1 << 20;
 
 /// `print-tsfile-sketch`: saves the sketch and prints it.
@@ -43,7 +43,7 @@ pub(super) fn resources(path: &str) -> Result<()> {
     out.commit()
 }
 
-/// Writes the lines of a tool to a file, which is there only when all of them are.
+/// Writes the lines of a tool to a file, which appears only when all of them are written.
 fn save(output: &str, tool: impl FnOnce(&mut original::Line<'_>) -> Result<()>) -> Result<()> {
     let mut staged = Location::local(output)?.create(true)?;
     tool(&mut |text| {
@@ -67,7 +67,7 @@ fn print_saved(head: &str, output: &str) -> Result<()> {
     out.commit()
 }
 
-/// The zone of the machine: `TZ`, else what `/etc/localtime` links to, else `/etc/timezone`.
+/// The zone of the machine: `TZ`, else the link target of `/etc/localtime`, else `/etc/timezone`.
 fn local_zone() -> Zone {
     let given = std::env::var("TZ").ok().map(|name| name.trim_start_matches(':').to_owned());
     let name = given.filter(|name| !name.is_empty()).or_else(system_zone);

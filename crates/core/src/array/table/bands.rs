@@ -1,17 +1,20 @@
-//! Bands: the boxes of a scan that one task answers each, in row-major order.
+//! Bands: the boxes of a scan, one per task, in row-major order.
 //!
 //! Tasks follow the row-major order of the result, so a band covers single positions of the leading axes, a range of
-//! one axis, and all that is wanted of the axes behind it.
+//! one axis, and everything requested of the remaining axes.
 
-use crate::At;
+use super::values::PartCost;
 use crate::array::{TileAxis, TileGrid};
 use crate::error::{Error, Result};
 use crate::selection::{Region, Span};
 
-/// Cells a task aims at: enough to be worth a thread, few enough to come out soon.
+/// Target cells per task: enough to be worth a thread, few enough for early results.
 const TARGET_CELLS: u64 = 256 << 10;
-/// Bytes of decoded cells that a task over encoded tiles may hold, before tiles are decoded more than once.
+/// Decoded bytes that a task over encoded tiles may keep in memory before tiles are decoded more than once.
 const MOST_BYTES: u64 = 256 << 20;
+/// Cells and bytes of a task over tiles whose rows can be decoded alone.
+const ROWS_CELLS: u64 = 512 << 10;
+const ROWS_BYTES: u64 = 32 << 20;
 /// Most bands of a plan. What a file claims of its shape must not decide how much memory a plan takes.
 const MOST_BANDS: u64 = 1 << 22;
 
@@ -20,24 +23,36 @@ const MOST_BANDS: u64 = 1 << 22;
 pub(super) struct Cutting {
     /// Decoded bytes of a cell, all columns together.
     pub(super) element: u64,
-    /// Whether tiles are stored as they come out: then they cost nothing to touch twice, and bands may cut through
-    /// them anywhere. Encoded ones are cut only where a band would not fit into memory.
-    pub(super) raw: bool,
+    /// What touching a tile twice costs. Bands cut through raw tiles anywhere, through those whose rows are decoded alone
+    /// along their rows, and through others only where a band would not fit into memory.
+    pub(super) part: PartCost,
     /// Cells after which no more bands are wanted.
     pub(super) limit: u64,
 }
 
-/// Cuts `region`, whose tiles are `tiles`, into bands.
+/// Splits `region`, whose tiles are `tiles`, into bands.
 pub(super) fn bands(tiles: &TileGrid, region: &Region, cutting: Cutting) -> Result<Vec<Region>> {
     let lens: Vec<u64> = region.spans.iter().map(Span::len).collect();
     if lens.contains(&0) {
         return Ok(Vec::new());
     }
     let behind = |axis: usize| lens.iter().skip(axis + 1).fold(1_u64, |n, len| n.saturating_mul(*len));
+    let fitting = |bytes: u64| bytes / cutting.element.max(1);
+    let most = match cutting.part {
+        PartCost::Part => TARGET_CELLS,
+        PartCost::Rows => fitting(ROWS_BYTES).min(ROWS_CELLS),
+        PartCost::Tile => fitting(MOST_BYTES).max(TARGET_CELLS),
+    };
+    let gathered = most.min(if cutting.part == PartCost::Rows { ROWS_CELLS } else { TARGET_CELLS });
     let mut axis = 0;
     while axis + 1 < lens.len() && behind(axis) > TARGET_CELLS {
         let thin = tiles.axes.get(axis).is_some_and(|a| a.parts.iter().all(|part| part.len == 1));
-        if !cutting.raw && !thin {
+        let inside = match cutting.part {
+            PartCost::Part => true,
+            PartCost::Rows => behind(axis) > most,
+            PartCost::Tile => false,
+        };
+        if !inside && !thin {
             break;
         }
         axis += 1;
@@ -46,18 +61,16 @@ pub(super) fn bands(tiles: &TileGrid, region: &Region, cutting: Cutting) -> Resu
         // An array without axes has one cell.
         return Ok(vec![region.clone()]);
     };
-    let most =
-        if cutting.raw { TARGET_CELLS } else { (MOST_BYTES / cutting.element.max(1)).max(TARGET_CELLS) };
-    let leading = lens.part(..axis)?;
+    let leading = lens.get(..axis).unwrap_or_default();
     let mut at = vec![0; axis];
     let (mut bands, mut cells) = (Vec::new(), 0_u64);
     loop {
-        for (first, len) in ranges(cut, behind(axis), most) {
+        for (first, len) in ranges(cut, behind(axis), most, gathered) {
             if cells >= cutting.limit {
                 return Ok(bands);
             }
             if bands.len() as u64 >= MOST_BANDS {
-                return Err(Error::limit("the selection takes more steps than can be planned")
+                return Err(Error::limit("the selection needs more tasks than a plan can have")
                     .hint("select a smaller part"));
             }
             bands.push(band(region, &at, first, len));
@@ -92,9 +105,9 @@ fn advance(at: &mut [u64], lens: &[u64]) -> bool {
     })
 }
 
-/// Cuts one axis into ranges of wanted positions, first and length: small tiles are gathered up to the target, large
-/// ones are cut at `most` cells.
-fn ranges(axis: &TileAxis, behind: u64, most: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+/// Cuts one axis into ranges of wanted positions, first and length: small tiles are gathered up to `gathered` cells, large
+/// ones are cut at `most`.
+fn ranges(axis: &TileAxis, behind: u64, most: u64, gathered: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
     let (mut at, mut skip) = (0, 0);
     std::iter::from_fn(move || {
         let part = axis.parts.get(at)?;
@@ -111,7 +124,7 @@ fn ranges(axis: &TileAxis, behind: u64, most: u64) -> impl Iterator<Item = (u64,
         let mut len = part.len;
         at += 1;
         while let Some(part) = axis.parts.get(at)
-            && (len + part.len).saturating_mul(behind) <= TARGET_CELLS
+            && (len + part.len).saturating_mul(behind) <= gathered
         {
             len += part.len;
             at += 1;
@@ -124,25 +137,29 @@ fn ranges(axis: &TileAxis, behind: u64, most: u64) -> impl Iterator<Item = (u64,
 mod tests {
     use super::*;
 
-    fn cells(shape: &[u64], chunk: &[u64], raw: bool) -> Vec<u64> {
+    fn cells(shape: &[u64], chunk: &[u64], part: PartCost) -> Vec<u64> {
         let region = Region::whole(shape);
         let tiles = TileGrid::new(shape, chunk, &region).unwrap();
-        let bands = bands(&tiles, &region, Cutting { element: 4, raw, limit: u64::MAX }).unwrap();
+        let bands = bands(&tiles, &region, Cutting { element: 4, part, limit: u64::MAX }).unwrap();
         bands.iter().map(|band| band.cells().unwrap()).collect()
     }
 
     #[test]
     fn bands_cover_the_box_in_pieces_of_moderate_size() {
-        assert_eq!(cells(&[10], &[3], true), [10]);
-        let million = cells(&[1_000_000], &[10], false);
+        assert_eq!(cells(&[10], &[3], PartCost::Part), [10]);
+        let million = cells(&[1_000_000], &[10], PartCost::Tile);
         assert!(million.len() < 10 && million.iter().sum::<u64>() == 1_000_000);
-        let raw = cells(&[100, 1000, 1000], &[50, 100, 100], true);
+        let raw = cells(&[100, 1000, 1000], &[50, 100, 100], PartCost::Part);
         assert!(raw.iter().all(|n| *n <= TARGET_CELLS) && raw.iter().sum::<u64>() == 100_000_000);
-        let encoded = cells(&[100, 1000, 1000], &[50, 100, 100], false);
+        let encoded = cells(&[100, 1000, 1000], &[50, 100, 100], PartCost::Tile);
         assert_eq!(encoded, [50_000_000, 50_000_000]);
-        let thin = cells(&[100, 1000, 1000], &[1, 100, 1000], false);
+        let thin = cells(&[100, 1000, 1000], &[1, 100, 1000], PartCost::Tile);
         assert_eq!(thin.len(), 500);
-        assert!(cells(&[0, 5], &[1, 1], false).is_empty());
+        let rows = cells(&[4000, 2000], &[1000, 1000], PartCost::Rows);
+        assert!(rows.iter().all(|n| *n <= ROWS_CELLS) && rows.iter().sum::<u64>() == 8_000_000);
+        let long = cells(&[4, 3_000_000], &[4, 1000], PartCost::Rows);
+        assert!(long.iter().all(|n| *n <= ROWS_CELLS) && long.iter().sum::<u64>() == 12_000_000);
+        assert!(cells(&[0, 5], &[1, 1], PartCost::Tile).is_empty());
     }
 
     #[test]
@@ -153,7 +170,8 @@ mod tests {
             .resolve(&[0, 0], &[1000, 40_000])
             .unwrap();
         let tiles = TileGrid::new(&[1000, 40_000], &[10, 40_000], &region).unwrap();
-        let all = |limit| bands(&tiles, &region, Cutting { element: 8, raw: false, limit }).unwrap();
+        let all =
+            |limit| bands(&tiles, &region, Cutting { element: 8, part: PartCost::Tile, limit }).unwrap();
         let positions = |bands: &[Region]| -> Vec<u64> {
             let rows = bands.iter().map(|band| band.spans[0]);
             rows.flat_map(|rows| (rows.start..rows.stop).step_by(rows.step as usize)).collect()
@@ -167,7 +185,7 @@ mod tests {
         let shape = [1 << 60];
         let region = Region::whole(&shape);
         let tiles = TileGrid::new(&shape, &[1 << 50], &region).unwrap();
-        let cut = |limit| bands(&tiles, &region, Cutting { element: 8, raw: true, limit });
+        let cut = |limit| bands(&tiles, &region, Cutting { element: 8, part: PartCost::Part, limit });
         assert_eq!(cut(10).unwrap().len(), 1);
         assert!(cut(u64::MAX).is_err());
     }

@@ -5,6 +5,7 @@
 //! ```
 
 mod bands;
+mod grid;
 mod plan;
 mod task;
 #[cfg(test)]
@@ -15,7 +16,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use values::Values;
 
 use super::ArrayView;
 use crate::error::{Error, Result};
@@ -27,8 +27,11 @@ use crate::stats::{ColumnStats, Known, TableStats};
 use crate::storage::Storage;
 use crate::table::{Pushdown, TYPE_KEY, Table};
 use crate::task::Plan;
+pub use grid::{AxisColumn, Coordinates, Grid};
+use values::ArrayValues;
+pub use values::{GridValues, PartCost, ValuesRead, ValuesStep};
 
-/// One of the arrays.
+/// One array of the table.
 #[derive(Clone)]
 pub struct GridColumn {
     /// The name of its column.
@@ -40,7 +43,7 @@ pub struct GridColumn {
 }
 
 impl GridColumn {
-    /// The only array of a table, as a column of this name; `None` where it is not just one array.
+    /// The only array of a table, as a column of this name; `None` if the table is not a single array.
     pub fn of(table: &dyn Table, name: &str) -> Option<Self> {
         let facts = table.facts().ok()?;
         let values = facts.named(&[ColumnRole::Value]);
@@ -60,24 +63,14 @@ pub struct GridTable {
     facts: TableFacts,
 }
 
-/// What a scan over a grid goes by.
-struct Grid {
-    /// The names of the axes.
-    axes: Vec<String>,
-    shape: Vec<u64>,
-    /// The axes, then the values.
-    schema: SchemaRef,
-    columns: Vec<Values>,
-}
-
 impl GridTable {
-    /// The arrays must have one shape; the axes are those of the first.
+    /// Creates a table. The arrays must have one shape; the axes are those of the first.
     pub fn new(name: &str, columns: Vec<GridColumn>, storage: Arc<dyn Storage>) -> Result<Self> {
         let first = columns.first().ok_or_else(|| Error::invalid("there is no array to read"))?;
         let (shape, mut axes) = (first.array.shape().to_vec(), first.array.axis_names().to_vec());
         if columns.iter().any(|column| column.array.shape() != shape) {
             return Err(Error::invalid("the arrays have different shapes and do not form one table")
-                .hint("name one of them"));
+                .hint("select one of them"));
         }
         for (i, axis) in axes.iter_mut().enumerate() {
             if columns.iter().any(|column| column.name == *axis) || axis.is_empty() {
@@ -101,9 +94,13 @@ impl GridTable {
         let tiles = tiles.map(|((name, extent), tile)| GridAxis::positions(name, *extent, *tile));
         let mut facts = TableFacts::of_grid(tiles.collect());
         facts.roles.extend(columns.iter().map(|column| (column.name.clone(), ColumnRole::Value)));
-        let values =
-            columns.iter().map(|column| Values { array: Arc::clone(&column.array), is_bool: column.is_bool });
-        let grid = Grid { axes, shape, schema: Arc::new(Schema::new(fields)), columns: values.collect() };
+        let grid = Grid {
+            axes: vec![AxisColumn::positions(); axes.len()],
+            rows: Region::whole(&shape),
+            tile_shape: first.array.tile_shape().to_vec(),
+            shape,
+            schema: Arc::new(Schema::new(fields)),
+        };
         Ok(Self {
             name: name.to_owned(),
             grid: Arc::new(grid),
@@ -130,7 +127,7 @@ impl GridTable {
         self
     }
 
-    /// What the table is, for those who know more of it than its grid.
+    /// The facts of the table, for callers that know more than its grid.
     pub fn facts_mut(&mut self) -> &mut TableFacts {
         &mut self.facts
     }
@@ -148,10 +145,10 @@ impl Table for GridTable {
     fn stats(&self) -> TableStats {
         let cells = Region::whole(&self.grid.shape).cells();
         let unnulled = || ColumnStats { nulls: Known::Exact(0), ..ColumnStats::default() };
-        let axes = self.grid.axes.iter().zip(&self.grid.shape).filter(|_| cells != Some(0));
+        let axes = self.grid.axis_names().zip(&self.grid.shape).filter(|_| cells != Some(0));
         let axes = axes.map(|(name, extent)| {
             let (min, max) = (Known::Exact(0_u64.into()), Known::Exact((extent - 1).into()));
-            (name.clone(), ColumnStats { min, max, ..unnulled() })
+            (name.to_owned(), ColumnStats { min, max, ..unnulled() })
         });
         let values = self.columns.iter().map(|column| (column.name.clone(), unnulled()));
         TableStats {
@@ -178,7 +175,11 @@ impl Table for GridTable {
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
-        plan::plan(&self.grid, scan)
+        self.grid.plan(scan, |column, _| {
+            let column = column.checked_sub(self.grid.axes.len()).and_then(|at| self.columns.get(at));
+            let column = column.ok_or_else(|| Error::internal("a column is not in the table"))?;
+            Ok(Arc::new(ArrayValues { array: Arc::clone(&column.array), is_bool: column.is_bool }))
+        })
     }
 
     fn storage(&self) -> Arc<dyn Storage> {
@@ -186,7 +187,7 @@ impl Table for GridTable {
     }
 
     fn sort_columns(&self) -> Vec<String> {
-        self.grid.axes.clone()
+        self.grid.axis_names().map(str::to_owned).collect()
     }
 
     fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {

@@ -1,62 +1,81 @@
-//! From a scan over a grid to tasks; nothing is read but what bounds of tiles take.
+//! Planning of scans over a grid; only tile bounds are read.
 
 use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use super::Grid;
 use super::bands::{Cutting, bands};
+use super::grid::Grid;
 use super::task::BandTask;
-use super::values::Values;
-use crate::At;
+use super::values::{GridValues, PartCost};
 use crate::array::{TileGrid, narrow, touched};
 use crate::error::{Error, Result};
 use crate::predicate::{ColumnBounds, Predicate, Verdict};
+use crate::scalar::Scalar;
 use crate::scan::Scan;
 use crate::selection::Region;
 use crate::task::Plan;
 
-/// Rows of a batch, unless the scan states otherwise.
+/// Default rows of a batch.
 const BATCH_ROWS: usize = 64 << 10;
+/// Most tiles whose bounds are looked at. What a file claims of its shape must not decide how much memory a plan takes.
+const MOST_BOUNDS: u64 = 1 << 24;
 
-/// What all tasks of a plan share.
+/// A column of a plan.
+pub(super) enum PlanColumn {
+    /// The axis of this number.
+    Axis(usize),
+    Values(Arc<dyn GridValues>),
+}
+
+impl PlanColumn {
+    /// The values of a column; `None` for an axis.
+    pub(super) fn values(&self) -> Option<&dyn GridValues> {
+        match self {
+            Self::Axis(_) => None,
+            Self::Values(values) => Some(&**values),
+        }
+    }
+}
+
+/// State shared by all tasks of a plan.
 pub(super) struct Shared {
     pub(super) grid: Arc<Grid>,
-    /// The columns to produce, by their position in the table: those that the predicate tests come first.
-    pub(super) columns: Vec<usize>,
+    /// The columns to produce: those that the predicate tests come first.
+    pub(super) columns: Vec<PlanColumn>,
     /// How many of them the predicate tests.
     pub(super) tested: usize,
     pub(super) tested_schema: SchemaRef,
-    /// Positions in `columns` of what comes out.
+    /// Positions in `columns` of the output.
     pub(super) output: Vec<usize>,
     pub(super) schema: SchemaRef,
-    /// What rows must satisfy.
+    /// The condition that rows must satisfy.
     pub(super) predicate: Option<Predicate>,
     /// The tile shape that bands and `kept` follow.
     pub(super) tile_shape: Vec<u64>,
-    /// The tiles that can hold a matching row; `None` when all can.
+    /// The tiles that can contain a matching row; `None` if all can.
     pub(super) kept: Option<Kept>,
     pub(super) batch_rows: usize,
 }
 
 impl Shared {
-    /// The values of a column; `None` for an axis.
-    pub(super) fn values(&self, column: usize) -> Option<&Values> {
-        self.grid.columns.get(column.checked_sub(self.grid.axes.len())?)
+    /// The columns that are read.
+    pub(super) fn read(&self) -> impl Iterator<Item = &dyn GridValues> {
+        self.columns.iter().filter_map(PlanColumn::values)
     }
 
     /// Whether a column is cut along the tiles that `kept` follows.
-    pub(super) fn follows(&self, values: &Values) -> bool {
+    pub(super) fn follows(&self, values: &dyn GridValues) -> bool {
         values.tile_shape() == self.tile_shape
     }
 
-    /// The tiles of a band that can hold a matching row.
+    /// The tiles of a band that can contain a matching row.
     pub(super) fn tiles(&self, band: &Region) -> Result<TileGrid> {
         TileGrid::new(&self.grid.shape, &self.tile_shape, band)
     }
 }
 
-/// Which of the touched tiles can hold a matching row.
+/// The touched tiles that can contain a matching row.
 pub(super) struct Kept {
     tiles: TileGrid,
     /// Row-major.
@@ -64,7 +83,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Whether the tile at these grid coordinates can hold a matching row.
+    /// Whether the tile at these grid coordinates can contain a matching row.
     pub(super) fn has(&self, tile: &[u64]) -> bool {
         let linear = tile.iter().zip(&self.tiles.axes).try_fold(0, |n, (tile, axis)| {
             let at = axis.parts.binary_search_by_key(tile, |part| part.tile).ok()?;
@@ -75,42 +94,42 @@ impl Kept {
 }
 
 /// Plans a scan.
-pub(super) fn plan(grid: &Arc<Grid>, scan: &Scan) -> Result<Plan> {
-    let whole = Region::whole(&grid.shape);
-    whole.cells().ok_or_else(|| Error::limit("the array has more cells than can be counted"))?;
-    let mut region = match &scan.selection {
-        Some(selection) => selection.resolve(&vec![0; grid.shape.len()], &grid.shape)?,
-        None => whole.clone(),
-    };
-    let axes: Vec<&str> = grid.axes.iter().map(String::as_str).collect();
-    let exact = scan.predicate.as_ref().is_none_or(|predicate| narrow(predicate, &axes, &[], &mut region));
-    let mut shared = project(grid, scan, scan.predicate.clone().filter(|_| !exact))?;
-    let read: Vec<Values> =
-        shared.columns.iter().filter_map(|column| shared.values(*column).cloned()).collect();
-    if let Some(lead) = read.first().or(grid.columns.first()) {
-        shared.tile_shape = lead.tile_shape().to_vec();
+pub(super) fn plan(
+    grid: &Arc<Grid>,
+    scan: &Scan,
+    values: impl Fn(usize, &Region) -> Result<Arc<dyn GridValues>>,
+) -> Result<Plan> {
+    let mut region = grid.selected(scan)?;
+    let exact = scan.predicate.as_ref().is_none_or(|predicate| narrow_axes(grid, predicate, &mut region));
+    region.cells().ok_or_else(|| Error::limit("the selection has more cells than can be counted"))?;
+    let mut shared =
+        project(grid, scan, scan.predicate.clone().filter(|_| !exact), |at| values(at, &region))?;
+    let lead = shared.read().next().map(|lead| lead.tile_shape().to_vec());
+    if let Some(lead) = lead {
+        shared.tile_shape = lead;
     }
     let tiles = TileGrid::new(&grid.shape, &shared.tile_shape, &region)?;
     let cutting = Cutting {
-        element: read.iter().map(Values::cell_bytes).sum(),
-        raw: read.iter().all(|values| values.array.is_raw()),
+        element: shared.read().map(GridValues::cell_bytes).sum(),
+        part: shared.read().map(GridValues::part_cost).max().unwrap_or(PartCost::Part),
         limit: scan.limit.filter(|_| exact).unwrap_or(u64::MAX),
     };
     let cut = bands(&tiles, &region, cutting)?;
     let mut plan = Plan::empty();
-    for values in &read {
-        let (all, touched) = (touched(values.tile_shape(), &whole), touched(values.tile_shape(), &region));
-        plan.pieces = plan.pieces.saturating_add(all);
+    for values in shared.read() {
+        let tile = values.tile_shape();
+        let (all, touched) = (touched(tile, &grid.rows), touched(tile, &region));
+        plan.pieces = plan.pieces.saturating_add(all.max(touched));
         plan.pruned = plan.pruned.saturating_add(all.saturating_sub(touched));
     }
     if let Some(predicate) = &shared.predicate
-        && tiles.count().is_some_and(|touched| touched > 0)
+        && tiles.count().is_some_and(|touched| (1..=MOST_BOUNDS).contains(&touched))
     {
         let keep = prune(&shared, predicate, &tiles, &region);
-        let left_out = keep.iter().filter(|keep| !**keep).count() as u64;
-        if left_out > 0 {
-            let following = read.iter().filter(|values| shared.follows(values)).count() as u64;
-            plan.pruned = plan.pruned.saturating_add(left_out.saturating_mul(following));
+        let skipped = keep.iter().filter(|keep| !**keep).count() as u64;
+        if skipped > 0 {
+            let following = shared.read().filter(|values| shared.follows(*values)).count() as u64;
+            plan.pruned = plan.pruned.saturating_add(skipped.saturating_mul(following));
             shared.kept = Some(Kept { tiles, keep });
         }
     }
@@ -123,8 +142,25 @@ pub(super) fn plan(grid: &Arc<Grid>, scan: &Scan) -> Result<Plan> {
     Ok(plan)
 }
 
+/// Narrows a region by conditions on axes; whether it then holds exactly the matching rows.
+fn narrow_axes(grid: &Grid, predicate: &Predicate, region: &mut Region) -> bool {
+    let names: Vec<&str> = grid.axis_names().collect();
+    let origin: Vec<i128> = grid.axes.iter().map(|axis| axis.origin).collect();
+    let exact = narrow(predicate, &names, &origin, region);
+    let shown = |column: &str| {
+        let axis = names.iter().position(|name| *name == column);
+        axis.and_then(|axis| grid.axes.get(axis)).is_none_or(|axis| axis.integers)
+    };
+    exact && predicate.columns().into_iter().all(shown)
+}
+
 /// The columns of a scan: those that the predicate tests, then the others.
-fn project(grid: &Arc<Grid>, scan: &Scan, predicate: Option<Predicate>) -> Result<Shared> {
+fn project(
+    grid: &Arc<Grid>,
+    scan: &Scan,
+    predicate: Option<Predicate>,
+    values: impl Fn(usize) -> Result<Arc<dyn GridValues>>,
+) -> Result<Shared> {
     let wanted = scan.column_indices(&grid.schema)?;
     let mut columns = match &predicate {
         Some(predicate) => Scan::all().columns(predicate.columns()).column_indices(&grid.schema)?,
@@ -139,22 +175,28 @@ fn project(grid: &Arc<Grid>, scan: &Scan, predicate: Option<Predicate>) -> Resul
         }
         output.push(at);
     }
-    let tested_schema: Schema = grid.schema.project(columns.part(..tested)?)?;
+    let tested_schema: Schema = grid.schema.project(columns.get(..tested).unwrap_or_default())?;
+    let columns = columns.into_iter().map(|column| {
+        if column < grid.axes.len() {
+            return Ok(PlanColumn::Axis(column));
+        }
+        values(column).map(PlanColumn::Values)
+    });
     Ok(Shared {
         grid: Arc::clone(grid),
-        columns,
+        columns: columns.collect::<Result<_>>()?,
         tested,
         tested_schema: Arc::new(tested_schema),
         output,
         schema: Arc::new(grid.schema.project(&wanted)?),
         predicate,
-        tile_shape: grid.shape.iter().map(|extent| (*extent).max(1)).collect(),
+        tile_shape: grid.tile_shape.iter().map(|extent| (*extent).max(1)).collect(),
         kept: None,
         batch_rows: scan.batch_rows.unwrap_or(BATCH_ROWS).max(1),
     })
 }
 
-/// Which of the touched tiles can hold a matching row, row-major.
+/// The touched tiles that can contain a matching row, row-major.
 fn prune(shared: &Shared, predicate: &Predicate, tiles: &TileGrid, region: &Region) -> Vec<bool> {
     let grid = &shared.grid;
     let combinations = tiles.combinations(0..tiles.axes.len());
@@ -162,20 +204,24 @@ fn prune(shared: &Shared, predicate: &Predicate, tiles: &TileGrid, region: &Regi
         .map(|parts| {
             let tile: Vec<u64> = parts.iter().map(|part| part.tile).collect();
             let bounds = |column: &str| {
-                let at = grid.schema.index_of(column).ok()?;
-                if let Some(values) = shared.values(at) {
-                    return if shared.follows(values) { values.bounds(&tile) } else { None };
-                }
-                let (part, span) = (parts.get(at)?, region.spans.get(at)?);
+                let at = shared.tested_schema.index_of(column).ok()?;
+                let axis = match shared.columns.get(at)? {
+                    PlanColumn::Values(values) if shared.follows(&**values) => return values.bounds(&tile),
+                    PlanColumn::Values(_) => return None,
+                    PlanColumn::Axis(axis) => *axis,
+                };
+                let (part, span) = (parts.get(axis)?, region.spans.get(axis)?);
+                let column = grid.axes.get(axis).filter(|column| column.complete)?;
                 let first = span.start + part.index * span.step;
-                Some(ColumnBounds::range(first, first + (part.len - 1) * span.step))
+                let at = |position: u64| Scalar::Int(column.origin + i128::from(position));
+                Some(ColumnBounds::range(at(first), at(first + (part.len - 1) * span.step)))
             };
             predicate.verdict(&bounds) != Verdict::Never
         })
         .collect()
 }
 
-/// Leaves out the outer tiles of a band that no row can come from; `None` when that is all of them.
+/// Skips the outer tiles of a band that no row can come from; `None` when that is all of them.
 fn shrink(shared: &Shared, mut band: Region) -> Result<Option<Region>> {
     let Some(kept) = &shared.kept else { return Ok(Some(band)) };
     let tiles = shared.tiles(&band)?;

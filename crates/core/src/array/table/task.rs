@@ -1,31 +1,31 @@
-//! Answering one band: the columns that the predicate tests first, then, if a row passes, the others.
+//! The task of one band: first the columns tested by the predicate, then, if a row passes, the others.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 
-use super::plan::Shared;
-use super::values::{ColumnRead, ColumnStep, Values};
-use crate::array::{AxisCopy, BoxCopy, TilePart, coordinates, touched};
+use super::plan::{PlanColumn, Shared};
+use super::values::{GridValues, PartCost, ValuesRead, ValuesStep};
+use crate::array::{AxisCopy, BoxCopy, TilePart, touched};
 use crate::error::{Error, Result};
 use crate::selection::Region;
 use crate::task::{Cost, Step, Task};
 
-/// Answers one band.
+/// Reads one band.
 pub(super) struct BandTask {
     shared: Arc<Shared>,
     region: Region,
     cells: u64,
-    /// The values of each column of the plan; `None` for axes and what is not read yet.
+    /// The values of each column of the plan; `None` for axes and columns not read yet.
     columns: Vec<Option<ArrayRef>>,
-    /// The columns that are being read, with their position among the columns.
+    /// The columns being read, with their position among the columns.
     reads: Vec<(usize, Reading)>,
-    /// Which rows come out, batch by batch; `None` when all do.
+    /// The passing rows, batch by batch; `None` if all pass.
     passing: Option<Vec<BooleanBuffer>>,
     stage: Stage,
     /// The number of the next batch.
@@ -40,41 +40,39 @@ enum Stage {
     Ready,
 }
 
-/// A column on its way, and what it waits for.
+/// A column being read, and what it waits for.
 struct Reading {
-    read: ColumnRead,
-    waits: ColumnStep,
+    read: Box<dyn ValuesRead>,
+    waits: ValuesStep,
 }
 
 impl BandTask {
     pub(super) fn new(shared: &Arc<Shared>, region: Region) -> Result<Self> {
         let cells = region.cells().ok_or_else(|| Error::internal("a band cannot be counted"))?;
-        let columns = vec![None; shared.columns.len()];
+        let columns: Vec<Option<ArrayRef>> = vec![None; shared.columns.len()];
         let (shared, reads) = (Arc::clone(shared), Vec::new());
         Ok(Self { shared, region, cells, columns, reads, passing: None, stage: Stage::Start, next: 0 })
     }
 
-    /// Starts to read the columns of these positions.
+    /// Starts to read the columns at these positions.
     fn start(&mut self, columns: Range<usize>) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         for at in columns {
-            let Some(values) = shared.columns.get(at).and_then(|column| shared.values(*column)) else {
-                continue;
-            };
+            let Some(values) = shared.columns.get(at).and_then(PlanColumn::values) else { continue };
             let kept = shared.kept.as_ref().filter(|_| shared.follows(values));
             let wanted = |tile: &[u64]| kept.is_none_or(|kept| kept.has(tile));
-            let mut read = values.read(&self.region, wanted)?;
+            let mut read = values.read(&self.region, &wanted)?;
             let waits = read.step(&[])?;
             self.reads.push((at, Reading { read, waits }));
         }
         Ok(())
     }
 
-    /// What the columns wait for, the sizes of files first; `None` when none waits.
+    /// The pending requests of the columns, file sizes first; `None` if there are none.
     fn wait(&mut self) -> Option<Step> {
         for (at, reading) in std::mem::take(&mut self.reads) {
             match reading.waits {
-                ColumnStep::Values(values) => {
+                ValuesStep::Values(values) => {
                     if let Some(place) = self.columns.get_mut(at) {
                         *place = Some(values);
                     }
@@ -88,26 +86,26 @@ impl BandTask {
         let (mut files, mut ranges) = (Vec::new(), Vec::new());
         for (_, reading) in &self.reads {
             match &reading.waits {
-                ColumnStep::Sizes(own) => files.extend(own.iter().cloned()),
-                ColumnStep::Need(own) => ranges.extend(own.iter().cloned()),
-                ColumnStep::Values(_) => {}
+                ValuesStep::Sizes(own) => files.extend(own.iter().cloned()),
+                ValuesStep::Need(own) => ranges.extend(own.iter().cloned()),
+                ValuesStep::Values(_) => {}
             }
         }
         Some(if files.is_empty() { Step::Need(ranges) } else { Step::Sizes(files) })
     }
 
-    /// Hands what was fetched to the columns that waited for it.
+    /// Passes fetched bytes to the columns that wait for them.
     fn go_on(&mut self, mut fetched: &[Bytes]) -> Result<()> {
-        let sizes = self.reads.iter().any(|(_, reading)| matches!(reading.waits, ColumnStep::Sizes(_)));
+        let sizes = self.reads.iter().any(|(_, reading)| matches!(reading.waits, ValuesStep::Sizes(_)));
         for (_, reading) in &mut self.reads {
             let count = match &reading.waits {
-                ColumnStep::Sizes(files) => files.len(),
-                ColumnStep::Need(ranges) if !sizes => ranges.len(),
+                ValuesStep::Sizes(files) => files.len(),
+                ValuesStep::Need(ranges) if !sizes => ranges.len(),
                 _ => continue,
             };
             let (own, others) = fetched
                 .split_at_checked(count)
-                .ok_or_else(|| Error::internal("not all was fetched that was asked for"))?;
+                .ok_or_else(|| Error::internal("not all requested ranges were fetched"))?;
             reading.waits = reading.read.step(own)?;
             fetched = others;
         }
@@ -131,11 +129,10 @@ impl BandTask {
         let len = address(rows.end - rows.start)?;
         let start = address(rows.start)?;
         let columns = positions.map(|at| {
-            let column = self.shared.columns.get(at).copied();
-            let column = column.ok_or_else(|| Error::internal("a column is not in the plan"))?;
-            if self.shared.values(column).is_none() {
-                let positions = coordinates(&self.region, column, rows.clone(), 0);
-                return Ok(Arc::new(Int64Array::from(positions)) as ArrayRef);
+            if let Some(PlanColumn::Axis(axis)) = self.shared.columns.get(at) {
+                let column = self.shared.grid.axes.get(*axis);
+                let column = column.ok_or_else(|| Error::internal("an axis is not in the grid"))?;
+                return (column.column)(&self.region, *axis, rows.clone());
             }
             let values = self.columns.get(at).and_then(Option::as_ref);
             let values = values.filter(|values| values.len() as u64 == self.cells);
@@ -173,7 +170,7 @@ impl BandTask {
         Ok(any)
     }
 
-    /// Which cells lie in tiles that are read, where some are not.
+    /// A mask of the cells in tiles that are read, if some are not.
     fn mask(&self) -> Result<Option<BooleanBuffer>> {
         let Some(kept) = &self.shared.kept else { return Ok(None) };
         let (tiles, shape) = (self.shared.tiles(&self.region)?, self.region.shape());
@@ -224,9 +221,7 @@ impl BandTask {
 impl Task for BandTask {
     fn largest_piece(&self) -> u64 {
         let shape = &self.shared.grid.shape;
-        let read = self.shared.columns.iter().filter_map(|column| self.shared.values(*column));
-        // Raw tiles are read in part.
-        let tiles = read.filter(|values| !values.array.is_raw()).map(|values| {
+        let tiles = self.shared.read().filter(|values| values.part_cost() != PartCost::Part).map(|values| {
             let extents = values.tile_shape().iter().zip(shape).map(|(tile, extent)| *tile.min(extent));
             extents.fold(values.cell_bytes(), u64::saturating_mul)
         });
@@ -235,13 +230,12 @@ impl Task for BandTask {
 
     fn cost(&self) -> Cost {
         let shared = &self.shared;
-        let read = || shared.columns.iter().filter_map(|column| shared.values(*column));
-        let cell: u64 = read().map(Values::cell_bytes).sum();
-        let axes = shared.columns.len() as u64 - read().count() as u64;
+        let cell: u64 = shared.read().map(GridValues::cell_bytes).sum();
+        let axes = shared.columns.len() as u64 - shared.read().count() as u64;
         let batch = (shared.batch_rows as u64).min(self.cells).saturating_mul(axes * 8);
         let bytes = self.cells.saturating_mul(cell);
         Cost {
-            pieces: read().map(|values| touched(values.tile_shape(), &self.region)).sum(),
+            pieces: shared.read().map(|values| touched(values.tile_shape(), &self.region)).sum(),
             bytes_in: bytes,
             memory: bytes.saturating_mul(2).saturating_add(batch),
         }

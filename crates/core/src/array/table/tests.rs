@@ -26,7 +26,7 @@ fn counted(shape: &[u64], tile: &[u64]) -> TiledArray {
 }
 
 #[test]
-fn arrays_of_one_shape_follow_the_rules_of_tables_whatever_their_tiles() {
+fn arrays_of_one_shape_form_a_conforming_table_regardless_of_tiles() {
     let storage = MemoryStorage::new();
     let shape = [7, 5, 3];
     let columns = vec![
@@ -52,7 +52,7 @@ fn arrays_of_different_shapes_are_refused() {
 }
 
 #[test]
-fn conditions_on_axes_leave_tiles_out() {
+fn conditions_on_axes_prune_tiles() {
     let column = column("value", counted(&[10_000, 1000], &[100, 1000]));
     let table = GridTable::new("", vec![column], Arc::new(MemoryStorage::new())).unwrap();
     let run = |text: &str, limit: Option<u64>| {
@@ -83,14 +83,14 @@ fn columns_are_fetched_only_where_a_row_passes() {
     let size = 64 * 64 * 4;
     assert_eq!(read("a > 9000"), (0, size));
     assert_eq!(read("a = 9"), (1, 2 * size));
-    // Nothing is read to count rows by their axes.
+    // Counting rows by their axes reads nothing.
     let before = storage.counts().bytes_read;
     let axes =
         read_all(&table, &Scan::all().columns(["axis_1"]).filter("axis_0 = 3".parse().unwrap()), &driver());
     assert_eq!((axes.num_rows(), storage.counts().bytes_read), (64, before));
 }
 
-/// Tiles in files of their own, found by a size and an index in the first byte; a file that is missing is all 7.
+/// Tiles in separate files, found by a size and an index in the first byte; a missing file is all 7.
 struct Indexed {
     inner: TiledArray,
     storage: Arc<dyn Storage>,

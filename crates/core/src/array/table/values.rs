@@ -1,4 +1,4 @@
-//! The value columns of a table over a grid: what a task fetches and decodes for a band.
+//! The value columns of a table over a grid: fetched and decoded per band.
 
 use std::sync::Arc;
 
@@ -15,45 +15,86 @@ use crate::predicate::ColumnBounds;
 use crate::selection::Region;
 use crate::task::ByteRange;
 
-/// Decoded bytes from which on the tiles of a band are decoded by several threads.
+/// Decoded bytes from which the tiles of a band are decoded by several threads.
 const SHARED_BYTES: u64 = 2 << 20;
 
-/// What a [`ColumnRead`] asks for, or its answer.
+/// What reading a part of a tile costs, cheapest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PartCost {
+    /// What the part holds: tiles are stored as they come out.
+    Part,
+    /// The rows of the part, along the first axis of the tile.
+    Rows,
+    /// The whole tile.
+    Tile,
+}
+
+/// A column of values over a grid. It does no I/O.
+pub trait GridValues: Send + Sync {
+    /// The nominal extent of a tile on each axis.
+    fn tile_shape(&self) -> &[u64];
+
+    /// Decoded bytes of a cell, on average where cells differ.
+    fn cell_bytes(&self) -> u64;
+
+    /// What reading a part of a tile costs.
+    fn part_cost(&self) -> PartCost;
+
+    /// What metadata states about the values of a tile.
+    fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds>;
+
+    /// Starts to read `region`, without the tiles that `wanted` refuses, whose values are never looked at.
+    fn read(&self, region: &Region, wanted: &dyn Fn(&[u64]) -> bool) -> Result<Box<dyn ValuesRead>>;
+}
+
+/// The values of a region on their way.
+pub trait ValuesRead: Send {
+    /// The next step. `fetched` answers the last one, and is empty at first.
+    fn step(&mut self, fetched: &[Bytes]) -> Result<ValuesStep>;
+}
+
+/// What a [`ValuesRead`] asks for, or its answer.
 #[derive(Debug)]
-pub(super) enum ColumnStep {
+pub enum ValuesStep {
     /// The sizes of these files.
     Sizes(Vec<Arc<str>>),
     /// These ranges.
     Need(Vec<ByteRange>),
-    /// The values of all cells of the band.
+    /// The values of all cells of the region, row-major.
     Values(ArrayRef),
 }
 
 /// The cells of an array as a column.
 #[derive(Clone)]
-pub(super) struct Values {
+pub(super) struct ArrayValues {
     pub(super) array: Arc<dyn ArrayView>,
+    /// Whether its bytes are Booleans: all but 0 are true.
     pub(super) is_bool: bool,
 }
 
-impl Values {
-    pub(super) fn tile_shape(&self) -> &[u64] {
+impl GridValues for ArrayValues {
+    fn tile_shape(&self) -> &[u64] {
         self.array.tile_shape()
     }
 
-    /// Bytes of a cell.
-    pub(super) fn cell_bytes(&self) -> u64 {
+    fn cell_bytes(&self) -> u64 {
         self.array.dtype().size() as u64
     }
 
-    /// What metadata states about the values of a tile.
-    pub(super) fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds> {
+    fn part_cost(&self) -> PartCost {
+        match (self.array.is_raw(), self.array.decodes_rows()) {
+            (true, _) => PartCost::Part,
+            (false, true) => PartCost::Rows,
+            (false, false) => PartCost::Tile,
+        }
+    }
+
+    fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds> {
         // Bounds of bytes are not bounds of Booleans.
         if self.is_bool { None } else { self.array.bounds(tile) }
     }
 
-    /// Starts to read `region`, without the tiles that `wanted` refuses, whose values are never looked at. No I/O.
-    pub(super) fn read(&self, region: &Region, wanted: impl Fn(&[u64]) -> bool) -> Result<ColumnRead> {
+    fn read(&self, region: &Region, wanted: &dyn Fn(&[u64]) -> bool) -> Result<Box<dyn ValuesRead>> {
         let (first, shape) = (vec![0; region.spans.len()], region.shape());
         let cells = region.cells().and_then(|cells| usize::try_from(cells).ok());
         let bytes = cells.and_then(|cells| cells.checked_mul(self.array.dtype().size()));
@@ -68,13 +109,13 @@ impl Values {
             }
         }
         let request = Request::new(&cut, pieces)?;
-        Ok(ColumnRead { values: self.clone(), bytes, request, state: State::Start })
+        Ok(Box::new(ArrayRead { values: self.clone(), bytes, request, state: State::Start }))
     }
 }
 
-/// The values of a band on their way.
-pub(super) struct ColumnRead {
-    values: Values,
+/// The cells of a band on their way.
+struct ArrayRead {
+    values: ArrayValues,
     /// Bytes of the band.
     bytes: usize,
     request: Request,
@@ -85,14 +126,13 @@ enum State {
     Start,
     Sizes(Vec<Ask>),
     Indexes(Vec<Ask>),
-    /// One range holds all values as they come out.
+    /// One range contains all values uncompressed.
     Whole,
     Tiles,
 }
 
-impl ColumnRead {
-    /// The next step. `fetched` answers the last one, and is empty at first.
-    pub(super) fn step(&mut self, fetched: &[Bytes]) -> Result<ColumnStep> {
+impl ValuesRead for ArrayRead {
+    fn step(&mut self, fetched: &[Bytes]) -> Result<ValuesStep> {
         match std::mem::replace(&mut self.state, State::Start) {
             State::Start => self.ask(),
             State::Sizes(asks) => {
@@ -110,40 +150,45 @@ impl ColumnRead {
             State::Tiles => self.column(self.assemble(fetched)?),
         }
     }
+}
 
+impl ArrayRead {
     /// Asks what must be known, or for the ranges.
-    fn ask(&mut self) -> Result<ColumnStep> {
+    fn ask(&mut self) -> Result<ValuesStep> {
         let asks = self.request.asks();
         let (files, indexes) = split(&asks);
         if !files.is_empty() {
             self.state = State::Sizes(asks);
-            return Ok(ColumnStep::Sizes(files));
+            return Ok(ValuesStep::Sizes(files));
         }
         if !indexes.is_empty() {
             self.state = State::Indexes(asks);
-            return Ok(ColumnStep::Need(indexes));
+            return Ok(ValuesStep::Need(indexes));
         }
         let whole = self.request.one_range();
         if let Some(range) = whole.filter(|all| all.range.end - all.range.start == self.bytes as u64) {
             self.state = State::Whole;
-            return Ok(ColumnStep::Need(vec![range]));
+            return Ok(ValuesStep::Need(vec![range]));
         }
         if self.request.ranges().is_empty() {
             return self.column(self.assemble(&[])?);
         }
         self.state = State::Tiles;
-        Ok(ColumnStep::Need(self.request.ranges().to_vec()))
+        Ok(ValuesStep::Need(self.request.ranges().to_vec()))
     }
 
-    /// Puts the values of all tiles into one buffer.
+    /// Assembles the values of all tiles in one buffer.
     fn assemble(&self, fetched: &[Bytes]) -> Result<Buffer> {
         let array = &*self.values.array;
         let mut values = MutableBuffer::from_len_zeroed(self.bytes);
         let dst = values.as_slice_mut();
         let pieces = self.request.pieces();
-        // A wide band of encoded tiles is shared with the other threads of the driver.
-        let shared =
-            pieces.len() > 1 && self.request.encoded_bytes() >= SHARED_BYTES && parallel::threads() > 1;
+        // A wide band of encoded tiles is shared with the other threads of the driver; bands that cut through tiles are
+        // small.
+        let shared = !array.decodes_rows()
+            && pieces.len() > 1
+            && self.request.encoded_bytes() >= SHARED_BYTES
+            && parallel::threads() > 1;
         if !shared {
             let mut scratch = Vec::new();
             for at in 0..pieces.len() {
@@ -162,10 +207,10 @@ impl ColumnRead {
         Ok(values.into())
     }
 
-    /// Values that are stored as they come out: borrowed where their alignment allows.
+    /// Uncompressed values: zero-copy if their alignment allows.
     fn borrow(&self, bytes: Bytes) -> Result<Buffer> {
         if bytes.len() != self.bytes {
-            return Err(Error::internal("a band has another size than its cells"));
+            return Err(Error::internal("the size of a band does not match its cells"));
         }
         if bytes.as_ptr().align_offset(self.values.array.dtype().size()) == 0 {
             return Ok(Buffer::from(bytes));
@@ -175,14 +220,14 @@ impl ColumnRead {
         Ok(values.into())
     }
 
-    fn column(&self, values: Buffer) -> Result<ColumnStep> {
+    fn column(&self, values: Buffer) -> Result<ValuesStep> {
         let dtype = self.values.array.dtype();
         let cells = values.len() / dtype.size();
         if self.values.is_bool {
             let bits = BooleanBuffer::collect_bool(cells, |i| values.get(i).is_some_and(|byte| *byte != 0));
-            return Ok(ColumnStep::Values(Arc::new(BooleanArray::new(bits, None))));
+            return Ok(ValuesStep::Values(Arc::new(BooleanArray::new(bits, None))));
         }
         let data = ArrayData::try_new(dtype.arrow(), cells, None, 0, vec![values], Vec::new())?;
-        Ok(ColumnStep::Values(make_array(data)))
+        Ok(ValuesStep::Values(make_array(data)))
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn connect(url: &str, options: &Options) -> Result<(CloudStorage, Str
     let parsed =
         Url::parse(url).map_err(|error| Error::invalid(format!("'{shown}' is not a URL: {error}")))?;
     let (scheme, path) = ObjectStoreScheme::parse(&parsed).map_err(|_| {
-        Error::unsupported(format!("'{shown}' is not an object store that is known"))
+        Error::unsupported(format!("'{shown}' is not a known object store"))
             .hint("known are s3://, gs://, az://, abfs[s]://, http[s]:// and memory://")
     })?;
     let failures = Failures::new(base_of(&parsed, &scheme), secrets(&parsed, options));
@@ -36,7 +36,7 @@ pub(super) fn connect(url: &str, options: &Options) -> Result<(CloudStorage, Str
             for (key, value) in known::<AmazonS3ConfigKey>(options, "S3")? {
                 builder = builder.with_config(key, value);
             }
-            // Who names an endpoint without encryption wants it so.
+            // An explicit endpoint without encryption is intended.
             let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
             if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
                 builder = builder.with_allow_http(true);
@@ -72,7 +72,7 @@ pub(super) fn connect(url: &str, options: &Options) -> Result<(CloudStorage, Str
             known::<ClientConfigKey>(options, "memory")?;
             Ok(Arc::new(InMemory::new()) as _)
         }
-        _ => return Err(Error::unsupported(format!("'{shown}' is not an object store that is known"))),
+        _ => return Err(Error::unsupported(format!("'{shown}' is not a known object store"))),
     };
     let store = built.map_err(|error| failures.of_setup(&error))?;
     let storage =
@@ -80,20 +80,20 @@ pub(super) fn connect(url: &str, options: &Options) -> Result<(CloudStorage, Str
     Ok((storage, path.to_string()))
 }
 
-/// What stands before the key in messages.
+/// The prefix of keys in messages.
 fn base_of(url: &Url, scheme: &ObjectStoreScheme) -> String {
     if *scheme == ObjectStoreScheme::Memory {
         return "memory://".to_owned();
     }
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     let host = format!("{}://{}{port}", url.scheme(), url.host_str().unwrap_or_default());
-    // `https://s3.region.amazonaws.com/bucket/key` and its like: the bucket is part of the path, not of the key.
+    // In `https://s3.region.amazonaws.com/bucket/key` and similar URLs the bucket is part of the path, not of the key.
     let key = ObjectStoreScheme::parse(url).map(|(_, key)| key.to_string()).unwrap_or_default();
     let before = url.path().trim_matches('/').strip_suffix(&key).unwrap_or_default().trim_matches('/');
     if before.is_empty() { host } else { format!("{host}/{before}") }
 }
 
-/// Options that concern retries, for every store.
+/// Retry options, for every store.
 const RETRY_KEYS: [&str; 2] = ["max_retries", "retry_timeout"];
 
 fn retry_of(options: &Options) -> Result<RetryConfig> {
@@ -122,15 +122,16 @@ fn known<K: FromStr>(options: &Options, store: &str) -> Result<Vec<(K, String)>>
     rest.filter(|(name, _)| !RETRY_KEYS.contains(&name.as_str()))
         .map(|(name, value)| {
             let key = name.parse::<K>().map_err(|_| {
-                Error::invalid(format!("storage option '{name}' is not known for {store}"))
-                    .hint("names are those of object_store, as aws_region, endpoint, timeout, allow_http")
+                Error::invalid(format!("storage option '{name}' is not known for {store}")).hint(
+                    "names are those of object_store, such as aws_region, endpoint, timeout, allow_http",
+                )
             })?;
             Ok((key, value.clone()))
         })
         .collect()
 }
 
-/// Values that must never be shown: those whose name says so, and what the URL itself carries.
+/// Values that must never be shown: those with a secret name, and those in the URL.
 fn secrets(url: &Url, options: &Options) -> Vec<String> {
     let telling = |name: &str| {
         let name = name.to_ascii_lowercase();

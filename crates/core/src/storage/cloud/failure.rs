@@ -1,4 +1,4 @@
-//! What went wrong at a store, without what must not be told.
+//! Errors of a store, without secrets.
 
 use std::error::Error as StdError;
 
@@ -6,18 +6,18 @@ use object_store::Error as StoreError;
 
 use crate::error::{Error, ErrorKind};
 
-/// Words errors of one store.
+/// Formats errors of one store.
 #[derive(Debug)]
 pub(super) struct Failures {
     /// Scheme and bucket, without user and query.
     base: String,
-    /// Texts that no message may hold.
+    /// Strings that no message may contain.
     secrets: Vec<String>,
 }
 
 impl Failures {
     pub(super) fn new(base: String, mut secrets: Vec<String>) -> Self {
-        // Short values are no secrets, and cutting them out would garble messages.
+        // Short values are not secrets, and removing them would garble messages.
         secrets.retain(|secret| secret.len() >= 6);
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         Self { base, secrets }
@@ -32,7 +32,7 @@ impl Failures {
         format!("{}/{}", self.base, path.trim_start_matches('/'))
     }
 
-    /// The error of doing `what` with `path`.
+    /// The error of action `what` on `path`.
     pub(super) fn of(&self, what: &str, path: &str, error: &StoreError) -> Error {
         use std::io::ErrorKind as Io;
         let (io, hint) = match error {
@@ -46,7 +46,7 @@ impl Failures {
             _ => (Io::Other, None),
         };
         let reason = match error {
-            StoreError::NotFound { .. } => "there is no such object".to_owned(),
+            StoreError::NotFound { .. } => "the object does not exist".to_owned(),
             other => self.reason(other),
         };
         let message = format!("cannot {what} '{}': {reason}", self.name(path));
@@ -63,14 +63,14 @@ impl Failures {
             .hint("check the storage options and environment variables")
     }
 
-    /// The innermost cause in one line. Bodies of answers can hold keys and signatures: of them only the code is kept.
+    /// The innermost cause in one line. Response bodies can contain keys and signatures, so only their code is kept.
     fn reason(&self, error: &StoreError) -> String {
         let mut text = error.to_string();
         let mut cause = error.source();
         while let Some(inner) = cause {
             text = inner.to_string();
             cause = inner.source();
-            // Deeper causes of a failed connection say the most; those of an answer repeat its body.
+            // Deeper causes of a failed connection are the most informative; those of a response repeat its body.
             if text.contains("status") {
                 break;
             }
@@ -95,7 +95,7 @@ impl Failures {
     }
 }
 
-/// An address without user, password and query, in which signatures travel.
+/// An address without user, password and query, which may contain signatures.
 pub(super) fn without_credentials(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
     let rest = rest.split(['?', '#']).next().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Object stores: S3, Google Cloud Storage, Azure and plain HTTP.
 //!
-//! The trait above is synchronous, the clients below are not. All of them run on one runtime of this module's own;
-//! a caller hands its request over and waits on a channel, so it may itself be a thread of some other runtime. The
-//! requests of one call are under way at the same time.
+//! The storage trait is synchronous, the clients are not. They run on one runtime of this module; a caller hands its
+//! request over and waits on a channel, so it may itself be a thread of another runtime. The requests of one call run
+//! concurrently.
 
 mod connect;
 mod failure;
@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 use super::{Entry, EntryKind, IoHints, Location, Staged, Storage, check_range};
 use crate::error::{Error, Result};
 
-/// Requests of one call that are under way at once.
+/// Concurrent requests of one call.
 const CONCURRENCY: usize = 16;
 
 /// A bucket, container or web server. Paths are keys, separated by `/`.
@@ -33,31 +33,31 @@ const CONCURRENCY: usize = 16;
 pub struct CloudStorage {
     store: Arc<dyn ObjectStore>,
     failures: Arc<Failures>,
-    /// Web servers often cannot list; what they cannot list is taken to be no folder.
+    /// Web servers often cannot list; a path that cannot be listed is not a folder.
     lists: bool,
 }
 
 impl std::fmt::Debug for CloudStorage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The client's own text may hold credentials.
+        // The client's debug output may contain credentials.
         f.debug_tuple("CloudStorage").field(&self.failures.base()).finish()
     }
 }
 
 impl CloudStorage {
-    /// The location that `url` names: `s3://bucket/key`, `gs://…`, `az://container/…` (also `abfs[s]://`, `adl://`),
-    /// `http[s]://host/…`, or `memory:///…` for an empty store of its own.
+    /// The location at `url`: `s3://bucket/key`, `gs://…`, `az://container/…` (also `abfs[s]://`, `adl://`),
+    /// `http[s]://host/…`, or `memory:///…` for a new, empty store.
     ///
     /// Credentials come from `options` (names as in object_store: `aws_access_key_id`, `region`, `endpoint`,
     /// `google_service_account`, `azure_storage_account_key`, `timeout`, …, also `max_retries` and `retry_timeout` in
-    /// seconds), then from the usual environment variables (`AWS_…`, `GOOGLE_…`, `AZURE_…`). An option that the store
-    /// does not know is an error.
+    /// seconds), then from the usual environment variables (`AWS_…`, `GOOGLE_…`, `AZURE_…`). An unknown option is an
+    /// error.
     pub fn from_url(url: &str, options: &BTreeMap<String, String>) -> Result<Location> {
         let (storage, path) = connect::connect(url, options)?;
         Ok(Location::new(Arc::new(storage), path))
     }
 
-    /// Whether `url` has a scheme that [`CloudStorage::from_url`] takes.
+    /// Whether `url` has a scheme that [`CloudStorage::from_url`] accepts.
     pub fn takes(url: &str) -> bool {
         let known = ["s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "http", "https", "memory"];
         url.split_once(':').is_some_and(|(scheme, _)| known.contains(&scheme.to_ascii_lowercase().as_str()))
@@ -74,7 +74,7 @@ impl CloudStorage {
         wait(async move { store.head(&key).await })
     }
 
-    /// Objects and folders directly inside `path`; nothing where a store cannot list.
+    /// Objects and folders directly inside `path`; empty if the store cannot list.
     fn children(&self, path: &str) -> Result<object_store::ListResult> {
         let (store, key) = (Arc::clone(&self.store), self.key(path)?);
         match wait(async move { store.list_with_delimiter(Some(&key)).await })? {
@@ -90,7 +90,7 @@ fn nothing() -> object_store::ListResult {
     object_store::ListResult { common_prefixes: Vec::new(), objects: Vec::new() }
 }
 
-/// Runs requests concurrently; the answers are by number, empty where there is no request. An error comes with its number.
+/// Runs requests concurrently; results are by number, empty without a request. An error comes with its number.
 async fn concurrently<T, F>(
     count: usize,
     mut requests: impl Iterator<Item = (usize, F)>,
@@ -130,7 +130,7 @@ async fn fetch(
     concurrently(count, requests).await
 }
 
-/// The sizes of objects; `None` where there is none.
+/// The sizes of objects; `None` for missing ones.
 async fn heads(
     store: Arc<dyn ObjectStore>,
     keys: Vec<Path>,
@@ -161,7 +161,7 @@ impl Storage for CloudStorage {
     fn sizes(&self, paths: &[Arc<str>]) -> Result<Vec<Option<u64>>> {
         let keys = paths.iter().map(|path| self.key(path)).collect::<Result<_>>()?;
         wait(heads(Arc::clone(&self.store), keys))?.map_err(|(index, error)| {
-            self.failures.of("look at", paths.get(index).map_or("", |path| path), &error)
+            self.failures.of("inspect", paths.get(index).map_or("", |path| path), &error)
         })
     }
 
@@ -172,7 +172,7 @@ impl Storage for CloudStorage {
         match self.head(path)? {
             Ok(_) => return Ok(Some(EntryKind::File)),
             Err(StoreError::NotFound { .. }) => {}
-            Err(error) => return Err(self.failures.of("look at", path, &error)),
+            Err(error) => return Err(self.failures.of("inspect", path, &error)),
         }
         let inside = self.children(path)?;
         let any = !inside.objects.is_empty() || !inside.common_prefixes.is_empty();
@@ -180,7 +180,7 @@ impl Storage for CloudStorage {
     }
 
     fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        // Stores refuse empty ranges; whether one lies in the file is asked only then.
+        // Stores reject empty ranges, so their bounds are checked separately.
         if ranges.iter().any(Range::is_empty) {
             let size = self.size(path)?;
             ranges.iter().try_for_each(|range| check_range(path, range, size))?;
@@ -189,7 +189,7 @@ impl Storage for CloudStorage {
         let answers = match wait(fetch(store, key, ranges.to_vec()))? {
             Ok(answers) => answers,
             Err((index, error)) => {
-                // A range beyond the end is damage, not a failure of the store, which each store words differently.
+                // A range past the end is damage, not a failure of the store, and each store reports it differently.
                 if let (Some(range), Ok(Ok(meta))) = (ranges.get(index), self.head(path)) {
                     check_range(path, range, meta.size)?;
                 }
@@ -202,7 +202,7 @@ impl Storage for CloudStorage {
                 let name = self.failures.name(path);
                 return Err(Error::io(
                     format!(
-                        "cannot read '{name}': {} bytes came instead of {}",
+                        "cannot read '{name}': got {} bytes instead of {}",
                         bytes.len(),
                         range.end - range.start
                     ),

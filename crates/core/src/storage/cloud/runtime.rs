@@ -1,4 +1,4 @@
-//! The one runtime that clients run on.
+//! The single runtime of all clients.
 
 use std::future::Future;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{Error, Result};
 
-/// Threads that drive the connections; the bytes are decoded elsewhere.
+/// Threads that drive the connections; decoding happens elsewhere.
 const THREADS: usize = 2;
 
 /// Lives as long as the process: a runtime must not be dropped on a thread of another one.
@@ -20,8 +20,8 @@ fn runtime() -> Result<&'static Runtime> {
     started.as_ref().map_err(|error| Error::io("cannot start threads", error.kind().into()))
 }
 
-/// Runs `work` on the runtime and waits for its answer on a channel. Unlike `block_on` this is allowed on the threads
-/// of any runtime, though it holds them up.
+/// Runs `work` on the runtime and waits for its result on a channel. Unlike `block_on`, this is allowed on the threads
+/// of any runtime, though it blocks them.
 pub(super) fn wait<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Result<T> {
     let (sender, receiver) = sync_channel(1);
     runtime()?.spawn(async move {

@@ -1,4 +1,4 @@
-//! A new object: gathered in a local temporary file, uploaded at commit.
+//! A new object: written to a local temporary file, uploaded at commit.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -13,14 +13,14 @@ use crate::error::{Error, Result};
 
 /// From this size on an object is uploaded in parts.
 const MULTIPART_FROM: u64 = 16 << 20;
-/// The size of a part; stores take at most 10,000, so it grows with the object.
+/// The size of a part; stores accept at most 10,000 parts, so it grows with the object.
 const PART: u64 = 8 << 20;
 const MOST_PARTS: u64 = 9_000;
 /// Parts under way at once.
 const PARTS_AT_ONCE: usize = 4;
 
-/// Writers append and overwrite, which objects cannot; so the bytes wait in a file without a name, which the system
-/// removes whatever happens.
+/// Writers append and overwrite, which objects do not support, so the bytes are buffered in an unnamed file, which the
+/// system always removes.
 pub(super) struct StagedObject {
     storage: CloudStorage,
     path: String,
@@ -54,7 +54,7 @@ impl Staged for StagedObject {
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.len) {
-            return Err(Error::internal("bytes beyond the end of a staged file are overwritten"));
+            return Err(Error::internal("an overwrite exceeds the end of a staged file"));
         }
         let written = self
             .spool
@@ -85,7 +85,7 @@ impl Staged for StagedObject {
                 // An error while finishing aborts the upload by itself.
                 Ok(()) => upload.finish().await.map(drop).map_err(Failed::Store),
                 Err(error) => {
-                    // The first error is the one to tell; what an abort leaves behind expires at the store.
+                    // The first error is reported; remains of an aborted upload expire at the store.
                     let _ = upload.abort().await;
                     Err(error)
                 }

@@ -57,7 +57,7 @@ fn calls_from_inside_a_runtime_are_fine() {
     assert_eq!(size.unwrap(), 5);
 }
 
-/// Answers GET and HEAD of `/data/file` with ranges, and 403 with a telling body for `/data/secret`.
+/// Answers GET and HEAD of `/data/file` with ranges, and 403 with a body that contains secrets for `/data/secret`.
 fn server(content: Vec<u8>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -120,10 +120,10 @@ fn a_web_server_is_read_by_ranges() {
     assert_eq!(parts[0], content[40_000..]);
     assert_eq!(parts[1], content[..10]);
 
-    let beyond = file.read_range(49_990..50_010).unwrap_err();
-    assert_eq!((beyond.kind(), beyond.class_name()), (ErrorKind::Corrupt, "truncated"));
-    let beyond = file.read_range(60_000..60_010).unwrap_err();
-    assert_eq!(beyond.kind(), ErrorKind::Corrupt);
+    let past_end = file.read_range(49_990..50_010).unwrap_err();
+    assert_eq!((past_end.kind(), past_end.class_name()), (ErrorKind::Corrupt, "truncated"));
+    let past_end = file.read_range(60_000..60_010).unwrap_err();
+    assert_eq!(past_end.kind(), ErrorKind::Corrupt);
 
     let folder = file.parent().unwrap();
     let missing = folder.join("none");

@@ -1,4 +1,4 @@
-//! Buffers for large reads, used again and again: the page faults of fresh memory cost more than the copy into it.
+//! Reused buffers for large reads: the page faults of fresh memory cost more than the copy into it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,12 +8,12 @@ use crate::Within;
 
 /// Shorter reads take plain memory.
 const SMALLEST: usize = 64 << 10;
-/// Bytes of free buffers that are kept for the next reads.
+/// Bytes of free buffers kept for later reads.
 const KEPT: usize = 32 << 20;
 
 static FREE: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// Room for `len` bytes. The first use of a buffer fills it with zeros, later ones leave what it has.
+/// A buffer of `len` bytes. The first use fills it with zeros, later ones keep its content.
 pub(super) struct Buffer {
     bytes: Vec<u8>,
     len: usize,
@@ -36,7 +36,7 @@ impl Buffer {
         self.bytes.within_mut(..self.len)
     }
 
-    /// The bytes, without a copy; the buffer is free again once nobody has any of them.
+    /// The bytes, without a copy; the buffer is free again once the last of them is dropped.
     pub(super) fn into_bytes(mut self) -> Bytes {
         if self.len < SMALLEST { std::mem::take(&mut self.bytes).into() } else { Bytes::from_owner(self) }
     }
@@ -62,7 +62,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Sizes come in steps of an eighth, so that buffers fit again without much waste.
+/// Sizes grow in steps of an eighth, so that buffers can be reused without much waste.
 fn class(len: usize) -> usize {
     len.next_multiple_of((len.next_power_of_two() / 16).max(4096))
 }

@@ -1,7 +1,7 @@
-//! Files of this machine, read by position into buffers.
+//! Local files, read by position into buffers.
 //!
-//! Buffers cost little (the pages of a mapping are not free either), and a file that another program cuts short gives an
-//! error, where a mapping would end the process. [`LocalStorage::mapped`] is for those who know their files.
+//! Buffers cost little (the pages of a mapping are not free either), and a file truncated by another program yields an
+//! error, where a mapping would end the process. [`LocalStorage::mapped`] is for callers that control their files.
 
 mod buffers;
 mod open;
@@ -30,7 +30,7 @@ use super::lock::FileLock;
 use super::{Entry, EntryKind, Hold, IoHints, Lock, Staged, StagedPath, Storage, check_range};
 use crate::error::{Error, Result};
 
-/// Tiny ranges that one buffer is shared by at most.
+/// Maximum tiny ranges that share one buffer.
 const SHARED: usize = 64;
 /// Files that are remembered; arrays can have thousands.
 const REMEMBERED: usize = 1 << 14;
@@ -59,8 +59,8 @@ impl LocalStorage {
         Self { map: false, open: Arc::default() }
     }
 
-    /// Maps large reads, so that the bytes of a file can be borrowed without a copy. Only for files that no other program
-    /// cuts short while they are read: the system ends a process that reads behind the end of a mapped file.
+    /// Maps large reads, so that the bytes of a file are borrowed without a copy. Only for files that no other program
+    /// truncates while they are read: the system ends a process that reads past the end of a mapped file.
     pub fn mapped() -> Self {
         Self { map: true, open: Arc::default() }
     }
@@ -78,7 +78,7 @@ impl LocalStorage {
         Ok(opened)
     }
 
-    /// Reads tiny ranges by position into one buffer. The first of them has been counted.
+    /// Reads tiny ranges by position into one buffer. The first of them is already counted.
     fn read_together(
         path: &str,
         open: &Arc<OpenFile>,
@@ -112,8 +112,8 @@ impl LocalStorage {
         open.retain(|name, _| name != path && !name.starts_with(&folder));
     }
 
-    /// Puts `from` in the place of `to`, whose old state stays as `backup`, durably. There is something under the name
-    /// `to` at any moment, except for folders on systems that cannot exchange names in one step.
+    /// Durably replaces `to` by `from` and keeps the previous state as `backup`. The name `to` always exists, except
+    /// for folders on systems that cannot exchange names atomically.
     pub fn put_aside(&self, from: &str, to: &str, backup: &str) -> Result<()> {
         let to = place::resolve(to)?;
         for path in [from, &to, backup] {
@@ -129,14 +129,14 @@ impl Storage for LocalStorage {
     }
 
     fn kind(&self, path: &str) -> Result<Option<EntryKind>> {
-        let found = place::look(Path::new(path)).map_err(failed("look at", path))?;
+        let found = place::look(Path::new(path)).map_err(failed("inspect", path))?;
         Ok(found.as_ref().map(place::kind_of))
     }
 
     fn sizes(&self, paths: &[Arc<str>]) -> Result<Vec<Option<u64>>> {
         // Not by `size`, which would open the files.
         let size = |path: &Arc<str>| {
-            let found = place::look(Path::new(&**path)).map_err(failed("look at", path))?;
+            let found = place::look(Path::new(&**path)).map_err(failed("inspect", path))?;
             Ok(found.filter(fs::Metadata::is_file).map(|found| found.len()))
         };
         paths.iter().map(size).collect()
@@ -151,7 +151,7 @@ impl Storage for LocalStorage {
     }
 
     fn identity(&self, path: &str) -> Result<Option<(u64, u64)>> {
-        let found = place::look(Path::new(path)).map_err(failed("look at", path))?;
+        let found = place::look(Path::new(path)).map_err(failed("inspect", path))?;
         Ok(found.as_ref().and_then(place::identity_of))
     }
 
@@ -188,7 +188,7 @@ impl Storage for LocalStorage {
         let mut entries = Vec::new();
         for entry in fs::read_dir(path).map_err(failed("list", path))? {
             let entry = entry.map_err(failed("list", path))?;
-            // Names that are not UTF-8 belong to no format; they are shown with marks where they cannot be read.
+            // Names that are not UTF-8 belong to no format; they are shown with replacement characters.
             let name = entry.file_name().to_string_lossy().into_owned();
             let metadata = match fs::metadata(entry.path()).or_else(|_| entry.metadata()) {
                 Ok(metadata) => metadata,
@@ -196,7 +196,7 @@ impl Storage for LocalStorage {
                 Err(error) if place::is_missing(&error) => continue,
                 Err(error) => return Err(failed("list", path)(error)),
             };
-            // A link that leads nowhere is a file that cannot be read.
+            // A dangling link is a file that cannot be read.
             let kind = if metadata.is_symlink() { EntryKind::File } else { place::kind_of(&metadata) };
             entries.push(Entry {
                 name,
@@ -256,13 +256,13 @@ impl Storage for LocalStorage {
 
     fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
         let lock = FileLock::take(path, wait)?;
-        // A file that is open from before may have been replaced since.
+        // A file opened earlier may have been replaced since.
         self.forget(path);
         Ok(Lock::new(lock))
     }
 
     fn hints(&self) -> IoHints {
-        // Larger requests would leave the caches of the processor before they are decoded.
+        // Larger requests would leave the processor caches before they are decoded.
         IoHints { gap: 16 << 10, max_request: 1 << 20, concurrency: 1, zero_copy: self.map }
     }
 }

@@ -1,7 +1,7 @@
 //! Open files: one entry per path, and few descriptors for any number of entries.
 //!
-//! A descriptor that is needed elsewhere is closed and the file is opened again later; it must be the same file then,
-//! so a reader sees one state of it or an error.
+//! A descriptor that is needed elsewhere is closed and the file is reopened later; it must then be the same file, so a
+//! reader sees one state of it or an error.
 
 use std::collections::VecDeque;
 use std::fs::{File, Metadata, OpenOptions};
@@ -13,21 +13,21 @@ use bytes::Bytes;
 use super::place::{self, failed};
 use crate::error::{Error, Result};
 
-/// Most descriptors for files that are read, whatever the system allows.
+/// Maximum descriptors for files being read, regardless of the system's limit.
 const MOST: usize = 256;
-/// Share of the descriptors of the process that files may take.
+/// The fraction of the process's descriptors available to files, as a divisor.
 const SHARE: usize = 4;
 
 /// Below this a read by position is cheaper than a mapping and its page faults.
 const MAP_FROM: u64 = 64 << 10;
-/// Ranges up to this are read by position even where there is a mapping: a fault maps many pages around a few bytes.
+/// Ranges up to this size are read by position even with a mapping: a fault maps many pages around a few bytes.
 pub(super) const TINY: u64 = 1 << 10;
-/// Least that a read by position counts.
+/// The minimum cost of a read by position.
 pub(super) const READ_COST: u64 = 256;
-/// Once so much was read by position, the file is read often enough to be worth a mapping.
+/// After this many bytes read by position, the file is worth a mapping.
 pub(super) const MAX_COPIED: u64 = 1 << 20;
 
-/// Files with a descriptor, the one that was opened first in front.
+/// Files with a descriptor, the oldest first.
 static OPEN: Mutex<VecDeque<Weak<OpenFile>>> = Mutex::new(VecDeque::new());
 
 /// A file that is read.
@@ -39,14 +39,14 @@ pub(super) struct OpenFile {
     descriptor: RwLock<Option<Arc<File>>>,
     /// Whether it was read since its descriptor was last considered for closing.
     used: AtomicBool,
-    /// Made when it is first worth it; `None` where the system refuses.
+    /// Created when it is first worthwhile; `None` if the system refuses.
     pub(super) mapping: OnceLock<Option<Bytes>>,
-    /// What was read by position so far.
+    /// Bytes read by position so far.
     pub(super) copied: AtomicU64,
 }
 
 impl OpenFile {
-    /// Opens a regular file. Pipes and devices are refused without waiting for a writer.
+    /// Opens a regular file. Pipes and devices are an error, without waiting for a writer.
     pub(super) fn open(path: &str) -> Result<Arc<Self>> {
         let (file, metadata) = open_regular(path)?;
         let opened = Arc::new(Self {
@@ -62,7 +62,7 @@ impl OpenFile {
         Ok(opened)
     }
 
-    /// The descriptor, opened again where it was closed meanwhile.
+    /// The descriptor, reopened if it was closed meanwhile.
     pub(super) fn file(self: &Arc<Self>) -> Result<Arc<File>> {
         self.used.store(true, Ordering::Relaxed);
         let known = self.descriptor.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -94,7 +94,7 @@ impl OpenFile {
         })
     }
 
-    /// The mapping, where a range of `len` bytes should come from it.
+    /// The mapping, if a range of `len` bytes should be read from it.
     pub(super) fn mapping_for(self: &Arc<Self>, len: u64) -> Option<&Bytes> {
         let few = len <= if self.mapping.get().is_some() { TINY } else { MAP_FROM };
         let add = len.max(READ_COST);
@@ -110,7 +110,7 @@ fn open_regular(path: &str) -> Result<(File, Metadata)> {
     options.read(true);
     #[cfg(target_os = "linux")]
     {
-        // A pipe without a writer would wait for one; for files the flag means nothing.
+        // Opening a pipe without a writer would block; for files the flag has no effect.
         let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
     }
@@ -122,7 +122,7 @@ fn open_regular(path: &str) -> Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// Counts a descriptor, and closes others where there are too many.
+/// Registers a descriptor, and closes others if there are too many.
 fn keep(file: &Arc<OpenFile>) {
     let mut closing = Vec::new();
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,24 +144,24 @@ fn keep(file: &Arc<OpenFile>) {
     }
 }
 
-/// How many files may have a descriptor at once.
+/// The maximum number of files with a descriptor.
 pub(super) fn most_open() -> usize {
     static LIMIT: OnceLock<usize> = OnceLock::new();
     *LIMIT.get_or_init(|| descriptors_of_process().map_or(MOST / SHARE, |n| n / SHARE).clamp(4, MOST))
 }
 
-/// The soft limit of the process, where the system shows it.
+/// The soft limit of the process, if the system reports it.
 fn descriptors_of_process() -> Option<usize> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Maps a file; `None` where the system refuses, and reads by position serve instead.
-#[expect(unsafe_code, reason = "mapping a file is the one way to hand out its bytes without a copy")]
+/// Maps a file; `None` if the system refuses, then reads by position are used.
+#[expect(unsafe_code, reason = "mapping a file is the only way to return its bytes without a copy")]
 fn map(file: &File) -> Option<Bytes> {
-    // SAFETY: the mapping is private and read-only. Another process that truncates the file while it is mapped can
-    // make a read fault; only `LocalStorage::mapped` comes here, whose callers vouch for their files.
+    // SAFETY: the mapping is private and read-only. Another process that truncates the file while it is mapped can make
+    // a read fault; only `LocalStorage::mapped` gets here, whose callers guarantee that this does not happen.
     let mapping = unsafe { memmap2::Mmap::map(file) }.ok()?;
     Some(Bytes::from_owner(mapping))
 }

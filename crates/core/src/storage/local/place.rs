@@ -1,4 +1,4 @@
-//! What a path of this machine leads to: links, pipes and devices, and whose file it is.
+//! Resolution of local paths: links, pipes and devices, and file identity.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -15,7 +15,7 @@ pub(super) fn failed(what: &str, path: &str) -> impl FnOnce(io::Error) -> Error 
     move |error| Error::io(format!("cannot {what} '{path}'"), error)
 }
 
-/// Whether an error means that there is nothing at a path. All others mean that nobody knows.
+/// Whether an error means that nothing exists at a path. After other errors that is unknown.
 pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -31,7 +31,7 @@ pub(super) fn kind_of(metadata: &Metadata) -> EntryKind {
     }
 }
 
-/// What is at a path, links followed; `None` when there is nothing.
+/// The metadata of a path, following links; `None` if nothing exists.
 pub(super) fn look(path: &Path) -> io::Result<Option<Metadata>> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
@@ -40,7 +40,7 @@ pub(super) fn look(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Refuses what cannot be read by position.
+/// Fails for files that cannot be read by position.
 pub(super) fn refuse_special(path: &str, metadata: &Metadata) -> Result<()> {
     match kind_of(metadata) {
         EntryKind::File => Ok(()),
@@ -51,19 +51,18 @@ pub(super) fn refuse_special(path: &str, metadata: &Metadata) -> Result<()> {
     }
 }
 
-/// Whether something has this name, be it a link that leads nowhere. Pipes and devices do not count: they are written
-/// to, not replaced.
+/// Whether the name exists, even as a dangling link. Pipes and devices do not count: they are written to, not replaced.
 pub(super) fn is_taken(path: &str) -> Result<bool> {
     let entry = match fs::symlink_metadata(path) {
         Ok(entry) => entry,
         Err(error) if is_missing(&error) => return Ok(false),
-        Err(error) => return Err(failed("look at", path)(error)),
+        Err(error) => return Err(failed("inspect", path)(error)),
     };
-    let meant = look(Path::new(path)).map_err(failed("look at", path))?.unwrap_or(entry);
+    let meant = look(Path::new(path)).map_err(failed("inspect", path))?.unwrap_or(entry);
     Ok(meant.is_symlink() || kind_of(&meant) != EntryKind::Other)
 }
 
-/// The path behind all links at its end; it need not exist.
+/// The path after following all links at its end; it need not exist.
 pub(super) fn resolve(path: &str) -> Result<String> {
     let mut place = PathBuf::from(path);
     for _ in 0..MAX_LINKS {
@@ -72,16 +71,16 @@ pub(super) fn resolve(path: &str) -> Result<String> {
             // Not a link, or nothing at all.
             Err(error) if is_missing(&error) || error.kind() == io::ErrorKind::InvalidInput => {
                 return place.into_os_string().into_string().map_err(|name| {
-                    Error::invalid(format!("'{path}' leads to '{}', which is not UTF-8", name.display()))
+                    Error::invalid(format!("'{path}' is a link to '{}', which is not UTF-8", name.display()))
                 });
             }
-            Err(error) => return Err(failed("look at", path)(error)),
+            Err(error) => return Err(failed("inspect", path)(error)),
         }
     }
-    Err(failed("look at", path)(io::Error::other("too many links")))
+    Err(failed("inspect", path)(io::Error::other("too many links")))
 }
 
-/// What tells files apart, whatever their names: device and number.
+/// The identity of a file regardless of its name: device and inode.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
 pub(super) fn identity_of(metadata: &Metadata) -> Option<(u64, u64)> {
@@ -94,8 +93,8 @@ pub(super) fn identity_of(_metadata: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// Gives `file` owner and mode of what it replaces. Where the owner cannot be given away, the mode is kept without the
-/// bits that lend its rights.
+/// Sets the owner and mode of `file` to those of the replaced file. If the owner cannot be changed, the mode is kept
+/// without the set-id bits.
 #[cfg(unix)]
 pub(super) fn keep_ownership(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -104,7 +103,7 @@ pub(super) fn keep_ownership(file: &File, old: &Metadata) -> io::Result<()> {
     if (new.uid(), new.gid()) != (old.uid(), old.gid())
         && fchown(file, Some(old.uid()), Some(old.gid())).is_err()
     {
-        // The group alone can often be kept; nothing is lost where it cannot.
+        // The group alone can often be kept; a failure loses nothing.
         let _ = fchown(file, None, Some(old.gid()));
         mode &= 0o1777;
     }

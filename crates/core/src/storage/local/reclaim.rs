@@ -1,7 +1,7 @@
-//! Staged names, and what ended processes have left under them.
+//! Staged names, and cleanup of those left by ended processes.
 //!
 //! A staged file or folder is `.NAME.PID-N.tmp` next to its target, locked as long as its process lives. The next
-//! process that writes to the same target removes those that nobody has locked.
+//! process that writes to the same target removes those that are not locked.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -13,21 +13,21 @@ use super::swap::{self, OLD};
 
 const STAGED: &str = ".tmp";
 
-/// The next staged name next to `target`; no other of this process has it.
+/// The next staged name next to `target`, unique in this process.
 pub(crate) fn staged_name(target: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     format!(".{target}.{}-{number}{STAGED}", std::process::id())
 }
 
-/// Marks a staged file or folder as in use while the result lives. Where the system has no locks, nothing is marked and
-/// nothing is reclaimed.
+/// Marks a staged file or folder as in use while the result lives. Without system support for locks, nothing is marked
+/// and nothing is reclaimed.
 pub(super) fn hold(path: &Path) -> Option<File> {
     let file = File::open(path).ok()?;
     lock(&file).then_some(file)
 }
 
-/// Locks a file or folder, unless someone else has.
+/// Locks a file or folder, unless another process holds the lock.
 #[cfg(unix)]
 pub(super) fn lock(file: &File) -> bool {
     file.try_lock().is_ok()
@@ -38,8 +38,8 @@ pub(super) fn lock(_file: &File) -> bool {
     false
 }
 
-/// Removes what ended processes have staged for `target`, and puts an old state back in its place where a process ended
-/// between two renames. Nothing here is worth failing for: what cannot be removed stays.
+/// Removes files that ended processes staged for `target`, and restores a previous state if a process ended between two
+/// renames. Failures are ignored: leftovers remain.
 pub(super) fn reclaim(target: &str) {
     let path = Path::new(target);
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
@@ -49,7 +49,7 @@ pub(super) fn reclaim(target: &str) {
             continue;
         };
         let place = folder.join(&left);
-        // A lock that can be had is one that nobody has.
+        // If the lock can be taken, no process uses the file.
         let Some(lock) = hold(&place) else { continue };
         if staged.is_old && !path.exists() {
             let _ = fs::rename(&place, path);
@@ -60,7 +60,7 @@ pub(super) fn reclaim(target: &str) {
     }
 }
 
-/// Puts an old state back under the name of `target`, which is missing.
+/// Restores a previous state under the missing name `target`.
 pub(super) fn recover(target: &str) -> bool {
     if Path::new(target).exists() {
         return false;
@@ -69,7 +69,7 @@ pub(super) fn recover(target: &str) -> bool {
     Path::new(target).exists()
 }
 
-/// What looks staged in a folder. Each folder is listed once: a process may write thousands of files into one.
+/// Names in a folder that look staged. Each folder is listed once: a process may write thousands of files into one.
 fn left_in(folder: &Path) -> Vec<String> {
     static SEEN: Mutex<Option<HashMap<PathBuf, Vec<String>>>> = Mutex::new(None);
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,7 +93,7 @@ fn left_in(folder: &Path) -> Vec<String> {
 /// A staged name, taken apart.
 struct Leftover {
     process: u32,
-    /// Whether it is the old state of its target.
+    /// Whether it is the previous state of its target.
     is_old: bool,
 }
 
@@ -106,7 +106,7 @@ impl Leftover {
         Some(Self { process: process.parse().ok()?, is_old })
     }
 
-    /// Whether a process of this number runs on this machine, whatever it does.
+    /// Whether any process with this number runs on this machine.
     fn is_running(&self) -> bool {
         Path::new(&format!("/proc/{}", self.process)).exists()
     }

@@ -1,4 +1,4 @@
-//! Pipes and devices as outputs: written straight, never replaced.
+//! Pipes and devices as outputs: written directly, never replaced.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -7,7 +7,7 @@ use super::place::failed;
 use crate::error::{Error, Result};
 use crate::storage::Staged;
 
-/// Gathers the output in a file without a name, since formats may go back in it, and copies it at the end.
+/// Buffers the output in an unnamed file, because formats may overwrite earlier bytes, and copies it at the end.
 pub(super) struct SpecialOutput {
     path: String,
     gathered: File,
@@ -30,7 +30,7 @@ impl Staged for SpecialOutput {
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.written) {
-            return Err(Error::internal("bytes beyond the end of a staged file are overwritten"));
+            return Err(Error::internal("an overwrite exceeds the end of a staged file"));
         }
         super::staged::write_all_at(&mut self.gathered, bytes, offset).map_err(failed("write", &self.path))
     }

@@ -16,20 +16,20 @@ const BUFFER: usize = 1 << 20;
 
 pub(super) struct StagedFile {
     storage: LocalStorage,
-    /// Locked until the commit, so that nobody takes it for what an ended process has left.
+    /// Locked until the commit, so that it is not mistaken for a leftover of an ended process.
     file: Option<File>,
     buffer: Vec<u8>,
     flushed: u64,
     staging: PathBuf,
-    /// Where it goes, links followed.
+    /// The target path, following links.
     target: String,
-    /// What the caller calls it.
+    /// The name given by the caller.
     name: String,
     _registered: StagedPath,
 }
 
 impl StagedFile {
-    /// Stages a file for `target`, which the caller calls `name`.
+    /// Stages a file for `target`, named `name` by the caller.
     pub(super) fn new(storage: LocalStorage, name: &str, target: &str) -> Result<Self> {
         let path = Path::new(target);
         let last = path
@@ -38,8 +38,8 @@ impl StagedFile {
             .ok_or_else(|| Error::invalid(format!("'{target}' is not a file name")))?;
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         reclaim::reclaim(target);
-        let replaces = place::look(path).map_err(failed("look at", target))?.is_some();
-        // Several writers may aim at one target: each has its own staging file, the last rename wins.
+        let replaces = place::look(path).map_err(failed("inspect", target))?.is_some();
+        // Several writers may have the same target: each has its own staging file, the last rename wins.
         for _ in 0..u32::MAX {
             let staging = folder.join(staged_name(last));
             let registered = StagedPath::new(&staging)?;
@@ -81,7 +81,7 @@ impl StagedFile {
     fn finish(&mut self) -> Result<()> {
         self.flush()?;
         let target = self.target.clone();
-        let old = place::look(Path::new(&target)).map_err(failed("look at", &target))?;
+        let old = place::look(Path::new(&target)).map_err(failed("inspect", &target))?;
         let file = self.file()?;
         if let Some(old) = old.filter(fs::Metadata::is_file) {
             keep_ownership(file, &old).map_err(failed("write", &target))?;
@@ -95,7 +95,7 @@ impl StagedFile {
     }
 }
 
-/// A new file; one that replaces another belongs to its owner alone until it has the mode of the old one.
+/// A new file; a replacement is accessible only to its owner until it gets the mode of the old one.
 fn create_new(path: &Path, replaces: bool) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
@@ -126,7 +126,7 @@ impl Staged for StagedFile {
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.position()) {
-            return Err(Error::internal("bytes beyond the end of a staged file are overwritten"));
+            return Err(Error::internal("an overwrite exceeds the end of a staged file"));
         }
         self.flush()?;
         let target = self.target.clone();
@@ -158,7 +158,7 @@ pub(super) fn write_all_at(file: &mut File, bytes: &[u8], offset: u64) -> std::i
 impl Drop for StagedFile {
     fn drop(&mut self) {
         if self.file.take().is_some() {
-            // Nothing more can be done about a file that cannot be removed; its name says that it is temporary.
+            // A failed removal is ignored; the name marks the file as temporary.
             let _ = fs::remove_file(&self.staging);
         }
     }

@@ -1,4 +1,4 @@
-//! Putting something new in the place of something old, so that a crash leaves one of the two.
+//! Crash-safe replacement of files and folders.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -7,12 +7,12 @@ use std::path::Path;
 use super::place::{self, failed, keep_ownership};
 use crate::error::{Error, Result};
 
-/// What the old state is called while two renames stand for one.
+/// The suffix of the previous state between two renames.
 pub(super) const OLD: &str = ".old";
 
-/// Makes `from` durable and puts it in the place of `to`. What was there is gone afterwards; its owner and mode stay.
+/// Makes `from` durable and replaces `to` by it. The previous state is removed; its owner and mode are kept.
 pub(super) fn replace(from: &str, to: &str) -> Result<()> {
-    let old = place::look(Path::new(to)).map_err(failed("look at", to))?;
+    let old = place::look(Path::new(to)).map_err(failed("inspect", to))?;
     sync_tree(Path::new(from), old.as_ref()).map_err(failed("write", to))?;
     match old {
         None => fs::rename(from, to).map_err(failed("create", to))?,
@@ -25,22 +25,22 @@ pub(super) fn replace(from: &str, to: &str) -> Result<()> {
     sync_folder(Path::new(to)).map_err(failed("write", to))
 }
 
-/// The same without a way to exchange two names: the old state has a name of its own for a moment, by which the next
-/// run finds it (see `reclaim`).
+/// The same without an atomic exchange of names: the previous state has a temporary name, under which the next run
+/// finds it (see `reclaim`).
 pub(super) fn replace_stepwise(from: &str, to: &str) -> Result<()> {
     let old = format!("{from}{OLD}");
     fs::rename(to, &old).map_err(failed("replace", to))?;
     if let Err(error) = fs::rename(from, to) {
         let kept = fs::rename(&old, to).map_or(old.as_str(), |()| to);
-        return Err(failed("replace", to)(error).hint(format!("what was there is '{kept}'")));
+        return Err(failed("replace", to)(error).hint(format!("the previous state is '{kept}'")));
     }
     remove(&old)
 }
 
-/// Puts `from` in the place of `to`, which stays as `backup`. There is something under the name `to` at any moment,
-/// except for folders on systems that cannot exchange names.
+/// Replaces `to` by `from` and keeps the previous state as `backup`. The name `to` always exists, except for folders on
+/// systems that cannot exchange names.
 pub(super) fn put_aside(from: &str, to: &str, backup: &str) -> Result<()> {
-    let old = fs::metadata(to).map_err(failed("look at", to))?;
+    let old = fs::metadata(to).map_err(failed("inspect", to))?;
     sync_tree(Path::new(from), Some(&old)).map_err(failed("write", to))?;
     let moved = if !old.is_dir() && fs::hard_link(to, backup).is_ok() {
         fs::rename(from, to)
@@ -66,7 +66,7 @@ fn finish_aside(from: &str, to: &str, backup: &str) -> Result<()> {
     sync_folder(Path::new(to)).map_err(failed("write", to))
 }
 
-/// Removes a file, or a folder with all it holds.
+/// Removes a file, or a folder with its contents.
 pub(super) fn remove(path: &str) -> Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(entry) if entry.is_dir() => fs::remove_dir_all(path),
@@ -79,7 +79,7 @@ pub(super) fn remove(path: &str) -> Result<()> {
     }
 }
 
-/// Gives each of two paths what the other one had, in one step.
+/// Exchanges two paths atomically.
 #[cfg(target_os = "linux")]
 fn exchange(a: &str, b: &str) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -91,7 +91,8 @@ fn exchange(_a: &str, _b: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Makes a file, or a folder with all it holds, durable. What replaces `old` gets its owner and, at the top, its mode.
+/// Makes a file, or a folder with its contents, durable. A replacement of `old` gets its owner and, at the top, its
+/// mode.
 fn sync_tree(path: &Path, old: Option<&Metadata>) -> io::Result<()> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
@@ -116,7 +117,7 @@ fn sync_inner(path: &Path, old: Option<&Metadata>) -> io::Result<()> {
     sync(&file)
 }
 
-/// Returns the owner, where that is possible: only privileged users may.
+/// Sets the owner if possible: only privileged users may.
 #[cfg(unix)]
 fn keep_owner(file: &File, old: Option<&Metadata>) {
     use std::os::unix::fs::{MetadataExt, fchown};
@@ -139,7 +140,7 @@ fn sync(file: &File) -> io::Result<()> {
     if file.metadata()?.is_dir() { Ok(()) } else { file.sync_all() }
 }
 
-/// Makes a rename durable: the entry lives in the folder, not in the file.
+/// Makes a rename durable: the entry is stored in the folder, not in the file.
 #[cfg(unix)]
 pub(super) fn sync_folder(target: &Path) -> io::Result<()> {
     let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));

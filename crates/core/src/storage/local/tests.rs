@@ -1,4 +1,4 @@
-//! Local files: links, pipes, modes, what is left behind, and few descriptors.
+//! Local files: links, pipes, modes, leftovers, and few descriptors.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ fn a_file_is_mapped_when_it_is_worth_it() {
 }
 
 #[test]
-fn a_file_that_is_cut_short_while_it_is_read_gives_an_error() {
+fn a_file_truncated_while_it_is_read_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f");
     fs::write(&path, vec![1; 300_000]).unwrap();
@@ -109,7 +109,7 @@ fn any_number_of_files_takes_few_descriptors() {
             assert!(open.filter(|target| inside(target.clone())).count() <= most_open());
         }
     }
-    // A file that took the place of one that was closed meanwhile is not taken for it.
+    // A file that replaced a closed one is detected.
     let (storage, path) = &storages[0];
     storages
         .iter()
@@ -188,7 +188,7 @@ mod unix {
         assert!(at("two").is_symlink() && at("one").is_symlink());
         assert_eq!(fs::read(at("inner/real")).unwrap(), b"new");
         assert_eq!(storage.kind(text(&at("dangling"))).unwrap(), None);
-        assert!(storage.is_taken(text(&at("dangling"))).unwrap(), "a link that leads nowhere has its name");
+        assert!(storage.is_taken(text(&at("dangling"))).unwrap(), "a dangling link takes its name");
         assert!(Location::local(at("dangling")).unwrap().create(false).is_err());
         put(&storage, &at("dangling"), b"made");
         assert_eq!(fs::read(at("inner/absent")).unwrap(), b"made");
@@ -250,7 +250,7 @@ mod unix {
         assert_eq!(names(folder.path()), ["d"]);
     }
 
-    /// A process number that is free: that of a child that has ended.
+    /// A free process number: that of a child that has ended.
     fn ended() -> u32 {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
@@ -258,7 +258,7 @@ mod unix {
     }
 
     #[test]
-    fn what_ended_processes_left_is_removed_and_what_lives_stays() {
+    fn leftovers_of_ended_processes_are_removed_and_live_files_stay() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let ended = ended();
@@ -309,7 +309,7 @@ mod unix {
     }
 
     #[test]
-    fn what_is_put_aside_keeps_its_content_and_mode() {
+    fn a_backup_keeps_its_content_and_mode() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| text(&folder.path().join(name)).to_owned();
         let storage = LocalStorage::new();
@@ -327,7 +327,7 @@ mod unix {
         assert_eq!(names(folder.path()), ["d", "d.damaged", "f", "f.damaged"]);
     }
 
-    /// A process that is killed between any two steps leaves what the steps before have made.
+    /// A process killed between any two steps leaves the results of the earlier steps.
     #[cfg(target_os = "linux")]
     #[test]
     fn the_name_is_never_missing_while_something_is_put_aside() {

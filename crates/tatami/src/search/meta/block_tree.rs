@@ -20,6 +20,7 @@ use tesselle_codec::compress::zstd;
 use tesselle_codec::{Error, Result, varint};
 use tesselle_core::Within;
 
+use super::run::RunSource;
 use super::{Entry, index, slice};
 
 const WHAT: &str = "block-tree dictionary";
@@ -31,57 +32,48 @@ pub(crate) const BLOCK_TERMS: usize = 64;
 /// Compression level of a block; a block is small and read often.
 const LEVEL: i32 = 3;
 
-/// The parsed index over the run.
+/// Bytes that hold the fields before the index.
+const HEAD: usize = 41;
+
+/// The parsed index over the run, whose blocks are read when a term is looked up.
 #[derive(Debug)]
 pub(crate) struct BlockTree {
-    run: Bytes,
+    run: RunSource,
+    /// The index of first terms.
+    index: Bytes,
     terms: u64,
     block_terms: u64,
     blocks: Vec<BlockRef>,
 }
 
-/// One entry of the index; ranges point into the run.
+/// One entry of the index.
 #[derive(Debug)]
 struct BlockRef {
+    /// The first term, in the index.
     first: Range<usize>,
+    /// The block, in the run.
     frame: Range<usize>,
     raw_len: usize,
 }
 
 impl BlockTree {
-    pub(crate) fn parse(run: Bytes) -> Result<Self> {
-        let Some(&version) = run.first() else {
-            return Err(Error::truncated(WHAT, 1, 0));
+    pub(crate) fn parse(run: RunSource) -> tesselle_core::Result<Self> {
+        let head = run.get(0..run.len().min(HEAD), WHAT)?;
+        let Some(&version) = head.first() else {
+            return Err(Error::truncated(WHAT, 1, 0).into());
         };
         if version != VERSION {
-            return Err(Error::unsupported(WHAT, format!("version {version}; supported is {VERSION}")));
+            return Err(Error::unsupported(WHAT, format!("version {version}, known is {VERSION}")).into());
         }
         let mut pos = 1;
-        let block_terms = varint::take(&run, &mut pos)?;
-        let terms = varint::take(&run, &mut pos)?;
-        let count = index(varint::take(&run, &mut pos)?, WHAT)?;
-        let index_len = varint::take(&run, &mut pos)?;
-        let entries = slice(&run, &mut pos, index_len, WHAT)?;
-        // An index entry takes at least four bytes.
-        if count > entries.len() / 4 {
-            return Err(Error::corrupt(
-                WHAT,
-                format!("{count} blocks in an index of {} bytes", entries.len()),
-            ));
-        }
-        let (start, area) = (pos - entries.len(), pos);
-        let mut blocks: Vec<BlockRef> = Vec::with_capacity(count);
-        let mut at = 0;
-        for i in 0..count {
-            let block = BlockRef::parse(entries, &mut at, start, area, run.len())?;
-            if let Some(last) = blocks.last()
-                && run.get(last.first.clone()) >= run.get(block.first.clone())
-            {
-                return Err(Error::corrupt(WHAT, format!("block {i} does not start after the previous one")));
-            }
-            blocks.push(block);
-        }
-        Ok(Self { run, terms, block_terms, blocks })
+        let block_terms = varint::take(&head, &mut pos)?;
+        let terms = varint::take(&head, &mut pos)?;
+        let count = index(varint::take(&head, &mut pos)?, WHAT)?;
+        let index_len = index(varint::take(&head, &mut pos)?, WHAT)?;
+        let area = pos.saturating_add(index_len);
+        let entries = run.get(pos..area, WHAT)?;
+        let blocks = block_refs(&entries, count, area, run.len())?;
+        Ok(Self { run, index: entries, terms, block_terms, blocks })
     }
 
     /// Number of terms, from the header.
@@ -98,7 +90,7 @@ impl BlockTree {
         self.blocks.len()
     }
 
-    pub(crate) fn lookup(&self, wanted: &[u8]) -> Result<Option<Entry>> {
+    pub(crate) fn lookup(&self, wanted: &[u8]) -> tesselle_core::Result<Option<Entry>> {
         // The last block whose first term is not greater.
         let after = self.blocks.partition_point(|block| self.first(block) <= wanted);
         let Some(number) = after.checked_sub(1) else { return Ok(None) };
@@ -112,10 +104,24 @@ impl BlockTree {
         Ok(found)
     }
 
-    /// Calls `visit` with the terms of block `number` until it returns false.
-    pub(crate) fn scan(&self, number: usize, mut visit: impl FnMut(&[u8], Entry) -> bool) -> Result<()> {
+    /// Calls `visit` with the terms of block `number` until it answers false.
+    pub(crate) fn scan(
+        &self,
+        number: usize,
+        visit: impl FnMut(&[u8], Entry) -> bool,
+    ) -> tesselle_core::Result<()> {
         let Some(block) = self.blocks.get(number) else { return Ok(()) };
-        let frame = self.run.get(block.frame.clone()).unwrap_or_default();
+        let frame = self.run.get(block.frame.clone(), WHAT)?;
+        Ok(self.scan_block(number, block, &frame, visit)?)
+    }
+
+    fn scan_block(
+        &self,
+        number: usize,
+        block: &BlockRef,
+        frame: &[u8],
+        mut visit: impl FnMut(&[u8], Entry) -> bool,
+    ) -> Result<()> {
         let body = zstd::decompress(frame, block.raw_len)?;
         let mut term = Vec::new();
         let (mut pos, mut first) = (0, true);
@@ -145,16 +151,37 @@ impl BlockTree {
     }
 
     fn first(&self, block: &BlockRef) -> &[u8] {
-        self.run.get(block.first.clone()).unwrap_or_default()
+        self.index.get(block.first.clone()).unwrap_or_default()
     }
 }
 
+/// The entries of an index, in front of blocks that lie from `area` to `end` of the run.
+fn block_refs(entries: &[u8], count: usize, area: usize, end: usize) -> Result<Vec<BlockRef>> {
+    // An index entry takes at least four bytes.
+    if count > entries.len() / 4 {
+        let why = format!("{count} blocks in an index of {} bytes", entries.len());
+        return Err(Error::corrupt(WHAT, why));
+    }
+    let mut blocks: Vec<BlockRef> = Vec::with_capacity(count);
+    let mut at = 0;
+    for i in 0..count {
+        let block = BlockRef::parse(entries, &mut at, area, end)?;
+        if let Some(last) = blocks.last()
+            && entries.get(last.first.clone()) >= entries.get(block.first.clone())
+        {
+            return Err(Error::corrupt(WHAT, format!("block {i} does not start after the one before")));
+        }
+        blocks.push(block);
+    }
+    Ok(blocks)
+}
+
 impl BlockRef {
-    /// Reads the entry at `pos` of the index, which starts at `start` of the run; the blocks area starts at `area`.
-    fn parse(entries: &[u8], pos: &mut usize, start: usize, area: usize, end: usize) -> Result<Self> {
+    /// Reads the entry at `pos` of the index; the blocks lie from `area` to `end` of the run.
+    fn parse(entries: &[u8], pos: &mut usize, area: usize, end: usize) -> Result<Self> {
         let len = varint::take(entries, pos)?;
         let first = slice(entries, pos, len, WHAT)?;
-        let first = start + *pos - first.len()..start + *pos;
+        let first = *pos - first.len()..*pos;
         let offset = index(varint::take(entries, pos)?, WHAT)?;
         let len = index(varint::take(entries, pos)?, WHAT)?;
         let raw_len = index(varint::take(entries, pos)?, WHAT)?;

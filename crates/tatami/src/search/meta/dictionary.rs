@@ -1,8 +1,8 @@
 //! Both kinds of term dictionary; header flag bit 5 of the file selects one, never the bytes.
 
-use bytes::Bytes;
-use tesselle_codec::Result;
+use tesselle_core::Result;
 
+use super::run::RunSource;
 use super::{BlockTree, Entry, FlatDictionary};
 
 /// The layout of a term dictionary.
@@ -22,7 +22,7 @@ pub(crate) enum Dictionary {
 }
 
 impl Dictionary {
-    pub(crate) fn parse(kind: DictionaryKind, run: Bytes) -> Result<Self> {
+    pub(crate) fn parse(kind: DictionaryKind, run: RunSource) -> Result<Self> {
         match kind {
             DictionaryKind::Flat => FlatDictionary::parse(run).map(Self::Flat),
             DictionaryKind::BlockTree => BlockTree::parse(run).map(Self::BlockTree),

@@ -1,22 +1,68 @@
 //! The flat term dictionary of the first releases (spec §21.2): `uv terms`, then per term `str term`, entry.
 
+use std::sync::OnceLock;
+
 use bytes::Bytes;
 use tesselle_codec::{Error, Result, varint};
 
+use super::run::RunSource;
 use super::{Entry, index, slice};
 
 const WHAT: &str = "flat term dictionary";
 
-/// The whole run, with the position of every term.
+/// The dictionary, which is read as a whole: it has no index.
 #[derive(Debug)]
 pub(crate) struct FlatDictionary {
+    run: RunSource,
+    terms: usize,
+    loaded: OnceLock<Terms>,
+}
+
+/// The whole run, with the position of every term.
+#[derive(Debug)]
+struct Terms {
     run: Bytes,
     at: Vec<usize>,
 }
 
 impl FlatDictionary {
-    /// Scans the run once: every term must be present, and greater than the previous one.
-    pub(crate) fn parse(run: Bytes) -> Result<Self> {
+    /// Reads how many terms there are, and the terms too where they are in memory.
+    pub(crate) fn parse(run: RunSource) -> tesselle_core::Result<Self> {
+        let head = run.get(0..run.len().min(10), WHAT)?;
+        let terms = index(varint::take(&head, &mut 0)?, WHAT)?;
+        let dictionary = Self { run, terms, loaded: OnceLock::new() };
+        if dictionary.run.is_held() {
+            dictionary.terms()?;
+        }
+        Ok(dictionary)
+    }
+
+    /// Terms as the run states them.
+    pub(crate) fn len(&self) -> usize {
+        self.terms
+    }
+
+    /// Term and entry number `i`.
+    pub(crate) fn get(&self, i: usize) -> tesselle_core::Result<Option<(&[u8], Entry)>> {
+        Ok(self.terms()?.get(i)?)
+    }
+
+    pub(crate) fn lookup(&self, wanted: &[u8]) -> tesselle_core::Result<Option<Entry>> {
+        Ok(self.terms()?.lookup(wanted)?)
+    }
+
+    fn terms(&self) -> tesselle_core::Result<&Terms> {
+        if let Some(terms) = self.loaded.get() {
+            return Ok(terms);
+        }
+        let terms = Terms::parse(self.run.get(0..self.run.len(), WHAT)?)?;
+        Ok(self.loaded.get_or_init(|| terms))
+    }
+}
+
+impl Terms {
+    /// Walks the run once: every term must be there, and greater than the one before.
+    fn parse(run: Bytes) -> Result<Self> {
         let mut pos = 0;
         let terms = index(varint::take(&run, &mut pos)?, WHAT)?;
         // A term takes at least four bytes: its length, its frequency, its kind, its list.
@@ -38,12 +84,8 @@ impl FlatDictionary {
         Ok(Self { run, at })
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.at.len()
-    }
-
     /// Term and entry number `i`.
-    pub(crate) fn get(&self, i: usize) -> Result<Option<(&[u8], Entry)>> {
+    fn get(&self, i: usize) -> Result<Option<(&[u8], Entry)>> {
         let Some(&at) = self.at.get(i) else { return Ok(None) };
         let mut pos = at;
         let len = varint::take(&self.run, &mut pos)?;
@@ -51,7 +93,7 @@ impl FlatDictionary {
         Ok(Some((term, Entry::parse(&self.run, &mut pos)?)))
     }
 
-    pub(crate) fn lookup(&self, wanted: &[u8]) -> Result<Option<Entry>> {
+    fn lookup(&self, wanted: &[u8]) -> Result<Option<Entry>> {
         let (mut low, mut high) = (0, self.at.len());
         while low < high {
             let middle = low.midpoint(high);

@@ -1,7 +1,7 @@
 //! The runs of the inverted index, one file per structure, parse and write side by side (spec §21).
 //!
-//! Slices in, structures out: no file access. Damage is reported as the codec crate's error; the caller with
-//! the file adds its name, the offset and the class.
+//! Slices in, structures out: nothing here knows a file. Large runs are read by ranges ([`RunSource`]). Who holds the file
+//! adds its name, the offset and the class to errors.
 
 mod block;
 mod block_tree;
@@ -10,6 +10,7 @@ mod entry;
 mod flat;
 mod live;
 mod postings;
+mod run;
 mod skips;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub(crate) use entry::Entry;
 pub(crate) use flat::{FlatDictionary, FlatWriter};
 pub use live::LiveDocs;
 pub(crate) use postings::Postings;
+pub(crate) use run::{ReadRange, RunSource};
 pub(crate) use skips::{SkipTable, Skips};
 
 /// Documents in a full block of a posting list.

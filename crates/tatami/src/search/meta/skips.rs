@@ -3,76 +3,69 @@
 //! `uv lists`, then per list `uv documents`, `uv blocks`, and per block five `uv`: first document, last
 //! document, max frequency, offset in the list's payload, documents. All values are absolute.
 
-use bytes::Bytes;
 use tesselle_codec::{Error, Result, varint};
 
+use super::run::{Places, RunSource, Walk};
 use super::{BLOCK, index, number};
 
 const WHAT: &str = "skip tables";
 
-/// The run, with the offset of every table.
+/// The run, with the place of every table that was asked for.
 #[derive(Debug)]
-pub(crate) struct Skips {
-    run: Bytes,
-    at: Vec<u32>,
-}
+pub(crate) struct Skips(Places);
 
 impl Skips {
-    /// Locates all tables, without decoding them.
-    pub(crate) fn parse(run: Bytes) -> Result<Self> {
-        if u32::try_from(run.len()).is_err() {
-            return Err(Error::unsupported(WHAT, "longer than 4 GiB"));
-        }
-        let mut pos = 0;
-        let count = index(varint::take(&run, &mut pos)?, WHAT)?;
+    /// Finds the tables, without decoding them.
+    pub(crate) fn parse(run: RunSource) -> tesselle_core::Result<Self> {
         // A table takes at least two bytes.
-        if count > run.len() / 2 {
-            return Err(Error::corrupt(WHAT, format!("{count} tables in {} bytes", run.len())));
-        }
-        let mut at = Vec::with_capacity(count);
-        for _ in 0..count {
-            at.push(pos as u32);
-            varint::take(&run, &mut pos)?;
-            let blocks = index(varint::take(&run, &mut pos)?, WHAT)?;
-            pos = skip_varints(&run, pos, blocks.checked_mul(5))?;
-        }
-        Ok(Self { run, at })
+        Places::new(run, WHAT, 2, next).map(Self)
     }
 
     /// Tables in the run.
     pub(crate) fn len(&self) -> usize {
-        self.at.len()
+        self.0.len()
     }
 
-    /// The table of list `i`; `None` if there is no such list.
-    pub(crate) fn table(&self, i: u32) -> Result<Option<SkipTable>> {
-        match self.at.get(i as usize) {
-            Some(&at) => SkipTable::parse(&self.run, at as usize).map(Some),
-            None => Ok(None),
-        }
+    /// The table of list `i`; `None` when there is no such list.
+    pub(crate) fn table(&self, i: u32) -> tesselle_core::Result<Option<SkipTable>> {
+        Ok(self.0.get(i)?.map(|table| SkipTable::parse(&table, 0)).transpose()?)
     }
 }
 
-/// The position after `count` varints: every varint ends with its only byte below 128.
-fn skip_varints(run: &[u8], mut pos: usize, count: Option<usize>) -> Result<usize> {
-    let Some(mut left) = count.filter(|&count| count <= run.len()) else {
-        return Err(Error::corrupt(WHAT, "more blocks than bytes"));
-    };
-    while left >= 8
-        && let Some(word) = run.get(pos..).and_then(|rest| rest.first_chunk::<8>())
+fn next(walk: &mut Walk<'_>, pos: &mut usize) -> tesselle_core::Result<(usize, usize)> {
+    let start = *pos;
+    walk.varint(pos)?;
+    let blocks = index(walk.varint(pos)?, WHAT)?;
+    let fields = blocks.checked_mul(5).filter(|&count| count <= walk.len());
+    let mut left = fields.ok_or_else(|| Error::corrupt(WHAT, "more blocks than bytes"))?;
+    while left > 0 {
+        let bytes = walk.bytes(*pos, 1)?;
+        if bytes.is_empty() {
+            return Err(Error::truncated(WHAT, left, 0).into());
+        }
+        *pos += skip_varints(bytes, &mut left);
+    }
+    Ok((start, *pos))
+}
+
+/// Skips varints until none of `left` is left or the bytes end: every varint ends with its only byte below 128. The
+/// answer is how many bytes that took.
+fn skip_varints(bytes: &[u8], left: &mut usize) -> usize {
+    let mut pos = 0;
+    while *left >= 8
+        && let Some(word) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<8>())
     {
-        left -= (!u64::from_le_bytes(*word) & 0x8080_8080_8080_8080).count_ones() as usize;
+        *left -= (!u64::from_le_bytes(*word) & 0x8080_8080_8080_8080).count_ones() as usize;
         pos += 8;
     }
-    // If the word loop stopped inside a varint, its rest is counted here.
-    while left > 0 {
-        let Some(&byte) = run.get(pos) else {
-            return Err(Error::truncated(WHAT, left, 0));
-        };
-        left -= usize::from(byte < 0x80);
+    // Where the word loop stopped inside a varint, the rest of it is counted here.
+    while *left > 0
+        && let Some(&byte) = bytes.get(pos)
+    {
+        *left -= usize::from(byte < 0x80);
         pos += 1;
     }
-    Ok(pos)
+    pos
 }
 
 /// The blocks of one list, a vector per field, for locality in a search.

@@ -162,15 +162,15 @@ proptest! {
     #[test]
     fn random_runs_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let run = Bytes::from(bytes);
-        let _ = Postings::parse(run.clone());
-        if let Ok(skips) = Skips::parse(run.clone()) {
+        let _ = Postings::parse(run.clone().into());
+        if let Ok(skips) = Skips::parse(run.clone().into()) {
             for i in 0..skips.len() {
                 let _ = skips.table(i as u32);
             }
         }
         let _ = LiveDocs::parse(&run, 90);
         for kind in [DictionaryKind::Flat, DictionaryKind::BlockTree] {
-            if let Ok(dictionary) = Dictionary::parse(kind, run.clone()) {
+            if let Ok(dictionary) = Dictionary::parse(kind, run.clone().into()) {
                 let _ = dictionary.lookup(b"x");
                 let _ = dictionary.for_each(|_, _| ());
             }

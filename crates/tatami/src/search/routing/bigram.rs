@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use tesselle_codec::varint;
 use tesselle_core::{Cursor, Result};
 
-use super::portable::{count, read_routes, write_routes, write_text};
+use super::portable::{count, read_routes, write_routes, write_string};
 use super::{Route, TermRoutes, bounds};
 use crate::search::analyzer;
 
@@ -40,8 +40,8 @@ impl BigramIndex {
         let mut out = Vec::new();
         varint::write(self.pairs.len() as u64, &mut out);
         for ((first, second), routes) in &self.pairs {
-            write_text(first, &mut out);
-            write_text(second, &mut out);
+            write_string(first, &mut out);
+            write_string(second, &mut out);
             write_routes(routes, &mut out);
         }
         out

@@ -12,9 +12,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use tesselle_core::{Context, Result};
+
 pub use bigram::{BigramBuilder, BigramIndex};
-use tesselle_codec::Result;
-use tesselle_core::Context;
 
 use super::bm25::{contribution, idf};
 use super::inverted::InvertedIndex;
@@ -68,7 +68,7 @@ impl TermRoutes {
 
 impl RoutingIndex {
     /// The routing index over segments, in this order.
-    pub fn of(segments: &[Segment]) -> tesselle_core::Result<Self> {
+    pub fn of(segments: &[Segment]) -> Result<Self> {
         let mut routing = Self::default();
         for segment in segments {
             routing.add(segment.index()).in_file(segment.file().path())?;
@@ -86,7 +86,7 @@ impl RoutingIndex {
         index.dictionary().for_each(|term, entry| {
             let max_freq = match entry {
                 Entry::Singleton { freq, .. } => Ok(freq),
-                Entry::List { list, .. } => index.list(list).map(|(table, _)| table.list_max()),
+                Entry::List { list, .. } => index.table(list).map(|table| table.list_max()),
             };
             match max_freq {
                 Ok(max_freq) => {

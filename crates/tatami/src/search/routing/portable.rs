@@ -34,7 +34,7 @@ impl RoutingIndex {
         self.shard_docs.iter().for_each(|docs| varint::write(*docs, &mut out));
         varint::write(self.terms.len() as u64, &mut out);
         for (term, routes) in &self.terms {
-            write_text(term, &mut out);
+            write_string(term, &mut out);
             write_routes(routes, &mut out);
         }
         out
@@ -47,7 +47,7 @@ pub(super) fn count(cursor: &mut Cursor<'_>, least: usize) -> Result<usize> {
     cursor.count(n, least)
 }
 
-pub(super) fn write_text(text: &[u8], out: &mut Vec<u8>) {
+pub(super) fn write_string(text: &[u8], out: &mut Vec<u8>) {
     varint::write(text.len() as u64, out);
     out.extend_from_slice(text);
 }

@@ -31,7 +31,7 @@ pub fn merge_segments(
 ) -> Result<Summary> {
     let segments = inputs
         .iter()
-        .map(|input| Segment::open(input, &OpenOptions::default()))
+        .map(|input| Segment::open_whole(input, &OpenOptions::default()))
         .collect::<Result<Vec<_>>>()?;
     let files: Vec<_> = segments.iter().map(|segment| segment.file().clone()).collect();
     let options = WriterOptions { metadata: common_metadata(&files), ..WriterOptions::default() };
@@ -202,7 +202,7 @@ impl<'a> TermStream<'a> {
         Self { dictionary, next: 0, block: Vec::new().into_iter() }
     }
 
-    fn next(&mut self) -> tesselle_codec::Result<Option<(Arc<[u8]>, Entry)>> {
+    fn next(&mut self) -> Result<Option<(Arc<[u8]>, Entry)>> {
         loop {
             if let Some(term) = self.block.next() {
                 return Ok(Some(term));

@@ -63,7 +63,7 @@ impl Roles {
         let mut searched = Vec::new();
         for name in &options.text {
             let column = find(name)?;
-            check_text(input.field(column))?;
+            check_string(input.field(column))?;
             if searched.iter().all(|(_, known)| *known != column) {
                 searched.push((name.as_str(), column));
             }
@@ -74,7 +74,7 @@ impl Roles {
             searched.iter().filter(|(name, _)| is_body(name)).map(|(_, column)| *column).collect();
         let place = |name: &str| -> Option<usize> {
             let wanted = options.stored.as_ref().is_none_or(|stored| stored.iter().any(|s| s == name));
-            input.index_of(name).ok().filter(|column| wanted && check_text(input.field(*column)).is_ok())
+            input.index_of(name).ok().filter(|column| wanted && check_string(input.field(*column)).is_ok())
         };
         let id = match &options.id {
             Some(name) => Some(find(name)?),
@@ -169,7 +169,7 @@ fn is_string(data_type: &DataType) -> bool {
     }
 }
 
-fn check_text(field: &Field) -> Result<()> {
+fn check_string(field: &Field) -> Result<()> {
     let is_text = |data_type: &DataType| {
         matches!(
             data_type,

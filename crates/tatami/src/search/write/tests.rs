@@ -16,10 +16,10 @@ fn encoded(documents: &[String], spill_every: usize, shard_docs: usize) -> (Vec<
     let mut scratch = Scratch::next_to(&Location::new(Arc::clone(&storage), "folder/out.tatami"));
     let mut accumulator = Accumulator::default();
     let (mut runs, mut doc) = (Vec::new(), 0);
-    for (i, texts) in documents.chunks(shard_docs).enumerate() {
+    for (i, bodies) in documents.chunks(shard_docs).enumerate() {
         let mut shard = accumulator.shard();
-        for text in texts {
-            shard.add(doc, text.as_bytes());
+        for body in bodies {
+            shard.add(doc, body.as_bytes());
             doc += 1;
         }
         accumulator.absorb(&[shard.finish(PARTS)]);

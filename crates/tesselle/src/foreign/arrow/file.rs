@@ -1,4 +1,4 @@
-//! An Arrow file as a table: a task is a record batch of the footer, so that batches are decoded in parallel.
+//! An Arrow file as a table: a task is a record batch of the footer, so batches are decoded in parallel.
 
 use std::sync::{Arc, OnceLock};
 
@@ -34,7 +34,7 @@ impl FileTable {
     /// Reads the footer.
     pub(super) fn open(location: &Location) -> Result<Self> {
         let size = location.size()?;
-        let short = || Error::corrupt("this Arrow file ends before its footer").class("incomplete");
+        let short = || Error::corrupt("the Arrow file ends before its footer").class("incomplete");
         let end = size.checked_sub(TRAILER).ok_or_else(short)?;
         let trailer: [u8; 10] = location.read_range(end..size)?.as_ref().try_into().map_err(|_| short())?;
         let len = read_footer_length(trailer).map_err(|e| damaged("Arrow", e).offset(end))? as u64;
@@ -43,7 +43,7 @@ impl FileTable {
         let footer = root_as_footer(&bytes).map_err(|e| broken(e).offset(start))?;
         let schema = footer.schema().ok_or_else(|| broken("the footer has no schema").offset(start))?;
         if !schema.endianness().equals_to_target_endianness() {
-            return Err(Error::unsupported("this Arrow file has another byte order than this machine"));
+            return Err(Error::unsupported("the byte order of the Arrow file differs from this machine's"));
         }
         let dictionaries = footer.dictionaries().into_iter().flatten().map(|block| checked(*block, start));
         let batches = footer.recordBatches().into_iter().flatten().map(|block| checked(*block, start));
@@ -57,7 +57,7 @@ impl FileTable {
         })
     }
 
-    /// The rows of all batches, by the metadata in front of each.
+    /// The rows of all batches, from the metadata of each.
     fn count(&self) -> Result<u64> {
         let ranges: Vec<_> = self.batches.iter().map(|block| range(block, true)).collect();
         let mut rows = 0_u64;
@@ -74,10 +74,10 @@ impl FileTable {
 }
 
 fn broken(why: impl std::fmt::Display) -> Error {
-    Error::corrupt(format!("this Arrow file cannot be read: {why}"))
+    Error::corrupt(format!("the Arrow file cannot be read: {why}"))
 }
 
-/// A block that lies before the footer.
+/// A block, checked to be before the footer.
 fn checked(block: Block, footer: u64) -> Result<Block> {
     let parts = (
         u64::try_from(block.offset()),
@@ -92,13 +92,13 @@ fn checked(block: Block, footer: u64) -> Result<Block> {
     };
     match end {
         Some(end) if end <= footer => Ok(block),
-        _ => Err(Error::corrupt("a record batch of the footer lies outside the file")
+        _ => Err(Error::corrupt("a record batch of the footer is outside the file")
             .class("bad_offset")
             .offset(footer)),
     }
 }
 
-/// The bytes of a block, or of its metadata alone. Its numbers have been checked.
+/// The range of a block, or of its metadata only. Its numbers are already checked.
 fn range(block: &Block, metadata_only: bool) -> std::ops::Range<u64> {
     let start = block.offset().cast_unsigned();
     let metadata = u64::from(block.metaDataLength().cast_unsigned());
@@ -116,7 +116,7 @@ impl Table for FileTable {
     }
 
     fn stats(&self) -> TableStats {
-        // Metadata that cannot be read leaves the number unknown; reading rows reports why.
+        // Unreadable metadata leaves the number unknown; reading rows reports the error.
         let rows = self.rows.get_or_init(|| self.count().map_or(Known::Absent, Known::Exact));
         TableStats { rows: rows.clone(), ..TableStats::default() }
     }
@@ -165,14 +165,14 @@ fn size(block: &Block) -> u64 {
     range.end - range.start
 }
 
-/// What the tasks of one plan share.
+/// State shared by the tasks of one plan.
 struct Shared {
     path: String,
     schema: SchemaRef,
     version: MetadataVersion,
     projection: Vec<usize>,
     dictionaries: Arc<[Block]>,
-    /// The decoder with all dictionaries, made by the first task that has read them.
+    /// The decoder with all dictionaries, created by the first task that has read them.
     decoder: OnceLock<FileDecoder>,
 }
 
@@ -239,11 +239,8 @@ impl Task for BatchTask {
             State::Batch => {
                 self.state = State::Done;
                 let bytes = fetched.into_iter().next().unwrap_or_default();
-                let decoder = self
-                    .shared
-                    .decoder
-                    .get()
-                    .ok_or_else(|| Error::internal("a batch without its decoder"))?;
+                let decoder =
+                    self.shared.decoder.get().ok_or_else(|| Error::internal("a batch has no decoder"))?;
                 let batch = decoder.read_record_batch(&self.block, &Buffer::from(bytes));
                 Ok(batch.map_err(|e| self.damaged(e))?.map_or(Step::Done, Step::Batch))
             }

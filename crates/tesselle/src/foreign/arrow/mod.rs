@@ -1,4 +1,4 @@
-//! Arrow IPC: lossless and typed. A file is read by the record batches of its footer, a stream front to back.
+//! Arrow IPC: lossless and typed. A file is read by the record batches of its footer, a stream from start to end.
 
 mod file;
 mod stream;
@@ -17,7 +17,7 @@ use super::container::FileContainer;
 use super::noted::Noted;
 
 const MAGIC: &[u8] = b"ARROW1";
-/// Streams begin with the marker of their first message.
+/// Streams start with the marker of their first message.
 const STREAM_MAGIC: &[u8] = b"\xff\xff\xff\xff";
 
 /// The format.

@@ -1,4 +1,4 @@
-//! An Arrow stream as a table: one task that reads front to back, a window at a time.
+//! An Arrow stream as a table: one task that reads from start to end, one window at a time.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl StreamTable {
                 return Ok(Self { location: location.clone(), size, schema });
             }
             if at >= size {
-                return Err(Error::corrupt("this Arrow stream ends before its schema")
+                return Err(Error::corrupt("the Arrow stream ends before its schema")
                     .class("incomplete")
                     .offset(size));
             }
@@ -105,7 +105,7 @@ impl StreamTask {
 
 impl Task for StreamTask {
     fn cost(&self) -> Cost {
-        // How large its batches are is known only when they are met.
+        // The size of its batches is unknown in advance.
         Cost { pieces: 1, bytes_in: self.size, memory: self.size.min(4 * WINDOW) }
     }
 

@@ -1,4 +1,4 @@
-//! Writing Arrow IPC: with an index at the end, or front to back into a pipe.
+//! Writing of Arrow IPC: with an index at the end, or sequentially into a pipe.
 
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
@@ -19,7 +19,7 @@ struct IpcSink {
     rows: u64,
 }
 
-/// Writes a file; a stream where `out` is a pipe.
+/// Writes a file, or a stream if `out` is a pipe.
 pub(super) fn sink(out: Box<dyn Staged>, schema: &SchemaRef) -> Result<Box<dyn Sink>> {
     let is_pipe = out.is_pipe();
     let (out, failed) = StagedWriter::new(out);

@@ -1,4 +1,4 @@
-//! Empty texts: fields that are `""`, which the parser takes for null as it takes fields of nothing.
+//! Empty strings: `""` fields, which the parser treats as null just like fields without content.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tesselle_core::Within;
 use super::read::{BYTE_ORDER_MARK, Place};
 use crate::foreign::text::Decode;
 
-/// Whether a block may have such a field. Quotes within quotes look the same at times, but not often.
+/// Whether a block may have such a field. Quotes inside quotes sometimes look the same, but rarely.
 pub(super) fn may_be_in(block: &[u8]) -> bool {
     let is_edge = |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b',' | b'\n' | b'\r'));
     memmem::find_iter(block, b"\"\"").any(|at| {
@@ -22,23 +22,23 @@ pub(super) fn may_be_in(block: &[u8]) -> bool {
     })
 }
 
-/// Goes through the text of records and finds the fields that begin with `""`: what else such a field holds, the parser
-/// tells.
+/// Scans records and finds the fields that start with `""`; the parser determines their further content.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     place: Place,
     record: usize,
     field: usize,
-    /// Whether the record has anything yet; a line without anything is none.
+    /// Whether the record has any content yet; an empty line is not a record.
     begun: bool,
-    /// Whether the field has an opening quote and nothing else yet.
+    /// Whether the field consists of an opening quote so far.
     opened: bool,
-    /// Whether any text was seen.
+    /// Whether any input was seen.
     started: bool,
 }
 
 impl Fields {
-    /// Tells of each such field its record and its number in it. Records are counted from the last call of `restart`.
+    /// Calls `found` with the record and the field number of each such field. Records are counted from the last call of
+    /// `restart`.
     pub(super) fn scan(&mut self, text: &[u8], mut found: impl FnMut(usize, usize)) {
         let mark = if self.started { None } else { text.strip_prefix(BYTE_ORDER_MARK) };
         self.started |= !text.is_empty();
@@ -72,24 +72,24 @@ impl Fields {
     }
 }
 
-/// Parses records and gives empty texts their place.
-pub(super) struct EmptyTexts {
+/// Parses records and restores empty strings.
+pub(super) struct EmptyStrings {
     parser: Decoder,
     fields: Fields,
-    /// Of each wanted column its field, where it is one of text, and the records whose field is `""`.
+    /// For each requested column its field number, if it is a string column, and the records whose field is `""`.
     columns: Vec<(Option<usize>, Vec<usize>)>,
     /// Records that are not rows.
     header: usize,
 }
 
-impl EmptyTexts {
-    /// `columns` are the fields of the columns that the parser gives, and their types.
+impl EmptyStrings {
+    /// `columns` are the field numbers of the parsed columns, and their types.
     pub(super) fn new<'a>(
         parser: Decoder,
         columns: impl Iterator<Item = (usize, &'a DataType)>,
         has_header: bool,
     ) -> Self {
-        let columns = columns.map(|(field, kind)| (is_text(kind).then_some(field), Vec::new()));
+        let columns = columns.map(|(field, kind)| (is_string(kind).then_some(field), Vec::new()));
         Self {
             parser,
             fields: Fields::default(),
@@ -99,12 +99,12 @@ impl EmptyTexts {
     }
 }
 
-/// Whether a column of this type can have empty texts.
-pub(super) fn is_text(data_type: &DataType) -> bool {
+/// Whether a column of this type can have empty strings.
+pub(super) fn is_string(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-impl Decode for EmptyTexts {
+impl Decode for EmptyStrings {
     fn decode(&mut self, text: &[u8]) -> Result<usize, ArrowError> {
         let taken = self.parser.decode(text)?;
         let (columns, header) = (&mut self.columns, self.header);
@@ -132,7 +132,7 @@ impl Decode for EmptyTexts {
     }
 }
 
-/// A column whose nulls in these rows are empty texts: nulls take no room in it either.
+/// A column whose nulls in these rows become empty strings; neither takes space in it.
 fn with_empty(column: &ArrayRef, rows: &[usize]) -> Result<ArrayRef, ArrowError> {
     let Some(nulls) = column.nulls() else { return Ok(Arc::clone(column)) };
     let mut valid: Vec<bool> = nulls.iter().collect();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     proptest! {
-        /// Records and fields are counted as the parser counts them, and no empty one is missed by the first look.
+        /// Records and fields are counted as the parser counts them, and the first check misses no empty field.
         #[test]
         fn fields_are_counted_as_the_parser_counts(text in "(\u{feff})?[a\",\n\r]{0,30}", window in 3_usize..40) {
             let bytes = text.as_bytes();

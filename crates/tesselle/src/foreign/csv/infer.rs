@@ -1,11 +1,11 @@
-//! What kind of value a field of a CSV file is, by its text alone.
+//! Inference of the kind of a CSV field's value.
 
 use arrow_array::timezone::Tz;
 use arrow_cast::parse::string_to_datetime;
 use arrow_schema::{DataType, TimeUnit};
 use tesselle_core::Within;
 
-/// The kinds of values that were met in a column.
+/// The kinds of values seen in a column.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Kinds(u16);
 
@@ -18,14 +18,14 @@ const MILLIS: u16 = 1 << 5;
 const MICROS: u16 = 1 << 6;
 const NANOS: u16 = 1 << 7;
 const TEXT: u16 = 1 << 8;
-/// A time that nanoseconds in 64 bits do not reach.
+/// A time outside the range of 64-bit nanoseconds.
 const FAR: u16 = 1 << 10;
-/// Quotes with nothing between them: the empty text in a column of text, null in any other.
+/// Quotes without content: an empty string in a string column, null in any other.
 const QUOTES: u16 = 1 << 9;
 const TIMES: u16 = DATE | SECONDS | MILLIS | MICROS | NANOS;
 
 impl Kinds {
-    /// Takes note of a field; an empty one is null and tells nothing.
+    /// Adds a field; an empty one is null and has no kind.
     pub(super) fn add(&mut self, field: &[u8]) {
         self.0 |= kind(field);
     }
@@ -35,12 +35,12 @@ impl Kinds {
         self.0 |= QUOTES;
     }
 
-    /// Both columns as one.
+    /// The union of both columns.
     pub(super) fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The type that holds all of them.
+    /// The type that represents all of them.
     pub(super) fn data_type(self) -> DataType {
         if self.0 & FAR != 0 && self.0 & NANOS != 0 {
             return DataType::Utf8;
@@ -81,7 +81,7 @@ fn kind(field: &[u8]) -> u16 {
     }
 }
 
-/// The text behind its leading digits, and how many these are.
+/// The rest after leading digits, and their number.
 fn digits(text: &[u8]) -> (&[u8], usize) {
     let n = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (text.within(n..), n)
@@ -90,7 +90,7 @@ fn digits(text: &[u8]) -> (&[u8], usize) {
 fn number(field: &[u8]) -> Option<u16> {
     let (rest, whole) = digits(field.strip_prefix(b"-").unwrap_or(field));
     if rest.is_empty() {
-        // Text keeps the digits of a number that is too large.
+        // A string keeps the digits of a number that is too large.
         let fits = || std::str::from_utf8(field).is_ok_and(|text| text.parse::<i64>().is_ok());
         return (whole > 0).then(|| if field.len() < 19 || fits() { INTEGER } else { TEXT });
     }
@@ -147,7 +147,7 @@ fn two(text: &[u8], at: usize) -> u32 {
     text.within(at..at + 2).iter().fold(0, |n, digit| n * 10 + u32::from(digit - b'0'))
 }
 
-/// Whether the calendar has the day of a text that begins like `0000-00-00`.
+/// Whether a field that starts like `0000-00-00` is a valid date.
 fn is_date(text: &[u8]) -> bool {
     let (year, month, day) = (two(text, 0) * 100 + two(text, 2), two(text, 5), two(text, 8));
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -160,7 +160,7 @@ fn is_date(text: &[u8]) -> bool {
     (1..=days).contains(&day)
 }
 
-/// Whether nanoseconds in 64 bits reach the whole year.
+/// Whether the whole year is in the range of 64-bit nanoseconds.
 fn is_near(text: &[u8]) -> bool {
     (1678..2262).contains(&(two(text, 0) * 100 + two(text, 2)))
 }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     proptest! {
-        /// The types are those that the parser's own crate infers, unless it fails on them: ours never does.
+        /// The types equal those inferred by the parser's crate, unless it fails on them: ours never does.
         #[test]
         fn types_are_those_of_the_parser(
             fields in prop::collection::vec(
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_time_is_text() {
+    fn values_that_only_look_like_times_are_strings() {
         for (fields, want) in [
             (&["2024-01-01", "2024-02-30"][..], DataType::Utf8),
             (&["2024-02-29"], DataType::Date32),

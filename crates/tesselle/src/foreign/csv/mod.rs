@@ -1,5 +1,4 @@
-//! CSV with a header line. A field without anything in it is null; one of quotes alone is the empty string, unless it is
-//! the only field of its line.
+//! CSV with a header line. An empty field is null; `""` is an empty string, unless it is the only field of its line.
 
 mod empty;
 mod infer;

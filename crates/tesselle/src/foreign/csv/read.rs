@@ -1,4 +1,4 @@
-//! Reading CSV, a block of whole records at a time.
+//! Reading of CSV, one block of whole records at a time.
 
 use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::Decoder;
@@ -6,26 +6,26 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use memchr::{memchr, memrchr};
 use tesselle_core::Within;
 
-use super::empty::{EmptyTexts, Fields, is_text, may_be_in};
+use super::empty::{EmptyStrings, Fields, is_string, may_be_in};
 use super::infer::Kinds;
 use crate::foreign::text::{BoxError, Decode, Syntax};
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Comma-separated values. Types come from all records, so that a late value cannot break them.
+/// Comma-separated values. Types are inferred from all records, so that a late value cannot contradict them.
 pub(crate) struct CsvText;
 
-/// Where a scan of the text is.
+/// The state of a scan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Before the first byte of a field.
     #[default]
     Start,
-    /// In a field that does not begin with a quote, or behind its closing quote: quotes mean nothing here.
+    /// In a field that does not start with a quote, or after its closing quote: quotes have no meaning here.
     Plain,
     /// Between quotes.
     Quoted,
-    /// Behind a quote that ends the field or, with a second one, stands for itself.
+    /// After a quote that ends the field or, followed by a second one, is a literal quote.
     Quote,
 }
 
@@ -49,7 +49,7 @@ impl Syntax for CsvText {
     }
 
     fn end_of_records(&self, window: &[u8], place: &mut Place, first: bool) -> Option<usize> {
-        // A mark at the very beginning is not part of the first field.
+        // A byte order mark at the start is not part of the first field.
         let skip = if first && window.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let text = window.within(skip..);
         let mut end = None;
@@ -117,20 +117,20 @@ impl Syntax for CsvText {
         let builder = ReaderBuilder::new(schema.clone()).with_header(first).with_batch_size(rows);
         let parser = builder.with_projection(columns.to_vec()).build_decoder();
         let mut wanted = columns.iter().filter_map(|at| Some((*at, schema.fields().get(*at)?.data_type())));
-        // Quotes alone in a line are how a record of one null is written, for an empty line is no record.
-        let can_have = schema.fields().len() > 1 && wanted.clone().any(|(_, kind)| is_text(kind));
+        // A line of only quotes represents a record of one null, because an empty line is not a record.
+        let can_have = schema.fields().len() > 1 && wanted.clone().any(|(_, kind)| is_string(kind));
         if can_have && may_be_in(block) {
-            return Ok(Box::new(EmptyTexts::new(parser, &mut wanted, first)));
+            return Ok(Box::new(EmptyStrings::new(parser, &mut wanted, first)));
         }
         Ok(Box::new(parser))
     }
 }
 
-/// Says first of all in which line a record has other fields than those before it.
+/// Reports the line in which the number of fields differs from the lines before.
 fn by_line(error: csv::Error) -> BoxError {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { pos: Some(at), expected_len, len } => {
-            format!("line {} has {len} fields, and the lines before it {expected_len}", at.line()).into()
+            format!("line {} has {len} fields, but the lines before it have {expected_len}", at.line()).into()
         }
         _ => error.into(),
     }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// However a text is cut into windows, blocks end where the parser ends a record.
+        /// For any division into windows, blocks end where the parser ends a record.
         #[test]
         fn blocks_end_where_records_end(text in "(\u{feff})?[a\",\n\r ]{0,40}", window in 1_usize..9) {
             let bytes = text.as_bytes();

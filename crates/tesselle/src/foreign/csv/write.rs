@@ -1,4 +1,4 @@
-//! Writing CSV. The empty text is `""`, and null is nothing at all.
+//! Writing of CSV. An empty string is `""`, null is an empty field.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -13,16 +13,19 @@ struct CsvSink {
     /// The header line, until it is written.
     header: Option<String>,
     rows: u64,
-    /// The column whose empty texts look like its nulls, once there is one.
+    /// The column whose empty strings read as nulls, if there is one.
     mistaken: Option<String>,
 }
 
-/// Refuses columns that a field of a line has no room for.
+/// Fails on columns whose values do not fit a CSV field.
 pub(super) fn check(schema: &Schema) -> Result<()> {
     for field in schema.fields() {
         let Some(values) = nested(field.data_type()) else { continue };
-        return Err(Error::invalid(format!("column '{}' holds {values}, which CSV cannot", field.name()))
-            .suggest("write jsonl, arrow or parquet, or leave the column out with {}", [Action::Columns]));
+        return Err(Error::invalid(format!(
+            "column '{}' contains {values}, which CSV cannot store",
+            field.name()
+        ))
+        .suggest("write jsonl, arrow or parquet, or exclude the column with {}", [Action::Columns]));
     }
     Ok(())
 }
@@ -37,7 +40,7 @@ pub(super) fn sink(out: Box<dyn Staged>, schema: &Schema) -> Box<dyn Sink> {
     Box::new(CsvSink { out, header: Some(header), rows: 0, mistaken: None })
 }
 
-/// What values of a type are, where a field of a line has no room for them.
+/// The kind of a type's values, if they do not fit a CSV field.
 fn nested(data_type: &DataType) -> Option<&'static str> {
     match data_type {
         DataType::List(_)
@@ -54,7 +57,7 @@ fn nested(data_type: &DataType) -> Option<&'static str> {
     }
 }
 
-/// Appends a field, in quotes where it needs them or where they are asked for.
+/// Appends a field, quoted if necessary or requested.
 fn push_field(line: &mut String, field: &str, quoted_if_empty: bool) {
     let needs_quotes = field.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'));
     if !needs_quotes && (!field.is_empty() || !quoted_if_empty) {
@@ -69,7 +72,7 @@ fn push_field(line: &mut String, field: &str, quoted_if_empty: bool) {
     line.push('"');
 }
 
-/// A time beyond every calendar, as the number that is stored.
+/// An out-of-range time, as the stored number.
 fn number(column: &ArrayRef, row: usize) -> Option<String> {
     let one = column.data_type().is_temporal().then(|| column.slice(row, 1))?;
     let number = arrow_cast::cast(&one, &DataType::Int64).ok()?;
@@ -88,7 +91,7 @@ impl Sink for CsvSink {
             })?;
             columns.push((field.name(), formatter, column.logical_nulls()));
         }
-        // A line without anything on it would be no record.
+        // An empty line would not be a record.
         let lone = columns.len() == 1;
         let mut text = self.header.take().unwrap_or_default();
         let mut shown = String::new();
@@ -118,12 +121,12 @@ impl Sink for CsvSink {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Summary> {
-        // The header line also stands where there is no row.
+        // The header line is written even without rows.
         if let Some(header) = self.header.take() {
             self.out.write(header.as_bytes())?;
         }
         let lost = self.mistaken.iter().map(|name| {
-            format!("the empty texts of column '{name}', which stands alone: they are read as nulls")
+            format!("the empty strings of column '{name}': as the only column, they read as nulls")
         });
         let summary =
             Summary { rows: self.rows, bytes: self.out.position(), pieces: 0, lost: lost.collect() };
@@ -139,7 +142,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Fields are quoted as the library quotes them, but for empty ones.
+        /// Fields are quoted as the library quotes them, except empty ones.
         #[test]
         fn fields_are_quoted_as_the_library_quotes_them(
             fields in prop::collection::vec("[a\",\n\r é\\\\;\t]{0,6}", 1..4),

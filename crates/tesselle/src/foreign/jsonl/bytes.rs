@@ -1,4 +1,4 @@
-//! Columns of bytes: text stands for its own bytes, `{"hex": …}` for any others.
+//! Binary columns: a string represents its bytes, `{"hex": …}` any others.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::infer::bytes_of;
 use super::read::parser;
 use crate::foreign::text::Decode;
 
-/// Whether values of this type are bytes, or have bytes in them.
+/// Whether values of this type are bytes, or contain bytes.
 pub(super) fn holds_bytes(data_type: &DataType) -> bool {
     match data_type {
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
@@ -24,7 +24,7 @@ pub(super) fn holds_bytes(data_type: &DataType) -> bool {
     }
 }
 
-/// What a list holds, or the values of a map.
+/// The items of a list, or the values of a map.
 fn item(data_type: &DataType) -> Option<&Field> {
     match data_type {
         DataType::List(item)
@@ -40,15 +40,15 @@ fn item(data_type: &DataType) -> Option<&Field> {
     }
 }
 
-/// Parses lines that have such columns. The parser knows bytes as text of hexadecimal digits alone, so these columns
-/// go through values in between; the others do not.
+/// Parses lines with such columns. The parser accepts bytes only as hexadecimal strings, so these columns are converted
+/// through JSON values; the others are not.
 pub(super) struct BytesDecoder {
     schema: SchemaRef,
     others: Decoder,
     bytes: Decoder,
-    /// Which of the columns hold bytes.
+    /// The columns that contain bytes.
     columns: Vec<(Arc<Field>, bool)>,
-    /// What the parser of the others has taken since the last batch.
+    /// Input accepted by the parser of the other columns since the last batch.
     taken: Vec<u8>,
 }
 
@@ -63,7 +63,7 @@ impl BytesDecoder {
         Ok(Self { others: part(false)?, bytes: part(true)?, schema, columns, taken: Vec::new() })
     }
 
-    /// The columns of bytes of a line, as the parser knows them.
+    /// The binary columns of a line, in the form for the parser.
     fn line(&self, mut line: Map<String, Value>) -> Value {
         let columns = self.columns.iter().filter(|(_, bytes)| *bytes).filter_map(|(field, _)| {
             let mut value = line.remove(field.name())?;
@@ -74,7 +74,7 @@ impl BytesDecoder {
     }
 }
 
-/// Spells bytes as digits. What stands for no bytes stays, and the parser refuses it.
+/// Converts bytes to digits. Values that are not bytes are kept, and the parser rejects them.
 fn spell(value: &mut Value, data_type: &DataType) {
     if !holds_bytes(data_type) {
         return;

@@ -1,4 +1,4 @@
-//! A cell as JSON. How its column is written is chosen once, not per cell.
+//! A cell as JSON. The writer of a column is chosen once, not per cell.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use tesselle_core::{Action, Error, Result, json_bytes, json_float};
 /// Writes the cell of a row.
 pub(super) type CellWriter<'a> = Box<dyn Fn(usize, &mut String) + 'a>;
 
-/// How a cell of the column `name`, or of what lies in it, is written.
+/// The writer for cells of the column `name`, or of its nested values.
 pub(super) fn cell_writer<'a>(name: &str, column: &'a ArrayRef) -> Result<CellWriter<'a>> {
     macro_rules! integers {
         ($type:ty) => {{
@@ -27,7 +27,7 @@ pub(super) fn cell_writer<'a>(name: &str, column: &'a ArrayRef) -> Result<CellWr
         ($type:ty) => {{
             let values = column.as_primitive::<$type>().values();
             Box::new(move |row: usize, text: &mut String| {
-                // The shortest digits that give the same double back; a narrower float widens without loss.
+                // The shortest digits that parse back to the same double; a narrower float widens without loss.
                 let _ = write!(text, "{}", json_float(f64::from(values[row])));
             })
         }};
@@ -102,7 +102,7 @@ pub(super) fn cell_writer<'a>(name: &str, column: &'a ArrayRef) -> Result<CellWr
         DataType::Union(_, mode) => union_writer(name, column, *mode)?,
         DataType::Dictionary(_, _) => {
             let dictionary = column.as_any_dictionary();
-            // Keys of a dictionary without values cannot be normalized; all of them are null.
+            // Keys of an empty dictionary cannot be normalized; all of them are null.
             let empty = dictionary.values().is_empty();
             let keys = if empty { vec![0; column.len()] } else { dictionary.normalized_keys() };
             let value = cell_writer(name, dictionary.values())?;
@@ -114,7 +114,7 @@ pub(super) fn cell_writer<'a>(name: &str, column: &'a ArrayRef) -> Result<CellWr
             _ => run_writer::<Int64Type>(name, column)?,
         },
         DataType::Null => Box::new(|_, text| text.push_str("null")),
-        // Times: ISO 8601 text, spans of the calendar as tables show them; what has no such form falls back to the
+        // Times: ISO 8601 strings, calendar intervals as tables show them; values without such a form fall back to the
         // stored number.
         DataType::Timestamp(..)
         | DataType::Date32
@@ -146,10 +146,10 @@ pub(super) fn cell_writer<'a>(name: &str, column: &'a ArrayRef) -> Result<CellWr
 
 fn refused(name: &str, column: &ArrayRef) -> Error {
     Error::invalid(format!("column '{name}' of type {} cannot be written as JSON", column.data_type()))
-        .suggest("leave it out with {}, or write arrow or parquet", [Action::Columns])
+        .suggest("exclude it with {}, or write arrow or parquet", [Action::Columns])
 }
 
-/// All digits of a decimal, given those of the integer that is stored.
+/// All digits of a decimal, given those of the stored integer.
 fn decimal(stored: &str, scale: i8, text: &mut String) {
     let (sign, digits) = stored.strip_prefix('-').map_or(("", stored), |digits| ("-", digits));
     text.push_str(sign);
@@ -204,11 +204,11 @@ fn struct_writer<'a>(name: &str, column: &'a ArrayRef) -> Result<CellWriter<'a>>
     }))
 }
 
-/// An object where the keys are text, else a list of pairs.
+/// An object if the keys are strings, else a list of pairs.
 fn map_writer<'a>(name: &str, column: &'a ArrayRef) -> Result<CellWriter<'a>> {
     let maps = column.as_map();
     let (keys, offsets) = (maps.keys(), maps.value_offsets());
-    let is_object = is_text(keys.data_type()) && keys.logical_null_count() == 0;
+    let is_object = is_string(keys.data_type()) && keys.logical_null_count() == 0;
     let (key, value) = (cell_writer(name, keys)?, cell_writer(name, maps.values())?);
     let (open, close) = if is_object { ('{', '}') } else { ('[', ']') };
     Ok(Box::new(move |row, text| {
@@ -225,15 +225,15 @@ fn map_writer<'a>(name: &str, column: &'a ArrayRef) -> Result<CellWriter<'a>> {
     }))
 }
 
-fn is_text(data_type: &DataType) -> bool {
+fn is_string(data_type: &DataType) -> bool {
     match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Dictionary(_, values) => is_text(values),
+        DataType::Dictionary(_, values) => is_string(values),
         _ => false,
     }
 }
 
-/// The value alone: JSON shows itself which kind it is of.
+/// The bare value: its JSON form shows its type.
 fn union_writer<'a>(name: &str, column: &'a ArrayRef, mode: UnionMode) -> Result<CellWriter<'a>> {
     let union = column.as_union();
     let DataType::Union(fields, _) = column.data_type() else { return Err(refused(name, column)) };

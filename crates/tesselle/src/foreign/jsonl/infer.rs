@@ -1,4 +1,4 @@
-//! What kinds of values the lines of a file hold.
+//! Inference of the kinds of values in the lines of a file.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::foreign::text::BoxError;
 
-/// What was met in one place: a field of the lines, an item of a list, a member of an object.
+/// The kinds seen in one position: a field of the lines, an item of a list, a member of an object.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Shape {
     kinds: u16,
@@ -15,19 +15,19 @@ pub(crate) struct Shape {
     members: Option<Members>,
 }
 
-/// Names and what was met under them, in the order in which they were first met.
+/// Names with the kinds seen, in order of first occurrence.
 pub(crate) type Members = Vec<(String, Shape)>;
 
 const BOOL: u16 = 1;
 const INTEGER: u16 = 1 << 1;
-/// An integer that only an unsigned type holds.
+/// An integer that needs an unsigned type.
 const LARGE: u16 = 1 << 2;
 const NEGATIVE: u16 = 1 << 3;
 const FLOAT: u16 = 1 << 4;
-/// What stands for a float that JSON has no number for.
+/// The name of a float that JSON has no number for.
 const NO_NUMBER: u16 = 1 << 5;
 const TEXT: u16 = 1 << 6;
-/// An object that stands for bytes which are no text.
+/// An object that represents bytes that are not UTF-8.
 const BYTES: u16 = 1 << 7;
 /// An object of any other kind.
 const OBJECT: u16 = 1 << 8;
@@ -72,20 +72,20 @@ impl Shape {
         }
     }
 
-    /// The type that holds all of it. A place with nulls only has no type to infer; text can hold what may come.
+    /// The type that represents all of them. A position with only nulls becomes a string column.
     fn data_type(mut self) -> Result<DataType, BoxError> {
         if let Some(members) = self.members {
-            // Bytes that happen to be text were written as text.
+            // Bytes that are valid UTF-8 were written as strings.
             if self.kinds & !(BYTES | TEXT | NO_NUMBER) == 0 && self.item.is_none() {
                 return Ok(DataType::Binary);
             }
             if self.kinds & !(BYTES | OBJECT) != 0 || self.item.is_some() {
-                return Err("it holds objects in some lines and other values in others".into());
+                return Err("it contains objects in some lines and other values in others".into());
             }
             return Ok(DataType::Struct(fields(members)?.into()));
         }
         if let Some(mut item) = self.item.take() {
-            // A single value is a list of one.
+            // A single value becomes a list of one.
             item.kinds |= self.kinds;
             return Ok(DataType::List(Arc::new(Field::new_list_field(item.data_type()?, true))));
         }
@@ -100,12 +100,12 @@ impl Shape {
     }
 }
 
-/// Whether an object is `{"hex": …}` as it is written for bytes that are no text.
+/// Whether an object is `{"hex": …}` as written for bytes that are not UTF-8.
 fn stands_for_bytes(object: &Map<String, Value>) -> bool {
     bytes_of(object).is_some_and(|bytes| std::str::from_utf8(&bytes).is_err())
 }
 
-/// The bytes that an object stands for, where it is `{"hex": …}` and has nothing else.
+/// The bytes represented by an object, if it is `{"hex": …}` and has no other member.
 pub(super) fn bytes_of(object: &Map<String, Value>) -> Option<Vec<u8>> {
     let digits = object.get("hex").filter(|_| object.len() == 1)?.as_str()?.as_bytes();
     let value = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
@@ -116,10 +116,10 @@ pub(super) fn bytes_of(object: &Map<String, Value>) -> Option<Vec<u8>> {
     digits.chunks(2).map(byte).collect()
 }
 
-/// Takes note of one object.
+/// Adds one object.
 pub(super) fn add_members(all: &mut Members, object: &Map<String, Value>) {
     for (at, (name, value)) in object.iter().enumerate() {
-        // Objects of a file mostly have the same members in the same order.
+        // Objects of a file usually have the same members in the same order.
         let place = match all.get(at) {
             Some((known, _)) if known == name => Some(at),
             _ => all.iter().position(|(known, _)| known == name),
@@ -134,7 +134,7 @@ pub(super) fn add_members(all: &mut Members, object: &Map<String, Value>) {
     }
 }
 
-/// What two stretches of lines tell together.
+/// Combines the kinds of two blocks of lines.
 pub(super) fn join_members(all: &mut Members, others: Members) {
     for (name, shape) in others {
         match all.iter_mut().find(|(known, _)| *known == name) {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_holds_all_values() {
+    fn each_type_represents_all_values() {
         assert_eq!(type_of(&["null", "true"]), DataType::Boolean);
         assert_eq!(type_of(&["1", "-2"]), DataType::Int64);
         assert_eq!(type_of(&["1", "18446744073709551615"]), DataType::UInt64);
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(type_of(&[one, "\"text\"", "\"NaN\""]), DataType::Binary);
         assert_eq!(type_of(&["\"text\""]), DataType::Utf8);
         assert_eq!(type_of(&[&format!("[{one}, \"text\"]")]), list(DataType::Binary));
-        // Others are objects: with more members, other digits, or of bytes that would be text.
+        // Others are objects: with more members, invalid digits, or of bytes that are valid UTF-8.
         for other in
             ["{\"hex\": \"616263\"}", "{\"hex\": \"0ff\"}", "{\"hex\": \"+f\"}", "{\"hex\": 7}", "{}"]
         {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     proptest! {
-        /// It does not matter where a file is cut.
+        /// The division of a file into blocks does not matter.
         #[test]
         fn blocks_join_to_what_the_lines_have(
             lines in prop::collection::vec(("[xyz]", value()), 1..6),

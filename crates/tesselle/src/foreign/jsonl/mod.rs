@@ -1,4 +1,5 @@
-//! JSON lines. What JSON cannot say is named: `"NaN"`, `"Infinity"`, `{"hex": …}` for bytes that are not text.
+//! JSON lines. Values that JSON cannot express have names: `"NaN"`, `"Infinity"`, and `{"hex": …}` for bytes that are
+//! not UTF-8.
 
 mod bytes;
 mod cell;
@@ -72,12 +73,12 @@ impl Format for JsonLines {
     }
 }
 
-/// Of two members of one name, readers of JSON keep one.
+/// Fails on duplicate column names: of two members with the same name, JSON readers keep one.
 fn refuse_twins(schema: &Schema) -> Result<()> {
     let mut names = std::collections::HashSet::new();
     match schema.fields().iter().find(|field| !names.insert(field.name())) {
-        Some(twin) => Err(Error::invalid(format!("two columns are named '{}'", twin.name()))
-            .hint("name them apart in the query: SELECT t.a AS one, u.a AS other")),
+        Some(twin) => Err(Error::invalid(format!("two columns have the name '{}'", twin.name()))
+            .hint("rename them in the query: SELECT t.a AS one, u.a AS other")),
         None => Ok(()),
     }
 }

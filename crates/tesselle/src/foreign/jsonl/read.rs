@@ -1,4 +1,4 @@
-//! Reading JSON lines, a block of whole lines at a time.
+//! Reading of JSON lines, one block of whole lines at a time.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::bytes::{BytesDecoder, holds_bytes};
 use super::infer::{Members, add_members, fields, join_members};
 use crate::foreign::text::{BoxError, Decode, Syntax};
 
-/// A JSON object a line. Types come from all lines, so that a late value cannot break them.
+/// One JSON object per line. Types are inferred from all lines, so that a late value cannot contradict them.
 pub(crate) struct JsonText;
 
 impl Syntax for JsonText {
@@ -24,7 +24,7 @@ impl Syntax for JsonText {
     }
 
     fn end_of_records(&self, window: &[u8], _place: &mut (), _first: bool) -> Option<usize> {
-        // Inside a value a line end is always escaped.
+        // Inside a value a line feed is always escaped.
         memrchr(b'\n', window).map(|at| at + 1)
     }
 
@@ -36,7 +36,7 @@ impl Syntax for JsonText {
         let (mut all, mut records) = (Members::default(), 0);
         for value in serde_json::Deserializer::from_slice(block).into_iter::<Value>() {
             let value = value?;
-            add_members(&mut all, value.as_object().ok_or("a line holds no object")?);
+            add_members(&mut all, value.as_object().ok_or("a line is not an object")?);
             records += 1;
         }
         Ok((all, records))

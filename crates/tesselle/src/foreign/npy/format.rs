@@ -58,9 +58,9 @@ impl Format for Npy {
         options.settings.expect_only(&[])?;
         let [field] = schema.fields().iter().as_slice() else {
             return Err(Error::invalid(
-                "an npy file holds one array of numbers, and these are several columns",
+                "an npy file stores one array of numbers, but there are several columns",
             )
-            .suggest("name one numeric column with {}, or write another format", [Action::Columns]));
+            .suggest("select one numeric column with {}, or write another format", [Action::Columns]));
         };
         let types = check_types(self.name(), [(field.as_ref(), fit_cells(field.data_type()))])?;
         let sink = column_sink(target.stage(options.overwrite)?, field)?;

@@ -2,7 +2,7 @@
 
 use tesselle_core::{Cursor, DType, Error, Location, Result};
 
-/// What the header states.
+/// The contents of the header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) dtype: DType,
@@ -16,9 +16,9 @@ pub(super) struct Header {
 }
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// Headers written here have this size, so that one can be replaced when the length becomes known.
+/// Headers written here have this size, so that one can be replaced when the length is known.
 const HEADER_LEN: usize = 128;
-/// Headers beyond this are no arrays of numbers.
+/// Longer headers do not belong to arrays of numbers.
 const MAX_HEADER: u64 = 1 << 20;
 
 impl Header {
@@ -35,7 +35,7 @@ impl Header {
         };
         let order = if self.dtype.size() == 1 { '|' } else { '<' };
         let extents: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
-        // A Python tuple of one element keeps its comma.
+        // A Python tuple of one element has a trailing comma.
         let shape = if extents.len() == 1 { format!("{},", extents[0]) } else { extents.join(", ") };
         let size = self.dtype.size();
         let text =
@@ -56,7 +56,7 @@ impl Header {
         let start = location.read_range(0..size.min(12))?;
         let mut cursor = Cursor::new(&start, 0, "npy header");
         if cursor.bytes(6)? != MAGIC {
-            return Err(Error::corrupt("the file does not begin with the npy magic")
+            return Err(Error::corrupt("the file does not start with the npy magic")
                 .class("bad_magic")
                 .offset(0));
         }
@@ -80,7 +80,7 @@ impl Header {
         }
         let text = location.read_range(cursor.offset()..data_offset)?;
         let text = std::str::from_utf8(&text)
-            .map_err(|_| Error::corrupt("the header is not text").offset(cursor.offset()))?;
+            .map_err(|_| Error::corrupt("the header is not valid UTF-8").offset(cursor.offset()))?;
         let header = Self::parse(text, data_offset).map_err(|error| error.offset(cursor.offset()))?;
         Ok(Self { version, ..header })
     }
@@ -119,7 +119,7 @@ impl Header {
 
 fn parse_descr(text: &str) -> Result<(DType, bool)> {
     let unsupported = |shown: &str| {
-        Error::unsupported(format!("npy element type {shown} is not an array of plain numbers"))
+        Error::unsupported(format!("npy element type {shown} is not a plain number"))
             .hint("integers of 8 to 64 bits, floats of 16 to 64 bits and booleans can be read")
     };
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"')).ok_or_else(|| unsupported(text))?;

@@ -50,11 +50,11 @@ fn write_array(
     Ok(summary)
 }
 
-/// Takes batches of one numeric column and writes them as a vector.
+/// Accepts batches of one numeric column and writes them as a vector.
 fn column_sink(mut out: Box<dyn Staged>, field: &Field) -> Result<Box<dyn Sink>> {
     let dtype = DType::from_arrow(field.data_type());
-    let dtype = dtype.ok_or_else(|| Error::internal("a column that is no number was let through"))?;
-    // The length is known at the end; the header keeps its size and is written again then.
+    let dtype = dtype.ok_or_else(|| Error::internal("a column is not numeric"))?;
+    // The length is known at the end; the header keeps its size and is rewritten then.
     out.write(&Header::new(dtype, vec![0]).to_bytes())?;
     Ok(Box::new(ColumnSink { out, dtype, rows: 0 }))
 }
@@ -69,7 +69,7 @@ impl Sink for ColumnSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let column = batch.column(0);
         if column.null_count() > 0 {
-            return Err(Error::invalid("an npy file has no missing values, and this column has")
+            return Err(Error::invalid("an npy file has no missing values, but this column does")
                 .suggest("filter them out with {}, or write another format", [Action::Filter]));
         }
         self.rows += column.len() as u64;
@@ -103,6 +103,6 @@ pub(super) fn little_endian(column: &ArrayRef) -> Result<Vec<u8>> {
         DataType::Float16 => bytes!(Float16Type),
         DataType::Float32 => bytes!(Float32Type),
         DataType::Float64 => bytes!(Float64Type),
-        other => Err(Error::internal(format!("{other} in an npy sink"))),
+        other => Err(Error::internal(format!("an npy sink received type {other}"))),
     }
 }

@@ -1,4 +1,4 @@
-//! The array face of an npy file.
+//! The array view of an npy file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) struct NpyArray {
 }
 
 impl NpyArray {
-    /// Reads the header; the data stays where it is.
+    /// Reads the header, not the data.
     pub(super) fn open(location: &Location) -> Result<Self> {
         let header = Header::read(location)?;
         let shape = if header.shape.is_empty() { vec![1] } else { header.shape.clone() };
@@ -34,14 +34,14 @@ impl NpyArray {
         let stored = location.size()?.saturating_sub(header.data_offset);
         if total.is_none_or(|total| total > stored) {
             return Err(Error::corrupt(format!(
-                "the shape {shape:?} needs more than the {stored} bytes of data that are there"
+                "the shape {shape:?} needs more than the {stored} bytes of data in the file"
             ))
             .class("truncated")
             .offset(header.data_offset));
         }
         let row_bytes = shape.iter().skip(1).product::<u64>() * size;
         let mut tile_shape: Vec<u64> = shape.iter().map(|extent| (*extent).max(1)).collect();
-        // Stored column by column, a band of rows is scattered over the whole file: one tile then.
+        // In column-major files, a band of rows is scattered over the whole file, so there is one tile.
         if !header.column_major
             && let Some(rows) = tile_shape.first_mut()
         {
@@ -62,18 +62,18 @@ impl NpyArray {
         self.header.version
     }
 
-    /// Whether cells are stored as they come out.
+    /// Whether cells are stored in output form.
     fn is_plain(&self) -> bool {
         !self.header.column_major && !self.header.big_endian
     }
 
-    /// The bytes of some rows, of cells that are stored row by row.
+    /// The byte range of some rows of row-major cells.
     fn rows(&self, start: u64, count: u64) -> ByteRange {
         let from = self.header.data_offset + start * self.row_bytes;
         ByteRange::new(Arc::clone(&self.file), from..from + count * self.row_bytes)
     }
 
-    /// Puts cells stored column by column into row-major order.
+    /// Transposes column-major cells into row-major order.
     fn transpose(&self, stored: &[u8], dst: &mut [u8]) -> Result<()> {
         let size = self.header.dtype.size();
         let (mut axes, mut src, mut dst_stride) = (Vec::with_capacity(self.shape.len()), size, size);

@@ -1,4 +1,4 @@
-//! Row groups that cannot hold a value, by their bloom filters.
+//! Pruning of row groups by bloom filters.
 
 use std::ops::Range;
 
@@ -11,24 +11,24 @@ use tesselle_core::{Comparison, Predicate, Scalar};
 
 use super::bounds::Converters;
 
-/// A condition that only rows with one of some values satisfy, and the filter to ask about them.
+/// A condition that only rows with one of some values satisfy, and the filter to test them with.
 pub(super) struct BloomTest {
     /// Where the filter is in the file.
     pub(super) range: Range<u64>,
     values: Vec<Stored>,
 }
 
-/// A value as the file stores it, which is what filters are made of.
+/// A value in stored form, from which filters are built.
 enum Stored {
     Int32(i32),
     Int64(i64),
     Bytes(Vec<u8>),
-    /// The column's type cannot hold it.
+    /// The column's type cannot represent it.
     Nowhere,
 }
 
 impl BloomTest {
-    /// Whether the filter rules out every value.
+    /// Whether the filter excludes every value.
     pub(super) fn excludes(&self, filter: &[u8]) -> Result<bool, ParquetError> {
         let filter = Sbbf::from_bytes(filter)?;
         Ok(!self.values.iter().any(|value| match value {
@@ -40,7 +40,7 @@ impl BloomTest {
     }
 }
 
-/// The tests that a row group offers for a predicate; the row group matches only if none of them excludes it.
+/// The tests of a row group for a predicate; the row group matches only if none of them excludes it.
 pub(super) fn bloom_tests(
     group: &RowGroupMetaData,
     predicate: &Predicate,
@@ -64,7 +64,7 @@ pub(super) fn bloom_tests(
     predicate.conjuncts().into_iter().filter_map(test).collect()
 }
 
-/// A literal in the stored type; `None` where it is not known how that looks.
+/// A literal in the stored type; `None` if its stored form is unknown.
 fn stored(value: &Scalar, kind: &DataType, physical: Type) -> Option<Stored> {
     let fitting = match (value, kind, physical) {
         (Scalar::Int(v), DataType::Int8 | DataType::Int16 | DataType::Int32, Type::INT32) => {

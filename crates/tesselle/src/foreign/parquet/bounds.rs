@@ -1,4 +1,4 @@
-//! Row groups and pages that cannot match a predicate, by their statistics.
+//! Pruning of row groups and pages by statistics.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -63,7 +63,7 @@ impl Bounds {
     }
 
     fn at(&self, index: usize) -> ColumnBounds {
-        // Statistics of floats skip NaN, which is above every number here: they bound from below only.
+        // Statistics of floats skip NaN, which is above every number here, so they bound from below only.
         let max = if self.max.data_type().is_floating() { None } else { scalar_at(&self.max, index) };
         ColumnBounds {
             min: scalar_at(&self.min, index),
@@ -74,8 +74,8 @@ impl Bounds {
     }
 }
 
-/// Whether the statistics of a column can be compared the way values are. Writers of old compared strings and unsigned
-/// integers as signed bytes.
+/// Whether the statistics of a column compare as values do. Old writers compared strings and unsigned integers as
+/// signed bytes.
 fn comparable(converter: &StatisticsConverter<'_>, groups: &[RowGroupMetaData]) -> bool {
     let Some(column) = converter.parquet_column_index() else { return false };
     groups
@@ -84,7 +84,7 @@ fn comparable(converter: &StatisticsConverter<'_>, groups: &[RowGroupMetaData]) 
         .all(|statistics| !statistics.is_min_max_deprecated() || statistics.is_min_max_backwards_compatible())
 }
 
-/// What the statistics of all row groups state about the columns of a predicate.
+/// The statistics of all row groups for the columns of a predicate.
 pub(super) struct GroupBounds<'a> {
     predicate: &'a Predicate,
     columns: Vec<(&'a str, Bounds)>,
@@ -108,7 +108,7 @@ impl<'a> GroupBounds<'a> {
     }
 }
 
-/// The rows of a row group whose pages can match; `None` where the page index excludes nothing.
+/// The rows of a row group whose pages can match; `None` if the page index excludes nothing.
 pub(super) fn selected_rows(
     parquet: &ParquetMetaData,
     group: usize,
@@ -117,7 +117,7 @@ pub(super) fn selected_rows(
     find: &Converters<'_>,
 ) -> Option<RowSelection> {
     let mut selection: Option<RowSelection> = None;
-    // Pages of different columns hold different rows, so a condition on one column is looked at by itself.
+    // Pages of different columns have different rows, so a condition on one column is evaluated separately.
     for condition in predicate.conjuncts() {
         let columns = condition.columns();
         let (Some(column), 1) = (columns.first(), columns.len()) else { continue };
@@ -145,14 +145,14 @@ pub(super) fn selected_rows(
     selection
 }
 
-/// What the statistics state exactly about a whole column.
+/// The exact statistics of a whole column.
 pub(super) fn exact_stats(
     converter: &StatisticsConverter<'_>,
     groups: &[RowGroupMetaData],
 ) -> Option<ColumnStats> {
     let bounds = Bounds::of_groups(converter, groups)?;
     let stats = ColumnStats::of_pieces((0..groups.len()).map(|group| Some(bounds.at(group))));
-    // Bounds of strings may be cut short, and those of floats say nothing about NaN.
+    // Bounds of strings may be truncated, and those of floats ignore NaN.
     let kind = bounds.min.data_type();
     let exact = comparable(converter, groups)
         && (kind.is_integer()
@@ -160,7 +160,7 @@ pub(super) fn exact_stats(
     Some(if exact { stats } else { ColumnStats { min: Known::Absent, max: Known::Absent, ..stats } })
 }
 
-/// A value of a column of statistics; `None` where it is null or of a type that predicates do not compare.
+/// A value of a statistics column; `None` if it is null or of a type that predicates do not compare.
 fn scalar_at(array: &ArrayRef, index: usize) -> Option<Scalar> {
     if index >= array.len() || array.is_null(index) {
         return None;

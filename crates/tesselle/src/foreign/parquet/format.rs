@@ -40,7 +40,7 @@ impl Format for Parquet {
 
     fn open(&self, location: &Location, _options: &OpenOptions) -> Result<Arc<dyn Container>> {
         if location.size()? == 0 {
-            return Err(Error::corrupt("this file is empty").class("incomplete").file(location.path()));
+            return Err(Error::corrupt("the file is empty").class("incomplete").file(location.path()));
         }
         let table = ParquetTable::open(location)?;
         let version = table.version();

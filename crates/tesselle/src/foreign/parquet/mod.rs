@@ -34,7 +34,7 @@ const GROUP_BYTES: u64 = 256 << 20;
 struct ParquetSink {
     writer: SerializedFileWriter<StagedWriter>,
     factory: ArrowRowGroupWriterFactory,
-    /// The columns of the row group that is filling.
+    /// The columns of the current row group.
     columns: Vec<ArrowColumnWriter>,
     group_rows: usize,
     most: u64,
@@ -114,10 +114,10 @@ impl ParquetSink {
 impl Sink for ParquetSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         if batch.num_columns() == 0 {
-            return Err(Error::invalid("a Parquet file needs a column"));
+            return Err(Error::invalid("a Parquet file needs at least one column"));
         }
         self.rows += batch.num_rows() as u64;
-        // A batch that is longer than a row group is cut, so that groups keep their size.
+        // A batch longer than a row group is split, so that groups keep their size.
         let mut start = 0;
         while start < batch.num_rows() {
             let rows = (GROUP_ROWS - self.group_rows).min(batch.num_rows() - start);

@@ -1,5 +1,5 @@
-//! A Parquet file as a table. A task decodes one row group, or some of the pages of a large one, and row groups and pages
-//! that cannot match a predicate are skipped: by statistics when a scan is planned, by bloom filters when a task starts.
+//! A Parquet file as a table. A task decodes one row group, or some of the pages of a large one. Row groups and pages
+//! that cannot match a predicate are pruned: by statistics when a scan is planned, by bloom filters when a task starts.
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ use crate::foreign::writer::damaged;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 64 << 10;
-/// Row groups with more rows are split between tasks, where their pages can be located.
+/// Row groups with more rows are split between tasks, if their pages can be located.
 const TASK_ROWS: usize = 512 << 10;
-/// Bytes of the end of a file that are read first; the footer and its indexes mostly lie there.
+/// Bytes at the end of a file that are read first; they usually contain the footer and its indexes.
 const TAIL: u64 = 64 << 10;
 
 /// A Parquet file.
@@ -54,7 +54,7 @@ impl ParquetTable {
         self.metadata.metadata()
     }
 
-    /// Statistics of a column; `None` where it is nested.
+    /// Statistics of a column; `None` if it is nested.
     fn converter(&self, column: &str) -> Option<StatisticsConverter<'_>> {
         let schema = self.parquet().file_metadata().schema_descr();
         let converter = StatisticsConverter::try_new(column, &self.schema, schema).ok()?;
@@ -62,7 +62,7 @@ impl ParquetTable {
         Some(converter.with_missing_null_counts_as_zero(false))
     }
 
-    /// The rows of a row group that may match, in parts of at most [`TASK_ROWS`] where the group has a page index.
+    /// The rows of a row group that may match, in parts of at most [`TASK_ROWS`] if the group has a page index.
     fn parts(
         &self,
         number: usize,
@@ -99,15 +99,15 @@ impl ParquetTable {
         Ok((0..parts).map(part).filter(|rows| rows.count > 0).collect())
     }
 
-    /// The columns that `scan` wants, as the reader takes and returns them.
+    /// The columns of `scan`, as the reader accepts and returns them.
     fn projection(&self, scan: &Scan) -> Result<Projection> {
         let wanted = scan.column_indices(&self.schema)?;
-        // The reader returns columns in the order of the file; each task puts them in the order wanted.
+        // The reader returns columns in file order; each task reorders them.
         let mut stored = wanted.clone();
         stored.sort_unstable();
         stored.dedup();
         let position = |at: &usize| {
-            stored.binary_search(at).map_err(|_| Error::internal("a wanted column is not among those read"))
+            stored.binary_search(at).map_err(|_| Error::internal("a requested column is not read"))
         };
         let order = wanted.iter().map(position).collect::<Result<Vec<_>>>()?;
         let descriptor = self.parquet().file_metadata().schema_descr();
@@ -118,7 +118,7 @@ impl ParquetTable {
     }
 }
 
-/// Which columns are decoded, and where each one goes.
+/// The decoded columns, and the output position of each.
 struct Projection {
     mask: ProjectionMask,
     order: Arc<[usize]>,
@@ -213,7 +213,7 @@ impl Table for ParquetTable {
     }
 }
 
-/// What the task over `rows` of a row group costs.
+/// The cost of the task over `rows` of a row group.
 fn cost(group: &RowGroupMetaData, mask: &ProjectionMask, rows: usize, batch_rows: usize) -> Cost {
     let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
     let (mut stored, mut decoded) = (0_u64, 0_u64);
@@ -223,7 +223,7 @@ fn cost(group: &RowGroupMetaData, mask: &ProjectionMask, rows: usize, batch_rows
     }
     let all = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
     let share = |bytes: u64| (u128::from(bytes) * rows as u128 / u128::from(all)) as u64;
-    // Encoded values grow when they are decoded; dictionaries most.
+    // Encoded values grow when they are decoded, dictionaries most.
     let batch = decoded.saturating_mul(4) / all * (batch_rows.min(rows) as u64);
     Cost { pieces: 1, bytes_in: share(stored), memory: share(stored).saturating_add(batch) }
 }
@@ -233,7 +233,7 @@ fn row_count(group: &RowGroupMetaData) -> Result<usize> {
         .map_err(|_| Error::corrupt(format!("a Parquet row group states {} rows", group.num_rows())))
 }
 
-/// Reads the metadata at the end of a file, in one request where it fits in [`TAIL`].
+/// Reads the metadata at the end of a file, in one request if it fits in [`TAIL`].
 fn footer(location: &Location) -> Result<ParquetMetaData> {
     let size = location.size()?;
     let mut wanted = TAIL.min(size);

@@ -1,4 +1,4 @@
-//! Decoding rows of one row group. The decoder asks for byte ranges; the driver fetches them.
+//! Decoding of rows of one row group. The decoder requests byte ranges; the driver fetches them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::foreign::writer::damaged;
 pub(super) struct Rows {
     /// How many.
     pub(super) count: usize,
-    /// Which; `None` is all of them.
+    /// The selection; `None` is all rows.
     pub(super) selection: Option<RowSelection>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct GroupTask {
 pub(super) enum State {
     #[default]
     Start,
-    /// Bloom filters were asked for.
+    /// Bloom filters were requested.
     Blooms,
     /// The decoder wants these ranges first.
     Decoding(Box<ParquetPushDecoder>, Vec<Range<u64>>),

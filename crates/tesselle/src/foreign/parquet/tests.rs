@@ -10,7 +10,7 @@ use tesselle_core::{Driver, DriverOptions, Known, Location, Predicate, RunStats,
 
 use super::ParquetTable;
 
-/// Rows in groups of `group` and pages of `page` rows, with bloom filters where asked for.
+/// Rows in groups of `group` and pages of `page` rows, with bloom filters on request.
 fn table(batch: &RecordBatch, group: usize, page: usize, bloom: bool) -> ParquetTable {
     let properties = WriterProperties::builder()
         .set_max_row_group_row_count(Some(group))
@@ -83,7 +83,7 @@ fn pages_are_pruned_by_the_page_index() {
 fn row_groups_are_pruned_by_bloom_filters() {
     let batch = numbers(1000);
     let (with, without) = (table(&batch, 100, 100, true), table(&batch, 100, 100, false));
-    // Inside the bounds of every row group, but nowhere.
+    // Inside the bounds of every row group, but in none of them.
     let wanted = Scan::all().filter("name = 'n500x'".parse().unwrap());
     let (batches, stats) = run(&with, &wanted);
     assert!(batches.is_empty());
@@ -100,7 +100,7 @@ fn statistics_that_cannot_be_wrong_are_exact() {
     assert_eq!(stats.rows, Known::Exact(1000));
     assert_eq!(stats.columns["id"].max, Known::Exact(Scalar::Int(999)));
     assert_eq!(stats.columns["x"].nulls, Known::Exact(100));
-    // NaN is above every number, and statistics do not count it.
+    // NaN is above every number, and statistics exclude it.
     assert_eq!(stats.columns["x"].max, Known::Absent);
     assert_eq!(stats.columns["name"].min, Known::Absent);
 }
@@ -116,7 +116,7 @@ fn large_row_groups_are_split_between_tasks() {
 }
 
 #[test]
-fn columns_come_in_the_order_asked_for() {
+fn columns_come_in_the_requested_order() {
     let table = table(&numbers(10), 100, 10, false);
     let (batches, _) = run(&table, &Scan::all().columns(["x", "id"]));
     let names: Vec<String> = batches[0].schema().fields().iter().map(|f| f.name().clone()).collect();

@@ -1,4 +1,4 @@
-//! Cutting a text file into blocks of whole records.
+//! Division of a text file into blocks of whole records.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use tesselle_core::{Location, Result};
 
 use super::Syntax;
 
-/// Bytes looked at a time; blocks have about this size.
+/// Bytes scanned at a time; blocks have about this size.
 const WINDOW: u64 = 4 << 20;
 
-/// Byte ranges that follow each other and end where records end.
+/// Consecutive byte ranges that end where records end.
 pub(super) fn blocks<S: Syntax>(location: &Location, syntax: &S) -> Result<Vec<Range<u64>>> {
     let size = location.size()?;
     let (mut place, mut start, mut at) = (S::Place::default(), 0, 0);

@@ -1,4 +1,4 @@
-//! What formats of text records have in common as formats.
+//! The common `Format` parts of text formats.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(in crate::foreign) fn open<S: Syntax>(
     Ok(Arc::new(FileContainer::new(format.name(), "1", location, Arc::new(table))))
 }
 
-/// What records of text cannot keep.
+/// What text records cannot keep.
 pub(in crate::foreign) fn fitted(facts: &TableFacts) -> Fitted {
     let mut fitted = Fitted::losing(facts);
     fitted.lost.push("the types of the columns: a reader has to infer them".to_owned());

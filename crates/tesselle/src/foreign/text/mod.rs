@@ -1,4 +1,4 @@
-//! Files of text records, as tables: blocks of whole records, inferred and parsed side by side.
+//! Files of text records as tables: blocks of whole records, inferred and parsed in parallel.
 
 mod blocks;
 mod format;
@@ -12,32 +12,33 @@ pub(crate) use table::TextTable;
 /// An error of another crate.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What kinds of text files differ in.
+/// The differences between text formats.
 pub(crate) trait Syntax: Send + Sync + 'static {
-    /// Where a scan for the ends of records is.
+    /// The state of a scan for the ends of records.
     type Place: Default;
-    /// What records tell of the columns.
+    /// The inferred kinds of the columns.
     type Found: Default + Send;
 
     /// The name in messages.
     fn name(&self) -> &'static str;
 
-    /// Behind the last record that ends in `window`, and where the scan is at its end. The first window begins the file.
+    /// The position after the last record that ends in `window`; updates the state of the scan. The first window starts
+    /// the file.
     fn end_of_records(&self, window: &[u8], place: &mut Self::Place, first: bool) -> Option<usize>;
 
-    /// The names of the columns, where the first line has them.
+    /// The names of the columns, if the first line has them.
     fn names(&self, head: &[u8]) -> Result<Option<Vec<String>>, BoxError>;
 
-    /// What the records of a block tell of the columns, and how many they are. The first block has the header line.
+    /// The inferred kinds of the columns of a block, and its number of records. The first block has the header line.
     fn infer(&self, block: &[u8], first: bool) -> Result<(Self::Found, u64), BoxError>;
 
-    /// What two blocks tell together.
+    /// Combines the kinds of two blocks.
     fn join(&self, a: Self::Found, b: Self::Found) -> Self::Found;
 
     /// The columns.
     fn schema(&self, names: Vec<String>, found: Self::Found) -> Result<Schema, BoxError>;
 
-    /// A parser of a block that gives these columns of `schema`. The block comes with whether it is the first.
+    /// A parser of a block that returns these columns of `schema`, and gets whether the block is the first.
     fn decoder(
         &self,
         schema: &SchemaRef,
@@ -49,9 +50,9 @@ pub(crate) trait Syntax: Send + Sync + 'static {
 
 /// Parses records into batches.
 pub(crate) trait Decode: Send {
-    /// Takes some of the text and says how much; nothing once a batch is full or the text is at its end.
+    /// Consumes a part of the input and returns its length; 0 once a batch is full or the input is at its end.
     fn decode(&mut self, text: &[u8]) -> Result<usize, ArrowError>;
 
-    /// The batch of what was taken.
+    /// The batch of the consumed input.
     fn flush(&mut self) -> Result<Option<RecordBatch>, ArrowError>;
 }

@@ -18,7 +18,7 @@ use crate::foreign::no_axes;
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
 
-/// Records of text files of the same columns as rows.
+/// Records of text files with the same columns as rows.
 pub(crate) struct TextTable<S> {
     storage: Arc<dyn Storage>,
     syntax: Arc<S>,
@@ -27,21 +27,21 @@ pub(crate) struct TextTable<S> {
     rows: Known<u64>,
 }
 
-/// A stretch of whole records.
+/// A range of whole records.
 #[derive(Debug, Clone)]
 struct Block {
     file: Location,
     range: Range<u64>,
-    /// Whether it begins its file.
+    /// Whether it starts its file.
     first: bool,
-    /// How many lines lie before it, taking a record for a line; unless the types were given.
+    /// The number of lines before it, counting a record as a line; `None` if the types were given.
     lines_before: Option<u64>,
 }
 
 impl<S: Syntax> TextTable<S> {
-    /// Finds the columns: `types` gives those of some, all records of all files tell the others.
+    /// Determines the columns: `types` for some, all records of all files for the others.
     pub(crate) fn open(files: &[Location], syntax: S, types: &[(String, DataType)]) -> Result<Self> {
-        let Some(first) = files.first() else { return Err(Error::not_found("no file is named")) };
+        let Some(first) = files.first() else { return Err(Error::not_found("no file is given")) };
         let mut names = None;
         let mut all = Vec::new();
         for file in files {
@@ -50,9 +50,9 @@ impl<S: Syntax> TextTable<S> {
             let own = syntax.names(&head.in_file(file.path())?);
             let own = own.map_err(|error| refused(&syntax, &error, None).file(file.path()))?;
             if names.get_or_insert_with(|| own.clone()) != &own {
-                let text = format!("'{}' has other columns than '{}'", file.path(), first.path());
+                let text = format!("'{}' has different columns than '{}'", file.path(), first.path());
                 return Err(Error::invalid(text)
-                    .hint("query files of different columns one by one, and UNION or join them"));
+                    .hint("query files with different columns one by one, and UNION or join them"));
             }
             all.extend(ranges.into_iter().enumerate().map(|(number, range)| Block {
                 file: file.clone(),
@@ -76,7 +76,7 @@ impl<S: Syntax> TextTable<S> {
         Ok(table)
     }
 
-    /// Looks at every record, and counts them.
+    /// Infers the types from every record, and counts them.
     fn look(&mut self, has_header: bool) -> Result<S::Found> {
         let looked: Vec<_> = parallel::try_map(&self.blocks, |block| {
             let text = block.file.read_range(block.range.clone()).in_file(block.file.path())?;
@@ -98,7 +98,7 @@ impl<S: Syntax> TextTable<S> {
         Ok(found)
     }
 
-    /// The columns by what was found, with the types that were given.
+    /// The columns with their inferred types, overridden by the given types.
     fn typed(
         &self,
         names: Option<Vec<String>>,
@@ -109,7 +109,7 @@ impl<S: Syntax> TextTable<S> {
         let schema = self.syntax.schema(names.unwrap_or_default(), found);
         let mut schema = schema.map_err(|error| refused(&*self.syntax, &error, None))?;
         if !has_names {
-            // A column that no record has is one of nulls.
+            // A column that no record has is a column of nulls.
             let missing = types.iter().filter(|(name, _)| schema.index_of(name).is_err());
             let missing = missing.map(|(name, kind)| Field::new(name, kind.clone(), true));
             let fields = schema.fields().iter().map(|field| field.as_ref().clone()).chain(missing);
@@ -119,16 +119,16 @@ impl<S: Syntax> TextTable<S> {
     }
 }
 
-/// A parser refused. Its lines count from the beginning of what it was given.
+/// A parser error. Its line numbers are relative to its input.
 fn refused(syntax: &impl Syntax, error: &BoxError, lines_before: Option<u64>) -> Error {
     let text = match lines_before {
         Some(before) => count_lines_on(&error.to_string(), before),
         None => error.to_string(),
     };
-    Error::corrupt(format!("this {} file cannot be read: {text}", syntax.name()))
+    Error::corrupt(format!("the {} file cannot be read: {text}", syntax.name()))
 }
 
-/// Adds `before` to the number behind each word `line`.
+/// Adds `before` to the number after each word `line`.
 fn count_lines_on(message: &str, before: u64) -> String {
     let mut out = String::with_capacity(message.len() + 8);
     for (i, part) in message.split("line ").enumerate() {
@@ -172,7 +172,7 @@ impl<S: Syntax> Table for TextTable<S> {
                 columns: columns.clone(),
                 rows: scan.batch_rows.unwrap_or(BATCH_ROWS),
                 block: block.clone(),
-                // Numbers take more room as text than as themselves, and batches are given away one by one.
+                // Numbers take more space as text than decoded, and batches are returned one by one.
                 cost: Cost { pieces: 1, bytes_in: size, memory: size.saturating_mul(2) },
                 text: None,
             })
@@ -194,7 +194,7 @@ struct BlockTask<S> {
     rows: usize,
     block: Block,
     cost: Cost,
-    /// The parser and the text that is left.
+    /// The parser and the remaining input.
     text: Option<(Box<dyn Decode>, Bytes)>,
 }
 

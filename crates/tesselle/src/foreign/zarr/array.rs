@@ -1,4 +1,4 @@
-//! The array face of a Zarr array: a tile is a chunk, or an inner chunk of a shard.
+//! The array view of a Zarr array: a tile is a chunk, or an inner chunk of a shard.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(crate) struct ZarrArray {
     shape: Vec<u64>,
     tile: Vec<u64>,
     axis_names: Vec<String>,
-    /// The indexes of shards that were read; `None` where there is no shard.
+    /// The indexes of read shards; `None` for missing shards.
     indexes: Mutex<HashMap<Arc<str>, Option<Index>>>,
 }
 
@@ -52,7 +52,7 @@ impl ZarrArray {
         self.meta.is_bool
     }
 
-    /// The chunk file that holds a tile.
+    /// The chunk file of a tile.
     fn file(&self, tile: &[u64]) -> Arc<str> {
         let tile = if self.meta.shape.is_empty() { &[][..] } else { tile };
         let key = match self.shard() {
@@ -72,7 +72,7 @@ impl ZarrArray {
         }
     }
 
-    /// What the cells of a tile went through.
+    /// The codec chain of a tile's cells.
     fn chain(&self) -> &Chain {
         self.shard().map_or(&self.meta.codecs, |shard| &shard.inner)
     }
@@ -99,7 +99,7 @@ impl ZarrArray {
         }
     }
 
-    /// Goes on where the size of a chunk file is known.
+    /// Continues once the size of a chunk file is known.
     fn sized(&self, tile: &[u64], file: &Arc<str>, size: Option<u64>) -> Result<Place> {
         let Some(size) = size else {
             self.remember(file, None);
@@ -119,7 +119,7 @@ impl ZarrArray {
         Ok(Place::Ask(Ask::Bytes(ByteRange::new(Arc::clone(file), start..start + len))))
     }
 
-    /// Keeps the index of a shard, or that there is no such file.
+    /// Stores the index of a shard, or that the file is missing.
     fn remember(&self, file: &Arc<str>, index: Option<Index>) {
         if self.shard().is_none() {
             return;
@@ -131,10 +131,10 @@ impl ZarrArray {
         known.insert(Arc::clone(file), index);
     }
 
-    /// Puts a decoded chunk in row-major order and little-endian, clipped to the array.
+    /// Converts a decoded chunk to row-major order and little-endian, clipped to the array.
     fn arrange(&self, cells: &[u8], chain: &Chain, clipped: &[u64], dst: &mut [u8]) -> Result<()> {
         let (size, rank) = (self.dtype().size(), self.tile.len());
-        // Bytes between neighbors along each axis of the array, in the stored chunk.
+        // Bytes between adjacent cells along each axis of the array, in the stored chunk.
         let order: Vec<usize> = chain.order.clone().unwrap_or_else(|| (0..rank).collect());
         let mut strides = vec![0; rank];
         let mut stride = size;

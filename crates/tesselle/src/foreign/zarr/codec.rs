@@ -1,22 +1,22 @@
-//! The codecs of a chunk, in order: axes may be exchanged, cells become bytes (or a shard of smaller chunks), bytes
-//! are compressed and checked.
+//! The codecs of a chunk, in order: axes may be transposed, cells become bytes (or a shard of inner chunks), bytes are
+//! compressed and checked.
 
 use serde_json::{Value, json};
 use tesselle_codec::compress::{Compressor, compress, decompress_into};
 use tesselle_codec::{blosc, crc};
 use tesselle_core::{DType, Error, Result};
 
-/// Chunks larger than this are refused: they would have to be decoded as a whole.
+/// Larger chunks are an error: they would have to be decoded as a whole.
 const MAX_CHUNK: u64 = 4 << 30;
 
-/// What a chunk went through when it was written.
+/// The codecs of a chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Chain {
-    /// For each axis of the stored chunk, the axis of the array; `None` where they are in order.
+    /// For each axis of the stored chunk, the axis of the array; `None` if they are in order.
     pub(super) order: Option<Vec<usize>>,
     /// How cells become bytes.
     pub(super) cells: Cells,
-    /// What the bytes went through.
+    /// The codecs of the bytes.
     bytes: Vec<ByteCodec>,
     /// Bytes of the decoded chunk.
     pub(super) size: usize,
@@ -25,7 +25,7 @@ pub(super) struct Chain {
 /// How cells become bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cells {
-    /// One after the other.
+    /// Cell by cell.
     Plain {
         /// The most significant byte comes first.
         big_endian: bool,
@@ -39,13 +39,13 @@ pub(super) enum Cells {
 pub(super) struct Shard {
     /// The shape of a smaller chunk.
     pub(super) chunk: Vec<u64>,
-    /// What a smaller chunk went through.
+    /// The codecs of an inner chunk.
     pub(super) inner: Chain,
     /// Whether the index is followed by its checksum.
     pub(super) checked: bool,
-    /// The index stands before the chunks instead of behind them.
+    /// The index is before the chunks instead of after them.
     pub(super) index_first: bool,
-    /// How many smaller chunks there are along each axis.
+    /// The number of inner chunks along each axis.
     pub(super) grid: Vec<u64>,
 }
 
@@ -58,7 +58,7 @@ enum ByteCodec {
 }
 
 impl Chain {
-    /// Bytes one after the other, little-endian, then this compressor.
+    /// Little-endian cells, then this compressor.
     pub(super) fn plain(compressor: Compressor, level: i32, chunk: &[u64], dtype: DType) -> Result<Self> {
         let bytes = match compressor {
             Compressor::Zstd => vec![ByteCodec::Zstd { level }],
@@ -81,11 +81,11 @@ impl Chain {
         for codec in list {
             let name = codec["name"].as_str().or(codec.as_str()).unwrap_or_default();
             let with = &codec["configuration"];
-            let misplaced = || Error::corrupt(format!("the codec '{name}' is not at its place"));
+            let misplaced = || Error::corrupt(format!("the codec '{name}' is at a wrong position"));
             match name {
                 "transpose" if cells.is_none() => {
                     let axes = axes(&with["order"], chunk.len()).ok_or_else(|| {
-                        Error::corrupt(format!("{} is no order of {} axes", with["order"], chunk.len()))
+                        Error::corrupt(format!("{} is not an order of {} axes", with["order"], chunk.len()))
                     })?;
                     let before = order.unwrap_or_else(|| (0..chunk.len()).collect());
                     order = Some(axes.iter().map(|axis| before[*axis]).collect());
@@ -103,7 +103,7 @@ impl Chain {
                 "sharding_indexed" if cells.is_none() => {
                     if in_shard || order.is_some() {
                         return Err(Error::unsupported(
-                            "shards inside of shards, or with exchanged axes, are not read",
+                            "nested shards and transposed shards are not supported",
                         ));
                     }
                     cells = Some(Cells::Shard(Box::new(Shard::parse(with, chunk, dtype)?)));
@@ -125,10 +125,10 @@ impl Chain {
         }
         let cells = cells.ok_or_else(|| Error::corrupt("no codec turns the cells into bytes"))?;
         if matches!(cells, Cells::Shard(_)) && !bytes.is_empty() {
-            return Err(Error::unsupported("shards that are compressed as a whole are not read"));
+            return Err(Error::unsupported("compressed shards are not supported"));
         }
         if bytes.iter().filter(|codec| **codec != ByteCodec::Crc32c).count() > 1 {
-            return Err(Error::unsupported("chunks that are compressed twice are not read"));
+            return Err(Error::unsupported("chunks that are compressed twice are not supported"));
         }
         Ok(Self { order, cells, bytes, size: decoded_size(chunk, dtype)? })
     }
@@ -147,7 +147,7 @@ impl Chain {
         Value::Array(list)
     }
 
-    /// The cells of a chunk as stored, in the order of its bytes; `src` is the whole stored chunk.
+    /// The cells of a chunk in stored order; `src` is the whole stored chunk.
     pub(super) fn decode(&self, src: &[u8]) -> Result<Vec<u8>> {
         let mut out = vec![0; self.size];
         self.decode_into(src, &mut out)?;
@@ -175,12 +175,12 @@ impl Chain {
         put(held.as_deref().unwrap_or(src), dst)
     }
 
-    /// Whether cells are stored as they come out.
+    /// Whether cells are stored in output form.
     pub(super) fn is_raw(&self) -> bool {
         self.bytes.is_empty() && self.order.is_none() && self.cells == Cells::Plain { big_endian: false }
     }
 
-    /// The stored form of cells in little-endian; only for chains made by [`Chain::plain`].
+    /// The stored form of little-endian cells; only for chains made by [`Chain::plain`].
     pub(super) fn encode(&self, cells: Vec<u8>) -> Result<Vec<u8>> {
         let mut held = cells;
         for codec in &self.bytes {
@@ -188,7 +188,7 @@ impl Chain {
             match codec {
                 ByteCodec::Gzip { level } => compress(Compressor::Gzip, Some(*level), &held, &mut out)?,
                 ByteCodec::Zstd { level } => compress(Compressor::Zstd, Some(*level), &held, &mut out)?,
-                _ => return Err(Error::internal("a codec that is only read was asked to write")),
+                _ => return Err(Error::internal("a read-only codec was used for writing")),
             }
             held = out;
         }
@@ -208,7 +208,7 @@ impl ByteCodec {
     }
 }
 
-/// The bytes before a checksum that fits them.
+/// The bytes before a matching checksum.
 fn checked(bytes: &[u8]) -> Result<&[u8]> {
     let Some((body, stored)) = bytes.split_last_chunk::<4>() else {
         return Err(Error::corrupt("a chunk is shorter than its checksum"));
@@ -223,7 +223,7 @@ fn checked(bytes: &[u8]) -> Result<&[u8]> {
     Ok(body)
 }
 
-/// Copies the cells of a chunk, of which there must be as many as there is room.
+/// Copies the cells of a chunk, whose number must match the buffer.
 fn put(cells: &[u8], dst: &mut [u8]) -> Result<()> {
     if cells.len() != dst.len() {
         return Err(Error::corrupt(format!("a chunk has {} bytes instead of {}", cells.len(), dst.len())));
@@ -246,10 +246,12 @@ impl Shard {
         let checked = match names.as_slice() {
             ["bytes"] => false,
             ["bytes", "crc32c"] => true,
-            other => return Err(Error::unsupported(format!("an index coded by {other:?} is not read"))),
+            other => {
+                return Err(Error::unsupported(format!("an index encoded with {other:?} is not supported")));
+            }
         };
         if index[0]["configuration"]["endian"] == "big" {
-            return Err(Error::unsupported("an index in big-endian is not read"));
+            return Err(Error::unsupported("a big-endian index is not supported"));
         }
         let index_first = match with["index_location"].as_str() {
             Some("end") | None => false,
@@ -260,7 +262,7 @@ impl Shard {
         let grid: Vec<u64> = outer.iter().zip(&chunk).map(|(outer, inner)| outer / inner).collect();
         let count = grid.iter().try_fold(1_u64, |n, extent| n.checked_mul(*extent));
         if count.is_none_or(|count| count > 1 << 26) {
-            return Err(Error::limit("a shard has more chunks than are read"));
+            return Err(Error::limit("a shard has too many chunks"));
         }
         Ok(Self { chunk, inner, checked, index_first, grid })
     }
@@ -270,7 +272,7 @@ impl Shard {
         self.grid.iter().product::<u64>() * 16 + if self.checked { 4 } else { 0 }
     }
 
-    /// Where each smaller chunk is: offset and length; `None` where there is none.
+    /// The offset and length of each inner chunk; `None` for missing ones.
     pub(super) fn parse_index(&self, bytes: &[u8]) -> Result<Vec<Option<(u64, u64)>>> {
         let mut body = bytes;
         if self.checked {

@@ -53,7 +53,7 @@ impl Format for Zarr {
         if !location.join(FILE).is_file()? {
             for old in OLD {
                 if location.join(old).is_file()? {
-                    let message = "this is a hierarchy of Zarr version 2; version 3 can be read";
+                    let message = "this is a Zarr version 2 hierarchy, but only version 3 is supported";
                     return Err(Error::unsupported(message).file(location.path()).hint(
                         "rewrite it with the Zarr library: zarr.copy_store or the command 'zarr migrate'",
                     ));
@@ -123,7 +123,7 @@ impl Store {
         facts.format = Zarr.name();
         let group = self.hierarchy.attributes.iter().map(|(name, value)| Attribute::new(name, value.clone()));
         facts.attributes = group.collect();
-        // The attributes of a lone array are those of the store.
+        // The attributes of a single array are those of the store.
         if !name.is_empty() {
             facts.table = Some(name.to_owned());
             let own = array.meta.attributes.iter();

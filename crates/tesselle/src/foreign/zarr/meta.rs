@@ -1,4 +1,4 @@
-//! `zarr.json`: what an array or a group says about itself (Zarr version 3).
+//! `zarr.json`: the metadata of an array or a group (Zarr version 3).
 
 use serde_json::{Map, Value, json};
 use tesselle_core::{DType, Error, Location, Result};
@@ -20,7 +20,7 @@ pub(super) enum Node {
     Group(Map<String, Value>),
 }
 
-/// What an array says about itself.
+/// The metadata of an array.
 #[derive(Debug, Clone)]
 pub(super) struct ArrayMeta {
     pub(super) shape: Vec<u64>,
@@ -54,7 +54,7 @@ impl Node {
         match value["node_type"].as_str() {
             Some("group") => Ok(Self::Group(attributes)),
             Some("array") => Ok(Self::Array(Box::new(ArrayMeta::parse(value, attributes)?))),
-            _ => Err(Error::corrupt("zarr.json is of neither an array nor a group")),
+            _ => Err(Error::corrupt("zarr.json describes neither an array nor a group")),
         }
     }
 }
@@ -71,7 +71,7 @@ impl ArrayMeta {
         let chunk = numbers(&value["chunk_grid"]["configuration"]["chunk_shape"], "chunk_shape")?;
         if chunk.len() != shape.len() || chunk.contains(&0) || shape.len() > MAX_RANK {
             return Err(Error::corrupt(format!(
-                "chunks of the shape {chunk:?} do not cut an array of {shape:?}"
+                "chunks of the shape {chunk:?} do not divide an array of {shape:?}"
             )));
         }
         let kind = value["data_type"].as_str().unwrap_or_default();
@@ -79,8 +79,9 @@ impl ArrayMeta {
             Error::unsupported(format!("the data type {} is not known", value["data_type"]))
                 .hint("booleans, integers of 8 to 64 bits and floats of 16 to 64 bits can be read")
         })?;
-        let fill = fill_value(&value["fill_value"], dtype)
-            .ok_or_else(|| Error::corrupt(format!("the fill value {} is no {kind}", value["fill_value"])))?;
+        let fill = fill_value(&value["fill_value"], dtype).ok_or_else(|| {
+            Error::corrupt(format!("the fill value {} is not a {kind}", value["fill_value"]))
+        })?;
         if value["storage_transformers"].as_array().is_some_and(|list| !list.is_empty()) {
             return Err(Error::unsupported("storage transformers are not known"));
         }
@@ -175,7 +176,7 @@ fn type_name(dtype: DType, is_bool: bool) -> &'static str {
     TYPES.iter().find(|(_, known)| *known == dtype).map_or("", |(name, _)| name)
 }
 
-/// The bytes of a fill value: a number, a truth value, the name of a float that is none, or its bits in hex.
+/// The bytes of a fill value: a number, a Boolean, the name of a special float, or its bits in hex.
 fn fill_value(value: &Value, dtype: DType) -> Option<Vec<u8>> {
     if let Some(digits) = value.as_str().and_then(|text| text.strip_prefix("0x")) {
         let bits = u64::from_str_radix(digits, 16).ok()?;

@@ -1,9 +1,9 @@
 //! Zarr version 3: folders of chunks, read as arrays and written chunk by chunk.
 //!
-//! Read: arrays and groups; codecs `bytes`, `transpose`, `sharding_indexed`, `zstd`, `gzip`, `blosc`, `crc32c`. Written:
-//! `bytes` with `zstd`, `gzip` or nothing. A chunk that is not there holds the fill value.
+//! Read: arrays and groups; codecs `bytes`, `transpose`, `sharding_indexed`, `zstd`, `gzip`, `blosc`, `crc32c`.
+//! Written: `bytes` with `zstd`, `gzip` or nothing. A missing chunk has the fill value.
 //!
-//! The arrays are read here rather than through a Zarr library: a chunk becomes a tile of the array face, on the
+//! The arrays are read here rather than through a Zarr library: a chunk becomes a tile of the array view, on the
 //! storage and the threads that everything else uses.
 
 mod array;
@@ -26,14 +26,14 @@ pub use typed::{ZarrCodec, ZarrOptions};
 
 /// Groups deeper than this are not followed.
 const MAX_DEPTH: usize = 16;
-/// A hierarchy of more arrays is not read at once.
+/// Hierarchies with more arrays are an error.
 const MAX_ARRAYS: usize = 100_000;
 
 /// An opened hierarchy.
 struct Hierarchy {
-    /// The arrays by their path, in name order; the path of a lone array is empty.
+    /// The arrays by path, in name order; the path of a single array is empty.
     arrays: Vec<(String, Arc<ZarrArray>)>,
-    /// The attributes of the group or of the lone array.
+    /// The attributes of the group or of the single array.
     attributes: Map<String, Value>,
 }
 

@@ -1,4 +1,4 @@
-//! Columns as nodes of a hierarchy: which names make a path that a reader finds again, and the groups on its way.
+//! Columns as nodes of a hierarchy: valid names, and the groups on their paths.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::MAX_DEPTH;
 use super::meta::FILE;
 
 /// Checks that each column can be an array of one hierarchy; returns the groups between it and the root. A name with
-/// slashes is a path through groups, for so such an array is named when it is read.
+/// slashes is a path through groups, because arrays in groups are named that way when read.
 pub(super) fn groups<'a>(columns: impl IntoIterator<Item = &'a str>) -> Result<BTreeSet<&'a str>> {
     let mut arrays = BTreeSet::new();
     let mut groups = BTreeSet::new();
@@ -18,35 +18,35 @@ pub(super) fn groups<'a>(columns: impl IntoIterator<Item = &'a str>) -> Result<B
             return Err(refused(name, why));
         }
         if nodes > MAX_DEPTH + 1 {
-            return Err(refused(name, "it is nested too deeply"));
+            return Err(refused(name, "the path is nested too deeply"));
         }
         if !arrays.insert(name) {
-            return Err(refused(name, "there are two of them"));
+            return Err(refused(name, "the name occurs twice"));
         }
         groups.extend(name.match_indices('/').filter_map(|(at, _)| name.get(..at)));
     }
-    // Below an array there are its chunks, and no other node.
+    // Below an array there are only its chunks.
     match arrays.intersection(&groups).next() {
-        Some(name) => Err(refused(name, "another column lies below it")),
+        Some(name) => Err(refused(name, "another column is below it")),
         None => Ok(groups),
     }
 }
 
-/// Why a part of a path cannot be the name of a node.
+/// Why a path component cannot be the name of a node.
 fn refusal(node: &str) -> Option<&'static str> {
     match node {
-        "" => Some("a part of it is empty"),
-        _ if node.bytes().all(|byte| byte == b'.') => Some("a part of it consists of periods only"),
-        _ if node.starts_with("__") => Some("names that begin with two underscores are reserved"),
-        _ if node == FILE => Some("this is the name of its own files"),
-        _ if node.contains(['\\', '\0']) => Some("it has a character that paths cannot have"),
+        "" => Some("a path component is empty"),
+        _ if node.bytes().all(|byte| byte == b'.') => Some("a path component consists of periods only"),
+        _ if node.starts_with("__") => Some("names that start with two underscores are reserved"),
+        _ if node == FILE => Some("the name is reserved for metadata files"),
+        _ if node.contains(['\\', '\0']) => Some("the name has a character that paths cannot have"),
         _ => None,
     }
 }
 
 fn refused(name: &str, why: &str) -> Error {
-    Error::invalid(format!("column '{}' cannot be an array of Zarr: {why}", name.escape_debug())).suggest(
-        "leave it out with {}, or rename it in SQL: COPY (SELECT \"a\" AS b …) TO …",
+    Error::invalid(format!("column '{}' cannot be a Zarr array: {why}", name.escape_debug())).suggest(
+        "exclude it with {}, or rename it in SQL: COPY (SELECT \"a\" AS b …) TO …",
         [Action::Columns],
     )
 }

@@ -1,4 +1,5 @@
-//! Writing arrays: chunks beside the target, then the metadata, then the whole folder takes the target's name.
+//! Writing of arrays: chunks are staged next to the target, then the metadata, then the whole folder replaces the
+//! target.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ use super::names::groups;
 
 /// The settings of a write.
 const SETTINGS: [&str; 7] = ["chunk", "codec", "level", "shape", "axes", "order", "fill"];
-/// Bytes of a chunk, unless a setting says otherwise.
+/// Default bytes of a chunk.
 const CHUNK: u64 = 1 << 20;
 
 /// How chunks are stored.
@@ -39,7 +40,9 @@ impl Plan {
             Some("gzip") => Compressor::Gzip,
             Some("raw" | "none") => Compressor::None,
             Some(other) => {
-                return Err(Error::invalid(format!("codec={other} is not known")).hint("zstd, gzip or raw"));
+                return Err(
+                    Error::invalid(format!("codec={other} is not known")).hint("use zstd, gzip or raw")
+                );
             }
         };
         let default = if compressor == Compressor::Gzip { 5 } else { 3 };
@@ -62,7 +65,7 @@ impl Plan {
             Some(chunk) if chunk.len() == shape.len() && !chunk.contains(&0) => chunk.clone(),
             Some(chunk) => {
                 return Err(Error::invalid(format!(
-                    "chunk={chunk:?} does not cut an array of {} axes",
+                    "chunk={chunk:?} does not match an array of {} axes",
                     shape.len()
                 )));
             }
@@ -84,7 +87,7 @@ impl Plan {
     }
 }
 
-/// The tiles of the source where they are of a moderate size, else chunks of about a mebibyte.
+/// The tiles of the source if they are of moderate size, else chunks of about a mebibyte.
 fn chunk_shape(shape: &[u64], tile: &[u64], dtype: DType) -> Vec<u64> {
     let size = dtype.size() as u64;
     let bytes = |shape: &[u64]| shape.iter().try_fold(size, |n, extent| n.checked_mul(*extent));
@@ -114,9 +117,9 @@ pub(super) fn write_array(
     let staged = Staged::new(target, options.overwrite)?;
     let counts: Vec<u64> = meta.shape.iter().zip(&meta.chunk).map(|(n, chunk)| n.div_ceil(*chunk)).collect();
     let total = counts.iter().try_fold(1_u64, |n, count| n.checked_mul(*count));
-    let total = total.ok_or_else(|| Error::limit("the array has more chunks than can be counted"))?;
+    let total = total.ok_or_else(|| Error::limit("the array has more than 2^64 chunks"))?;
     let bytes = meta.codecs.size as u64;
-    // Chunks under way are bounded by the memory that is allowed for them: cells, padded cells, stored bytes.
+    // Chunks in progress are bounded by the allowed memory: cells, padded cells, stored bytes.
     let at_once = (driver.budget().total() / (3 * bytes).max(1)).clamp(1, 4 * driver.threads() as u64);
     let mut written = 0;
     for first in (0..total).step_by(at_once as usize) {
@@ -152,7 +155,7 @@ fn coordinates(mut number: u64, counts: &[u64]) -> Vec<u64> {
     at
 }
 
-/// Cells of a clipped box, in a chunk of full size: every chunk of Zarr has that.
+/// Cells of a clipped box, padded to a chunk of full size, as Zarr requires.
 fn padded(cells: Vec<u8>, shape: &[u64], chunk: &[u64], size: usize) -> Vec<u8> {
     if shape == chunk {
         return cells;
@@ -183,7 +186,7 @@ impl Staged {
         target.refuse_existing(overwrite)?;
         if overwrite && target.is_dir()? && !target.join(FILE).exists()? && !target.list()?.is_empty() {
             return Err(Error::invalid(format!(
-                "'{target}' is a folder, but not of Zarr; it is not replaced"
+                "'{target}' is a folder, but not a Zarr hierarchy, so it is not replaced"
             )));
         }
         Ok(Self { folder: StagedFolder::new(target)? })
@@ -223,8 +226,8 @@ pub(super) fn rank(settings: &Settings) -> usize {
     settings.get("axes").map_or(0, |text| text.parse().unwrap_or_else(|_| text.split(',').count()))
 }
 
-/// Takes rows in row-major order: the first columns are the axes, each other one becomes an array. One array is the
-/// target itself, several are a group.
+/// Accepts rows in row-major order: the first columns are the axes, each other one becomes an array. A single array is
+/// the target itself, several form a group.
 pub(super) fn sink(
     target: &Location,
     schema: &SchemaRef,
@@ -235,14 +238,16 @@ pub(super) fn sink(
     let settings = &options.settings;
     let plan = Plan::parse(settings)?;
     if settings.get("order").is_some_and(|order| order != "row-major") {
-        return Err(Error::invalid("the rows are not in row-major order, in which Zarr arrays are written")
-            .hint("convert to tet first, which places rows by their coordinates"));
+        return Err(Error::invalid(
+            "Zarr arrays are written from rows in row-major order, but the rows are not",
+        )
+        .hint("convert to tet first, which places rows by their coordinates"));
     }
     let rank = rank(settings);
     let fields = schema.fields();
     if rank >= fields.len() {
         return Err(Error::invalid(format!(
-            "{rank} of {} columns are axes, none is left to write",
+            "{rank} of {} columns are axes, so there is no value column",
             fields.len()
         )));
     }
@@ -257,7 +262,7 @@ pub(super) fn sink(
     };
     let inner: Vec<u64> = shape.iter().flatten().skip(1).copied().collect();
     let row = inner.iter().try_fold(1_u64, |n, extent| n.checked_mul(*extent));
-    let row = row.ok_or_else(|| Error::limit("the shape has more cells than can be counted"))?;
+    let row = row.ok_or_else(|| Error::limit("the shape has more than 2^64 cells"))?;
     let mut columns = Vec::new();
     for field in fields.iter().skip(rank) {
         let kind = match field.data_type() {
@@ -265,13 +270,9 @@ pub(super) fn sink(
             other => DType::from_arrow(other).map(|dtype| (dtype, false)),
         };
         let kind = kind.ok_or_else(|| {
-            Error::invalid(format!(
-                "column '{}' of type {} is no array of numbers",
-                field.name(),
-                field.data_type()
-            ))
+            Error::invalid(format!("column '{}' of type {} is not numeric", field.name(), field.data_type()))
         })?;
-        // The extent of the first axis shows at the end; chunks only need the others.
+        // The extent of the first axis is known at the end; chunks only need the others.
         let known = shape.as_ref().and_then(|shape| shape.first().copied());
         let mut like = vec![known.unwrap_or(CHUNK / kind.0.size() as u64)];
         like.extend(&inner);
@@ -279,7 +280,7 @@ pub(super) fn sink(
         columns.push(Column { name: field.name().clone(), meta, pending: Vec::new(), bands: 0 });
     }
     let groups = match columns.as_slice() {
-        // The target itself is the array; it has no name in there.
+        // The target itself is the array, so it has no name.
         [_] => Vec::new(),
         several => {
             let inner = groups(several.iter().map(|column| column.name.as_str()))?;
@@ -306,7 +307,7 @@ pub(super) fn sink(
 struct Column {
     name: String,
     meta: ArrayMeta,
-    /// Cells of the band of chunks that is filling.
+    /// Cells of the current band of chunks.
     pending: Vec<u8>,
     bands: u64,
 }
@@ -344,7 +345,7 @@ impl ZarrSink {
                 if found != i64::try_from(wanted).ok() {
                     let name = batch.schema_ref().field(axis).name();
                     return Err(Error::invalid(format!(
-                        "row {} is at {found:?} of axis '{name}', where {wanted} belongs",
+                        "row {} is at {found:?} of axis '{name}', expected {wanted}",
                         self.rows + i as u64
                     ))
                     .hint("rows must fill the array in row-major order, counted from 0"));
@@ -354,7 +355,7 @@ impl ZarrSink {
         Ok(())
     }
 
-    /// Writes the band of chunks that `cells` fill; the last one may be lower.
+    /// Writes the band of chunks that `cells` fill; the last one may have fewer rows.
     fn write_band(&mut self, number: usize, cells: &[u8]) -> Result<()> {
         let column = &mut self.columns[number];
         let meta = &column.meta;
@@ -395,7 +396,7 @@ fn cut(cells: &[u8], height: u64, inner: &[u64], chunk: &[u64], at: &[u64], size
     let mut out = Vec::with_capacity((lines * run) as usize * size);
     for line in 0..lines {
         let place = coordinates(line, &shape[..last]);
-        // The cell in the band where this line begins.
+        // The cell in the band where this line starts.
         let mut cell = if last == 0 { 0 } else { place[0] };
         for axis in 0..inner.len() {
             let within = if axis + 1 < last { place[axis + 1] } else { 0 };
@@ -421,10 +422,10 @@ impl Sink for ZarrSink {
         for (number, array) in batch.columns().iter().skip(self.rank).enumerate() {
             if array.null_count() > 0 {
                 return Err(Error::invalid(format!(
-                    "column '{}' has nulls, which an array of Zarr cannot hold",
+                    "column '{}' has nulls, which a Zarr array cannot store",
                     self.columns[number].name
                 ))
-                .suggest("leave such rows out with {}", [Action::Filter]));
+                .suggest("exclude such rows with {}", [Action::Filter]));
             }
             let column = &mut self.columns[number];
             let cells = little_endian(array, column.meta.is_bool)?;

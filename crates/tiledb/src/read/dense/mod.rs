@@ -1,9 +1,10 @@
-//! Reading dense arrays: blocks of the row-major order, each with the tiles that contribute to it.
+//! Reading dense arrays: attributes as columns of core's grid, composed of the tiles of all fragments.
 
-mod assemble;
+mod column;
+mod compose;
 mod plan;
-mod task;
 mod view;
 
-pub(crate) use plan::{field_of, plan};
+pub(crate) use compose::field_of;
+pub(crate) use plan::plan;
 pub(crate) use view::DenseView;

@@ -73,7 +73,7 @@ pub(super) fn assemble(
             _ => out.push(&tiles.decode(&stored, tile.tile.tile, tile.tile.cells)?, tile)?,
         }
     }
-    build::array(column, Cells { data: out.data, offsets: out.offsets, validity: out.validity, rows })
+    build::array(column, Cells { data: out.data.into(), offsets: out.offsets, validity: out.validity, rows })
 }
 
 struct Output<'a> {

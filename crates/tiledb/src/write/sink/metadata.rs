@@ -25,9 +25,9 @@ fn entry(attribute: &Attribute) -> Result<MetadataValue> {
         Value::Number(n) => match (n.as_i64(), n.as_f64()) {
             (Some(n), _) => MetadataValue::of(Datatype::Int64, n.to_le_bytes().to_vec()),
             (None, Some(n)) => MetadataValue::of(Datatype::Float64, n.to_le_bytes().to_vec()),
-            (None, None) => MetadataValue::string(&attribute.text()),
+            (None, None) => MetadataValue::string(&attribute.value_string()),
         },
-        _ => MetadataValue::string(&attribute.text()),
+        _ => MetadataValue::string(&attribute.value_string()),
     }
 }
 

@@ -209,7 +209,7 @@ fn key(raw: &Settings) -> Result<Option<Key>> {
         }
     }
     let Some(text) = text else { return Ok(None) };
-    let secret = Secret::from_text(&text)?;
+    let secret = Secret::parse(&text)?;
     let bytes = secret.expose().try_into().map_err(|_| Error::invalid("a key has 32 bytes"))?;
     Ok(Some(Key::new(bytes)))
 }

@@ -40,5 +40,5 @@ fn main() {
 }
 
 fn text(path: &Path) -> &str {
-    path.to_str().expect("a path of text")
+    path.to_str().expect("a UTF-8 path")
 }

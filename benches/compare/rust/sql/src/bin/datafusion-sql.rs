@@ -7,7 +7,7 @@ fn main() {
     let (job, folder) = compare_harness::arguments();
     let (query, _) = job.split_once('-').expect("a job is QUERY-FORMAT");
     let file = folder.join("rows.parquet");
-    let file = file.to_str().expect("a path of text");
+    let file = file.to_str().expect("a UTF-8 path");
     let sql = statement(query, MIDDLE);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
     compare_harness::report(RUNS, || {

@@ -48,5 +48,5 @@ fn make(folder: &Path, file: &Path, format: &str) {
 }
 
 fn text(path: &Path) -> &str {
-    path.to_str().expect("a path of text")
+    path.to_str().expect("a UTF-8 path")
 }

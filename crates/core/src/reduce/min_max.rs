@@ -8,17 +8,17 @@ use super::result::Values;
 const LANES: usize = 16;
 const BLOCK_ROWS: usize = 256;
 
-/// Which way a comparison goes: `MAX` or the smallest.
+/// The direction of a comparison: largest if `MAX`, else smallest.
 pub(super) struct Way<const MAX: bool>;
 
 impl<const MAX: bool> Way<MAX> {
-    /// What any other value is at least as good as.
+    /// The value that no other value is worse than.
     #[inline]
     pub(super) fn worst<N: Number>() -> N {
         if MAX { N::LEAST } else { N::MOST }
     }
 
-    /// What stands for no value at all.
+    /// The result without values.
     fn none<N: Number>() -> N {
         if MAX { N::NONE_MAX } else { N::NONE_MIN }
     }
@@ -35,7 +35,7 @@ impl<const MAX: bool> Way<MAX> {
         if Self::better(value, best) { value } else { best }
     }
 
-    /// The best value of a block; the worst there is when all are NaN.
+    /// The best value of a block; the worst possible one if all are NaN.
     #[inline]
     pub(super) fn block<C: Cell>(cells: &[C::Raw]) -> C::Value {
         let (groups, rest) = cells.as_chunks::<LANES>();
@@ -50,13 +50,13 @@ impl<const MAX: bool> Way<MAX> {
     }
 }
 
-pub(super) struct Extreme<C: Cell, const MAX: bool> {
+pub(super) struct MinMax<C: Cell, const MAX: bool> {
     best: Vec<C::Value>,
-    /// The best of a block of rows, used again and again.
+    /// The best values of a block of rows, reused.
     block: Vec<C::Value>,
 }
 
-impl<C: Cell, const MAX: bool> Extreme<C, MAX> {
+impl<C: Cell, const MAX: bool> MinMax<C, MAX> {
     /// Takes a value; NaN changes nothing.
     #[inline]
     fn take(best: &mut C::Value, value: C::Value) {
@@ -65,15 +65,15 @@ impl<C: Cell, const MAX: bool> Extreme<C, MAX> {
         }
     }
 
-    /// Whether the best value of a block may come from no cell at all: floats start at an infinity, which a block of
-    /// NaN leaves as it is.
+    /// Whether the best value of a block may come from no cell: floats start at an infinity, which a block of NaN does
+    /// not change.
     #[inline]
     fn doubtful(value: C::Value) -> bool {
         C::Value::FLOAT && value == Way::<MAX>::worst()
     }
 }
 
-impl<C: Cell, const MAX: bool> Fold for Extreme<C, MAX> {
+impl<C: Cell, const MAX: bool> Fold for MinMax<C, MAX> {
     type Cell = C;
     const BYTES: usize = size_of::<C::Value>();
 

@@ -1,7 +1,8 @@
-//! The index as writers leave it: datasets in order, the tiles of each in row-major order.
+//! The index in its usual form: datasets in order, the chunks of each in row-major order.
 //!
-//! Where a row must be is then known without the rows before it, so blocks of rows are checked in parallel. Any
-//! surprise sends the reader to the walk of [`Index`](super::index::Index), which finds out what is wrong, and where.
+//! The expected position of a row is then known without the rows before it, so blocks of rows are checked in parallel.
+//! On any mismatch the reader falls back to the walk of [`Index`](super::index::Index), which determines the error and
+//! its position.
 
 use tesselle_core::Result;
 use tesselle_core::Within;
@@ -14,7 +15,7 @@ use super::index::{Codec, DatasetRows, Row, RowBytes, u64_at};
 /// Rows of one unit of work.
 const BLOCK: usize = 1 << 14;
 
-/// What the rows tell about each dataset; `None` when they are not in order, or one of them breaks a rule.
+/// A summary of each dataset's rows; `None` if they are not in order, or one of them violates a rule.
 pub(crate) fn summarize(
     rows: &[RowBytes],
     grids: &[Result<Grid>],
@@ -25,7 +26,7 @@ pub(crate) fn summarize(
     let mut first = 0_usize;
     for (id, grid) in grids.iter().enumerate() {
         let grid = grid.as_ref().ok()?;
-        let count = usize::try_from(grid.tiles).ok()?;
+        let count = usize::try_from(grid.chunks).ok()?;
         let own = rows.get(first..first.checked_add(count)?)?;
         datasets.push(DatasetRows::of(own, first as u64)?);
         blocks.extend((0..count).step_by(BLOCK).map(|start| Block { id, grid, rows: own, start }));
@@ -46,7 +47,7 @@ pub(crate) fn summarize(
 }
 
 impl DatasetRows {
-    /// What is known of rows in order before they are looked at; `None` when the first has an unknown codec.
+    /// The assumed summary of rows in order; `None` if the first has an unknown codec.
     fn of(rows: &[RowBytes], first: u64) -> Option<Self> {
         let Some(row) = rows.first() else { return Some(Self::NONE) };
         let row = Row::parse(row)?;
@@ -83,7 +84,7 @@ impl Block<'_> {
     fn check(&self, payload_end: u64) -> Option<Found> {
         let mut found = Found { exact: true, packed_raw: true, stored_bytes: 0, capacity: 0 };
         let mut odometer = Odometer::new(self.grid, self.start as u64)?;
-        // The first payload lies where it lies; every other one should follow the one before.
+        // The first payload may be anywhere; every other one should follow its predecessor.
         let mut next_offset = match self.start.checked_sub(1).and_then(|before| self.rows.get(before)) {
             Some(before) => u64_at::<72>(before).saturating_add(u64_at::<88>(before)),
             None => u64_at::<72>(self.rows.first()?),
@@ -96,7 +97,7 @@ impl Block<'_> {
             if !in_place || (codec == Codec::Raw && raw != stored) {
                 return None;
             }
-            found.exact &= raw == odometer.tile_bytes();
+            found.exact &= raw == odometer.chunk_bytes();
             found.packed_raw &= codec == Codec::Raw && offset == next_offset;
             found.stored_bytes = found.stored_bytes.saturating_add(stored);
             found.capacity = found.capacity.saturating_add(codec.capacity(stored));
@@ -107,41 +108,41 @@ impl Block<'_> {
     }
 }
 
-/// Tiles in row-major order.
+/// Chunks in row-major order.
 struct Odometer<'a> {
     grid: &'a Grid,
-    tile: [u64; MAX_RANK],
+    chunk: [u64; MAX_RANK],
     /// The last axis.
     last: usize,
-    /// Bytes of a tile per position of the last axis.
+    /// Bytes of a chunk per position of the last axis.
     outer: u64,
 }
 
 impl<'a> Odometer<'a> {
     fn new(grid: &'a Grid, linear: u64) -> Option<Self> {
-        let mut tile = [0; MAX_RANK];
-        tile.get_mut(..grid.rank())?.copy_from_slice(&grid.tile_at(linear));
-        let mut odometer = Self { grid, tile, last: grid.rank().checked_sub(1)?, outer: 0 };
+        let mut chunk = [0; MAX_RANK];
+        chunk.get_mut(..grid.rank())?.copy_from_slice(&grid.chunk_at(linear));
+        let mut odometer = Self { grid, chunk, last: grid.rank().checked_sub(1)?, outer: 0 };
         odometer.turn();
         Some(odometer)
     }
 
-    /// Another position of the outer axes: their part of a tile's size is computed anew.
+    /// Moves to another position of the outer axes and recomputes their part of the chunk size.
     fn turn(&mut self) {
-        let extents = self.grid.extents(&self.tile);
+        let extents = self.grid.extents(&self.chunk);
         self.outer = extents.iter().take(self.last).product::<u64>() * self.grid.dtype.size() as u64;
     }
 
     #[inline]
     fn is_at(&self, row: &RowBytes) -> bool {
         let words = row.within(8..72).as_chunks::<8>().0;
-        words.iter().zip(&self.tile).take(self.last + 1).all(|(word, at)| u64::from_le_bytes(*word) == *at)
+        words.iter().zip(&self.chunk).take(self.last + 1).all(|(word, at)| u64::from_le_bytes(*word) == *at)
     }
 
     #[inline]
-    fn tile_bytes(&self) -> u64 {
+    fn chunk_bytes(&self) -> u64 {
         let (Some(at), Some(n), Some(chunk)) =
-            (self.tile.get(self.last), self.grid.shape.get(self.last), self.grid.chunk_shape.get(self.last))
+            (self.chunk.get(self.last), self.grid.shape.get(self.last), self.grid.chunk_shape.get(self.last))
         else {
             return 0;
         };
@@ -152,7 +153,7 @@ impl<'a> Odometer<'a> {
     #[inline]
     fn step(&mut self) {
         for axis in (0..=self.last).rev() {
-            let (Some(at), Some(count)) = (self.tile.get_mut(axis), self.grid.counts.get(axis)) else {
+            let (Some(at), Some(count)) = (self.chunk.get_mut(axis), self.grid.counts.get(axis)) else {
                 return;
             };
             *at += 1;
@@ -175,18 +176,18 @@ mod tests {
 
     const PAYLOAD_END: u64 = 1 << 40;
 
-    /// The rows of some grids as a writer leaves them.
+    /// The rows of some grids as a writer stores them.
     fn rows(grids: &[Result<Grid>]) -> Vec<RowBytes> {
         let mut rows = Vec::new();
         let mut payload_offset = 4096;
         for (id, grid) in grids.iter().enumerate() {
             let grid = grid.as_ref().unwrap();
-            for linear in 0..grid.tiles {
-                let mut tile = [0; MAX_RANK];
-                tile[..grid.rank()].copy_from_slice(&grid.tile_at(linear));
-                let raw_len = grid.tile_bytes(&tile[..grid.rank()]);
+            for linear in 0..grid.chunks {
+                let mut chunk = [0; MAX_RANK];
+                chunk[..grid.rank()].copy_from_slice(&grid.chunk_at(linear));
+                let raw_len = grid.chunk_bytes(&chunk[..grid.rank()]);
                 let (dataset_id, codec) = (id as u64, if id == 1 { Codec::Zstd } else { Codec::Raw });
-                let row = Row { dataset_id, tile, payload_offset, raw_len, stored_len: raw_len, codec };
+                let row = Row { dataset_id, chunk, payload_offset, raw_len, stored_len: raw_len, codec };
                 payload_offset += raw_len;
                 rows.push(row.to_bytes());
             }
@@ -205,13 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn blocks_tell_what_the_walk_tells() {
+    fn blocks_and_the_walk_agree() {
         let grids =
             grids(&[(&[5, 7], &[2, 4]), (&[70_000], &[2]), (&[0, 3], &[1, 1]), (&[3, 50, 41], &[1, 2, 3])]);
         let intact = rows(&grids);
         let found = summarize(&intact, &grids, PAYLOAD_END).unwrap();
         assert_eq!(found, Index::walk(&intact, 0, &grids, PAYLOAD_END).unwrap());
-        // Whatever is done to one row, the two agree, or the blocks leave it to the walk.
+        // For any change of one row, the two agree, or the blocks fall back to the walk.
         for (at, field) in
             [(0, 72), (3, 80), (5, 88), (17_000, 72), (17_000, 96), (30_000, 8), (intact.len() - 1, 24)]
         {

@@ -1,4 +1,4 @@
-//! Repairs of damaged files: nothing is called healthy that a verification refuses.
+//! Repairs of damaged files: a result is called healthy only if it verifies.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod golden;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use golden::driver;
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::testing::{Mendings, mend_flips, read_all};
+use tesselle_core::testing::{RepairTally, read_all, repair_flips};
 use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan, WriteOptions};
 use tesselle_tet::Tet;
 
@@ -24,13 +24,13 @@ fn a_repair_of_a_flipped_bit_keeps_the_law() {
         "budget_both",
         "session_weather_v2",
     ];
-    let mut all = Mendings::default();
+    let mut all = RepairTally::default();
     for case in golden::cases().into_iter().filter(|case| names.contains(&&*case.name)) {
         let files = [(String::new(), case.bytes())];
-        let tally = mend_flips(&Tet, &files, &OpenOptions::default(), &driver(), (3, 120));
+        let tally = repair_flips(&Tet, &files, &OpenOptions::default(), &driver(), (3, 120));
         all += tally;
     }
-    assert!(all.refused < all.healthy + all.mended + all.doubtful + all.partial, "{all:?}");
+    assert!(all.refused < all.healthy + all.repaired + all.doubtful + all.partial, "{all:?}");
 }
 
 /// A raw array with zone maps.
@@ -53,16 +53,16 @@ fn repair(bytes: Vec<u8>) -> (Repaired, Location) {
     let storage = MemoryStorage::new();
     storage.put("data.tet", bytes);
     let source = Location::new(Arc::new(storage), "data.tet");
-    let target = Location::new(Arc::clone(source.storage()), "mended.tet");
+    let target = Location::new(Arc::clone(source.storage()), "repaired.tet");
     (Tet.repair(&source, &target, &OpenOptions::default(), &driver()).unwrap(), target)
 }
 
 #[test]
-fn zone_maps_that_disagree_with_a_tile_are_rebuilt_and_named() {
+fn zone_maps_that_disagree_with_a_chunk_are_rebuilt_and_named() {
     let bytes = with_zone_maps();
     let (healthy, _) = repair(bytes.clone());
     assert_eq!(healthy.outcome, Outcome::Healthy);
-    // Two values of the third tile, which no compression and no checksum guards.
+    // Two values of the third chunk, which has neither compression nor a checksum.
     let at = bytes.windows(8).position(|window| window == 250.5_f64.to_le_bytes()).unwrap();
     let mut damaged = bytes.clone();
     damaged[at..at + 16].fill(0);
@@ -91,7 +91,7 @@ fn tensor(location: &Location) -> Vec<f64> {
 #[test]
 fn a_lost_chunk_is_filled_and_marked_and_the_others_stay() {
     let bytes = with_zone_maps();
-    // The offset of the second payload leads into the index.
+    // The offset of the second payload points into the index.
     let rows = 400 / 100;
     let index = bytes.windows(4).position(|window| window == b"TIDX").unwrap();
     let at = index + 32 + 104 + 72;
@@ -138,7 +138,7 @@ fn a_file_that_was_cut_keeps_the_chunks_before_the_cut() {
 fn a_checksum_finds_a_flipped_bit_in_zstd_data() {
     let storage = MemoryStorage::new();
     let target = Location::new(Arc::new(storage.clone()), "data.tet");
-    // Random bytes do not compress: the frame has them as they are, and nothing but a checksum guards them.
+    // Random bytes do not compress: the frame stores them verbatim, and only a checksum protects them.
     let mut state = 1_u64;
     let noise = (0..4096).map(|_| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,5 +1,5 @@
-//! The law of repairs: a repair either fails with a clear error, or makes a container that passes every check and says
-//! truly what became of the data. Every format's repair is run through this one body.
+//! The contract of repairs: a repair either fails with a clear error, or creates a container that passes every check
+//! and correctly reports the outcome. Every format's repair is tested by this one body.
 
 use std::sync::Arc;
 
@@ -12,41 +12,41 @@ use crate::report::{Depth, Report};
 use crate::scan::Scan;
 use crate::storage::{Location, MemoryStorage};
 
-/// How many repairs ended in which way.
+/// How many repairs had which outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Mendings {
+pub struct RepairTally {
     /// Refused with an error.
     pub refused: u32,
     /// Nothing was found to be wrong.
     pub healthy: u32,
-    /// All data was kept and what lies around it made anew.
-    pub mended: u32,
+    /// All data was kept and its surroundings were rebuilt.
+    pub repaired: u32,
     /// All data was kept and is in doubt.
     pub doubtful: u32,
-    /// Some of it was left out.
+    /// Some data was dropped.
     pub partial: u32,
 }
 
-impl std::ops::AddAssign for Mendings {
+impl std::ops::AddAssign for RepairTally {
     fn add_assign(&mut self, other: Self) {
         self.refused += other.refused;
         self.healthy += other.healthy;
-        self.mended += other.mended;
+        self.repaired += other.repaired;
         self.doubtful += other.doubtful;
         self.partial += other.partial;
     }
 }
 
-/// Repairs a container `count` times, each time with one other bit of it flipped, and checks what comes out against
-/// the law. The container is all `files` under one folder, or the one file; places are the same in every run.
-pub fn mend_flips(
+/// Repairs a container `count` times, each time with another flipped bit, and checks the results against the contract.
+/// The container is all `files` under one folder, or the single file; positions are the same in every run.
+pub fn repair_flips(
     format: &dyn Format,
     files: &[(String, Vec<u8>)],
     options: &OpenOptions,
     driver: &Driver,
     (seed, count): (u64, u32),
-) -> Mendings {
-    let mut tally = Mendings::default();
+) -> RepairTally {
+    let mut tally = RepairTally::default();
     let mut random = Random::new(seed);
     let total: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
     let original = rows(format, &stored(format, files), options, driver).expect("the original can be read");
@@ -63,10 +63,10 @@ pub fn mend_flips(
             }
             at -= bytes.len();
         }
-        match mend(format, &stored(format, &damaged), &original, options, driver, &place) {
+        match repair_one(format, &stored(format, &damaged), &original, options, driver, &place) {
             None => tally.refused += 1,
             Some(Outcome::Healthy) => tally.healthy += 1,
-            Some(Outcome::Mended | Outcome::Unfinished) => tally.mended += 1,
+            Some(Outcome::Repaired | Outcome::Unfinished) => tally.repaired += 1,
             Some(Outcome::Doubtful) => tally.doubtful += 1,
             Some(Outcome::Partial) => tally.partial += 1,
         }
@@ -85,8 +85,8 @@ fn stored(format: &dyn Format, files: &[(String, Vec<u8>)]) -> Location {
     Location::new(Arc::new(storage), root)
 }
 
-/// Repairs one damaged container and checks the result; `None` where the repair was refused.
-fn mend(
+/// Repairs one damaged container and checks the result; `None` if the repair failed with an error.
+fn repair_one(
     format: &dyn Format,
     damaged: &Location,
     original: &[(String, Vec<String>)],
@@ -106,9 +106,9 @@ fn mend(
         }
     };
     let Repaired { outcome, notes, .. } = &repaired;
-    assert!(!notes.is_empty(), "{place}: a repair that says nothing");
+    assert!(!notes.is_empty(), "{place}: a repair without notes");
     for note in notes {
-        assert!(!note.contains("tess repair"), "{place}: a repair that points to itself: {note}");
+        assert!(!note.contains("tess repair"), "{place}: a repair that suggests a repair: {note}");
         assert!(!note.contains('\n'), "{place}: not one line: {note}");
     }
     let health = verify(format, &target, options, driver);
@@ -116,11 +116,11 @@ fn mend(
     let got = rows(format, &target, options, driver);
     let got = got.unwrap_or_else(|error| panic!("{place}: the result of {notes:?} does not read: {error}"));
     match outcome {
-        Outcome::Healthy | Outcome::Mended => {
-            // Damage that no check can find is beyond a repair: the rows are those that the source shows.
+        Outcome::Healthy | Outcome::Repaired => {
+            // Damage that no check can detect cannot be repaired: the rows are those that the source shows.
             let before = verify(format, damaged, options, driver);
             assert!(
-                before.ok() || *outcome == Outcome::Mended,
+                before.ok() || *outcome == Outcome::Repaired,
                 "{place}: called healthy in spite of {:?}",
                 before.findings()
             );
@@ -128,7 +128,7 @@ fn mend(
             let is_kept = got == original || (before.ok() && is_shown());
             assert!(is_kept, "{place}: the repair claims to have kept all rows: {notes:?}");
         }
-        // Which rows are left out or in doubt is the business of each format's own tests.
+        // Which rows are dropped or in doubt is tested per format.
         Outcome::Unfinished | Outcome::Doubtful | Outcome::Partial => {}
     }
     Some(*outcome)

@@ -1,0 +1,192 @@
+//! An attribute as a column of a grid. The tiles of a region are put together as a whole; no cell of fixed size is looked
+//! at on its own.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_buffer::MutableBuffer;
+use bytes::Bytes;
+use tesselle_core::array::{GridValues, PartCost, ValuesRead, ValuesStep};
+use tesselle_core::{ColumnBounds, Region, Span};
+
+use super::compose::{Composition, DenseAttribute};
+use crate::order::grid::Runs;
+use crate::read::build::{self, Cells};
+use crate::read::copy::{copy_runs, fill_runs};
+use crate::read::tile::{StoredTile, VarCells};
+use crate::{Error, Result};
+
+/// An attribute as a column of the grid.
+pub(super) struct DenseColumn {
+    attribute: Arc<DenseAttribute>,
+    tile_shape: Vec<u64>,
+    shape: Vec<u64>,
+    cell_bytes: u64,
+}
+
+impl DenseColumn {
+    /// A column over a grid of this shape.
+    pub(super) fn new(attribute: DenseAttribute, shape: &[u64]) -> Self {
+        let tile_shape = attribute.grid.axes.iter().map(|axis| axis.extent).collect();
+        let cell_bytes = cell_bytes(&attribute);
+        Self { attribute: Arc::new(attribute), tile_shape, shape: shape.to_vec(), cell_bytes }
+    }
+}
+
+/// Decoded bytes of a cell; of variable-length ones the average.
+fn cell_bytes(attribute: &DenseAttribute) -> u64 {
+    let column = &attribute.column;
+    let nulls = u64::from(column.nullable);
+    if !column.is_var() {
+        return (column.cell_size() as u64).saturating_add(nulls);
+    }
+    let (mut bytes, mut cells) = (0_u64, 0_u64);
+    for (fragment, field) in attribute.fields() {
+        let sizes = (0..fragment.tiles).map(|tile| field.var_size(tile));
+        bytes = sizes.fold(bytes, u64::saturating_add);
+        cells = cells.saturating_add(fragment.tiles.saturating_mul(attribute.cells_per_tile));
+    }
+    // An offset in the tile, one in the column, and the row it comes from.
+    (bytes / cells.max(1)).saturating_add(20 + nulls)
+}
+
+impl GridValues for DenseColumn {
+    fn tile_shape(&self) -> &[u64] {
+        &self.tile_shape
+    }
+
+    fn cell_bytes(&self) -> u64 {
+        self.cell_bytes
+    }
+
+    fn part_cost(&self) -> PartCost {
+        // Validity and variable-length cells are decoded tile by tile, which bands must not repeat too often: as for rows
+        // that are decoded alone, the size of a band is bounded first.
+        PartCost::Rows
+    }
+
+    fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds> {
+        let axes = tile.iter().zip(&self.tile_shape).zip(&self.shape);
+        let spans = axes.map(|((tile, extent), shape)| {
+            let start = tile.saturating_mul(*extent);
+            Span { start, stop: start.saturating_add(*extent).min(*shape), step: 1 }
+        });
+        self.attribute.bounds(&Region { spans: spans.collect() })
+    }
+
+    fn read(&self, region: &Region, wanted: &dyn Fn(&[u64]) -> bool) -> Result<Box<dyn ValuesRead>> {
+        let rows = region.cells().and_then(|cells| usize::try_from(cells).ok());
+        let rows = rows.ok_or_else(|| Error::limit("a band has too many cells for this machine"))?;
+        let mut composition = self.attribute.compose(region);
+        let all = composition.parts.len();
+        composition.parts.retain(|part| wanted(&part.index));
+        composition.covered &= composition.parts.len() == all;
+        let (attribute, region) = (Arc::clone(&self.attribute), region.clone());
+        Ok(Box::new(DenseRead { attribute, region, rows, composition, asked: false }))
+    }
+}
+
+/// The values of a region on their way.
+struct DenseRead {
+    attribute: Arc<DenseAttribute>,
+    region: Region,
+    rows: usize,
+    composition: Composition,
+    asked: bool,
+}
+
+impl ValuesRead for DenseRead {
+    fn step(&mut self, fetched: &[Bytes]) -> Result<ValuesStep> {
+        if !std::mem::replace(&mut self.asked, true) {
+            let ranges = self.attribute.ranges(&self.composition)?;
+            if !ranges.is_empty() {
+                return Ok(ValuesStep::Need(ranges));
+            }
+        }
+        let stored = self.attribute.stored(&self.composition, fetched);
+        self.column(&stored).map(ValuesStep::Values)
+    }
+}
+
+impl DenseRead {
+    fn column(&self, stored: &[Option<StoredTile>]) -> Result<ArrayRef> {
+        let column = &self.attribute.column;
+        let validity = if column.nullable { Some(self.validity(stored)?) } else { None };
+        if column.is_var() {
+            let (data, offsets) = self.variable(stored)?;
+            let (data, offsets) = (data.into(), Some(offsets));
+            return build::array(column, Cells { data, offsets, validity, rows: self.rows });
+        }
+        let size = self.rows.checked_mul(column.cell_size());
+        let size = size.ok_or_else(|| Error::limit("a band has too many bytes for this machine"))?;
+        let mut data = MutableBuffer::from_len_zeroed(size);
+        self.attribute.fixed(&self.region, &self.composition, stored, data.as_slice_mut())?;
+        build::array(column, Cells { data: data.into(), offsets: None, validity, rows: self.rows })
+    }
+
+    /// The runs of each part.
+    fn runs(&self) -> impl Iterator<Item = Option<Runs>> {
+        let parts = self.composition.parts.iter();
+        parts.map(|part| self.attribute.grid.runs(&part.index, &part.region, &self.region))
+    }
+
+    fn validity(&self, stored: &[Option<StoredTile>]) -> Result<Vec<u8>> {
+        let attribute = &self.attribute;
+        let blank = u8::from(attribute.column.fill_valid);
+        let (mut out, mut scratch) = (vec![blank; self.rows], Vec::new());
+        for ((part, runs), stored) in self.composition.parts.iter().zip(self.runs()).zip(stored) {
+            let Some(runs) = runs else { continue };
+            let (Some(field), Some(tile)) = (attribute.field(part), stored) else {
+                fill_runs(&runs, &[blank], &mut out);
+                continue;
+            };
+            let len = field.validity_len(tile, attribute.cells_per_tile);
+            scratch.resize(len.map_err(|error| field.place(&error, part.tile, 2))?, 0);
+            field.decode_validity(tile, part.tile, &mut scratch)?;
+            copy_runs(&runs, &scratch, &mut out, 1)?;
+        }
+        Ok(out)
+    }
+
+    fn variable(&self, stored: &[Option<StoredTile>]) -> Result<(MutableBuffer, Vec<i32>)> {
+        let attribute = &self.attribute;
+        let mut decoded: Vec<Option<VarCells>> = Vec::with_capacity(stored.len());
+        for (part, tile) in self.composition.parts.iter().zip(stored) {
+            decoded.push(match (attribute.field(part), tile) {
+                (Some(field), Some(tile)) => {
+                    Some(field.decode_var(tile, part.tile, attribute.cells_per_tile)?)
+                }
+                _ => None,
+            });
+        }
+        let column = &attribute.column;
+        let mut data = MutableBuffer::new(0);
+        let mut offsets = Vec::with_capacity(self.rows.saturating_add(1));
+        offsets.push(0);
+        let too_long = || Error::limit(format!("column '{}' exceeds 2 GiB in one band", column.name));
+        for (part, cell) in self.origins()? {
+            let source = (part as usize).checked_sub(1).and_then(|part| decoded.get(part)?.as_ref());
+            let bytes = source.map_or(column.fill.as_slice(), |cells| cells.get(cell as usize));
+            data.extend_from_slice(bytes);
+            offsets.push(i32::try_from(data.len()).map_err(|_| too_long())?);
+        }
+        Ok((data, offsets))
+    }
+
+    /// For each row where it comes from: part + 1 (0 is unwritten) and cell.
+    fn origins(&self) -> Result<Vec<(u32, u32)>> {
+        let mut origins = vec![(0_u32, 0_u32); self.rows];
+        for (i, runs) in self.runs().enumerate() {
+            let Some(runs) = runs else { continue };
+            let part = u32::try_from(i + 1).map_err(|_| Error::limit("a band has too many tiles"))?;
+            for run in &runs.starts {
+                let places = origins.get_mut(run.target..run.target + runs.len).unwrap_or_default();
+                for (j, place) in places.iter_mut().enumerate() {
+                    let cell = u32::try_from(run.source + j * runs.step);
+                    *place = (part, cell.map_err(|_| Error::limit("a tile has more than 2^32 cells"))?);
+                }
+            }
+        }
+        Ok(origins)
+    }
+}
