@@ -65,7 +65,7 @@ impl ErrorKind {
     }
 }
 
-/// A failure with its place: which file, byte and piece, and what to do about it.
+/// A failure with its place (file, byte, and the chunk, page or tile) and a hint.
 #[derive(Debug, Clone)]
 pub struct Error(Box<Inner>);
 

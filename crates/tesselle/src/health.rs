@@ -9,7 +9,7 @@ use crate::name::Uri;
 use crate::open::Opener;
 use crate::run::{RunOn, run_methods};
 
-/// Starts to put together a check of the container at `uri`.
+/// Builds a verification of the container at `uri`.
 ///
 /// ```no_run
 /// use tesselle::Depth;
@@ -22,7 +22,7 @@ pub fn verify(uri: impl Into<String>) -> Verify {
     Verify { uri: uri.into(), opener: Opener::new(), depth: Depth::Pieces, run: RunOn::default() }
 }
 
-/// A check that is put together. See [`verify`].
+/// A builder for a verification. See [`verify`].
 #[derive(Debug, Clone)]
 #[must_use = "nothing is checked before `run`"]
 pub struct Verify {
@@ -41,7 +41,7 @@ impl Verify {
         self
     }
 
-    /// Sets how much is checked `[default: checksums and structure of every piece]`.
+    /// Sets the depth of the checks `[default: structure and checksums]`.
     pub fn depth(mut self, depth: Depth) -> Self {
         self.depth = depth;
         self
@@ -76,7 +76,7 @@ fn is_about_the_data(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::Limit)
 }
 
-/// Starts to put together a repair of the container at `uri`.
+/// Builds a repair of the container at `uri`.
 ///
 /// ```no_run
 /// let repaired = tesselle::repair("broken.tet").to("repaired.tet")?;
@@ -87,7 +87,7 @@ pub fn repair(uri: impl Into<String>) -> Repair {
     Repair { uri: uri.into(), opener: Opener::new(), overwrite: false, run: RunOn::default() }
 }
 
-/// A repair that is put together. See [`repair`].
+/// A builder for a repair. See [`repair`].
 #[derive(Debug, Clone)]
 #[must_use = "nothing is repaired before `to` or `in_place`"]
 pub struct Repair {
@@ -122,7 +122,7 @@ impl Repair {
         self
     }
 
-    /// Writes what can be saved to `target`; the source is not touched. The result is staged next to the target and verified deeply
+    /// Writes everything recoverable to `target`; the source is not modified. The result is staged next to the target and verified deeply
     /// before it takes its name, so a repair gives an intact container or an error.
     pub fn to(self, target: &str) -> Result<Repaired> {
         let source = Uri::parse(&self.uri)?.location;

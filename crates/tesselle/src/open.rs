@@ -52,7 +52,7 @@ impl Opener {
         self
     }
 
-    /// Sets the table `[default: the one that the uri names, else the only one]`. `*` is all of them, where they form one table.
+    /// Sets the table `[default: the one in the uri, else the only one]`. `*` is all of them, if they form one table.
     pub fn table(mut self, name: impl Into<Option<String>>) -> Self {
         self.table = name.into();
         self
@@ -69,7 +69,7 @@ impl Opener {
         self.between(0, time)
     }
 
-    /// Reads only what was written from `start` to `end`, both included, in milliseconds since the epoch.
+    /// Reads only data written from `start` to `end`, both included, in milliseconds since the epoch.
     pub fn between(mut self, start: u64, end: u64) -> Self {
         self.options.between = Some((start, end));
         self
@@ -87,13 +87,13 @@ impl Opener {
         self
     }
 
-    /// Reads strings as bytes, also where they are not UTF-8.
+    /// Reads strings as bytes, including values that are not UTF-8.
     pub fn strings_as_binary(mut self, binary: bool) -> Self {
         self.options.text_as_binary = binary;
         self
     }
 
-    /// Reads the whole domain of a dense array, also where nothing is written.
+    /// Reads the whole domain of a dense array, including unwritten cells.
     pub fn full_domain(mut self, full: bool) -> Self {
         self.options.full_domain = full;
         self
@@ -133,7 +133,7 @@ impl Opener {
         Ok(Dataset { table: self.table.clone().or(table), ..dataset })
     }
 
-    /// Opens what is at a location, on any storage.
+    /// Opens the container at a location, on any storage.
     pub fn open_at(&self, location: Location) -> Result<Dataset> {
         let format = self.format_of(&location)?;
         let infers_types = format.capabilities().infers_types;
@@ -163,7 +163,7 @@ impl Opener {
         &self.run
     }
 
-    /// The format of what is at a location.
+    /// The format of the container at a location.
     pub(crate) fn format_of(&self, location: &Location) -> Result<&'static dyn Format> {
         match &self.format {
             Some(name) => registry::format_by_name(name),
@@ -202,7 +202,7 @@ impl Dataset {
         self.container.table_names()
     }
 
-    /// What is in it, from metadata alone.
+    /// Describes the contents, from metadata only.
     pub fn describe(&self) -> Result<Description> {
         self.container.describe().in_file(self.location.path())
     }

@@ -23,7 +23,7 @@ use crate::name::Uri;
 use crate::open::Opener;
 use crate::run::{RunOn, run_methods};
 
-/// Starts to put together a search for `query` in the segment at `uri`, or in all segments of a folder.
+/// Builds a search for `query` in the segment at `uri`, or in all segments of a folder.
 pub fn search(uri: impl Into<String>, query: impl Into<String>) -> Search {
     Search {
         uri: uri.into(),
@@ -34,7 +34,7 @@ pub fn search(uri: impl Into<String>, query: impl Into<String>) -> Search {
     }
 }
 
-/// A search that is put together. See [`search`].
+/// A builder for a search. See [`search`].
 #[derive(Debug, Clone)]
 #[must_use = "nothing is searched before `run`"]
 pub struct Search {
@@ -54,7 +54,7 @@ impl Search {
         self
     }
 
-    /// Sets how many hits are wanted `[default: 10]`.
+    /// Sets the number of hits `[default: 10]`.
     pub fn k(mut self, hits: usize) -> Self {
         self.options.k = hits;
         self
@@ -66,7 +66,7 @@ impl Search {
         self
     }
 
-    /// Keeps only documents whose stored columns fulfill this SQL condition. Fails where the condition cannot be parsed.
+    /// Keeps only documents whose stored columns satisfy this SQL condition. Fails if the condition cannot be parsed.
     pub fn filter(self, condition: &str) -> Result<Self> {
         Ok(self.matching(condition.parse()?))
     }
@@ -97,7 +97,7 @@ impl Search {
     }
 }
 
-/// Starts to put together a search segment at `output` from the rows of the table at `input`.
+/// Builds a search segment at `output` from the rows of the table at `input`.
 pub fn index(input: impl Into<String>, output: impl Into<String>) -> Index {
     Index {
         input: input.into(),
@@ -108,7 +108,7 @@ pub fn index(input: impl Into<String>, output: impl Into<String>) -> Index {
     }
 }
 
-/// A search segment that is put together. See [`index`].
+/// A builder for a search segment. See [`index`].
 #[derive(Debug, Clone)]
 #[must_use = "nothing is written before `run`"]
 pub struct Index {
@@ -128,7 +128,7 @@ impl Index {
         self
     }
 
-    /// Sets the columns whose words can be found. `title`, `url` and `anchor` are fields of their own.
+    /// Sets the columns to search in. `title`, `url` and `anchor` are separate fields.
     pub fn text<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.options.text = columns.into_iter().map(Into::into).collect();
         self
@@ -158,7 +158,7 @@ impl Index {
         self
     }
 
-    /// Builds the segment. It appears as a whole or not at all.
+    /// Builds the segment. It appears atomically.
     pub fn run(self) -> Result<Summary> {
         let driver = self.run.driver()?;
         let source = self.opener.on(&driver).open_table(&self.input)?;

@@ -146,7 +146,7 @@ impl Cat {
         }
     }
 
-    /// A table for the eye: types under the names, cut to what fits a screen.
+    /// Shows a table: types under the names, limited to one screen.
     fn show(&self, table: &DatasetTable, driver: &Driver) -> Result<()> {
         let most = self.limit.unwrap_or(SCREEN_ROWS);
         let mut scan = self.scan();

@@ -145,7 +145,7 @@ impl Convert {
         Ok(conversion)
     }
 
-    /// Each input into a file of its own in the folder `output`.
+    /// Converts each input into a separate file in the folder `output`.
     fn many(&self, uris: &[String], output: &Path, driver: &Driver) -> Result<Outcome> {
         let Some(to) = &self.to else {
             return Err(Error::invalid("several inputs need an output format").hint("add --to FORMAT"));
@@ -174,7 +174,7 @@ impl Convert {
             let run = driver.for_run().with_progress(bar);
             let conversion = self.conversion(&input.uri, &shown)?.on(&run);
             let result = make_folder(&target).and_then(|()| conversion.run());
-            // The bar goes before the line comes.
+            // The bar is removed before the line is printed.
             drop(run);
             match result {
                 Ok(converted) => {

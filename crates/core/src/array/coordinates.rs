@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::selection::{Region, Span};
 
-/// What `of` makes of the positions along `axis` of the cells `cells` (row-major positions in the region's result).
+/// The result of `of` for the positions along `axis` of the cells `cells` (row-major positions in the region's result).
 pub fn coordinates<T: Copy>(
     region: &Region,
     axis: usize,

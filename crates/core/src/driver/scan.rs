@@ -45,12 +45,12 @@ pub fn split(table: &dyn Table, scan: &Scan, parts: usize) -> Result<Vec<Part>> 
     Ok(runs.into_iter().map(|run| Part { start: run.start, end: run.end, of }).collect())
 }
 
-/// What `scan` would read: the tasks, without running any.
+/// The plan of `scan`: its tasks, without running any.
 pub fn plan(table: &dyn Table, scan: &Scan) -> Result<Plan> {
     Ok(prepare(table, scan)?.plan)
 }
 
-/// A part of a scan: a run of the tasks of its plan. Plans are deterministic, so this names the same rows everywhere.
+/// A part of a scan: a run of the tasks of its plan. Plans are deterministic, so this selects the same rows everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Part {
@@ -62,7 +62,7 @@ pub struct Part {
     pub of: usize,
 }
 
-/// What a table is asked for, and what it leaves to do.
+/// The request to a table, and the work it leaves.
 struct Prepared {
     plan: Plan,
     rest: Remainder,
@@ -111,7 +111,7 @@ impl Rows {
         Arc::clone(self.rest.schema())
     }
 
-    /// What stops the run.
+    /// The token that stops the run.
     pub fn cancel_token(&self) -> &CancelToken {
         self.driver.cancel_token()
     }
@@ -139,7 +139,7 @@ impl Rows {
         self.map(|batch| Ok(batch?))
     }
 
-    /// What the run has cost so far.
+    /// The cost of the run so far.
     pub fn stats(&self) -> RunStats {
         self.driver.counters().snapshot()
     }

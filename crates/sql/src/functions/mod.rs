@@ -158,7 +158,7 @@ impl Listing {
             search = search.k(k);
         }
         let found = search.run()?;
-        // The stored fields stand beside the score, not inside an object.
+        // The stored fields become columns next to the score, not a nested object.
         let flat = found.hits.iter().filter_map(|hit| {
             let mut row = object(hit.to_json())?;
             let fields = row.remove("fields").and_then(object).unwrap_or_default();

@@ -19,12 +19,12 @@ use crate::name::Uri;
 use crate::open::{DatasetTable, Opener};
 use crate::registry;
 
-/// What to convert, beyond the two names.
+/// The options of a conversion.
 #[derive(Debug, Clone)]
 struct Conversion {
     /// How to open the source.
     opener: Opener,
-    /// The target's format; `None` goes by its name.
+    /// The target's format; `None` derives it from the name.
     to: Option<String>,
     /// Columns, rows and limit.
     scan: Scan,
@@ -37,7 +37,7 @@ struct Conversion {
 }
 
 impl Conversion {
-    /// Whether everything is converted as it is, so that a format can copy what it has encoded.
+    /// Whether everything is converted unchanged, so that a format can copy encoded data.
     fn is_plain(&self) -> bool {
         self.scan == Scan::all()
             && self.opener.table_name().is_none()
@@ -52,7 +52,7 @@ impl Conversion {
     }
 }
 
-/// Converts `input` into `output`. The target appears whole or not at all; the source is not touched.
+/// Converts `input` into `output`. The target appears atomically; the source is not modified.
 fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> Result<WriteReport> {
     let target = Uri::target(output)?;
     let to = registry::target_format(conversion.to.as_deref(), target.name())?;

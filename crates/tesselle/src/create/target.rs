@@ -61,7 +61,7 @@ macro_rules! target_methods {
             self
         }
 
-        /// Adds attributes, where the format has attributes.
+        /// Adds attributes, if the format has attributes.
         pub fn attributes(mut self, attributes: impl IntoIterator<Item = tesselle_core::Attribute>) -> Self {
             self.target.attributes.extend(attributes);
             self

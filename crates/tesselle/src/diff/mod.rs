@@ -16,14 +16,14 @@ use crate::open::DatasetTable;
 /// How to compare.
 #[derive(Debug, Clone)]
 struct DiffOptions {
-    /// Rows are matched by these columns; `None` matches by position where both sides have an order, and by the
-    /// columns that identify a row where one has not.
+    /// The columns by which rows are matched; `None` matches by position if both sides are ordered, and otherwise by
+    /// the columns that identify a row.
     key: Option<Vec<String>>,
     /// Only these columns are compared; `None` is all that both sides have.
     columns: Option<Vec<String>>,
     /// How many differing values are shown.
     shown: usize,
-    /// Most memory for matching by key; what does not fit waits in temporary files.
+    /// Maximum memory for matching by key; the rest is spilled to temporary files.
     memory: u64,
 }
 

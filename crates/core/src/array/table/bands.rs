@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Cells and bytes of a task over tiles whose rows can be decoded alone.
 const ROWS_CELLS: u64 = 512 << 10;
 const ROWS_BYTES: u64 = 32 << 20;
-/// Most bands of a plan. What a file claims of its shape must not decide how much memory a plan takes.
+/// Maximum bands of a plan. The shape stated in a file must not determine the memory of a plan.
 const MOST_BANDS: u64 = 1 << 22;
 
 /// How bands are cut.
@@ -23,10 +23,10 @@ const MOST_BANDS: u64 = 1 << 22;
 pub(super) struct Cutting {
     /// Decoded bytes of a cell, all columns together.
     pub(super) element: u64,
-    /// What touching a tile twice costs. Bands cut through raw tiles anywhere, through those whose rows are decoded alone
-    /// along their rows, and through others only where a band would not fit into memory.
+    /// The cost of reading a tile twice. Bands split raw tiles anywhere, tiles whose rows are decoded separately along
+    /// their rows, and others only if a band would not fit into memory.
     pub(super) part: PartCost,
-    /// Cells after which no more bands are wanted.
+    /// Cells after which no more bands are needed.
     pub(super) limit: u64,
 }
 

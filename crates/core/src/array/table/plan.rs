@@ -18,7 +18,7 @@ use crate::task::Plan;
 
 /// Default rows of a batch.
 const BATCH_ROWS: usize = 64 << 10;
-/// Most tiles whose bounds are looked at. What a file claims of its shape must not decide how much memory a plan takes.
+/// Maximum tiles whose bounds are checked. The shape stated in a file must not determine the memory of a plan.
 const MOST_BOUNDS: u64 = 1 << 24;
 
 /// A column of a plan.
@@ -41,7 +41,7 @@ impl PlanColumn {
 /// State shared by all tasks of a plan.
 pub(super) struct Shared {
     pub(super) grid: Arc<Grid>,
-    /// The columns to produce: those that the predicate tests come first.
+    /// The columns to produce; those tested by the predicate come first.
     pub(super) columns: Vec<PlanColumn>,
     /// How many of them the predicate tests.
     pub(super) tested: usize,
@@ -142,7 +142,7 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-/// Narrows a region by conditions on axes; whether it then holds exactly the matching rows.
+/// Narrows a region by conditions on axes; returns whether it then contains exactly the matching rows.
 fn narrow_axes(grid: &Grid, predicate: &Predicate, region: &mut Region) -> bool {
     let names: Vec<&str> = grid.axis_names().collect();
     let origin: Vec<i128> = grid.axes.iter().map(|axis| axis.origin).collect();
@@ -221,7 +221,7 @@ fn prune(shared: &Shared, predicate: &Predicate, tiles: &TileGrid, region: &Regi
         .collect()
 }
 
-/// Skips the outer tiles of a band that no row can come from; `None` when that is all of them.
+/// Removes outer tiles of a band that cannot contain a matching row; `None` if none remain.
 fn shrink(shared: &Shared, mut band: Region) -> Result<Option<Region>> {
     let Some(kept) = &shared.kept else { return Ok(Some(band)) };
     let tiles = shared.tiles(&band)?;

@@ -18,10 +18,10 @@ use crate::task::ByteRange;
 /// Decoded bytes from which the tiles of a band are decoded by several threads.
 const SHARED_BYTES: u64 = 2 << 20;
 
-/// What reading a part of a tile costs, cheapest first.
+/// The cost of reading a part of a tile, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PartCost {
-    /// What the part holds: tiles are stored as they come out.
+    /// The part alone: tiles are stored uncompressed.
     Part,
     /// The rows of the part, along the first axis of the tile.
     Rows,
@@ -34,16 +34,16 @@ pub trait GridValues: Send + Sync {
     /// The nominal extent of a tile on each axis.
     fn tile_shape(&self) -> &[u64];
 
-    /// Decoded bytes of a cell, on average where cells differ.
+    /// Decoded bytes of a cell, on average if cells differ.
     fn cell_bytes(&self) -> u64;
 
-    /// What reading a part of a tile costs.
+    /// The cost of reading a part of a tile.
     fn part_cost(&self) -> PartCost;
 
-    /// What metadata states about the values of a tile.
+    /// The metadata bounds of a tile's values.
     fn bounds(&self, tile: &[u64]) -> Option<ColumnBounds>;
 
-    /// Starts to read `region`, without the tiles that `wanted` refuses, whose values are never looked at.
+    /// Starts to read `region`, skipping tiles that `wanted` rejects, whose values are never used.
     fn read(&self, region: &Region, wanted: &dyn Fn(&[u64]) -> bool) -> Result<Box<dyn ValuesRead>>;
 }
 
@@ -53,7 +53,7 @@ pub trait ValuesRead: Send {
     fn step(&mut self, fetched: &[Bytes]) -> Result<ValuesStep>;
 }
 
-/// What a [`ValuesRead`] asks for, or its answer.
+/// A request of a [`ValuesRead`], or its result.
 #[derive(Debug)]
 pub enum ValuesStep {
     /// The sizes of these files.
@@ -153,7 +153,7 @@ impl ValuesRead for ArrayRead {
 }
 
 impl ArrayRead {
-    /// Asks what must be known, or for the ranges.
+    /// Requests answers to open questions, or the ranges.
     fn ask(&mut self) -> Result<ValuesStep> {
         let asks = self.request.asks();
         let (files, indexes) = split(&asks);
