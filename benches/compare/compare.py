@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the same jobs through Tesselle, the original engine and its rivals, one after the other, and prints ratios.
 
-    compare.py SUITE [--folder DIR] [--only SUBSTR] [--json FILE]
+    compare.py SUITE [--folder DIR] [--only SUBSTR] [--json FILE] [--tiny]
 
 Each job runs in a process of its own (so that peak memory is its own), several times inside it; the best run counts:
 what disturbs a run only makes it slower.
@@ -71,16 +71,22 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--engines", default="")
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--tiny", action="store_true", help="little data: do the drivers run and agree?")
     args = parser.parse_args()
-    args.folder = args.folder or HERE / "data" / args.suite
+    args.folder = args.folder or HERE / "data" / (f"{args.suite}-tiny" if args.tiny else args.suite)
     args.folder.mkdir(parents=True, exist_ok=True)
-    suite = importlib.import_module(f"suites.{args.suite}").Suite(args.folder.resolve(), HERE / "rust" / "target" / "release")
+    kind = importlib.import_module(f"suites.{args.suite}").Suite
+    if args.tiny:
+        os.environ["COMPARE_TINY"] = "1"
+        for name, value in kind.TINY.items():
+            setattr(kind, name, value)
+    suite = kind(args.folder.resolve(), HERE / "rust" / "target" / "release")
     jobs = [job for job in suite.jobs() if args.only in job[0]]
     suite.prepare([job for job, _, _ in jobs])
     engines = args.engines.split(",") if args.engines else suite.ENGINES
     print("| job | " + " | ".join(f"{e}" for e in engines) + " |")
     print("|---|" + "---|" * len(engines))
-    records = []
+    records, wrong = [], []
     for job, title, work in jobs:
         cells, ours = [], None
         for engine in engines:
@@ -88,6 +94,8 @@ def main():
             result = run(command) if command else None
             if result is None:
                 cells.append(f"> {PATIENCE_S} s, or failed" if command else "–")
+                if command:
+                    wrong.append(f"{job}: {engine} failed")
                 continue
             # An engine that is slow at a job of many like parts may do only `done` of them.
             share = work[0] / result["done"] if "done" in result else 1.0
@@ -99,6 +107,7 @@ def main():
                 text += f" ({seconds / ours[0]:.2f}x)"
                 if share == 1.0 and abs(answer - ours[1]) > TOLERANCE * max(1.0, abs(ours[1])):
                     text += f" DIFFERS: {answer} against {ours[1]}"
+                    wrong.append(f"{job}: {engine} differs")
             cells.append(text)
             records.append({"job": job, "engine": engine, **result, "seconds": seconds})
         print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
@@ -107,6 +116,8 @@ def main():
     print("\nMiB is the peak resident memory of the process, pages of mapped files included. (2.00x): Tesselle took half the time.")
     if args.json:
         args.json.write_text(json.dumps(records, indent=1))
+    if args.tiny and wrong:
+        sys.exit("; ".join(wrong))
 
 
 if __name__ == "__main__":

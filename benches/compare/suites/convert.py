@@ -10,6 +10,7 @@ class Suite:
     """The jobs: a pair of formats, and how many rows go through it."""
 
     ROWS = 10_000_000
+    TINY = {"ROWS": 20_000}
     ENGINES = ("tesselle", "pyarrow")
     FORMATS = ("parquet", "arrow", "csv", "tatami", "tsfile", "tiledb", "tet")
 

@@ -20,6 +20,7 @@ class Suite:
     """The jobs: a question, and the format that Tesselle asks."""
 
     ROWS = 10_000_000
+    TINY = {"ROWS": 20_000}
     ENGINES = ("tesselle", "datafusion")
     FORMATS = ("tiledb", "tsfile", "tet", "tatami", "parquet")
 

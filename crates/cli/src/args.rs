@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tesselle::name::read_key;
-use tesselle::{Dataset, Driver, DriverOptions, OpenOptions, Opener, Result, Secret};
+use tesselle::{Dataset, Driver, DriverOptions, OpenOptions, Opener, Predicate, Result, Secret, TextOptions};
 
 /// Options for opening inputs.
 #[derive(Debug, Clone, Args)]
@@ -38,6 +38,18 @@ pub(crate) struct ReadArgs {
     #[arg(long)]
     text_as_binary: bool,
 
+    /// What separates the fields of CSV: a character, or tab, semicolon, pipe [default: found in the first line]
+    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
+    delimiter: Option<u8>,
+
+    /// CSV without a line of names: the columns are column_1, column_2 and so on
+    #[arg(long)]
+    no_header: bool,
+
+    /// A field of CSV that stands for null, as an empty one does
+    #[arg(long, value_name = "TEXT")]
+    null: Option<String>,
+
     /// Read the whole domain of a dense TileDB array [default: its current domain, else its non-empty domain]
     #[arg(long)]
     full_domain: bool,
@@ -52,6 +64,11 @@ impl ReadArgs {
             raw: self.raw,
             text_as_binary: self.text_as_binary,
             full_domain: self.full_domain,
+            text: TextOptions {
+                delimiter: self.delimiter,
+                no_header: self.no_header,
+                null: self.null.clone(),
+            },
             ..OpenOptions::default()
         })
     }
@@ -106,6 +123,21 @@ impl ResourceArgs {
     }
 }
 
+/// The condition of `--where`, in the words of SQL.
+#[cfg(feature = "sql")]
+pub(crate) fn parse_condition(text: &str) -> Result<Predicate> {
+    tesselle_sql::condition(text)
+}
+
+/// The condition of `--where`: the part of SQL that needs no engine.
+#[cfg(not(feature = "sql"))]
+pub(crate) fn parse_condition(text: &str) -> Result<Predicate> {
+    let known = "comparisons, BETWEEN, IN, IS NULL, AND, OR and NOT";
+    text.parse().map_err(|error: tesselle::Error| {
+        error.hint(format!("this build knows {known}; LIKE and functions need the feature 'sql'"))
+    })
+}
+
 /// `512MiB`, `2GB`, `1000`.
 fn parse_size(text: &str) -> std::result::Result<u64, String> {
     const UNITS: [(&str, u64); 10] = [
@@ -129,6 +161,10 @@ fn parse_size(text: &str) -> std::result::Result<u64, String> {
     number
         .map(|n| (n * factor as f64) as u64)
         .ok_or_else(|| "a size must be a number with a unit, e.g. 512MiB or 2GB".to_owned())
+}
+
+fn parse_delimiter(text: &str) -> Result<u8> {
+    TextOptions::delimiter(text)
 }
 
 fn parse_times(text: &str) -> std::result::Result<(u64, u64), String> {

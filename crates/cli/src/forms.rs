@@ -13,6 +13,12 @@ use tesselle::{Driver, Error, Format, Result, WriteOptions};
 pub(crate) enum Form {
     /// A table for reading.
     Table,
+    /// A line for each value, for rows that are wider than the screen.
+    #[cfg(feature = "sql")]
+    Line,
+    /// A table in Markdown.
+    #[cfg(feature = "sql")]
+    Markdown,
     /// One JSON array.
     #[cfg(feature = "sql")]
     Json,
@@ -32,6 +38,10 @@ impl Form {
         match self {
             Self::Table => "table",
             #[cfg(feature = "sql")]
+            Self::Line => "line",
+            #[cfg(feature = "sql")]
+            Self::Markdown => "markdown",
+            #[cfg(feature = "sql")]
             Self::Json => "json",
             Self::Stream(format) => format.name(),
         }
@@ -46,7 +56,7 @@ impl Form {
     #[cfg(feature = "sql")]
     pub(crate) fn lines() -> Vec<Self> {
         let text = |form: &Self| !matches!(form, Self::Stream(format) if format.capabilities().binary);
-        Self::all().into_iter().filter(text).chain([Self::Json]).collect()
+        Self::all().into_iter().filter(text).chain([Self::Line, Self::Markdown, Self::Json]).collect()
     }
 
     /// Reads the value of `--as`.
@@ -58,7 +68,7 @@ impl Form {
     #[cfg(feature = "sql")]
     pub(crate) fn parser_with_json() -> impl TypedValueParser<Value = Self> {
         let mut all = Self::all();
-        all.push(Self::Json);
+        all.extend([Self::Line, Self::Markdown, Self::Json]);
         Self::parser_of(all)
     }
 

@@ -64,6 +64,8 @@ enum Verb {
     Tet(verbs::tet::TetVerb),
     Demo(verbs::demo::Demo),
     Completions(verbs::completions::Completions),
+    #[command(name = "man")]
+    Man(verbs::man::ManPages),
     #[command(hide = true)]
     Reference(verbs::reference::Reference),
 }
@@ -161,6 +163,7 @@ impl Verb {
             Self::TileDb(verb) => verb.run(),
             Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
+            Self::Man(verb) => verb.run(Cli::command()),
             Self::Reference(_) => verbs::reference::Reference::run(&Cli::command()),
         }
     }
@@ -192,7 +195,7 @@ impl Verb {
             Self::Tatami(verb) => verb.json,
             Self::Tet(verb) => verb.json,
             Self::TileDb(verb) => verb.json,
-            Self::Demo(_) | Self::Completions(_) | Self::Reference(_) => false,
+            Self::Demo(_) | Self::Completions(_) | Self::Man(_) | Self::Reference(_) => false,
         }
     }
 }

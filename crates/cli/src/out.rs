@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Stdout, Write};
 
 use tesselle::storage::Staged;
-use tesselle::{Error, Location, Result};
+use tesselle::{Compression, Error, Location, Result};
 
 /// The target of data: the file of `-o`, else standard output.
 pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>> {
@@ -16,7 +16,15 @@ pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>>
         Some("-" | "/dev/stdout") | None => {
             Ok(Box::new(StdoutStaged { out: BufWriter::new(io::stdout()), written: 0 }))
         }
-        Some(path) => Location::local(path)?.create(force),
+        Some(path) => {
+            let staged = Location::local(path)?.create(force)?;
+            let is_text =
+                tesselle::format_by_extension(path).is_some_and(|format| !format.capabilities().binary);
+            Ok(match Compression::of(path).filter(|_| is_text) {
+                Some(compression) => compression.staged(staged),
+                None => staged,
+            })
+        }
     }
 }
 

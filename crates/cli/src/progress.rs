@@ -1,6 +1,6 @@
 //! A progress bar: only on a terminal, and only for work that takes a while.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -15,8 +15,20 @@ static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 /// A bar that appears once the work has taken a while.
 pub(crate) struct Bar {
     bar: ProgressBar,
+    state: Mutex<State>,
+}
+
+/// Since when the work runs, and whether its bar is on the screen.
+struct State {
     started: Instant,
-    shown: OnceLock<()>,
+    shown: Shown,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    NotYet,
+    Yes,
+    Never,
 }
 
 impl Bar {
@@ -33,7 +45,27 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Self { bar, started: Instant::now(), shown: OnceLock::new() }
+        Self { bar, state: Mutex::new(State { started: Instant::now(), shown: Shown::NotYet }) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins with other work: nothing is expected yet, and nothing done.
+    #[cfg(feature = "sql")]
+    pub(crate) fn restart(&self) {
+        clear();
+        self.bar.reset();
+        self.bar.set_length(0);
+        *self.state() = State { started: Instant::now(), shown: Shown::NotYet };
+    }
+
+    /// Takes the bar off the screen until other work begins.
+    #[cfg(feature = "sql")]
+    pub(crate) fn hide(&self) {
+        clear();
+        self.state().shown = Shown::Never;
     }
 }
 
@@ -52,11 +84,11 @@ impl Progress for Bar {
 
     fn advance(&self, amount: u64) {
         self.bar.inc(amount);
-        if self.started.elapsed() > PATIENCE {
-            self.shown.get_or_init(|| {
-                self.bar.set_draw_target(ProgressDrawTarget::stderr());
-                *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.bar.clone());
-            });
+        let mut state = self.state();
+        if state.shown == Shown::NotYet && state.started.elapsed() > PATIENCE {
+            state.shown = Shown::Yes;
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.bar.clone());
         }
     }
 }
@@ -80,5 +112,16 @@ mod tests {
         assert_eq!((bar.bar.length(), bar.bar.position()), (Some(1000), 250));
         bar.advance(750);
         assert_eq!(bar.bar.length(), Some(bar.bar.position()));
+    }
+
+    #[cfg(feature = "sql")]
+    #[test]
+    fn other_work_begins_with_nothing_done() {
+        let bar = Bar::new("x");
+        bar.expect(10);
+        bar.advance(10);
+        bar.restart();
+        bar.expect(7);
+        assert_eq!((bar.bar.length(), bar.bar.position()), (Some(7), 0));
     }
 }

@@ -353,7 +353,7 @@ fn conversions_report_what_changed_and_what_was_lost() {
     );
     let out = tess(&["convert", path(&csv), path(&folder.path().join("r.csv")), "--schema", "speed=float32"]);
     assert!(text(&out.stderr).contains("not kept: the types"), "{}", text(&out.stderr));
-    let bad = tess(&["convert", path(&csv), path(&folder.path().join("x.tet")), "--cast", "speed=date"]);
+    let bad = tess(&["convert", path(&csv), path(&folder.path().join("x.tet")), "--cast", "speed=utf8"]);
     assert_eq!(bad.status.code(), Some(2));
     assert_eq!(text(&bad.stderr).lines().count(), 1, "{}", text(&bad.stderr));
 }

@@ -60,3 +60,33 @@ fn tiledb() {
 fn tsfile() {
     run("guides/tsfile.md");
 }
+
+#[cfg(feature = "sql")]
+#[test]
+fn tutorial_of_analytics() {
+    run("tutorials/analytics.md");
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn tutorial_of_time_series() {
+    run("tutorials/time-series.md");
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn tutorial_of_arrays() {
+    run("tutorials/arrays.md");
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn tutorial_of_search() {
+    run("tutorials/search.md");
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn tutorial_of_the_prompt() {
+    run("tutorials/prompt.md");
+}

@@ -129,8 +129,8 @@ fn exit_codes_and_error_objects_are_those_of_all_verbs() {
         assert_eq!(object["error"]["kind"], kind, "{sql}: {object}");
         assert_eq!(text(&out.stderr).lines().count(), 1, "{sql}: {}", text(&out.stderr));
     }
-    let memory =
-        "SELECT a.value FROM generate_series(1, 3000000) a JOIN generate_series(1, 3000000) b USING (value)";
+    let memory = "SET datafusion.optimizer.prefer_hash_join = true; \
+         SELECT a.value FROM generate_series(1, 3000000) a JOIN generate_series(1, 3000000) b USING (value)";
     let out = tess(&[memory, "--memory-limit", "8MiB", "--json"]);
     assert_eq!(out.status.code(), Some(1), "{}", text(&out.stderr));
     assert!(text(&out.stderr).contains("--memory-limit"), "{}", text(&out.stderr));

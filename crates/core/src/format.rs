@@ -227,10 +227,41 @@ pub struct OpenOptions {
     pub full_domain: bool,
     /// The types of columns, for formats that do not state them.
     pub types: Vec<(String, DataType)>,
-    /// Also rows that are marked as deleted but still stored, if the format has them.
+    /// How text records are read.
+    pub text: TextOptions,
+    /// Also rows that are marked as deleted but still stored, where the format has such.
     pub deleted: bool,
     /// Bounds that apply regardless of what a file states.
     pub limits: Limits,
+}
+
+/// How files of delimited text are read, which do not state it themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TextOptions {
+    /// The byte between two fields; `None` finds it in the first line.
+    pub delimiter: Option<u8>,
+    /// Whether there is no line with the names of the columns: they are `column_1`, `column_2` and so on.
+    pub no_header: bool,
+    /// A field that stands for null, as an empty one does.
+    pub null: Option<String>,
+}
+
+impl TextOptions {
+    /// The delimiter that a caller spells: one ASCII character, or a name such as `tab`.
+    pub fn delimiter(text: &str) -> Result<u8> {
+        match text {
+            "tab" | "\\t" => Ok(b'\t'),
+            "comma" => Ok(b','),
+            "semicolon" => Ok(b';'),
+            "pipe" => Ok(b'|'),
+            "space" => Ok(b' '),
+            _ => match text.as_bytes() {
+                [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
+                _ => Err(Error::invalid(format!("'{text}' cannot separate fields"))
+                    .hint("write one ASCII character, or tab, comma, semicolon, pipe or space")),
+            },
+        }
+    }
 }
 
 /// A key that no `Debug` output shows.

@@ -49,12 +49,12 @@ pub use facts::{
 pub use fit::{Fit, TypeChange};
 pub use format::{
     Confidence, Folder, FolderKind, Format, OpenOptions, Outcome, Probe, Repaired, Rewritten, Secret,
-    Settings, WriteOptions,
+    Settings, TextOptions, WriteOptions,
 };
 pub use hint::{Action, Hint, shown};
 pub use layout_map::{Extent, FileLayout, LayoutMap, Role};
 pub use limits::Limits;
-pub use predicate::{ColumnBounds, Comparison, Leaf, Predicate, Verdict};
+pub use predicate::{ColumnBounds, Comparison, Condition, Custom, Leaf, Predicate, Verdict};
 pub use report::{Depth, Finding, Report, Severity};
 pub use request::{ArrayRequest, Capabilities, Created, Fitted, WriteRequest, WriteTarget, Written};
 pub use scalar::{Scalar, hex, json_bytes, json_float};

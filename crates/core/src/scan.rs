@@ -64,6 +64,12 @@ impl Scan {
         }
     }
 
+    /// The scan for a table of this schema, see [`Predicate::bind`].
+    pub fn bind(&self, schema: &Schema) -> Result<Self> {
+        let predicate = self.predicate.as_ref().map(|predicate| predicate.bind(schema)).transpose()?;
+        Ok(Self { predicate, ..self.clone() })
+    }
+
     /// Keeps at most `rows` rows.
     #[must_use]
     pub fn limit(mut self, rows: u64) -> Self {

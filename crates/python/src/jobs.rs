@@ -159,7 +159,7 @@ pub(crate) fn search(
 ) -> PyResult<String> {
     let filter = condition.map(str::parse).transpose().map_err(|error| raise(&error))?;
     let syntax = if plain { Syntax::Plain } else { Syntax::Boolean };
-    let wanted = SearchOptions { k, syntax, filter, highlight: None };
+    let wanted = SearchOptions { k, syntax, filter, ..SearchOptions::default() };
     let search = tesselle::search(uri, query).with(wanted).opener(Opener::new().options(opening.options()?));
     let hits = long(py, |driver| search.on(driver).run())?;
     Ok(hits.to_json().to_string())

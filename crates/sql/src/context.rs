@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use datafusion::catalog::{DynamicFileCatalog, UrlTableFactory};
 use datafusion::common::config::ConfigNonZeroUsize;
+use datafusion::execution::FunctionRegistry;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
@@ -12,6 +13,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use tesselle::Result;
 
 use crate::bounds::AnswerFromBounds;
+use crate::decimals::DecimalsAmongFloats;
 use crate::error::ours;
 use crate::files::{ExternalTables, FileTables, Opener};
 use crate::functions::{Function, Listing};
@@ -32,8 +34,9 @@ const MERGE_RESERVE: usize = 10 << 20;
 /// writer takes to write it, and writing does not wait.
 const SPILL_FILE: usize = 1;
 
-/// A context whose operators share `memory` bytes and spill above that, and the tables that are files.
-pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc<FileTables>)> {
+/// A context whose operators share `memory` bytes and spill beyond, and the tables that are files. Where the bound was
+/// `given`, joins are those that can spill.
+pub(crate) fn build(opener: &Opener, memory: u64, given: bool) -> Result<(SessionContext, Arc<FileTables>)> {
     let threads = opener.driver.threads();
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
     let mut config = SessionConfig::new()
@@ -43,6 +46,10 @@ pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc
     let options = config.options_mut();
     options.execution.sort_spill_reservation_bytes = MERGE_RESERVE.min(memory / (4 * threads.max(1)));
     options.execution.collect_statistics = true;
+    // The table of a hash join stays in memory; a merge of sorted inputs spills.
+    options.optimizer.prefer_hash_join = !given;
+    // 0.06 is exact, as in other databases; 6e-2 is a double.
+    options.sql_parser.parse_float_as_decimal = true;
     options.execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(SPILL_FILE).map_err(ours)?;
     let pool = TrackConsumersPool::new(FairSpillPool::new(memory), NAMED_CONSUMERS);
     let runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool)).build_arc().map_err(ours)?;
@@ -59,7 +66,9 @@ pub(crate) fn build(opener: &Opener, memory: u64) -> Result<(SessionContext, Arc
         let factory = ExternalTables { opener: opener.clone(), format: format.name() };
         builder = builder.with_table_factory(format.name().to_ascii_uppercase(), Arc::new(factory));
     }
-    let context = SessionContext::new_with_state(builder.build());
+    let mut state = builder.build();
+    state.register_function_rewrite(Arc::new(DecimalsAmongFloats)).map_err(ours)?;
+    let context = SessionContext::new_with_state(state);
     for function in Function::ALL {
         let (options, driver) = (opener.options.clone(), opener.driver.clone());
         context.register_udtf(function.name(), Arc::new(Listing { function, options, driver }));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, Value};
-use tesselle::core::Sink;
+use tesselle::core::{Sink, WriteRequest, WriteTarget};
 use tesselle::{Driver, Error, Format, Location, Result, Uri, WriteOptions};
 
 use crate::error::ours;
@@ -52,6 +52,8 @@ impl Copy {
 
     /// The sink of the rows; nothing is visible before it is finished.
     pub(crate) fn sink(&self, schema: &SchemaRef, driver: &Driver) -> Result<Box<dyn Sink>> {
-        self.to.create(&self.target, Arc::clone(schema), &self.options, driver)
+        let target = WriteTarget::Location(self.target.clone());
+        let request = WriteRequest::new(target, Arc::clone(schema), self.options.clone());
+        Ok(tesselle::start_write(self.to, request, false, driver)?.sink)
     }
 }

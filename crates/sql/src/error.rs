@@ -56,9 +56,8 @@ fn copied(error: &DataFusionError) -> Error {
         }
         DataFusionError::ObjectStore(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::IoError(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
-        DataFusionError::ResourcesExhausted(text) => {
-            Error::limit(one_line(text)).suggest("raise {}, or query less data at a time", [Action::Memory])
-        }
+        DataFusionError::ResourcesExhausted(text) => Error::limit(exhausted(&one_line(text)))
+            .suggest("raise {}, or query less data at a time", [Action::Memory]),
         DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_) => {
             Error::internal(one_line(&error.strip_backtrace()))
         }
@@ -66,7 +65,7 @@ fn copied(error: &DataFusionError) -> Error {
         DataFusionError::Plan(text)
         | DataFusionError::Execution(text)
         | DataFusionError::Configuration(text)
-        | DataFusionError::NotImplemented(text) => Error::invalid(one_line(text)),
+        | DataFusionError::NotImplemented(text) => refused(text),
         other => Error::invalid(one_line(&other.strip_backtrace())),
     }
 }
@@ -103,6 +102,43 @@ fn schema_error(error: &SchemaError) -> Error {
     }
 }
 
+/// Who ran out of memory, without the state of the pool.
+fn exhausted(text: &str) -> String {
+    let who = text.split(" for ").nth(1).and_then(|rest| rest.split([' ', '[', '#', '(']).next());
+    match who.filter(|who| who.starts_with(|c: char| c.is_ascii_uppercase())) {
+        Some(who) => format!("the query needs more memory than it may use: {who} cannot go on"),
+        None => format!("the query needs more memory than it may use: {text}"),
+    }
+}
+
+/// A statement that DataFusion does not carry out, in words about the statement.
+fn refused(text: &str) -> Error {
+    const READ_ONLY: [&str; 3] = [
+        "not supported for Base table",
+        "Insert into not implemented for this table",
+        "UPDATE not supported",
+    ];
+    if READ_ONLY.iter().any(|known| text.contains(known)) {
+        return Error::invalid("INSERT, UPDATE and DELETE do not change files")
+            .hint("write the rows that are to stay into a new file: COPY (SELECT … WHERE NOT (…)) TO 'new'");
+    }
+    Error::invalid(without_dump(&one_line(text)))
+}
+
+/// A message that ends in the inner form of a statement, without that end.
+fn without_dump(text: &str) -> String {
+    let is_dump =
+        ["quote_style: ", "Span(", "ValueWithSpan", "AttachedToken"].iter().any(|mark| text.contains(mark));
+    let end = text.find(['{', '(']).filter(|_| is_dump);
+    match end.and_then(|end| text.get(..end)) {
+        Some(start) => {
+            let start = start.trim_end_matches([' ', ':']);
+            format!("{start}: this part of the statement is not supported")
+        }
+        None => text.to_owned(),
+    }
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -124,6 +160,16 @@ mod tests {
         assert_eq!((back.kind(), back.class_name()), (ErrorKind::Corrupt, "page_checksum"));
         assert_eq!((back.file_name(), back.byte_offset()), (Some("a.tatami"), Some(7)));
         assert_eq!(back.hint_text().as_deref(), Some("look"));
+    }
+
+    #[test]
+    fn messages_do_not_show_the_inner_form_of_a_statement() {
+        let dump = "Unsupported ast node Pivot { table: Table { name: ObjectName([Identifier(Ident { value: \"t\", \
+                    quote_style: None })]) } } in create_relation";
+        let shown = copied(&DataFusionError::NotImplemented(dump.to_owned())).to_string();
+        assert_eq!(shown, "Unsupported ast node Pivot: this part of the statement is not supported");
+        let plain = DataFusionError::Plan("LIMIT (1) is wrong {here}".to_owned());
+        assert_eq!(copied(&plain).to_string(), "LIMIT (1) is wrong {here}");
     }
 
     #[test]

@@ -17,8 +17,10 @@
 
 mod answer;
 mod bounds;
+mod condition;
 mod context;
 mod copy;
+mod decimals;
 mod error;
 mod files;
 mod filter;
@@ -27,11 +29,13 @@ mod interrupt;
 mod provider;
 mod scan;
 mod session;
+mod statement;
 mod statistics;
 mod wording;
 
 pub use answer::Answer;
-/// One parsed statement, returned by [`Session::parse`] and accepted by [`Session::run`].
+pub use condition::condition;
+/// One parsed statement, as [`Session::parse`] gives and [`Session::run`] takes it.
 pub use datafusion::sql::parser::Statement;
 pub use error::{from_datafusion, to_datafusion};
 pub use interrupt::Interrupt;

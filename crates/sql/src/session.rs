@@ -1,5 +1,6 @@
 //! A session: executes statements and returns batches, on its own runtime.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, UInt64Array};
@@ -9,7 +10,7 @@ use datafusion::common::{DataFusionError, TableReference};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParser, Statement};
-use tesselle::driver::CancelToken;
+use tesselle::driver::{CancelToken, Progress, Silent};
 use tesselle::{Driver, DriverOptions, Error, OpenOptions, Result, Table};
 use tokio::runtime::Runtime;
 
@@ -17,13 +18,13 @@ use crate::answer::Answer;
 use crate::context;
 use crate::copy::Copy;
 use crate::error::ours;
-use crate::files::{FileTables, Opener, looks_like_a_file};
-use crate::functions::Function;
+use crate::files::{self, FileTables, Opener, looks_like_a_file};
 use crate::interrupt::Interrupt;
 use crate::provider::TesselleTable;
+use crate::statement::prepare;
 
 /// How a session is set up.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SessionOptions {
     /// Threads that decode and compute; `None` is one per core.
     pub threads: Option<usize>,
@@ -35,6 +36,21 @@ pub struct SessionOptions {
     pub pushdown: bool,
     /// Permanently ends the session's work.
     pub cancel: CancelToken,
+    /// Is told how many bytes scans will read, and have read.
+    pub progress: Arc<dyn Progress>,
+}
+
+impl std::fmt::Debug for SessionOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { threads, memory, open, pushdown, .. } = self;
+        let mut debug = f.debug_struct("SessionOptions");
+        debug
+            .field("threads", threads)
+            .field("memory", memory)
+            .field("open", open)
+            .field("pushdown", pushdown);
+        debug.finish_non_exhaustive()
+    }
 }
 
 impl Default for SessionOptions {
@@ -45,6 +61,7 @@ impl Default for SessionOptions {
             open: OpenOptions::default(),
             pushdown: true,
             cancel: CancelToken::new(),
+            progress: Arc::new(Silent),
         }
     }
 }
@@ -74,6 +91,7 @@ impl Session {
         let driver = Driver::new(&DriverOptions { threads: options.threads, memory: pieces })?;
         // A chunk, page or tile may take more than its share, but not more than the total.
         let driver = driver.with_largest_piece(options.memory.unwrap_or(u64::MAX)).under(&options.cancel);
+        let driver = driver.with_progress(Arc::clone(&options.progress));
         let operators = match options.memory {
             Some(memory) => memory - memory / 4,
             None => driver.budget().total().saturating_mul(2),
@@ -91,7 +109,7 @@ impl Session {
             table: None,
             pushdown: options.pushdown,
         };
-        let (context, files) = context::build(&opener, operators)?;
+        let (context, files) = context::build(&opener, operators, options.memory.is_some())?;
         let interrupt = Interrupt::under(driver.cancel_token());
         Ok(Self { context, files, driver, runtime: Arc::new(runtime), interrupt })
     }
@@ -120,7 +138,26 @@ impl Session {
         Ok(())
     }
 
-    /// Registers an opened table with this name.
+    /// Makes every file and container in a folder a table, named in lower case by its name without the ending; returns
+    /// the names. Files of no known format are left alone.
+    pub fn register_folder(&self, folder: &str) -> Result<Vec<String>> {
+        let mut known: BTreeMap<String, String> = BTreeMap::new();
+        for uri in files::in_folder(folder)? {
+            let name = files::stem(&uri).to_lowercase();
+            if let Some(other) = known.insert(name.clone(), uri.clone()) {
+                return Err(Error::invalid(format!(
+                    "'{other}' and '{uri}' would both be the table '{name}'"
+                ))
+                .hint("register one of them under another name"));
+            }
+        }
+        for (name, uri) in &known {
+            self.register(name, uri)?;
+        }
+        Ok(known.into_keys().collect())
+    }
+
+    /// Makes an opened table one of this name.
     pub fn register_table(&self, name: &str, table: Arc<dyn Table>) -> Result<()> {
         let provider = Arc::new(TesselleTable::new(table, self.driver.clone()));
         self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
@@ -145,9 +182,15 @@ impl Session {
         names
     }
 
-    /// Parses statements, without running them.
+    /// Reads statements, without running them. Clauses that would be ignored are refused.
     pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
-        DFParser::parse_sql(sql).map(Vec::from).map_err(ours)
+        let mut statements = DFParser::parse_sql(sql).map(Vec::from).map_err(ours)?;
+        let state = self.context.state();
+        let is_scalar = |name: &str| state.scalar_functions().contains_key(name);
+        for statement in &mut statements {
+            prepare(statement, &is_scalar)?;
+        }
+        Ok(statements)
     }
 
     /// Runs all statements of `sql`; returns the result of the last one.
@@ -194,7 +237,7 @@ impl Session {
         let known = self.table_names();
         let is_known = |table: &str| {
             known.iter().any(|known| known == table)
-                || Function::ALL.iter().any(|function| function.name() == table)
+                || self.context.state().table_functions().contains_key(table)
                 || looks_like_a_file(table)
                 || std::path::Path::new(table).exists()
         };

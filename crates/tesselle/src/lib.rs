@@ -93,11 +93,13 @@
 //! This is the only crate that knows all formats; everything above it (SQL, command line, Python) goes through it.
 #![forbid(unsafe_code)]
 
+mod compression;
 mod convert;
 mod create;
 mod diff;
 pub mod foreign;
 mod health;
+mod logical;
 pub mod name;
 mod open;
 mod registry;
@@ -111,10 +113,12 @@ mod stream;
 mod walk;
 mod wide;
 
+pub use compression::Compression;
 pub use convert::{Convert, convert};
 pub use create::{Create, CreateArray, WriteReport, Writer, create, create_array};
 pub use diff::{Diff, Difference, diff};
 pub use health::{Repair, RepairedInPlace, Verify, repair, verify};
+pub use logical::start as start_write;
 pub use name::Uri;
 pub use open::{Dataset, DatasetTable, Opener, open};
 pub use registry::{detect, format_by_extension, format_by_name, formats, target_format};
@@ -129,8 +133,8 @@ pub use tesselle_core::driver::{CancelToken, Rows, default_driver, set_default_d
 pub use tesselle_core::{
     Action, ArrayView, Attribute, Container, DType, Depth, Description, Driver, DriverOptions, Error,
     ErrorKind, Finding, Format, Hint, Location, OpenOptions, Outcome, Predicate, Region, Repaired, Report,
-    Result, RunStats, Scalar, Scan, Secret, Selection, Settings, Severity, Span, Summary, Table, TypeChange,
-    WriteOptions, array, driver, parse_types, reduce, storage, type_by_name, type_name,
+    Result, RunStats, Scalar, Scan, Secret, Selection, Settings, Severity, Span, Summary, Table, TextOptions,
+    TypeChange, WriteOptions, array, driver, parse_types, reduce, storage, type_by_name, type_name,
 };
 #[cfg(feature = "tatami")]
 pub use tesselle_tatami as tatami;

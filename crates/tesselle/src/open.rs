@@ -10,6 +10,7 @@ use tesselle_core::{
 };
 
 use crate::health;
+use crate::logical::restored;
 use crate::name::Uri;
 use crate::registry;
 use crate::run::{RunOn, run_methods};
@@ -149,7 +150,8 @@ impl Opener {
         let parallel = infers_types || self.run.has_driver();
         let opened = if parallel { self.run.driver()?.install(open) } else { open() };
         let container = opened.in_file(location.path())?;
-        Ok(Dataset { format, container, location, table: self.table.clone() })
+        let raw = self.options.raw;
+        Ok(Dataset { format, container, location, table: self.table.clone(), raw })
     }
 
     /// Opens the table in `uri`, else the only one.
@@ -179,6 +181,8 @@ pub struct Dataset {
     container: Arc<dyn Container>,
     location: Location,
     table: Option<String>,
+    /// Whether columns are read as they are stored.
+    raw: bool,
 }
 
 impl Dataset {
@@ -244,7 +248,10 @@ impl Dataset {
     }
 
     fn handle(&self, table: Result<Arc<dyn Table>>) -> Result<DatasetTable> {
-        let table = table.in_file(self.location.path())?;
+        let mut table = table.in_file(self.location.path())?;
+        if !self.raw {
+            table = restored(table).in_file(self.location.path())?;
+        }
         Ok(DatasetTable { format: self.format, location: self.location.clone(), table })
     }
 }

@@ -2,6 +2,8 @@
 
 use tesselle_core::{Action, Confidence, Error, Format, Location, Probe, Result};
 
+use crate::compression::Compression;
+
 static FORMATS: &[&dyn Format] = &[
     #[cfg(feature = "tet")]
     &tesselle_tet::Tet,
@@ -17,6 +19,8 @@ static FORMATS: &[&dyn Format] = &[
     &crate::foreign::ArrowIpc,
     #[cfg(feature = "text")]
     &crate::foreign::Csv,
+    #[cfg(feature = "text")]
+    &crate::foreign::Tsv,
     #[cfg(feature = "text")]
     &crate::foreign::JsonLines,
     #[cfg(feature = "zarr")]
@@ -42,10 +46,12 @@ pub fn format_by_name(name: &str) -> Result<&'static dyn Format> {
     found.ok_or_else(|| Error::unknown_name("format", name, names()))
 }
 
-/// The format that writes files with this name's extension.
+/// The format that writes files with this name's ending; text may be compressed.
 pub fn format_by_extension(name: &str) -> Option<&'static dyn Format> {
-    let (_, end) = name.rsplit_once('.')?;
-    FORMATS.iter().copied().find(|format| format.extensions().iter().any(|e| e.eq_ignore_ascii_case(end)))
+    let (_, end) = Compression::inner_name(name).rsplit_once('.')?;
+    let known = |format: &&dyn Format| format.extensions().iter().any(|e| e.eq_ignore_ascii_case(end));
+    let found = FORMATS.iter().copied().find(known)?;
+    (Compression::of(name).is_none() || found.capabilities().infers_types).then_some(found)
 }
 
 /// The format to write: the one with that name, else the one of the file's extension.

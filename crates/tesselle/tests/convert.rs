@@ -351,7 +351,6 @@ fn types_that_do_not_fit_are_refused_until_they_are_cast() {
     let only = |names: &[&str]| tesselle::Scan::all().columns(names.iter().copied());
     for (target, columns, column, cast) in [
         ("a.tet", vec!["on"], "on", DataType::UInt8),
-        ("b.tatami", vec!["when"], "when", DataType::Timestamp(arrow_schema::TimeUnit::Microsecond, None)),
         ("c.tsfile", vec!["time", "when"], "when", DataType::Int64),
     ] {
         let target = folder.path().join(target);

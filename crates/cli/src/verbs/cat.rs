@@ -14,7 +14,7 @@ use tesselle::{
     WriteOptions,
 };
 
-use crate::args::{ReadArgs, ResourceArgs};
+use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::forms::{self, Form, refuse_terminal};
 use crate::progress::Bar;
 use crate::{Outcome, out};
@@ -39,8 +39,8 @@ pub(crate) struct Cat {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
 
-    /// Only rows that satisfy this SQL condition
-    #[arg(long = "where", value_name = "EXPR")]
+    /// Only rows where this SQL condition holds
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
     condition: Option<Predicate>,
 
     /// Only this region: lo:hi[:step] for each axis, half open

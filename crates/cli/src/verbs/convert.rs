@@ -10,7 +10,7 @@ use tesselle::{
     Convert as Builder, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, WriteReport,
 };
 
-use crate::args::{ReadArgs, ResourceArgs};
+use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::inputs::{self, Input, Inputs};
 use crate::progress::Bar;
 use crate::{Outcome, format, out, words};
@@ -29,9 +29,11 @@ Examples:
   tess convert measurements/ parquet/ --to parquet
 
 Formats: tet, tiledb, tsfile, tatami; parquet, arrow, csv, jsonl, npy, zarr.
-Several inputs, a folder or a quoted pattern are converted into the folder
-OUTPUT, one file each; a bad input does not stop the others, but sets exit code 1.
-Types that the target cannot store are an error, which suggests a cast.")]
+Several inputs or a quoted pattern are merged into OUTPUT where its name ends in
+that of a format. With --to they go, like a folder, into the folder OUTPUT, a file
+each; a bad one does not stop the others, and the exit code is 1 then. Types
+that the target cannot hold are refused, all in one error with the casts that
+help; --auto-cast makes them. Decimals, dates and times come back as they were.")]
 pub(crate) struct Convert {
     /// Inputs, each optionally with #TABLE, then the output
     #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
@@ -53,8 +55,8 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
 
-    /// Only rows that satisfy this SQL condition
-    #[arg(long = "where", value_name = "EXPR")]
+    /// Only rows where this SQL condition holds
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
     condition: Option<Predicate>,
 
     /// At most this many rows
@@ -65,7 +67,11 @@ pub(crate) struct Convert {
     #[arg(long = "cast", value_name = "COLUMN=TYPE")]
     casts: Vec<String>,
 
-    /// Column types of CSV and JSON lines: COLUMN=TYPE,… or a file with them [default: inferred]
+    /// Give columns that the target has no type for the one that it suggests
+    #[arg(long)]
+    auto_cast: bool,
+
+    /// The types of columns of CSV and JSON lines: COLUMN=TYPE,… or a file with them [default: inferred]
     #[arg(long, value_name = "TYPES")]
     schema: Option<String>,
 
@@ -99,17 +105,37 @@ impl Convert {
             return Err(Error::invalid("convert writes files, not standard output")
                 .hint("use tess cat INPUT --as csv|jsonl|arrow|parquet"));
         }
+        if self.to.is_none() && is_merge(inputs, output) {
+            return self.merge(inputs, output, &driver, started);
+        }
         if inputs::is_many(inputs)? {
             return self.many(inputs, Path::new(output), &driver);
         }
         let input = inputs.first().map_or("", String::as_str);
         let driver = driver.with_progress(Bar::new(""));
         let converted = self.conversion(input, output)?.on(&driver).run()?;
+        self.report(output, &converted, started)
+    }
+
+    /// All inputs into one file, one after the other.
+    fn merge(&self, inputs: &[String], output: &str, driver: &Driver, started: Instant) -> Result<Outcome> {
+        let inputs = inputs::expand(inputs, |_| true)?;
+        if let Some(error) = inputs.unreadable.into_iter().next() {
+            return Err(error);
+        }
+        let mut uris = inputs.list.into_iter().map(|input| input.uri);
+        let Some(first) = uris.next() else { return Err(Error::invalid("there is nothing to convert")) };
+        let driver = driver.with_progress(Bar::new(""));
+        let converted = self.conversion(&first, output)?.then(uris).on(&driver).run()?;
+        self.report(output, &converted, started)
+    }
+
+    fn report(&self, output: &str, converted: &WriteReport, started: Instant) -> Result<Outcome> {
         if self.json {
             out::print_json(&converted.to_json())?;
         } else {
-            out::note(&line(output, &converted, started));
-            for remark in remarks(&converted) {
+            out::note(&line(output, converted, started));
+            for remark in remarks(converted) {
                 out::note(&remark);
             }
         }
@@ -134,6 +160,7 @@ impl Convert {
                 ..Scan::default()
             })
             .casts(tesselle::parse_types(&self.casts.join(","))?)
+            .auto_cast(self.auto_cast)
             .options(Settings::from_pairs(&self.settings)?)
             .overwrite(self.force);
         if let Some(format) = &self.to {
@@ -217,6 +244,12 @@ impl Convert {
     }
 }
 
+/// Whether several files go into one: its name says its format.
+fn is_merge(inputs: &[String], output: &str) -> bool {
+    let files = inputs.len() > 1 || inputs.first().is_some_and(|input| tesselle::name::is_pattern(input));
+    files && tesselle::format_by_extension(output).is_some() && !Path::new(output).is_dir()
+}
+
 fn make_folder(target: &Path) -> Result<()> {
     let Some(parent) = target.parent() else { return Ok(()) };
     std::fs::create_dir_all(parent).map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))
@@ -269,7 +302,7 @@ fn remarks(converted: &WriteReport) -> Vec<String> {
             .changed
             .iter()
             .map(|change| format!("{} {} as {}", change.column, change.from, change.to));
-        lines.push(format!("  stored in a wider type: {}", list.collect::<Vec<_>>().join(", ")));
+        lines.push(format!("  stored in another type: {}", list.collect::<Vec<_>>().join(", ")));
     }
     if !converted.kept.is_empty() {
         lines.push(format!("  metadata kept: {}", converted.kept.join(", ")));

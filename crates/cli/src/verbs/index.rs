@@ -1,10 +1,12 @@
 //! `tess index`: a search segment from any table.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
 use tesselle::Result;
 use tesselle::search::IndexOptions;
+use tesselle::{Driver, Location, Uri};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -16,6 +18,7 @@ use crate::{Outcome, format, out};
 Examples:
   tess index pages.parquet pages.tatami --text title,body --stored url,title
   tess index notes.csv notes.tatami --text note --id id
+  tess index changed.parquet crawl/changed.tatami --text title,body --update
   tess search pages.tatami 'river stone'")]
 pub(crate) struct Index {
     /// Table to read, optionally with #TABLE
@@ -36,7 +39,11 @@ pub(crate) struct Index {
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
 
-    /// Table to read
+    /// Add OUTPUT to the collection of its folder, and delete older documents with the same ids there
+    #[arg(long)]
+    update: bool,
+
+    /// The table to read
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
@@ -68,16 +75,29 @@ impl Index {
         };
         let index = tesselle::index(&self.input, &self.output).with(options);
         let summary = index.opener(self.read.opener(self.table.as_deref())?).on(&driver).run()?;
+        let replaced =
+            if self.update { Some(replace_older(&Uri::target(&self.output)?, &driver)?) } else { None };
         if self.json {
-            out::print_json(&serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes }))?;
+            let mut report = serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes });
+            if let Some(replaced) = replaced {
+                report["replaced"] = replaced.into();
+            }
+            out::print_json(&report)?;
         } else {
             let (documents, bytes) = (format::count(summary.rows), format::bytes(summary.bytes));
+            let replaced = replaced.map_or_else(String::new, |n| format!(", {n} older ones deleted"));
             out::note(&format!(
-                "{}: {documents} documents, {bytes}, {:.2} s",
+                "{}: {documents} documents{replaced}, {bytes}, {:.2} s",
                 self.output,
                 started.elapsed().as_secs_f64()
             ));
         }
         Ok(Outcome::Fine)
     }
+}
+
+/// Adds the new segment to the collection it lies in; returns how many older documents it replaces there.
+fn replace_older(target: &Location, driver: &Driver) -> Result<u32> {
+    let folder = target.parent().unwrap_or_else(|| Location::new(Arc::clone(target.storage()), ""));
+    Ok(tesselle::search::update(&folder, target.name(), driver)?.deleted)
 }

@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod index;
 pub(crate) mod info;
+pub(crate) mod man;
 pub(crate) mod reduce;
 pub(crate) mod reference;
 pub(crate) mod repair;

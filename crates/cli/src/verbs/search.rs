@@ -7,7 +7,7 @@ use clap::Args;
 use tesselle::search::{Hits, SearchOptions, Syntax};
 use tesselle::{Predicate, Result};
 
-use crate::args::{ReadArgs, ResourceArgs};
+use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::verbs::tatami::given;
 use crate::{Outcome, out};
 
@@ -18,9 +18,11 @@ Examples:
   tess search crawl.tatami 'river stone'
   tess search crawl/ '+river -bridge \"paper light\"' -k 20 --json
   tess search crawl.tatami 'garden' --where \"url >= 'https://b'\"
+  tess search crawl.tatami 'title:river licens* brigde~1' --offset 10 --total
 
 Words are optional unless marked: +required, -excluded, \"a phrase\", AND, OR, NOT and (groups).
-With --plain, marks are ordinary characters.")]
+river* finds words that begin so, river~1 words one edit away (at most ~2), and title:river or
+url:\"a phrase\" or body:river what a stored field holds. With --plain, marks are ordinary characters.")]
 pub(crate) struct Search {
     /// Search segment, or a folder with segments
     uri: String,
@@ -32,8 +34,16 @@ pub(crate) struct Search {
     #[arg(short, value_name = "K", default_value_t = 10)]
     k: usize,
 
-    /// Only documents whose stored columns satisfy this SQL condition
-    #[arg(long = "where", value_name = "EXPR")]
+    /// Skip this many of the best hits
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: usize,
+
+    /// Count all documents that match, not only those shown
+    #[arg(long)]
+    total: bool,
+
+    /// Only documents whose stored columns fulfil this SQL condition
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
     condition: Option<Predicate>,
 
     /// Read the query as plain words
@@ -59,9 +69,11 @@ impl Search {
         given::location(&self.uri)?;
         let options = SearchOptions {
             k: self.k,
+            offset: self.offset,
+            total: self.total,
             syntax: if self.plain { Syntax::Plain } else { Syntax::Boolean },
             filter: self.condition.clone(),
-            highlight: (!self.json).then_some(HIGHLIGHT),
+            highlight: Some(HIGHLIGHT),
         };
         let driver = self.resources.driver()?;
         let search = tesselle::search(&self.uri, &self.query).with(options);
@@ -69,15 +81,17 @@ impl Search {
         if self.json {
             out::print_json(&hits.to_json())?;
         } else {
-            out::print_styled(&text(&hits))?;
+            out::print_styled(&text(&hits, self.offset))?;
         }
         Ok(Outcome::Fine)
     }
 }
 
-fn text(hits: &Hits) -> String {
+fn text(hits: &Hits, offset: usize) -> String {
+    let total = hits.total.map(|total| format!("{total} documents match\n")).unwrap_or_default();
     if hits.hits.is_empty() {
-        return "no documents match\n".to_owned();
+        let none = if offset == 0 { "no documents match" } else { "no more documents match" };
+        return if hits.total.is_some_and(|total| total > 0) { total } else { format!("{none}\n") };
     }
     let (before, after) = if std::io::stdout().is_terminal() { ("\x1b[1m", "\x1b[0m") } else { ("[", "]") };
     let mut text = String::new();
@@ -87,7 +101,7 @@ fn text(hits: &Hits) -> String {
         let _ = writeln!(
             text,
             "{:>3}. {:.4}  {}",
-            rank + 1,
+            offset + rank + 1,
             hit.score,
             if title.is_empty() { "(no title)" } else { &title }
         );
@@ -97,6 +111,7 @@ fn text(hits: &Hits) -> String {
             let _ = writeln!(text, "     {shown}");
         }
     }
+    text.push_str(&total);
     if hits.unverified > 0 {
         let _ = writeln!(
             text,

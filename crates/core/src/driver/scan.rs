@@ -70,6 +70,7 @@ struct Prepared {
 
 fn prepare(table: &dyn Table, scan: &Scan) -> Result<Prepared> {
     let schema = table.schema();
+    let scan = &scan.bind(&schema)?;
     let wanted = Arc::new(schema.project(&scan.column_indices(&schema)?)?);
     let residual = scan.predicate.clone().filter(|p| table.pushdown(p) != Pushdown::Exact);
     let mut inner = scan.clone();

@@ -9,7 +9,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::filter::filter_record_batch;
 
-use super::{Comparison, Predicate};
+use super::{Comparison, Predicate, decimal};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
@@ -49,6 +49,7 @@ impl Predicate {
                 let mask = inner.evaluate(batch)?;
                 Ok(BooleanArray::new(!mask.values(), mask.nulls().cloned()))
             }
+            Self::Custom(custom) => custom.condition().evaluate(batch),
         }
     }
 }
@@ -136,6 +137,9 @@ fn compare(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Re
         DataType::Duration(TimeUnit::Millisecond) => ints!(DurationMillisecondType),
         DataType::Duration(TimeUnit::Microsecond) => ints!(DurationMicrosecondType),
         DataType::Duration(TimeUnit::Nanosecond) => ints!(DurationNanosecondType),
+        DataType::Decimal128(_, scale) => {
+            decimal::compare(array.as_primitive::<Decimal128Type>(), *scale, op, value)
+        }
         DataType::Float16 => floats!(Float16Type),
         DataType::Float32 => floats!(Float32Type),
         DataType::Float64 => floats!(Float64Type),
@@ -183,7 +187,7 @@ fn by_row(
         .map(BooleanArray::from)
 }
 
-fn masked<T: ArrowPrimitiveType>(
+pub(super) fn masked<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
     holds: impl Fn(T::Native) -> bool,
 ) -> BooleanArray {
@@ -228,7 +232,7 @@ where
     }
 }
 
-fn compare_native<T>(array: &PrimitiveArray<T>, op: Comparison, value: T::Native) -> BooleanArray
+pub(super) fn compare_native<T>(array: &PrimitiveArray<T>, op: Comparison, value: T::Native) -> BooleanArray
 where
     T: ArrowPrimitiveType,
     T::Native: Ord,

@@ -2,6 +2,9 @@
 //!
 //! A predicate is true, false or unknown for a row, as in SQL; only rows where it is true pass.
 
+mod bind;
+mod custom;
+mod decimal;
 mod eval;
 mod parse;
 mod prune;
@@ -9,6 +12,7 @@ mod prune;
 use std::collections::BTreeSet;
 use std::fmt;
 
+pub use custom::{Condition, Custom};
 pub use prune::{ColumnBounds, Leaf, Verdict};
 
 use crate::scalar::Scalar;
@@ -114,6 +118,9 @@ pub enum Predicate {
     Or(Vec<Predicate>),
     /// It is false.
     Not(Box<Predicate>),
+    /// What somebody else evaluates; it does not prune, and has no serialized form.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    Custom(Custom),
 }
 
 impl Predicate {
@@ -146,6 +153,19 @@ impl Predicate {
             }
             Self::And(parts) | Self::Or(parts) => parts.iter().for_each(|p| p.collect_columns(names)),
             Self::Not(inner) => inner.collect_columns(names),
+            Self::Custom(custom) => {
+                names.extend(custom.condition().columns().iter().map(String::as_str));
+            }
+        }
+    }
+
+    /// Whether a part of it is evaluated by somebody else.
+    pub fn has_custom(&self) -> bool {
+        match self {
+            Self::Custom(_) => true,
+            Self::And(parts) | Self::Or(parts) => parts.iter().any(Self::has_custom),
+            Self::Not(inner) => inner.has_custom(),
+            Self::Always(_) | Self::Compare { .. } | Self::In { .. } | Self::IsNull { .. } => false,
         }
     }
 
@@ -179,6 +199,7 @@ impl fmt::Display for Predicate {
             Self::And(parts) => joined(f, parts, " AND ", "TRUE"),
             Self::Or(parts) => joined(f, parts, " OR ", "FALSE"),
             Self::Not(inner) => write!(f, "NOT ({inner})"),
+            Self::Custom(custom) => custom.fmt(f),
         }
     }
 }

@@ -11,7 +11,7 @@ impl std::str::FromStr for Predicate {
     type Err = Error;
 
     /// Parses comparisons, BETWEEN, IN, IS \[NOT\] NULL, AND, OR, NOT over `"name"`s or bare names and literals
-    /// `'string'`, `X'00ff'`, numbers, TRUE, FALSE, NULL.
+    /// `'text'`, `X'00ff'`, numbers, TRUE, FALSE, NULL, `DATE '2025-02-10'` and `TIMESTAMP '2025-02-10T12:30:00'`.
     ///
     /// ```
     /// use tesselle_core::Predicate;
@@ -283,7 +283,7 @@ impl Parser<'_> {
     fn operand(&mut self) -> Result<Operand> {
         match self.peek() {
             Some(Token::Name(_)) => {}
-            Some(Token::Word(word)) if !is_literal_word(word) => {}
+            Some(Token::Word(word)) if !is_literal_word(word) && !self.is_time() => {}
             _ => return self.literal().map(Operand::Literal),
         }
         match self.advance() {
@@ -292,7 +292,17 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether a date or a time stands here: a word, and a string behind it.
+    fn is_time(&self) -> bool {
+        let is_word = |word: &str| ["DATE", "TIMESTAMP"].iter().any(|w| word.eq_ignore_ascii_case(w));
+        matches!(self.peek(), Some(Token::Word(word)) if is_word(word))
+            && matches!(self.tokens.get(self.next + 1), Some((_, Token::Literal(Scalar::String(_)))))
+    }
+
     fn literal(&mut self) -> Result<Scalar> {
+        if self.is_time() {
+            self.next += 1;
+        }
         let value = match self.peek() {
             Some(Token::Literal(value)) => value.clone(),
             Some(Token::Word(word)) if word.eq_ignore_ascii_case("TRUE") => Scalar::Bool(true),

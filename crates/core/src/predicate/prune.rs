@@ -107,6 +107,7 @@ impl Predicate {
             }
             (Self::IsNull { column }, false) => judge(column, Leaf::IsNull),
             (Self::IsNull { column }, true) => judge(column, Leaf::IsNull).negated(),
+            (Self::Custom(_), _) => Verdict::Maybe,
         }
     }
 }

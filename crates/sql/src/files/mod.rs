@@ -9,7 +9,7 @@ use datafusion::catalog::{Session, TableProvider, TableProviderFactory, UrlTable
 use datafusion::common::Result;
 use datafusion::logical_expr::CreateExternalTable;
 use options::TableOptions;
-use tesselle::{Driver, Error, Location, OpenOptions, Table};
+use tesselle::{Driver, Error, Location, OpenOptions, Table, Uri};
 
 use crate::error::external;
 use crate::provider::TesselleTable;
@@ -35,6 +35,34 @@ impl Opener {
         let opener = tesselle::Opener::new().options(self.options.clone());
         opener.format(self.format.clone()).table(self.table.clone()).on(&self.driver)
     }
+}
+
+/// The URIs of the readable files and containers in a folder, sorted.
+pub(crate) fn in_folder(folder: &str) -> tesselle::Result<Vec<String>> {
+    let place = Uri::parse(folder)?.location;
+    if !place.is_dir()? {
+        return Err(Error::invalid(format!("'{folder}' is not a folder")));
+    }
+    let all = place.list()?.into_iter().filter(|entry| !entry.name.starts_with('.'));
+    let mut known = Vec::new();
+    for entry in all {
+        let path = place.join(&entry.name).path().to_owned();
+        if tesselle::detect(&Uri::parse(&path)?.location).is_ok() {
+            known.push(path);
+        }
+    }
+    if known.is_empty() {
+        return Err(Error::not_found(format!("'{folder}' has no file of a known format in it")));
+    }
+    known.sort();
+    Ok(known)
+}
+
+/// The last part of a path without its ending, also where it is compressed.
+pub(crate) fn stem(uri: &str) -> &str {
+    let name = uri.trim_end_matches('/').rsplit('/').next().unwrap_or(uri);
+    let name = tesselle::Compression::inner_name(name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// Resolves quoted file names in `FROM`.

@@ -1,5 +1,6 @@
 //! The side of a comparison that is a value.
 
+use arrow_schema::DataType;
 use datafusion::common::ScalarValue;
 use tesselle::Scalar;
 
@@ -16,7 +17,12 @@ pub(super) fn scalar(value: &ScalarValue, operand: &Operand<'_>) -> Option<Scala
     };
     // Times count in their own unit: only literals of the compared type can be converted to integers.
     let given = value.data_type();
-    if (operand.compared.is_temporal() || given.is_temporal()) && given != *operand.compared {
+    if operand.data_type.is_decimal() {
+        return None;
+    }
+    // So do decimals, in their last digit.
+    let counts = |data_type: &DataType| data_type.is_temporal() || data_type.is_decimal();
+    if (counts(operand.compared) || counts(&given)) && given != *operand.compared {
         return None;
     }
     let scalar = plain(value)?;
@@ -48,6 +54,8 @@ fn plain(value: &ScalarValue) -> Option<Scalar> {
         | V::DurationMillisecond(v)
         | V::DurationMicrosecond(v)
         | V::DurationNanosecond(v) => (*v)?.into(),
+        // Of an integer column, whose values are scaled to compare; see `widening`.
+        V::Decimal128(v, ..) => Scalar::Int((*v)?),
         V::UInt8(v) => (*v)?.into(),
         V::UInt16(v) => (*v)?.into(),
         V::UInt32(v) => (*v)?.into(),

@@ -9,6 +9,7 @@ fn schema() -> Schema {
         Field::new("f", DataType::Float64, true),
         Field::new("g", DataType::Float32, true),
         Field::new("s", DataType::Utf8, true),
+        Field::new("d", DataType::Decimal128(12, 1), true),
         Field::new("t", DataType::Timestamp(TimeUnit::Millisecond, None), false),
     ])
 }
@@ -58,6 +59,20 @@ fn casts_that_lose_nothing_are_seen_through() {
     assert_eq!(text(&cast(col("i"), DataType::Float64).gt(lit(-0.0))), None);
     assert_eq!(text(&cast(col("i"), DataType::Float64).gt(lit(0.0))), expected("\"i\" > 0.0", true));
     assert_eq!(text(&cast(col("i"), DataType::Int8).lt(lit(5_i8))), None);
+}
+
+#[test]
+fn integers_count_in_the_last_digit_of_a_decimal() {
+    let tenths = |n: i128| lit(ScalarValue::Decimal128(Some(n), 12, 1));
+    let wide = |name: &str| cast(col(name), DataType::Decimal128(12, 1));
+    assert_eq!(text(&wide("i").gt(tenths(25))), said("\"i\" > 2", true));
+    assert_eq!(text(&wide("i").lt(tenths(25))), said("\"i\" < 3", true));
+    assert_eq!(text(&wide("i").gt_eq(tenths(20))), said("\"i\" >= 2", true));
+    assert_eq!(text(&wide("i").eq(tenths(-30))), said("\"i\" = -3", true));
+    assert_eq!(text(&wide("i").eq(tenths(25))), None);
+    assert_eq!(text(&wide("f").eq(tenths(25))), None);
+    // A column that is a decimal itself is not translated.
+    assert_eq!(text(&col("d").gt(lit(ScalarValue::Decimal128(Some(25), 12, 1)))), None);
 }
 
 #[test]

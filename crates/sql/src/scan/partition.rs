@@ -58,6 +58,7 @@ impl Partition {
         tasks: Vec<Box<dyn Task>>,
         counts: Counts,
     ) -> Self {
+        driver.progress().expect(tasks.iter().map(|task| task.cost().bytes_in).sum());
         Self {
             driver: driver.for_run(),
             storage,
@@ -128,6 +129,7 @@ impl Partition {
         let next =
             self.driver.next_batch(&*self.storage, &mut *running.task, running.cost).map_err(external)?;
         let Some(batch) = next else {
+            self.driver.progress().advance(running.cost.bytes_in);
             self.running = None;
             return Ok(Step::Nothing);
         };

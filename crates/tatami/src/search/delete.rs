@@ -11,7 +11,7 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use tesselle_codec::varint;
 use tesselle_core::driver::Order;
-use tesselle_core::storage::Staged;
+use tesselle_core::storage::{Lock, Staged};
 use tesselle_core::{Context, Driver, Error, Location, OpenOptions, Predicate, Result, Scan, Table};
 
 use super::filter;
@@ -95,14 +95,27 @@ fn delete_in_collection(folder: &Location, deletion: &Deletion, driver: &Driver)
     let paths: Vec<String> = collection.members().iter().map(|member| member.path.clone()).collect();
     let mut sum = Deleted { deleted: 0, live: 0 };
     for path in paths {
-        let deleted = delete_in_place(&folder.join(&path), deletion, driver)?;
-        if deleted.deleted > 0 {
-            collection.refresh(&lock, &path)?;
-        }
+        let deleted = delete_member(&mut collection, &lock, folder, &path, deletion, driver)?;
         sum.deleted += deleted.deleted;
         sum.live += deleted.live;
     }
     Ok(sum)
+}
+
+/// Changes one segment of a collection, and what the manifest says of it.
+pub(super) fn delete_member(
+    collection: &mut Collection,
+    lock: &Lock,
+    folder: &Location,
+    path: &str,
+    deletion: &Deletion,
+    driver: &Driver,
+) -> Result<Deleted> {
+    let deleted = delete_in_place(&folder.join(path), deletion, driver)?;
+    if deleted.deleted > 0 {
+        collection.refresh(lock, path)?;
+    }
+    Ok(deleted)
 }
 
 /// Changes one segment under its lock.

@@ -73,7 +73,9 @@ pub struct Hits {
     /// Number of documents with all words of a phrase, but without enough stored text to check that they are
     /// adjacent. They are not among the hits.
     pub unverified: u64,
-    /// Number of segments searched, and how many of them could have a hit.
+    /// All documents that match, where they were counted.
+    pub total: Option<u64>,
+    /// Segments that were searched, and how many of them could hold a hit.
     pub segments: SegmentCounts,
 }
 
@@ -92,11 +94,15 @@ impl Hits {
     /// The object of `search --json`.
     pub fn to_json(&self) -> Value {
         let SegmentCounts { total, candidates, visited } = self.segments;
-        json!({
+        let mut object = json!({
             "hits": self.hits.iter().map(Hit::to_json).collect::<Vec<_>>(),
             "unverified": self.unverified,
             "segments": { "total": total, "candidates": candidates, "visited": visited },
-        })
+        });
+        if let (Some(total), Some(object)) = (self.total, object.as_object_mut()) {
+            object.insert("total".into(), json!(total));
+        }
+        object
     }
 }
 

@@ -4,11 +4,11 @@
 //! others, so the cost depends on the rarest part. A phrase is the intersection of its words here; only the
 //! stored text shows whether they are adjacent.
 
-use tesselle_core::Result;
+use tesselle_core::{Error, Result};
 
 use super::cursor::{END, PostingCursor};
 use super::inverted::InvertedIndex;
-use super::query::{Group, Node};
+use super::query::{Group, Node, Phrase};
 
 /// All documents that can match `group`, ascending: exactly the matching ones if the group has no phrase.
 pub(crate) fn candidates(index: &InvertedIndex, group: &Group) -> Result<Vec<u32>> {
@@ -44,7 +44,7 @@ pub(crate) fn accepts(
     index: &InvertedIndex,
     group: &Group,
     doc: u32,
-    phrase: &mut impl FnMut(&[String]) -> Result<bool>,
+    phrase: &mut impl FnMut(&Phrase) -> Result<bool>,
 ) -> Result<bool> {
     for node in &group.must {
         if !node_accepts(index, node, doc, phrase)? {
@@ -71,7 +71,7 @@ fn node_accepts(
     index: &InvertedIndex,
     node: &Node,
     doc: u32,
-    phrase: &mut impl FnMut(&[String]) -> Result<bool>,
+    phrase: &mut impl FnMut(&Phrase) -> Result<bool>,
 ) -> Result<bool> {
     match node {
         Node::Term(term) => Ok(match postings(index, term)? {
@@ -81,7 +81,8 @@ fn node_accepts(
             }
             None => false,
         }),
-        Node::Phrase(words) => phrase(words),
+        Node::Phrase(wanted) => phrase(wanted),
+        Node::Pattern(..) => Err(unexpanded()),
         Node::Group(group) => accepts(index, group, doc, phrase),
     }
 }
@@ -106,20 +107,27 @@ fn node_docs(index: &InvertedIndex, node: &Node) -> Result<Vec<u32>> {
             }
             Ok(docs)
         }
-        Node::Phrase(words) => candidates(index, &all_words(words)),
+        Node::Phrase(phrase) => candidates(index, &all_words(phrase)),
+        Node::Pattern(..) => Err(unexpanded()),
         Node::Group(group) => candidates(index, group),
     }
 }
 
-fn all_words(words: &[String]) -> Group {
-    Group { must: words.iter().cloned().map(Node::Term).collect(), ..Group::default() }
+fn all_words(phrase: &Phrase) -> Group {
+    Group { must: phrase.words.iter().cloned().map(Node::Term).collect(), ..Group::default() }
+}
+
+/// Patterns are replaced by the words of the index before a query runs.
+fn unexpanded() -> Error {
+    Error::internal("a pattern was not replaced by words")
 }
 
 /// An upper bound of how many documents match.
 fn estimate(index: &InvertedIndex, node: &Node) -> Result<u64> {
     match node {
         Node::Term(term) => Ok(index.lookup(term.as_bytes())?.map_or(0, |entry| entry.df().into())),
-        Node::Phrase(words) => estimate_group(index, &all_words(words)),
+        Node::Phrase(phrase) => estimate_group(index, &all_words(phrase)),
+        Node::Pattern(..) => Err(unexpanded()),
         Node::Group(group) => estimate_group(index, group),
     }
 }
@@ -164,6 +172,7 @@ fn subtract(index: &InvertedIndex, docs: &mut Vec<u32>, node: &Node) -> Result<(
             None => Ok(()),
         },
         Node::Phrase(_) => Ok(()),
+        Node::Pattern(..) => Err(unexpanded()),
         Node::Group(group) if group.has_phrase() => Ok(()),
         Node::Group(group) => {
             let other = candidates(index, group)?;

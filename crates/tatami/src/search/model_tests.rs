@@ -11,7 +11,7 @@ use tesselle_codec::varint;
 use super::bm25::{contribution, idf};
 use super::inverted::{InvertedIndex, Runs};
 use super::meta::{BlockTreeWriter, DictionaryKind, Entry, LiveDocs, ReadRange, RunSource, encode_list};
-use super::query::{Group, Node, Query, Syntax};
+use super::query::{Group, Node, Pattern, Phrase, Query, Syntax};
 use super::retrieve::{Phrases, Retrieval};
 use super::statistics::Statistics;
 use super::top::{Collector, Floor, TopDocs, TopScores};
@@ -23,7 +23,7 @@ const WORDS: [&str; 8] = ["all", "half", "some", "few", "rare", "twin", "pair", 
 struct NoPhrases;
 
 impl Phrases for NoPhrases {
-    fn contains(&mut self, _doc: u32, _words: &[String]) -> tesselle_core::Result<bool> {
+    fn contains(&mut self, _doc: u32, _phrase: &Phrase) -> tesselle_core::Result<bool> {
         Ok(true)
     }
 }
@@ -32,9 +32,13 @@ impl Phrases for NoPhrases {
 struct Bodies<'a>(&'a [Document]);
 
 impl Phrases for Bodies<'_> {
-    fn contains(&mut self, doc: u32, words: &[String]) -> tesselle_core::Result<bool> {
-        Ok(self.0[doc as usize].windows(words.len()).any(|window| window.iter().eq(words.iter())))
+    fn contains(&mut self, doc: u32, phrase: &Phrase) -> tesselle_core::Result<bool> {
+        Ok(holds(&self.0[doc as usize], phrase))
     }
+}
+
+fn holds(words: &[&str], phrase: &Phrase) -> bool {
+    words.windows(phrase.words.len()).any(|window| window.iter().eq(phrase.words.iter()))
 }
 
 fn counts(documents: &[Document]) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
@@ -109,6 +113,11 @@ fn encode(documents: &[Document], live: Option<&LiveDocs>) -> Runs {
 /// Every document scored one by one, in the order of the specification.
 fn exhaustive(documents: &[Document], live: Option<&LiveDocs>, query: &Query, k: usize) -> Vec<(u32, u32)> {
     let terms = counts(documents);
+    // Any of the words that a pattern stands for, found by looking at all of them.
+    let known = |pattern: &Pattern| {
+        Ok(terms.keys().filter(|t| pattern.matches(t)).map(|t| (*t).to_owned()).collect())
+    };
+    let expanded = query.expand(&mut { known }).unwrap();
     let weight: HashMap<&str, f32> =
         terms.iter().map(|(term, list)| (*term, idf(documents.len() as u64, list.len() as u64))).collect();
     let mut hits = Vec::new();
@@ -117,7 +126,7 @@ fn exhaustive(documents: &[Document], live: Option<&LiveDocs>, query: &Query, k:
             continue;
         }
         let mut sum = 0f32;
-        for token in query.tokens() {
+        for token in expanded.tokens() {
             let freq = words.iter().filter(|word| **word == token).count() as u32;
             if freq > 0 {
                 sum += contribution(weight[token], freq);
@@ -133,7 +142,8 @@ fn exhaustive(documents: &[Document], live: Option<&LiveDocs>, query: &Query, k:
 fn matches(words: &[&str], group: &Group) -> bool {
     let node = |node: &Node| match node {
         Node::Term(term) => words.contains(&term.as_str()),
-        Node::Phrase(phrase) => words.windows(phrase.len()).any(|window| window.iter().eq(phrase.iter())),
+        Node::Phrase(phrase) => holds(words, phrase),
+        Node::Pattern(_, pattern) => words.iter().any(|word| pattern.matches(word)),
         Node::Group(group) => matches(words, group),
     };
     group.must.iter().all(node)
@@ -142,6 +152,16 @@ fn matches(words: &[&str], group: &Group) -> bool {
 }
 
 fn found(index: &InvertedIndex, query: &Query, k: usize, phrases: &mut impl Phrases) -> Vec<(u32, u32)> {
+    let query = &query
+        .expand(&mut |pattern| {
+            let mut words = Vec::new();
+            let start = pattern.start().as_bytes();
+            let dictionary = index.dictionary();
+            dictionary.for_each_from(start, |term| words.push(String::from_utf8(term.to_vec()).unwrap()))?;
+            words.retain(|word| pattern.matches(word));
+            Ok(words)
+        })
+        .unwrap();
     let statistics = Statistics::of_segment(index, &query.tokens()).unwrap();
     let retrieval = Retrieval::new(index, query, &statistics, index.live()).unwrap();
     let mut top = TopDocs::new(k);
@@ -169,6 +189,7 @@ fn boolean_query() -> impl Strategy<Value = String> {
     let word = prop::sample::select(&WORDS[..]).prop_map(str::to_owned);
     let leaf = prop_oneof![
         4 => word.clone(),
+        1 => prop::sample::select(&["a*", "s*", "so*", "h*", "t*", "x*", "fer~1", "pait~2", "solo~0"][..]).prop_map(str::to_owned),
         1 => (word.clone(), word).prop_map(|(a, b)| format!("\"{a} {b}\"")),
     ];
     let expression = leaf.prop_recursive(3, 12, 3, |inner| {

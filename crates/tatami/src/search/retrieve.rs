@@ -9,13 +9,13 @@ use super::disjunction::{Clause, Disjunction, score};
 use super::inverted::InvertedIndex;
 use super::matcher;
 use super::meta::LiveDocs;
-use super::query::Query;
+use super::query::{Phrase, Query};
 use super::statistics::Statistics;
 use super::top::{Collector, Scored};
 
 /// Decides whether a document contains a phrase.
 pub(crate) trait Phrases {
-    fn contains(&mut self, doc: u32, words: &[String]) -> Result<bool>;
+    fn contains(&mut self, doc: u32, phrase: &Phrase) -> Result<bool>;
 }
 
 /// One query on one segment.
@@ -87,12 +87,31 @@ impl<'a> Retrieval<'a> {
             if !collector.admits(hit.score) {
                 break;
             }
-            let mut phrase = |words: &[String]| phrases.contains(hit.doc, words);
+            let mut phrase = |phrase: &Phrase| phrases.contains(hit.doc, phrase);
             if matcher::accepts(self.index, &self.query.root, hit.doc, &mut phrase)? {
                 collector.collect(hit.doc, hit.score);
             }
         }
         Ok(())
+    }
+
+    /// All documents that match, ascending.
+    pub(crate) fn matching(&self, phrases: &mut impl Phrases) -> Result<Vec<u32>> {
+        let mut docs = matcher::candidates(self.index, &self.query.root)?;
+        if let Some(live) = self.terms.live {
+            docs.retain(|&doc| live.contains(doc));
+        }
+        if !self.query.has_phrase() {
+            return Ok(docs);
+        }
+        let mut matching = Vec::new();
+        for doc in docs {
+            let mut phrase = |phrase: &Phrase| phrases.contains(doc, phrase);
+            if matcher::accepts(self.index, &self.query.root, doc, &mut phrase)? {
+                matching.push(doc);
+            }
+        }
+        Ok(matching)
     }
 
     /// Scores ascending documents.

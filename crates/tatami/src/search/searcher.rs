@@ -1,5 +1,6 @@
 //! Searches one segment, or a folder of segments as one.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +10,7 @@ use tesselle_core::{Action, Driver, Error, Location, OpenOptions, Predicate, Res
 use super::filter;
 use super::hit::{Hit, Hits, SegmentCounts};
 use super::meta::LiveDocs;
-use super::query::{Query, Syntax};
+use super::query::{Pattern, Query, Syntax};
 use super::retrieve::Retrieval;
 use super::segment::{Reading, Segment};
 use super::statistics::Statistics;
@@ -22,7 +23,11 @@ use crate::collection::{Collection, MANIFEST_NAME};
 pub struct SearchOptions {
     /// Number of hits.
     pub k: usize,
-    /// The query syntax.
+    /// Better hits that are passed over: those of the pages before.
+    pub offset: usize,
+    /// Whether all documents that match are counted, which looks at every one of them.
+    pub total: bool,
+    /// How the query is read.
     pub syntax: Syntax,
     /// Only documents whose stored columns match this predicate.
     pub filter: Option<Predicate>,
@@ -32,7 +37,7 @@ pub struct SearchOptions {
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        Self { k: 10, syntax: Syntax::default(), filter: None, highlight: None }
+        Self { k: 10, offset: 0, total: false, syntax: Syntax::default(), filter: None, highlight: None }
     }
 }
 
@@ -129,16 +134,48 @@ impl Searcher {
                 None => None,
             });
         }
+        let query = &*self.expanded(query)?;
         let run = Run { searcher: self, query, allowed: &allowed, driver: Some(driver) };
         let mut answer = Hits::default();
+        let wanted = options.k.saturating_add(options.offset);
         let best =
-            if self.folder { run.many(options.k, &mut answer)? } else { run.single(options.k, &mut answer)? };
-        self.fill(&best, query, options, &mut answer)?;
+            if self.folder { run.many(wanted, &mut answer)? } else { run.single(wanted, &mut answer)? };
+        let page = best.get(options.offset..).unwrap_or_default();
+        self.fill(page, query, options, &mut answer)?;
+        if options.total {
+            answer.total = Some(run.total(driver)?);
+        }
         Ok(answer)
+    }
+
+    /// The query with the words of the segments in place of its patterns.
+    fn expanded<'q>(&self, query: &'q Query) -> Result<Cow<'q, Query>> {
+        if !query.has_pattern() {
+            return Ok(Cow::Borrowed(query));
+        }
+        let mut words = |pattern: &Pattern| {
+            let mut words = BTreeSet::new();
+            for segment in &self.segments {
+                let start = pattern.start().as_bytes();
+                let walked = segment.index().dictionary().for_each_from(start, |term| {
+                    words.extend(
+                        std::str::from_utf8(term)
+                            .ok()
+                            .filter(|term| pattern.matches(term))
+                            .map(str::to_owned),
+                    );
+                });
+                walked
+                    .map_err(|error| error.class("bad_dictionary").file(segment.file().path().to_string()))?;
+            }
+            Ok(words.into_iter().collect())
+        };
+        query.expand(&mut words).map(Cow::Owned)
     }
 
     /// The best documents without their stored fields, in the order of [`Searcher::search`], on the calling thread.
     pub fn rank(&self, query: &Query, k: usize) -> Result<Vec<Ranked>> {
+        let query = &*self.expanded(query)?;
         let run = Run { searcher: self, query, allowed: &[], driver: None };
         let mut answer = Hits::default();
         let best = if self.folder { run.many(k, &mut answer)? } else { run.single(k, &mut answer)? };
@@ -223,6 +260,23 @@ impl<'a> Run<'a> {
         answer.unverified += phrases.unverified;
         answer.segments.visited += 1;
         result.map_err(|error| error.file(segment.file().path().to_string()))
+    }
+
+    /// How many documents match; of equal `doc_id`s in a folder one counts.
+    fn total(&self, driver: &Driver) -> Result<u64> {
+        let statistics = Statistics::default();
+        let (mut count, mut ids) = (0, HashSet::new());
+        for (number, segment) in self.searcher.segments.iter().enumerate() {
+            driver.check_canceled()?;
+            let Some(retrieval) = self.retrieval(number, &statistics)? else { continue };
+            let docs = retrieval.matching(&mut StoredPhrases::new(segment));
+            let docs = docs.map_err(|error| error.file(segment.file().path().to_string()))?;
+            count += docs.len() as u64;
+            if self.searcher.segments.len() > 1 {
+                ids.extend(segment.doc_ids(&docs)?);
+            }
+        }
+        Ok(if self.searcher.segments.len() > 1 { ids.len() as u64 } else { count })
     }
 
     /// One segment with its own statistics.

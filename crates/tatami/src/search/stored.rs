@@ -14,6 +14,7 @@ use super::analyzer;
 use super::highlight::{Highlight, highlight};
 use super::hit::Fields;
 use super::phrase::contains_phrase;
+use super::query::{Field, Phrase};
 use super::retrieve::Phrases;
 use super::segment::{Segment, Shape, bytes_at, columns};
 
@@ -111,7 +112,7 @@ impl<'a> StoredPhrases<'a> {
 }
 
 impl Phrases for StoredPhrases<'_> {
-    fn contains(&mut self, doc: u32, words: &[String]) -> Result<bool> {
+    fn contains(&mut self, doc: u32, phrase: &Phrase) -> Result<bool> {
         let batch = match self.last.take() {
             Some((last, batch)) if last == doc => batch,
             _ => {
@@ -120,8 +121,15 @@ impl Phrases for StoredPhrases<'_> {
                 self.segment.take(&[doc], &wanted)?
             }
         };
-        let found = (0..3).any(|column| contains_phrase(bytes_at(&batch, column, 0), words));
-        if !found && !is_complete(self.segment.shape(), &batch) {
+        let fields = match phrase.field {
+            None => 0..3,
+            Some(Field::Body) => 0..1,
+            Some(Field::Title) => 1..2,
+            Some(Field::Url) => 2..3,
+        };
+        let found =
+            fields.into_iter().any(|column| contains_phrase(bytes_at(&batch, column, 0), &phrase.words));
+        if !found && !is_complete(self.segment.shape(), &batch, phrase.field) {
             self.unverified += 1;
         }
         self.last = Some((doc, batch));
@@ -129,12 +137,18 @@ impl Phrases for StoredPhrases<'_> {
     }
 }
 
-/// Whether the row stores every indexed word: anchors are never stored, bodies sometimes only in part.
-fn is_complete(shape: Shape, batch: &RecordBatch) -> bool {
+/// Whether the row holds every word of the field that was indexed, of all fields where none is named: anchor texts
+/// never are stored, bodies sometimes in part, titles and urls always.
+fn is_complete(shape: Shape, batch: &RecordBatch, field: Option<Field>) -> bool {
     let norm = |column: usize| {
         let array = batch.columns().get(column).and_then(|array| array.as_primitive_opt::<UInt16Type>());
         array.filter(|array| !array.is_empty()).map_or(0, |array| usize::from(array.value(0)))
     };
     let body = || analyzer::tokens(bytes_at(batch, 0, 0)).len();
-    norm(4) == 0 && (shape == Shape::Body || body() == norm(3))
+    let whole_body = || shape == Shape::Body || body() == norm(3);
+    match field {
+        None => norm(4) == 0 && whole_body(),
+        Some(Field::Body) => whole_body(),
+        Some(Field::Title | Field::Url) => true,
+    }
 }

@@ -29,6 +29,8 @@ pub fn convert(input: impl Into<String>, output: impl Into<String>) -> Convert {
         opener: Opener::new(),
         scan: Scan::all(),
         casts: Vec::new(),
+        auto_cast: false,
+        more: Vec::new(),
         target: Target::new(output),
         run: RunOn::default(),
     }
@@ -42,6 +44,8 @@ pub struct Convert {
     opener: Opener,
     scan: Scan,
     casts: Vec<(String, DataType)>,
+    auto_cast: bool,
+    more: Vec<String>,
     target: Target,
     run: RunOn,
 }
@@ -103,6 +107,18 @@ impl Convert {
         self
     }
 
+    /// Gives columns that the target has no type for the type that it suggests.
+    pub fn auto_cast(mut self, auto_cast: bool) -> Self {
+        self.auto_cast = auto_cast;
+        self
+    }
+
+    /// Adds the rows of these inputs, one after the other in this order. They have the columns of the first input.
+    pub fn then<S: Into<String>>(mut self, inputs: impl IntoIterator<Item = S>) -> Self {
+        self.more.extend(inputs.into_iter().map(Into::into));
+        self
+    }
+
     /// Converts. The target appears as a whole or not at all; the source is not touched.
     pub fn run(self) -> Result<WriteReport> {
         let driver = self.run.driver()?;
@@ -112,9 +128,14 @@ impl Convert {
             to: format,
             scan: self.scan,
             casts: self.casts,
+            auto_cast: self.auto_cast,
             attributes,
             write: options,
         };
-        super::run(&self.input, &uri, &conversion, &driver)
+        if self.more.is_empty() {
+            return super::run(&self.input, &uri, &conversion, &driver);
+        }
+        let inputs: Vec<String> = std::iter::once(self.input).chain(self.more).collect();
+        super::merge::merge(&inputs, &uri, &conversion, &driver)
     }
 }

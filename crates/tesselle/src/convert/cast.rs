@@ -47,13 +47,12 @@ pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
     }
     let schema = Arc::new(Schema::new_with_metadata(fields, source.metadata().clone()));
     let target = Arc::clone(&schema);
-    let options = CastOptions { safe: false, ..CastOptions::default() };
     let batches = rows.map(move |batch| {
         let batch = batch?;
         let mut columns = batch.columns().to_vec();
         for (at, name, to) in &plan {
             if let Some(column) = columns.get_mut(*at) {
-                *column = cast_column(column, to, &options).map_err(|error| {
+                *column = cast_column(column, to).map_err(|error| {
                     Error::invalid(format!("column '{name}' has a value that does not fit {}", type_name(to)))
                         .source(error)
                         .suggest("use a wider type, or exclude such rows with {}", [Action::Filter])
@@ -65,16 +64,13 @@ pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
     Ok(RowStream { schema, batches: Box::new(batches) })
 }
 
-/// Casts one column: floats round to the nearest integer, and times round down to the coarser unit, also before 1970.
-/// Arrow truncates both toward zero.
-fn cast_column(
-    column: &ArrayRef,
-    to: &DataType,
-    options: &CastOptions<'_>,
-) -> std::result::Result<ArrayRef, ArrowError> {
+/// Casts one column; a value that does not fit is an error. Floats go to the nearest integer, and times down to the unit
+/// before, also before 1970. Arrow cuts both toward zero.
+pub(crate) fn cast_column(column: &ArrayRef, to: &DataType) -> std::result::Result<ArrayRef, ArrowError> {
+    let options = &CastOptions { safe: false, ..CastOptions::default() };
     match (column.data_type(), to) {
         (DataType::Float16, to) if to.is_integer() => {
-            cast_column(&cast_with_options(column, &DataType::Float32, options)?, to, options)
+            cast_column(&cast_with_options(column, &DataType::Float32, options)?, to)
         }
         (DataType::Float32, to) if to.is_integer() => {
             let rounded = column.as_primitive::<Float32Type>().unary::<_, Float32Type>(f32::round);
@@ -116,14 +112,14 @@ mod tests {
     fn floats_are_rounded_and_times_go_down() {
         let options = CastOptions { safe: false, ..CastOptions::default() };
         let floats: ArrayRef = Arc::new(Float64Array::from(vec![Some(1.7), Some(-1.5), None, Some(0.4)]));
-        let found = cast_column(&floats, &DataType::Int64, &options).unwrap();
+        let found = cast_column(&floats, &DataType::Int64).unwrap();
         let found: Vec<_> = found.as_primitive::<Int64Type>().iter().collect();
         assert_eq!(found, [Some(2), Some(-2), None, Some(0)]);
         let nan: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN]));
-        assert!(cast_column(&nan, &DataType::Int64, &options).is_err());
+        assert!(cast_column(&nan, &DataType::Int64).is_err());
         let times: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![-1, 0, 1999]));
         let seconds = DataType::Timestamp(TimeUnit::Second, None);
-        let found = cast_column(&times, &seconds, &options).unwrap();
+        let found = cast_column(&times, &seconds).unwrap();
         let found = cast_with_options(&found, &DataType::Int64, &options).unwrap();
         assert_eq!(found.as_primitive::<Int64Type>().values(), &[-1, 0, 1]);
     }

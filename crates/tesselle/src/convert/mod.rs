@@ -2,6 +2,7 @@
 
 mod builder;
 mod cast;
+mod merge;
 mod place;
 
 use std::sync::Arc;
@@ -10,14 +11,16 @@ use arrow_schema::DataType;
 pub use builder::{Convert, convert};
 use place::refuse_same;
 use tesselle_core::{
-    ArrayView, Attribute, Context, Created, Driver, Fitted, Format, GridKind, Location, Result, Rewritten,
-    Scan, Secret, TableFacts, WriteOptions, WriteRequest, WriteTarget,
+    ArrayView, Attribute, Context, Created, Driver, Error, Fitted, Format, GridKind, Location, Result,
+    Rewritten, Scan, Secret, TableFacts, WriteOptions, WriteRequest, WriteTarget,
 };
+
+pub(crate) use cast::cast_column;
 
 use crate::create::{WriteReport, array};
 use crate::name::Uri;
 use crate::open::{DatasetTable, Opener};
-use crate::registry;
+use crate::{logical, registry};
 
 /// The options of a conversion.
 #[derive(Debug, Clone)]
@@ -30,6 +33,8 @@ struct Conversion {
     scan: Scan,
     /// Columns that get another type, before anything is written.
     casts: Vec<(String, DataType)>,
+    /// Whether columns that the target has no type for get the type that it suggests.
+    auto_cast: bool,
     /// Attributes that the target gets in addition to those of the source.
     attributes: Vec<Attribute>,
     /// How to write the target.
@@ -74,7 +79,7 @@ fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> R
     }
     match requested_array(&table, to, conversion) {
         Some((name, array)) => convert_array(&*array, name, facts, target, to, conversion, driver),
-        None => convert_rows(&table, facts, target, to, conversion, driver),
+        None => convert_rows(std::slice::from_ref(&table), facts, target, to, conversion, driver),
     }
 }
 
@@ -171,31 +176,43 @@ fn convert_array(
     array::write(source, WriteTarget::Location(target), to, options, driver)
 }
 
+/// Writes the rows of tables of equal columns, one after the other.
 fn convert_rows(
-    table: &DatasetTable,
+    tables: &[DatasetTable],
     mut facts: TableFacts,
     target: Location,
     to: &'static dyn Format,
     conversion: &Conversion,
     driver: &Driver,
 ) -> Result<WriteReport> {
-    let scan = &conversion.scan;
-    let vectors = lost_axes(&facts, to, scan);
+    let mut scan = conversion.scan.clone();
+    let Some(first) = tables.first() else { return Err(Error::invalid("there is nothing to convert")) };
+    let vectors = lost_axes(&facts, to, &scan);
     facts.recast(conversion.casts.iter().map(|(name, _)| name.as_str()));
-    let rows = cast::cast(table.scan().with(scan.clone()).on(driver).rows()?, &conversion.casts)?;
+    let rows_of = |table: &DatasetTable, scan: &Scan| {
+        cast::cast(table.scan().with(scan.clone()).on(driver).rows()?, &conversion.casts)
+    };
+    let mut rows = rows_of(first, &scan)?;
     let request = WriteRequest {
         target: WriteTarget::Location(target),
         schema: Arc::clone(&rows.schema),
         facts,
         options: conversion.write.clone(),
         whole: scan.predicate.is_none() && scan.limit.is_none() && scan.selection.is_none(),
-        rows: table.row_count(),
+        rows: tables.iter().map(DatasetTable::row_count).sum(),
     };
-    let Created { mut sink, mut fitted } = to.start(request, driver)?;
+    let Created { mut sink, mut fitted } = logical::start(to, request, conversion.auto_cast, driver)?;
     fitted.lost.extend(vectors);
-    for batch in rows.batches {
-        driver.check_canceled()?;
-        sink.write(&batch?)?;
+    let mut others = tables.iter().skip(1);
+    loop {
+        for batch in rows.batches {
+            driver.check_canceled()?;
+            let batch = batch?;
+            scan.limit = scan.limit.map(|limit| limit.saturating_sub(batch.num_rows() as u64));
+            sink.write(&batch)?;
+        }
+        let Some(next) = others.next() else { break };
+        rows = rows_of(next, &scan)?;
     }
     driver.check_canceled()?;
     Ok(WriteReport::new(to, sink.finish()?, fitted))

@@ -52,7 +52,7 @@ impl Create {
         let mut request =
             WriteRequest::new(WriteTarget::Location(location), self.schema, self.target.options);
         request.facts.attributes = self.target.attributes;
-        let Created { sink, fitted } = format.start(request, &driver)?;
+        let Created { sink, fitted } = crate::logical::start(format, request, false, &driver)?;
         Ok(Writer { format, sink, fitted, driver })
     }
 }

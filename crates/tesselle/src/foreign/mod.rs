@@ -26,7 +26,7 @@ pub use arrow::ArrowIpc;
 #[cfg(feature = "text")]
 use arrow_schema::{DataType, Field, Schema};
 #[cfg(feature = "text")]
-pub use csv::Csv;
+pub use csv::{Csv, Tsv};
 #[cfg(feature = "text")]
 pub use jsonl::JsonLines;
 #[cfg(feature = "zarr")]

@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tesselle_core::storage::{EntryKind, Storage, spool};
 use tesselle_core::{Error, Location, Result};
 
-/// Whether the content of a pipe is kept as long as the process; see [`keep_pipes`].
+use crate::compression::Compression;
+use crate::registry;
+
+/// Whether what came out of a pipe stays as long as the process; see [`keep_pipes`].
 static KEEP_PIPES: AtomicBool = AtomicBool::new(false);
 
 /// Reads every pipe only once per process from now on, regardless of how often it is named. For programs that run one
@@ -25,37 +28,56 @@ enum Spooled {
     Shared(Weak<dyn Storage>),
 }
 
-/// The content of a pipe, a device or standard input (`-`), read to its end; `None` for other paths.
+/// The content of a pipe, a device or standard input (`-`), read to its end, and that of a compressed text file; `None`
+/// where `path` is none of them.
 pub(super) fn spooled(path: &str) -> Result<Option<Location>> {
+    if let Some(compression) = compressed(path)? {
+        return once(path, false, || compression.decompressed(path)).map(Some);
+    }
     let is_stdin = path == "-" && !Location::local(path)?.exists()?;
     if !is_stdin && Location::local(path)?.kind()? != Some(EntryKind::Other) {
         return Ok(None);
     }
+    let is_own = is_stdin || path.starts_with("/dev/std") || path.contains("/fd/");
+    let read = || {
+        if is_stdin {
+            return spool(&mut std::io::stdin().lock(), path);
+        }
+        let failed = |error| Error::io(format!("cannot read '{path}'"), error);
+        spool(&mut std::fs::File::open(path).map_err(failed)?, path)
+    };
+    once(path, is_own, read).map(Some)
+}
+
+/// How a local file is compressed, where it is one of text records.
+fn compressed(path: &str) -> Result<Option<Compression>> {
+    let Some(compression) = Compression::of(path) else { return Ok(None) };
+    let format = registry::format_by_extension(Compression::inner_name(path));
+    let is_text = format.is_some_and(|format| format.capabilities().infers_types);
+    Ok(Some(compression).filter(|_| is_text && std::path::Path::new(path).is_file()))
+}
+
+/// What `read` gives for a name, as long as somebody has it; `is_own` keeps it as long as the process.
+fn once(path: &str, is_own: bool, read: impl FnOnce() -> Result<Location>) -> Result<Location> {
     let mut known = SPOOLED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_with(HashMap::new);
     match known.get(path) {
-        Some(Spooled::Kept(location)) => return Ok(Some(location.clone())),
+        Some(Spooled::Kept(location)) => return Ok(location.clone()),
         Some(Spooled::Shared(storage)) => {
             if let Some(storage) = storage.upgrade() {
-                return Ok(Some(Location::new(storage, path)));
+                return Ok(Location::new(storage, Compression::inner_name(path)));
             }
         }
         None => {}
     }
-    let location = if is_stdin {
-        spool(&mut std::io::stdin().lock(), path)?
-    } else {
-        let failed = |error| Error::io(format!("cannot read '{path}'"), error);
-        spool(&mut std::fs::File::open(path).map_err(failed)?, path)?
-    };
-    let is_own = is_stdin || path.starts_with("/dev/std") || path.contains("/fd/");
+    let location = read()?;
     let entry = if is_own || KEEP_PIPES.load(Ordering::Relaxed) {
         Spooled::Kept(location.clone())
     } else {
         Spooled::Shared(Arc::downgrade(location.storage()))
     };
     known.insert(path.to_owned(), entry);
-    Ok(Some(location))
+    Ok(location)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use tesselle::{Error, Result};
 use tesselle_sql::Session;
 
 use super::output::Output;
+use super::script;
 use crate::forms::Form;
 use crate::out;
 
@@ -17,13 +18,14 @@ pub(super) enum Next {
     Quit,
 }
 
-/// The commands, with their arguments and descriptions.
-pub(super) const COMMANDS: [(&str, &str, &str); 7] = [
+/// The commands, with what follows them and what they do.
+pub(super) const COMMANDS: [(&str, &str, &str); 8] = [
     (".tables", "[FILE]", "the registered tables, or those inside a file"),
     (".schema", "TABLE|FILE", "the columns of a table"),
-    (".mode", "table|csv|jsonl|json", "the output form"),
-    (".rows", "N", "the number of rows shown"),
-    (".timer", "on|off", "whether times are shown"),
+    (".mode", "box|line|markdown|csv|jsonl|json", "the form of answers"),
+    (".read", "FILE", "run the statements of a file"),
+    (".rows", "N", "how many rows a table shows"),
+    (".timer", "on|off", "whether the time is shown"),
     (".help", "", "this list"),
     (".quit", "", "quit, like Ctrl-D"),
 ];
@@ -39,6 +41,7 @@ pub(super) fn run(session: &Session, output: &mut Output, line: &str) -> Result<
         ".tables" => tables(session, output, rest)?,
         ".schema" => schema(session, output, rest)?,
         ".mode" => output.form = Some(mode(rest)?),
+        ".read" => return read(session, output, rest),
         ".rows" => {
             output.rows =
                 rest.parse().map_err(|_| Error::invalid(format!("'{rest}' is not a number of rows")))?;
@@ -58,7 +61,7 @@ pub(super) fn run(session: &Session, output: &mut Output, line: &str) -> Result<
 fn help() -> String {
     let mut text = String::new();
     for (name, rest, what) in COMMANDS {
-        let _ = writeln!(text, "  {:<28} {what}", format!("{name} {rest}"));
+        let _ = writeln!(text, "  {:<38} {what}", format!("{name} {rest}"));
     }
     text.push_str(
         "\nStatements end with a semicolon and may span lines. Ctrl-C stops the running statement.\n",
@@ -67,10 +70,18 @@ fn help() -> String {
 }
 
 fn mode(name: &str) -> Result<Form> {
+    // A table of boxes goes by that name too.
+    let name = if name.eq_ignore_ascii_case("box") { Form::Table.name() } else { name };
     Form::lines()
         .into_iter()
         .find(|form| form.name().eq_ignore_ascii_case(name))
         .ok_or_else(|| Error::unknown_name("mode", name, Form::lines().into_iter().map(Form::name)))
+}
+
+fn read(session: &Session, output: &mut Output, file: &str) -> Result<Next> {
+    let file = file.trim_matches('\'');
+    let text = std::fs::read_to_string(file).map_err(|e| Error::io(format!("cannot read '{file}'"), e))?;
+    script::run(session, &text, output)
 }
 
 fn tables(session: &Session, output: &Output, file: &str) -> Result<()> {
@@ -117,7 +128,9 @@ mod tests {
     #[test]
     fn modes_and_unknown_commands_are_distinguished() {
         assert_eq!(mode("CSV").unwrap().name(), "csv");
+        assert_eq!(mode("box").unwrap().name(), "table");
+        assert_eq!(mode("line").unwrap().name(), "line");
         assert!(mode("parquet").is_err());
-        assert!(help().contains(".timer on|off"));
+        assert!(help().contains(".timer on|off") && help().contains(".mode box|line"));
     }
 }

@@ -9,14 +9,17 @@ mod shell;
 
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use output::Output;
+use tesselle::driver::Progress;
 use tesselle::{Error, Result};
 use tesselle_sql::{Session, SessionOptions};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::forms::Form;
+use crate::progress::Bar;
 use crate::{Outcome, signals};
 
 /// Query files with SQL, join them across formats, write the result in any format
@@ -26,6 +29,7 @@ Examples:
   tess sql \"SELECT time, s1 FROM 'plant.tsfile#root.d1' WHERE s1 > 20 ORDER BY time LIMIT 5\"
   tess sql \"SELECT i0, avg(value) FROM 'run.tet#temperature' GROUP BY i0\" --as csv -o means.csv
   tess sql -t w=weather.tdb -t d=plant.tsfile#root.d1 \"SELECT * FROM w JOIN d ON w.hour = d.time\"
+  tess sql -d tpch \"SELECT count(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey\"
   tess sql \"COPY (SELECT * FROM 'logs/*.parquet' ORDER BY id) TO 'logs.tatami'\"
   tess sql \"EXPLAIN SELECT count(*) FROM 'run.tet' WHERE i0 < 10\"
   tess sql -f report.sql --json
@@ -47,8 +51,12 @@ pub(crate) struct Sql {
     #[arg(short, long = "table", value_name = "NAME=URI", value_parser = parse_table)]
     tables: Vec<(String, String)>,
 
-    /// Output form; json, arrow and parquet contain the result of the last statement only [default: from the name of -o
-    /// FILE, else table]
+    /// Make every file in a folder a table, named by its name without the ending; may be repeated
+    #[arg(short = 'd', long = "folder", value_name = "FOLDER")]
+    folders: Vec<String>,
+
+    /// The form of the output; json, arrow and parquet hold the answer of the last statement only [default: by the name
+    /// of -o FILE, else table]
     #[arg(long = "as", value_name = "FORM", value_parser = Form::parser_with_json())]
     form: Option<Form>,
 
@@ -85,14 +93,19 @@ impl Sql {
         }
         self.refuse_drawing()?;
         let (threads, memory) = self.resources.parts();
+        let bar = Bar::new("");
         let options = SessionOptions {
             threads,
             memory,
             open: self.read.options()?,
             cancel: signals::token().clone(),
+            progress: Arc::clone(&bar) as Arc<dyn Progress>,
             ..SessionOptions::default()
         };
         let session = Session::new(&options)?;
+        for folder in &self.folders {
+            session.register_folder(folder)?;
+        }
         for (name, uri) in &self.tables {
             session.register(name, uri)?;
         }
@@ -104,6 +117,7 @@ impl Sql {
             force: self.force,
             timer: true,
             driver: session.driver().clone(),
+            bar,
         };
         if let Some(text) = self.statements()? {
             script::run(&session, &text, &mut output)?;

@@ -1,5 +1,7 @@
 //! Results in the requested form.
 
+use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tesselle::foreign::JsonLines;
@@ -10,12 +12,12 @@ use tesselle_sql::Answer;
 use super::render;
 use crate::forms::{self, Form, refuse_terminal};
 use crate::out;
+use crate::progress::Bar;
 
 /// Default number of rows shown on the screen.
 pub(super) const SCREEN_ROWS: usize = 40;
 
-/// The target and the form of results.
-#[derive(Debug)]
+/// Where answers go and how they look.
 pub(super) struct Output {
     pub(super) form: Option<Form>,
     pub(super) json: bool,
@@ -24,6 +26,7 @@ pub(super) struct Output {
     pub(super) force: bool,
     pub(super) timer: bool,
     pub(super) driver: Driver,
+    pub(super) bar: Arc<Bar>,
 }
 
 impl Output {
@@ -31,13 +34,14 @@ impl Output {
         self.form.unwrap_or(if self.json { Form::Json } else { Form::Table })
     }
 
+    /// Whether answers are for the eye, with their rows counted.
     pub(super) fn is_table(&self) -> bool {
-        matches!(self.form(), Form::Table)
+        matches!(self.form(), Form::Table | Form::Line | Form::Markdown)
     }
 
     fn is_lines(&self) -> bool {
         match self.form() {
-            Form::Table => true,
+            Form::Table | Form::Line | Form::Markdown => true,
             Form::Json => false,
             Form::Stream(format) => !format.capabilities().binary,
         }
@@ -59,7 +63,7 @@ impl Output {
             return Ok(());
         }
         match self.form() {
-            Form::Table => self.show(answer, started),
+            Form::Table | Form::Line | Form::Markdown => self.show(answer, started),
             Form::Json => self.stream(answer, &JsonLines),
             Form::Stream(format) => self.stream(answer, format),
         }
@@ -80,8 +84,13 @@ impl Output {
             }
         }
         let width = if self.file.is_none() { render::screen_width() } else { None };
-        let text = render::render(&schema, &batches, width)?;
+        let text = match self.form() {
+            Form::Line => render::lines(&schema, &batches)?,
+            Form::Markdown => render::markdown(&schema, &batches)?,
+            _ => render::render(&schema, &batches, width)?,
+        };
         out::print_to(self.file.as_deref(), self.force, &text)?;
+        self.bar.hide();
         let time = self.time(started);
         if count > self.rows {
             out::note(&format!(
@@ -96,6 +105,10 @@ impl Output {
 
     fn stream(&self, answer: Answer, format: &dyn Format) -> Result<()> {
         refuse_terminal(format, self.file.as_deref())?;
+        if self.file.is_none() && std::io::stdout().is_terminal() {
+            // Rows are all the progress that a terminal needs.
+            self.bar.hide();
+        }
         let mut target = out::target(self.file.as_deref(), self.force)?;
         if matches!(self.form(), Form::Json) {
             target = Box::new(JsonArray { inner: target, state: State::Empty });

@@ -72,7 +72,42 @@ pub(super) fn render(schema: &SchemaRef, batches: &[RecordBatch], width: Option<
     }
     line(&mut text, ["└", "┴", "┘"]);
     if hidden > 0 {
-        let _ = writeln!(text, "{hidden} of {} columns are hidden", schema.fields().len());
+        let _ =
+            writeln!(text, "{hidden} of {} columns do not fit; --as line shows all", schema.fields().len());
+    }
+    Ok(text)
+}
+
+/// Every value on a line of its own, behind the name of its column; an empty line between two rows.
+pub(super) fn lines(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
+    if is_plan(schema) {
+        return plans(batches);
+    }
+    let columns = columns(schema, batches)?;
+    let width = columns.iter().map(|column| column.name.width()).max().unwrap_or(0);
+    let mut text = String::new();
+    for row in 0..batches.iter().map(RecordBatch::num_rows).sum() {
+        text.push_str(if row == 0 { "" } else { "\n" });
+        for column in &columns {
+            let pad = " ".repeat(width - column.name.width());
+            let cell = column.cells.get(row).map_or("", String::as_str);
+            let _ = writeln!(text, "{pad}{} = {cell}", column.name);
+        }
+    }
+    Ok(text)
+}
+
+/// A table in Markdown, numbers to the right.
+pub(super) fn markdown(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
+    let columns = columns(schema, batches)?;
+    let escaped = |cell: &str| cell.replace('|', "\\|");
+    let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut text = row(columns.iter().map(|column| escaped(&column.name)).collect());
+    let rule = |column: &Column| if column.number { "---:" } else { "---" }.to_owned();
+    text.push_str(&row(columns.iter().map(rule).collect()));
+    for i in 0..batches.iter().map(RecordBatch::num_rows).sum() {
+        let cell = |column: &Column| escaped(column.cells.get(i).map_or("", String::as_str));
+        text.push_str(&row(columns.iter().map(cell).collect()));
     }
     Ok(text)
 }
@@ -209,6 +244,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn lines_and_markdown_show_every_value() {
+        let batch = sample(2);
+        let shown = lines(&batch.schema(), std::slice::from_ref(&batch)).unwrap();
+        assert_eq!(shown, "c0 = 1\nc1 = a longer text than fits\n\nc0 = ∅\nc1 = 日本↵x\n");
+        let shown = markdown(&batch.schema(), &[batch]).unwrap();
+        let want = "| c0 | c1 |\n| ---: | --- |\n| 1 | a longer text than fits |\n| ∅ | 日本↵x |\n";
+        assert_eq!(shown, want);
     }
 
     #[test]

@@ -15,8 +15,8 @@ enum Part {
     Command(String),
 }
 
-/// Runs a script. It is parsed completely before the first statement runs.
-pub(super) fn run(session: &Session, text: &str, output: &mut Output) -> Result<()> {
+/// Runs a script. All of it is parsed before the first statement runs.
+pub(super) fn run(session: &Session, text: &str, output: &mut Output) -> Result<Next> {
     let parts = parse(session, text)?;
     if parts.is_empty() {
         return Err(Error::invalid("the input has no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5"));
@@ -26,7 +26,7 @@ pub(super) fn run(session: &Session, text: &str, output: &mut Output) -> Result<
         match part {
             Part::Command(line) => {
                 if commands::run(session, output, &line)? == Next::Quit {
-                    break;
+                    return Ok(Next::Quit);
                 }
             }
             Part::Statement(statement) => {
@@ -34,6 +34,7 @@ pub(super) fn run(session: &Session, text: &str, output: &mut Output) -> Result<
                 // The number of copied rows is shown to people only.
                 let is_news = matches!(statement, Statement::CopyTo(_)) && !output.is_table();
                 let shown = Some(i) == last || output.holds_many() && !is_news;
+                output.bar.restart();
                 let answer = session.run(statement)?;
                 if shown {
                     output.write(answer, started)?;
@@ -43,7 +44,7 @@ pub(super) fn run(session: &Session, text: &str, output: &mut Output) -> Result<
             }
         }
     }
-    Ok(())
+    Ok(Next::Go)
 }
 
 fn parse(session: &Session, text: &str) -> Result<Vec<Part>> {

@@ -68,6 +68,7 @@ fn step(session: &Session, output: &mut Output, line: &str) -> Result<Next> {
     }
     for statement in session.parse(line)? {
         let started = Instant::now();
+        output.bar.restart();
         output.write(session.run(statement)?, started)?;
     }
     Ok(Next::Go)

@@ -9,7 +9,7 @@ use tesselle::search::{Deletion, delete};
 use tesselle::tatami::{Collection, Tatami, WriterOptions};
 use tesselle::{Error, Format, OpenOptions, Predicate, Result, Settings};
 
-use crate::args::ResourceArgs;
+use crate::args::{ResourceArgs, parse_condition};
 use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};
 
@@ -59,8 +59,8 @@ file until the segment is merged.")]
         #[arg(long, value_name = "DOC_ID")]
         id: Vec<String>,
 
-        /// All documents whose stored columns satisfy this SQL condition
-        #[arg(long = "where", value_name = "EXPR", conflicts_with = "id")]
+        /// All documents whose stored columns fulfil this SQL condition
+        #[arg(long = "where", value_name = "EXPR", conflicts_with = "id", value_parser = parse_condition)]
         condition: Option<Predicate>,
     },
 }

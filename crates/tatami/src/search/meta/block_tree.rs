@@ -91,17 +91,19 @@ impl BlockTree {
     }
 
     pub(crate) fn lookup(&self, wanted: &[u8]) -> tesselle_core::Result<Option<Entry>> {
-        // The last block whose first term is not greater.
-        let after = self.blocks.partition_point(|block| self.first(block) <= wanted);
-        let Some(number) = after.checked_sub(1) else { return Ok(None) };
         let mut found = None;
-        self.scan(number, |term, entry| {
+        self.scan(self.block_of(wanted), |term, entry| {
             if term == wanted {
                 found = Some(entry);
             }
             term < wanted
         })?;
         Ok(found)
+    }
+
+    /// The last block whose first term is not greater than `wanted`, else the first block.
+    pub(crate) fn block_of(&self, wanted: &[u8]) -> usize {
+        self.blocks.partition_point(|block| self.first(block) <= wanted).saturating_sub(1)
     }
 
     /// Calls `visit` with the terms of block `number` until it answers false.

@@ -44,6 +44,37 @@ impl Dictionary {
         }
     }
 
+    /// Calls `visit` with the terms that begin with `prefix`, in ascending order.
+    pub(crate) fn for_each_from(&self, prefix: &[u8], mut visit: impl FnMut(&[u8])) -> Result<()> {
+        match self {
+            Self::Flat(flat) => {
+                for i in flat.position(prefix)?..flat.len() {
+                    match flat.get(i)? {
+                        Some((term, _)) if term.starts_with(prefix) => visit(term),
+                        _ => break,
+                    }
+                }
+            }
+            Self::BlockTree(tree) => {
+                let mut over = false;
+                for number in tree.block_of(prefix)..tree.blocks() {
+                    tree.scan(number, |term, _| {
+                        if term.starts_with(prefix) {
+                            visit(term);
+                        } else {
+                            over = term > prefix;
+                        }
+                        !over
+                    })?;
+                    if over {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Calls `visit` with every term in ascending order.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], Entry)) -> Result<()> {
         match self {

@@ -51,6 +51,11 @@ impl FlatDictionary {
         Ok(self.terms()?.lookup(wanted)?)
     }
 
+    /// The number of the first term that is not less than `wanted`.
+    pub(crate) fn position(&self, wanted: &[u8]) -> tesselle_core::Result<usize> {
+        Ok(self.terms()?.position(wanted)?)
+    }
+
     fn terms(&self) -> tesselle_core::Result<&Terms> {
         if let Some(terms) = self.loaded.get() {
             return Ok(terms);
@@ -94,17 +99,21 @@ impl Terms {
     }
 
     fn lookup(&self, wanted: &[u8]) -> Result<Option<Entry>> {
+        let found = self.get(self.position(wanted)?)?;
+        Ok(found.filter(|(term, _)| *term == wanted).map(|(_, entry)| entry))
+    }
+
+    /// The number of the first term that is not less than `wanted`.
+    fn position(&self, wanted: &[u8]) -> Result<usize> {
         let (mut low, mut high) = (0, self.at.len());
         while low < high {
             let middle = low.midpoint(high);
-            let Some((term, entry)) = self.get(middle)? else { return Ok(None) };
-            match term.cmp(wanted) {
-                std::cmp::Ordering::Equal => return Ok(Some(entry)),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
+            match self.get(middle)? {
+                Some((term, _)) if term < wanted => low = middle + 1,
+                _ => high = middle,
             }
         }
-        Ok(None)
+        Ok(low)
     }
 }
 

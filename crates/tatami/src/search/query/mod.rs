@@ -3,6 +3,8 @@
 //! Plain words mean the same as in the original engine: a document matches if it contains any of them. The
 //! boolean syntax is a pure extension: a query without operators is the same either way.
 
+mod expand;
+mod lex;
 mod parse;
 #[cfg(test)]
 mod tests;
@@ -10,13 +12,14 @@ mod tests;
 use tesselle_core::{Error, Result};
 
 use super::analyzer;
+pub(crate) use expand::Pattern;
 
 /// The syntax of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Syntax {
     /// Every word is optional; operators are ordinary characters.
     Plain,
-    /// `+required -excluded "a phrase" (groups)`, and the words `AND`, `OR`, `NOT` in capitals.
+    /// `+required -excluded "a phrase" prefix* fuzzy~1 title:word (groups)`, and the words `AND`, `OR`, `NOT` in capitals.
     #[default]
     Boolean,
 }
@@ -49,9 +52,52 @@ pub(crate) enum Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Node {
     Term(String),
-    /// At least two tokens, adjacent in one field.
-    Phrase(Vec<String>),
+    Phrase(Phrase),
+    /// Words that only the index knows, in any field or in one.
+    Pattern(Option<Field>, Pattern),
     Group(Group),
+}
+
+/// Tokens next to each other in one field: at least two, or at least one where the field is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Phrase {
+    pub(crate) field: Option<Field>,
+    pub(crate) words: Vec<String>,
+}
+
+impl Phrase {
+    /// What looks for these tokens: nothing, a term or a phrase.
+    fn node(field: Option<Field>, mut words: Vec<String>) -> Option<Node> {
+        match (words.len(), field) {
+            (0, _) => None,
+            (1, None) => words.pop().map(Node::Term),
+            _ => Some(Node::Phrase(Self { field, words })),
+        }
+    }
+}
+
+/// A stored field that words can be looked for in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Field {
+    Title,
+    Url,
+    Body,
+}
+
+impl Field {
+    pub(crate) const ALL: [Self; 3] = [Self::Title, Self::Url, Self::Body];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Title => "title",
+            Self::Url => "url",
+            Self::Body => "body",
+        }
+    }
+
+    fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|field| field.name().eq_ignore_ascii_case(name))
+    }
 }
 
 impl Query {
@@ -69,7 +115,7 @@ impl Query {
         Ok(Self { root })
     }
 
-    /// The tokens that contribute to a score, in query order, with duplicates.
+    /// The tokens that add to a score, in query order, repeats kept; words that only the index knows are not among them.
     pub fn tokens(&self) -> Vec<&str> {
         let mut tokens = Vec::new();
         self.root.collect_tokens(&mut tokens);
@@ -120,7 +166,8 @@ impl Group {
         for node in self.positive() {
             match node {
                 Node::Term(token) => tokens.push(token),
-                Node::Phrase(words) => tokens.extend(words.iter().map(String::as_str)),
+                Node::Phrase(phrase) => tokens.extend(phrase.words.iter().map(String::as_str)),
+                Node::Pattern(..) => {}
                 Node::Group(group) => group.collect_tokens(tokens),
             }
         }
@@ -128,7 +175,7 @@ impl Group {
 
     pub(crate) fn has_phrase(&self) -> bool {
         self.must.iter().chain(&self.should).chain(&self.must_not).any(|node| match node {
-            Node::Term(_) => false,
+            Node::Term(_) | Node::Pattern(..) => false,
             Node::Phrase(_) => true,
             Node::Group(group) => group.has_phrase(),
         })

@@ -3,70 +3,29 @@
 //! ```text
 //! list   := chain { [OR] chain }                 any of them; + and - apply to the whole list
 //! chain  := unary { AND unary }                  all of them
-//! unary  := [ + | - | NOT ] ( word | "phrase" | ( list ) )
+//! unary  := [ + | - | NOT ] ( word | prefix* | word~1 | "phrase" | field:word | field:"phrase" | ( list ) )
 //! ```
 //!
-//! Incomplete queries are accepted: an unclosed quote or parenthesis ends with the text, and an operator
-//! without an operand is an ordinary word.
+//! A quote or parenthesis that has no partner, and an operator without something to work on, are errors with their
+//! position.
 
 use tesselle_core::{Error, Result};
 
 use super::super::analyzer;
-use super::{Group, Node};
+use super::lex::{Kind, Lexeme, lex, wrong};
+use super::{Group, Node, Phrase};
 
 /// Maximum nesting of parentheses.
 const MAX_DEPTH: usize = 50;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Lexeme<'a> {
-    Word(&'a str),
-    Quoted(&'a str),
-    Open,
-    Close,
-    Plus,
-    Minus,
-}
-
 pub(super) fn parse(text: &str) -> Result<Group> {
-    let lexemes = lex(text);
+    let lexemes = lex(text)?;
     let mut parser = Parser { lexemes: &lexemes, at: 0 };
-    let mut root = parser.list(0)?;
-    // An unmatched closing parenthesis separates words.
-    while parser.at < lexemes.len() {
-        parser.at += 1;
-        let rest = parser.list(0)?;
-        absorb(&mut root, rest);
+    let root = parser.list(0)?;
+    match parser.peek() {
+        Some(lexeme) => Err(wrong("this parenthesis was never opened", lexeme.at)),
+        None => Ok(root),
     }
-    Ok(root)
-}
-
-/// Splits the text into lexemes; signs count only at the start of a word.
-fn lex(text: &str) -> Vec<Lexeme<'_>> {
-    let mut lexemes = Vec::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let after = &rest[c.len_utf8()..];
-        let (lexeme, next) = match c {
-            '(' => (Some(Lexeme::Open), after),
-            ')' => (Some(Lexeme::Close), after),
-            '"' => {
-                let end = after.find('"').unwrap_or(after.len());
-                (Some(Lexeme::Quoted(&after[..end])), after.get(end + 1..).unwrap_or(""))
-            }
-            '+' | '-' if after.starts_with(|c: char| !c.is_whitespace() && !"+-)".contains(c)) => {
-                (Some(if c == '+' { Lexeme::Plus } else { Lexeme::Minus }), after)
-            }
-            c if c.is_whitespace() => (None, after),
-            _ => {
-                let end = after.find(|c: char| c.is_whitespace() || "()\"".contains(c));
-                let len = c.len_utf8() + end.unwrap_or(after.len());
-                (Some(Lexeme::Word(&rest[..len])), &rest[len..])
-            }
-        };
-        lexemes.extend(lexeme);
-        rest = next;
-    }
-    lexemes
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,18 +45,20 @@ impl<'a> Parser<'a> {
         self.lexemes.get(self.at)
     }
 
-    /// Whether the lexeme at `at` starts an operand.
-    fn is_operand(&self, at: usize) -> bool {
-        match self.lexemes.get(at) {
-            Some(Lexeme::Word(word)) => *word != "AND" && *word != "OR",
-            Some(Lexeme::Close) | None => false,
-            Some(_) => true,
-        }
+    fn kind(&self) -> Option<&Kind<'a>> {
+        self.peek().map(|lexeme| &lexeme.kind)
     }
 
-    /// Whether the operator `word` is here, followed by an operand.
-    fn operator(&self, word: &str) -> bool {
-        self.peek() == Some(&Lexeme::Word(word)) && self.is_operand(self.at + 1)
+    /// Whether something that can be looked for begins here.
+    fn is_operand(&self) -> bool {
+        !matches!(self.kind(), None | Some(Kind::Close | Kind::And | Kind::Or))
+    }
+
+    /// Steps over an operator, which needs something behind it.
+    fn operator(&mut self, name: &str) -> Result<()> {
+        let at = self.peek().map_or(0, |lexeme| lexeme.at);
+        self.at += 1;
+        if self.is_operand() { Ok(()) } else { Err(wrong(&format!("{name} has nothing on its right"), at)) }
     }
 
     fn list(&mut self, depth: usize) -> Result<Group> {
@@ -107,11 +68,12 @@ impl<'a> Parser<'a> {
         let mut group = Group::default();
         let mut first = true;
         while let Some(lexeme) = self.peek() {
-            if *lexeme == Lexeme::Close {
-                break;
-            }
-            if !first && self.operator("OR") {
-                self.at += 1;
+            match lexeme.kind {
+                Kind::Close => break,
+                Kind::Or if first => return Err(wrong("OR has nothing on its left", lexeme.at)),
+                Kind::And if first => return Err(wrong("AND has nothing on its left", lexeme.at)),
+                Kind::Or => self.operator("OR")?,
+                _ => {}
             }
             first = false;
             self.chain(&mut group, depth)?;
@@ -122,14 +84,14 @@ impl<'a> Parser<'a> {
     /// One chain; a chain of one is added to the list directly, with its sign.
     fn chain(&mut self, list: &mut Group, depth: usize) -> Result<()> {
         let (sign, nodes) = self.unary(depth)?;
-        if !self.operator("AND") {
+        if self.kind() != Some(&Kind::And) {
             put(list, sign, nodes);
             return Ok(());
         }
         let mut all = Group::default();
         put_all(&mut all, sign, nodes);
-        while self.operator("AND") {
-            self.at += 1;
+        while self.kind() == Some(&Kind::And) {
+            self.operator("AND")?;
             let (sign, nodes) = self.unary(depth)?;
             put_all(&mut all, sign, nodes);
         }
@@ -139,46 +101,50 @@ impl<'a> Parser<'a> {
 
     /// The sign and its operand: several nodes if a word has several tokens.
     fn unary(&mut self, depth: usize) -> Result<(Sign, Vec<Node>)> {
-        let sign = match self.peek() {
-            Some(Lexeme::Plus) => Sign::Required,
-            Some(Lexeme::Minus) => Sign::Excluded,
-            Some(Lexeme::Word("NOT")) if self.is_operand(self.at + 1) => Sign::Excluded,
+        let sign = match self.kind() {
+            Some(Kind::Plus) => Sign::Required,
+            Some(Kind::Minus | Kind::Not) => Sign::Excluded,
             _ => Sign::Optional,
         };
-        if sign != Sign::Optional {
+        if self.kind() == Some(&Kind::Not) {
+            self.operator("NOT")?;
+        } else if sign != Sign::Optional {
             self.at += 1;
         }
-        let lexeme = self.peek().cloned();
+        let Some(lexeme) = self.peek().cloned() else { return Ok((sign, Vec::new())) };
         self.at += 1;
-        let nodes = match lexeme {
-            Some(Lexeme::Word(word)) => {
-                analyzer::tokens(word.as_bytes()).into_iter().map(Node::Term).collect()
-            }
-            Some(Lexeme::Quoted(text)) => {
-                let mut words = analyzer::tokens(text.as_bytes());
-                match (words.len(), words.pop()) {
-                    (0, _) | (_, None) => Vec::new(),
-                    (1, Some(word)) => vec![Node::Term(word)],
-                    (_, Some(last)) => {
-                        words.push(last);
-                        vec![Node::Phrase(words)]
-                    }
+        let nodes = match lexeme.kind {
+            Kind::Word(field, word) => {
+                let tokens = analyzer::tokens(word.as_bytes());
+                match field {
+                    None => tokens.into_iter().map(Node::Term).collect(),
+                    // The tokens of one word stand next to each other.
+                    Some(_) => Phrase::node(field, tokens).into_iter().collect(),
                 }
             }
-            Some(Lexeme::Open) => {
+            Kind::Pattern(field, pattern) => vec![Node::Pattern(field, pattern)],
+            Kind::Quoted(field, text) => {
+                Phrase::node(field, analyzer::tokens(text.as_bytes())).into_iter().collect()
+            }
+            Kind::Open => {
                 let group = self.list(depth + 1)?;
-                self.at += usize::from(self.peek() == Some(&Lexeme::Close));
+                if self.kind() != Some(&Kind::Close) {
+                    return Err(wrong("this parenthesis is never closed", lexeme.at));
+                }
+                self.at += 1;
                 if group == Group::default() { Vec::new() } else { vec![Node::Group(group)] }
             }
-            // A sign before a sign: use the inner one.
-            Some(Lexeme::Plus | Lexeme::Minus) => {
+            // A sign before a sign: take the inner one.
+            Kind::Plus | Kind::Minus | Kind::Not => {
                 self.at -= 1;
                 if depth >= MAX_DEPTH {
                     return Err(Error::invalid("the query has too many consecutive signs"));
                 }
                 return self.unary(depth + 1);
             }
-            Some(Lexeme::Close) | None => Vec::new(),
+            Kind::And | Kind::Or | Kind::Close => {
+                return Err(wrong("something to look for is missing here", lexeme.at));
+            }
         };
         Ok((sign, nodes))
     }
@@ -216,16 +182,4 @@ fn put(list: &mut Group, sign: Sign, mut nodes: Vec<Node>) {
 fn put_all(chain: &mut Group, sign: Sign, nodes: Vec<Node>) {
     let sign = if sign == Sign::Optional { Sign::Required } else { sign };
     put(chain, sign, nodes);
-}
-
-fn absorb(root: &mut Group, rest: Group) {
-    let Group { must, should, must_not, order } = rest;
-    let (musts, shoulds) = (root.must.len(), root.should.len());
-    root.must.extend(must);
-    root.should.extend(should);
-    root.must_not.extend(must_not);
-    root.order.extend(order.into_iter().map(|part| match part {
-        super::Part::Must(i) => super::Part::Must(i + musts),
-        super::Part::Should(i) => super::Part::Should(i + shoulds),
-    }));
 }

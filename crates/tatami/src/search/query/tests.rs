@@ -7,7 +7,12 @@ fn show(group: &Group) -> String {
     fn node(node: &Node) -> String {
         match node {
             Node::Term(term) => term.clone(),
-            Node::Phrase(words) => format!("'{}'", words.join(" ")),
+            Node::Phrase(Phrase { field: None, words }) => format!("'{}'", words.join(" ")),
+            Node::Phrase(Phrase { field: Some(field), words }) => {
+                format!("{}:'{}'", field.name(), words.join(" "))
+            }
+            Node::Pattern(None, pattern) => pattern.to_string(),
+            Node::Pattern(Some(field), pattern) => format!("{}:{pattern}", field.name()),
             Node::Group(group) => format!("({})", show(group)),
         }
     }
@@ -43,13 +48,55 @@ fn operators_make_groups() {
 }
 
 #[test]
-fn incomplete_queries_are_accepted() {
-    assert_eq!(boolean("\"old bridge"), "'old bridge'");
-    assert_eq!(boolean("(river stone"), "(river stone)");
-    assert_eq!(boolean("river) stone"), "river stone");
-    assert_eq!(boolean("river AND"), "river and");
-    assert_eq!(boolean("OR river"), "or river");
-    assert_eq!(boolean("NOT"), "not");
+fn a_malformed_query_is_refused_with_its_position() {
+    for (text, at, what) in [
+        ("an \"old bridge", 4, "quote"),
+        ("a (river stone", 3, "never closed"),
+        ("river) stone", 6, "never opened"),
+        ("river AND", 7, "AND has nothing on its right"),
+        ("river OR", 7, "OR has nothing on its right"),
+        ("OR river", 1, "OR has nothing on its left"),
+        ("(AND river)", 2, "AND has nothing on its left"),
+        ("river AND OR stone", 7, "AND has nothing on its right"),
+        ("é NOT", 3, "NOT has nothing on its right"),
+        ("head:river", 1, "no field 'head'; there are title, url, body"),
+        ("title: river", 1, "'title:' needs"),
+        ("title:\"old", 7, "quote"),
+        ("ri*er", 1, "end of a word"),
+        ("* river", 1, "single word"),
+        ("river~3", 1, "0 to 2 edits"),
+        ("old-rive*", 1, "single word"),
+    ] {
+        let error = Query::parse(text, Syntax::Boolean).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.class_name()),
+            (tesselle_core::ErrorKind::Invalid, "bad_query"),
+            "{text}"
+        );
+        let message = error.to_string();
+        assert!(
+            message.contains(&format!("at character {at}: ")) && message.contains(what),
+            "{text}: {message}"
+        );
+    }
+}
+
+#[test]
+fn fields_prefixes_and_edits_are_read() {
+    assert_eq!(boolean("title:river stone"), "title:'river' stone");
+    assert_eq!(boolean("+Title:\"Old Bridge\" -url:wiki"), "+title:'old bridge' -url:'wiki'");
+    assert_eq!(boolean("title:Old-Bridge"), "title:'old bridge'");
+    assert_eq!(boolean("Licens* AND body:riv*"), "(+licens* +body:riv*)");
+    assert_eq!(boolean("rivr~ stnoe~2 title:x~0"), "rivr~1 stnoe~2 title:x~0");
+    // Addresses, times, paths and remarks are words.
+    assert_eq!(
+        boolean("http://a.b at 12:30 std::vec c:\\x note: 5 ~"),
+        "http a b at 12 30 std vec c x note 5"
+    );
+}
+
+#[test]
+fn signs_inside_words_and_empty_parts_are_no_operators() {
     assert_eq!(boolean("() \"\" !!! + -"), "");
     assert_eq!(boolean("and or not"), "and or not");
     assert_eq!(boolean("winter-light x+y"), "winter light x y");
@@ -72,13 +119,13 @@ fn tokens_keep_their_order_and_duplicates() {
 
 proptest! {
     #[test]
-    fn queries_without_operators_mean_the_same_in_both_syntaxes(text in "[a-zA-Zé0-9 .,_'\u{2019}:;?/]{0,60}") {
+    fn text_without_operators_means_the_same_in_both(text in "[a-zA-Zé0-9 .,_'\u{2019};?/]{0,60}") {
         prop_assume!(!text.split_whitespace().any(|w| ["AND", "OR", "NOT"].contains(&w)));
         prop_assert_eq!(Query::parse(&text, Syntax::Boolean).unwrap(), Query::parse(&text, Syntax::Plain).unwrap());
     }
 
     #[test]
-    fn any_query_parses_or_is_refused(text in "[a-c +()\"-]{0,80}|(AND |OR |NOT |a |\\(|\\)|\"){0,40}") {
+    fn any_text_parses_or_is_refused(text in "[a-c +()\"*~:-]{0,80}|(AND |OR |NOT |a |\\(|\\)|\"|title:|b\\*|c~2){0,40}") {
         let _ = Query::parse(&text, Syntax::Boolean);
     }
 }

@@ -13,18 +13,21 @@ use tesselle_core::Within;
 use super::read::{BYTE_ORDER_MARK, Place};
 use crate::foreign::text::Decode;
 
-/// Whether a block may have such a field. Quotes inside quotes sometimes look the same, but rarely.
-pub(super) fn may_be_in(block: &[u8]) -> bool {
-    let is_edge = |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b',' | b'\n' | b'\r'));
+/// Whether a block may have such a field. Quotes within quotes look the same at times, but not often.
+pub(super) fn may_be_in(block: &[u8], delimiter: u8) -> bool {
+    let is_edge =
+        |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b'\n' | b'\r') || *byte == delimiter);
     memmem::find_iter(block, b"\"\"").any(|at| {
         let before = block.within(..at);
         is_edge(block.get(at + 2)) && (is_edge(before.last()) || before == BYTE_ORDER_MARK)
     })
 }
 
-/// Scans records and finds the fields that start with `""`; the parser determines their further content.
-#[derive(Debug, Default)]
+/// Goes through the text of records and finds the fields that begin with `""`: what else such a field holds, the parser
+/// tells.
+#[derive(Debug)]
 pub(super) struct Fields {
+    delimiter: u8,
     place: Place,
     record: usize,
     field: usize,
@@ -37,14 +40,18 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Calls `found` with the record and the field number of each such field. Records are counted from the last call of
-    /// `restart`.
+    pub(super) fn new(delimiter: u8) -> Self {
+        let place = Place::default();
+        Self { delimiter, place, record: 0, field: 0, begun: false, opened: false, started: false }
+    }
+
+    /// Tells of each such field its record and its number in it. Records are counted from the last call of `restart`.
     pub(super) fn scan(&mut self, text: &[u8], mut found: impl FnMut(usize, usize)) {
         let mark = if self.started { None } else { text.strip_prefix(BYTE_ORDER_MARK) };
         self.started |= !text.is_empty();
         for byte in mark.unwrap_or(text) {
             let (before, opened) = (self.place, std::mem::take(&mut self.opened));
-            self.place = before.after(*byte);
+            self.place = before.after(*byte, self.delimiter);
             match byte {
                 _ if before == Place::Quoted => {
                     if opened && self.place == Place::Quote {
@@ -55,7 +62,7 @@ impl Fields {
                     self.record += usize::from(std::mem::take(&mut self.begun));
                     self.field = 0;
                 }
-                b',' => {
+                byte if *byte == self.delimiter => {
                     self.begun = true;
                     self.field += 1;
                 }
@@ -86,16 +93,12 @@ impl EmptyStrings {
     /// `columns` are the field numbers of the parsed columns, and their types.
     pub(super) fn new<'a>(
         parser: Decoder,
+        fields: Fields,
         columns: impl Iterator<Item = (usize, &'a DataType)>,
         has_header: bool,
     ) -> Self {
         let columns = columns.map(|(field, kind)| (is_string(kind).then_some(field), Vec::new()));
-        Self {
-            parser,
-            fields: Fields::default(),
-            columns: columns.collect(),
-            header: usize::from(has_header),
-        }
+        Self { parser, fields, columns: columns.collect(), header: usize::from(has_header) }
     }
 }
 
@@ -168,7 +171,7 @@ mod tests {
     use super::*;
 
     fn found(text: &[u8], window: usize) -> Vec<(usize, usize)> {
-        let (mut fields, mut all) = (Fields::default(), Vec::new());
+        let (mut fields, mut all) = (Fields::new(b','), Vec::new());
         for part in text.chunks(window) {
             fields.scan(part, |record, field| all.push((record, field)));
         }
@@ -191,7 +194,7 @@ mod tests {
             ("\u{feff}\"\"\n", true),
             ("\"a,\"\",b\"", true),
         ] {
-            assert_eq!(may_be_in(text.as_bytes()), maybe, "{text:?}");
+            assert_eq!(may_be_in(text.as_bytes(), b','), maybe, "{text:?}");
         }
     }
 
@@ -207,7 +210,7 @@ mod tests {
                 prop_assert!(records.get(*record).is_some_and(|record| record.get(*field).is_some()));
             }
             let empty = |(record, field): &(usize, usize)| records[*record].get(*field) == Some(b"");
-            prop_assert!(may_be_in(bytes) || !all.iter().any(empty));
+            prop_assert!(may_be_in(bytes, b',') || !all.iter().any(empty));
         }
     }
 }

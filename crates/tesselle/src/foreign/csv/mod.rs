@@ -1,4 +1,5 @@
-//! CSV with a header line. An empty field is null; `""` is an empty string, unless it is the only field of its line.
+//! CSV and TSV, with a header line unless it is said that there is none. A field without anything in it is null; one of quotes alone is the empty string, unless it is
+//! the only field of its line.
 
 mod empty;
 mod infer;
@@ -9,9 +10,10 @@ use std::sync::Arc;
 
 use read::CsvText;
 use tesselle_core::{
-    Capabilities, Confidence, Container, Created, Driver, Format, Location, OpenOptions, Probe, Result,
-    Table, WriteRequest,
+    Capabilities, Confidence, Container, Created, Driver, Error, Format, Location, OpenOptions, Probe,
+    Result, Table, WriteRequest,
 };
+use write::Style;
 
 use super::text::{self, TextTable};
 
@@ -41,11 +43,11 @@ impl Format for Csv {
     }
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
-        text::open(self, CsvText, location, options)
+        text::open(self, syntax(location, None, options)?, location, options)
     }
 
     fn open_many(&self, locations: &[Location], options: &OpenOptions) -> Result<Option<Arc<dyn Table>>> {
-        Ok(Some(Arc::new(TextTable::open(locations, CsvText, &options.types)?)))
+        many(locations, None, options)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -53,10 +55,75 @@ impl Format for Csv {
     }
 
     fn start(&self, request: WriteRequest, _driver: &Driver) -> Result<Created> {
-        let WriteRequest { target, schema, facts, options, .. } = request;
-        options.settings.expect_only(&[])?;
-        write::check(&schema)?;
-        let sink = write::sink(target.stage(options.overwrite)?, &schema);
-        Ok(Created { sink, fitted: text::fitted(&facts) })
+        start(request, b',')
     }
+}
+
+/// Tab-separated values: CSV with another delimiter.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tsv;
+
+impl Format for Tsv {
+    fn name(&self) -> &'static str {
+        "tsv"
+    }
+
+    fn title(&self) -> &'static str {
+        "TSV"
+    }
+
+    fn summary(&self) -> &'static str {
+        "tab-separated values with a header line"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["tsv", "tab"]
+    }
+
+    fn sniff(&self, probe: &Probe) -> Confidence {
+        super::sniff(self, probe, &[])
+    }
+
+    fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        text::open(self, syntax(location, Some(b'\t'), options)?, location, options)
+    }
+
+    fn open_many(&self, locations: &[Location], options: &OpenOptions) -> Result<Option<Arc<dyn Table>>> {
+        many(locations, Some(b'\t'), options)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::TEXT
+    }
+
+    fn start(&self, request: WriteRequest, _driver: &Driver) -> Result<Created> {
+        start(request, b'\t')
+    }
+}
+
+/// Bytes that are looked at for the delimiter.
+const HEAD: u64 = 64 << 10;
+
+fn syntax(first: &Location, default: Option<u8>, options: &OpenOptions) -> Result<CsvText> {
+    let head = first.read_range(0..HEAD.min(first.size()?))?;
+    let refused = |error| Error::invalid(format!("these settings of CSV cannot be used: {error}"));
+    CsvText::new(&head, default, &options.text).map_err(refused)
+}
+
+fn many(
+    locations: &[Location],
+    default: Option<u8>,
+    options: &OpenOptions,
+) -> Result<Option<Arc<dyn Table>>> {
+    let Some(first) = locations.first() else { return Ok(None) };
+    let syntax = syntax(first, default, options)?;
+    Ok(Some(Arc::new(TextTable::open(locations, syntax, &options.types)?)))
+}
+
+fn start(request: WriteRequest, delimiter: u8) -> Result<Created> {
+    let WriteRequest { target, schema, facts, options, .. } = request;
+    let style = Style::from_settings(&options.settings, delimiter)?;
+    write::check(&schema)?;
+    let sink = write::sink(text::stage(target, options.overwrite)?, &schema, style);
+    Ok(Created { sink, fitted: text::fitted(&facts) })
 }

@@ -4,7 +4,8 @@ use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::Decoder;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use memchr::{memchr, memrchr};
-use tesselle_core::Within;
+use regex::Regex;
+use tesselle_core::{TextOptions, Within};
 
 use super::empty::{EmptyStrings, Fields, is_string, may_be_in};
 use super::infer::Kinds;
@@ -12,8 +13,53 @@ use crate::foreign::text::{BoxError, Decode, Syntax};
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Comma-separated values. Types are inferred from all records, so that a late value cannot contradict them.
-pub(crate) struct CsvText;
+/// Delimited values. Types come from all records, so that a late value cannot break them.
+pub(crate) struct CsvText {
+    pub(super) delimiter: u8,
+    pub(super) header: bool,
+    /// A field that stands for null, and the same as a pattern that also takes fields of nothing.
+    null: Option<(String, Regex)>,
+}
+
+impl CsvText {
+    /// How files that begin with `head` are read. Without a delimiter the first line shows it: a comma, else the most
+    /// frequent of semicolon, tab and bar.
+    pub(super) fn new(head: &[u8], default: Option<u8>, options: &TextOptions) -> Result<Self, BoxError> {
+        let null = match &options.null {
+            Some(null) => Some((null.clone(), Regex::new(&format!("^(?:{})?$", regex::escape(null)))?)),
+            None => None,
+        };
+        let delimiter = options.delimiter.or(default).unwrap_or_else(|| delimiter_in(head));
+        Ok(Self { delimiter, header: !options.no_header, null })
+    }
+
+    fn reader<'a>(&self, has_header: bool, text: &'a [u8]) -> csv::Reader<&'a [u8]> {
+        csv::ReaderBuilder::new().delimiter(self.delimiter).has_headers(has_header).from_reader(text)
+    }
+}
+
+/// The byte that separates the fields of the first line.
+fn delimiter_in(head: &[u8]) -> u8 {
+    let (mut place, mut counts) = (Place::default(), [0_usize; 4]);
+    let candidates = *b",;\t|";
+    for byte in head {
+        if place != Place::Quoted {
+            if matches!(byte, b'\n' | b'\r') {
+                break;
+            }
+            for (count, candidate) in counts.iter_mut().zip(candidates) {
+                *count += usize::from(*byte == candidate);
+            }
+        }
+        // Whatever separates, a quote behind it opens a field.
+        let byte = if candidates.contains(byte) { b',' } else { *byte };
+        place = place.after(byte, b',');
+    }
+    let [commas, others @ ..] = counts;
+    let most = others.iter().max().copied().unwrap_or(0);
+    let other = others.iter().zip(&candidates[1..]).find(|(count, _)| **count == most && most > 0);
+    if commas > 0 { b',' } else { other.map_or(b',', |(_, candidate)| *candidate) }
+}
 
 /// The state of a scan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,11 +76,12 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    pub(super) fn after(self, byte: u8) -> Self {
+    pub(super) fn after(self, byte: u8, delimiter: u8) -> Self {
         match (self, byte) {
             (Self::Quoted, b'"') => Self::Quote,
             (Self::Quoted, _) | (Self::Start | Self::Quote, b'"') => Self::Quoted,
-            (_, b',' | b'\n' | b'\r') => Self::Start,
+            (_, b'\n' | b'\r') => Self::Start,
+            (_, byte) if byte == delimiter => Self::Start,
             _ => Self::Plain,
         }
     }
@@ -48,6 +95,10 @@ impl Syntax for CsvText {
         "CSV"
     }
 
+    fn header_lines(&self) -> u64 {
+        u64::from(self.header)
+    }
+
     fn end_of_records(&self, window: &[u8], place: &mut Place, first: bool) -> Option<usize> {
         // A byte order mark at the start is not part of the first field.
         let skip = if first && window.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
@@ -58,22 +109,29 @@ impl Syntax for CsvText {
                 if *byte == b'\n' && *place != Place::Quoted {
                     end = Some(at);
                 }
-                *place = place.after(*byte);
+                *place = place.after(*byte, self.delimiter);
             }
         } else if let Some(last) = text.last() {
-            *place = Place::Plain.after(*last);
+            *place = Place::Plain.after(*last, self.delimiter);
             end = memrchr(b'\n', text);
         }
         end.map(|at| skip + at + 1)
     }
 
     fn names(&self, head: &[u8]) -> Result<Option<Vec<String>>, BoxError> {
-        let mut reader = csv::ReaderBuilder::new().from_reader(head);
-        Ok(Some(reader.headers()?.iter().map(str::to_owned).collect()))
+        let mut reader = self.reader(self.header, head);
+        if self.header {
+            return Ok(Some(reader.headers()?.iter().map(str::to_owned).collect()));
+        }
+        let mut first = csv::ByteRecord::new();
+        reader.read_byte_record(&mut first)?;
+        Ok(Some((1..=first.len()).map(|number| format!("column_{number}")).collect()))
     }
 
     fn infer(&self, block: &[u8], first: bool) -> Result<(Self::Found, u64), BoxError> {
-        let mut reader = csv::ReaderBuilder::new().has_headers(first).from_reader(block);
+        let first = first && self.header;
+        let mut reader = self.reader(first, block);
+        let null = self.null.as_ref().map(|(null, _)| null.as_bytes());
         let mut kinds = Vec::new();
         let mut record = csv::ByteRecord::new();
         let mut records = 0;
@@ -81,11 +139,13 @@ impl Syntax for CsvText {
             records += 1;
             kinds.resize(kinds.len().max(record.len()), Kinds::default());
             for (kinds, field) in kinds.iter_mut().zip(&record) {
-                kinds.add(field);
+                if Some(field) != null {
+                    kinds.add(field);
+                }
             }
         }
-        if kinds.len() > 1 && may_be_in(block) {
-            Fields::default().scan(block, |record, field| {
+        if kinds.len() > 1 && may_be_in(block, self.delimiter) {
+            Fields::new(self.delimiter).scan(block, |record, field| {
                 let kinds = kinds.get_mut(field).filter(|_| record >= usize::from(first));
                 kinds.into_iter().for_each(Kinds::add_quotes);
             });
@@ -114,13 +174,19 @@ impl Syntax for CsvText {
         rows: usize,
         (block, first): (&[u8], bool),
     ) -> Result<Box<dyn Decode>, BoxError> {
-        let builder = ReaderBuilder::new(schema.clone()).with_header(first).with_batch_size(rows);
-        let parser = builder.with_projection(columns.to_vec()).build_decoder();
+        let first = first && self.header;
+        let mut builder = ReaderBuilder::new(schema.clone()).with_header(first).with_batch_size(rows);
+        builder = builder.with_delimiter(self.delimiter).with_projection(columns.to_vec());
+        if let Some((_, pattern)) = &self.null {
+            builder = builder.with_null_regex(pattern.clone());
+        }
+        let parser = builder.build_decoder();
         let mut wanted = columns.iter().filter_map(|at| Some((*at, schema.fields().get(*at)?.data_type())));
-        // A line of only quotes represents a record of one null, because an empty line is not a record.
+        // Quotes alone in a line are how a record of one null is written, for an empty line is no record.
         let can_have = schema.fields().len() > 1 && wanted.clone().any(|(_, kind)| is_string(kind));
-        if can_have && may_be_in(block) {
-            return Ok(Box::new(EmptyStrings::new(parser, &mut wanted, first)));
+        if can_have && may_be_in(block, self.delimiter) {
+            let fields = Fields::new(self.delimiter);
+            return Ok(Box::new(EmptyStrings::new(parser, fields, &mut wanted, first)));
         }
         Ok(Box::new(parser))
     }
@@ -152,16 +218,32 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn the_first_line_shows_the_delimiter() {
+        for (head, want) in [
+            ("a,b;c\n1;2;3", b','),
+            ("a;b\n1,5;2", b';'),
+            ("a\tb|c\td\n", b'\t'),
+            ("\"a;b\"|c\n", b'|'),
+            ("\"a;b\"\n", b','),
+            ("alone\n1;2", b','),
+            ("", b','),
+        ] {
+            assert_eq!(delimiter_in(head.as_bytes()), want, "{head}");
+        }
+    }
+
     proptest! {
         /// For any division into windows, blocks end where the parser ends a record.
         #[test]
         fn blocks_end_where_records_end(text in "(\u{feff})?[a\",\n\r ]{0,40}", window in 1_usize..9) {
             let bytes = text.as_bytes();
+            let syntax = CsvText { delimiter: b',', header: true, null: None };
             let (mut place, mut start, mut at) = (Place::default(), 0, 0);
             let mut blocks = Vec::new();
             while at < bytes.len() {
                 let end = bytes.len().min(at + window.max(3));
-                if let Some(n) = CsvText.end_of_records(&bytes[at..end], &mut place, at == 0) {
+                if let Some(n) = syntax.end_of_records(&bytes[at..end], &mut place, at == 0) {
                     blocks.push(&bytes[start..at + n]);
                     start = at + n;
                 }

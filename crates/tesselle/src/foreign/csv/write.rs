@@ -6,10 +6,38 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, Schema};
 use tesselle_core::storage::Staged;
-use tesselle_core::{Action, Error, Result, Sink, Summary};
+use tesselle_core::{Action, Error, Result, Settings, Sink, Summary, TextOptions};
+
+/// How records are written.
+#[derive(Debug, Clone)]
+pub(super) struct Style {
+    delimiter: char,
+    header: bool,
+    /// What stands for null.
+    null: String,
+}
+
+impl Style {
+    /// The settings `delimiter`, `header` and `null`.
+    pub(super) fn from_settings(settings: &Settings, delimiter: u8) -> Result<Self> {
+        settings.expect_only(&["delimiter", "header", "null"])?;
+        let delimiter = settings.get("delimiter").map_or(Ok(delimiter), TextOptions::delimiter)?;
+        let header = match settings.get("header") {
+            None | Some("true") => true,
+            Some("false") => false,
+            Some(other) => return Err(Error::invalid(format!("'{other}' is neither true nor false"))),
+        };
+        let null = settings.get("null").unwrap_or_default().to_owned();
+        if null.contains(['"', '\n', '\r', char::from(delimiter)]) {
+            return Err(Error::invalid(format!("'{null}' cannot stand for null: it would need quotes")));
+        }
+        Ok(Self { delimiter: char::from(delimiter), header, null })
+    }
+}
 
 struct CsvSink {
     out: Box<dyn Staged>,
+    style: Style,
     /// The header line, until it is written.
     header: Option<String>,
     rows: u64,
@@ -30,14 +58,15 @@ pub(super) fn check(schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn sink(out: Box<dyn Staged>, schema: &Schema) -> Box<dyn Sink> {
+pub(super) fn sink(out: Box<dyn Staged>, schema: &Schema, style: Style) -> Box<dyn Sink> {
     let mut header = String::new();
     for (i, field) in schema.fields().iter().enumerate() {
-        header.push_str(if i == 0 { "" } else { "," });
-        push_field(&mut header, field.name(), schema.fields().len() == 1);
+        header.extend((i > 0).then_some(style.delimiter));
+        push_field(&mut header, field.name(), style.delimiter, schema.fields().len() == 1);
     }
     header.push('\n');
-    Box::new(CsvSink { out, header: Some(header), rows: 0, mistaken: None })
+    let header = style.header.then_some(header);
+    Box::new(CsvSink { out, style, header, rows: 0, mistaken: None })
 }
 
 /// The kind of a type's values, if they do not fit a CSV field.
@@ -57,9 +86,9 @@ fn nested(data_type: &DataType) -> Option<&'static str> {
     }
 }
 
-/// Appends a field, quoted if necessary or requested.
-fn push_field(line: &mut String, field: &str, quoted_if_empty: bool) {
-    let needs_quotes = field.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'));
+/// Appends a field, in quotes where it needs them or where they are asked for.
+fn push_field(line: &mut String, field: &str, delimiter: char, quoted_if_empty: bool) {
+    let needs_quotes = field.contains(['"', '\n', '\r', delimiter]);
     if !needs_quotes && (!field.is_empty() || !quoted_if_empty) {
         line.push_str(field);
         return;
@@ -91,15 +120,16 @@ impl Sink for CsvSink {
             })?;
             columns.push((field.name(), formatter, column.logical_nulls()));
         }
-        // An empty line would not be a record.
-        let lone = columns.len() == 1;
+        // A line without anything on it would be no record.
+        let lone = columns.len() == 1 && self.style.null.is_empty();
+        let null = if lone { "\"\"" } else { self.style.null.as_str() };
         let mut text = self.header.take().unwrap_or_default();
         let mut shown = String::new();
         for row in 0..batch.num_rows() {
             for (i, (name, formatter, nulls)) in columns.iter().enumerate() {
-                text.push_str(if i == 0 { "" } else { "," });
+                text.extend((i > 0).then_some(self.style.delimiter));
                 if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-                    text.push_str(if lone { "\"\"" } else { "" });
+                    text.push_str(null);
                     continue;
                 }
                 shown.clear();
@@ -109,7 +139,7 @@ impl Sink for CsvSink {
                             .source(error)
                     })?;
                 }
-                push_field(&mut text, &shown, true);
+                push_field(&mut text, &shown, self.style.delimiter, true);
                 if lone && shown.is_empty() && self.mistaken.is_none() {
                     self.mistaken = Some((*name).clone());
                 }
@@ -150,7 +180,7 @@ mod tests {
             let mut line = String::new();
             for (i, field) in fields.iter().enumerate() {
                 line.push_str(if i == 0 { "" } else { "," });
-                push_field(&mut line, field, fields.len() == 1);
+                push_field(&mut line, field, ',', fields.len() == 1);
             }
             let mut writer = csv::Writer::from_writer(Vec::new());
             writer.write_record(&fields).unwrap();

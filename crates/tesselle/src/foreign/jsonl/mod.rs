@@ -68,7 +68,7 @@ impl Format for JsonLines {
         let WriteRequest { target, schema, facts, options, .. } = request;
         options.settings.expect_only(&[])?;
         refuse_twins(&schema)?;
-        let sink = Box::new(JsonlSink { out: target.stage(options.overwrite)?, rows: 0 });
+        let sink = Box::new(JsonlSink { out: text::stage(target, options.overwrite)?, rows: 0 });
         Ok(Created { sink, fitted: text::fitted(&facts) })
     }
 }

@@ -23,6 +23,10 @@ impl Syntax for JsonText {
         "JSON lines"
     }
 
+    fn header_lines(&self) -> u64 {
+        0
+    }
+
     fn end_of_records(&self, window: &[u8], _place: &mut (), _first: bool) -> Option<usize> {
         // Inside a value a line feed is always escaped.
         memrchr(b'\n', window).map(|at| at + 1)

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use tesselle_core::{Container, Fitted, Format, Location, OpenOptions, Result, TableFacts};
+use tesselle_core::storage::Staged;
+use tesselle_core::{Container, Fitted, Format, Location, OpenOptions, Result, TableFacts, WriteTarget};
 
 use super::{Syntax, TextTable};
+use crate::compression::Compression;
 use crate::foreign::container::FileContainer;
 
 /// Opens one file.
@@ -18,7 +20,20 @@ pub(in crate::foreign) fn open<S: Syntax>(
     Ok(Arc::new(FileContainer::new(format.name(), "1", location, Arc::new(table))))
 }
 
-/// What text records cannot keep.
+/// The file to write to, compressed where its name says so.
+pub(in crate::foreign) fn stage(target: WriteTarget, overwrite: bool) -> Result<Box<dyn Staged>> {
+    let compression = match &target {
+        WriteTarget::Location(location) => Compression::of(location.name()),
+        WriteTarget::Stream(_) => None,
+    };
+    let staged = target.stage(overwrite)?;
+    Ok(match compression {
+        Some(compression) => compression.staged(staged),
+        None => staged,
+    })
+}
+
+/// What records of text cannot keep.
 pub(in crate::foreign) fn fitted(facts: &TableFacts) -> Fitted {
     let mut fitted = Fitted::losing(facts);
     fitted.lost.push("the types of the columns: a reader has to infer them".to_owned());

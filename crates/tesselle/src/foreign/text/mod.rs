@@ -2,11 +2,12 @@
 
 mod blocks;
 mod format;
+mod joined;
 mod table;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-pub(super) use format::{fitted, open};
+pub(super) use format::{fitted, open, stage};
 pub(crate) use table::TextTable;
 
 /// An error of another crate.
@@ -22,8 +23,10 @@ pub(crate) trait Syntax: Send + Sync + 'static {
     /// The name in messages.
     fn name(&self) -> &'static str;
 
-    /// The position after the last record that ends in `window`; updates the state of the scan. The first window starts
-    /// the file.
+    /// How many lines stand before the first record.
+    fn header_lines(&self) -> u64;
+
+    /// Behind the last record that ends in `window`, and where the scan is at its end. The first window begins the file.
     fn end_of_records(&self, window: &[u8], place: &mut Self::Place, first: bool) -> Option<usize>;
 
     /// The names of the columns, if the first line has them.

@@ -12,6 +12,7 @@ use tesselle_core::{
 };
 
 use super::blocks::blocks;
+use super::joined::joined;
 use super::{BoxError, Decode, Syntax};
 use crate::foreign::no_axes;
 
@@ -63,7 +64,7 @@ impl<S: Syntax> TextTable<S> {
         }
         let names = names.flatten();
         let mut table = Self {
-            storage: Arc::clone(first.storage()),
+            storage: joined(files, first),
             syntax: Arc::new(syntax),
             schema: Arc::new(Schema::empty()),
             blocks: all,
@@ -71,13 +72,13 @@ impl<S: Syntax> TextTable<S> {
         };
         let given = |name: &String| types.iter().any(|(typed, _)| typed == name);
         let all_given = names.as_ref().is_some_and(|names| !names.is_empty() && names.iter().all(given));
-        let found = if all_given { S::Found::default() } else { table.look(names.is_some())? };
+        let found = if all_given { S::Found::default() } else { table.look()? };
         table.schema = table.typed(names, found, types).in_file(first.path())?;
         Ok(table)
     }
 
-    /// Infers the types from every record, and counts them.
-    fn look(&mut self, has_header: bool) -> Result<S::Found> {
+    /// Looks at every record, and counts them.
+    fn look(&mut self) -> Result<S::Found> {
         let looked: Vec<_> = parallel::try_map(&self.blocks, |block| {
             let text = block.file.read_range(block.range.clone()).in_file(block.file.path())?;
             Ok::<_, Error>(self.syntax.infer(&text, block.first))
@@ -92,7 +93,7 @@ impl<S: Syntax> TextTable<S> {
             let (own, records) = looked.map_err(refused)?;
             found = self.syntax.join(found, own);
             rows += records;
-            lines += records + u64::from(block.first && has_header);
+            lines += records + if block.first { self.syntax.header_lines() } else { 0 };
         }
         self.rows = Known::Exact(rows);
         Ok(found)

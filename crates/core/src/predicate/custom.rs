@@ -1,0 +1,45 @@
+//! Conditions that somebody else evaluates.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::{BooleanArray, RecordBatch};
+
+use crate::error::Result;
+
+/// A condition over rows, beyond what [`Predicate`](super::Predicate) can say itself. Its `Display` is its text.
+pub trait Condition: Send + Sync + fmt::Debug + fmt::Display {
+    /// The columns it needs.
+    fn columns(&self) -> &[String];
+
+    /// True, false or null for each row; `batch` has at least the columns it needs.
+    fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray>;
+}
+
+/// A shared [`Condition`]; two are equal where their texts are.
+#[derive(Debug, Clone)]
+pub struct Custom(Arc<dyn Condition>);
+
+impl Custom {
+    /// Wraps a condition.
+    pub fn new(condition: impl Condition + 'static) -> Self {
+        Self(Arc::new(condition))
+    }
+
+    /// The condition.
+    pub fn condition(&self) -> &dyn Condition {
+        &*self.0
+    }
+}
+
+impl PartialEq for Custom {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl fmt::Display for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,83 @@
+//! Statements as they are parsed, before they are planned.
+//!
+//! The planner drops clauses that it has no plan for. Here they are refused by name, so that no statement returns
+//! an answer to another question; a few that have an exact equivalent are rewritten into it.
+
+mod refuse;
+mod rewrite;
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::parser::{CopyToSource, Statement};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Query, Select, Statement as SqlStatement, TableFactor, VisitMut, VisitorMut,
+};
+use tesselle::{Error, Result};
+
+/// Checks a statement and rewrites what is spelled in another dialect. `is_scalar` tells functions of one row from
+/// aggregates.
+pub(crate) fn prepare(statement: &mut Statement, is_scalar: &dyn Fn(&str) -> bool) -> Result<()> {
+    let mut pass = Pass { is_scalar };
+    let flow = match statement {
+        Statement::Statement(inner) => {
+            rewrite::show_tables(inner)?;
+            inner.visit(&mut pass)
+        }
+        Statement::CopyTo(copy) => match &mut copy.source {
+            CopyToSource::Query(query) => query.visit(&mut pass),
+            CopyToSource::Relation(_) => ControlFlow::Continue(()),
+        },
+        Statement::Explain(explain) => return prepare(&mut explain.statement, is_scalar),
+        Statement::CreateExternalTable(_) | Statement::Reset(_) => ControlFlow::Continue(()),
+    };
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// Checks and rewrites a single expression.
+pub(crate) fn check(expr: &mut Expr, is_scalar: &dyn Fn(&str) -> bool) -> Result<()> {
+    match expr.visit(&mut Pass { is_scalar }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// One walk over a statement.
+struct Pass<'a> {
+    is_scalar: &'a dyn Fn(&str) -> bool,
+}
+
+impl VisitorMut for Pass<'_> {
+    type Break = Error;
+
+    fn pre_visit_statement(&mut self, statement: &mut SqlStatement) -> ControlFlow<Error> {
+        flow(refuse::statement(statement))
+    }
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        flow(refuse::query(query).and_then(|()| rewrite::fetch(query)))
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        rewrite::from_first(select);
+        flow(refuse::select(select))
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        flow(refuse::table_factor(factor))
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        rewrite::exponent(expr);
+        flow(refuse::expression(expr, self.is_scalar))
+    }
+}
+
+fn flow(result: Result<()>) -> ControlFlow<Error> {
+    match result {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    }
+}
