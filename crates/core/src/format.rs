@@ -6,10 +6,12 @@ use std::sync::Arc;
 use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
 
+use crate::append::AppendRequest;
 use crate::array::ArrayView;
 use crate::container::Container;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::hint::Action;
 use crate::limits::Limits;
 use crate::request::{ArrayRequest, Capabilities, Created, WriteRequest, WriteTarget, Written};
 use crate::sink::{Sink, Summary};
@@ -111,6 +113,21 @@ pub trait Format: Send + Sync {
     ) -> Result<Option<Rewritten>> {
         let _ = (source, target, open, write, driver);
         Ok(None)
+    }
+
+    /// The settings with which [`Format::rewrite`] writes the newest version of the format. `None` where rows that are
+    /// converted always have it.
+    fn newest(&self) -> Option<Settings> {
+        None
+    }
+
+    /// Adds rows, or an array along an axis, to a table that exists. Readers see the old state or the new one; the
+    /// summary counts what was added.
+    fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
+        let _ = driver;
+        Err(Error::unsupported(format!("{} files cannot be appended to", self.title()))
+            .file(request.location.path())
+            .suggest("write a new one with {}", [Action::Convert]))
     }
 
     /// Writes everything recoverable from `source` to `target`; the source is not modified.
@@ -364,6 +381,13 @@ impl Settings {
     pub fn fill(&mut self, name: &str, value: impl Into<String>) {
         if self.get(name).is_none() {
             self.set(name, value);
+        }
+    }
+
+    /// Sets all of `others` that the caller left open.
+    pub fn fill_all(&mut self, others: &Self) {
+        for (name, value) in &others.0 {
+            self.fill(name, value.clone());
         }
     }
 

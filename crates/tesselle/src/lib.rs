@@ -93,6 +93,8 @@
 //! This is the only crate that knows all formats; everything above it (SQL, command line, Python) goes through it.
 #![forbid(unsafe_code)]
 
+mod append;
+mod cast;
 mod compression;
 mod convert;
 mod create;
@@ -113,10 +115,11 @@ mod stream;
 mod walk;
 mod wide;
 
+pub use append::{Append, Appended, append, append_rows};
 pub use compression::Compression;
 pub use convert::{Convert, convert};
 pub use create::{Create, CreateArray, WriteReport, Writer, create, create_array};
-pub use diff::{Diff, Difference, diff};
+pub use diff::{Diff, Difference, Tolerance, diff};
 pub use health::{Repair, RepairedInPlace, Verify, repair, verify};
 pub use logical::start as start_write;
 pub use name::Uri;

@@ -1,5 +1,6 @@
 //! Writing: batches in, one file out, with memory for one row group and a bounded amount of blobs.
 
+pub(crate) mod append;
 pub(crate) mod blobs;
 pub(crate) mod cascade;
 pub(crate) mod dictionary;

@@ -1,7 +1,6 @@
 //! Any file into any other, streamed.
 
 mod builder;
-mod cast;
 mod merge;
 mod place;
 
@@ -15,8 +14,7 @@ use tesselle_core::{
     Rewritten, Scan, Secret, TableFacts, WriteOptions, WriteRequest, WriteTarget,
 };
 
-pub(crate) use cast::cast_column;
-
+use crate::cast;
 use crate::create::{WriteReport, array};
 use crate::name::Uri;
 use crate::open::{DatasetTable, Opener};
@@ -39,6 +37,8 @@ struct Conversion {
     attributes: Vec<Attribute>,
     /// How to write the target.
     write: WriteOptions,
+    /// Whether a container that is converted into its own format gets the newest version of it.
+    upgrade: bool,
 }
 
 impl Conversion {
@@ -115,8 +115,13 @@ fn rewrite(
         return Ok(None);
     }
     refuse_same(&source.location, target)?;
+    let mut write = conversion.write.clone();
+    if conversion.upgrade {
+        let Some(newest) = to.newest() else { return Ok(None) };
+        write.settings.fill_all(&newest);
+    }
     let rewritten = to
-        .rewrite(&source.location, target, conversion.opener.open_options(), &conversion.write, driver)
+        .rewrite(&source.location, target, conversion.opener.open_options(), &write, driver)
         .in_file(source.location.path())?;
     Ok(rewritten.map(|Rewritten { summary, kept }| {
         WriteReport::new(to, summary, Fitted { kept, ..Fitted::default() })

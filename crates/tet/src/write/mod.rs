@@ -5,6 +5,7 @@ mod edit;
 mod encode;
 mod finish;
 mod from_array;
+pub(crate) mod grow;
 mod odometer;
 mod options;
 mod rewrite;

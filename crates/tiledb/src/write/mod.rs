@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod append;
 mod array;
 pub(crate) mod cells;
 mod commit;
@@ -53,6 +54,7 @@ mod string_tests;
 mod tests;
 mod vacuum;
 
+pub(crate) use append::append;
 pub(crate) use array::make_folders;
 pub use array::{ArrayWriter, Written};
 pub(crate) use commit::{marker_path, put};

@@ -80,6 +80,14 @@ impl ArrayWriter {
         self.write_dense(&grid.ranges_of(&region), &batch, CellOrder::RowMajor, timestamp)
     }
 
+    /// The smallest box that holds the rows of a batch with a column for every dimension.
+    pub(crate) fn box_of(&self, batch: &RecordBatch) -> Result<CellBox> {
+        let (batch, grid) = (self.fit(batch)?, self.schema.grid()?);
+        let axes: Vec<Vec<u64>> =
+            (0..grid.axes.len()).map(|axis| self.positions(&grid, axis, &batch)).collect::<Result<_>>()?;
+        hull(&axes).ok_or_else(|| Error::invalid("there are no rows to write"))
+    }
+
     /// The same rows with numbers in the types of their fields, for sources without types (CSV). Numbers that do not
     /// fit are an error.
     pub fn fit(&self, batch: &RecordBatch) -> Result<RecordBatch> {

@@ -6,20 +6,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int64Type};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 use tesselle_core::driver::Rows;
-use tesselle_core::{Action, Error, Result, type_name};
-
-/// A stream of batches of one schema.
-pub(super) struct RowStream {
-    /// The columns.
-    pub(super) schema: SchemaRef,
-    /// The rows.
-    pub(super) batches: Box<dyn Iterator<Item = Result<RecordBatch>>>,
-}
+use tesselle_core::{Action, Error, Result, RowStream, type_name};
 
 /// `rows` with these columns cast. A value that does not fit its new type ends the stream with an error.
-pub(super) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream> {
+pub(crate) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream<'static>> {
     let source = rows.schema();
     if casts.is_empty() {
         return Ok(RowStream { schema: source, batches: Box::new(rows.into_batches()) });
