@@ -70,7 +70,7 @@ pub fn target_format(name: Option<&str>, file: &str) -> Result<&'static dyn Form
 /// The format with the highest confidence for `probe`.
 pub(crate) fn best(probe: &Probe) -> Option<(&'static dyn Format, Confidence)> {
     let mut best = None;
-    for format in FORMATS {
+    for format in FORMATS.iter().copied() {
         let confidence = format.sniff(probe);
         if confidence > best.map_or(Confidence::No, |(_, best)| best) {
             best = Some((format, confidence));
