@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::append::AppendRequest;
 use crate::array::ArrayView;
 use crate::container::Container;
-use crate::driver::Driver;
+use crate::driver::{CancelToken, Driver};
 use crate::error::{Error, Result};
 use crate::hint::Action;
 use crate::limits::Limits;
@@ -250,6 +250,8 @@ pub struct OpenOptions {
     pub deleted: bool,
     /// Bounds that apply regardless of what a file states.
     pub limits: Limits,
+    /// Ends an opening that takes long: where the types of columns are inferred, all values are read.
+    pub cancel: CancelToken,
 }
 
 /// How files of delimited text are read, which do not state it themselves.

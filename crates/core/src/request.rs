@@ -31,7 +31,7 @@ pub struct Capabilities {
     pub joins_tables: bool,
     /// Its files have structures and statistics to verify, besides decoding them.
     pub verifies: bool,
-    /// Its containers can be encrypted.
+    /// Its containers can be encrypted with a key.
     pub encrypts: bool,
 }
 

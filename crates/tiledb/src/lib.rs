@@ -45,7 +45,7 @@ pub use meta::group::{Member, MemberKind};
 pub use meta::key_value::MetadataValue;
 pub use meta::layout::Layout;
 pub use meta::value::Bounds;
-pub use stated::fragments;
+pub use stated::{FragmentFacts, fragments};
 use tesselle_core::{Cursor, Error, Location, Result};
 pub use write::WriteOptions;
 

@@ -291,15 +291,11 @@ impl Run {
             }
             let Some(task) = state.waiting.pop_front() else { return };
             let room = AHEAD_BYTES.min(cost.memory);
-            let refused = self.driver.check_piece(task.largest_piece()).err();
-            let fits = refused.is_none();
-            let ended = refused.map(Err);
-            let slot = Slot { batches: VecDeque::new(), bytes: 0, room, paused: None, ended, _lease: lease };
+            let slot =
+                Slot { batches: VecDeque::new(), bytes: 0, room, paused: None, ended: None, _lease: lease };
             state.slots.insert(state.started, slot);
-            if fits {
-                state.active += 1;
-                self.spawn(state.started, Running { task, cost });
-            }
+            state.active += 1;
+            self.spawn(state.started, Running { task, cost });
             state.started += 1;
         }
     }
@@ -360,7 +356,6 @@ impl Driver {
         emit: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
     ) -> Result<()> {
         let cost = task.cost();
-        self.check_piece(task.largest_piece())?;
         while let Some(batch) = self.step_to_batch(storage, task, cost, || false)? {
             if emit(batch).is_break() {
                 break;
@@ -406,6 +401,7 @@ impl Driver {
             if stopped() {
                 return Ok(None);
             }
+            self.check_piece(task.largest_piece())?;
             match task.step(std::mem::take(&mut fetched))? {
                 Step::Need(ranges) => fetched = fetch(storage, &ranges, &self.counters)?,
                 Step::Sizes(files) => fetched = sizes(storage, &files, &self.counters)?,

@@ -92,7 +92,13 @@ impl Driver {
         Self { largest_piece: bytes.max(ALWAYS_FITS), ..self.clone() }
     }
 
-    /// Fails for a piece that needs more memory than allowed, before it is allocated.
+    /// The same pool with a budget of its own.
+    #[must_use]
+    pub fn with_memory(&self, bytes: u64) -> Self {
+        Self { budget: Arc::new(Budget::new(bytes)), ..self.clone() }
+    }
+
+    /// Refuses a piece that takes more memory than was allowed, before it is allocated.
     pub fn check_piece(&self, bytes: u64) -> Result<()> {
         if bytes <= self.largest_piece {
             return Ok(());

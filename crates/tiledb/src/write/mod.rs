@@ -34,6 +34,7 @@ mod commit;
 mod consolidate;
 mod delete;
 mod dense;
+mod dense_stream;
 mod enumerated;
 mod evolve;
 pub(crate) mod fragment;
@@ -52,6 +53,7 @@ pub(crate) mod statistics;
 mod string_tests;
 #[cfg(test)]
 mod tests;
+mod tile_rows;
 mod vacuum;
 
 pub(crate) use append::append;
@@ -61,6 +63,7 @@ pub(crate) use commit::{marker_path, put};
 pub use consolidate::{Consolidation, PlannedFragment};
 pub use delete::OnNull;
 pub use dense::CellOrder;
+pub use dense_stream::Placement;
 pub use evolve::Evolution;
 pub use group::GroupWriter;
 pub use name::WRITE_VERSION;

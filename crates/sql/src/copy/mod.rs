@@ -1,19 +1,23 @@
 //! `COPY … TO 'x.tatami'`: writes the result of a query in any format of the facade.
 
+mod plain;
+
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, Value};
 use tesselle::core::{Sink, WriteRequest, WriteTarget};
-use tesselle::{Driver, Error, Format, Location, Result, Uri, WriteOptions};
+use tesselle::{Driver, Error, Format, Location, Result, Uri, WriteOptions, WriteReport};
 
 use crate::error::ours;
+pub(crate) use plain::{Plain, plain};
 
 /// A COPY statement executed by Tesselle.
 pub(crate) struct Copy {
     /// The query whose rows are written.
     pub(crate) query: Statement,
+    name: String,
     target: Location,
     to: &'static dyn Format,
     options: WriteOptions,
@@ -47,7 +51,22 @@ impl Copy {
                 other => options.settings.set(other, text),
             }
         }
-        Ok(Self { query, target: Uri::target(&statement.target)?, to, options })
+        let (name, target) = (statement.target.clone(), Uri::target(&statement.target)?);
+        Ok(Self { query, name, target, to, options })
+    }
+
+    /// Converts a query that is a scan of one file: what the file knows of its rows comes along.
+    pub(crate) fn convert(&self, source: Plain, driver: &Driver) -> Result<WriteReport> {
+        let mut convert = tesselle::convert(source.uri, self.name.clone())
+            .opener(source.opener)
+            .scan(source.scan)
+            .format(self.to.name())
+            .options(self.options.settings.clone())
+            .overwrite(self.options.overwrite);
+        if let Some(table) = &self.options.table {
+            convert = convert.table(table.clone());
+        }
+        convert.on(driver).run()
     }
 
     /// The sink of the rows; nothing is visible before it is finished.
