@@ -248,6 +248,8 @@ pub struct OpenOptions {
     pub text: TextOptions,
     /// Also rows that are marked as deleted but still stored, where the format has such.
     pub deleted: bool,
+    /// The value that a repair puts where elements are lost; formats that cannot keep gaps refuse it.
+    pub fill: Option<String>,
     /// Bounds that apply regardless of what a file states.
     pub limits: Limits,
     /// Ends an opening that takes long: where the types of columns are inferred, all values are read.

@@ -8,4 +8,5 @@ mod explain;
 mod files;
 mod pushdown;
 mod slt;
+mod statements;
 mod support;

@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod abandoned;
 mod append;
 mod array;
 pub(crate) mod cells;
